@@ -1,0 +1,49 @@
+# wireproof_module(proto/am DEPENDS core [LIBS OpenSSL::Crypto])
+#   One library from the sources of the current folder, and one test program from its *_test.cpp.
+#   A folder with headers only becomes an interface library. Sources are globbed so that adding a
+#   file to a module is adding a file; CONFIGURE_DEPENDS makes the build notice.
+
+add_library(wireproof_options INTERFACE)
+target_include_directories(wireproof_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+target_compile_options(wireproof_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Wold-style-cast -Wcast-align -Wunused -Woverloaded-virtual -Wnull-dereference
+  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough -Werror)
+# g++ 12 warns about its own headers once the optimiser has inlined them at -O2 and above.
+target_compile_options(wireproof_options INTERFACE
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>)
+
+function(wireproof_module path)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS" ${ARGN})
+  string(REPLACE "/" "_" name "${path}")
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(scope INTERFACE)
+  if(sources)
+    add_library(wireproof_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(wireproof_${name} INTERFACE)
+  endif()
+  list(TRANSFORM ARG_DEPENDS REPLACE "/" "_")
+  list(TRANSFORM ARG_DEPENDS PREPEND wireproof_)
+  target_link_libraries(wireproof_${name} ${scope} wireproof_options ${ARG_DEPENDS} ${ARG_LIBS})
+  if(WIREPROOF_TESTS AND tests)
+    wireproof_test(wireproof_${name}_test LABEL unit SOURCES ${tests} LIBS wireproof_${name})
+  endif()
+endfunction()
+
+# wireproof_test(name LABEL unit|sim|wire SOURCES … LIBS … [TIMEOUT seconds])
+function(wireproof_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} wireproof_options GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

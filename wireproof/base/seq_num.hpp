@@ -1,0 +1,53 @@
+// Numbers that wrap. A SeqNum alone can only be compared for equality: order exists on a Circle,
+// and only relative to a window, so there is no operator< to fool a sorted container.
+#pragma once
+
+#include <cstdint>
+
+#include "wireproof/base/check.hpp"
+
+namespace wireproof {
+
+/// A number on some circle; Tag keeps numbers of different meaning apart.
+template <class Tag>
+class SeqNum {
+public:
+    constexpr SeqNum() = default;
+    constexpr explicit SeqNum(std::uint32_t value) : value_(value) {}
+    constexpr std::uint32_t value() const { return value_; }
+    friend constexpr bool operator==(SeqNum, SeqNum) = default;
+
+private:
+    std::uint32_t value_ = 0;
+};
+
+/// The circle a SeqNum lives on: a modulus of 2 to 2^32, chosen at run time.
+class Circle {
+public:
+    constexpr explicit Circle(std::uint64_t modulus) : modulus_(modulus) {
+        WIREPROOF_CHECK(modulus >= 2 && modulus <= (std::uint64_t{1} << 32));
+    }
+
+    constexpr std::uint64_t modulus() const { return modulus_; }
+
+    /// Whether the value can stand on this circle at all; a number from the network may not.
+    constexpr bool holds(std::uint32_t value) const { return value < modulus_; }
+
+    template <class Tag>
+    constexpr SeqNum<Tag> advance(SeqNum<Tag> from, std::uint64_t steps) const {
+        return SeqNum<Tag>(static_cast<std::uint32_t>((from.value() + steps) % modulus_));
+    }
+
+    /// How many steps forward lead from `earlier` to `later`: 0 to modulus - 1.
+    template <class Tag>
+    constexpr std::uint32_t steps_after(SeqNum<Tag> later, SeqNum<Tag> earlier) const {
+        const std::uint64_t from = earlier.value();
+        const std::uint64_t to = later.value();
+        return static_cast<std::uint32_t>(to >= from ? to - from : to + modulus_ - from);
+    }
+
+private:
+    std::uint64_t modulus_;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,103 @@
+#include "wireproof/core/fault_plan.hpp"
+
+#include <cmath>
+
+namespace wireproof {
+namespace {
+
+bool matches(const FaultRule& rule, const FrameInfo& info) {
+    if (!rule.kind.empty() && rule.kind != info.kind) return false;
+    if (rule.channel && *rule.channel != info.channel) return false;
+    if (!info.number) {
+        return rule.number_first == 0 &&
+               rule.number_last == std::numeric_limits<std::uint32_t>::max();
+    }
+    // A range may run across the wrap.
+    const bool wraps = rule.number_first > rule.number_last;
+    const bool after = *info.number >= rule.number_first;
+    const bool before = *info.number <= rule.number_last;
+    return wraps ? after || before : after && before;
+}
+
+}  // namespace
+
+FaultPlan::FaultPlan(FaultRates rates, std::uint64_t seed)
+    : rates_(rates), seed_(seed), random_(seed) {
+    if (rates_.bit_error > 0) bits_to_error_ = draw_gap();
+}
+
+Fate FaultPlan::decide(const FrameInfo& info) {
+    ++counts_.frames;
+    flips_.clear();
+    // Every source draws for every frame, so that a rule changes the fate of its frame and of no
+    // other.
+    Fate fate;
+    fate.damaged = meets_bit_errors(info.length);
+    fate.lost = lost_at_random();
+    fate.duplicated = random_.chance(rates_.duplicate);
+    if (random_.chance(rates_.reorder)) {
+        fate.held_behind = 1 + static_cast<std::uint32_t>(random_.below(rates_.hold_max));
+    }
+    if (const auto scripted = scripted_fate(info)) {
+        fate = *scripted;
+        if (!fate.damaged) flips_.clear();
+    }
+    if (fate.lost) fate = Fate{.lost = true};
+    counts_.lost += fate.lost ? 1 : 0;
+    counts_.damaged += fate.damaged ? 1 : 0;
+    counts_.duplicated += fate.duplicated ? 1 : 0;
+    counts_.held += fate.held_behind > 0 ? 1 : 0;
+    return fate;
+}
+
+void FaultPlan::damage(Bytes frame) {
+    const std::uint64_t bits = frame.size() * 8;
+    if (bits == 0) return;
+    // Not from random_: whether a wire asks for this draw must not change the frames after it.
+    if (flips_.empty()) flips_.push_back(Random(mix64(seed_) + counts_.frames).below(bits));
+    for (const std::uint64_t bit : flips_) {
+        if (bit < bits) frame[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+}
+
+std::optional<Fate> FaultPlan::scripted_fate(const FrameInfo& info) {
+    std::optional<Fate> fate;
+    for (Line& line : script_) {
+        if (!matches(line.rule, info)) continue;
+        ++line.seen;
+        const bool named = line.seen >= line.rule.nth_first && line.seen <= line.rule.nth_last;
+        if (named && !fate) fate = line.rule.fate;
+    }
+    return fate;
+}
+
+bool FaultPlan::lost_at_random() {
+    bool lost = random_.chance(rates_.loss);
+    if (bursts_.begin > 0) {
+        if (random_.chance(in_burst_ ? bursts_.end : bursts_.begin)) in_burst_ = !in_burst_;
+        if (in_burst_ && random_.chance(bursts_.loss_in_burst)) lost = true;
+    }
+    return lost;
+}
+
+// Bit errors are independent, so the gaps between them are geometric: one draw per error, not per
+// bit, and a gap runs on from frame to frame.
+bool FaultPlan::meets_bit_errors(std::size_t bytes) {
+    if (rates_.bit_error <= 0) return false;
+    const std::uint64_t bits = bytes * 8;
+    std::uint64_t at = bits_to_error_;
+    while (at < bits) {
+        flips_.push_back(at);
+        at += 1 + draw_gap();
+    }
+    bits_to_error_ = at - bits;
+    return !flips_.empty();
+}
+
+std::uint64_t FaultPlan::draw_gap() {
+    if (rates_.bit_error >= 1) return 0;
+    const double gap = std::floor(std::log1p(-random_.uniform()) / std::log1p(-rates_.bit_error));
+    return gap < 0x1p62 ? static_cast<std::uint64_t>(gap) : std::uint64_t{1} << 62;
+}
+
+}  // namespace wireproof

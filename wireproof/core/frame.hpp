@@ -1,0 +1,107 @@
+// What a wire carries. A TxFrame is room that a lane lends to an engine; an RxFrame is lent to an
+// engine by a wire. Neither owns payload bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/base/check.hpp"
+
+namespace wireproof {
+
+/// A peer, as numbered by the wire's own address table. A two-ended link has only peer 0.
+enum class PeerId : std::uint16_t {};
+
+/// Who vouches for the bytes of a received frame.
+enum class Integrity : std::uint8_t {
+    check,    // nobody: the engine computes its checksum
+    intact,   // the carrier does: shared memory, or a simulated cable that did not touch the frame
+    damaged,  // a simulated cable that did says what the checksum would have said
+};
+
+/// A received frame, lent until the next Wire::receive.
+struct RxFrame {
+    ConstBytes bytes;
+    PeerId from{};
+    Integrity integrity = Integrity::check;
+};
+
+/// What a lane promises of the frames it carries, and how long they may be.
+struct LaneTerms {
+    std::size_t frame_max = 0;    // bytes
+    bool carries_intact = false;  // bytes arrive as sent or not at all: no checksum needed
+    bool carries_all = false;     // nothing lost, repeated or reordered while the peer lives
+};
+
+/// One frame on its way out. Headers and trailers are written in place, in room of the lane's;
+/// payload is only pointed at and must stay put until Wire::flush returns.
+class TxFrame {
+public:
+    static constexpr std::size_t pieces_max = 4;
+
+    /// The lane's side: an empty frame whose own bytes go to `room`, at least frame_max bytes.
+    void open(Bytes room, LaneTerms terms) {
+        room_ = room;
+        terms_ = terms;
+        used_ = size_ = count_ = 0;
+        resent_ = false;
+    }
+
+    /// The next `size` bytes of the frame, to be written now. Asking for more than the room is
+    /// ours.
+    Bytes add_room(std::size_t size) {
+        WIREPROOF_CHECK(used_ + size <= room_.size());
+        const Bytes part = room_.subspan(used_, size);
+        used_ += size;
+        append(part);
+        return part;
+    }
+
+    template <std::size_t N>
+    std::span<std::byte, N> add_header() {
+        return std::span<std::byte, N>(add_room(N));
+    }
+
+    /// The next bytes of the frame, by reference.
+    void add_payload(ConstBytes payload) { append(payload); }
+
+    /// Marks a frame that left before in the same meaning; counted and drawn, never sent.
+    void mark_resent() { resent_ = true; }
+
+    bool resent() const { return resent_; }
+    bool wants_check() const { return !terms_.carries_intact; }
+    bool wants_copy() const { return !terms_.carries_all; }
+    std::size_t frame_max() const { return terms_.frame_max; }
+    std::size_t size() const { return size_; }
+    std::span<const ConstBytes> pieces() const { return std::span(pieces_).first(count_); }
+
+    /// Copies the whole frame to the front of `to`; returns what was filled.
+    Bytes gather(Bytes to) const;
+
+private:
+    void append(ConstBytes part) {
+        size_ += part.size();
+        WIREPROOF_CHECK(size_ <= terms_.frame_max);
+        if (count_ > 0) {
+            ConstBytes& last = pieces_[count_ - 1];
+            if (last.data() + last.size() == part.data()) {
+                last = ConstBytes(last.data(), last.size() + part.size());
+                return;
+            }
+        }
+        if (part.empty()) return;
+        WIREPROOF_CHECK(count_ < pieces_max);
+        pieces_[count_++] = part;
+    }
+
+    Bytes room_;
+    LaneTerms terms_;
+    std::size_t used_ = 0;
+    std::size_t size_ = 0;
+    std::size_t count_ = 0;
+    std::array<ConstBytes, pieces_max> pieces_{};
+    bool resent_ = false;
+};
+
+}  // namespace wireproof

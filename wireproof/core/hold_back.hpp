@@ -1,0 +1,60 @@
+// Frames that others overtake: how both a simulated cable and a live wire reorder.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "wireproof/base/instant.hpp"
+
+namespace wireproof {
+
+/// Holds each item until a number of later ones has passed, or until its deadline if no more come.
+template <class T>
+class HoldBack {
+public:
+    void hold(T item, std::uint32_t behind, Instant deadline) {
+        held_.push_back({std::move(item), behind, deadline});
+    }
+
+    /// One more item passed those held: hands out those whose turn has come, oldest first.
+    template <class Release>
+    void pass(Release&& release) {
+        for (Held& held : held_) --held.behind;
+        take([](const Held& held) { return held.behind == 0; }, release);
+    }
+
+    template <class Release>
+    void expire(Instant now, Release&& release) {
+        take([now](const Held& held) { return held.deadline <= now; }, release);
+    }
+
+    Instant next_deadline() const {
+        Instant earliest = never;
+        for (const Held& held : held_) earliest = std::min(earliest, held.deadline);
+        return earliest;
+    }
+
+    bool empty() const { return held_.empty(); }
+    std::size_t size() const { return held_.size(); }
+
+private:
+    struct Held {
+        T item;
+        std::uint32_t behind;
+        Instant deadline;
+    };
+
+    template <class Which, class Release>
+    void take(Which&& which, Release& release) {
+        if (held_.empty()) return;
+        for (Held& held : held_) {
+            if (which(held)) release(std::move(held.item));
+        }
+        std::erase_if(held_, which);
+    }
+
+    std::vector<Held> held_;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,49 @@
+// The only loops in which a frame moves, real or simulated.
+#pragma once
+
+#include <utility>
+
+#include "wireproof/core/engine.hpp"
+#include "wireproof/core/wire.hpp"
+
+namespace wireproof {
+
+struct Transmitted {
+    std::size_t frames = 0;
+    bool lane_full = false;  // the engine may have more: flush and come again
+};
+
+/// Lets the engine send to one peer what it has and the lane has room for. The wire is not flushed.
+template <Engine E, Lane L>
+Transmitted transmit(E& engine, L& lane, Instant now) {
+    Transmitted sent;
+    while (TxFrame* room = lane.claim()) {
+        if (!engine.poll_transmit(now, *room)) return sent;
+        lane.commit();
+        ++sent.frames;
+    }
+    sent.lane_full = true;
+    return sent;
+}
+
+/// One turn of a two-ended engine on a wire. `deliver` takes each delivery as it comes; `judge`
+/// hears the verdict on each received frame.
+template <Engine E, Wire W, class Deliver, class Judge>
+void pump(E& engine, W& wire, PeerId peer, Instant now, Deliver&& deliver, Judge&& judge) {
+    while (const auto frame = wire.receive(now)) {
+        judge(*frame, engine.on_frame(now, *frame));
+        while (auto delivery = engine.next_delivery()) deliver(std::move(*delivery));
+    }
+    while (const auto event = wire.next_event()) engine.on_wire_event(now, event->second);
+    if (engine.next_deadline() <= now) engine.on_deadline(now);
+    while (auto delivery = engine.next_delivery()) deliver(std::move(*delivery));
+    transmit(engine, wire.lane(peer), now);
+    wire.flush(now);
+}
+
+template <Engine E, Wire W, class Deliver>
+void pump(E& engine, W& wire, PeerId peer, Instant now, Deliver&& deliver) {
+    pump(engine, wire, peer, now, std::forward<Deliver>(deliver), [](const RxFrame&, RxVerdict) {});
+}
+
+}  // namespace wireproof

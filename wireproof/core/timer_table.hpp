@@ -1,0 +1,41 @@
+// An engine's named timers: an enum and a deadline each.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/fingerprint.hpp"
+
+namespace wireproof {
+
+/// `Name` is an enum class whose values count from 0; `Count` of them.
+template <class Name, std::size_t Count>
+class TimerTable {
+public:
+    TimerTable() { deadlines_.fill(never); }
+
+    void set(Name timer, Instant deadline) { at(timer) = deadline; }
+    void stop(Name timer) { at(timer) = never; }
+    bool running(Name timer) const { return deadline(timer) != never; }
+    Instant deadline(Name timer) const { return deadlines_[static_cast<std::size_t>(timer)]; }
+    Instant next() const { return *std::min_element(deadlines_.begin(), deadlines_.end()); }
+
+    /// True once for a timer whose deadline has come: it is stopped.
+    bool take_expired(Name timer, Instant now) {
+        if (deadline(timer) == never || deadline(timer) > now) return false;
+        stop(timer);
+        return true;
+    }
+
+    void fingerprint(Instant now, Fingerprint& sink) const {
+        for (const Instant deadline : deadlines_) sink.add_deadline(deadline, now);
+    }
+
+private:
+    Instant& at(Name timer) { return deadlines_[static_cast<std::size_t>(timer)]; }
+
+    std::array<Instant, Count> deadlines_;
+};
+
+}  // namespace wireproof

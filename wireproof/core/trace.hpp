@@ -1,0 +1,48 @@
+// What happened on a wire, as a bounded list: the last events of a run, for tests that fail, for
+// ladders and for captures.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/base/ring.hpp"
+#include "wireproof/core/engine.hpp"
+#include "wireproof/core/fault_plan.hpp"
+#include "wireproof/core/frame_info.hpp"
+
+namespace wireproof {
+
+enum class Direction : std::uint8_t { sent, received };
+
+struct TraceEvent {
+    Instant time;
+    Direction direction = Direction::sent;
+    std::uint16_t from = 0;  // node
+    std::uint16_t to = 0;
+    FrameInfo frame;
+    bool resent = false;
+    Fate fate;                         // of a sent frame
+    std::optional<RxVerdict> verdict;  // of a received one
+};
+
+/// Keeps the newest `capacity` events.
+class Trace {
+public:
+    explicit Trace(std::size_t capacity) : events_(capacity) {}
+
+    void record(const TraceEvent& event) {
+        if (events_.full()) events_.pop();
+        events_.push(event);
+        ++recorded_;
+    }
+
+    const Ring<TraceEvent>& events() const { return events_; }
+    std::uint64_t recorded() const { return recorded_; }
+
+private:
+    Ring<TraceEvent> events_;
+    std::uint64_t recorded_ = 0;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,36 @@
+// The contract of a wire: it carries frames and may lose, repeat, damage or reorder them. Nothing
+// here blocks or reads a clock.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/engine.hpp"
+#include "wireproof/core/frame.hpp"
+
+namespace wireproof {
+
+/// A wire towards one peer. A full or dead peer never stops frames to another.
+template <class L>
+concept Lane = requires(L lane, const L& idle) {
+    { idle.terms() } -> std::same_as<LaneTerms>;
+    // Empty room for one frame; nullptr: none before the next flush or later. May be repeated: room
+    // that was not committed is lent again.
+    { lane.claim() } -> std::same_as<TxFrame*>;
+    { lane.commit() } -> std::same_as<void>;  // the claimed frame is complete
+};
+
+template <class W>
+concept Wire = requires(W wire, const W& idle, PeerId peer, Instant now) {
+    requires Lane<std::remove_cvref_t<decltype(wire.lane(peer))>>;
+    { wire.receive(now) } -> std::same_as<std::optional<RxFrame>>;  // lent until the next receive
+    { wire.flush(now) } -> std::same_as<void>;                      // all committed frames leave
+    { wire.next_event() } -> std::same_as<std::optional<std::pair<PeerId, WireEvent>>>;
+    // `never`, unless the wire keeps time (retry, delay, simulated flight).
+    { idle.next_deadline() } -> std::same_as<Instant>;
+};
+
+}  // namespace wireproof
