@@ -1,0 +1,171 @@
+// How a frame crosses a cable. Its fate is decided and its arrival known when it leaves; only being
+// held back can bring an arrival forward later, when enough frames have overtaken it.
+#include "wireproof/sim/cable.hpp"
+
+#include <algorithm>
+
+#include "wireproof/sim/compose.hpp"
+
+namespace wireproof::sim {
+
+CableCounts& CableCounts::operator+=(const CableCounts& other) {
+    frames += other.frames;
+    bytes += other.bytes;
+    lost += other.lost;
+    cut += other.cut;
+    damaged += other.damaged;
+    duplicated += other.duplicated;
+    held += other.held;
+    return *this;
+}
+
+Cable::Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, std::uint16_t to)
+    : config_(config),
+      from_(from),
+      to_(to),
+      plan_(config.faults, mix64(seed)),
+      jitter_(mix64(~seed)),
+      flight_(config.frame_max) {
+    // So that the picoseconds of a frame fit in 63 bits.
+    WIREPROOF_CHECK(config_.frame_max <= std::size_t{1} << 23);
+}
+
+TxFrame* Cable::claim() {
+    if (flight_.size() + committed_.size() >= config_.in_flight_max) {
+        refused_ = true;
+        return nullptr;
+    }
+    if (claimed_ == Flight::none) claimed_ = flight_.acquire();
+    lent_frame_.open(flight_.frame(claimed_).buffer, terms());
+    return &lent_frame_;
+}
+
+void Cable::commit() {
+    WIREPROOF_CHECK(claimed_ != Flight::none);
+    Flight::Frame& frame = flight_.frame(claimed_);
+    frame.size = compose(lent_frame_, frame.buffer).size();
+    frame.resent = lent_frame_.resent();
+    committed_.push_back(claimed_);
+    claimed_ = Flight::none;
+}
+
+void Cable::flush(Instant now) {
+    for (const Flight::Slot slot : committed_) depart(now, slot, Duration());
+    committed_.clear();
+    room_since_ = never;
+}
+
+void Cable::send(Instant now, ConstBytes bytes, Journey journey) {
+    WIREPROOF_CHECK(bytes.size() <= config_.frame_max);
+    const Flight::Slot slot = flight_.acquire();
+    Flight::Frame& frame = flight_.frame(slot);
+    std::copy(bytes.begin(), bytes.end(), frame.buffer.begin());
+    frame.size = bytes.size();
+    frame.resent = journey.resent;
+    depart(now, slot, journey.detour);
+}
+
+void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
+    const std::size_t size = flight_.frame(slot).size;
+    ++counts_.frames;
+    counts_.bytes += size;
+    const Duration leaving = time_on_cable(size);
+    free_at_ = std::max(now, free_at_) + leaving;
+    Instant arrival = free_at_ + config_.latency + detour;
+    if (config_.jitter > Duration()) {
+        const double share = jitter_.uniform();
+        const double most = static_cast<double>(config_.jitter.picoseconds());
+        arrival = arrival + Duration(static_cast<std::int64_t>(share * most));
+    }
+    const Fate fate = decide(now, flight_.frame(slot));
+    if (fate.lost) {
+        flight_.give_back(slot);
+        return;
+    }
+    Flight::Frame& frame = flight_.frame(slot);
+    frame.integrity = config_.flip_bits ? Integrity::check
+                      : fate.damaged    ? Integrity::damaged
+                                        : Integrity::intact;
+    if (fate.damaged && config_.flip_bits) plan_.damage(Bytes(frame.buffer).first(size));
+    fly(slot, arrival, fate.held_behind);
+    if (fate.duplicated) {
+        // The copy takes its time on the cable like any frame.
+        free_at_ = free_at_ + leaving;
+        arrival = arrival + leaving;
+        fly(copy_of(slot), arrival, fate.held_behind);
+    }
+    // Only what really flies ahead counts as overtaking: neither the lost nor the held.
+    if (fate.held_behind > 0) return;
+    held_.pass([&](Flight::Slot released) {
+        flight_.move(released, std::min(flight_.frame(released).arrival, arrival));
+    });
+}
+
+Flight::Slot Cable::copy_of(Flight::Slot slot) {
+    const Flight::Slot copy = flight_.acquire();
+    const Flight::Frame& original = flight_.frame(slot);
+    Flight::Frame& repeated = flight_.frame(copy);
+    std::copy_n(original.buffer.begin(), original.size, repeated.buffer.begin());
+    repeated.size = original.size;
+    repeated.integrity = original.integrity;
+    repeated.resent = original.resent;
+    return copy;
+}
+
+Fate Cable::decide(Instant now, const Flight::Frame& frame) {
+    FrameInfo info;
+    if (trace_ != nullptr || plan_.scripted()) info = describe_(frame.bytes());
+    // The plan must not depend on who looks: this length is the frame's with and without a trace.
+    info.length = frame.size;
+    const Fate fate = cut_ ? Fate{.lost = true} : plan_.decide(info);
+    counts_.cut += cut_ ? 1 : 0;
+    counts_.lost += fate.lost && !cut_ ? 1 : 0;
+    counts_.damaged += fate.damaged ? 1 : 0;
+    counts_.duplicated += fate.duplicated ? 1 : 0;
+    counts_.held += fate.held_behind > 0 ? 1 : 0;
+    if (trace_ != nullptr) {
+        trace_->record({.time = now,
+                        .direction = Direction::sent,
+                        .from = from_,
+                        .to = to_,
+                        .frame = info,
+                        .resent = frame.resent,
+                        .fate = fate,
+                        .verdict = std::nullopt});
+    }
+    return fate;
+}
+
+void Cable::fly(Flight::Slot slot, Instant arrival, std::uint32_t held_behind) {
+    if (held_behind == 0) {
+        flight_.enter(slot, arrival);
+        return;
+    }
+    const Instant latest = arrival + config_.hold_limit;
+    flight_.enter(slot, latest);
+    held_.hold(slot, held_behind, latest);
+}
+
+std::optional<RxFrame> Cable::take(Instant now) {
+    if (taken_ != Flight::none) {
+        flight_.give_back(taken_);
+        taken_ = Flight::none;
+    }
+    if (flight_.next_arrival() > now || flight_.front() == Flight::none) return std::nullopt;
+    taken_ = flight_.leave();
+    const Flight::Frame& frame = flight_.frame(taken_);
+    if (!held_.empty()) held_.expire(frame.arrival, [](Flight::Slot) {});
+    if (refused_) {
+        refused_ = false;
+        room_since_ = now;
+    }
+    return RxFrame{frame.bytes(), PeerId{from_}, frame.integrity};
+}
+
+Duration Cable::time_on_cable(std::size_t bytes) const {
+    if (config_.bytes_per_second == 0) return Duration();
+    return Duration(
+        static_cast<std::int64_t>(bytes * 1'000'000'000'000 / config_.bytes_per_second));
+}
+
+}  // namespace wireproof::sim

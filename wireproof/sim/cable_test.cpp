@@ -1,0 +1,260 @@
+// A cable's times to the picosecond, its order, and each fault by script.
+#include "wireproof/sim/cable.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wireproof/sim/compose.hpp"
+
+namespace wireproof::sim {
+namespace {
+
+constexpr Instant at(std::int64_t nanoseconds) {
+    return Instant(Duration::nanoseconds(nanoseconds));
+}
+
+// 1 byte per nanosecond, 100 ns of flight.
+CableConfig slow() {
+    return {.frame_max = 64,
+            .bytes_per_second = 1'000'000'000,
+            .latency = Duration::nanoseconds(100),
+            .hold_limit = Duration::nanoseconds(1000)};
+}
+
+Cable cable_with(const CableConfig& config) {
+    return Cable(config, 1, 0, 1);
+}
+
+// A frame of `size` bytes whose first is `name`.
+void commit_frame(Cable& cable, char name, std::size_t size = 10) {
+    TxFrame* room = cable.claim();
+    ASSERT_NE(room, nullptr);
+    const Bytes bytes = room->add_room(size);
+    bytes[0] = static_cast<std::byte>(name);
+    cable.commit();
+}
+
+void send_frames(Cable& cable, Instant now, std::string_view names) {
+    for (const char name : names) commit_frame(cable, name);
+    cable.flush(now);
+}
+
+// "A110 B120": each frame's name and the nanosecond of its arrival.
+std::string arrivals(Cable& cable) {
+    std::string text;
+    while (cable.next_arrival() != never) {
+        const Instant when = cable.next_arrival();
+        EXPECT_FALSE(cable.take(when + Duration(-1)));
+        const auto frame = cable.take(when);
+        if (!text.empty()) text += ' ';
+        text += std::to_integer<char>(frame->bytes[0]);
+        text += std::to_string(when.since_start().nanoseconds());
+    }
+    return text;
+}
+
+FaultRule nth(std::uint64_t n, Fate fate) {
+    FaultRule rule;
+    rule.nth_first = rule.nth_last = n;
+    rule.fate = fate;
+    return rule;
+}
+
+TEST(Compose, MovesTrailersBehindPayloadThatIsPointedAt) {
+    std::vector<std::byte> room(8);
+    const std::vector<std::byte> payload{std::byte{'b'}, std::byte{'c'}, std::byte{'d'}};
+    TxFrame frame;
+    frame.open(room, {.frame_max = 8});
+    frame.add_room(1)[0] = std::byte{'a'};
+    frame.add_payload(payload);
+    const Bytes trailer = frame.add_room(2);
+    trailer[0] = std::byte{'e'};
+    trailer[1] = std::byte{'f'};
+    std::string text;
+    for (const std::byte byte : compose(frame, room)) text += std::to_integer<char>(byte);
+    EXPECT_EQ(text, "abcdef");
+}
+
+TEST(Cable, SerialisesFramesOneAfterAnotherAndAddsLatency) {
+    Cable cable = cable_with(slow());
+    commit_frame(cable, 'A', 10);
+    commit_frame(cable, 'B', 30);
+    EXPECT_EQ(cable.next_arrival(), never) << "nothing leaves before flush";
+    cable.flush(at(5));
+    commit_frame(cable, 'C', 10);
+    cable.flush(at(20));
+    commit_frame(cable, 'D', 10);
+    cable.flush(at(500));
+    EXPECT_EQ(arrivals(cable), "A115 B145 C155 D610");
+    EXPECT_EQ(cable.counts().frames, 4u);
+    EXPECT_EQ(cable.counts().bytes, 60u);
+}
+
+TEST(Cable, ExactToThePicosecondAtFortyMegabytes) {
+    Cable cable = cable_with({.frame_max = 256, .bytes_per_second = 40'000'000});
+    commit_frame(cable, 'A', 256);
+    cable.flush(Instant());
+    EXPECT_EQ(cable.next_arrival(), Instant(Duration(6'400'000 + 1'000'000)));
+}
+
+TEST(Cable, WithoutABandwidthFramesLeaveTogether) {
+    CableConfig config = slow();
+    config.bytes_per_second = 0;
+    Cable cable = cable_with(config);
+    send_frames(cable, at(7), "AB");
+    EXPECT_EQ(arrivals(cable), "A107 B107");
+}
+
+TEST(Cable, LosesDamagesAndDuplicatesByScript) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(1, {.lost = true}));
+    cable.faults().add_rule(nth(2, {.damaged = true}));
+    cable.faults().add_rule(nth(3, {.duplicated = true}));
+    send_frames(cable, Instant(), "ABCD");
+    const auto damaged = cable.take(at(120));
+    ASSERT_TRUE(damaged);
+    EXPECT_EQ(damaged->bytes[0], std::byte{'B'});
+    EXPECT_EQ(damaged->integrity, Integrity::damaged);
+    EXPECT_EQ(cable.take(at(130))->integrity, Integrity::intact);
+    EXPECT_EQ(arrivals(cable), "C140 D150");
+    CableCounts expected;
+    expected.frames = 4;
+    expected.bytes = 40;
+    expected.lost = expected.damaged = expected.duplicated = 1;
+    EXPECT_EQ(cable.counts(), expected);
+}
+
+TEST(Cable, HoldsAFrameBehindExactlyThoseThatOvertakeIt) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(1, {.held_behind = 2}));
+    send_frames(cable, Instant(), "ABCD");
+    EXPECT_EQ(arrivals(cable), "B120 C130 A130 D140");
+    EXPECT_EQ(cable.counts().held, 1u);
+}
+
+TEST(Cable, NeitherLostNorHeldFramesCountAsOvertaking) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(1, {.held_behind = 1}));
+    cable.faults().add_rule(nth(2, {.lost = true}));
+    cable.faults().add_rule(nth(3, {.held_behind = 1}));
+    send_frames(cable, Instant(), "ABCDE");
+    EXPECT_EQ(arrivals(cable), "D140 A140 C140 E150");
+}
+
+TEST(Cable, AHeldFrameThatNothingOvertakesArrivesAtItsLimit) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(2, {.duplicated = true, .held_behind = 3}));
+    send_frames(cable, Instant(), "AB");
+    EXPECT_EQ(arrivals(cable), "A110 B1120 B1130");
+    send_frames(cable, at(2000), "CDEF");
+    EXPECT_EQ(arrivals(cable), "C2110 D2120 E2130 F2140") << "the held frame left the books";
+}
+
+TEST(Cable, ALateOvertakerDoesNotHoldAFrameBeyondItsLimit) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(1, {.held_behind = 1}));
+    send_frames(cable, Instant(), "A");
+    send_frames(cable, at(1050), "B");
+    EXPECT_EQ(arrivals(cable), "A1110 B1160");
+}
+
+TEST(Cable, FlipsRealBitsWhenAskedAndThenVouchesForNothing) {
+    CableConfig config = slow();
+    config.flip_bits = true;
+    Cable cable = cable_with(config);
+    EXPECT_FALSE(cable.terms().carries_intact);
+    cable.faults().add_rule(nth(1, {.damaged = true}));
+    for (int i = 0; i < 2; ++i) {
+        const Bytes bytes = cable.claim()->add_room(8);
+        std::fill(bytes.begin(), bytes.end(), std::byte{0});
+        cable.commit();
+    }
+    cable.flush(Instant());
+    int flipped[2] = {};
+    for (int& bits : flipped) {
+        const auto frame = cable.take(at(1000));
+        EXPECT_EQ(frame->integrity, Integrity::check);
+        for (const std::byte byte : frame->bytes) {
+            bits += std::popcount(std::to_integer<unsigned>(byte));
+        }
+    }
+    EXPECT_EQ(flipped[0], 1);
+    EXPECT_EQ(flipped[1], 0);
+}
+
+TEST(Cable, JitterReordersAndIsTheSameForTheSameSeed) {
+    CableConfig config = slow();
+    config.jitter = Duration::nanoseconds(50);
+    Cable cable = cable_with(config);
+    Cable same = cable_with(config);
+    Cable other(config, 2, 0, 1);
+    for (Cable* each : {&cable, &same, &other}) send_frames(*each, Instant(), "ABCDEFGH");
+    const std::string text = arrivals(cable);
+    EXPECT_EQ(text, arrivals(same));
+    EXPECT_NE(text, arrivals(other));
+    std::string names = text;
+    std::erase_if(names, [](char c) { return c < 'A'; });
+    EXPECT_NE(names, "ABCDEFGH");
+    EXPECT_EQ(names.size(), 8u);
+}
+
+TEST(Cable, LendsNoRoomBeyondItsLimitAndSaysWhenThereIsSome) {
+    CableConfig config = slow();
+    config.in_flight_max = 2;
+    Cable cable = cable_with(config);
+    commit_frame(cable, 'A');
+    EXPECT_EQ(cable.claim(), cable.claim()) << "uncommitted room is lent again";
+    commit_frame(cable, 'B');
+    EXPECT_EQ(cable.claim(), nullptr) << "committed frames count before they leave";
+    cable.flush(Instant());
+    EXPECT_EQ(cable.claim(), nullptr);
+    EXPECT_EQ(cable.room_since(), never);
+    ASSERT_TRUE(cable.take(at(300)));
+    EXPECT_EQ(cable.room_since(), at(300));
+    send_frames(cable, at(310), "C");
+    EXPECT_EQ(cable.room_since(), never);
+    EXPECT_EQ(arrivals(cable), "B120 C420");
+}
+
+TEST(Cable, LosesWhatIsSentIntoACutAndKeepsThePlanForLater) {
+    Cable cable = cable_with(slow());
+    cable.faults().add_rule(nth(2, {.lost = true}));
+    send_frames(cable, Instant(), "A");
+    cable.cut();
+    send_frames(cable, at(50), "BC");
+    cable.mend();
+    send_frames(cable, at(100), "DE");
+    EXPECT_EQ(arrivals(cable), "A110 E220");
+    EXPECT_EQ(cable.counts().cut, 2u);
+    EXPECT_EQ(cable.counts().lost, 1u);
+    EXPECT_EQ(cable.faults().counts().frames, 3u);
+}
+
+TEST(Cable, ACopyMeetsTheSameFuture) {
+    CableConfig config = slow();
+    config.jitter = Duration::nanoseconds(30);
+    config.faults = {.loss = 0.2, .duplicate = 0.2, .reorder = 0.2};
+    Cable cable = cable_with(config);
+    send_frames(cable, Instant(), "ABCDEFGH");
+    ASSERT_NE(cable.claim(), nullptr);
+    Cable copy = cable;
+    for (Cable* each : {&cable, &copy}) send_frames(*each, at(20), "IJKLMNOP");
+    EXPECT_EQ(arrivals(cable), arrivals(copy));
+    EXPECT_EQ(cable.counts(), copy.counts());
+}
+
+TEST(Cable, AFrameIsLentUntilTheNextTakeHoweverManyAreSent) {
+    Cable cable = cable_with(slow());
+    send_frames(cable, Instant(), "A");
+    const auto frame = cable.take(at(200));
+    for (int i = 0; i < 100; ++i) send_frames(cable, at(200), "ZZZZ");
+    EXPECT_EQ(frame->bytes[0], std::byte{'A'});
+}
+
+}  // namespace
+}  // namespace wireproof::sim

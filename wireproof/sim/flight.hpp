@@ -1,0 +1,75 @@
+// The frames on a cable, in order of arrival. A list through a pool of buffers, not an event queue:
+// almost every frame arrives after all those before it, and then entering and leaving cost the same
+// however many are in flight. The pool grows to the most that were ever in flight and stays.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/frame.hpp"
+
+namespace wireproof::sim {
+
+/// A regular value. Buffers keep their address while frames come and go.
+class Flight {
+public:
+    using Slot = std::uint32_t;
+    static constexpr Slot none = 0xFFFFFFFF;
+
+    struct Frame {
+        std::vector<std::byte> buffer;
+        std::size_t size = 0;
+        Instant arrival;
+        Integrity integrity = Integrity::intact;
+        bool resent = false;
+
+        ConstBytes bytes() const { return ConstBytes(buffer).first(size); }
+
+    private:
+        friend class Flight;
+        Slot before = none;
+        Slot after = none;
+    };
+
+    explicit Flight(std::size_t frame_max) : frame_max_(frame_max) {}
+
+    /// A slot that is not in flight; give_back returns it.
+    Slot acquire();
+    void give_back(Slot slot) { free_.push_back(slot); }
+    Frame& frame(Slot slot) { return frames_[slot]; }
+    const Frame& frame(Slot slot) const { return frames_[slot]; }
+
+    /// Enters behind all that arrive no later.
+    void enter(Slot slot, Instant arrival);
+    /// The same for a slot that is in flight already.
+    void move(Slot slot, Instant arrival) {
+        unlink(slot);
+        enter(slot, arrival);
+    }
+
+    /// Who arrives next, or `none`.
+    Slot front() const { return first_; }
+    Instant next_arrival() const { return first_ == none ? never : frames_[first_].arrival; }
+    /// Takes the front out of flight; the slot is the caller's.
+    Slot leave() {
+        const Slot slot = first_;
+        unlink(slot);
+        return slot;
+    }
+
+    std::size_t size() const { return size_; }
+
+private:
+    void unlink(Slot slot);
+
+    std::size_t frame_max_;
+    std::vector<Frame> frames_;
+    std::vector<Slot> free_;
+    Slot first_ = none;
+    Slot last_ = none;
+    std::size_t size_ = 0;
+};
+
+}  // namespace wireproof::sim

@@ -1,0 +1,87 @@
+// The wires walk over all cables of their node: a few comparisons for a few nodes, and no queue of
+// events to keep.
+#include "wireproof/sim/network.hpp"
+
+#include <algorithm>
+
+namespace wireproof::sim {
+
+Cable& NodeWire::lane(PeerId peer) {
+    return network_->cable(node_, static_cast<std::size_t>(peer));
+}
+
+std::optional<RxFrame> NodeWire::receive(Instant now) {
+    const std::size_t nodes = network_->nodes();
+    Cable* earliest = nullptr;
+    for (std::size_t from = 0; from < nodes; ++from) {
+        if (from == node_) continue;
+        Cable& cable = network_->cables_[node_ * nodes + from];
+        if (earliest == nullptr || cable.next_arrival() < earliest->next_arrival()) {
+            earliest = &cable;
+        }
+    }
+    return earliest == nullptr ? std::nullopt : earliest->take(now);
+}
+
+void NodeWire::flush(Instant now) {
+    for (std::size_t to = 0; to < network_->nodes(); ++to) {
+        if (to != node_) network_->cable(node_, to).flush(now);
+    }
+}
+
+Instant NodeWire::next_deadline() const {
+    Instant earliest = never;
+    for (std::size_t peer = 0; peer < network_->nodes(); ++peer) {
+        if (peer == node_) continue;
+        earliest = std::min({earliest, network_->cable(peer, node_).next_arrival(),
+                             network_->cable(node_, peer).room_since()});
+    }
+    return earliest;
+}
+
+Network::Network(const Config& config) {
+    const CableConfig cable{.frame_max = config.frame_max,
+                            .bytes_per_second = config.bytes_per_second,
+                            .latency = config.latency,
+                            .jitter = config.jitter,
+                            .hold_limit = config.hold_limit,
+                            .in_flight_max = config.in_flight_max,
+                            .flip_bits = config.flip_bits,
+                            .faults = config.faults};
+    for (std::size_t to = 0; to < config.nodes; ++to) {
+        for (std::size_t from = 0; from < config.nodes; ++from) {
+            const std::uint64_t seed = mix64(config.seed) + from * config.nodes + to;
+            cables_.emplace_back(cable, seed, static_cast<std::uint16_t>(from),
+                                 static_cast<std::uint16_t>(to));
+            cables_.back().describe_with(config.describe);
+        }
+        wires_.emplace_back(this, to);
+    }
+}
+
+Network::Network(const Network& other) : cables_(other.cables_), wires_(other.wires_) {
+    adopt_wires();
+}
+
+Network& Network::operator=(const Network& other) {
+    cables_ = other.cables_;
+    wires_ = other.wires_;
+    adopt_wires();
+    return *this;
+}
+
+void Network::adopt_wires() {
+    for (NodeWire& wire : wires_) wire.network_ = this;
+}
+
+CableCounts Network::totals() const {
+    CableCounts sum;
+    for (const Cable& cable : cables_) sum += cable.counts();
+    return sum;
+}
+
+void Network::record(Trace* trace) {
+    for (Cable& cable : cables_) cable.record(trace);
+}
+
+}  // namespace wireproof::sim
