@@ -1,0 +1,32 @@
+// The switch is a network whose cables have no bandwidth of their own: a packet's bytes are counted
+// once, on the link into the switch, and once more only where it waits for the link out of it.
+#include "wireproof/sim/sp2/machine.hpp"
+
+#include "wireproof/base/check.hpp"
+
+namespace wireproof::sp2 {
+namespace {
+
+sim::NetworkConfig fabric_config(const Config& config) {
+    WIREPROOF_CHECK(config.check().has_value());
+    sim::NetworkConfig fabric;
+    fabric.nodes = config.nodes;
+    fabric.frame_max = entry_size;
+    fabric.bytes_per_second = 0;
+    fabric.latency = config.costs.switch_latency;
+    fabric.hold_limit = config.hold_limit;
+    fabric.faults = config.faults;
+    fabric.seed = config.seed;
+    fabric.describe = config.describe;
+    return fabric;
+}
+
+}  // namespace
+
+Machine::Machine(const Config& config) : fabric_(fabric_config(config)) {
+    for (std::size_t i = 0; i < config.nodes; ++i) {
+        nodes_.push_back(std::make_unique<Node>(config, static_cast<std::uint16_t>(i), fabric_));
+    }
+}
+
+}  // namespace wireproof::sp2

@@ -1,0 +1,52 @@
+// An IBM SP in small: nodes with a processor and an adapter each, and the switch between them. A
+// world for sim::run. A node's turn is atomic, so a turn longer than a packet's flight (some 20 us)
+// may end before it sees a packet that another node sends meanwhile: its next poll sees it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "wireproof/sim/network.hpp"
+#include "wireproof/sim/sp2/adapter.hpp"
+#include "wireproof/sim/sp2/config.hpp"
+#include "wireproof/sim/sp2/host.hpp"
+
+namespace wireproof::sp2 {
+
+struct Node {
+    Node(const Config& config, std::uint16_t node, sim::Network& fabric)
+        : adapter(config, node, host, fabric) {}
+
+    Host host;
+    Adapter adapter;
+};
+
+class Machine {
+public:
+    /// The config is one that its check() accepts.
+    explicit Machine(const Config& config);
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+    ~Machine() = default;
+
+    std::size_t nodes() const { return nodes_.size(); }
+    Node& node(std::size_t index) { return *nodes_[index]; }
+    const Node& node(std::size_t index) const { return *nodes_[index]; }
+    Host& host(std::size_t index) { return node(index).host; }
+
+    // For sim::run.
+    Adapter& wire(std::size_t index) { return node(index).adapter; }
+    const Adapter& wire(std::size_t index) const { return node(index).adapter; }
+    Instant busy_until(std::size_t index) const { return node(index).host.now(); }
+
+    /// The switch: a cable for each ordered pair of nodes, to cut, count and record. Links belong
+    /// to the adapters; the cables add the switch's latency and its faults.
+    sim::Network& fabric() { return fabric_; }
+    FaultPlan& faults(std::size_t from, std::size_t to) { return fabric_.faults(from, to); }
+
+private:
+    sim::Network fabric_;
+    std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+}  // namespace wireproof::sp2
