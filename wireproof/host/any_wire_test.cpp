@@ -1,0 +1,107 @@
+// That an AnyWire says and does what the wire inside it would.
+#include "wireproof/host/any_wire.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace wireproof::host {
+namespace {
+
+constexpr PeerId peer{3};
+constexpr Instant now{};
+
+/// Notes what it is asked. It meets the contract and offers nothing beyond it.
+class NotingWire {
+public:
+    class Lane {
+    public:
+        LaneTerms terms() const { return {.frame_max = 77}; }
+        TxFrame* claim() {
+            if (full) return nullptr;
+            frame.open(room, terms());
+            return &frame;
+        }
+        void commit() { committed = frame.size(); }
+
+        bool full = false;
+        std::array<std::byte, 16> room{};
+        TxFrame frame;
+        std::size_t committed = 0;
+    };
+
+    Lane& lane(PeerId which) { return lanes_.at(static_cast<std::size_t>(which)); }
+    std::optional<RxFrame> receive(Instant) { return RxFrame{{}, peer, Integrity::intact}; }
+    void flush(Instant when) { flushed = when; }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() {
+        return std::pair(peer, WireEvent::new_life);
+    }
+    Instant next_deadline() const { return Instant(Duration(9)); }
+
+    Instant flushed = never;
+
+private:
+    std::array<Lane, 8> lanes_;
+};
+
+/// Also offers all that is optional.
+class OfferingWire : public NotingWire {
+public:
+    int wait_handle() const { return 42; }
+    bool prepare_to_sleep() { return false; }
+    void settle(PeerId which) { settled = which; }
+    void unsettle(PeerId which) { unsettled = which; }
+
+    std::optional<PeerId> settled;
+    std::optional<PeerId> unsettled;
+};
+
+TEST(AnyWire, PassesEveryCallToTheWireInside) {
+    OfferingWire inside;
+    AnyWire wire{std::ref(inside)};
+    EXPECT_EQ(wire.lane(peer).terms().frame_max, 77U);
+    TxFrame* frame = wire.lane(peer).claim();
+    ASSERT_EQ(frame, &inside.lane(peer).frame);
+    frame->add_header<5>();
+    wire.lane(peer).commit();
+    EXPECT_EQ(inside.lane(peer).committed, 5U);
+    inside.lane(peer).full = true;
+    EXPECT_EQ(wire.lane(peer).claim(), nullptr);
+    EXPECT_NE(wire.lane(PeerId{0}).claim(), nullptr);
+    EXPECT_EQ(wire.receive(now)->from, peer);
+    wire.flush(Instant(Duration(5)));
+    EXPECT_EQ(inside.flushed, Instant(Duration(5)));
+    EXPECT_EQ(wire.next_event()->second, WireEvent::new_life);
+    EXPECT_EQ(wire.next_deadline(), Instant(Duration(9)));
+    EXPECT_EQ(wire.wait_handle(), 42);
+    EXPECT_FALSE(wire.prepare_to_sleep());
+    wire.settle(peer);
+    EXPECT_EQ(inside.settled, peer);
+    EXPECT_FALSE(inside.unsettled);
+    wire.unsettle(PeerId{1});
+    EXPECT_EQ(inside.unsettled, PeerId{1});
+}
+
+TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
+    AnyWire wire{NotingWire()};
+    EXPECT_EQ(wire.wait_handle(), -1);
+    EXPECT_TRUE(wire.prepare_to_sleep());
+    wire.settle(peer);
+    wire.unsettle(peer);
+    EXPECT_EQ(wire.lane(peer).terms().frame_max, 77U);
+}
+
+TEST(AnyWire, LanesStayWhereTheyAreWhenOthersComeAndTheWireMoves) {
+    NotingWire inside;
+    AnyWire wire{std::ref(inside)};
+    AnyLane& lane = wire.lane(PeerId{0});
+    wire.lane(PeerId{7});
+    AnyWire moved = std::move(wire);
+    EXPECT_EQ(&moved.lane(PeerId{0}), &lane);
+    lane.claim()->add_header<2>();
+    lane.commit();
+    EXPECT_EQ(inside.lane(PeerId{0}).committed, 2U);
+}
+
+}  // namespace
+}  // namespace wireproof::host

@@ -1,0 +1,39 @@
+// One ppoll, for its timeout in nanoseconds; poll's milliseconds are longer than most deadlines.
+#include "wireproof/host/wait.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace wireproof::host {
+namespace {
+
+// Rounded up: waking a fraction before the deadline would mean sleeping twice.
+timespec timespec_of(Duration left) {
+    constexpr std::int64_t second = 1'000'000'000;
+    const std::int64_t nanoseconds =
+        left.picoseconds() <= 0 ? 0 : (left - Duration(1)).nanoseconds() + 1;
+    timespec result{};
+    result.tv_sec = nanoseconds / second;
+    result.tv_nsec = nanoseconds % second;
+    return result;
+}
+
+}  // namespace
+
+bool wait_until(int handle, const SteadyClock& clock, Instant deadline) {
+    pollfd wanted{};
+    wanted.fd = handle;  // poll passes over a negative one
+    wanted.events = POLLIN;
+    timespec left{};
+    if (deadline != never) left = timespec_of(deadline - clock.now());
+    return ::ppoll(&wanted, 1, deadline == never ? nullptr : &left, nullptr) > 0;
+}
+
+bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline) {
+    if (!wire.prepare_to_sleep()) return true;
+    return wait_until(wire.wait_handle(), clock, std::min(deadline, wire.next_deadline()));
+}
+
+}  // namespace wireproof::host

@@ -1,0 +1,19 @@
+// Sleeping until there is something to do. A signal ends every sleep early, so callers look again
+// and never count on time having passed.
+#pragma once
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/host/any_wire.hpp"
+#include "wireproof/host/steady_clock.hpp"
+
+namespace wireproof::host {
+
+/// Sleeps until the handle is readable (then true) or the deadline. A handle of -1 only sleeps;
+/// with `never` besides, until a signal.
+bool wait_until(int handle, const SteadyClock& clock, Instant deadline);
+
+/// Sleeps until a frame came on the wire (then true), or the earlier of the deadline and the
+/// wire's own. Returns at once if the wire has something already.
+bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline);
+
+}  // namespace wireproof::host

@@ -1,0 +1,159 @@
+// A wire around a wire that loses, damages, repeats and holds back what is sent through it, by a
+// fault plan per peer. Only sending is faulty: for faults both ways, wrap both ends. Since the
+// other end cannot be told of them, a faulty wire never promises intact or complete carriage and
+// passes nothing up as intact, whatever the wire inside says and even with no faults planned.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wireproof/wire/faulty/faulty_lane.hpp"
+
+namespace wireproof {
+
+template <Wire W>
+class FaultyWire {
+public:
+    struct Config {
+        FaultRates rates = {};
+        LossBursts bursts = {};
+        std::vector<FaultRule> script = {};  // each peer's frames are counted apart
+        std::uint64_t seed = 0;
+        Describe describe = describe_nothing;            // what the script's rules see of a frame
+        Duration hold_time = Duration::milliseconds(1);  // for a frame that nobody overtakes
+        std::size_t kept_max = 32;                       // frames held or copied, per peer
+    };
+
+    FaultyWire(W inner, Config config)
+        : config_(std::move(config)),
+          inside_(std::make_unique<Inside>(Inside{std::move(inner), Instant()})) {}
+
+    /// A lane's memory is taken when it is first asked for.
+    FaultyLane<W>& lane(PeerId peer) {
+        const auto number = static_cast<std::size_t>(peer);
+        if (number >= lanes_.size()) lanes_.resize(number + 1);
+        if (lanes_[number] == nullptr) lanes_[number] = make_lane(peer);
+        return *lanes_[number];
+    }
+
+    std::optional<RxFrame> receive(Instant now) {
+        inside_->now = now;
+        auto frame = inside_->wire.receive(now);
+        if (frame && frame->integrity == Integrity::intact) frame->integrity = Integrity::check;
+        return frame;
+    }
+
+    void flush(Instant now) {
+        inside_->now = now;
+        for_each_lane([](FaultyLane<W>& lane) { lane.release(); });
+        // Each further turn sends some of a bounded number of copies.
+        for (bool again = true; again;) {
+            inside_->wire.flush(now);
+            again = false;
+            for_each_lane([&again](FaultyLane<W>& lane) { again |= lane.after_flush(); });
+        }
+    }
+
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return inside_->wire.next_event(); }
+
+    /// Also that of the frame held back longest.
+    Instant next_deadline() const {
+        Instant earliest = inside_->wire.next_deadline();
+        for (const auto& lane : lanes_) {
+            if (lane != nullptr) earliest = std::min(earliest, lane->next_deadline());
+        }
+        return earliest;
+    }
+
+    /// The plan of one peer, for a script that names it or a change on the way.
+    FaultPlan& plan(PeerId peer) { return lane(peer).plan(); }
+    const FaultCounts& counts(PeerId peer) { return lane(peer).plan().counts(); }
+    const SentCounts& sent(PeerId peer) { return lane(peer).sent(); }
+    FaultCounts total_counts() const;
+    SentCounts total_sent() const;
+
+    W& inner() { return inside_->wire; }
+
+    // What some wires offer and the contract does not ask for; without it, what a wire says that
+    // has nothing to wait on and no open places.
+    int wait_handle() const {
+        if constexpr (requires { inside_->wire.wait_handle(); }) return inside_->wire.wait_handle();
+        return -1;
+    }
+    bool prepare_to_sleep() {
+        if constexpr (requires { inside_->wire.prepare_to_sleep(); })
+            return inside_->wire.prepare_to_sleep();
+        return true;
+    }
+    void settle(PeerId peer) {
+        if constexpr (requires { inside_->wire.settle(peer); }) inside_->wire.settle(peer);
+    }
+    void unsettle(PeerId peer) {
+        if constexpr (requires { inside_->wire.unsettle(peer); }) inside_->wire.unsettle(peer);
+    }
+
+private:
+    // Lanes point at both.
+    struct Inside {
+        W wire;
+        Instant now;
+    };
+
+    std::unique_ptr<FaultyLane<W>> make_lane(PeerId peer) {
+        const auto number = static_cast<std::uint64_t>(peer);
+        FaultPlan plan(config_.rates, mix64(config_.seed + mix64(number)));
+        plan.set_bursts(config_.bursts);
+        for (const FaultRule& rule : config_.script) plan.add_rule(rule);
+        return std::make_unique<FaultyLane<W>>(
+            typename FaultyLane<W>::Config{.inner = &inside_->wire,
+                                           .now = &inside_->now,
+                                           .peer = peer,
+                                           .plan = std::move(plan),
+                                           .describe = config_.describe,
+                                           .hold_time = config_.hold_time,
+                                           .kept_max = config_.kept_max});
+    }
+
+    template <class Visit>
+    void for_each_lane(Visit&& visit) {
+        for (const auto& lane : lanes_) {
+            if (lane != nullptr) visit(*lane);
+        }
+    }
+
+    Config config_;
+    std::unique_ptr<Inside> inside_;
+    std::vector<std::unique_ptr<FaultyLane<W>>> lanes_;
+};
+
+template <Wire W>
+FaultCounts FaultyWire<W>::total_counts() const {
+    FaultCounts total;
+    for (const auto& lane : lanes_) {
+        if (lane == nullptr) continue;
+        const FaultCounts& counts = lane->plan().counts();
+        total.frames += counts.frames;
+        total.lost += counts.lost;
+        total.damaged += counts.damaged;
+        total.duplicated += counts.duplicated;
+        total.held += counts.held;
+    }
+    return total;
+}
+
+template <Wire W>
+SentCounts FaultyWire<W>::total_sent() const {
+    SentCounts total;
+    for (const auto& lane : lanes_) {
+        if (lane == nullptr) continue;
+        total.frames += lane->sent().frames;
+        total.bytes += lane->sent().bytes;
+        total.resent += lane->sent().resent;
+    }
+    return total;
+}
+
+}  // namespace wireproof

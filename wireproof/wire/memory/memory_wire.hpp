@@ -1,0 +1,104 @@
+// Two ends in one process and one thread, joined by a ring of frames each way: for tests and
+// benchmarks. What one end flushes the other receives at once and in order; a full ring lends no
+// room, so nothing is ever lost. The two ends share their rings, so an end may be moved away from
+// its link and outlive it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wireproof/core/wire.hpp"
+#include "wireproof/wire/memory/frame_ring.hpp"
+
+namespace wireproof {
+
+/// One end. It knows one peer, PeerId 0, and is itself the lane to it.
+class MemoryWire {
+public:
+    MemoryWire(MemoryWire&&) = default;
+    MemoryWire& operator=(MemoryWire&&) = default;
+
+    MemoryWire& lane(PeerId peer) {
+        WIREPROOF_CHECK(peer == PeerId{0});
+        return *this;
+    }
+
+    LaneTerms terms() const { return terms_; }
+
+    TxFrame* claim() {
+        if (out_->full()) return nullptr;
+        frame_.open(room_, terms_);
+        return &frame_;
+    }
+
+    void commit() { out_->push(frame_); }
+
+    std::optional<RxFrame> receive(Instant) {
+        const auto bytes = in_->next();
+        if (!bytes) return std::nullopt;
+        return RxFrame{*bytes, PeerId{0},
+                       terms_.carries_intact ? Integrity::intact : Integrity::check};
+    }
+
+    void flush(Instant) { out_->publish(); }
+
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
+    Instant next_deadline() const { return never; }
+
+    /// False: frames wait, do not sleep. There is no handle to wait on; one thread turns both ends.
+    bool prepare_to_sleep() const { return !in_->has_frame(); }
+
+private:
+    friend class MemoryLink;
+
+    MemoryWire(LaneTerms terms, std::shared_ptr<FrameRing> out, std::shared_ptr<FrameRing> in)
+        : terms_(terms), out_(std::move(out)), in_(std::move(in)), room_(terms.frame_max) {}
+
+    LaneTerms terms_;
+    std::shared_ptr<FrameRing> out_;
+    std::shared_ptr<FrameRing> in_;
+    std::vector<std::byte> room_;
+    TxFrame frame_;
+};
+
+static_assert(Lane<MemoryWire>);
+static_assert(Wire<MemoryWire>);
+
+/// Both ends.
+class MemoryLink {
+public:
+    struct Config {
+        std::size_t frame_max = 2048;  // bytes
+        std::size_t capacity = 256;    // frames each way
+        bool carries_intact = false;   // the terms to promise; the link itself keeps both
+        bool carries_all = false;
+    };
+
+    explicit MemoryLink(const Config& config)
+        : MemoryLink(config, std::make_shared<FrameRing>(config.capacity, config.frame_max),
+                     std::make_shared<FrameRing>(config.capacity, config.frame_max)) {}
+
+    MemoryWire& end(std::size_t which) {
+        WIREPROOF_CHECK(which < 2);
+        return ends_[which];
+    }
+
+private:
+    MemoryLink(const Config& config, const std::shared_ptr<FrameRing>& there,
+               const std::shared_ptr<FrameRing>& back)
+        : ends_{MemoryWire(terms_of(config), there, back),
+                MemoryWire(terms_of(config), back, there)} {}
+
+    static LaneTerms terms_of(const Config& config) {
+        return {.frame_max = config.frame_max,
+                .carries_intact = config.carries_intact,
+                .carries_all = config.carries_all};
+    }
+
+    std::array<MemoryWire, 2> ends_;
+};
+
+}  // namespace wireproof

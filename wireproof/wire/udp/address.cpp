@@ -1,0 +1,115 @@
+// Texts to addresses and back. The system's own reader of numbers also takes 127.1 for 127.0.0.1;
+// this one does not.
+#include "wireproof/wire/udp/address.hpp"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "wireproof/base/random.hpp"
+
+namespace wireproof {
+namespace {
+
+template <class T>
+std::optional<T> decimal(std::string_view text) {
+    T value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return value;
+}
+
+/// A text cut at its port. The host is without brackets.
+struct Parts {
+    std::string_view host;
+    std::string_view port;
+    bool bracketed = false;
+};
+
+Expected<Parts> cut(std::string_view text) {
+    Parts parts;
+    if (!text.empty() && text.front() == '[') {
+        const std::size_t close = text.find(']');
+        if (close == text.npos) return unexpected("a closing bracket is missing");
+        parts = {text.substr(1, close - 1), text.substr(close + 1), true};
+    } else {
+        const std::size_t colon = std::min(text.find(':'), text.size());
+        parts = {text.substr(0, colon), text.substr(colon), false};
+        if (std::count(text.begin(), text.end(), ':') > 1) {
+            return unexpected("an IPv6 address stands in brackets, as in [::1]:7000");
+        }
+    }
+    if (parts.port.empty()) return unexpected("an address without port; add one, as in :7000");
+    if (parts.port.front() != ':') return unexpected("a colon is missing before the port");
+    parts.port.remove_prefix(1);
+    return parts;
+}
+
+bool read_ipv4(std::string_view text, Address& address) {
+    address.family = Address::Family::ipv4;
+    return ::inet_pton(AF_INET, std::string(text).c_str(), address.host.data()) == 1;
+}
+
+bool read_ipv6(std::string_view text, Address& address) {
+    address.family = Address::Family::ipv6;
+    const std::size_t percent = std::min(text.find('%'), text.size());
+    if (percent < text.size()) {
+        const std::string scope(text.substr(percent + 1));
+        address.scope = decimal<std::uint32_t>(scope).value_or(::if_nametoindex(scope.c_str()));
+        if (address.scope == 0) return false;
+    }
+    const std::string host(text.substr(0, percent));
+    return ::inet_pton(AF_INET6, host.c_str(), address.host.data()) == 1;
+}
+
+Expected<Address> read(std::string_view text) {
+    const auto parts = cut(text);
+    if (!parts) return tl::unexpected(parts.error());
+    Address address;
+    const auto port = decimal<std::uint16_t>(parts->port);
+    if (!port) return unexpected("the port is not a number from 0 to 65535");
+    address.port = *port;
+    if (parts->bracketed) {
+        if (!read_ipv6(parts->host, address)) return unexpected("not a numeric IPv6 address");
+    } else {
+        if (!read_ipv4(parts->host, address)) return unexpected("not a numeric IPv4 address");
+    }
+    return address;
+}
+
+}  // namespace
+
+Expected<Address> Address::parse(std::string_view text) {
+    return read(text).map_error([text](const Error& error) {
+        return Error{"bad address \"" + std::string(text) + "\": " + error.message};
+    });
+}
+
+std::string Address::to_string() const {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const auto size = static_cast<socklen_t>(text.size());
+    const std::string tail = ":" + std::to_string(port);
+    switch (family) {
+        case Family::none: return "no address";
+        case Family::ipv4: return ::inet_ntop(AF_INET, host.data(), text.data(), size) + tail;
+        case Family::ipv6: break;
+    }
+    const std::string numeric = ::inet_ntop(AF_INET6, host.data(), text.data(), size);
+    return "[" + numeric + (scope == 0 ? "" : "%" + std::to_string(scope)) + "]" + tail;
+}
+
+std::size_t AddressHash::operator()(const Address& address) const {
+    std::uint64_t hash = (std::uint64_t{address.scope} << 16) | address.port;
+    for (std::size_t half = 0; half < 2; ++half) {
+        std::uint64_t word = 0;
+        for (std::size_t i = 0; i < 8; ++i) word = (word << 8) | address.host[half * 8 + i];
+        hash = mix64(hash ^ word);
+    }
+    return hash;
+}
+
+}  // namespace wireproof

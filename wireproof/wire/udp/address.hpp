@@ -1,0 +1,38 @@
+// An IPv4 or IPv6 address with its port, as a value. Numeric only: looking a name up would block,
+// and what it finds may change between two runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "wireproof/base/expected.hpp"
+
+namespace wireproof {
+
+/// The default one is no address at all: an open place in a table of peers.
+struct Address {
+    enum class Family : std::uint8_t { none, ipv4, ipv6 };
+
+    Family family = Family::none;
+    std::uint16_t port = 0;
+    std::uint32_t scope = 0;              // the interface of a link-local IPv6 address
+    std::array<std::uint8_t, 16> host{};  // as on the wire; IPv4 uses the first four
+
+    /// Takes `127.0.0.1:7000`, `[::1]:7000` and `[fe80::1%eth0]:7000`.
+    static Expected<Address> parse(std::string_view text);
+
+    bool is_set() const { return family != Family::none; }
+
+    /// What parse() takes, with a scope as a number.
+    std::string to_string() const;
+
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+struct AddressHash {
+    std::size_t operator()(const Address& address) const;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,119 @@
+// Every option of the socket and its reason. Only opening and binding can fail: what the kernel
+// does not grant besides costs speed, never function.
+#include "wireproof/wire/udp/socket.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "wireproof/base/check.hpp"
+
+namespace wireproof {
+namespace {
+
+bool set_option(int handle, int level, int name, int value) {
+    return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
+}
+
+// The forced option passes the administrator's limit, where we may; the other stops at it.
+void want_buffer(int handle, int forced, int plain, int bytes) {
+    if (!set_option(handle, SOL_SOCKET, forced, bytes)) {
+        set_option(handle, SOL_SOCKET, plain, bytes);
+    }
+}
+
+// All of these may fail without harm: they make the socket faster or its losses visible.
+void set_options(int handle, const UdpSocket::Config& config) {
+    want_buffer(handle, SO_RCVBUFFORCE, SO_RCVBUF, config.receive_buffer);
+    want_buffer(handle, SO_SNDBUFFORCE, SO_SNDBUF, config.send_buffer);
+    set_option(handle, SOL_SOCKET, SO_RXQ_OVFL, 1);
+    // A frame within the path's MTU must not be cut up on its way, a longer one is cut up here
+    // rather than refused: that is slower, but it arrives. Loopback, with an MTU of 65536 bytes,
+    // carries the longest frame whole.
+    if (config.local.family == Address::Family::ipv4) {
+        set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
+    } else {
+        set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_WANT);
+        set_option(handle, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    }
+}
+
+}  // namespace
+
+SocketAddress to_socket_address(const Address& address) {
+    SocketAddress result{};
+    if (address.family == Address::Family::ipv4) {
+        result.v4 = {};
+        result.v4.sin_family = AF_INET;
+        result.v4.sin_port = htons(address.port);
+        const auto& host = address.host;
+        result.v4.sin_addr.s_addr =
+            htonl((std::uint32_t{host[0]} << 24) | (std::uint32_t{host[1]} << 16) |
+                  (std::uint32_t{host[2]} << 8) | std::uint32_t{host[3]});
+    } else if (address.family == Address::Family::ipv6) {
+        result.v6 = {};
+        result.v6.sin6_family = AF_INET6;
+        result.v6.sin6_port = htons(address.port);
+        result.v6.sin6_scope_id = address.scope;
+        std::copy(address.host.begin(), address.host.end(), result.v6.sin6_addr.s6_addr);
+    }
+    return result;
+}
+
+Address from_socket_address(const SocketAddress& address) {
+    Address result;
+    if (address.any.sa_family == AF_INET) {
+        result.family = Address::Family::ipv4;
+        result.port = ntohs(address.v4.sin_port);
+        const std::uint32_t host = ntohl(address.v4.sin_addr.s_addr);
+        for (std::size_t i = 0; i < 4; ++i) {
+            result.host[i] = static_cast<std::uint8_t>(host >> (24 - 8 * i));
+        }
+    } else if (address.any.sa_family == AF_INET6) {
+        result.family = Address::Family::ipv6;
+        result.port = ntohs(address.v6.sin6_port);
+        result.scope = address.v6.sin6_scope_id;
+        std::copy_n(address.v6.sin6_addr.s6_addr, result.host.size(), result.host.begin());
+    }
+    return result;
+}
+
+socklen_t length_of(const SocketAddress& address) {
+    return address.any.sa_family == AF_INET ? sizeof address.v4 : sizeof address.v6;
+}
+
+Expected<UdpSocket> UdpSocket::open(const Config& config) {
+    const auto failed = [&config](const char* what) {
+        const std::string reason = std::generic_category().message(errno);
+        return unexpected(what + config.local.to_string() + ": " + reason);
+    };
+    const SocketAddress local = to_socket_address(config.local);
+    UdpSocket socket(
+        ::socket(local.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP));
+    if (socket.handle_ < 0) return failed("cannot open a UDP socket for ");
+    set_options(socket.handle_, config);
+    if (::bind(socket.handle_, &local.any, length_of(local)) != 0) return failed("cannot bind ");
+    return socket;
+}
+
+UdpSocket::~UdpSocket() {
+    if (handle_ >= 0) ::close(handle_);
+}
+
+Address UdpSocket::local_address() const {
+    SocketAddress local{};
+    socklen_t length = sizeof local;
+    WIREPROOF_CHECK(::getsockname(handle_, &local.any, &length) == 0);
+    return from_socket_address(local);
+}
+
+std::size_t UdpSocket::receive_buffer() const {
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
+    WIREPROOF_CHECK(::getsockopt(handle_, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0);
+    return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace wireproof

@@ -1,0 +1,146 @@
+// Which frame belongs to which peer. The last peer heard is tried first, then a hash of addresses,
+// and only then are open places looked through.
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+#include <string>
+
+namespace wireproof {
+namespace {
+
+constexpr std::size_t batch_limit = 1024;  // the kernel's, per system call
+
+Expected<void> check(const UdpWire::Config& config) {
+    const auto within = [](const char* what, std::size_t value,
+                           std::size_t limit) -> Expected<void> {
+        if (value >= 1 && value <= limit) return {};
+        return unexpected(std::string("UDP wire: ") + what + " is " + std::to_string(value) +
+                          ", not 1 to " + std::to_string(limit));
+    };
+    if (!config.local.is_set()) return unexpected("UDP wire: no local address");
+    return within("frame_max", config.frame_max, UdpWire::frame_limit).and_then([&] {
+        return within("batch", config.batch, batch_limit);
+    });
+}
+
+}  // namespace
+
+Expected<UdpWire> UdpWire::open(const Config& config) {
+    if (const auto checked = check(config); !checked) return tl::unexpected(checked.error());
+    auto socket = UdpSocket::open({.local = config.local,
+                                   .receive_buffer = config.receive_buffer,
+                                   .send_buffer = config.send_buffer});
+    if (!socket) return tl::unexpected(socket.error());
+    UdpWire wire(std::move(*socket), config);
+    for (const Address& peer : config.peers) {
+        const auto number = static_cast<PeerId>(wire.peers());
+        if (const auto set = wire.set_peer(number, peer); !set) return tl::unexpected(set.error());
+    }
+    return wire;
+}
+
+UdpWire::UdpWire(UdpSocket socket, const Config& config)
+    : socket_(std::move(socket)),
+      family_(config.local.family),
+      sending_(std::make_unique<SendBatch>(config.batch, LaneTerms{.frame_max = config.frame_max})),
+      receiving_(config.batch, config.frame_max),
+      batch_(config.batch) {}
+
+Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
+    if (address.is_set() && address.family != family_) {
+        return unexpected("peer " + address.to_string() + ": not of the same family as local " +
+                          local_address().to_string());
+    }
+    if (address.is_set() && address.port == 0) {
+        return unexpected("peer " + address.to_string() + ": a peer has a port");
+    }
+    const auto number = static_cast<std::size_t>(peer);
+    if (const auto known = numbers_.find(address);
+        known != numbers_.end() && known->second != number) {
+        const auto owner = static_cast<PeerId>(known->second);
+        if (lane(owner).place_ == UdpLane::Place::fixed) {
+            return unexpected("peer " + address.to_string() + ": already the address of peer " +
+                              std::to_string(known->second));
+        }
+        unsettle(owner);
+        give(known->second, Address{});
+    }
+    while (lanes_.size() <= number) lanes_.push_back(UdpLane(sending_.get()));
+    UdpLane& lane = lanes_[number];
+    open_places_ -= lane.place_ == UdpLane::Place::open ? 1 : 0;
+    lane.place_ = address.is_set() ? UdpLane::Place::fixed : UdpLane::Place::open;
+    open_places_ += lane.place_ == UdpLane::Place::open ? 1 : 0;
+    give(number, address);
+    return {};
+}
+
+void UdpWire::settle(PeerId peer) {
+    UdpLane& place = lane(peer);
+    if (place.place_ != UdpLane::Place::open || !place.address_.is_set()) return;
+    place.place_ = UdpLane::Place::settled;
+    --open_places_;
+}
+
+void UdpWire::unsettle(PeerId peer) {
+    UdpLane& place = lane(peer);
+    if (place.place_ != UdpLane::Place::settled) return;
+    place.place_ = UdpLane::Place::open;
+    ++open_places_;
+}
+
+UdpLane& UdpWire::lane(PeerId peer) {
+    const auto number = static_cast<std::size_t>(peer);
+    WIREPROOF_CHECK(number < lanes_.size());
+    return lanes_[number];
+}
+
+std::optional<RxFrame> UdpWire::receive(Instant) {
+    // Bounded, so that strangers who never stop cannot keep the peers from being served.
+    for (std::size_t i = 0; i < batch_; ++i) {
+        const auto datagram = receiving_.next(socket_.handle(), counters_);
+        if (!datagram) break;
+        if (const auto peer = peer_of(datagram->from)) {
+            ++counters_.frames_received;
+            counters_.bytes_received += datagram->bytes.size();
+            return RxFrame{datagram->bytes, *peer, Integrity::check};
+        }
+        ++counters_.unknown_source;
+    }
+    return std::nullopt;
+}
+
+std::optional<PeerId> UdpWire::peer_of(const Address& source) {
+    if (latest_ >= lanes_.size() || lanes_[latest_].address_ != source) {
+        const auto known = numbers_.find(source);
+        if (known == numbers_.end()) return place_for(source);
+        latest_ = known->second;
+    }
+    return static_cast<PeerId>(latest_);
+}
+
+// The first open place that nobody has called at yet; with none, the first open place.
+std::optional<PeerId> UdpWire::place_for(const Address& source) {
+    if (open_places_ == 0) return std::nullopt;
+    std::optional<std::size_t> choice;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].place_ != UdpLane::Place::open) continue;
+        if (!choice) choice = i;
+        if (lanes_[i].address_.is_set()) continue;
+        choice = i;
+        break;
+    }
+    WIREPROOF_CHECK(choice.has_value());
+    give(*choice, source);
+    latest_ = *choice;
+    return static_cast<PeerId>(latest_);
+}
+
+void UdpWire::give(std::size_t peer, const Address& address) {
+    UdpLane& lane = lanes_[peer];
+    const auto old = numbers_.find(lane.address_);
+    if (old != numbers_.end() && old->second == peer) numbers_.erase(old);
+    lane.address_ = address;
+    lane.to_ = to_socket_address(address);
+    if (address.is_set()) numbers_.emplace(address, peer);
+}
+
+}  // namespace wireproof
