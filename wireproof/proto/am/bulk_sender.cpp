@@ -1,0 +1,85 @@
+#include "wireproof/proto/am/bulk_sender.hpp"
+
+#include <algorithm>
+
+namespace wireproof::am {
+
+BulkSender::BulkSender(const Config& config, std::uint32_t places)
+    : data_max_(config.data_max()),
+      chunk_bytes_(config.chunk_bytes()),
+      in_flight_max_(config.chunks_in_flight),
+      transfers_(places) {}
+
+std::optional<std::uint32_t> BulkSender::free_place() const {
+    for (std::uint32_t place = 0; place < transfers_.size(); ++place) {
+        if (!transfers_[place].active) return place;
+    }
+    return std::nullopt;
+}
+
+void BulkSender::begin(std::uint32_t place, Transfer transfer) {
+    transfers_[place] = transfer;
+    transfers_[place].active = true;
+}
+
+// AM-7: chunk N leaves only after the ack of N - in_flight_max.
+std::optional<std::uint32_t> BulkSender::next_turn() const {
+    const auto count = static_cast<std::uint32_t>(transfers_.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t place = (turn_ + i) % count;
+        const Transfer& transfer = transfers_[place];
+        if (transfer.active && transfer.next < transfer.bytes.size() &&
+            transfer.in_flight < in_flight_max_) {
+            return place;
+        }
+    }
+    return std::nullopt;
+}
+
+void BulkSender::admit(SendWindow& window) {
+    waits_ = false;
+    while (const auto place = next_turn()) {
+        Transfer& transfer = transfers_[*place];
+        const auto begin = static_cast<std::size_t>(transfer.next);
+        const std::size_t size = std::min(chunk_bytes_, transfer.bytes.size() - begin);
+        const auto packets = static_cast<std::uint32_t>((size + data_max_ - 1) / data_max_);
+        if (window.room() < packets) {
+            waits_ = true;
+            return;
+        }
+        window.push_chunk(transfer.id, *place, transfer.bytes.subspan(begin, size), begin, packets);
+        transfer.next += size;
+        ++transfer.in_flight;
+        turn_ = (*place + 1) % static_cast<std::uint32_t>(transfers_.size());
+    }
+}
+
+bool BulkSender::on_chunk_acked(std::uint32_t place, std::size_t bytes) {
+    Transfer& transfer = transfers_[place];
+    --transfer.in_flight;
+    transfer.acknowledged += bytes;
+    return transfer.acknowledged == transfer.bytes.size();
+}
+
+void BulkSender::reset() {
+    std::fill(transfers_.begin(), transfers_.end(), Transfer{});
+    turn_ = 0;
+    waits_ = false;
+}
+
+void BulkSender::fingerprint(Fingerprint& sink) const {
+    sink.add(turn_);
+    sink.add(waits_);
+    for (const Transfer& transfer : transfers_) {
+        sink.add(transfer.active);
+        if (!transfer.active) continue;
+        sink.add(transfer.id);
+        sink.add(transfer.bytes.size());
+        sink.add(transfer.next);
+        sink.add(transfer.acknowledged);
+        sink.add(transfer.tag);
+        sink.add(transfer.reason);
+    }
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,126 @@
+#include "wireproof/proto/am/config.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+
+namespace wireproof::am {
+
+Config Config::sp2() {
+    Config config;
+    config.layout = Layout::sp2;
+    config.recovery = Recovery::go_back_n;
+    config.packet_max = 256;
+    config.words_max = 4;
+    config.modulus = std::uint64_t{1} << 16;
+    config.first_number = {65'500, 65'500};  // the wrap is met early, not after an hour
+    config.window = {75, 76};
+    config.chunk_packets = 36;
+    config.chunks_in_flight = 2;
+    config.reply_places = 75;
+    config.save_bytes = 76 * 224;
+    config.held_packets = 0;
+    config.keepalive_after = Duration::microseconds(500);
+    config.keepalive_max = Duration::milliseconds(16);
+    config.keepalive_limit = 16;
+    config.peer_timeout = Duration{};
+    config.poll_every = 1;
+    config.fifo_entries = 64;
+    config.lazy_pop = 16;
+    return config;
+}
+
+Config Config::ethernet(std::size_t mtu, PathFigures path) {
+    constexpr std::size_t ip_and_udp = 28;
+    Config config;
+    config.packet_max = mtu > ip_and_udp ? mtu - ip_and_udp : 0;
+    const std::size_t header = config.header_size();
+    const std::size_t data = config.packet_max > header ? (config.packet_max - header) / 8 * 8 : 0;
+    config.packet_max = header + data;
+    config.words_max = data / 4;
+    config.first_number = {0xFFFFFF00, 0xFFFFFF00};
+    // One chunk is on its way to be acknowledged while the others fill the path.
+    const double in_flight = path.bytes_per_second * path.round_trip.seconds();
+    const double chunk = static_cast<double>(std::max<std::size_t>(config.chunk_bytes(), 1));
+    config.chunks_in_flight =
+        static_cast<std::uint32_t>(std::clamp(std::ceil(in_flight / chunk) + 1, 2.0, 512.0));
+    const std::uint32_t bulk = config.chunks_in_flight * config.chunk_packets;
+    config.window = {std::max(1024U, bulk + 3), std::max(1024U, bulk + 4)};
+    config.held_packets = std::max(config.window[0], config.window[1]);
+    config.poll_every = 32;
+    return config;
+}
+
+namespace {
+
+std::string too_small(const char* what, std::uint64_t is, std::uint64_t wanted) {
+    return std::string(what) + " is " + std::to_string(is) + ", and must be at least " +
+           std::to_string(wanted);
+}
+
+}  // namespace
+
+Expected<void> Config::check() const {
+    constexpr std::size_t body_max = std::max({OpenBody::size, GetBody::size, HelloBody::size});
+    if (packet_max < header_size() + body_max) {
+        return unexpected(too_small("packet size", packet_max, header_size() + body_max));
+    }
+    if (layout == Layout::sp2 && modulus > 1U << 16) {
+        return unexpected("modulus " + std::to_string(modulus) + " does not fit in 16 bits");
+    }
+    if (words_max * 4 > data_max()) {
+        return unexpected(std::to_string(words_max) + " argument words do not fit in one packet");
+    }
+    if (chunk_packets < 1 || chunk_packets > 0xFFFF) {
+        return unexpected("a chunk has 1 to 65535 packets, not " + std::to_string(chunk_packets));
+    }
+    if (chunks_in_flight < 1) return unexpected(too_small("chunks in flight", 0, 1));
+    if (reply_places < 1) return unexpected(too_small("reply places", 0, 1));
+    if (stores_max < 1 || gets_max < 1 || get_slots < 1) {
+        return unexpected("stores, gets and get slots must each be at least 1");
+    }
+    if (save_bytes < words_max * 4 || save_bytes < body_max) {
+        return unexpected(too_small("save queue", save_bytes, std::max(words_max * 4, body_max)));
+    }
+    for (const std::uint32_t w : window) {
+        // Acknowledgements held back below the mark may never close the window to a chunk.
+        const std::uint64_t least = std::uint64_t{chunk_packets} + w / 4 - (w / 4 > 0 ? 1 : 0);
+        if (w < least || w < 1)
+            return unexpected(too_small("window", w, std::max<std::uint64_t>(least, 1)));
+        if (w >= modulus / 4) {
+            return unexpected("window " + std::to_string(w) + " is too large for modulus " +
+                              std::to_string(modulus) + ": it must stay below a quarter of it");
+        }
+    }
+    if (fifo_entries > 0 && lazy_pop >= fifo_entries) {
+        return unexpected("lazy pop after " + std::to_string(lazy_pop) +
+                          " messages would never return one of " + std::to_string(fifo_entries) +
+                          " FIFO entries");
+    }
+    if (keepalive_after <= Duration{} || keepalive_max < keepalive_after || keepalive_limit < 1) {
+        return unexpected("keep-alive needs 0 < first interval <= longest interval, and a limit");
+    }
+    return {};
+}
+
+std::uint64_t Config::terms() const {
+    std::uint64_t digest = wire_format_version;
+    const auto add = [&digest](std::uint64_t figure) { digest = mix64(digest ^ mix64(figure)); };
+    add(static_cast<std::uint64_t>(layout));
+    add(static_cast<std::uint64_t>(recovery));
+    add(packet_max);
+    add(modulus);
+    add(chunk_packets);
+    add(stores_max);
+    add(gets_max);
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        add(first_number[i]);
+        add(window[i]);
+    }
+    return digest;
+}
+
+}  // namespace wireproof::am

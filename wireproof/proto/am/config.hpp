@@ -1,0 +1,93 @@
+// Every figure of SP AM in one place. The paper's machine and today's networks run the same engine
+// with other figures.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/base/expected.hpp"
+#include "wireproof/base/instant.hpp"
+
+namespace wireproof::am {
+
+/// The two widths of the one header (wire_format.hpp).
+enum class Layout : std::uint8_t { sp2, ethernet };
+
+/// What a receiver does with packets ahead of the one it expects.
+enum class Recovery : std::uint8_t {
+    go_back_n,  // drops them; a NACK has everything resent (the paper's way)
+    selective,  // holds them; a NACK names what is missing
+};
+
+/// The two channels of a connection; the second of each pair carries what the first asked for.
+enum class Channel : std::uint8_t { request = 0, reply = 1 };
+inline constexpr std::size_t channel_count = 2;
+
+/// The path that a configuration is sized for.
+struct PathFigures {
+    double bytes_per_second = 1.25e9;                   // 10 Gbit/s
+    Duration round_trip = Duration::microseconds(200);  // with the time a host takes to look
+};
+
+struct Config {
+    Layout layout = Layout::ethernet;
+    Recovery recovery = Recovery::selective;
+    std::size_t packet_max = 1472;  // bytes, header included
+    std::size_t words_max = 356;    // 32-bit arguments of a request or reply
+
+    std::uint64_t modulus = std::uint64_t{1} << 32;               // of sequence numbers
+    std::array<std::uint32_t, channel_count> first_number{};      // of a session
+    std::array<std::uint32_t, channel_count> window{1024, 1024};  // packets
+    std::uint32_t chunk_packets = 32;                             // packets of a whole chunk
+    std::uint32_t chunks_in_flight = 2;                           // of one transfer
+    std::uint32_t reply_places = 128;                             // replies waiting for the window
+    std::uint32_t stores_max = 16;                                // open at once, each way
+    std::uint32_t gets_max = 16;                                  // asked for at once
+    std::uint32_t get_slots = 4;                                  // served at once
+    std::size_t save_bytes =
+        std::size_t{256} * 1024;       // arguments kept until acknowledged, a channel
+    std::uint32_t held_packets = 128;  // short packets held ahead (selective)
+
+    Duration keepalive_after = Duration::milliseconds(5);  // T_ka: above two round trips
+    Duration keepalive_max = Duration::milliseconds(500);  // doubling ends here
+    std::uint32_t keepalive_limit = 4;  // K_ka: unanswered ones that end a session
+    Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it
+
+    std::uint32_t poll_every = 1;    // the front polls at every k-th request
+    std::uint32_t fifo_entries = 0;  // of the adapter's receive FIFO; 0: none
+    std::uint32_t lazy_pop = 0;      // polled messages before entries go back to the adapter
+
+    std::uint16_t node = 0;  // our own number in the job, and the peer's
+    std::uint16_t peer = 1;
+    std::uint64_t job = 0;                // both ends must name the same
+    std::optional<std::uint64_t> cookie;  // of the only session, from a launcher; else HELLOs agree
+    std::uint64_t seed = 1;               // of nonces
+
+    /// The paper's machine: 256-byte packets, chunks of 36, windows 75 and 76, go-back-N.
+    static Config sp2();
+
+    /// The same protocol sized for today: `mtu` is the IP packet, `path` decides the chunks in
+    /// flight.
+    static Config ethernet(std::size_t mtu = 1500, PathFigures path = {});
+
+    std::size_t header_size() const { return layout == Layout::sp2 ? 32 : 48; }
+    std::size_t data_max() const { return packet_max - header_size(); }
+    std::size_t chunk_bytes() const { return data_max() * chunk_packets; }
+    /// The longest store or get, bytes: what the offset field can name.
+    std::uint64_t transfer_max() const {
+        return layout == Layout::sp2 ? 0xFFFFFFFF : std::uint64_t{1} << 62;
+    }
+    std::uint32_t window_of(Channel channel) const {
+        return window[static_cast<std::size_t>(channel)];
+    }
+
+    /// What cannot work, in one line (AM-51). Fronts call it; searches build engines without.
+    Expected<void> check() const;
+
+    /// A digest of all that both ends must have in common; HELLO carries it.
+    std::uint64_t terms() const;
+};
+
+}  // namespace wireproof::am

@@ -1,0 +1,453 @@
+#include "wireproof/proto/am/connection.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace wireproof::am {
+
+Connection::Connection(const Config& config, const MemoryTable& memory)
+    : config_(config),
+      memory_(&memory),
+      handshake_(config),
+      send_{SendWindow(config, Channel::request), SendWindow(config, Channel::reply)},
+      receive_{ReceiveWindow(config, Channel::request), ReceiveWindow(config, Channel::reply)},
+      bulk_{BulkSender(config, config.stores_max), BulkSender(config, config.get_slots)},
+      incoming_{std::vector<Incoming>(config.stores_max), std::vector<Incoming>(config.gets_max)},
+      replies_(config),
+      ended_(config.stores_max + config.gets_max + 1) {
+    keepalive_interval_.fill(config.keepalive_after);
+    hello_interval_ = config.keepalive_after;
+    route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
+}
+
+// What the user asks for.
+
+// While an ended session is drawn, what is asked for would be taken for a part of it.
+PostStatus Connection::readiness() const {
+    if (!handshake_.established() && !handshake_.can_meet()) return PostStatus::peer_gone;
+    return ending_.active ? PostStatus::window_full : PostStatus::accepted;
+}
+
+PostStatus Connection::request(HandlerId handler, ConstBytes arguments) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (handler == HandlerId{}) return PostStatus::not_allowed;
+    if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
+    WIREPROOF_CHECK(arguments.size() % 4 == 0);
+    const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
+    if (bulk_[index(Channel::request)].waits() ||
+        !out_window(Channel::request)
+             .push(Kind::request, static_cast<std::uint32_t>(handler), words, arguments)) {
+        return PostStatus::window_full;
+    }
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
+    if (!may_reply_ || handler == HandlerId{}) return PostStatus::not_allowed;
+    if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
+    WIREPROOF_CHECK(arguments.size() % 4 == 0);
+    may_reply_ = false;
+    replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
+    refill(Channel::reply);
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::refuse(HandlerId missing) {
+    if (!may_reply_) return PostStatus::not_allowed;
+    may_reply_ = false;
+    send_refusal({static_cast<std::uint32_t>(Refusal::handler), static_cast<std::uint32_t>(missing),
+                  static_cast<std::uint32_t>(Reason::no_handler)},
+                 0);
+    refill(Channel::reply);
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::store(const Store& store) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (store.handler == HandlerId{}) return PostStatus::not_allowed;
+    if (store.source.size() > config_.transfer_max()) return PostStatus::too_long;
+    BulkSender& stores = bulk_[index(Channel::request)];
+    const auto place = stores.free_place();
+    if (!place || stores.waits()) return PostStatus::window_full;
+    std::array<std::byte, OpenBody::size> body{};
+    OpenBody{store.address, store.source.size(), static_cast<std::uint32_t>(store.handler),
+             store.argument}
+        .encode(body);
+    if (!out_window(Channel::request).push(Kind::open, *place, 0, body, *place)) {
+        return PostStatus::window_full;
+    }
+    BulkSender::Transfer transfer;
+    transfer.id = *place;
+    transfer.bytes = store.source;
+    transfer.tag = store.tag;
+    transfer.handler = store.handler;
+    stores.begin(*place, transfer);
+    refill(Channel::request);
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::get(const Get& get) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (get.destination.size() > config_.transfer_max()) return PostStatus::too_long;
+    auto& gets = incoming_[index(Channel::reply)];
+    const auto free =
+        std::find_if(gets.begin(), gets.end(), [](const Incoming& i) { return !i.active; });
+    if (free == gets.end() || bulk_[index(Channel::request)].waits())
+        return PostStatus::window_full;
+    const auto id = static_cast<std::uint32_t>(free - gets.begin());
+    std::array<std::byte, GetBody::size> body{};
+    GetBody{get.address, get.destination.size()}.encode(body);
+    if (!out_window(Channel::request).push(Kind::get_request, id, 0, body, id)) {
+        return PostStatus::window_full;
+    }
+    *free = Incoming{};
+    free->active = true;
+    ++arriving_;
+    free->total = get.destination.size();
+    free->memory = get.destination;
+    free->tag = get.tag;
+    return PostStatus::accepted;
+}
+
+bool Connection::touches(ConstBytes memory) const {
+    const auto overlaps = [memory](ConstBytes other) {
+        return !memory.empty() && !other.empty() && memory.data() < other.data() + other.size() &&
+               other.data() < memory.data() + memory.size();
+    };
+    for (const auto& sender : bulk_) {
+        for (const auto& transfer : sender.transfers()) {
+            if (transfer.active && overlaps(transfer.bytes)) return true;
+        }
+    }
+    for (const auto& table : incoming_) {
+        for (const auto& incoming : table) {
+            if (incoming.active && overlaps(incoming.memory)) return true;
+        }
+    }
+    return false;
+}
+
+bool Connection::idle() const {
+    const auto active = [](const auto& transfer) { return transfer.active; };
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        if (!send_[i].empty()) return false;
+        if (std::any_of(incoming_[i].begin(), incoming_[i].end(), active)) return false;
+        const auto& transfers = bulk_[i].transfers();
+        if (std::any_of(transfers.begin(), transfers.end(), active)) return false;
+    }
+    return replies_.empty() && !ending_.active;
+}
+
+// What arrives.
+
+RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
+    const RxVerdict verdict = judge(now, frame);
+    ++stats_.received[static_cast<std::size_t>(verdict)];
+    return verdict;
+}
+
+RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
+    if (ending_.active) return RxVerdict::refused;
+    if (frame.integrity == Integrity::damaged) return RxVerdict::corrupt;
+    const ConstBytes packet = frame.bytes;
+    if (packet.size() < config_.header_size() || packet.size() > config_.packet_max) {
+        return RxVerdict::malformed;
+    }
+    if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, packet)) {
+        return RxVerdict::corrupt;
+    }
+    const auto header = decode(config_.layout, packet);
+    if (!header) return RxVerdict::malformed;
+    if (header->dst != config_.node || header->src != config_.peer) return RxVerdict::foreign;
+    const ConstBytes data = packet.subspan(config_.header_size());
+    if (header->kind == Kind::hello) return on_hello(now, *header, data);
+
+    const bool had_session = handshake_.established();
+    if (!had_session || header->cookie != handshake_.cookie()) {
+        if (!handshake_.completes(header->cookie)) return RxVerdict::foreign;
+        begin_session(now, had_session);
+        if (ending_.active) return RxVerdict::refused;  // the old session is reported first
+    }
+    silent_since_ = now;
+    unanswered_ = 0;
+    on_ack(now, Channel::request, header->ack[0]);
+    on_ack(now, Channel::reply, header->ack[1]);
+    switch (header->kind) {
+        case Kind::ack: return RxVerdict::control;
+        case Kind::nack: on_nack(now, *header, data); return RxVerdict::control;
+        case Kind::keepalive: on_keepalive(*header); return RxVerdict::control;
+        default: return on_numbered(*header, data);
+    }
+}
+
+RxVerdict Connection::on_hello(Instant now, const Header& header, ConstBytes data) {
+    if (data.size() != HelloBody::size) return RxVerdict::malformed;
+    const bool had_session = handshake_.established();
+    const auto body = HelloBody::decode(data.first<HelloBody::size>());
+    switch (handshake_.on_hello(body, header.count != 0)) {
+        case Handshake::Outcome::foreign: return RxVerdict::foreign;
+        case Handshake::Outcome::mismatched: ++stats_.hellos_mismatched; return RxVerdict::foreign;
+        case Handshake::Outcome::noted: break;
+        case Handshake::Outcome::established: begin_session(now, had_session); break;
+    }
+    return RxVerdict::control;
+}
+
+void Connection::on_wire_event(Instant, WireEvent event) {
+    if (ending_.active || !handshake_.established()) return;
+    handshake_.end();
+    end_session(event == WireEvent::peer_gone ? SessionEnded::Why::gone
+                                              : SessionEnded::Why::restarted);
+}
+
+void Connection::begin_session(Instant now, bool replaces) {
+    silent_since_ = now;
+    unanswered_ = 0;
+    hello_due_ = false;
+    hello_interval_ = config_.keepalive_after;
+    timers_.stop(Timer::hello);
+    ++stats_.sessions;
+    if (replaces) {
+        end_session(SessionEnded::Why::restarted);
+    } else {
+        ended_.push(SessionBegan{});
+    }
+}
+
+void Connection::end_session(SessionEnded::Why why) {
+    ending_ = Ending{};
+    ending_.active = true;
+    ending_.why = why;
+    delivery_.reset();
+    ended_.clear();
+}
+
+// Every unfinished message once, in order, then the end itself.
+std::optional<Delivery> Connection::draw_ending() {
+    using What = FateUnknown::What;
+    for (; ending_.channel < channel_count; ++ending_.channel, ending_.next = 0) {
+        const SendWindow& window = send_[ending_.channel];
+        while (ending_.next < window.saved().size()) {
+            const auto& message = window.saved()[ending_.next++];
+            const auto handler = static_cast<HandlerId>(message.id);
+            if (message.kind == Kind::request) {
+                return FateUnknown{What::request, handler, window.data_of(message), 0};
+            }
+            if (message.kind == Kind::reply && message.id != 0) {
+                return FateUnknown{What::reply, handler, window.data_of(message), 0};
+            }
+            if (message.kind == Kind::get_request) {
+                Incoming& get = incoming_[index(Channel::reply)][message.owner];
+                if (!get.active || get.reported) continue;
+                get.reported = true;
+                return FateUnknown{What::get, {}, {}, get.tag};
+            }
+            if (ending_.channel != index(Channel::request)) continue;
+            auto& store = bulk_[index(Channel::request)].transfers()[message.owner];
+            if (store.reported) continue;
+            store.reported = true;
+            return FateUnknown{What::store, store.handler, {}, store.tag};
+        }
+    }
+    for (; !replies_.empty() && ending_.stage < replies_.waiting().size();) {
+        const auto& waiting = replies_.waiting()[ending_.stage++];
+        if (waiting.id == 0) continue;
+        return FateUnknown{What::reply, static_cast<HandlerId>(waiting.id),
+                           replies_.arguments(waiting), 0};
+    }
+    for (auto& store : bulk_[index(Channel::request)].transfers()) {
+        if (!store.active || store.reported) continue;
+        store.reported = true;
+        return FateUnknown{What::store, store.handler, {}, store.tag};
+    }
+    for (auto& get : incoming_[index(Channel::reply)]) {
+        if (!get.active || get.reported) continue;
+        get.reported = true;
+        return FateUnknown{What::get, {}, {}, get.tag};
+    }
+    const SessionEnded ended{ending_.why};
+    forget_session();
+    return ended;
+}
+
+void Connection::forget_session() {
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        send_[i].reset();
+        receive_[i].reset();
+        bulk_[i].reset();
+        std::fill(incoming_[i].begin(), incoming_[i].end(), Incoming{});
+    }
+    replies_.clear();
+    delivery_.reset();
+    ended_.clear();
+    may_reply_ = false;
+    drawn_slot_.reset();
+    refused_need_ = Need::nothing;
+    timers_ = {};
+    keepalive_interval_.fill(config_.keepalive_after);
+    keepalive_due_.fill(false);
+    hello_interval_ = config_.keepalive_after;
+    hello_due_ = false;
+    unanswered_ = 0;
+    waited_ = false;
+    awaiting_ = false;
+    arriving_ = 0;
+    ending_ = Ending{};
+    if (handshake_.established()) ended_.push(SessionBegan{});
+}
+
+void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
+    SendWindow& window = out_window(channel);
+    bool progress = false;
+    window.on_ack(expected, [&](const SendWindow::Saved& message) {
+        progress = true;
+        on_acked(channel, message);
+    });
+    if (!progress) return;
+    keepalive_interval_[index(channel)] = config_.keepalive_after;
+    keepalive_due_[index(channel)] = false;
+    if (window.empty()) {
+        timers_.stop(keepalive_timer(channel));
+    } else {
+        timers_.set(keepalive_timer(channel), now + config_.keepalive_after);
+    }
+    refill(channel);
+}
+
+void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
+    BulkSender& bulk = bulk_[index(channel)];
+    if (message.kind == Kind::chunk) {
+        if (!bulk.on_chunk_acked(message.owner, message.lent.size())) return;
+        const auto& transfer = bulk.transfers()[message.owner];
+        if (channel == Channel::request) ended_.push(StoreEnded{transfer.tag, transfer.reason});
+        bulk.end(message.owner);
+    } else if (message.kind == Kind::open) {
+        const auto& transfer = bulk.transfers()[message.owner];
+        if (!transfer.bytes.empty()) return;
+        ended_.push(StoreEnded{transfer.tag, transfer.reason});
+        bulk.end(message.owner);
+    } else if (message.kind == Kind::get_request) {
+        Incoming& get = incoming_[index(Channel::reply)][message.owner];
+        if (!get.active || get.total != 0) return;
+        ended_.push(GetEnded{get.tag, Reason::none});
+        get.active = false;
+        --arriving_;
+    } else if (message.kind == Kind::reply && message.owner != 0) {
+        incoming_[index(Channel::request)][message.owner - 1].refusal_unacked = false;
+    }
+}
+
+// Answered in any case (AM-18), with what is missing of all that has left.
+void Connection::on_keepalive(const Header& header) {
+    ReceiveWindow& window = in_window(header.channel);
+    window.complain(header.round, window.distance_sent(header.number), true);
+}
+
+void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
+    SendWindow& window = out_window(header.channel);
+    const bool valid = window.on_ack(header.number, [&](const SendWindow::Saved& message) {
+        on_acked(header.channel, message);
+    });
+    if (!valid) return;
+    refill(header.channel);
+    SendWindow::Missing missing;
+    missing.round = header.round;
+    if (data.size() >= NackBody::size) {
+        const auto body = NackBody::decode(data.first<NackBody::size>());
+        missing.end = body.end;
+        missing.reach = body.reach;
+        missing.map = data.subspan(NackBody::size);
+    }
+    if (window.on_nack(missing)) {
+        ++stats_.nacks_acted_on;
+        timers_.set(keepalive_timer(header.channel), now + config_.keepalive_after);
+    }
+}
+
+// Room has come, or something that wants it. A chunk that waited goes before replies that came
+// later.
+void Connection::refill(Channel channel) {
+    SendWindow& window = out_window(channel);
+    BulkSender& bulk = bulk_[index(channel)];
+    if (channel == Channel::reply) {
+        if (bulk.waits()) bulk.admit(window);
+        while (!bulk.waits() && !replies_.empty()) {
+            const auto& reply = replies_.front();
+            const ConstBytes arguments = replies_.arguments(reply);
+            const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
+            if (!window.push(Kind::reply, reply.id, words, arguments, reply.owner)) break;
+            replies_.pop();
+        }
+    }
+    bulk.admit(window);
+}
+
+std::optional<Delivery> Connection::next_delivery() {
+    may_reply_ = false;
+    if (drawn_slot_) {
+        in_window(drawn_channel_).free_slot(*drawn_slot_);
+        drawn_slot_.reset();
+    }
+    if (ending_.active) return draw_ending();
+    do {
+        // A frame's acknowledgements, and the session it may begin, come before what it carries.
+        if (!ended_.empty()) {
+            const Delivery drawn = ended_.front();
+            ended_.pop();
+            return drawn;
+        }
+        if (delivery_) {
+            std::optional<Delivery> drawn;
+            drawn.swap(delivery_);
+            may_reply_ =
+                std::holds_alternative<Request>(*drawn) || std::holds_alternative<Stored>(*drawn);
+            return drawn;
+        }
+    } while (place_early() || pass_held(Channel::request) || pass_held(Channel::reply));
+    return std::nullopt;
+}
+
+void Connection::fingerprint(Instant now, Fingerprint& sink) const {
+    handshake_.fingerprint(sink);
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        send_[i].fingerprint(sink);
+        receive_[i].fingerprint(sink);
+        bulk_[i].fingerprint(sink);
+        for (const Incoming& incoming : incoming_[i]) {
+            sink.add(incoming.active);
+            if (!incoming.active) continue;
+            sink.add(incoming.drained);
+            sink.add(incoming.refusal_unacked);
+            sink.add(incoming.total);
+            sink.add(incoming.completed);
+            sink.add(incoming.handler);
+            sink.add(incoming.argument);
+            sink.add(incoming.tag);
+        }
+        sink.add(keepalive_interval_[i]);
+        sink.add(keepalive_due_[i]);
+    }
+    replies_.fingerprint(sink);
+    sink.add(delivery_ ? delivery_->index() : std::variant_npos);
+    sink.add(ended_.size());
+    sink.add(may_reply_);
+    sink.add(refused_need_);
+    if (refused_need_ != Need::nothing) {
+        sink.add(refused_id_);
+        sink.add(refused_round_);
+        sink.add(refused_place_);
+    }
+    timers_.fingerprint(now, sink);
+    sink.add(hello_interval_);
+    sink.add(hello_due_);
+    sink.add(unanswered_);
+    // Beyond the peer timeout, longer silence changes nothing; nor does any before the waiting.
+    sink.add(waited_);
+    if (waited_) sink.add(std::min(now - silent_since_, config_.peer_timeout));
+    sink.add(awaiting_);
+    sink.add(route_);
+    sink.add(turn_);
+    sink.add(ending_.active);
+}
+
+}  // namespace wireproof::am

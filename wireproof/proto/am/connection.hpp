@@ -1,0 +1,241 @@
+// SP AM between two nodes: the engine. A request and a reply channel, each way; messages in order
+// and exactly once on each; bulk in chunks; keep-alive; sessions. One connection a peer, so that a
+// full or dead peer never stops traffic to another.
+//
+// Rules and states: README.md. All memory is taken at construction. Not for use by two threads at
+// once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/core/engine.hpp"
+#include "wireproof/core/timer_table.hpp"
+#include "wireproof/proto/am/bulk_sender.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/delivery.hpp"
+#include "wireproof/proto/am/handshake.hpp"
+#include "wireproof/proto/am/memory_table.hpp"
+#include "wireproof/proto/am/receive_window.hpp"
+#include "wireproof/proto/am/reply_queue.hpp"
+#include "wireproof/proto/am/send_window.hpp"
+
+namespace wireproof::am {
+
+/// Counters of one connection since its construction; none of them steers anything.
+struct Stats {
+    std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
+    std::uint64_t hellos_mismatched = 0;   // of the frames counted foreign: other configuration
+    std::array<std::uint64_t, 10> sent{};  // packets by Kind
+    std::uint64_t resent = 0;              // of those, left before
+    std::uint64_t nacks_acted_on = 0;      // resends begun
+    std::uint64_t keepalive_timeouts = 0;
+    std::uint64_t sessions = 0;
+
+    std::uint64_t received_as(RxVerdict verdict) const {
+        return received[static_cast<std::size_t>(verdict)];
+    }
+    std::uint64_t sent_of(Kind kind) const { return sent[static_cast<std::size_t>(kind)]; }
+};
+
+class Connection {
+public:
+    using Delivery = am::Delivery;
+
+    /// `memory` is lent: what this peer may store to and get from. A copy shares it until bound
+    /// again.
+    Connection(const Config& config, const MemoryTable& memory);
+    void bind(const MemoryTable& memory) { memory_ = &memory; }
+
+    // What a user asks for. Nothing is queued unless the answer is `accepted`.
+
+    /// Has the peer run `handler`. Arguments: whole words, copied.
+    [[nodiscard]] PostStatus request(HandlerId handler, ConstBytes arguments);
+
+    /// Answers the request or store delivered last, once, before the next draw. Never fails for
+    /// room.
+    [[nodiscard]] PostStatus reply(HandlerId handler, ConstBytes arguments);
+    /// Instead of a reply: there is no handler of that number here.
+    [[nodiscard]] PostStatus refuse(HandlerId missing);
+
+    /// Copies `source` to the peer's memory at `address`, then has it run `handler`. The source is
+    /// lent until StoreEnded with `tag`, or FateUnknown.
+    struct Store {
+        std::uint64_t address = 0;
+        ConstBytes source;
+        HandlerId handler{};
+        std::uint32_t argument = 0;
+        std::uint64_t tag = 0;
+    };
+    [[nodiscard]] PostStatus store(const Store& store);
+
+    /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.
+    struct Get {
+        std::uint64_t address = 0;
+        Bytes destination;
+        std::uint64_t tag = 0;
+    };
+    [[nodiscard]] PostStatus get(const Get& get);
+
+    /// While true, keep-alives find out whether the peer lives even if nothing is unacknowledged.
+    /// They do so anyway while bytes of a transfer are still to come.
+    void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
+
+    /// Whether a transfer under way reads or writes this memory.
+    bool touches(ConstBytes memory) const;
+
+    // The engine contract (core/engine.hpp).
+    RxVerdict on_frame(Instant now, const RxFrame& frame);
+    std::optional<Delivery> next_delivery();
+    void on_deadline(Instant now);
+    void on_wire_event(Instant now, WireEvent event);
+    bool poll_transmit(Instant now, TxFrame& out);
+    Instant next_deadline() const { return timers_.next(); }
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+    bool established() const { return handshake_.established(); }
+    /// Nothing of ours is unacknowledged, waiting or under way.
+    bool idle() const;
+    std::uint32_t words_max() const { return static_cast<std::uint32_t>(config_.words_max); }
+    const Config& config() const { return config_; }
+    const Stats& stats() const { return stats_; }
+
+private:
+    enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello };
+
+    /// A store into our memory, or a get of ours: bytes that arrive.
+    struct Incoming {
+        bool active = false;
+        bool drained = false;          // refused: bytes are thrown away
+        bool refusal_unacked = false;  // and the peer may not know yet
+        std::uint64_t total = 0;
+        std::uint64_t completed = 0;  // bytes of the chunks that are whole
+        Bytes memory;
+        HandlerId handler{};
+        std::uint32_t argument = 0;
+        std::uint64_t tag = 0;
+        bool reported = false;
+    };
+
+    /// What a refused packet waited for.
+    enum class Need : std::uint8_t { nothing, reply_place, get_slot, refusal_acked };
+
+    /// Draws what an ended session leaves behind, message by message.
+    struct Ending {
+        bool active = false;
+        SessionEnded::Why why = SessionEnded::Why::silent;
+        std::size_t channel = 0;
+        std::size_t next = 0;
+        std::size_t stage = 0;
+    };
+
+    struct ChunkPlace;
+
+    PostStatus readiness() const;
+
+    // connection.cpp: what arrives on the whole
+    RxVerdict judge(Instant now, const RxFrame& frame);
+    RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
+    void begin_session(Instant now, bool replaces);
+    void end_session(SessionEnded::Why why);
+    void forget_session();
+    std::optional<Delivery> draw_ending();
+    void on_ack(Instant now, Channel channel, std::uint32_t expected);
+    void on_acked(Channel channel, const SendWindow::Saved& message);
+    void on_keepalive(const Header& header);
+    void on_nack(Instant now, const Header& header, ConstBytes data);
+    void refill(Channel channel);
+
+    // connection_receive.cpp: numbered packets
+    RxVerdict on_numbered(const Header& header, ConstBytes data);
+    RxVerdict on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
+    RxVerdict on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
+    bool well_formed(const Header& header, ConstBytes data) const;
+    std::optional<ChunkPlace> chunk_place(const Header& header, const Incoming& incoming,
+                                          std::size_t size) const;
+    void complain_of_holes(const Header& header, const ChunkPlace& chunk,
+                           ReceiveWindow::Placement at);
+    RxVerdict keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
+    bool place_early();
+    Need need_of(Kind kind) const;
+    Need need_of_last(Channel channel, const Incoming& incoming) const;
+    bool met(Need need) const;
+    RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
+    void accept_short(Kind kind, std::uint32_t id, ConstBytes data);
+    void accept_refusal(const RefusalBody& refusal);
+    void open_store(std::uint32_t id, const OpenBody& body);
+    void serve_get(std::uint32_t id, const GetBody& body);
+    void finish_chunk(Channel channel);
+    void finish_transfer(Channel channel, std::uint32_t id);
+    bool pass_held(Channel channel);
+    void send_refusal(RefusalBody body, std::uint32_t owner);
+
+    // connection_transmit.cpp: what leaves
+    void watch_peer(Instant now);
+    bool send_hello(Instant now, TxFrame& out);
+    bool send_nack(Channel channel, TxFrame& out);
+    bool send_numbered(Instant now, Channel channel, TxFrame& out);
+    bool send_keepalive(Channel channel, TxFrame& out);
+    bool send_ack(TxFrame& out);
+    void emit(TxFrame& out, Header header, ConstBytes data);
+    void on_hello_timer(Instant now);
+    void on_keepalive_timer(Instant now, Channel channel);
+    bool given_up(Instant now) const;
+    bool expects_peer() const { return awaiting_ || arriving_ > 0; }
+    bool waits_for_peer() const;
+    Instant next_check(Instant now, Duration interval) const;
+    /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
+    bool may_complain(Channel channel) const {
+        return channel == Channel::reply || met(refused_need_);
+    }
+
+    static std::size_t index(Channel channel) { return static_cast<std::size_t>(channel); }
+    SendWindow& out_window(Channel channel) { return send_[index(channel)]; }
+    ReceiveWindow& in_window(Channel channel) { return receive_[index(channel)]; }
+    static Timer keepalive_timer(Channel channel) {
+        return channel == Channel::request ? Timer::keepalive_request : Timer::keepalive_reply;
+    }
+
+    Config config_;
+    const MemoryTable* memory_;
+    Handshake handshake_;
+    std::array<SendWindow, channel_count> send_;
+    std::array<ReceiveWindow, channel_count> receive_;
+    std::array<BulkSender, channel_count> bulk_;                 // stores; gets that we serve
+    std::array<std::vector<Incoming>, channel_count> incoming_;  // by transfer id: stores; our gets
+    ReplyQueue replies_;
+
+    std::optional<Delivery> delivery_;  // of the frame just judged
+    Ring<Delivery> ended_;              // of transfers of ours that acknowledgements ended
+    std::optional<std::uint32_t>
+        drawn_slot_;  // of the held message drawn last, freed at the next draw
+    Channel drawn_channel_ = Channel::request;
+    bool may_reply_ = false;
+
+    Need refused_need_ = Need::nothing;  // of the request channel: stalled while it is not met
+    std::uint32_t refused_id_ = 0;
+    std::uint8_t refused_round_ = 0;
+    std::uint32_t refused_place_ = 0;  // in its chunk
+
+    TimerTable<Timer, 3> timers_;
+    std::array<Duration, channel_count> keepalive_interval_{};
+    std::array<bool, channel_count> keepalive_due_{};
+    Duration hello_interval_{};
+    bool hello_due_ = false;
+    std::uint32_t unanswered_ = 0;  // keep-alives or hellos since anything of the session came
+    Instant silent_since_;          // last frame of the session, or when the waiting began
+    bool waited_ = false;
+    bool awaiting_ = false;
+    std::uint32_t arriving_ = 0;  // transfers whose bytes come to us
+    std::uint8_t route_ = 0;
+    Channel turn_ = Channel::reply;  // which channel sends first
+    Ending ending_;
+    Stats stats_;
+};
+
+static_assert(Engine<Connection>);
+
+}  // namespace wireproof::am

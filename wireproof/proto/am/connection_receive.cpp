@@ -1,0 +1,380 @@
+// The receiving half of Connection: numbered packets, in sequence and ahead of it.
+#include <algorithm>
+
+#include "wireproof/proto/am/connection.hpp"
+
+namespace wireproof::am {
+
+/// Where a CHUNK packet lies, as its offset tells.
+struct Connection::ChunkPlace {
+    std::uint64_t base = 0;     // of the chunk in the transfer
+    std::uint32_t place = 0;    // of the packet in the chunk
+    std::uint32_t packets = 0;  // of the chunk
+    bool last = false;          // chunk of the transfer
+};
+
+RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
+    ReceiveWindow& window = in_window(header.channel);
+    if (!well_formed(header, data)) return RxVerdict::malformed;
+    const auto at = window.placement_of(header.number);
+    using Place = ReceiveWindow::Place;
+    if (at.place == Place::stale) return RxVerdict::stale;
+    if (at.place == Place::behind) {
+        window.owe_ack();
+        return RxVerdict::duplicate;
+    }
+    if (at.place == Place::ahead) {
+        // What is dropped is missing itself, even when the gap before it fills in this turn.
+        const bool drops = config_.recovery == Recovery::go_back_n;
+        if (may_complain(header.channel)) {
+            window.complain(header.round, at.distance + (drops ? 1 : 0), false);
+        }
+        if (drops) return RxVerdict::out_of_sequence;
+    }
+    return header.kind == Kind::chunk ? on_chunk(header, data, at) : on_short(header, data, at);
+}
+
+// What no sender of this configuration writes, told without knowing any state.
+bool Connection::well_formed(const Header& header, ConstBytes data) const {
+    constexpr std::uint32_t handler_max = 0xFFFF;
+    const bool words_fit = header.count <= config_.words_max && header.count * 4U == data.size();
+    switch (header.kind) {
+        case Kind::request: return words_fit && header.id != 0 && header.id <= handler_max;
+        case Kind::reply:
+            if (header.id == 0)
+                return header.count * 4U == data.size() && data.size() == RefusalBody::size;
+            return words_fit && header.id <= handler_max;
+        case Kind::open: {
+            if (data.size() != OpenBody::size || header.id >= config_.stores_max) return false;
+            const auto body = OpenBody::decode(data.first<OpenBody::size>());
+            return body.handler != 0 && body.handler <= handler_max &&
+                   body.total <= config_.transfer_max();
+        }
+        case Kind::get_request:
+            return data.size() == GetBody::size && header.id < config_.gets_max &&
+                   GetBody::decode(data.first<GetBody::size>()).total <= config_.transfer_max();
+        case Kind::chunk:
+            return !data.empty() && header.id < incoming_[index(header.channel)].size();
+        default: return false;
+    }
+}
+
+// The need that an expected packet may have to be refused for.
+Connection::Need Connection::need_of(Kind kind) const {
+    switch (kind) {
+        case Kind::request:
+        case Kind::open: return Need::reply_place;
+        case Kind::get_request: return Need::get_slot;
+        default: return Need::nothing;
+    }
+}
+
+// A store's handler may reply; and who was refused must have heard it before the store ends.
+Connection::Need Connection::need_of_last(Channel channel, const Incoming& incoming) const {
+    if (channel == Channel::reply) return Need::nothing;
+    return incoming.drained ? Need::refusal_acked : Need::reply_place;
+}
+
+bool Connection::met(Need need) const {
+    switch (need) {
+        case Need::nothing: return true;
+        case Need::reply_place: return !replies_.full();
+        case Need::get_slot:
+            return !replies_.full() && bulk_[index(Channel::reply)].free_place().has_value();
+        case Need::refusal_acked:
+            return !incoming_[index(Channel::request)][refused_id_].refusal_unacked;
+    }
+    return true;
+}
+
+RxVerdict Connection::refuse_packet(const Header& header, Need need, std::uint32_t place) {
+    refused_need_ = need;
+    refused_round_ = header.round;
+    refused_place_ = place;
+    return RxVerdict::refused;
+}
+
+RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
+    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow::Message& message = window.message(at.distance);
+    if (window.has(at.distance)) return RxVerdict::duplicate;
+    if (message.known()) return RxVerdict::malformed;  // a chunk has begun under this number
+    if (at.place == ReceiveWindow::Place::ahead) {
+        if (!window.hold(message, data)) return RxVerdict::out_of_sequence;
+        message.kind = header.kind;
+        message.span = message.arrived = 1;
+        message.id = header.id;
+        window.mark(at.distance);
+        return RxVerdict::held;
+    }
+    const bool store_is_open =
+        header.kind == Kind::open && incoming_[index(Channel::request)][header.id].active;
+    if (store_is_open) return RxVerdict::malformed;
+    const Need need = need_of(header.kind);
+    if (!met(need)) return refuse_packet(header, need, 0);
+    message.kind = header.kind;
+    message.span = 1;
+    window.pass();
+    if (header.channel == Channel::request) refused_need_ = Need::nothing;
+    accept_short(header.kind, header.id, data);
+    return RxVerdict::accepted;
+}
+
+void Connection::accept_short(Kind kind, std::uint32_t id, ConstBytes data) {
+    switch (kind) {
+        case Kind::request: delivery_ = Request{static_cast<HandlerId>(id), data}; break;
+        case Kind::reply:
+            if (id == 0) {
+                accept_refusal(RefusalBody::decode(data.first<RefusalBody::size>()));
+            } else {
+                delivery_ = Reply{static_cast<HandlerId>(id), data};
+            }
+            break;
+        case Kind::open: open_store(id, OpenBody::decode(data.first<OpenBody::size>())); break;
+        case Kind::get_request: serve_get(id, GetBody::decode(data.first<GetBody::size>())); break;
+        default: break;
+    }
+}
+
+void Connection::accept_refusal(const RefusalBody& refusal) {
+    const auto reason = static_cast<Reason>(refusal.reason);
+    switch (static_cast<Refusal>(refusal.what)) {
+        case Refusal::handler:
+            delivery_ = Refused{static_cast<HandlerId>(refusal.id), reason};
+            return;
+        case Refusal::store: {
+            auto& stores = bulk_[index(Channel::request)].transfers();
+            if (refusal.id < stores.size()) stores[refusal.id].reason = reason;
+            return;
+        }
+        case Refusal::get: {
+            auto& gets = incoming_[index(Channel::reply)];
+            if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
+            gets[refusal.id].active = false;
+            --arriving_;
+            delivery_ = GetEnded{gets[refusal.id].tag, reason};
+            return;
+        }
+    }
+}
+
+void Connection::send_refusal(RefusalBody body, std::uint32_t owner) {
+    std::array<std::byte, RefusalBody::size> bytes{};
+    body.encode(bytes);
+    replies_.push(0, bytes, owner);
+    refill(Channel::reply);
+}
+
+void Connection::open_store(std::uint32_t id, const OpenBody& body) {
+    Incoming& store = incoming_[index(Channel::request)][id];
+    if (store.active) return;  // held while another of that id was open: no sender does that
+    store = Incoming{};
+    store.active = true;
+    ++arriving_;
+    store.total = body.total;
+    store.handler = static_cast<HandlerId>(body.handler);
+    store.argument = body.argument;
+    const auto memory = memory_->writable(body.address, body.total);
+    if (memory) {
+        store.memory = *memory;
+    } else {
+        // Not a NACK, which would have it repeated for ever: it is taken in, and thrown away.
+        store.drained = store.refusal_unacked = true;
+        send_refusal({static_cast<std::uint32_t>(Refusal::store), id,
+                      static_cast<std::uint32_t>(Reason::forbidden)},
+                     id + 1);
+    }
+    if (store.total == 0) finish_transfer(Channel::request, id);
+}
+
+void Connection::serve_get(std::uint32_t id, const GetBody& body) {
+    BulkSender& gets = bulk_[index(Channel::reply)];
+    const auto memory = memory_->readable(body.address, body.total);
+    if (!memory) {
+        send_refusal({static_cast<std::uint32_t>(Refusal::get), id,
+                      static_cast<std::uint32_t>(Reason::forbidden)},
+                     0);
+        return;
+    }
+    if (memory->empty()) return;  // its acknowledgement is all there is to say
+    BulkSender::Transfer transfer;
+    transfer.id = id;
+    transfer.bytes = *memory;
+    gets.begin(*gets.free_place(), transfer);
+    refill(Channel::reply);
+}
+
+std::optional<Connection::ChunkPlace> Connection::chunk_place(const Header& header,
+                                                              const Incoming& incoming,
+                                                              std::size_t size) const {
+    const std::uint64_t data_max = config_.data_max();
+    if (header.offset >= incoming.total || header.offset % data_max != 0) return std::nullopt;
+    ChunkPlace place;
+    const std::uint64_t in_chunk = header.offset % config_.chunk_bytes();
+    place.base = header.offset - in_chunk;
+    place.place = static_cast<std::uint32_t>(in_chunk / data_max);
+    const std::uint64_t left = incoming.total - place.base;
+    place.last = left <= config_.chunk_bytes();
+    const std::uint64_t bytes = std::min<std::uint64_t>(left, config_.chunk_bytes());
+    place.packets = static_cast<std::uint32_t>((bytes + data_max - 1) / data_max);
+    if (header.count != place.packets) return std::nullopt;
+    if (size != std::min(data_max, incoming.total - header.offset)) return std::nullopt;
+    return place;
+}
+
+// Selective recovery: what is missing before this packet was lost, inside its own chunk too.
+void Connection::complain_of_holes(const Header& header, const ChunkPlace& chunk,
+                                   ReceiveWindow::Placement at) {
+    ReceiveWindow& window = in_window(header.channel);
+    if (config_.recovery != Recovery::selective || !may_complain(header.channel)) return;
+    const bool in_order =
+        at.distance == 0 && window.message(0).arrived == chunk.place;  // as it is without loss
+    if (!in_order) window.complain(header.round, at.distance + chunk.place, false);
+}
+
+// Ahead of its OPEN, a packet is kept as it is: to write it early could undo the order of two
+// stores to the same memory.
+RxVerdict Connection::keep_early(const Header& header, ConstBytes data,
+                                 ReceiveWindow::Placement at) {
+    ReceiveWindow& window = in_window(header.channel);
+    const auto place =
+        static_cast<std::uint32_t>(header.offset % config_.chunk_bytes() / config_.data_max());
+    if (place >= header.count || at.distance + header.count > window.window() ||
+        header.count > config_.chunk_packets || window.message(at.distance).known()) {
+        return RxVerdict::malformed;
+    }
+    if (may_complain(header.channel)) {
+        window.complain(header.round, at.distance + place, false);
+    }
+    if (window.has(at.distance + place)) return RxVerdict::duplicate;
+    ReceiveWindow::Early packet;
+    packet.id = header.id;
+    packet.count = header.count;
+    packet.offset = header.offset;
+    return window.keep_early(at.distance, place, packet, data) ? RxVerdict::held
+                                                               : RxVerdict::out_of_sequence;
+}
+
+// The expected message is a chunk of which packets were kept: now its OPEN is there. True: some
+// were.
+bool Connection::place_early() {
+    ReceiveWindow& window = in_window(Channel::request);
+    bool any = false;
+    const std::uint32_t number = window.expected();
+    while (window.expected() == number) {
+        const auto packet = window.take_early(config_.chunk_packets);
+        if (!packet) break;
+        any = true;
+        Header header;
+        header.kind = Kind::chunk;
+        header.id = packet->id;
+        header.count = packet->count;
+        header.offset = packet->offset;
+        header.number = number;
+        // What does not fit its store, or finds no room, is as if it had never arrived.
+        (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::expected, 0});
+        window.free_slot(packet->slot);
+    }
+    return any;
+}
+
+RxVerdict Connection::on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
+    ReceiveWindow& window = in_window(header.channel);
+    const bool ahead = at.place == ReceiveWindow::Place::ahead;
+    Incoming& incoming = incoming_[index(header.channel)][header.id];
+    if (!incoming.active) {
+        return ahead ? keep_early(header, data, at) : RxVerdict::malformed;
+    }
+    const auto chunk = chunk_place(header, incoming, data.size());
+    if (!chunk) return RxVerdict::malformed;
+    ReceiveWindow::Message& message = window.message(at.distance);
+    if (message.known()) {
+        if (message.kind != Kind::chunk || message.id != header.id || message.base != chunk->base) {
+            return RxVerdict::malformed;
+        }
+    } else if (!ahead && chunk->base != incoming.completed) {
+        return RxVerdict::malformed;
+    }
+    const std::uint32_t distance = at.distance + chunk->place;
+    if (at.distance + chunk->packets > window.window()) return RxVerdict::malformed;
+    complain_of_holes(header, *chunk, at);
+    if (window.has(distance)) return RxVerdict::duplicate;
+    const bool completes = message.arrived + 1 == chunk->packets;
+    if (!ahead && completes && chunk->last) {
+        const Need need = need_of_last(header.channel, incoming);
+        refused_id_ = need == Need::refusal_acked ? header.id : refused_id_;
+        if (!met(need)) return refuse_packet(header, need, chunk->place);
+    }
+    if (!incoming.drained) {
+        std::copy(data.begin(), data.end(),
+                  incoming.memory.begin() + static_cast<std::ptrdiff_t>(header.offset));
+    }
+    message.kind = Kind::chunk;
+    message.span = chunk->packets;
+    message.id = header.id;
+    message.base = chunk->base;
+    ++message.arrived;
+    window.mark(distance);
+    if (ahead) return RxVerdict::held;
+    if (completes) finish_chunk(header.channel);
+    return RxVerdict::accepted;
+}
+
+// The expected message is a whole chunk.
+void Connection::finish_chunk(Channel channel) {
+    ReceiveWindow& window = in_window(channel);
+    const ReceiveWindow::Message chunk = window.message(0);
+    Incoming& incoming = incoming_[index(channel)][chunk.id];
+    const std::uint64_t left = incoming.total - chunk.base;
+    incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
+    window.pass();
+    window.owe_ack();  // AM-5: one for the chunk
+    if (channel == Channel::request) refused_need_ = Need::nothing;
+    if (incoming.completed == incoming.total) finish_transfer(channel, chunk.id);
+}
+
+void Connection::finish_transfer(Channel channel, std::uint32_t id) {
+    Incoming& incoming = incoming_[index(channel)][id];
+    incoming.active = false;
+    --arriving_;
+    if (channel == Channel::reply) {
+        delivery_ = GetEnded{incoming.tag, Reason::none};
+    } else if (!incoming.drained) {
+        delivery_ = Stored{incoming.handler, incoming.memory, incoming.argument};
+    }
+}
+
+// Selective recovery: what came ahead is passed once nothing is missing before it. True: something
+// was.
+bool Connection::pass_held(Channel channel) {
+    ReceiveWindow& window = in_window(channel);
+    const ReceiveWindow::Message message = window.message(0);
+    if (!message.complete()) return false;
+    if (message.kind == Kind::chunk) {
+        const Incoming& incoming = incoming_[index(channel)][message.id];
+        if (!incoming.active) {  // a second last chunk: no sender does that
+            window.pass();
+            return true;
+        }
+        if (incoming.total - message.base <= config_.chunk_bytes()) {
+            const Need need = need_of_last(channel, incoming);
+            if (need == Need::refusal_acked ? incoming.refusal_unacked : !met(need)) return false;
+        }
+        finish_chunk(channel);
+        return true;
+    }
+    if (!met(need_of(message.kind))) return false;
+    const ConstBytes data = window.held(message);
+    window.pass();
+    if (channel == Channel::request) refused_need_ = Need::nothing;
+    accept_short(message.kind, message.id, data);
+    if (delivery_) {
+        drawn_slot_ = message.slot;  // its arguments are in use until the next draw
+        drawn_channel_ = channel;
+    } else {
+        window.free_slot(message.slot);
+    }
+    return true;
+}
+
+}  // namespace wireproof::am

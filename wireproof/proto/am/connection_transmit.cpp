@@ -1,0 +1,230 @@
+// The sending half of Connection: what leaves next, and the timers that make something leave.
+#include <algorithm>
+
+#include "wireproof/proto/am/connection.hpp"
+
+namespace wireproof::am {
+namespace {
+
+// Data up to this size is copied behind its header, so that the frame is one piece.
+constexpr std::size_t copied_max = 192;
+
+// Bytes of a NACK's map: windows beyond 8192 packets are told of in parts.
+constexpr std::size_t map_max = 1024;
+
+}  // namespace
+
+bool Connection::poll_transmit(Instant now, TxFrame& out) {
+    if (ending_.active) return false;
+    watch_peer(now);
+    if (handshake_.answer_due() || hello_due_) return send_hello(now, out);
+    if (!handshake_.established()) return false;
+    if (refused_need_ != Need::nothing && met(refused_need_)) {
+        refused_need_ = Need::nothing;
+        in_window(Channel::request).complain(refused_round_, refused_place_ + 1, false);  // AM-42
+    }
+    if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;
+    const Channel first = turn_;
+    const Channel second = first == Channel::request ? Channel::reply : Channel::request;
+    if (send_numbered(now, first, out)) {
+        turn_ = second;
+        return true;
+    }
+    return send_numbered(now, second, out) || send_keepalive(Channel::request, out) ||
+           send_keepalive(Channel::reply, out) || send_ack(out);
+}
+
+void Connection::emit(TxFrame& out, Header header, ConstBytes data) {
+    header.dst = config_.peer;
+    header.src = config_.node;
+    header.route = route_;
+    if (header.kind != Kind::hello) {
+        header.cookie = handshake_.cookie();
+        for (std::size_t i = 0; i < channel_count; ++i) {
+            header.ack[i] = receive_[i].expected();  // AM-41: of now, on a resent packet too
+            receive_[i].acknowledged();
+        }
+    }
+    const std::size_t header_size = config_.header_size();
+    const bool copied = data.size() <= copied_max || header.kind == Kind::nack;
+    const Bytes room = out.add_room(header_size + (copied ? data.size() : 0));
+    const Bytes head = room.first(header_size);
+    encode(header, config_.layout, head);
+    if (copied) {
+        std::copy(data.begin(), data.end(),
+                  room.begin() + static_cast<std::ptrdiff_t>(header_size));
+    } else {
+        out.add_payload(data);
+    }
+    if (out.wants_check())
+        store_checksum(config_.layout, head, checksum(config_.layout, head, data));
+    ++stats_.sent[static_cast<std::size_t>(header.kind)];
+}
+
+bool Connection::send_hello(Instant now, TxFrame& out) {
+    const Handshake::Hello hello = handshake_.take_hello();
+    hello_due_ = false;
+    if (!handshake_.established() && !timers_.running(Timer::hello)) {
+        timers_.set(Timer::hello, next_check(now, hello_interval_));
+    }
+    std::array<std::byte, HelloBody::size> body{};
+    hello.body.encode(body);
+    Header header;
+    header.kind = Kind::hello;
+    header.count = hello.wants_answer ? 1 : 0;
+    emit(out, header, body);
+    return true;
+}
+
+bool Connection::send_nack(Channel channel, TxFrame& out) {
+    ReceiveWindow& window = in_window(channel);
+    const auto& complaint = window.complaint();
+    if (!complaint) return false;
+    Header header;
+    header.kind = Kind::nack;
+    header.channel = channel;
+    header.round = complaint->round;
+    header.number = window.expected();
+    std::array<std::byte, NackBody::size + map_max> data;
+    std::size_t size = 0;
+    if (config_.recovery == Recovery::selective) {
+        const std::size_t room = std::min(data.size(), config_.data_max()) - NackBody::size;
+        const std::size_t map_size = std::min(window.map_bytes(), room);
+        // A map that was cut short says nothing of what lies behind it.
+        const bool whole = map_size == window.map_bytes();
+        const std::uint32_t reach =
+            whole ? window.window() : static_cast<std::uint32_t>(map_size * 8);
+        NackBody{window.complaint_end(), reach}.encode(Bytes(data).first<NackBody::size>());
+        window.write_map(Bytes(data).subspan(NackBody::size, map_size));
+        size = NackBody::size + map_size;
+    }
+    window.complained();
+    emit(out, header, ConstBytes(data).first(size));
+    return true;
+}
+
+bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
+    SendWindow& window = out_window(channel);
+    const auto departure = window.next_departure();
+    if (!departure) return false;
+    Header header;
+    header.kind = departure->message->kind;
+    header.channel = channel;
+    header.round = window.round();
+    header.count = departure->message->count;
+    header.number = departure->number;
+    header.id = departure->message->id;
+    header.offset = departure->offset;
+    if (departure->resent) {
+        out.mark_resent();
+        ++stats_.resent;
+    }
+    emit(out, header, departure->data);
+    window.departed();
+    timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
+    return true;
+}
+
+bool Connection::send_keepalive(Channel channel, TxFrame& out) {
+    if (!keepalive_due_[index(channel)]) return false;
+    keepalive_due_[index(channel)] = false;
+    Header header;
+    header.kind = Kind::keepalive;
+    header.number = out_window(channel).first_unsent();
+    header.channel = channel;
+    header.round = out_window(channel).round();
+    emit(out, header, {});
+    return true;
+}
+
+bool Connection::send_ack(TxFrame& out) {
+    if (!receive_[0].ack_due() && !receive_[1].ack_due()) return false;
+    emit(out, Header{}, {});
+    return true;
+}
+
+// Timers.
+
+bool Connection::waits_for_peer() const {
+    return expects_peer() || !send_[0].empty() || !send_[1].empty();
+}
+
+// Silence counts from when something was first waited for.
+void Connection::watch_peer(Instant now) {
+    const bool waits = waits_for_peer();
+    if (waits && !waited_) {
+        silent_since_ = now;
+        unanswered_ = 0;
+    }
+    waited_ = waits;
+    if (!waits) return;
+    if (!handshake_.established()) {
+        if (handshake_.can_meet() && !timers_.running(Timer::hello)) hello_due_ = true;
+        return;
+    }
+    if (expects_peer() && send_[0].empty() && !timers_.running(Timer::keepalive_request)) {
+        keepalive_interval_[0] = config_.keepalive_after;
+        timers_.set(Timer::keepalive_request, now + config_.keepalive_after);
+    }
+}
+
+bool Connection::given_up(Instant now) const {
+    return unanswered_ >= config_.keepalive_limit && now - silent_since_ >= config_.peer_timeout;
+}
+
+// After the interval, or at the moment the peer may be given up if that comes first.
+Instant Connection::next_check(Instant now, Duration interval) const {
+    const Instant limit = silent_since_ + config_.peer_timeout;
+    const Instant next = now + interval;
+    return limit > now && limit < next ? limit : next;
+}
+
+void Connection::on_deadline(Instant now) {
+    if (ending_.active) return;
+    if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now);
+    for (const Channel channel : {Channel::request, Channel::reply}) {
+        if (ending_.active) return;
+        if (timers_.take_expired(keepalive_timer(channel), now)) on_keepalive_timer(now, channel);
+    }
+}
+
+void Connection::on_hello_timer(Instant now) {
+    if (handshake_.established() || !waits_for_peer()) return;
+    ++unanswered_;
+    if (given_up(now)) {
+        handshake_.end();
+        end_session(SessionEnded::Why::silent);
+        return;
+    }
+    hello_interval_ = std::min(hello_interval_ * 2, config_.keepalive_max);
+    hello_due_ = true;
+}
+
+void Connection::on_keepalive_timer(Instant now, Channel channel) {
+    if (!handshake_.established()) return;
+    const SendWindow& window = out_window(channel);
+    const bool awaited = channel == Channel::request && expects_peer();
+    if (window.empty()) {
+        if (!awaited) return;
+        const Instant quiet = silent_since_ + config_.keepalive_after;
+        if (quiet > now) {  // it was heard meanwhile
+            timers_.set(keepalive_timer(channel), quiet);
+            return;
+        }
+    }
+    if (given_up(now)) {
+        handshake_.end();
+        end_session(SessionEnded::Why::silent);
+        return;
+    }
+    if (unanswered_ > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
+    ++unanswered_;
+    ++stats_.keepalive_timeouts;
+    // What waits to leave says more than a keep-alive would.
+    keepalive_due_[index(channel)] = window.settled();
+    Duration& interval = keepalive_interval_[index(channel)];
+    interval = std::min(interval * 2, config_.keepalive_max);
+    timers_.set(keepalive_timer(channel), next_check(now, interval));
+}
+
+}  // namespace wireproof::am

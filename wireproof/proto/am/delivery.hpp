@@ -1,0 +1,76 @@
+// What a connection hands to its front, one at a time, and what its calls answer.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "wireproof/base/bytes.hpp"
+
+namespace wireproof::am {
+
+/// A handler, as the receiving side numbers them; 16 bits, 0 is reserved.
+enum class HandlerId : std::uint16_t {};
+
+/// The answer to a call that wants to send.
+enum class PostStatus : std::uint8_t {
+    accepted,
+    window_full,  // nothing was queued: poll and try again
+    too_long,     // more arguments than one packet holds, or a transfer beyond the offset's width
+    not_allowed,  // a reply outside a request handler, or a second one; handler 0
+    peer_gone,    // the launcher's session is over, and no other can follow
+};
+
+/// Why something asked of a peer was not done.
+enum class Reason : std::uint32_t {
+    none = 0,
+    no_handler = 1,  // the peer has no handler of that number
+    forbidden = 2,   // the memory is not registered for us with that right
+};
+
+/// Arguments point into the frame or into the engine and are dead at the next draw or call.
+struct Request {
+    HandlerId handler{};
+    ConstBytes arguments;  // 4 bytes a word, little-endian
+};
+struct Reply {
+    HandlerId handler{};
+    ConstBytes arguments;
+};
+/// A store into our memory is complete. Its handler may reply, as a request's may.
+struct Stored {
+    HandlerId handler{};
+    Bytes memory;
+    std::uint32_t argument = 0;
+};
+/// A transfer of our own has ended; `reason` says how. Its memory is the user's again.
+struct StoreEnded {
+    std::uint64_t tag = 0;
+    Reason reason = Reason::none;
+};
+struct GetEnded {
+    std::uint64_t tag = 0;
+    Reason reason = Reason::none;
+};
+/// The peer had no handler for a request, reply or store of ours.
+struct Refused {
+    HandlerId handler{};
+    Reason reason = Reason::none;
+};
+struct SessionBegan {};
+/// A message of an ended session, delivered or not: nobody knows. In order, each once.
+struct FateUnknown {
+    enum class What : std::uint8_t { request, reply, store, get };
+    What what = What::request;
+    HandlerId handler{};    // of a request, reply or store
+    ConstBytes arguments;   // of a request or reply
+    std::uint64_t tag = 0;  // of a store or get
+};
+struct SessionEnded {
+    enum class Why : std::uint8_t { silent, restarted, gone };
+    Why why = Why::silent;
+};
+
+using Delivery = std::variant<Request, Reply, Stored, StoreEnded, GetEnded, Refused, SessionBegan,
+                              FateUnknown, SessionEnded>;
+
+}  // namespace wireproof::am

@@ -1,0 +1,64 @@
+// Replies that wait for the reply window. A place is sure before a request is accepted, so a
+// handler's reply never fails for room.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+
+namespace wireproof::am {
+
+class ReplyQueue {
+public:
+    struct Waiting {
+        std::uint32_t id = 0;     // handler; 0: a refusal
+        std::uint32_t owner = 0;  // of a refused store: 1 + its transfer id
+        std::size_t place = 0;
+        std::size_t size = 0;  // bytes of arguments
+    };
+
+    explicit ReplyQueue(const Config& config)
+        : stride_(std::max(config.words_max * 4, RefusalBody::size)),
+          waiting_(config.reply_places),
+          bytes_(config.reply_places * stride_) {}
+
+    bool full() const { return waiting_.full(); }
+    bool empty() const { return waiting_.empty(); }
+    const Waiting& front() const { return waiting_.front(); }
+    const Ring<Waiting>& waiting() const { return waiting_; }
+    void pop() { waiting_.pop(); }
+    void clear() { waiting_.clear(); }
+
+    void push(std::uint32_t id, ConstBytes arguments, std::uint32_t owner) {
+        const std::size_t place = next_place_;
+        next_place_ = (next_place_ + 1) % waiting_.capacity();
+        std::copy(arguments.begin(), arguments.end(),
+                  bytes_.begin() + static_cast<std::ptrdiff_t>(place * stride_));
+        waiting_.push({id, owner, place, arguments.size()});
+    }
+
+    ConstBytes arguments(const Waiting& reply) const {
+        return ConstBytes(bytes_).subspan(reply.place * stride_, reply.size);
+    }
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(waiting_.size());
+        for (std::size_t i = 0; i < waiting_.size(); ++i) {
+            sink.add(waiting_[i].id);
+            sink.add(waiting_[i].owner);
+            sink.add_bytes(arguments(waiting_[i]));
+        }
+    }
+
+private:
+    std::size_t stride_;
+    Ring<Waiting> waiting_;
+    std::vector<std::byte> bytes_;
+    std::size_t next_place_ = 0;
+};
+
+}  // namespace wireproof::am

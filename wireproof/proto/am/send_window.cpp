@@ -1,0 +1,225 @@
+#include "wireproof/proto/am/send_window.hpp"
+
+#include <algorithm>
+
+namespace wireproof::am {
+
+SendWindow::SendWindow(const Config& config, Channel channel)
+    : circle_(config.modulus),
+      first_(config.first_number[static_cast<std::size_t>(channel)]),
+      window_(config.window_of(channel)),
+      data_max_(config.data_max()),
+      recovery_(config.recovery),
+      saved_(window_),
+      bytes_(config.save_bytes),
+      lost_(window_),
+      there_(window_),
+      round_sent_(window_) {}
+
+SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
+                                      std::uint32_t span) {
+    WIREPROOF_CHECK(span <= room());
+    Saved& message = saved_.push({});
+    message.position = next_;
+    message.span = span;
+    message.kind = kind;
+    message.id = id;
+    message.owner = owner;
+    lost_.clear(next_, next_ + span);
+    there_.clear(next_, next_ + span);
+    next_ += span;
+    return message;
+}
+
+bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
+                      std::uint32_t owner) {
+    if (room() == 0) return false;
+    const auto copy = bytes_.save(data);
+    if (!copy) return false;
+    Saved& message = append(kind, id, owner, 1);
+    message.count = count;
+    message.copy = *copy;
+    return true;
+}
+
+void SendWindow::push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes data,
+                            std::uint64_t offset, std::uint32_t packets) {
+    Saved& message = append(Kind::chunk, id, owner, packets);
+    message.count = static_cast<std::uint16_t>(packets);
+    message.lent = data;
+    message.offset = offset;
+}
+
+void SendWindow::mark_lost(std::uint64_t position) {
+    if (lost_.test(position)) return;
+    lost_.set(position);
+    ++lost_count_;
+}
+
+void SendWindow::unmark_lost(std::uint64_t position) {
+    if (!lost_.test(position)) return;
+    lost_.clear(position, position + 1);
+    --lost_count_;
+}
+
+// The next lost packet of this round; if only earlier ones are left, a new round begins.
+std::uint64_t SendWindow::next_lost() {
+    for (std::uint64_t at = cursor_; at < high_; ++at) {
+        if (lost_.test(at)) return at;
+    }
+    ++round_;
+    cursor_ = una_;
+    while (!lost_.test(cursor_)) ++cursor_;
+    return cursor_;
+}
+
+const SendWindow::Saved& SendWindow::message_at(std::uint64_t position) {
+    if (position >= high_) {
+        while (saved_[unsent_message_].position + saved_[unsent_message_].span <= position) {
+            ++unsent_message_;
+        }
+        return saved_[unsent_message_];
+    }
+    std::size_t first = 0;
+    std::size_t end = saved_.size();
+    while (end - first > 1) {
+        const std::size_t middle = first + (end - first) / 2;
+        (saved_[middle].position <= position ? first : end) = middle;
+    }
+    return saved_[first];
+}
+
+std::optional<SendWindow::Departure> SendWindow::next_departure() {
+    if (lost_count_ == 0 && high_ == next_) return std::nullopt;
+    leaving_ = lost_count_ > 0 ? next_lost() : high_;
+    const Saved& message = message_at(leaving_);
+    Departure departure;
+    departure.message = &message;
+    // All packets of a chunk carry the number of its first (AM-3).
+    departure.number = circle_.advance(first_, message.position).value();
+    departure.data = data_of(message);
+    if (message.kind == Kind::chunk) {
+        const std::size_t begin = static_cast<std::size_t>(leaving_ - message.position) * data_max_;
+        departure.offset = message.offset + begin;
+        departure.data =
+            departure.data.subspan(begin, std::min(data_max_, departure.data.size() - begin));
+    }
+    departure.resent = leaving_ < high_;
+    return departure;
+}
+
+void SendWindow::departed() {
+    if (leaving_ < high_) {
+        unmark_lost(leaving_);
+    } else {
+        ++high_;
+    }
+    cursor_ = leaving_ + 1;
+    round_sent_[static_cast<std::size_t>(leaving_ % window_)] = round_;
+}
+
+std::optional<std::uint64_t> SendWindow::acknowledged_position(std::uint32_t expected) const {
+    if (!circle_.holds(expected)) return std::nullopt;
+    const std::uint64_t position =
+        una_ + circle_.steps_after(Number(expected), circle_.advance(first_, una_));
+    if (position > high_) return std::nullopt;
+    for (std::size_t i = 0; i < saved_.size() && saved_[i].position < position; ++i) {
+        if (saved_[i].position + saved_[i].span > position) return std::nullopt;
+    }
+    return position;
+}
+
+void SendWindow::drop_front() {
+    const Saved& message = saved_.front();
+    const std::uint64_t end = message.position + message.span;
+    // A resend under way jumps over what was dropped (AM-36).
+    for (; lost_count_ > 0 && una_ < end; ++una_) unmark_lost(una_);
+    una_ = end;
+    cursor_ = std::max(cursor_, una_);
+    if (message.kind != Kind::chunk) bytes_.free_up_to(message.copy);
+    if (unsent_message_ > 0) --unsent_message_;
+    saved_.pop();
+}
+
+bool SendWindow::on_nack(const Missing& missing) {
+    if (una_ == high_) return false;
+    return recovery_ == Recovery::go_back_n ? missing.round == round_ && go_back()
+                                            : mark_missing(missing);
+}
+
+// Everything again, in a new round; NACKs that the old one draws yet change nothing.
+bool SendWindow::go_back() {
+    ++round_;
+    cursor_ = una_;
+    for (std::uint64_t at = una_; at < high_; ++at) mark_lost(at);
+    return true;
+}
+
+// Whether the packet had left for the last time when the one that drew the NACK did. Rounds are
+// known modulo 256; what is older than that waits for a keep-alive.
+bool SendWindow::left_before(std::uint64_t position, const Missing& missing,
+                             std::uint64_t end) const {
+    const auto sent = static_cast<std::uint8_t>(
+        round_ - round_sent_[static_cast<std::size_t>(position % window_)]);
+    const auto drew = static_cast<std::uint8_t>(round_ - missing.round);
+    return sent > drew || (sent == drew && position < end);
+}
+
+bool SendWindow::mark_missing(const Missing& missing) {
+    const std::uint64_t reach = std::min<std::uint64_t>(high_, una_ + missing.reach);
+    const std::uint64_t end = una_ + missing.end;
+    const std::uint64_t bits = missing.map.size() * 8;
+    bool any = false;
+    for (std::uint64_t at = una_; at < reach; ++at) {
+        const std::uint64_t i = at - una_;
+        if (i < bits && ((std::to_integer<unsigned>(missing.map[i / 8]) >> (i % 8)) & 1) != 0) {
+            there_.set(at);
+            unmark_lost(at);
+        } else if (!there_.test(at) && !lost_.test(at) && left_before(at, missing, end)) {
+            mark_lost(at);
+            any = true;
+        }
+    }
+    return any;
+}
+
+void SendWindow::reset() {
+    una_ = high_ = next_ = cursor_ = leaving_ = 0;
+    round_ = 0;
+    lost_count_ = 0;
+    unsent_message_ = 0;
+    saved_.clear();
+    bytes_.clear();
+    lost_.clear(0, window_);
+    there_.clear(0, window_);
+}
+
+void SendWindow::fingerprint(Fingerprint& sink) const {
+    // Frames on their way carry numbers and rounds, so those of una_ and of now are part of the
+    // state.
+    sink.add(circle_.advance(first_, una_).value());
+    sink.add(high_ - una_);
+    sink.add(next_ - una_);
+    sink.add(cursor_ - una_);
+    sink.add(round_);
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+        const Saved& message = saved_[i];
+        sink.add(message.kind);
+        sink.add(message.span);
+        sink.add(message.id);
+        sink.add(message.offset);
+        if (message.kind == Kind::chunk) {
+            sink.add(message.lent.size());
+        } else {
+            sink.add_bytes(bytes_.view(message.copy));
+        }
+    }
+    for (std::uint64_t at = una_; at < high_; ++at) {
+        sink.add(lost_.test(at));
+        if (recovery_ == Recovery::go_back_n) continue;
+        sink.add(there_.test(at));
+        sink.add(round_sent_[static_cast<std::size_t>(at % window_)]);
+    }
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,124 @@
+// The bytes of SP AM. One header in two widths; README.md draws both byte by byte. Everything here
+// takes bytes nobody trusts: what does not decode is malformed, never an assertion.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/core/frame_info.hpp"
+#include "wireproof/proto/am/config.hpp"
+
+namespace wireproof::am {
+
+/// Part of what HELLOs compare: ends of different versions do not meet.
+inline constexpr std::uint64_t wire_format_version = 1;
+
+enum class Kind : std::uint8_t {
+    request = 1,      // REQ: runs a handler
+    reply = 2,        // REP: the one answer to it
+    chunk = 3,        // CHUNK: bytes of a store or get
+    open = 4,         // OPEN: announces a store
+    get_request = 5,  // GET_REQ: asks for a get
+    ack = 6,
+    nack = 7,
+    keepalive = 8,
+    hello = 9,
+};
+
+/// Sent in order, saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ.
+constexpr bool is_numbered(Kind kind) {
+    return kind <= Kind::get_request;
+}
+
+struct Header {
+    std::uint16_t dst = 0;
+    std::uint16_t src = 0;
+    Kind kind = Kind::ack;
+    Channel channel = Channel::request;
+    std::uint8_t route = 0;  // 0..3
+    std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
+    std::uint16_t count =
+        0;  // arguments; packets of the chunk; bits of a NACK's map; HELLO: answer me
+    std::uint64_t cookie = 0;  // 0 only in HELLO
+    std::uint32_t number = 0;  // own; NACK: the one expected; KEEPALIVE: first that has not left
+    std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
+    std::uint32_t id = 0;                            // handler or transfer
+    std::uint64_t offset = 0;                        // of a CHUNK's data in its transfer
+
+    friend bool operator==(const Header&, const Header&) = default;
+};
+
+/// Writes the header with a checksum of zero. `to` has Config::header_size() bytes.
+void encode(const Header& header, Layout layout, Bytes to);
+
+/// Puts the checksum of the whole packet into its encoded header.
+void store_checksum(Layout layout, Bytes header, std::uint32_t checksum);
+
+/// CRC-32C over the packet with the checksum field taken as zero, in pieces: header, then data.
+std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data);
+
+/// Nothing: too short, or a field has a value no sender writes.
+std::optional<Header> decode(Layout layout, ConstBytes packet);
+
+/// Whether the checksum that the packet carries is that of its bytes.
+bool checksum_holds(Layout layout, ConstBytes packet);
+
+struct OpenBody {
+    static constexpr std::size_t size = 24;
+    std::uint64_t address = 0;
+    std::uint64_t total = 0;
+    std::uint32_t handler = 0;
+    std::uint32_t argument = 0;
+    void encode(std::span<std::byte, size> to) const;
+    static OpenBody decode(std::span<const std::byte, size> from);
+};
+
+struct GetBody {
+    static constexpr std::size_t size = 16;
+    std::uint64_t address = 0;
+    std::uint64_t total = 0;
+    void encode(std::span<std::byte, size> to) const;
+    static GetBody decode(std::span<const std::byte, size> from);
+};
+
+/// In front of the map of a selective NACK, whose bit i says that the packet at distance i is
+/// there.
+struct NackBody {
+    static constexpr std::size_t size = 8;
+    std::uint32_t end = 0;    // distance of the packet that drew it from the expected one
+    std::uint32_t reach = 0;  // how far the map speaks; where it has no more bits, nothing is there
+    void encode(std::span<std::byte, size> to) const;
+    static NackBody decode(std::span<const std::byte, size> from);
+};
+
+struct HelloBody {
+    static constexpr std::size_t size = 32;
+    std::uint64_t job = 0;
+    std::uint64_t nonce = 0;
+    std::uint64_t echo = 0;   // the peer's nonce, 0 if unknown
+    std::uint64_t terms = 0;  // Config::terms()
+    void encode(std::span<std::byte, size> to) const;
+    static HelloBody decode(std::span<const std::byte, size> from);
+};
+
+/// What a REP of the reserved handler 0 says was refused.
+enum class Refusal : std::uint32_t { handler = 1, store = 2, get = 3 };
+
+struct RefusalBody {
+    static constexpr std::size_t size = 12;
+    std::uint32_t what = 0;  // Refusal
+    std::uint32_t id = 0;    // handler or transfer
+    std::uint32_t reason = 0;
+    void encode(std::span<std::byte, size> to) const;
+    static RefusalBody decode(std::span<const std::byte, size> from);
+};
+
+/// For traces, scripts and captures.
+FrameInfo describe_sp2(ConstBytes packet);
+FrameInfo describe_ethernet(ConstBytes packet);
+constexpr Describe describe_of(Layout layout) {
+    return layout == Layout::sp2 ? describe_sp2 : describe_ethernet;
+}
+
+}  // namespace wireproof::am
