@@ -1,0 +1,238 @@
+// SP Active Messages over a real network: an Endpoint in each process, messages that run a handler
+// at the other end, and one-sided stores and gets into memory that was registered for them.
+//
+// Messages arrive exactly once and in order, whatever the wire loses, repeats, damages or reorders;
+// or the caller hears of it. This header stands alone: it includes the standard library only.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace wireproof::am {
+
+/// What became of a call.
+enum class Status : std::uint8_t {
+    ok,
+    would_block,  // the window is full; nothing was queued: poll and call again
+    too_long,     // more words than one packet holds
+    not_allowed,  // from inside a handler; a second reply; a reply to a reply; handler 0
+    no_such_peer,
+    peer_lost,   // the peer is silent or was restarted: whether the message arrived is not known
+    no_handler,  // the peer has no handler of that number
+    forbidden,   // the peer registered no such memory for us
+};
+
+/// Its name, as above.
+std::string_view name_of(Status status);
+
+/// A value, or one line that says why there is none.
+template <class T>
+class Result {
+public:
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    static Result failure(std::string why) { return Result(Failure{std::move(why)}); }
+
+    explicit operator bool() const { return state_.index() == 0; }
+    T& operator*() { return std::get<0>(state_); }
+    T* operator->() { return &std::get<0>(state_); }
+    const std::string& error() const { return std::get<1>(state_).why; }
+
+private:
+    struct Failure {
+        std::string why;
+    };
+    explicit Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
+    std::variant<T, Failure> state_;
+};
+
+/// The words a message came with, read where they lie. Dead when the handler returns.
+class Words {
+public:
+    explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    std::size_t size() const { return bytes_.size() / 4; }
+    std::uint32_t operator[](std::size_t index) const;
+    std::span<const std::byte> bytes() const { return bytes_; }
+
+private:
+    std::span<const std::byte> bytes_;
+};
+
+/// What a handler is called with. Handlers must not block, and may send nothing but `reply`.
+class Message {
+public:
+    /// The node that sent it.
+    std::size_t peer() const { return peer_; }
+    const Words& words() const { return words_; }
+    /// Of a store: the bytes that are now in place, and the word that came with them.
+    std::span<std::byte> memory() const { return memory_; }
+    std::uint32_t argument() const { return argument_; }
+
+    /// Answers a request or a store, at most once; not_allowed otherwise. Never fails for room.
+    Status reply(std::uint16_t handler, std::span<const std::uint32_t> words = {}) const;
+    Status reply(std::uint16_t handler, std::initializer_list<std::uint32_t> words) const {
+        return reply(handler, std::span(words.begin(), words.size()));
+    }
+
+private:
+    friend class Node;
+    Message(class Node* node, std::size_t peer, std::span<const std::byte> words)
+        : node_(node), peer_(peer), words_(words) {}
+
+    class Node* node_;
+    std::size_t peer_;
+    Words words_;
+    std::span<std::byte> memory_;
+    std::uint32_t argument_ = 0;
+};
+
+using Handler = std::function<void(const Message&)>;
+/// Called once, from within poll or wait, when a transfer has ended. It may begin another.
+using Done = std::function<void(Status)>;
+
+/// A message whose fate is unknown because its session ended.
+struct Undelivered {
+    enum class Kind : std::uint8_t { request, reply, store, get };
+    Kind kind = Kind::request;
+    std::uint16_t handler = 0;         // 0 for a get
+    std::vector<std::uint32_t> words;  // of a request or reply
+};
+
+/// The end of all that was under way with a peer.
+struct PeerLost {
+    enum class Why : std::uint8_t { silent, restarted, gone };
+    std::size_t peer = 0;
+    Why why = Why::silent;
+    std::vector<Undelivered> undelivered;  // in the order they were sent, channel by channel
+};
+
+/// Faults put on every frame sent, for tests; all probabilities.
+struct Faults {
+    double loss = 0;
+    double bit_error = 0;  // per bit
+    double duplicate = 0;
+    double reorder = 0;  // held back behind the next 1 to 8
+};
+
+struct Options {
+    std::vector<std::string> peers;  // every node's "address:port", our own included
+    std::size_t self = 0;            // which of them we are
+    std::uint64_t job = 0;           // frames of another job are dropped and counted
+    std::size_t mtu = 1500;          // bytes of an IP packet; the same in all nodes
+    std::chrono::milliseconds peer_timeout{10'000};
+    std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
+    Faults faults{};
+};
+
+/// Rights that a peer has on registered memory.
+struct Rights {
+    bool get = false;
+    bool store = false;
+};
+
+/// Counters of the traffic with one peer, since the Endpoint was opened. `received` counts frames
+/// by what became of them, in the order of `verdict_names`.
+inline constexpr std::array<std::string_view, 10> verdict_names = {
+    "accepted", "held",    "control",   "duplicate", "out_of_sequence",
+    "stale",    "corrupt", "malformed", "foreign",   "refused"};
+struct PeerCounters {
+    std::array<std::uint64_t, verdict_names.size()> received{};
+    std::uint64_t mismatched = 0;  // hellos of our job from another configuration, an MTU say
+    std::uint64_t sent = 0;        // frames, resent ones too
+    std::uint64_t resent = 0;
+    std::uint64_t acks = 0;  // frames that only acknowledge
+    std::uint64_t nacks = 0;
+    std::uint64_t keepalives = 0;
+    std::uint64_t hellos = 0;
+    std::uint64_t timeouts = 0;  // keep-alive timers that ran out
+    std::uint64_t sessions = 0;
+};
+
+/// One node of a job. Movable. Belongs to one thread at a time.
+class Endpoint {
+public:
+    /// Binds the own address; peers need not be there yet.
+    static Result<Endpoint> open(const Options& options);
+
+    Endpoint(Endpoint&&) noexcept;
+    Endpoint& operator=(Endpoint&&) noexcept;
+    ~Endpoint();
+
+    std::size_t self() const;
+    std::size_t nodes() const;
+    /// The longest request or reply, in 32-bit words.
+    std::size_t words_max() const;
+
+    /// Has `handler` (1 to 65535) run when a message that names it arrives. Replaces an earlier
+    /// one.
+    void handle(std::uint16_t handler, Handler run);
+    /// Has `report` hear of peers that are lost. Without one, losses show only in statuses.
+    void on_peer_lost(std::function<void(const PeerLost&)> report);
+
+    /// Has `report` hear of messages that named a handler the peer does not have.
+    void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
+
+    /// Sends a request. The words are copied. Polls at every 32nd call. would_block: poll, call
+    /// again.
+    Status request(std::size_t peer, std::uint16_t handler,
+                   std::span<const std::uint32_t> words = {});
+    Status request(std::size_t peer, std::uint16_t handler,
+                   std::initializer_list<std::uint32_t> words) {
+        return request(peer, handler, std::span(words.begin(), words.size()));
+    }
+
+    /// Copies `source` to `address` in the peer's registered memory, then runs the peer's `handler`
+    /// with the memory and `argument`. Blocks until the bytes are in place or the peer is lost.
+    Status store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
+                 std::uint16_t handler, std::uint32_t argument = 0);
+
+    /// As `store`, but returns at once: `source` stays put until `done` was called.
+    Status store_async(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
+                       std::uint16_t handler, std::uint32_t argument, Done done);
+
+    /// Copies the peer's registered memory at `address` into `destination`, which stays put until
+    /// `done` was called.
+    Status get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination,
+               Done done);
+
+    /// Lets `peer` reach `memory`, which stays put until it is unregistered. Peers name its first
+    /// byte by the number returned. Failure: no such peer, or the memory overlaps other of that
+    /// peer's.
+    Result<std::uint64_t> register_memory(std::size_t peer, std::span<std::byte> memory,
+                                          Rights rights);
+    /// not_allowed: nothing is registered at `address`; would_block: a transfer is using it.
+    Status unregister_memory(std::size_t peer, std::uint64_t address);
+
+    /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does
+    /// not block.
+    std::size_t poll();
+
+    /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to
+    /// do. While it waits, peers with a session are asked for a sign of life, so a dead one is
+    /// reported.
+    bool wait(const std::function<bool()>& until,
+              std::chrono::milliseconds limit = std::chrono::hours(24));
+
+    /// Nothing of ours is unacknowledged or under way: an Endpoint that is closed now leaves nobody
+    /// waiting.
+    bool idle() const;
+
+    PeerCounters counters(std::size_t peer) const;
+
+private:
+    struct Inside;
+    explicit Endpoint(std::unique_ptr<Inside> inside);
+    std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace wireproof::am

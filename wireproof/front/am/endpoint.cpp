@@ -1,0 +1,209 @@
+// Endpoint: a Node on a UDP socket and the steady clock.
+#include <algorithm>
+#include <random>
+
+#include "wireproof/am.hpp"
+#include "wireproof/base/random.hpp"
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/udp_node.hpp"
+#include "wireproof/host/steady_clock.hpp"
+#include "wireproof/host/wait.hpp"
+
+namespace wireproof::am {
+
+std::string_view name_of(Status status) {
+    constexpr std::array<std::string_view, 8> names = {"ok",          "would_block",  "too_long",
+                                                       "not_allowed", "no_such_peer", "peer_lost",
+                                                       "no_handler",  "forbidden"};
+    return names[static_cast<std::size_t>(status)];
+}
+
+std::uint32_t Words::operator[](std::size_t index) const {
+    return load_le<std::uint32_t>(bytes_.subspan(4 * index).first<4>());
+}
+
+namespace {
+
+// Words as they go on the wire.
+class WireWords {
+public:
+    explicit WireWords(std::span<const std::uint32_t> words) : bytes_(words.size() * 4) {
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            store_le<std::uint32_t>(Bytes(bytes_).subspan(4 * i).first<4>(), words[i]);
+        }
+    }
+    ConstBytes bytes() const { return bytes_; }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+// A little-endian host has them as the wire wants them.
+template <class Use>
+Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
+    if constexpr (std::endian::native == std::endian::little) return use(std::as_bytes(words));
+    return use(WireWords(words).bytes());
+}
+
+}  // namespace
+
+Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> words) const {
+    return with_wire_words(words, [&](ConstBytes bytes) { return node_->reply(handler, bytes); });
+}
+
+struct Endpoint::Inside {
+    Inside(UdpNode wire, const Config& config, std::size_t nodes)
+        : udp(std::move(wire)), node(udp.wire(), config, nodes) {}
+
+    host::SteadyClock clock;
+    UdpNode udp;
+    Node node;
+};
+
+Endpoint::Endpoint(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+Endpoint::Endpoint(Endpoint&&) noexcept = default;
+Endpoint& Endpoint::operator=(Endpoint&&) noexcept = default;
+Endpoint::~Endpoint() = default;
+
+Result<Endpoint> Endpoint::open(const Options& options) {
+    using Opened = Result<Endpoint>;
+    if (options.self >= options.peers.size()) {
+        return Opened::failure("node " + std::to_string(options.self) + " is not one of the " +
+                               std::to_string(options.peers.size()) + " peers");
+    }
+    UdpNode::Options udp;
+    for (const std::string& text : options.peers) {
+        const auto address = Address::parse(text);
+        if (!address) return Opened::failure(address.error().message);
+        udp.peers.push_back(*address);
+    }
+    std::uint64_t seed = options.seed;
+    if (seed == 0) {
+        std::random_device system;
+        seed = (std::uint64_t{system()} << 32) | system();
+    }
+    Config config = Config::ethernet(options.mtu);
+    config.node = static_cast<std::uint16_t>(options.self);
+    config.job = options.job;
+    config.seed = seed;
+    config.peer_timeout = Duration::milliseconds(options.peer_timeout.count());
+    if (const auto checked = config.check(); !checked) {
+        return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +
+                               checked.error().message);
+    }
+    udp.local = udp.peers[options.self];
+    udp.frame_max = config.packet_max;
+    udp.faults = {options.faults.loss, options.faults.bit_error, options.faults.duplicate,
+                  options.faults.reorder};
+    udp.seed = seed;
+    auto wire = UdpNode::open(udp);
+    if (!wire) return Opened::failure(wire.error().message);
+    return Endpoint(std::make_unique<Inside>(std::move(*wire), config, options.peers.size()));
+}
+
+std::size_t Endpoint::self() const {
+    return inside_->node.self();
+}
+
+std::size_t Endpoint::nodes() const {
+    return inside_->node.nodes();
+}
+
+std::size_t Endpoint::words_max() const {
+    const std::size_t other = self() == 0 && nodes() > 1 ? 1 : 0;
+    return inside_->node.connection(other).words_max();
+}
+
+void Endpoint::handle(std::uint16_t handler, Handler run) {
+    inside_->node.handle(handler, std::move(run));
+}
+
+void Endpoint::on_peer_lost(std::function<void(const PeerLost&)> report) {
+    inside_->node.on_peer_lost(std::move(report));
+}
+
+void Endpoint::on_refused(std::function<void(std::size_t, std::uint16_t)> report) {
+    inside_->node.on_refused(std::move(report));
+}
+
+Status Endpoint::request(std::size_t peer, std::uint16_t handler,
+                         std::span<const std::uint32_t> words) {
+    return with_wire_words(words, [&](ConstBytes bytes) {
+        return inside_->node.request(inside_->clock.now(), peer, handler, bytes);
+    });
+}
+
+Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
+                             std::span<const std::byte> source, std::uint16_t handler,
+                             std::uint32_t argument, Done done) {
+    return inside_->node.store_async(peer, address, source, handler, argument, std::move(done));
+}
+
+Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
+                       std::uint16_t handler, std::uint32_t argument) {
+    Status posted = Status::would_block;
+    Status result = Status::ok;
+    bool ended = false;
+    wait([&] {
+        posted = store_async(peer, address, source, handler, argument, [&](Status status) {
+            result = status;
+            ended = true;
+        });
+        return posted != Status::would_block;
+    });
+    if (posted != Status::ok) return posted;
+    wait([&] { return ended; });
+    return result;
+}
+
+Status Endpoint::get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination,
+                     Done done) {
+    return inside_->node.get(peer, address, destination, std::move(done));
+}
+
+Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std::byte> memory,
+                                                Rights rights) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    if (!inside_->node.register_memory(peer, address, memory, rights)) {
+        return Result<std::uint64_t>::failure(peer >= nodes() || peer == self()
+                                                  ? "no peer " + std::to_string(peer)
+                                                  : "memory overlaps what is registered for peer " +
+                                                        std::to_string(peer));
+    }
+    return static_cast<std::uint64_t>(address);
+}
+
+Status Endpoint::unregister_memory(std::size_t peer, std::uint64_t address) {
+    return inside_->node.unregister_memory(peer, address);
+}
+
+std::size_t Endpoint::poll() {
+    return inside_->node.poll(inside_->clock.now());
+}
+
+bool Endpoint::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
+    Inside& in = *inside_;
+    const Instant end = in.clock.now() + Duration::milliseconds(limit.count());
+    in.node.set_awaiting(true);
+    bool met = until();
+    while (!met) {
+        const Instant now = in.clock.now();
+        const std::size_t handled = in.node.poll(now);
+        met = until();
+        if (met || now >= end) break;
+        if (handled > 0) continue;
+        host::wait_until(in.node.wire(), in.clock, std::min(end, in.node.next_deadline()));
+    }
+    in.node.set_awaiting(false);
+    return met;
+}
+
+bool Endpoint::idle() const {
+    return inside_->node.idle();
+}
+
+PeerCounters Endpoint::counters(std::size_t peer) const {
+    return inside_->node.counters(peer);
+}
+
+}  // namespace wireproof::am

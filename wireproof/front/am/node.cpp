@@ -1,0 +1,275 @@
+#include "wireproof/front/am/node.hpp"
+
+#include <algorithm>
+
+#include "wireproof/core/pump.hpp"
+
+namespace wireproof::am {
+namespace {
+
+Status status_of(PostStatus status) {
+    switch (status) {
+        case PostStatus::accepted: return Status::ok;
+        case PostStatus::window_full: return Status::would_block;
+        case PostStatus::too_long: return Status::too_long;
+        case PostStatus::not_allowed: return Status::not_allowed;
+        case PostStatus::peer_gone: return Status::peer_lost;
+    }
+    return Status::not_allowed;
+}
+
+Status status_of(Reason reason) {
+    switch (reason) {
+        case Reason::none: return Status::ok;
+        case Reason::no_handler: return Status::no_handler;
+        case Reason::forbidden: return Status::forbidden;
+    }
+    return Status::forbidden;  // a reason that a later version may give
+}
+
+}  // namespace
+
+Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
+    : wire_(std::move(wire)), self_(config.node), poll_every_(config.poll_every) {
+    for (std::size_t i = 0; i < nodes; ++i) {
+        Config with_peer = config;
+        with_peer.peer = static_cast<std::uint16_t>(i);
+        memory_.emplace_back();
+        peers_.emplace_back(with_peer, &memory_.back());
+    }
+}
+
+void Node::handle(std::uint16_t handler, Handler run) {
+    if (handler == 0) return;
+    if (handler >= handlers_.size()) handlers_.resize(handler + std::size_t{1});
+    handlers_[handler] = std::move(run);
+}
+
+// What the user asks for.
+
+Status Node::request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
+    if (in_handler_) return Status::not_allowed;
+    if (!is_peer(peer)) return Status::no_such_peer;
+    const auto id = static_cast<HandlerId>(handler);
+    const Status status = status_of(peers_[peer].connection.request(id, words));
+    if (++requests_since_poll_ >= poll_every_) poll(now);  // AM-21
+    return status;
+}
+
+Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
+                         std::uint16_t handler, std::uint32_t argument, Done done) {
+    if (in_handler_) return Status::not_allowed;
+    if (!is_peer(peer)) return Status::no_such_peer;
+    const std::uint64_t tag = transfers_.add(std::move(done));
+    const Status status = status_of(peers_[peer].connection.store(
+        {address, source, static_cast<HandlerId>(handler), argument, tag}));
+    if (status != Status::ok) transfers_.take(tag);
+    return status;
+}
+
+Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
+    if (in_handler_) return Status::not_allowed;
+    if (!is_peer(peer)) return Status::no_such_peer;
+    const std::uint64_t tag = transfers_.add(std::move(done));
+    const Status status = status_of(peers_[peer].connection.get({address, destination, tag}));
+    if (status != Status::ok) transfers_.take(tag);
+    return status;
+}
+
+bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
+    if (!is_peer(peer)) return false;
+    return memory_[peer].add(address, memory, Access{rights.get, rights.store});
+}
+
+Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
+    if (!is_peer(peer)) return Status::no_such_peer;
+    const auto memory = memory_[peer].region(address);
+    if (!memory) return Status::not_allowed;
+    if (peers_[peer].connection.touches(*memory)) return Status::would_block;
+    memory_[peer].remove(address);
+    return Status::ok;
+}
+
+Status Node::reply(std::uint16_t handler, ConstBytes words) {
+    if (!in_handler_) return Status::not_allowed;
+    return status_of(
+        peers_[current_peer_].connection.reply(static_cast<HandlerId>(handler), words));
+}
+
+bool Node::idle() const {
+    return std::all_of(peers_.begin(), peers_.end(),
+                       [](const Peer& peer) { return peer.connection.idle(); });
+}
+
+// One turn.
+
+std::size_t Node::poll(Instant now) {
+    if (polling_) return 0;
+    polling_ = true;
+    requests_since_poll_ = 0;
+    std::size_t handled = 0;
+    while (const auto frame = wire_.receive(now)) {
+        const auto from = static_cast<std::size_t>(frame->from);
+        if (!is_peer(from)) continue;
+        peers_[from].connection.on_frame(now, *frame);
+        handled += deliver_all(from);
+    }
+    while (const auto event = wire_.next_event()) {
+        const auto from = static_cast<std::size_t>(event->first);
+        if (!is_peer(from)) continue;
+        peers_[from].connection.on_wire_event(now, event->second);
+        handled += deliver_all(from);
+    }
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        if (i == self_) continue;
+        Connection& connection = peers_[i].connection;
+        connection.set_awaiting(awaiting_ && connection.established());
+        if (connection.next_deadline() <= now) connection.on_deadline(now);
+        handled += deliver_all(i);
+    }
+    send(now);
+    polling_ = false;
+    return handled;
+}
+
+// A lane that is full may have room again after the flush; a wire that is full all the same has
+// none.
+void Node::send(Instant now) {
+    bool more = true;
+    while (more) {
+        more = false;
+        for (std::size_t i = 0; i < peers_.size(); ++i) {
+            if (i == self_) continue;
+            const Transmitted sent = transmit(peers_[i].connection, wire_.lane(PeerId(i)), now);
+            more = more || (sent.frames > 0 && sent.lane_full);
+        }
+        wire_.flush(now);
+    }
+}
+
+Instant Node::next_deadline() const {
+    Instant earliest = wire_.next_deadline();
+    for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
+    return earliest;
+}
+
+std::size_t Node::deliver_all(std::size_t peer) {
+    std::size_t count = 0;
+    while (const auto delivery = peers_[peer].connection.next_delivery()) {
+        deliver(peer, *delivery);
+        ++count;
+    }
+    return count;
+}
+
+void Node::deliver(std::size_t peer, const Delivery& delivery) {
+    if (const auto* request = std::get_if<Request>(&delivery)) {
+        run(peer, request->handler, Message(this, peer, request->arguments), true);
+    } else if (const auto* reply = std::get_if<Reply>(&delivery)) {
+        run(peer, reply->handler, Message(this, peer, reply->arguments), false);
+    } else if (const auto* stored = std::get_if<Stored>(&delivery)) {
+        Message message(this, peer, {});
+        message.memory_ = stored->memory;
+        message.argument_ = stored->argument;
+        run(peer, stored->handler, message, true);
+    } else if (const auto* store = std::get_if<StoreEnded>(&delivery)) {
+        end_transfer(store->tag, status_of(store->reason));
+    } else if (const auto* got = std::get_if<GetEnded>(&delivery)) {
+        end_transfer(got->tag, status_of(got->reason));
+    } else if (const auto* refused = std::get_if<Refused>(&delivery)) {
+        if (refused_) refused_(peer, static_cast<std::uint16_t>(refused->handler));
+    } else if (std::holds_alternative<SessionBegan>(delivery)) {
+        wire_.settle(PeerId(peer));
+    } else if (const auto* fate = std::get_if<FateUnknown>(&delivery)) {
+        note_undelivered(peer, *fate);
+    } else if (const auto* ended = std::get_if<SessionEnded>(&delivery)) {
+        report_lost(peer, *ended);
+    }
+}
+
+void Node::run(std::size_t peer, HandlerId handler, Message message, bool may_refuse) {
+    const auto id = static_cast<std::size_t>(handler);
+    if (id >= handlers_.size() || !handlers_[id]) {
+        if (may_refuse) (void)peers_[peer].connection.refuse(handler);
+        return;
+    }
+    in_handler_ = true;
+    current_peer_ = peer;
+    handlers_[id](message);
+    in_handler_ = false;
+}
+
+// Transfers.
+
+std::uint64_t Node::Transfers::add(Done done) {
+    if (free.empty()) {
+        free.push_back(waiting.size());
+        waiting.emplace_back();
+    }
+    const std::uint64_t tag = free.back();
+    free.pop_back();
+    waiting[tag] = std::move(done);
+    return tag;
+}
+
+Done Node::Transfers::take(std::uint64_t tag) {
+    Done done = std::move(waiting[tag]);
+    waiting[tag] = nullptr;
+    free.push_back(tag);
+    return done;
+}
+
+void Node::end_transfer(std::uint64_t tag, Status status) {
+    const Done done = transfers_.take(tag);
+    if (done) done(status);
+}
+
+void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
+    Undelivered message;
+    switch (fate.what) {
+        case FateUnknown::What::request: message.kind = Undelivered::Kind::request; break;
+        case FateUnknown::What::reply: message.kind = Undelivered::Kind::reply; break;
+        case FateUnknown::What::store: message.kind = Undelivered::Kind::store; break;
+        case FateUnknown::What::get: message.kind = Undelivered::Kind::get; break;
+    }
+    message.handler = static_cast<std::uint16_t>(fate.handler);
+    const Words words(fate.arguments);
+    for (std::size_t i = 0; i < words.size(); ++i) message.words.push_back(words[i]);
+    peers_[peer].undelivered.push_back(std::move(message));
+    const bool transfer =
+        fate.what == FateUnknown::What::store || fate.what == FateUnknown::What::get;
+    if (transfer) end_transfer(fate.tag, Status::peer_lost);
+}
+
+void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
+    wire_.unsettle(PeerId(peer));
+    PeerLost lost;
+    lost.peer = peer;
+    lost.undelivered = std::exchange(peers_[peer].undelivered, {});
+    switch (ended.why) {
+        case SessionEnded::Why::silent: lost.why = PeerLost::Why::silent; break;
+        case SessionEnded::Why::restarted: lost.why = PeerLost::Why::restarted; break;
+        case SessionEnded::Why::gone: lost.why = PeerLost::Why::gone; break;
+    }
+    if (report_) report_(lost);
+}
+
+PeerCounters Node::counters(std::size_t peer) const {
+    const Stats& stats = peers_[peer].connection.stats();
+    PeerCounters counters;
+    counters.received = stats.received;
+    counters.mismatched = stats.hellos_mismatched;
+    for (const std::uint64_t count : stats.sent) counters.sent += count;
+    counters.resent = stats.resent;
+    counters.acks = stats.sent_of(Kind::ack);
+    counters.nacks = stats.sent_of(Kind::nack);
+    counters.keepalives = stats.sent_of(Kind::keepalive);
+    counters.hellos = stats.sent_of(Kind::hello);
+    counters.timeouts = stats.keepalive_timeouts;
+    counters.sessions = stats.sessions;
+    return counters;
+}
+
+static_assert(verdict_names == rx_verdict_names);
+
+}  // namespace wireproof::am

@@ -1,0 +1,101 @@
+// Active messages among N nodes over any wire, in any time: what Endpoint is on a real clock, and
+// what a simulation turns by hand. One connection a peer; handlers run here, never inside an
+// engine.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "wireproof/am.hpp"
+#include "wireproof/host/any_wire.hpp"
+#include "wireproof/proto/am/connection.hpp"
+
+namespace wireproof::am {
+
+/// Has the peers numbered as the wire numbers them; `config.node` is the own number.
+class Node {
+public:
+    /// Every connection gets `config` with its own peer number. The config has passed check().
+    Node(host::AnyWire wire, const Config& config, std::size_t nodes);
+
+    // Connections point at the memory tables.
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    std::size_t self() const { return self_; }
+    std::size_t nodes() const { return peers_.size(); }
+
+    void handle(std::uint16_t handler, Handler run);
+    void on_peer_lost(std::function<void(const PeerLost&)> report) { report_ = std::move(report); }
+
+    /// Hears of requests, replies and stores that name a handler the peer does not have.
+    void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report) {
+        refused_ = std::move(report);
+    }
+
+    // As Endpoint's; `now` is the caller's.
+    Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words);
+    Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
+                       std::uint16_t handler, std::uint32_t argument, Done done);
+    Status get(std::size_t peer, std::uint64_t address, Bytes destination, Done done);
+    /// False: no such peer, or the region overlaps another.
+    [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
+                                       Rights rights);
+    Status unregister_memory(std::size_t peer, std::uint64_t address);
+    Status reply(std::uint16_t handler, ConstBytes words);
+
+    /// One turn: receive, run handlers, timers, send. Returns the messages handled.
+    std::size_t poll(Instant now);
+    /// When the next turn is due, if nothing arrives before.
+    Instant next_deadline() const;
+
+    /// While true, a peer with a session that falls silent is reported even if it owes nothing.
+    void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
+    bool idle() const;
+    bool connected(std::size_t peer) const { return peers_[peer].connection.established(); }
+
+    const Connection& connection(std::size_t peer) const { return peers_[peer].connection; }
+    PeerCounters counters(std::size_t peer) const;
+    host::AnyWire& wire() { return wire_; }
+
+private:
+    struct Peer {
+        Peer(const Config& config, MemoryTable* memory) : connection(config, *memory) {}
+        Connection connection;
+        std::vector<Undelivered> undelivered;
+    };
+    /// Callbacks of transfers under way, by tag.
+    struct Transfers {
+        std::uint64_t add(Done done);
+        Done take(std::uint64_t tag);
+        std::vector<Done> waiting;
+        std::vector<std::uint64_t> free;
+    };
+
+    bool is_peer(std::size_t peer) const { return peer < peers_.size() && peer != self_; }
+    std::size_t deliver_all(std::size_t peer);
+    void deliver(std::size_t peer, const Delivery& delivery);
+    void run(std::size_t peer, HandlerId handler, Message message, bool may_refuse);
+    void end_transfer(std::uint64_t tag, Status status);
+    void note_undelivered(std::size_t peer, const FateUnknown& fate);
+    void report_lost(std::size_t peer, const SessionEnded& ended);
+    void send(Instant now);
+
+    host::AnyWire wire_;
+    std::size_t self_;
+    std::uint32_t poll_every_;
+    std::deque<MemoryTable> memory_;
+    std::deque<Peer> peers_;
+    std::vector<Handler> handlers_;  // by id
+    std::function<void(const PeerLost&)> report_;
+    std::function<void(std::size_t, std::uint16_t)> refused_;
+    Transfers transfers_;
+    std::uint32_t requests_since_poll_ = 0;
+    std::size_t current_peer_ = 0;
+    bool in_handler_ = false;
+    bool polling_ = false;
+    bool awaiting_ = false;
+};
+
+}  // namespace wireproof::am

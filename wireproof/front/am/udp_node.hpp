@@ -1,0 +1,48 @@
+// The wire of a node on UDP: a socket, and around it the faults that a user asks for.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/expected.hpp"
+#include "wireproof/host/any_wire.hpp"
+#include "wireproof/wire/faulty/faulty_wire.hpp"
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+namespace wireproof::am {
+
+/// Owns the wire that its AnyWire borrows, so that counters can be asked for.
+class UdpNode {
+public:
+    struct Options {
+        Address local = {};
+        std::vector<Address> peers = {};  // by node; unset: an open place
+        std::size_t frame_max = 1472;
+        FaultRates faults = {};
+        std::uint64_t seed = 0;
+    };
+
+    /// What went through the wire, whoever sent it.
+    struct Counts {
+        std::uint64_t frames_sent = 0;  // by the protocol; faults come after
+        std::uint64_t bytes_sent = 0;
+        std::uint64_t lost = 0;  // on purpose, or for want of room in the kernel
+        std::uint64_t damaged = 0;
+        std::uint64_t duplicated = 0;
+        std::uint64_t unknown_source = 0;
+    };
+
+    static Expected<UdpNode> open(const Options& options);
+
+    host::AnyWire wire() { return host::AnyWire(std::ref(*wire_)); }
+    UdpWire& socket() { return wire_->inner(); }
+    Counts counts() const;
+
+private:
+    explicit UdpNode(std::unique_ptr<FaultyWire<UdpWire>> wire) : wire_(std::move(wire)) {}
+
+    std::unique_ptr<FaultyWire<UdpWire>> wire_;
+};
+
+}  // namespace wireproof::am
