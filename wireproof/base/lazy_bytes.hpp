@@ -1,5 +1,5 @@
-// A large block of zero bytes that costs memory only where it is written: the system hands out pages
-// at the first touch. Copyable, as engines are; a copy touches what it copies.
+// A large block of zero bytes that costs memory only where it is written: the system hands out
+// pages at the first touch. Copyable, as engines are; a copy touches what it copies.
 #pragma once
 
 #include <cstdlib>

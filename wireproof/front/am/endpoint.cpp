@@ -1,5 +1,6 @@
 // Endpoint: a Node on a UDP socket and the steady clock.
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "wireproof/am.hpp"
@@ -45,6 +46,12 @@ Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
     return use(WireWords(words).bytes());
 }
 
+// Picoseconds overflow after 106 days; who says more means for ever.
+Duration duration_of(std::chrono::milliseconds time) {
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 30);
+    return Duration::milliseconds(std::clamp(time, std::chrono::milliseconds(0), longest).count());
+}
+
 }  // namespace
 
 Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> words) const {
@@ -71,6 +78,10 @@ Result<Endpoint> Endpoint::open(const Options& options) {
         return Opened::failure("node " + std::to_string(options.self) + " is not one of the " +
                                std::to_string(options.peers.size()) + " peers");
     }
+    if (options.peers.size() > 1 + std::numeric_limits<std::uint16_t>::max()) {
+        return Opened::failure(std::to_string(options.peers.size()) +
+                               " peers are more than 16 bits can number");
+    }
     UdpNode::Options udp;
     for (const std::string& text : options.peers) {
         const auto address = Address::parse(text);
@@ -86,7 +97,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     config.node = static_cast<std::uint16_t>(options.self);
     config.job = options.job;
     config.seed = seed;
-    config.peer_timeout = Duration::milliseconds(options.peer_timeout.count());
+    config.peer_timeout = duration_of(options.peer_timeout);
     if (const auto checked = config.check(); !checked) {
         return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +
                                checked.error().message);
@@ -141,18 +152,22 @@ Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
 
 Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
                        std::uint16_t handler, std::uint32_t argument) {
+    if (inside_->node.polling()) return Status::not_allowed;
     Status posted = Status::would_block;
     Status result = Status::ok;
     bool ended = false;
-    wait([&] {
+    const auto post = [&] {
         posted = store_async(peer, address, source, handler, argument, [&](Status status) {
             result = status;
             ended = true;
         });
         return posted != Status::would_block;
-    });
+    };
+    while (!wait(post)) {
+    }
     if (posted != Status::ok) return posted;
-    wait([&] { return ended; });
+    while (!wait([&] { return ended; })) {
+    }
     return result;
 }
 
@@ -183,10 +198,11 @@ std::size_t Endpoint::poll() {
 
 bool Endpoint::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
     Inside& in = *inside_;
-    const Instant end = in.clock.now() + Duration::milliseconds(limit.count());
+    const Instant end = in.clock.now() + duration_of(limit);
+    const bool awaited = in.node.awaiting();
     in.node.set_awaiting(true);
     bool met = until();
-    while (!met) {
+    while (!met && !in.node.polling()) {
         const Instant now = in.clock.now();
         const std::size_t handled = in.node.poll(now);
         met = until();
@@ -194,7 +210,7 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
         if (handled > 0) continue;
         host::wait_until(in.node.wire(), in.clock, std::min(end, in.node.next_deadline()));
     }
-    in.node.set_awaiting(false);
+    in.node.set_awaiting(awaited);
     return met;
 }
 

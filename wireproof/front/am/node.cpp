@@ -41,6 +41,10 @@ Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
 
 void Node::handle(std::uint16_t handler, Handler run) {
     if (handler == 0) return;
+    if (in_handler_) {  // one of them is running
+        handlers_to_be_.emplace_back(handler, std::move(run));
+        return;
+    }
     if (handler >= handlers_.size()) handlers_.resize(handler + std::size_t{1});
     handlers_[handler] = std::move(run);
 }
@@ -177,7 +181,8 @@ void Node::deliver(std::size_t peer, const Delivery& delivery) {
     } else if (const auto* got = std::get_if<GetEnded>(&delivery)) {
         end_transfer(got->tag, status_of(got->reason));
     } else if (const auto* refused = std::get_if<Refused>(&delivery)) {
-        if (refused_) refused_(peer, static_cast<std::uint16_t>(refused->handler));
+        const auto report = refused_;  // which may put another in its place
+        if (report) report(peer, static_cast<std::uint16_t>(refused->handler));
     } else if (std::holds_alternative<SessionBegan>(delivery)) {
         wire_.settle(PeerId(peer));
     } else if (const auto* fate = std::get_if<FateUnknown>(&delivery)) {
@@ -197,6 +202,8 @@ void Node::run(std::size_t peer, HandlerId handler, Message message, bool may_re
     current_peer_ = peer;
     handlers_[id](message);
     in_handler_ = false;
+    if (handlers_to_be_.empty()) return;
+    for (auto& [number, next] : std::exchange(handlers_to_be_, {})) handle(number, std::move(next));
 }
 
 // Transfers.
@@ -251,10 +258,12 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
         case SessionEnded::Why::restarted: lost.why = PeerLost::Why::restarted; break;
         case SessionEnded::Why::gone: lost.why = PeerLost::Why::gone; break;
     }
-    if (report_) report_(lost);
+    const auto report = report_;  // which may put another in its place
+    if (report) report(lost);
 }
 
 PeerCounters Node::counters(std::size_t peer) const {
+    if (!is_peer(peer)) return {};
     const Stats& stats = peers_[peer].connection.stats();
     PeerCounters counters;
     counters.received = stats.received;

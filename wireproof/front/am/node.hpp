@@ -29,7 +29,7 @@ public:
     void handle(std::uint16_t handler, Handler run);
     void on_peer_lost(std::function<void(const PeerLost&)> report) { report_ = std::move(report); }
 
-    /// Hears of requests, replies and stores that name a handler the peer does not have.
+    /// Hears of requests and stores that name a handler the peer does not have.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report) {
         refused_ = std::move(report);
     }
@@ -52,8 +52,13 @@ public:
 
     /// While true, a peer with a session that falls silent is reported even if it owes nothing.
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
+    bool awaiting() const { return awaiting_; }
+    /// From inside a handler or another callback, where nothing may wait for a turn.
+    bool polling() const { return polling_; }
     bool idle() const;
-    bool connected(std::size_t peer) const { return peers_[peer].connection.established(); }
+    bool connected(std::size_t peer) const {
+        return is_peer(peer) && peers_[peer].connection.established();
+    }
 
     const Connection& connection(std::size_t peer) const { return peers_[peer].connection; }
     PeerCounters counters(std::size_t peer) const;
@@ -87,7 +92,8 @@ private:
     std::uint32_t poll_every_;
     std::deque<MemoryTable> memory_;
     std::deque<Peer> peers_;
-    std::vector<Handler> handlers_;  // by id
+    std::vector<Handler> handlers_;                                  // by id
+    std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
     Transfers transfers_;

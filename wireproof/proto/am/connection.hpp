@@ -170,6 +170,7 @@ private:
     void serve_get(std::uint32_t id, const GetBody& body);
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);
+    bool waits_for_room(Channel channel) const;
     bool pass_held(Channel channel);
     void send_refusal(RefusalBody body, std::uint32_t owner);
 
@@ -189,7 +190,7 @@ private:
     Instant next_check(Instant now, Duration interval) const;
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
     bool may_complain(Channel channel) const {
-        return channel == Channel::reply || met(refused_need_);
+        return channel == Channel::reply || (met(refused_need_) && !waits_for_room(channel));
     }
 
     static std::size_t index(Channel channel) { return static_cast<std::size_t>(channel); }

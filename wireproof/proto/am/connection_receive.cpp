@@ -250,6 +250,7 @@ RxVerdict Connection::keep_early(const Header& header, ConstBytes data,
     ReceiveWindow::Early packet;
     packet.id = header.id;
     packet.count = header.count;
+    packet.round = header.round;
     packet.offset = header.offset;
     return window.keep_early(at.distance, place, packet, data) ? RxVerdict::held
                                                                : RxVerdict::out_of_sequence;
@@ -269,10 +270,14 @@ bool Connection::place_early() {
         header.kind = Kind::chunk;
         header.id = packet->id;
         header.count = packet->count;
+        header.round = packet->round;
         header.offset = packet->offset;
         header.number = number;
-        // What does not fit its store, or finds no room, is as if it had never arrived.
-        (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::expected, 0});
+        // What does not fit its store is as if it had never arrived. The rest waits for room as
+        // packets ahead do: a NACK may have said that it is there, so it can not be refused now.
+        if (incoming_[index(Channel::request)][header.id].active) {
+            (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::ahead, 0});
+        }
         window.free_slot(packet->slot);
     }
     return any;
@@ -344,26 +349,31 @@ void Connection::finish_transfer(Channel channel, std::uint32_t id) {
     }
 }
 
+// Selective recovery: the expected message is there and finds no room, so the channel is stalled.
+bool Connection::waits_for_room(Channel channel) const {
+    const ReceiveWindow::Message& message = receive_[index(channel)].message(0);
+    if (!message.complete()) return false;
+    if (message.kind != Kind::chunk) return !met(need_of(message.kind));
+    const Incoming& incoming = incoming_[index(channel)][message.id];
+    if (!incoming.active || incoming.total - message.base > config_.chunk_bytes()) return false;
+    const Need need = need_of_last(channel, incoming);
+    return need == Need::refusal_acked ? incoming.refusal_unacked : !met(need);
+}
+
 // Selective recovery: what came ahead is passed once nothing is missing before it. True: something
 // was.
 bool Connection::pass_held(Channel channel) {
     ReceiveWindow& window = in_window(channel);
     const ReceiveWindow::Message message = window.message(0);
-    if (!message.complete()) return false;
+    if (!message.complete() || waits_for_room(channel)) return false;
     if (message.kind == Kind::chunk) {
-        const Incoming& incoming = incoming_[index(channel)][message.id];
-        if (!incoming.active) {  // a second last chunk: no sender does that
-            window.pass();
-            return true;
+        if (incoming_[index(channel)][message.id].active) {
+            finish_chunk(channel);
+        } else {
+            window.pass();  // a second last chunk: no sender does that
         }
-        if (incoming.total - message.base <= config_.chunk_bytes()) {
-            const Need need = need_of_last(channel, incoming);
-            if (need == Need::refusal_acked ? incoming.refusal_unacked : !met(need)) return false;
-        }
-        finish_chunk(channel);
         return true;
     }
-    if (!met(need_of(message.kind))) return false;
     const ConstBytes data = window.held(message);
     window.pass();
     if (channel == Channel::request) refused_need_ = Need::nothing;

@@ -21,7 +21,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     if (!handshake_.established()) return false;
     if (refused_need_ != Need::nothing && met(refused_need_)) {
         refused_need_ = Need::nothing;
-        in_window(Channel::request).complain(refused_round_, refused_place_ + 1, false);  // AM-42
+        in_window(Channel::request).complain(refused_round_, refused_place_ + 1, true);  // AM-42
     }
     if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;
     const Channel first = turn_;

@@ -130,8 +130,9 @@ std::uint32_t ReceiveWindow::distance_sent(std::uint32_t number) const {
 }
 
 bool ReceiveWindow::says_something_new() const {
-    if (!told_ || told_->round != complaint_->round) return true;
-    for (std::uint64_t at = std::max(told_->end, expected_); at < complaint_->end; ++at) {
+    const bool same_round = told_ && told_->round == complaint_->round;
+    const std::uint64_t from = same_round ? std::max(told_->end, expected_) : expected_;
+    for (std::uint64_t at = from; at < complaint_->end; ++at) {
         if (!arrived_.test(at)) return true;
     }
     return false;
@@ -215,6 +216,7 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
         sink.add(kept.message - expected_);
         sink.add(kept.id);
         sink.add(kept.offset);
+        sink.add(kept.round);
         sink.add_bytes(data_of(kept));
     }
 }

@@ -55,6 +55,7 @@ public:
         std::size_t size = 0;
         std::uint32_t id = 0;
         std::uint16_t count = 0;
+        std::uint8_t round = 0;
         std::uint64_t offset = 0;
     };
 
@@ -66,6 +67,9 @@ public:
     /// Of the packet, and of the message that begins, so many packets from the expected one.
     bool has(std::uint32_t distance) const { return arrived_.test(expected_ + distance); }
     Message& message(std::uint32_t distance) {
+        return messages_[static_cast<std::size_t>((expected_ + distance) % messages_.size())];
+    }
+    const Message& message(std::uint32_t distance) const {
         return messages_[static_cast<std::size_t>((expected_ + distance) % messages_.size())];
     }
     void mark(std::uint32_t distance);
@@ -119,7 +123,6 @@ private:
     std::size_t slot_begin(std::uint32_t slot) const;
     std::optional<std::uint32_t> fill_slot(ConstBytes data);
     bool says_something_new() const;
-    bool misses_before(std::uint64_t end) const;
 
     Circle circle_;
     Number first_;

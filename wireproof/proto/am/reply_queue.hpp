@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "wireproof/base/lazy_bytes.hpp"
 #include "wireproof/base/ring.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
@@ -37,12 +37,12 @@ public:
         const std::size_t place = next_place_;
         next_place_ = (next_place_ + 1) % waiting_.capacity();
         std::copy(arguments.begin(), arguments.end(),
-                  bytes_.begin() + static_cast<std::ptrdiff_t>(place * stride_));
+                  bytes_.bytes().subspan(place * stride_).begin());
         waiting_.push({id, owner, place, arguments.size()});
     }
 
     ConstBytes arguments(const Waiting& reply) const {
-        return ConstBytes(bytes_).subspan(reply.place * stride_, reply.size);
+        return bytes_.bytes().subspan(reply.place * stride_, reply.size);
     }
 
     void fingerprint(Fingerprint& sink) const {
@@ -57,7 +57,7 @@ public:
 private:
     std::size_t stride_;
     Ring<Waiting> waiting_;
-    std::vector<std::byte> bytes_;
+    LazyBytes bytes_;
     std::size_t next_place_ = 0;
 };
 

@@ -21,11 +21,13 @@ void AdapterLane::commit() {
     adapter_->commit(this, peer_, frame_);
 }
 
-Adapter::Adapter(const Config& config, std::uint16_t node, Host& host, sim::Network& fabric)
+Adapter::Adapter(const Config& config, std::uint16_t node, Host& host, sim::Network& fabric,
+                 OnTheWay& on_the_way)
     : config_(config),
       node_(node),
       host_(&host),
       fabric_(&fabric),
+      on_the_way_(&on_the_way),
       send_fifo_(config),
       receive_fifo_(config.receive_entries(), entry_size),
       known_free_(config.send_entries) {
@@ -70,7 +72,15 @@ void Adapter::store_lengths() {
         const Duration detour = config_.route_delays[config_.route_of(packet.bytes) % routes];
         fabric_->cable(node_, packet.to)
             .send(packet.leaves, packet.bytes, {.detour = detour, .resent = packet.resent});
+        put_on_the_way(packet.to);
     }
+}
+
+void Adapter::put_on_the_way(std::uint16_t to) {
+    if (fabric_->cable(node_, to).front() == nullptr) return;  // lost
+    auto& senders = (*on_the_way_)[to];
+    const auto place = std::lower_bound(senders.begin(), senders.end(), node_);
+    if (place == senders.end() || *place != node_) senders.insert(place, node_);
 }
 
 // Entries are taken in order: the slot half a ring ahead being zero frees all before it with one
@@ -132,9 +142,9 @@ void Adapter::absorb(Instant now) {
         if (cable->next_arrival() > now) return;
         const Landing packet = landing(*cable);
         if (packet.begins > now) return;
-        const auto frame = cable->take(cable->next_arrival());
+        const RxFrame frame = take(*cable);
         port_free_ = packet.off_link;
-        if (frame->integrity == Integrity::damaged) {
+        if (frame.integrity == Integrity::damaged) {
             ++counts_.crc_drops;
             continue;
         }
@@ -143,18 +153,26 @@ void Adapter::absorb(Instant now) {
             ++counts_.overflows;
             continue;
         }
-        receive_fifo_.deposit(frame->bytes, static_cast<std::uint16_t>(frame->from),
-                              packet.visible);
+        receive_fifo_.deposit(frame.bytes, static_cast<std::uint16_t>(frame.from), packet.visible);
     }
+}
+
+RxFrame Adapter::take(sim::Cable& cable) {
+    const auto frame = cable.take(cable.next_arrival());
+    WIREPROOF_CHECK(frame.has_value());
+    if (cable.front() == nullptr) {
+        auto& senders = (*on_the_way_)[node_];
+        const auto from = static_cast<std::uint16_t>(frame->from);
+        senders.erase(std::lower_bound(senders.begin(), senders.end(), from));
+    }
+    return *frame;
 }
 
 // Which head gets to this node's port first; of those together, the lower node's.
 sim::Cable* Adapter::next_cable() const {
     sim::Cable* first = nullptr;
-    for (std::size_t from = 0; from < config_.nodes; ++from) {
-        if (from == node_) continue;
+    for (const std::size_t from : (*on_the_way_)[node_]) {
         sim::Cable& cable = fabric_->cable(from, node_);
-        if (cable.front() == nullptr) continue;
         if (first == nullptr || cable.next_arrival() < first->next_arrival()) first = &cable;
     }
     return first;

@@ -49,10 +49,15 @@ struct AdapterCounts {
     std::uint64_t empty_polls = 0;
 };
 
+/// For each node, who has packets in the switch on the way to it, in ascending order. Kept by the
+/// adapters, so that none has to look at the cables of silent nodes.
+using OnTheWay = std::vector<std::vector<std::uint16_t>>;
+
 class Adapter {
 public:
     /// The switch is where packets go and come from; its cables carry heads of packets.
-    Adapter(const Config& config, std::uint16_t node, Host& host, sim::Network& fabric);
+    Adapter(const Config& config, std::uint16_t node, Host& host, sim::Network& fabric,
+            OnTheWay& on_the_way);
     Adapter(const Adapter&) = delete;
     Adapter& operator=(const Adapter&) = delete;
     ~Adapter() = default;
@@ -84,7 +89,9 @@ private:
     Bytes claim(const AdapterLane* lane);
     void commit(const AdapterLane* lane, std::uint16_t peer, const TxFrame& frame);
     void store_lengths();
+    void put_on_the_way(std::uint16_t to);
     void absorb(Instant now);
+    RxFrame take(sim::Cable& cable);
     sim::Cable* next_cable() const;
     Landing landing(const sim::Cable& cable) const;
 
@@ -92,6 +99,7 @@ private:
     std::uint16_t node_;
     Host* host_;
     sim::Network* fabric_;
+    OnTheWay* on_the_way_;
     std::vector<AdapterLane> lanes_;
     const AdapterLane* claimed_by_ = nullptr;
     SendFifo send_fifo_;

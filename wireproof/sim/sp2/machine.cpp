@@ -23,9 +23,10 @@ sim::NetworkConfig fabric_config(const Config& config) {
 
 }  // namespace
 
-Machine::Machine(const Config& config) : fabric_(fabric_config(config)) {
+Machine::Machine(const Config& config) : fabric_(fabric_config(config)), on_the_way_(config.nodes) {
     for (std::size_t i = 0; i < config.nodes; ++i) {
-        nodes_.push_back(std::make_unique<Node>(config, static_cast<std::uint16_t>(i), fabric_));
+        nodes_.push_back(
+            std::make_unique<Node>(config, static_cast<std::uint16_t>(i), fabric_, on_the_way_));
     }
 }
 

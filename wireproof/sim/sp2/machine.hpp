@@ -14,8 +14,8 @@
 namespace wireproof::sp2 {
 
 struct Node {
-    Node(const Config& config, std::uint16_t node, sim::Network& fabric)
-        : adapter(config, node, host, fabric) {}
+    Node(const Config& config, std::uint16_t node, sim::Network& fabric, OnTheWay& on_the_way)
+        : adapter(config, node, host, fabric, on_the_way) {}
 
     Host host;
     Adapter adapter;
@@ -40,12 +40,13 @@ public:
     Instant busy_until(std::size_t index) const { return node(index).host.now(); }
 
     /// The switch: a cable for each ordered pair of nodes, to cut, count and record. Links belong
-    /// to the adapters; the cables add the switch's latency and its faults.
+    /// to the adapters, and so does sending; the cables add the switch's latency and its faults.
     sim::Network& fabric() { return fabric_; }
     FaultPlan& faults(std::size_t from, std::size_t to) { return fabric_.faults(from, to); }
 
 private:
     sim::Network fabric_;
+    OnTheWay on_the_way_;
     std::vector<std::unique_ptr<Node>> nodes_;
 };
 
