@@ -1,0 +1,443 @@
+// What handlers may do and what calls answer, between nodes on memory links in a time of the test's
+// own. Rules of proto/am/README.md that only a front can keep are tested here.
+#include <gtest/gtest.h>
+
+#include "wireproof/front/am/node_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using namespace test;
+using Values = std::vector<std::uint32_t>;
+
+constexpr std::uint16_t ask = 1;
+constexpr std::uint16_t answer = 2;
+constexpr std::uint16_t stored = 3;
+constexpr std::uint16_t missing = 9;
+constexpr std::uint64_t base = 0x1000;
+
+const Handler nothing = [](const Message&) {};
+
+TEST(AmNode, RunsTheHandlerThatAMessageNamesWithItsSenderAndWords) {
+    Job job(quick(), 3);
+    std::vector<std::string> heard;
+    job[2].handle(ask, [&](const Message& m) {
+        heard.push_back("ask of " + std::to_string(m.peer()) + " with " +
+                        std::to_string(m.words().size()));
+    });
+    job[2].handle(answer, [&](const Message& m) {
+        heard.push_back("other of " + std::to_string(m.peer()) + ": " +
+                        std::to_string(m.words()[0]) + " " + std::to_string(m.words()[1]));
+    });
+    ASSERT_EQ(job.request(0, 2, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    ASSERT_EQ(job.request(1, 2, answer, {7, 0xFFFFFFFF}), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(heard, (std::vector<std::string>{"ask of 0 with 0", "other of 1: 7 4294967295"}));
+}
+
+TEST(AmNode, LetsARequestHandlerReplyOnce) {  // AM-22
+    Job job;
+    std::vector<Status> statuses;
+    Values answers;
+    job[1].handle(ask, [&](const Message& m) {
+        statuses.push_back(m.reply(answer, {m.words()[0] + 1}));
+        statuses.push_back(m.reply(answer, {m.words()[0] + 2}));
+    });
+    job[0].handle(answer, [&](const Message& m) { answers.push_back(m.words()[0]); });
+    ASSERT_EQ(job.request(0, 1, ask, {10}), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(statuses, (std::vector<Status>{Status::ok, Status::not_allowed}));
+    EXPECT_EQ(answers, Values{11});
+}
+
+TEST(AmNode, LetsAStoresHandlerReplyOnce) {  // AM-22
+    Job job;
+    std::vector<std::byte> memory(100);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.store = true}));
+    std::vector<Status> statuses;
+    int answers = 0;
+    job[1].handle(stored, [&](const Message& m) {
+        statuses.push_back(m.reply(answer));
+        statuses.push_back(m.reply(answer));
+    });
+    job[0].handle(answer, [&](const Message&) { ++answers; });
+    const auto source = pattern(100);
+    ASSERT_EQ(job[0].store_async(1, base, source, stored, 0, nullptr), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(statuses, (std::vector<Status>{Status::ok, Status::not_allowed}));
+    EXPECT_EQ(answers, 1);
+}
+
+TEST(AmNode, ARefusedReplyMayBeTriedAgainWithOtherWords) {
+    Job job;
+    std::vector<Status> statuses;
+    job[1].handle(ask, [&](const Message& m) {
+        statuses.push_back(m.reply(0));
+        statuses.push_back(m.reply(answer, Values(357)));
+        statuses.push_back(m.reply(answer, Values(356)));
+    });
+    std::size_t size = 0;
+    job[0].handle(answer, [&](const Message& m) { size = m.words().size(); });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(statuses, (std::vector<Status>{Status::not_allowed, Status::too_long, Status::ok}));
+    EXPECT_EQ(size, 356U);
+}
+
+TEST(AmNode, LetsNothingBeSentFromAReplyHandler) {  // AM-23
+    Job job;
+    std::vector<Status> statuses;
+    job[1].handle(ask, [&](const Message& m) { EXPECT_EQ(m.reply(answer), Status::ok); });
+    job[1].handle(answer, [&](const Message&) { ADD_FAILURE() << "a reply to a reply"; });
+    job[0].handle(answer, [&](const Message& m) {
+        statuses.push_back(m.reply(answer));
+        statuses.push_back(job.request(0, 1, ask));
+    });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(statuses, (std::vector<Status>{Status::not_allowed, Status::not_allowed}));
+    EXPECT_EQ(job[0].counters(1).sent, job[0].counters(1).hellos + 2);  // its request, an ack
+}
+
+TEST(AmNode, LetsNothingButAReplyBeSentFromARequestHandler) {
+    Job job;
+    std::vector<Status> statuses;
+    std::vector<std::byte> bytes(8);
+    std::size_t handled = 99;
+    job[1].handle(ask, [&](const Message&) {
+        statuses.push_back(job.request(1, 0, ask));
+        statuses.push_back(job[1].store_async(0, base, bytes, stored, 0, nullptr));
+        statuses.push_back(job[1].get(0, base, bytes, nullptr));
+        handled = job[1].poll(job.now);
+    });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(statuses, std::vector<Status>(3, Status::not_allowed));
+    EXPECT_EQ(handled, 0U);
+    EXPECT_EQ(job[1].reply(answer, {}), Status::not_allowed) << "outside of any handler";
+}
+
+TEST(AmNode, PollsAtEveryRequestOfThePapersConfiguration) {  // AM-21
+    Config config = Config::sp2();
+    config.cookie = 77;
+    Job job(config);
+    job[1].handle(ask, [](const Message& m) { (void)m.reply(answer, {m.words()[0]}); });
+    Values answers;
+    job[0].handle(answer, [&](const Message& m) { answers.push_back(m.words()[0]); });
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        ASSERT_EQ(job.request(0, 1, ask, {i}), Status::ok);
+        EXPECT_EQ(job.wire(0).turns, i + 1);
+        EXPECT_EQ(job[1].poll(job.now), 1U) << "it left without another call";
+    }
+    EXPECT_EQ(answers, (Values{0, 1, 2})) << "each request took the reply before it";
+}
+
+TEST(AmNode, PollsAtEveryKthRequestWhateverBecameOfIt) {  // AM-21
+    Config config = quick();
+    config.poll_every = 3;
+    Job job(config);
+    for (std::uint32_t i = 1; i <= 9; ++i) {
+        (void)job.request(0, 1, i % 2 == 0 ? ask : std::uint16_t{0});
+        EXPECT_EQ(job.wire(0).turns, i / 3);
+    }
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    job[0].poll(job.now);  // and a poll counts anew
+    for (std::uint32_t i = 1; i <= 3; ++i) {
+        ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+        EXPECT_EQ(job.wire(0).turns, 4 + i / 3);
+    }
+}
+
+TEST(AmNode, TellsTheSenderOfHandlersThatThePeerDoesNotHave) {
+    Job job;
+    std::vector<std::byte> memory(8);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.store = true}));
+    job[1].handle(ask, nothing);
+    job[1].handle(ask, nullptr);  // taken back
+    std::vector<std::pair<std::size_t, std::uint16_t>> refused;
+    job[0].on_refused(
+        [&](std::size_t peer, std::uint16_t handler) { refused.emplace_back(peer, handler); });
+    Status ended = Status::would_block;
+    const auto source = pattern(8);
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_EQ(job.request(0, 1, 65'535), Status::ok);
+    ASSERT_EQ(job[0].store_async(1, base, source, missing, 0, [&](Status s) { ended = s; }),
+              Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(refused, (std::vector<std::pair<std::size_t, std::uint16_t>>{
+                           {1, ask}, {1, 65'535}, {1, missing}}));
+    EXPECT_EQ(ended, Status::ok) << "the bytes are in place";
+    EXPECT_EQ(memory, source);
+}
+
+TEST(AmNode, HangsOnNoMissingHandlerThoughNobodyListens) {
+    Job job;
+    job[1].handle(ask, [](const Message& m) { (void)m.reply(missing, {1}); });
+    for (int i = 0; i < 300; ++i) {  // more than there are places for replies
+        ASSERT_EQ(job.request(0, 1, i % 2 == 0 ? missing : ask, {1}), Status::ok);
+    }
+    EXPECT_TRUE(job.settle());
+}
+
+TEST(AmNode, RefusesTransfersToMemoryThatIsNotThere) {  // AM-47
+    Job job(quick(), 3);
+    std::vector<std::byte> memory(20'000);
+    std::vector<std::byte> readable(20'000);
+    ASSERT_TRUE(job[1].register_memory(0, 0x10000, memory, {.store = true}));
+    ASSERT_TRUE(job[1].register_memory(0, 0x20000, readable, {.get = true}));
+    ASSERT_TRUE(job[1].register_memory(2, 0x30000, readable, {.get = true, .store = true}));
+    EXPECT_FALSE(job[1].register_memory(0, 0x10000 + 19'999, readable, {})) << "overlaps";
+    job[1].handle(stored, [&](const Message&) { ADD_FAILURE() << "a forbidden store arrived"; });
+    std::vector<Status> ends;
+    const Done done = [&](Status status) { ends.push_back(status); };
+    const auto source = pattern(20'000);
+    std::vector<std::byte> destination(20'000);
+    const auto store = [&](std::uint64_t address, std::size_t size) {
+        return job[0].store_async(1, address, ConstBytes(source).first(size), stored, 0, done);
+    };
+    const auto get = [&](std::uint64_t address, std::size_t size) {
+        return job[0].get(1, address, Bytes(destination).first(size), done);
+    };
+    ASSERT_EQ(store(0x50000, 20'000), Status::ok);  // nothing there
+    ASSERT_EQ(store(0x10001, 20'000), Status::ok);  // one byte too far
+    ASSERT_EQ(store(0x20000, 1), Status::ok);       // the other right
+    ASSERT_EQ(store(0x30000, 1), Status::ok);       // another peer's
+    ASSERT_EQ(store(~std::uint64_t{0}, 2), Status::ok);
+    ASSERT_EQ(get(0x10000, 1), Status::ok);
+    ASSERT_EQ(get(0x20000, 20'000), Status::ok);
+    ASSERT_EQ(get(0x1FFFF, 2), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(std::count(ends.begin(), ends.end(), Status::forbidden), 7);
+    EXPECT_EQ(std::count(ends.begin(), ends.end(), Status::ok), 1);
+    EXPECT_EQ(memory, std::vector<std::byte>(20'000));
+    EXPECT_EQ(destination, readable);
+}
+
+TEST(AmNode, UnregistersNoMemoryThatATransferUses) {
+    Job job({}, 2, {}, 8);  // few frames at a time
+    std::vector<std::byte> memory = pattern(200'000, 3);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = true, .store = true}));
+    job[1].handle(stored, nothing);
+    const auto source = pattern(200'000);
+    std::vector<std::byte> destination(200'000);
+    for (const bool storing : {true, false}) {
+        bool ended = false;
+        const Done done = [&](Status status) { ended = status == Status::ok; };
+        ASSERT_EQ(storing ? job[0].store_async(1, base, source, stored, 0, done)
+                          : job[0].get(1, base, destination, done),
+                  Status::ok);
+        job.turns(5);
+        EXPECT_EQ(job[1].unregister_memory(0, base), Status::would_block);
+        ASSERT_TRUE(job.run([&] { return ended; }));
+    }
+    EXPECT_EQ(destination, source);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(job[1].unregister_memory(0, base + 1), Status::not_allowed);
+    EXPECT_EQ(job[1].unregister_memory(1, base), Status::no_such_peer);
+    EXPECT_EQ(job[1].unregister_memory(0, base), Status::ok);
+    EXPECT_EQ(job[1].unregister_memory(0, base), Status::not_allowed);
+    Status end = Status::ok;
+    ASSERT_EQ(job[0].get(1, base, destination, [&](Status status) { end = status; }), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(end, Status::forbidden);
+}
+
+TEST(AmNode, EndsAStoreOnceAndAfterTheBytesAreInPlace) {  // AM-26
+    Job job;
+    std::vector<std::byte> memory(100'000);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.store = true}));
+    const auto source = pattern(100'000);
+    std::vector<std::string> events;
+    job[1].handle(stored, [&](const Message& m) {
+        events.push_back("handler " + std::to_string(m.argument()));
+        EXPECT_EQ(m.memory().data(), memory.data());
+        EXPECT_EQ(m.memory().size(), memory.size());
+        EXPECT_EQ(memory, source);
+        EXPECT_EQ(m.words().size(), 0U);
+    });
+    ASSERT_EQ(job[0].store_async(1, base, source, stored, 42,
+                                 [&](Status status) {
+                                     EXPECT_EQ(memory, source);
+                                     events.push_back("done " + std::string(name_of(status)));
+                                 }),
+              Status::ok);
+    EXPECT_TRUE(events.empty());
+    ASSERT_TRUE(job.settle());
+    job.turns(1000);
+    EXPECT_EQ(events, (std::vector<std::string>{"handler 42", "done ok"}));
+}
+
+TEST(AmNode, EndsAGetAfterAllBytesAreInPlace) {  // AM-27
+    Job job;
+    std::vector<std::byte> memory = pattern(100'000);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = true}));
+    std::vector<std::byte> destination(99'990);
+    int ends = 0;
+    ASSERT_EQ(job[0].get(1, base + 10, destination,
+                         [&](Status status) {
+                             ++ends;
+                             EXPECT_EQ(status, Status::ok);
+                             EXPECT_TRUE(std::equal(destination.begin(), destination.end(),
+                                                    memory.begin() + 10, memory.end()));
+                         }),
+              Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(ends, 1);
+}
+
+TEST(AmNode, RunsTheHandlerOfAStoreOfNoBytes) {  // AM-28
+    Job job;
+    std::uint32_t argument = 0;
+    int ends = 0;
+    job[1].handle(stored, [&](const Message& m) {
+        EXPECT_TRUE(m.memory().empty());
+        argument = m.argument();
+    });
+    const Done done = [&](Status status) { ends += status == Status::ok ? 1 : 100; };
+    ASSERT_EQ(job[0].store_async(1, 0xDEAD, {}, stored, 5, done), Status::ok);
+    ASSERT_EQ(job[0].get(1, 0xDEAD, {}, done), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(argument, 5U);
+    EXPECT_EQ(ends, 2);
+}
+
+TEST(AmNode, LetsTheEndOfATransferBeginAnother) {
+    Job job;
+    std::vector<std::byte> memory(5'000);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = true, .store = true}));
+    job[1].handle(stored, nothing);
+    std::vector<std::byte> bytes = pattern(5'000);
+    const auto sent = bytes;
+    int transfers = 0;
+    Done again;
+    again = [&](Status status) {
+        ASSERT_EQ(status, Status::ok);
+        if (++transfers == 50) return;
+        if (transfers % 2 == 1) std::fill(bytes.begin(), bytes.end(), std::byte{0});
+        EXPECT_EQ(transfers % 2 == 1 ? job[0].get(1, base, bytes, again)
+                                     : job[0].store_async(1, base, bytes, stored, 0, again),
+                  Status::ok);
+        EXPECT_EQ(job.request(0, 1, missing), Status::ok) << "and other messages as well";
+    };
+    ASSERT_EQ(job[0].store_async(1, base, bytes, stored, 0, again), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(transfers, 50);
+    EXPECT_EQ(bytes, sent);
+}
+
+TEST(AmNode, NamesWhatIsWrongWithACall) {
+    Job job;
+    std::vector<std::byte> bytes(8);
+    EXPECT_EQ(job.request(0, 0, ask), Status::no_such_peer) << "itself";
+    EXPECT_EQ(job.request(0, 2, ask), Status::no_such_peer);
+    EXPECT_EQ(job[0].store_async(2, base, bytes, stored, 0, nullptr), Status::no_such_peer);
+    EXPECT_EQ(job[0].get(2, base, bytes, nullptr), Status::no_such_peer);
+    EXPECT_FALSE(job[0].register_memory(2, base, bytes, {}));
+    EXPECT_FALSE(job[0].register_memory(0, base, bytes, {}));
+    EXPECT_EQ(job.request(0, 1, 0), Status::not_allowed);
+    EXPECT_EQ(job[0].store_async(1, base, bytes, 0, 0, nullptr), Status::not_allowed);
+    EXPECT_EQ(job.request(0, 1, ask, Values(357)), Status::too_long);
+    EXPECT_EQ(job.request(0, 1, ask, Values(356)), Status::ok);
+    EXPECT_EQ(job[0].counters(2).sent, 0U) << "nobody, so nothing";
+    EXPECT_FALSE(job[0].connected(2));
+}
+
+TEST(AmNode, QueuesNothingOfACallThatWouldBlock) {
+    Job job;
+    Values heard;
+    job[1].handle(ask, [&](const Message& m) { heard.push_back(m.words()[0]); });
+    Values accepted;
+    Status status = Status::ok;
+    for (std::uint32_t i = 0; status == Status::ok && i < 10'000; ++i) {
+        status = job.request(0, 1, ask, {i});
+        if (status == Status::ok) accepted.push_back(i);
+    }
+    EXPECT_EQ(status, Status::would_block);
+    EXPECT_EQ(job.request(0, 1, ask, {123'456}), Status::would_block);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(heard, accepted);
+    EXPECT_EQ(job.request(0, 1, ask, {0}), Status::ok);
+}
+
+TEST(AmNode, LetsRepliesFlowWhileBothRequestWindowsAreFull) {  // AM-24
+    Job job;
+    std::array<std::uint32_t, 2> posted{};
+    std::array<std::uint32_t, 2> answers{};
+    for (std::size_t i = 0; i < 2; ++i) {
+        job[i].handle(ask, [](const Message& m) { EXPECT_EQ(m.reply(answer), Status::ok); });
+        job[i].handle(answer, [&answers, i](const Message&) { ++answers[i]; });
+    }
+    for (int round = 0; round < 5; ++round) {
+        for (std::size_t i = 0; i < 2; ++i) {
+            while (job.request(i, 1 - i, ask) == Status::ok) ++posted[i];
+        }
+        job.turn();
+    }
+    EXPECT_GE(posted[0], 1024U);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(answers, posted);
+}
+
+TEST(AmNode, LetsAHandlerReplaceItselfAndAddOthersWhileItRuns) {
+    Job job;
+    std::vector<std::string> heard;
+    const std::string second(100, 'b');
+    std::string first(100, 'a');
+    job[1].handle(ask, [&heard, &job, &second, first](const Message&) {
+        for (std::uint16_t id = 100; id < 400; ++id) job[1].handle(id, nothing);
+        job[1].handle(ask, [&heard, &second](const Message&) { heard.push_back(second); });
+        heard.push_back(first);
+    });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(heard, (std::vector<std::string>{first, second}));
+}
+
+TEST(AmNode, LetsAHandlerTakeItselfBackWhileItRuns) {
+    Job job;
+    int runs = 0;
+    std::vector<std::uint16_t> refused;
+    job[0].on_refused([&](std::size_t, std::uint16_t handler) { refused.push_back(handler); });
+    job[1].handle(ask, [&runs, &job](const Message&) {
+        job[1].handle(ask, nullptr);
+        ++runs;
+    });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(refused, std::vector<std::uint16_t>{ask});
+}
+
+TEST(AmNode, DeliversExactlyOnceAndInOrderOverABadWire) {  // AM-15
+    MeshWire::End::Config faults;
+    faults.rates = {.loss = 0.2, .bit_error = 1e-5, .duplicate = 0.2, .reorder = 0.2};
+    faults.seed = 4;
+    Job job(quick(), 3, faults);
+    constexpr std::uint32_t wanted = 500;
+    std::array<std::array<std::uint32_t, 3>, 3> heard{};
+    std::array<std::uint32_t, 3> posted{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        job[i].handle(
+            ask, [&heard, i](const Message& m) { EXPECT_EQ(m.words()[0], heard[i][m.peer()]++); });
+        job[i].on_peer_lost([](const PeerLost&) { ADD_FAILURE() << "lost a living peer"; });
+    }
+    const auto next = [](std::size_t i) { return (i + 1) % 3; };
+    ASSERT_TRUE(job.run([&] {
+        bool all = true;
+        for (std::size_t i = 0; i < 3; ++i) {
+            if (posted[i] < wanted && job.request(i, next(i), ask, {posted[i]}) == Status::ok) {
+                ++posted[i];
+            }
+            all = all && heard[next(i)][i] == wanted;
+        }
+        return all;
+    }));
+    EXPECT_TRUE(job.settle());
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(heard[next(i)][i], wanted);
+}
+
+}  // namespace
+}  // namespace wireproof::am

@@ -1,0 +1,196 @@
+// For tests: nodes of one job in one thread, joined by a memory link for each pair, in time that
+// the test turns by hand. Every link goes through a FaultyWire, with no faults unless asked for.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+#include "wireproof/wire/faulty/faulty_wire.hpp"
+#include "wireproof/wire/memory/memory_wire.hpp"
+
+namespace wireproof::am {
+
+inline void PrintTo(Status status, std::ostream* out) {
+    *out << name_of(status);
+}
+
+namespace test {
+
+/// One node's ends of all its links; peer i is node i.
+class MeshWire {
+public:
+    using End = FaultyWire<MemoryWire>;
+
+    explicit MeshWire(std::size_t nodes) : ends_(nodes) {}
+
+    void join(std::size_t peer, MemoryWire end, End::Config faults) {
+        ends_[peer] = std::make_unique<End>(std::move(end), std::move(faults));
+    }
+
+    FaultyLane<MemoryWire>& lane(PeerId peer) { return end(peer).lane(PeerId{0}); }
+
+    std::optional<RxFrame> receive(Instant now) {
+        for (std::size_t i = 0; i < ends_.size(); ++i) {
+            if (ends_[i] == nullptr) continue;
+            if (auto frame = ends_[i]->receive(now)) {
+                frame->from = static_cast<PeerId>(i);
+                return frame;
+            }
+        }
+        ++turns;
+        return std::nullopt;
+    }
+    void flush(Instant now) {
+        for (auto& end : ends_) {
+            if (end != nullptr) end->flush(now);
+        }
+    }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() {
+        if (events.empty()) return std::nullopt;
+        const auto event = events.front();
+        events.pop_front();
+        return event;
+    }
+    Instant next_deadline() const {
+        Instant earliest = never;
+        for (const auto& end : ends_) {
+            if (end != nullptr) earliest = std::min(earliest, end->next_deadline());
+        }
+        return earliest;
+    }
+
+    std::uint64_t turns = 0;  // polls of the node: each asks until nothing more is there
+    std::deque<std::pair<PeerId, WireEvent>> events;
+
+private:
+    End& end(PeerId peer) { return *ends_.at(static_cast<std::size_t>(peer)); }
+
+    std::vector<std::unique_ptr<End>> ends_;  // none to itself
+};
+
+static_assert(Wire<MeshWire>);
+
+/// Today's figures with short timers: a dead peer is given up after 100 ms.
+inline Config quick() {
+    Config config = Config::ethernet();
+    config.peer_timeout = Duration::milliseconds(100);
+    config.poll_every = 1'000'000;  // the test says when
+    return config;
+}
+
+inline std::vector<std::byte> words(const std::vector<std::uint32_t>& values) {
+    std::vector<std::byte> bytes(values.size() * 4);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        store_le<std::uint32_t>(Bytes(bytes).subspan(i * 4).first<4>(), values[i]);
+    }
+    return bytes;
+}
+
+/// Bytes that differ from place to place, so that none can stand for another.
+inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed = 1) {
+    std::vector<std::byte> bytes(size);
+    Random random(seed);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
+    return bytes;
+}
+
+inline std::vector<std::uint32_t> copied(const Words& words) {
+    std::vector<std::uint32_t> values;
+    for (std::size_t i = 0; i < words.size(); ++i) values.push_back(words[i]);
+    return values;
+}
+
+class Job {
+public:
+    explicit Job(const Config& config = quick(), std::size_t nodes = 2,
+                 MeshWire::End::Config faults = {}, std::size_t capacity = 256)
+        : config_(config), faults_(std::move(faults)), capacity_(capacity) {
+        for (std::size_t i = 0; i < nodes; ++i) wires_.emplace_back(nodes);
+        for (std::size_t i = 0; i < nodes; ++i) {
+            for (std::size_t j = 0; j < i; ++j) join(i, j);
+        }
+        nodes_.resize(nodes);
+        for (std::size_t i = 0; i < nodes; ++i) start(i, i + 1);
+    }
+
+    Node& operator[](std::size_t node) { return *nodes_[node]; }
+    MeshWire& wire(std::size_t node) { return wires_[node]; }
+
+    /// From now on it takes no turn; its peers' frames stay unread.
+    void stop(std::size_t node) { nodes_[node] = nullptr; }
+    /// It begins a new life, on new links: what was on its way to the old one is lost.
+    void restart(std::size_t node, std::uint64_t seed) {
+        nodes_[node] = nullptr;
+        for (std::size_t other = 0; other < nodes_.size(); ++other) {
+            if (other != node) join(node, other);
+        }
+        start(node, seed);
+    }
+
+    /// One turn of every node that lives, then time passes.
+    void turn() {
+        for (auto& node : nodes_) {
+            if (node != nullptr) node->poll(now);
+        }
+        now = now + step;
+    }
+    void turns(int count) {
+        for (int i = 0; i < count; ++i) turn();
+    }
+
+    template <class Done>
+    [[nodiscard]] bool run(Done&& done, int turns_max = 100'000) {
+        for (int i = 0; i < turns_max; ++i) {
+            if (done()) return true;
+            turn();
+        }
+        return false;
+    }
+    [[nodiscard]] bool settle() {
+        return run([this] {
+            return std::all_of(nodes_.begin(), nodes_.end(),
+                               [](const auto& node) { return node == nullptr || node->idle(); });
+        });
+    }
+
+    Status request(std::size_t from, std::size_t to, std::uint16_t handler,
+                   const std::vector<std::uint32_t>& values = {}) {
+        return nodes_[from]->request(now, to, handler, words(values));
+    }
+
+    Instant now{Duration::milliseconds(1)};
+    Duration step = Duration::microseconds(100);
+
+private:
+    void join(std::size_t i, std::size_t j) {
+        MemoryLink link({.capacity = capacity_});
+        auto there = faults_;
+        auto back = faults_;
+        there.seed = mix64(faults_.seed + 2 * (i * 100 + j));
+        back.seed = mix64(faults_.seed + 2 * (i * 100 + j) + 1);
+        wires_[i].join(j, std::move(link.end(0)), there);
+        wires_[j].join(i, std::move(link.end(1)), back);
+    }
+    void start(std::size_t node, std::uint64_t seed) {
+        Config config = config_;
+        config.node = static_cast<std::uint16_t>(node);
+        config.seed = seed;
+        nodes_[node] =
+            std::make_unique<Node>(host::AnyWire(std::ref(wires_[node])), config, nodes_.size());
+    }
+
+    Config config_;
+    MeshWire::End::Config faults_;
+    std::size_t capacity_;
+    std::deque<MeshWire> wires_;
+    std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+}  // namespace test
+}  // namespace wireproof::am

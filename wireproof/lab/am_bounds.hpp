@@ -1,0 +1,30 @@
+// What recovery may cost in a simulated world (AM-53): a protocol that repairs everything hides its
+// own defects, and they show in nothing but the price.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wireproof/lab/am_world_plan.hpp"
+#include "wireproof/proto/am/connection.hpp"
+#include "wireproof/sim/cable.hpp"
+
+namespace wireproof::lab {
+
+/// What one connection spent in a whole world, and what it met.
+struct AmSpending {
+    am::Stats own;
+    am::Stats peer;          // of the other end
+    sim::CableCounts there;  // the cable that carries our packets
+    sim::CableCounts back;
+    std::uint64_t messages = 0;  // asked or answered, by either end
+    Duration duration;
+};
+
+/// The bound that was broken, in one line; empty: none.
+std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpending& spent);
+
+/// No honest world takes longer.
+Duration time_allowed(const AmWorldPlan& plan);
+
+}  // namespace wireproof::lab

@@ -1,0 +1,112 @@
+#include "wireproof/lab/am_net.hpp"
+
+#include <algorithm>
+
+namespace wireproof::lab {
+namespace {
+
+void add(am::Stats& sum, const am::Stats& stats) {
+    for (std::size_t i = 0; i < stats.received.size(); ++i) sum.received[i] += stats.received[i];
+    for (std::size_t i = 0; i < stats.sent.size(); ++i) sum.sent[i] += stats.sent[i];
+    sum.hellos_mismatched += stats.hellos_mismatched;
+    sum.resent += stats.resent;
+    sum.nacks_acted_on += stats.nacks_acted_on;
+    sum.keepalive_timeouts += stats.keepalive_timeouts;
+    sum.sessions += stats.sessions;
+}
+
+}  // namespace
+
+void AmUser::on_departure(std::size_t, std::size_t, const TxFrame&, ConstBytes) {}
+
+AmNet::AmNet(const sim::NetworkConfig& network, const am::Config& config, std::uint64_t seed)
+    : config_(config),
+      seed_(seed),
+      network_(network),
+      schedule_(network.nodes),
+      memory_(network.nodes * (network.nodes - 1)) {
+    ends_.reserve(memory_.size());
+    for (std::size_t node = 0; node < nodes(); ++node) {
+        for (std::size_t peer = 0; peer < nodes(); ++peer) {
+            if (peer == node) continue;
+            ends_.emplace_back(config_of(node, peer), memory_[index(node, peer)]);
+        }
+    }
+}
+
+am::Config AmNet::config_of(std::size_t node, std::size_t peer) const {
+    am::Config config = config_;
+    config.node = static_cast<std::uint16_t>(node);
+    config.peer = static_cast<std::uint16_t>(peer);
+    config.seed = mix64(seed_ + node + lives_ * nodes());
+    if (config_.cookie) {
+        const auto [low, high] = std::minmax(node, peer);
+        config.cookie = mix64(*config_.cookie + low * nodes() + high) | 1;
+    }
+    return config;
+}
+
+void AmNet::restart(std::size_t node) {
+    ++lives_;
+    for (std::size_t peer = 0; peer < nodes(); ++peer) {
+        if (peer == node) continue;
+        add(ended_, at(node, peer).stats());
+        at(node, peer) = am::Connection(config_of(node, peer), memory(node, peer));
+    }
+    schedule_.wake(node, schedule_.now());
+}
+
+sim::RunResult AmNet::run(AmUser& user, sim::RunLimits limits) {
+    return run_until(
+        user, [] { return false; }, limits);
+}
+
+sim::RunResult AmNet::run_until(AmUser& user, const Done& done, sim::RunLimits limits) {
+    const auto step = [&](std::size_t node, Instant now) { return turn(user, node, now); };
+    return sim::run(network_, schedule_, step, done, limits);
+}
+
+Instant AmNet::turn(AmUser& user, std::size_t node, Instant now) {
+    sim::NodeWire& wire = network_.wire(node);
+    while (const auto frame = wire.receive(now)) {
+        const auto peer = static_cast<std::size_t>(frame->from);
+        at(node, peer).on_frame(now, *frame);
+        draw(user, node, peer, now);
+    }
+    for (std::size_t peer = 0; peer < nodes(); ++peer) {
+        if (peer == node || at(node, peer).next_deadline() > now) continue;
+        at(node, peer).on_deadline(now);
+        draw(user, node, peer, now);
+    }
+    Instant next = user.on_turn(node, now);
+    for (std::size_t peer = 0; peer < nodes(); ++peer) {
+        if (peer == node) continue;
+        transmit(user, node, peer, now);
+        next = std::min(next, at(node, peer).next_deadline());
+    }
+    wire.flush(now);
+    return next;
+}
+
+void AmNet::draw(AmUser& user, std::size_t node, std::size_t peer, Instant now) {
+    while (const auto delivery = at(node, peer).next_delivery()) {
+        user.on_delivery(node, peer, now, *delivery);
+    }
+}
+
+void AmNet::transmit(AmUser& user, std::size_t node, std::size_t peer, Instant now) {
+    sim::Cable& lane = network_.wire(node).lane(PeerId{static_cast<std::uint16_t>(peer)});
+    while (TxFrame* room = lane.claim()) {
+        if (!at(node, peer).poll_transmit(now, *room)) return;
+        user.on_departure(node, peer, *room, room->pieces()[0]);
+        lane.commit();
+    }
+}
+
+am::Stats AmNet::totals() const {
+    am::Stats sum = ended_;
+    for (const am::Connection& end : ends_) add(sum, end.stats());
+    return sum;
+}
+
+}  // namespace wireproof::lab

@@ -1,0 +1,226 @@
+#include "wireproof/lab/am_world.hpp"
+
+#include <memory>
+
+#include "wireproof/lab/am_bounds.hpp"
+#include "wireproof/lab/am_flow.hpp"
+#include "wireproof/lab/am_net.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+    using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+class World final : public AmUser {
+public:
+    explicit World(const AmWorldPlan& plan);
+
+    AmWorldResult run();
+
+    Instant on_turn(std::size_t node, Instant now) override;
+    void on_delivery(std::size_t node, std::size_t peer, Instant now,
+                     const am::Delivery& delivery) override;
+    void on_departure(std::size_t node, std::size_t peer, const TxFrame& frame,
+                      ConstBytes start) override;
+
+private:
+    AmFlow& flow(std::size_t asking, std::size_t target) {
+        return *flows_[plan_.pair(asking, target)];
+    }
+    void note(const AmFlow& flow, std::size_t asking, std::size_t target);
+    void fail(const std::string& sentence) {
+        if (result_.violation.empty()) result_.violation = sentence;
+    }
+    void check_end();
+    void check_costs(std::size_t node, std::size_t peer);
+    void fill_result(const sim::RunResult& run);
+
+    const AmWorldPlan& plan_;
+    AmNet net_;
+    Random random_;
+    std::vector<std::unique_ptr<AmFlow>> flows_;
+    std::vector<std::uint32_t> sessions_begun_;
+    Fingerprint digest_;
+    AmWorldResult result_;
+};
+
+std::string way(std::size_t from, std::size_t to) {
+    return std::to_string(from) + " to " + std::to_string(to) + ": ";
+}
+
+World::World(const AmWorldPlan& plan)
+    : plan_(plan),
+      net_(plan.network, plan.am, mix64(plan.seed + 1)),
+      random_(mix64(plan.seed + 2)),
+      flows_(plan.nodes() * plan.nodes()),
+      sessions_begun_(plan.nodes() * plan.nodes()) {
+    result_.seed = plan.seed;
+    result_.what = plan.what;
+    for (std::size_t from = 0; from < plan.nodes(); ++from) {
+        for (std::size_t to = 0; to < plan.nodes(); ++to) {
+            if (from == to) continue;
+            const std::size_t pair = plan.pair(from, to);
+            const std::uint64_t seed = mix64(plan.seed + 3) + pair;
+            net_.network().faults(from, to) = FaultPlan(plan.faults[pair], mix64(seed));
+            flows_[pair] = std::make_unique<AmFlow>(plan.traffic[pair], plan.am, seed);
+            flows_[pair]->register_memory(net_.memory(to, from));
+        }
+    }
+}
+
+void World::note(const AmFlow& flow, std::size_t asking, std::size_t target) {
+    if (!flow.violation().empty()) fail(way(asking, target) + flow.violation());
+}
+
+Instant World::on_turn(std::size_t node, Instant now) {
+    bool more = false;
+    for (std::size_t peer = 0; peer < plan_.nodes(); ++peer) {
+        if (peer == node) continue;
+        more = flow(node, peer).post(net_.at(node, peer)) || more;
+        note(flow(node, peer), node, peer);
+    }
+    Instant ready = now + plan_.rhythm[node];
+    if (plan_.pause_chance > 0 && random_.chance(plan_.pause_chance)) {
+        const double share = random_.uniform();
+        const double most = static_cast<double>(plan_.pause_max.picoseconds());
+        ready = ready + Duration(static_cast<std::int64_t>(share * most));
+    }
+    net_.schedule().pause(node, ready);
+    return more ? now + Duration::nanoseconds(100) : never;
+}
+
+void World::on_delivery(std::size_t node, std::size_t peer, Instant, const am::Delivery& delivery) {
+    am::Connection& connection = net_.at(node, peer);
+    AmFlow& asked = flow(peer, node);
+    AmFlow& own = flow(node, peer);
+    std::visit(
+        Overloaded{
+            [&](const am::Request& request) { asked.on_request(request, connection); },
+            [&](const am::Stored& stored) { asked.on_stored(stored, connection); },
+            [&](const am::Reply& reply) {
+                own.on_reply(reply);
+                if (connection.reply(reply.handler, {}) != am::PostStatus::not_allowed) {
+                    fail(way(node, peer) + "a reply's handler replied");
+                }
+            },
+            [&](const am::Refused& refused) { own.on_refused(refused); },
+            [&](const am::StoreEnded& ended) { own.on_store_ended(ended); },
+            [&](const am::GetEnded& ended) { own.on_get_ended(ended); },
+            [&](am::SessionBegan) { ++sessions_begun_[plan_.pair(node, peer)]; },
+            [&](const am::FateUnknown&) { fail(way(node, peer) + "a message's fate is unknown"); },
+            [&](am::SessionEnded) { fail(way(node, peer) + "a session ended"); },
+        },
+        delivery);
+    note(asked, peer, node);
+    note(own, node, peer);
+}
+
+void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& frame,
+                         ConstBytes start) {
+    digest_.add(net_.schedule().now().since_start());
+    digest_.add(frame.size());
+    digest_.add_bytes(start.first(plan_.am.header_size()));
+    const auto header = am::decode(plan_.am.layout, start);
+    if (!header) return fail(way(node, peer) + "a packet left that does not decode");
+    if (!am::is_numbered(header->kind) || frame.resent()) return;
+    if (header->channel == am::Channel::request) {
+        flow(node, peer).on_asking(*header);
+        note(flow(node, peer), node, peer);
+    } else {
+        flow(peer, node).on_answering(*header, start.subspan(plan_.am.header_size()));
+        note(flow(peer, node), peer, node);
+    }
+}
+
+AmWorldResult World::run() {
+    // A world ends by itself: when no node has anything to wait for, none is ever due again.
+    constexpr std::uint64_t turns_max = 2'000'000;
+    const auto failed = [this] { return !result_.violation.empty(); };
+    const sim::RunResult run =
+        net_.run_until(*this, failed, {.until = Instant(time_allowed(plan_)), .turns = turns_max});
+    if (run.end != sim::RunEnd::idle && !failed()) {
+        fail("still busy after " + std::to_string(run.now.since_start().nanoseconds()) +
+             " ns and " + std::to_string(run.turns) + " turns");
+    }
+    if (!failed()) check_end();
+    fill_result(run);
+    return result_;
+}
+
+void World::check_end() {
+    for (std::size_t node = 0; node < plan_.nodes(); ++node) {
+        for (std::size_t peer = 0; peer < plan_.nodes(); ++peer) {
+            if (node == peer) continue;
+            const std::string open = flow(node, peer).unfinished();
+            if (!open.empty()) fail(way(node, peer) + open);
+            if (!net_.at(node, peer).idle()) fail(way(node, peer) + "not idle at the end");
+            const std::uint32_t begun = sessions_begun_[plan_.pair(node, peer)];
+            if (begun > (plan_.am.cookie ? 0U : 1U)) fail(way(node, peer) + "several sessions");
+            check_costs(node, peer);
+        }
+    }
+}
+
+void World::check_costs(std::size_t node, std::size_t peer) {
+    const auto messages = [](const AmFlow& flow) { return flow.operations() + flow.answers(); };
+    const AmSpending spent{
+        .own = net_.at(node, peer).stats(),
+        .peer = net_.at(peer, node).stats(),
+        .there = net_.network().counts(node, peer),
+        .back = net_.network().counts(peer, node),
+        .messages = messages(flow(node, peer)) + messages(flow(peer, node)),
+        .duration = net_.schedule().now().since_start(),
+    };
+    const std::string broken = broken_bound(plan_, plan_.pair(node, peer), spent);
+    if (!broken.empty()) fail(way(node, peer) + broken);
+}
+
+void World::fill_result(const sim::RunResult& run) {
+    const am::Stats stats = net_.totals();
+    const sim::CableCounts cables = net_.network().totals();
+    result_.duration = run.now.since_start();
+    result_.turns = run.turns;
+    for (const auto& flow : flows_) {
+        if (flow == nullptr) continue;
+        result_.operations += flow->operations();
+        result_.answers += flow->answers();
+    }
+    result_.frames = cables.frames;
+    result_.lost = cables.lost + cables.damaged;
+    for (std::size_t kind = 0; kind < stats.sent.size(); ++kind) {
+        if (am::is_numbered(static_cast<am::Kind>(kind))) result_.numbered += stats.sent[kind];
+    }
+    result_.resent = stats.resent;
+    result_.nacks_acted_on = stats.nacks_acted_on;
+    result_.keepalives = stats.sent_of(am::Kind::keepalive);
+    result_.digest = digest_.value();
+}
+
+}  // namespace
+
+AmWorldResult run_am_world(const AmWorldConfig& config) {
+    return run_am_world(AmWorldPlan(config.seed));
+}
+
+AmWorldResult run_am_world(const AmWorldPlan& plan) {
+    return World(plan).run();
+}
+
+void AmWorldsSummary::add(const AmWorldResult& result) {
+    ++worlds;
+    failed += result.ok() ? 0U : 1U;
+    operations += result.operations;
+    frames += result.frames;
+    cost_sum += result.cost();
+    if (result.cost() > cost_max) {
+        cost_max = result.cost();
+        costliest_seed = result.seed;
+    }
+}
+
+}  // namespace wireproof::lab

@@ -1,0 +1,217 @@
+// When acknowledgements leave, what they free, and which of them are not believed.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+using enum RxVerdict;
+
+// AM-14
+TEST(AmConnection, AcknowledgesOneWayRequestsAtAQuarterOfTheWindow) {
+    for (const Config& config : both()) {
+        const std::uint32_t mark = std::max(1U, config.window[0] / 4);
+        Pair pair(config);
+        for (std::uint32_t round = 1; round <= 3; ++round) {
+            for (std::uint32_t i = 0; i < mark; ++i) {
+                ASSERT_EQ(pair.taken(pair.b), "") << "after " << i;
+                requests(pair.a, 1);
+                ASSERT_EQ(pair.give(pair.b, pair.a.take(pair.now)), Verdicts{accepted});
+            }
+            EXPECT_EQ(pair.carry(pair.b), "ACK " + std::to_string(round * mark) + " 0");
+        }
+        EXPECT_EQ(pair.b.engine.stats().sent_of(Kind::ack), 3);
+        EXPECT_TRUE(pair.a.engine.idle());
+    }
+}
+
+// AM-14: at least one, however small the window.
+TEST(AmConnection, AcknowledgesEachOfATinyWindow) {
+    Config config = sp2();
+    config.window = {3, 3};
+    config.chunk_packets = 1;
+    config.chunks_in_flight = 1;
+    Pair pair(config);
+    for (int i = 1; i <= 5; ++i) {
+        requests(pair.a, 1);
+        pair.carry(pair.a);
+        EXPECT_EQ(pair.carry(pair.b), "ACK " + std::to_string(i) + " 0");
+    }
+}
+
+// AM-13
+TEST(AmConnection, SendsNoExplicitAckWhileShortMessagesGoBothWays) {
+    for (const Config& config : both()) {
+        Pair pair(config);
+        reply_to_all(pair.a);
+        reply_to_all(pair.b);
+        for (std::uint32_t i = 0; i < 2000; ++i) {
+            ASSERT_EQ(request(pair.a, 1, {i}), PostStatus::accepted);
+            ASSERT_EQ(request(pair.b, 1, {i}), PostStatus::accepted);
+            pair.carry(pair.a);
+            pair.carry(pair.b);
+        }
+        for (const Node* node : {&pair.a, &pair.b}) {
+            EXPECT_EQ(node->engine.stats().sent_of(Kind::ack), 0);
+            EXPECT_EQ(node->engine.stats().resent, 0);
+        }
+    }
+}
+
+// AM-13: every packet that leaves clears what was owed for both channels.
+TEST(AmConnection, CountsTowardsTheMarkOnlyWhatNoPacketHasAcknowledged) {
+    Pair pair(sp2());
+    requests(pair.a, 17);
+    pair.carry(pair.a);
+    requests(pair.b, 1);
+    EXPECT_EQ(pair.carry(pair.b), "REQ 0");
+    EXPECT_TRUE(pair.a.engine.idle());
+    requests(pair.a, 17);
+    pair.carry(pair.a);
+    EXPECT_EQ(pair.taken(pair.b), "");
+    requests(pair.a, 1);
+    pair.carry(pair.a);
+    EXPECT_EQ(pair.taken(pair.b), "ACK 35 0");
+}
+
+// AM-5
+TEST(AmConnection, SendsExactlyOneAckPerChunkWithoutOtherTraffic) {
+    for (const Config& config : both()) {
+        const std::size_t chunks = 5;
+        Pair pair(config, chunks * config.chunk_bytes());
+        const auto source = pattern(chunks * config.chunk_bytes() - 1);
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        // The most careful receiver: it looks at, and answers, one packet at a time.
+        while (!pair.a.engine.idle()) {
+            const Frames frame = pair.a.take(pair.now, 1);
+            ASSERT_FALSE(frame.empty());
+            pair.give(pair.b, frame);
+            pair.carry(pair.b);
+        }
+        EXPECT_EQ(pair.b.engine.stats().sent_of(Kind::ack), chunks);
+        EXPECT_EQ(pair.b.engine.stats().sent_of(Kind::nack), 0);
+        EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+    }
+}
+
+// AM-5: the ack of a chunk rides on what leaves anyway.
+TEST(AmConnection, AcknowledgesAChunkOnTheReplyOfItsHandler) {
+    for (const Config& config : both_small()) {
+        Pair pair(config);
+        reply_to_all(pair.b);
+        const auto source = pattern(config.chunk_bytes());
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        pair.carry(pair.a);
+        EXPECT_EQ(pair.carry(pair.b), "REP 0");
+        EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 1", "REP 2()"}));
+    }
+}
+
+// AM-12
+TEST(AmConnection, KeepsAMessageUntilItIsAcknowledged) {
+    Pair pair(sp2());
+    ASSERT_EQ(requests(pair.a, 76), 75);  // AM-6
+    const Frames frames = pair.a.take(pair.now);
+    pair.give(pair.b, Frames(frames.begin(), frames.begin() + 18));
+    EXPECT_EQ(requests(pair.a, 1), 0);
+    EXPECT_EQ(pair.carry(pair.b), "ACK 18 0");
+    EXPECT_EQ(requests(pair.a, 20, 75), 18);
+    EXPECT_EQ(pair.taken(pair.a), "REQ 75..92");
+}
+
+// AM-37
+TEST(AmConnection, IgnoresAnAckOfWhatWasNeverSentOrIsFarOff) {
+    for (const Config& config : both()) {
+        Pair pair(config);
+        requests(pair.a, 4);
+        pair.give(pair.b, pair.a.take(pair.now));
+        requests(pair.b, 1);
+        const Frame real = pair.b.take(pair.now)[0];
+        ASSERT_EQ(pair.position(Channel::request, real.header.ack[0]), 4);
+        const auto half = static_cast<std::int64_t>(config.modulus / 2);
+        for (const std::int64_t to : {std::int64_t{5}, std::int64_t{75}, half, half + 4,
+                                      std::int64_t{-1}, std::int64_t{0}}) {
+            Header ack = real.header;
+            ack.kind = Kind::ack;
+            ack.ack[0] = pair.number(Channel::request, to);
+            EXPECT_EQ(
+                pair.give(pair.a, pair.sealed({std::vector<std::byte>(config.header_size()), ack})),
+                control);
+            EXPECT_FALSE(pair.a.engine.idle()) << to;
+        }
+        EXPECT_EQ(requests(pair.a, config.window[0]), config.window[0] - 4);
+        EXPECT_EQ(pair.give(pair.a, real), accepted);
+        EXPECT_EQ(requests(pair.a, 9), 4);
+    }
+}
+
+// AM-37: saved but not yet departed messages cannot be acknowledged.
+TEST(AmConnection, IgnoresAnAckOfWhatHasNotLeftYet) {
+    Pair pair(sp2());
+    requests(pair.a, 3);
+    const Frames first = pair.a.take(pair.now, 1);
+    pair.give(pair.b, first);
+    Header ack = first[0].header;
+    ack.kind = Kind::ack;
+    ack.dst = 0;
+    ack.src = 1;
+    ack.ack[0] = pair.number(Channel::request, 2);
+    pair.give(pair.a, pair.sealed({std::vector<std::byte>(32), ack}));
+    EXPECT_EQ(pair.carry(pair.a), "REQ 1..2");
+    EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(0)", "REQ 1(1)", "REQ 1(2)"}));
+}
+
+// AM-37
+TEST(AmConnection, IgnoresAnAckOrNackInsideAChunk) {
+    for (const Config& config : both_small()) {
+        Pair pair(config);
+        const auto source = pattern(config.chunk_bytes());
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        ASSERT_EQ(pair.text(frames), "OPEN 0 | CHUNK 1.0..3");
+        pair.give(pair.b, frames[0]);
+        for (const std::int64_t inside : {2, 3, 4}) {
+            for (const Kind kind : {Kind::ack, Kind::nack}) {
+                Header header = frames[0].header;
+                std::swap(header.dst, header.src);
+                header.kind = kind;
+                header.count = 0;
+                header.number = header.ack[0] = pair.number(Channel::request, inside);
+                header.ack[1] = pair.number(Channel::reply, 0);
+                header.id = 1;
+                pair.give(pair.a,
+                          pair.sealed({std::vector<std::byte>(config.header_size()), header}));
+                EXPECT_EQ(pair.taken(pair.a), "") << inside;
+            }
+        }
+        EXPECT_EQ(pair.a.engine.stats().nacks_acted_on, 0);
+        EXPECT_EQ(pair.give(pair.b, Frames(frames.begin() + 1, frames.end())),
+                  Verdicts(4, accepted));
+        pair.settle();
+        EXPECT_TRUE(pair.a.engine.idle());
+    }
+}
+
+// AM-41
+TEST(AmConnection, AResentPacketCarriesTheAcksOfNow) {
+    for (const Config& config : both()) {
+        Pair pair(config);
+        requests(pair.a, 2);
+        const Frames frames = pair.a.take(pair.now);
+        EXPECT_EQ(pair.position(Channel::request, frames[0].header.ack[0]), 0);
+        requests(pair.b, 3);
+        pair.carry(pair.b);
+        pair.give(pair.b, frames[1]);
+        pair.carry(pair.b);
+        const Frames again = pair.a.take(pair.now);
+        ASSERT_FALSE(again.empty());
+        EXPECT_TRUE(again[0].resent);
+        EXPECT_EQ(pair.position(Channel::request, again[0].header.number), 0);
+        EXPECT_EQ(pair.position(Channel::request, again[0].header.ack[0]), 3);
+        EXPECT_EQ(again[0].header.round, 1);
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::am::test

@@ -1,0 +1,220 @@
+// A reliable protocol hides its own defects, so these count what recovery costs: one packet a tick,
+// a round trip of 20 ticks, keep-alive after 200. The bounds are those of the specification's
+// section 10, with little to spare.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/world_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+Config model(Config config) {
+    config.keepalive_after = Duration::microseconds(200);
+    config.keepalive_max = Duration::microseconds(3200);
+    config.keepalive_limit = 64;
+    return config;
+}
+
+struct Cost {
+    bool ended = false;
+    double sends = 0;           // numbered packets sent, for each needed
+    std::uint64_t resends = 0;  // begun
+    std::uint64_t timeouts = 0;
+    std::uint64_t ticks = 0;
+};
+
+Cost cost_of(const Pair& pair, const World& world, bool ended, std::uint64_t needed) {
+    std::uint64_t sent = 0;
+    Cost cost;
+    for (const Node* node : {&pair.a, &pair.b}) {
+        const Stats& stats = node->engine.stats();
+        for (std::size_t kind = 1; kind <= 5; ++kind) sent += stats.sent[kind];
+        cost.resends += stats.nacks_acted_on;
+        cost.timeouts += stats.keepalive_timeouts;
+    }
+    cost.ended = ended;
+    cost.sends = static_cast<double>(sent) / static_cast<double>(needed);
+    cost.ticks = world.ticks;
+    return cost;
+}
+
+/// One-way requests, checked for order.
+Cost run_shorts(const Config& config, FaultRates rates, std::uint64_t seed, std::uint32_t count) {
+    Pair pair(config);
+    World world(pair, rates, seed);
+    std::uint32_t sent = 0;
+    std::uint32_t got = 0;
+    world.each_tick = [&](Node& node) {
+        if (&node == &pair.a) sent += requests(node, std::min(count - sent, 4U), sent);
+    };
+    pair.b.handler = [&](const Delivery& delivery) {
+        const auto* request = std::get_if<Request>(&delivery);
+        ASSERT_TRUE(request);
+        ASSERT_EQ(load_le<std::uint32_t>(request->arguments.first<4>()), got);
+        ++got;
+    };
+    const bool ended = world.run([&] { return sent == count && pair.a.engine.idle(); });
+    EXPECT_EQ(got, count);
+    return cost_of(pair, world, ended, count);
+}
+
+Cost run_store(const Config& config, FaultRates rates, std::uint64_t seed, std::size_t chunks,
+               std::uint64_t poll_every = 1, std::size_t fifo = 1'000'000) {
+    Pair pair(config, chunks * config.chunk_bytes());
+    World world(pair, rates, seed);
+    world.poll_every = {1, poll_every};
+    world.fifo_max = fifo;
+    const auto source = pattern(chunks * config.chunk_bytes(), seed);
+    EXPECT_EQ(store(pair.a, source), PostStatus::accepted);
+    const bool ended = world.run([&] { return pair.a.engine.idle(); });
+    EXPECT_TRUE(same(pair.b.memory(), source));
+    EXPECT_EQ(pair.b.log.size(), 1);
+    return cost_of(pair, world, ended, chunks * config.chunk_packets + 1);
+}
+
+// AM-5, AM-13: nothing lost, nothing sent twice.
+TEST(AmConnectionCost, WithoutFaultsEveryPacketLeavesOnce) {
+    for (const Config& config : {model(sp2()), model(ethernet())}) {
+        EXPECT_EQ(run_shorts(config, {}, 1, 3000).sends, 1.0);
+        const Cost cost = run_store(config, {}, 1, 6);
+        EXPECT_EQ(cost.sends, 1.0);
+        EXPECT_EQ(cost.timeouts, 0);
+    }
+}
+
+// AM-34: with NACKs for duplicates it would be twice the packets.
+TEST(AmConnectionCost, RepeatedShortMessagesCostNothing) {
+    for (const Config& config : {model(sp2()), model(ethernet())}) {
+        const Cost cost = run_shorts(config, {.duplicate = 0.05}, 2, 5000);
+        EXPECT_EQ(cost.sends, 1.0);
+        EXPECT_EQ(cost.resends, 0);
+    }
+}
+
+// AM-38: with every NACK obeyed it would be 1.64, and twenty times the resends.
+TEST(AmConnectionCost, OnePercentOfLossCostsAStoreLessThanHalf) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const Cost cost = run_store(model(sp2()), {.loss = 0.01}, seed, 15);
+        EXPECT_TRUE(cost.ended);
+        EXPECT_LE(cost.resends, 40);
+        sum += cost.sends;
+    }
+    EXPECT_LE(sum / 10, 1.55);
+    EXPECT_GE(sum / 10, 1.05);
+}
+
+/// What go-back-N pays when packets never stop: each one lost or overtaken costs a round trip of
+/// packets, those sent again as well.
+double closed_form(double bad) {
+    constexpr double round_trip = 22;
+    return (1 - bad + bad * round_trip) / (1 - bad);
+}
+
+TEST(AmConnectionCost, LossAndDisorderCostShortMessagesWhatGoBackNMustPay) {
+    for (const double bad : {0.01, 0.05, 0.2}) {
+        const FaultRates reordered{.reorder = bad, .hold_max = 3};
+        EXPECT_LE(run_shorts(model(sp2()), {.loss = bad}, 3, 5'000).sends, 1.1 * closed_form(bad));
+        EXPECT_LE(run_shorts(model(sp2()), reordered, 3, 5'000).sends, 1.1 * closed_form(bad));
+    }
+}
+
+// Offsets order the packets inside a chunk, so only its edges suffer.
+TEST(AmConnectionCost, DisorderInsideChunksCostsLittle) {
+    const auto reordered = [](double rate) { return FaultRates{.reorder = rate, .hold_max = 3}; };
+    EXPECT_LE(run_store(model(sp2()), reordered(0.01), 3, 30).sends, 1.05);
+    EXPECT_LE(run_store(model(sp2()), reordered(0.20), 3, 30).sends, 1.25);
+}
+
+// AM-40: without the bitmap a chunk of 36 would pass once in 3000 tries.
+TEST(AmConnectionCost, AChunkPassesTwentyPercentOfLossInAFewResends) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const Cost cost = run_store(model(sp2()), {.loss = 0.2}, seed, 1);
+        EXPECT_TRUE(cost.ended);
+        EXPECT_LE(cost.sends, 8);
+    }
+}
+
+// AM-39: a receiver that looks each 60 ticks; with NACKs of its own for each packet it would
+// be 2.9.
+TEST(AmConnectionCost, ASlowReceiverCostsNoStormOfNacks) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const Cost cost = run_store(model(sp2()), {.loss = 0.01}, seed, 12, 60, 64);
+        EXPECT_TRUE(cost.ended);
+        sum += cost.sends;
+    }
+    EXPECT_LE(sum / 5, 2.4);
+}
+
+// AM-53
+TEST(AmConnectionCost, AllSendsStayBelowEightTimesTheNeededUnderFaultsUpToTwentyPercent) {
+    for (const Config& config : {model(sp2()), model(ethernet())}) {
+        const bool selective = config.recovery == Recovery::selective;
+        double sum = 0;
+        double most = 0;
+        constexpr std::uint64_t worlds = 24;
+        for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+            Random random(seed);
+            const FaultRates rates{.loss = 0.2 * random.uniform(),
+                                   .duplicate = 0.2 * random.uniform(),
+                                   .reorder = 0.2 * random.uniform(),
+                                   .hold_max = 3};
+            const Cost cost = run_store(config, rates, seed, 6);
+            EXPECT_TRUE(cost.ended) << seed;
+            sum += cost.sends;
+            most = std::max(most, cost.sends);
+        }
+        EXPECT_LE(most, selective ? 2 : 8);
+        EXPECT_LE(sum / worlds, selective ? 1.4 : 4);
+    }
+}
+
+// AM-15: everything at once, on both channels, with damage; exactly once, in order, in place.
+TEST(AmConnectionCost, EverythingArrivesOnceAndInOrderUnderEveryFault) {
+    for (const Config& base : both_small()) {
+        for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+            const Config config = model(base);
+            Pair pair(config, 100'000);
+            World world(pair, {.loss = 0.1, .bit_error = 1e-5, .duplicate = 0.1, .reorder = 0.1},
+                        seed);
+            const auto source = pattern(7 * config.chunk_bytes() - 5, seed);
+            const auto remote = pattern(5 * config.chunk_bytes() + 1, seed + 100);
+            const std::size_t apart = 50'000;
+            std::copy(remote.begin(), remote.end(), pair.b.memory().begin() + apart);
+            std::vector<std::byte> here(remote.size());
+            std::uint32_t sent = 0;
+            bool stored = false;
+            bool got = false;
+            reply_to_all(pair.b);
+            world.each_tick = [&](Node& node) {
+                if (&node != &pair.a) return;
+                if (sent < 300) sent += requests(node, 1, sent);
+                if (!stored && sent > 100) stored = store(node, source, 1) == PostStatus::accepted;
+                if (!got && sent > 150) got = get(node, here, 2, apart) == PostStatus::accepted;
+            };
+            ASSERT_TRUE(world.run([&] {
+                return sent == 300 && stored && got && pair.a.engine.idle() && pair.b.engine.idle();
+            })) << seed;
+            EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+            EXPECT_TRUE(same(here, remote));
+            EXPECT_TRUE(pair.a.guards_intact() && pair.b.guards_intact());
+            std::uint32_t next = 0;
+            for (const std::string& line : pair.b.log) {
+                if (line.starts_with("STORED")) continue;
+                EXPECT_EQ(line, "REQ 1(" + std::to_string(next++) + ")");
+            }
+            EXPECT_EQ(pair.b.log.size(), 301);
+            next = 0;
+            for (const std::string& line : pair.a.log) {
+                if (line.starts_with("REP 2(") && line != "REP 2()") {
+                    EXPECT_EQ(line, "REP 2(" + std::to_string(next++) + ")");
+                }
+            }
+            EXPECT_EQ(pair.a.log.size(), 303);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::am::test

@@ -1,0 +1,288 @@
+// Sessions between two engines: how they begin, what replaces them, and what cannot.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+using enum RxVerdict;
+
+/// b with a new life: same place, other nonces, nothing remembered.
+struct Restarted {
+    explicit Restarted(const Config& config) : pair(config), next(config_of_next_life(config)) {
+        requests(pair.a, 1);
+        pair.settle();
+        pair.a.take_log();
+    }
+
+    static Config config_of_next_life(Config config) {
+        config.seed += 77;
+        return config;
+    }
+
+    /// Between a and the new life of b, to and fro.
+    void settle() {
+        while (true) {
+            const Frames out = next.b.take(pair.now);
+            pair.give(pair.a, out);
+            const Frames in = pair.a.take(pair.now);
+            pair.give(next.b, in);
+            if (out.empty() && in.empty()) return;
+        }
+    }
+
+    Pair pair;
+    Pair next;  // of which only b is used
+};
+
+// AM-49, section 7: three HELLOs, then the messages that waited.
+TEST(AmConnection, AgreesOnASessionBeforeTheFirstMessage) {
+    for (const Config& base : both()) {
+        Pair pair(meeting(base));
+        EXPECT_FALSE(pair.a.engine.established());
+        EXPECT_EQ(pair.taken(pair.a), "");  // nobody wants anything
+        requests(pair.a, 2);
+        EXPECT_EQ(pair.carry(pair.a), "HELLO 1");
+        EXPECT_EQ(pair.carry(pair.b), "HELLO 1");
+        EXPECT_TRUE(pair.a.engine.established());
+        EXPECT_FALSE(pair.b.engine.established());
+        EXPECT_EQ(pair.carry(pair.a), "HELLO 0 | REQ 0..1");
+        EXPECT_EQ(pair.a.take_log(), Log{"BEGAN"});
+        EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(0)", "REQ 1(1)"}));
+    }
+}
+
+TEST(AmConnection, TwoThatKnockAtOnceAgreeOnOneSession) {
+    Pair pair(meeting(sp2()));
+    requests(pair.a, 1);
+    requests(pair.b, 1);
+    const Frames from_a = pair.a.take(pair.now);
+    const Frames from_b = pair.b.take(pair.now);
+    pair.give(pair.b, from_a);
+    pair.give(pair.a, from_b);
+    pair.settle();
+    EXPECT_EQ(pair.a.take_log(), (Log{"BEGAN", "REQ 1(0)"}));
+    EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(0)"}));
+    EXPECT_EQ(pair.a.engine.stats().sessions, 1);
+}
+
+TEST(AmConnection, RepeatsItsHelloUntilItIsAnswered) {
+    Pair pair(meeting(sp2()));
+    requests(pair.a, 1);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(pair.taken(pair.a), "HELLO 1") << i;
+        EXPECT_EQ(pair.taken(pair.a), "");
+        pair.wait_for_timer();
+    }
+    pair.carry(pair.a);
+    pair.settle();
+    EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(0)"}));
+}
+
+// The last HELLO is never repeated: a frame that names the cookie stands for it. And what begins is
+// told before what it brings.
+TEST(AmConnection, AFrameWithTheCookieCompletesTheHandshake) {
+    for (const Config& base : both()) {
+        Pair pair(meeting(base));
+        requests(pair.a, 1);
+        pair.carry(pair.a);
+        pair.carry(pair.b);
+        const Frames frames = pair.a.take(pair.now);
+        ASSERT_EQ(pair.text(frames), "HELLO 0 | REQ 0");
+        EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
+        EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(0)"}));
+        EXPECT_EQ(pair.give(pair.b, frames[0]), control);
+        EXPECT_EQ(pair.b.engine.stats().sessions, 1);
+        EXPECT_EQ(pair.b.log, Log{});
+    }
+}
+
+// AM-50 before any session.
+TEST(AmConnection, GivesUpAPeerThatNeverAnswersAHello) {
+    Pair pair(meeting(sp2()));
+    requests(pair.a, 2);
+    while (pair.a.log.empty()) {
+        pair.a.take(pair.now);
+        ASSERT_NE(pair.a.engine.next_deadline(), never);
+        pair.wait_for_timer();
+    }
+    EXPECT_EQ(pair.a.take_log(), (Log{"FATE REQ 1(0)", "FATE REQ 1(1)", "ENDED silent"}));
+    requests(pair.a, 1, 5);  // a new attempt, and now somebody is there
+    pair.settle();
+    EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(5)"}));
+}
+
+// AM-49
+TEST(AmConnection, AFrameWithAnotherCookieHasNoEffectButACounter) {
+    for (const Config& config : both()) {
+        Pair pair(config);
+        requests(pair.a, 2);
+        const Frames frames = pair.a.take(pair.now);
+        requests(pair.b, 1);
+        const Frame from_b = pair.b.take(pair.now)[0];
+        pair.give(pair.b, frames[0]);
+        Fingerprint before;
+        pair.b.engine.fingerprint(pair.now, before);
+        const auto other = [](Header& h) { h.cookie ^= 1; };
+        EXPECT_EQ(pair.give(pair.b, pair.forged(frames[1], other)), foreign);
+        Fingerprint after;
+        pair.b.engine.fingerprint(pair.now, after);
+        EXPECT_EQ(before.value(), after.value());
+        EXPECT_EQ(pair.b.engine.stats().received_as(foreign), 1);
+        EXPECT_EQ(pair.taken(pair.b), "");
+        // No ack is read either.
+        const auto acked = [&](Header& h) {
+            h.cookie ^= 1;
+            h.ack[0] = pair.number(Channel::request, 2);
+        };
+        EXPECT_EQ(pair.give(pair.a, pair.forged(from_b, acked)), foreign);
+        EXPECT_FALSE(pair.a.engine.idle());
+    }
+}
+
+// AM-49
+TEST(AmConnection, ARestartedPeerGetsANewSessionAndTheOldOneIsReported) {
+    for (const Config& base : both()) {
+        Restarted world(meeting(base));
+        Pair& pair = world.pair;
+        ASSERT_EQ(request(pair.a, 6, {66}), PostStatus::accepted);
+        pair.a.take(pair.now);
+        requests(world.next.b, 1, 9);
+        world.settle();
+        EXPECT_EQ(pair.a.take_log(),
+                  (Log{"FATE REQ 1(0)", "FATE REQ 6(66)", "ENDED restarted", "BEGAN", "REQ 1(9)"}));
+        EXPECT_EQ(pair.a.engine.stats().sessions, 2);
+        requests(pair.a, 1, 4);  // and numbers begin again
+        EXPECT_EQ(pair.taken(pair.a), "REQ 0");
+    }
+}
+
+// AM-49
+TEST(AmConnection, ALateHelloOfADeadLifeEndsNoSession) {
+    for (const Config& base : both()) {
+        Config config = meeting(base);
+        Pair dead(Restarted::config_of_next_life(config));
+        requests(dead.b, 1);
+        const Frames late = dead.b.take(dead.now);
+        ASSERT_EQ(dead.text(late), "HELLO 1");
+
+        Restarted world(config);
+        Pair& pair = world.pair;
+        for (int i = 0; i < 5; ++i) {
+            EXPECT_EQ(pair.give(pair.a, late), Verdicts{control});
+            const Frames answer = pair.a.take(pair.now);
+            EXPECT_EQ(pair.text(answer), "HELLO 1");
+            EXPECT_EQ(pair.give(pair.b, answer), Verdicts{foreign});  // not meant for this life
+            EXPECT_EQ(pair.taken(pair.b), "");
+        }
+        requests(pair.a, 1, 8);
+        pair.settle();
+        EXPECT_EQ(pair.a.log, Log{});
+        EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(0)", "REQ 1(8)"}));
+        EXPECT_EQ(pair.a.engine.stats().sessions, 1);
+    }
+}
+
+// AM-49: a whole handshake of a dead life, played again, does not replace the living session.
+TEST(AmConnection, AReplayedHandshakeOfADeadLifeEndsNoSession) {
+    Config config = meeting(sp2());
+    Pair pair(config);
+    Pair other(Restarted::config_of_next_life(config));
+    Frames replay;
+    requests(other.b, 2);
+    for (int i = 0; i < 6; ++i) {
+        const Frames out = other.b.take(other.now);
+        replay.insert(replay.end(), out.begin(), out.end());
+        pair.give(pair.a, out);  // this life of b met a
+        other.give(other.b, pair.a.take(pair.now));
+    }
+    ASSERT_EQ(pair.a.take_log(), (Log{"BEGAN", "REQ 1(0)", "REQ 1(1)"}));
+    requests(pair.b, 1, 50);
+    pair.settle();
+    ASSERT_EQ(pair.a.take_log(), (Log{"ENDED restarted", "BEGAN", "REQ 1(50)"}));
+    for (int i = 0; i < 3; ++i) {
+        pair.give(pair.a, replay);
+        EXPECT_EQ(pair.a.log, Log{});
+        pair.give(pair.b, pair.a.take(pair.now));
+    }
+    EXPECT_EQ(pair.a.engine.stats().sessions, 2);
+    requests(pair.b, 1, 51);
+    pair.settle();
+    EXPECT_EQ(pair.a.take_log(), Log{"REQ 1(51)"});
+}
+
+TEST(AmConnection, EndsOfAnotherConfigurationOrJobDoNotMeet) {
+    Config ours = meeting(sp2());
+    Config theirs = Pair::mirrored(ours);
+    theirs.window[0] = 74;
+    Pair pair(ours, theirs, 1000);
+    requests(pair.a, 1);
+    EXPECT_EQ(pair.give(pair.b, pair.a.take(pair.now)), Verdicts{foreign});
+    EXPECT_EQ(pair.b.engine.stats().hellos_mismatched, 1);
+    EXPECT_EQ(pair.taken(pair.b), "");
+
+    theirs = Pair::mirrored(ours);
+    theirs.job = 5;
+    Pair jobs(ours, theirs, 1000);
+    requests(jobs.a, 1);
+    EXPECT_EQ(jobs.give(jobs.b, jobs.a.take(jobs.now)), Verdicts{foreign});
+    EXPECT_EQ(jobs.b.engine.stats().hellos_mismatched, 0);
+    EXPECT_EQ(jobs.taken(jobs.b), "");
+}
+
+TEST(AmConnection, ALaunchedSessionHearsNoHello) {
+    Pair launched(sp2());
+    Pair meets(meeting(sp2()));
+    requests(meets.a, 1);
+    EXPECT_EQ(launched.give(launched.b, meets.a.take(meets.now)), Verdicts{foreign});
+    EXPECT_EQ(launched.taken(launched.b), "");
+}
+
+// AM-50: what the wire knows of a peer ends a session at once.
+TEST(AmConnection, TheWireMayEndASession) {
+    for (const WireEvent event : {WireEvent::peer_gone, WireEvent::new_life}) {
+        Pair pair(meeting(sp2()));
+        requests(pair.a, 1);
+        pair.settle();
+        pair.a.take_log();
+        requests(pair.a, 1, 7);
+        pair.a.engine.on_wire_event(pair.now, event);
+        pair.a.draw();
+        EXPECT_EQ(pair.a.take_log(),
+                  (Log{"FATE REQ 1(0)", "FATE REQ 1(7)",
+                       event == WireEvent::peer_gone ? "ENDED gone" : "ENDED restarted"}));
+        EXPECT_FALSE(pair.a.engine.established());
+        pair.a.engine.on_wire_event(pair.now, event);
+        pair.a.draw();
+        EXPECT_EQ(pair.a.log, Log{});
+    }
+}
+
+// AM-50: what is asked for while the end is told belongs to no session and must not vanish with it.
+TEST(AmConnection, TakesNothingWhileAnEndedSessionIsDrawn) {
+    Pair pair(meeting(sp2()));
+    requests(pair.a, 1);
+    pair.settle();
+    requests(pair.a, 1, 7);
+    pair.a.take_log();
+    const auto source = pattern(10);
+    std::vector<std::byte> here(10);
+    std::size_t asked = 0;
+    pair.a.handler = [&](const Delivery& delivery) {
+        if (!std::holds_alternative<FateUnknown>(delivery)) return;
+        ++asked;
+        EXPECT_EQ(request(pair.a, 1, {99}), PostStatus::window_full);
+        EXPECT_EQ(store(pair.a, source), PostStatus::window_full);
+        EXPECT_EQ(get(pair.a, here), PostStatus::window_full);
+    };
+    pair.a.engine.on_wire_event(pair.now, WireEvent::new_life);
+    EXPECT_EQ(pair.give(pair.a, pair.b.take(pair.now)), Verdicts{});
+    pair.a.draw();
+    EXPECT_EQ(asked, 2);
+    EXPECT_TRUE(pair.a.engine.idle());
+    EXPECT_EQ(requests(pair.a, 1), 1);
+}
+
+}  // namespace
+}  // namespace wireproof::am::test

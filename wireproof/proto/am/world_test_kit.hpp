@@ -1,0 +1,85 @@
+// For tests: a world that carries the frames of a pair badly, tick by tick, and counts what it
+// cost.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+
+#include "wireproof/core/fault_plan.hpp"
+#include "wireproof/core/hold_back.hpp"
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+
+/// Carries a pair's frames with faults, one tick a turn, until `done` or too late: each end sends
+/// `per_tick` frames a tick, and they arrive `delay` ticks later.
+struct World {
+    explicit World(Pair& carried, FaultRates rates = {}, std::uint64_t seed = 1)
+        : pair(carried), plans{FaultPlan(rates, seed), FaultPlan(rates, seed + 0x10000)} {}
+
+    bool run(const std::function<bool()>& done, std::uint64_t ticks_max = 2'000'000) {
+        while (!done()) {
+            if (ticks == ticks_max) return false;
+            turn();
+        }
+        return true;
+    }
+
+    void turn() {
+        ++ticks;
+        pair.wait(tick);
+        for (std::size_t i = 0; i < 2; ++i) {
+            Node& node = i == 0 ? pair.a : pair.b;
+            if (each_tick) each_tick(node);
+            if (ticks % poll_every[i] == 0) {
+                auto& in = flights[i];
+                for (; !in.empty() && in.front().at <= pair.now; in.pop_front()) {
+                    pair.give(node, in.front().frame);
+                }
+            }
+            for (const Frame& frame : node.take(pair.now, per_tick)) send(1 - i, frame);
+            holds[1 - i].expire(pair.now, [&](const Frame& frame) { fly(1 - i, frame); });
+        }
+    }
+
+    void send(std::size_t to, const Frame& frame) {
+        ++sent;
+        const Fate fate = plans[to].decide({});
+        if (!fate.lost) {
+            Frame copy = frame;
+            if (fate.damaged) plans[to].damage(copy.bytes);
+            if (fate.held_behind > 0) {
+                holds[to].hold(copy, fate.held_behind, pair.now + tick * (2 * delay));
+            } else {
+                fly(to, copy);
+                if (fate.duplicated) fly(to, copy);
+                holds[to].pass([&](const Frame& held) { fly(to, held); });
+            }
+        }
+    }
+
+    void fly(std::size_t to, const Frame& frame) {
+        if (flights[to].size() < fifo_max) flights[to].push_back({frame, pair.now + tick * delay});
+    }
+
+    struct Flight {
+        Frame frame;
+        Instant at;
+    };
+
+    Pair& pair;
+    Duration tick = Duration::microseconds(1);
+    std::int64_t delay = 10;
+    std::size_t per_tick = 1;
+    std::size_t fifo_max = 1'000'000;
+    std::array<std::uint64_t, 2> poll_every{1, 1};
+    std::function<void(Node&)> each_tick;
+    std::uint64_t ticks = 0;
+    std::uint64_t sent = 0;
+    std::array<FaultPlan, 2> plans;  // towards a, towards b
+    std::array<std::deque<Flight>, 2> flights;
+    std::array<HoldBack<Frame>, 2> holds;
+};
+
+}  // namespace wireproof::am::test
