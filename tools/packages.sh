@@ -1,0 +1,37 @@
+# need PACKAGE…: installs the Debian packages that are missing; names what cannot be had. To be sourced.
+
+need() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "These Debian packages are needed; as root: apt-get install ${missing[*]}" >&2
+            return 1
+        fi
+        as_root=(sudo)
+    fi
+    echo "Installing ${missing[*]}"
+    local log
+    log=$(mktemp)
+    if ! { "${as_root[@]}" apt-get update -qq &&
+        DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends \
+            "${missing[@]}"; } >"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        for package in "${missing[@]}"; do
+            apt-cache show "$package" >/dev/null 2>&1 ||
+                echo "$package is not in this system's package lists (it is in Debian 12, section main)" >&2
+        done
+        echo "Not installed. By hand, as root: apt-get install ${missing[*]}" >&2
+        rm -f "$log"
+        return 1
+    fi
+    rm -f "$log"
+}
+
+build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libexpected-dev libssl-dev)
+test_packages=(libgtest-dev python3 pkg-config clang-14 libclang-rt-14-dev clang-format-14)

@@ -1,0 +1,67 @@
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/report.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto examples = R"(Examples:
+  wireproof carry big.iso --loss 0.01 --reorder 0.01
+  wireproof carry big.iso --wire sim --ber 1e-6 --seed 7 --json
+
+Frames, resent or not, are those of both sides; etr is the file's bytes over the bytes of all
+frames of the sender. What fails has a line in "error" of the JSON object, too.
+
+Exit code 0: verified; 1: not, or it could not begin; 2: the command line is wrong.)";
+
+int carry(const CarryOptions& options) {
+    catch_interrupts();
+    Report report{.schema = "wireproof.carry/1", .file = options.file};
+    try {
+        const InputFile file(options.file);
+        report.file_bytes = file.size();
+        report.runs.push_back(options.wire == "sim" ? carry_on_sim(options, file)
+                                                    : carry_on_udp(options, file));
+    } catch (const Interrupted&) {
+        throw;
+    } catch (const Failure& failure) {
+        report.error = failure.what();
+        return conclude(options, report);
+    }
+    const CarryResult& result = report.runs.front();
+    if (!result.complete) {
+        report.error = options.file + " was not carried: " +
+                       (result.failure.empty() ? "not complete" : result.failure) + " (seed " +
+                       std::to_string(options.seed) + ")";
+    }
+    return conclude(options, report);
+}
+
+}  // namespace
+
+void add_carry(CLI::App& app, Run& run) {
+    const auto options = std::make_shared<CarryOptions>();
+    CLI::App* verb = app.add_subcommand("carry", "carry a file over a bad wire and verify it");
+    verb->add_option("FILE", options->file, "the file")->required()->type_name("");
+    verb->add_option("--out", options->out, "keep what arrives under this name")->type_name("FILE");
+    verb->add_option("--protocol", options->protocol, "the one there is")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"sp-am"}))
+        ->type_name("NAME");
+    verb->add_option("--wire", options->wire,
+                     "udp: two processes over loopback; sim: two nodes in virtual time")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"udp", "sim"}))
+        ->type_name("NAME");
+    add_fault_options(*verb, *options);
+    add_path_options(*verb, *options);
+    verb->add_flag("--json", options->json, "print one JSON object (schema wireproof.carry/1)");
+    verb->footer(examples);
+    verb->callback([options, &run] { run = [options] { return carry(*options); }; });
+}
+
+}  // namespace wireproof::cli

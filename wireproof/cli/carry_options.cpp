@@ -1,0 +1,113 @@
+#include "wireproof/cli/carry_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <random>
+
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+template <class Number>
+std::optional<Number> parsed(const std::string& text) {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    return number;
+}
+
+// NaN lies in no range.
+template <class Number>
+void accept(CLI::Option& option, Number least, Number most) {
+    option.transform(CLI::Validator(
+        [least, most](std::string& text) {
+            const auto number = parsed<Number>(text);
+            if (!number || !(*number >= least && *number <= most)) {
+                return fmt::format("{} is not a number from {} to {}", text, least, most);
+            }
+            // CLI11 would take 010 for eight.
+            if constexpr (std::is_integral_v<Number>) text = fmt::format("{}", *number);
+            return std::string();
+        },
+        ""));
+}
+
+void add_probability(CLI::App& verb, const char* name, double& value, const char* what) {
+    accept_range(*verb.add_option(name, value, what)->type_name("P"), 0, 1);
+}
+
+}  // namespace
+
+void accept_range(CLI::Option& option, double least, double most) {
+    accept(option, least, most);
+}
+
+void accept_whole(CLI::Option& option, std::uint64_t least, std::uint64_t most) {
+    accept(option, least, most);
+}
+
+void add_fault_options(CLI::App& verb, CarryOptions& options) {
+    FaultRates& faults = options.faults;
+    add_probability(verb, "--loss", faults.loss, "lose a frame with this probability, 0 to 1");
+    add_probability(verb, "--ber", faults.bit_error, "flip each bit with this probability");
+    add_probability(verb, "--duplicate", faults.duplicate,
+                    "send a frame twice with this probability");
+    add_probability(verb, "--reorder", faults.reorder,
+                    "hold a frame back behind the next 1 to 8 with this probability");
+    options.seed = chosen_seed(0);
+    accept_whole(*verb.add_option("--seed", options.seed, "repeat a run: of faults and sessions")
+                      ->type_name("N"),
+                 0, std::numeric_limits<std::uint64_t>::max());
+}
+
+void add_path_options(CLI::App& verb, CarryOptions& options) {
+    accept_whole(*verb.add_option("--mtu", options.mtu,
+                                  "bytes of an IP packet, 128 to 65535, the same at both ends")
+                      ->type_name("N")
+                      ->capture_default_str(),
+                 128, 65535);
+    accept_range(*verb.add_option("--peer-timeout", options.peer_timeout,
+                                  "seconds of silence after which a side gives up")
+                      ->type_name("S")
+                      ->capture_default_str(),
+                 0.1, 86400);
+}
+
+std::uint64_t chosen_seed(std::uint64_t asked) {
+    if (asked != 0) return asked;
+    std::random_device system;
+    // Short enough to be typed again.
+    return 1 + system() % 1'000'000'000;
+}
+
+am::Config carry_config(const CarryOptions& options, std::uint16_t node, Address::Family family) {
+    const std::size_t longer_header = family == Address::Family::ipv6 ? 20 : 0;
+    am::Config config = am::Config::ethernet(options.mtu - longer_header);
+    config.node = node;
+    config.peer = static_cast<std::uint16_t>(1 - node);
+    config.seed = options.seed + node;
+    config.peer_timeout = Duration::from_seconds(options.peer_timeout);
+    if (const auto checked = config.check(); !checked) {
+        throw Failure("--mtu: " + checked.error().message);
+    }
+    return config;
+}
+
+SideCounts engine_counts(const am::Node& node, std::size_t peer) {
+    const am::PeerCounters counters = node.counters(peer);
+    SideCounts counts;
+    counts.resent = counters.resent;
+    counts.acks = counters.acks;
+    counts.nacks = counters.nacks;
+    counts.keepalives = counters.keepalives;
+    counts.timeouts = counters.timeouts;
+    return counts;
+}
+
+}  // namespace wireproof::cli

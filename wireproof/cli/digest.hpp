@@ -1,0 +1,33 @@
+// SHA-256 of what is fed to it, by libcrypto.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "wireproof/base/bytes.hpp"
+
+struct evp_md_ctx_st;
+
+namespace wireproof::cli {
+
+using Sha256 = std::array<std::byte, 32>;
+
+class Digest {
+public:
+    Digest();
+    void add(ConstBytes bytes);
+    /// Once, after the last byte.
+    Sha256 finish();
+
+private:
+    struct Free {
+        void operator()(evp_md_ctx_st* context) const;
+    };
+    std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+std::string to_hex(const Sha256& digest);
+
+}  // namespace wireproof::cli

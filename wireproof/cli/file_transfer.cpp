@@ -1,0 +1,329 @@
+#include "wireproof/cli/file_transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+enum : std::uint16_t {
+    begin_handler = 1,
+    ready_handler,
+    piece_handler,
+    taken_handler,
+    end_handler,
+    verdict_handler,
+    bye_handler,
+    failed_handler,
+};
+
+constexpr std::uint64_t piece_max = 256 * 1024;
+constexpr std::uint32_t slots_max = 8;
+constexpr std::uint64_t base_address = 0x10000;
+constexpr std::uint64_t size_max = std::uint64_t{1} << 62;  // of a file, that sums stay in range
+
+// How long a sender that is done, or a side that failed, waits for the other to know.
+constexpr Duration linger = Duration::milliseconds(1'000);
+
+// Packs words as active messages carry them.
+class Packer {
+public:
+    Packer& add(std::uint32_t word) {
+        const std::size_t at = bytes_.size();
+        bytes_.resize(at + 4);
+        store_le<std::uint32_t>(Bytes(bytes_).subspan(at).first<4>(), word);
+        return *this;
+    }
+    Packer& add_wide(std::uint64_t value) {
+        return add(static_cast<std::uint32_t>(value)).add(static_cast<std::uint32_t>(value >> 32));
+    }
+    ConstBytes bytes() const { return bytes_; }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+std::uint64_t wide_at(const am::Words& words, std::size_t index) {
+    return words[index] | std::uint64_t{words[index + 1]} << 32;
+}
+
+// A line of text, as bytes in whole words that fit one packet. Of a long one the end is kept:
+// there stands the reason.
+std::vector<std::byte> text_words(std::string text, const am::Connection& connection) {
+    constexpr std::size_t longest = 400;
+    const std::size_t room = std::min<std::size_t>(connection.words_max() * 4, longest);
+    if (text.size() > room) text.replace(0, text.size() - room + 3, "...");
+    text.resize((text.size() + 3) / 4 * 4, ' ');
+    const ConstBytes bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+// Text from the network, on its way to a terminal.
+std::string printable(ConstBytes bytes) {
+    std::string text;
+    for (const std::byte byte : bytes) {
+        const auto c = std::to_integer<char>(byte);
+        text += c >= ' ' && c <= '~' ? c : ' ';
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+}
+
+}  // namespace
+
+std::string describe_loss(const am::PeerLost& lost, Duration peer_timeout) {
+    switch (lost.why) {
+        case am::PeerLost::Why::silent:
+            return fmt::format("the other side has been silent for {:g} s", peer_timeout.seconds());
+        case am::PeerLost::Why::restarted: return "the other side was restarted";
+        case am::PeerLost::Why::gone: return "the other side is gone";
+    }
+    return {};
+}
+
+FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file)
+    : node_(node), peer_(peer), file_(file), slots_(slots_max) {
+    node_.set_awaiting(true);
+    node_.handle(ready_handler, [this](const am::Message& message) {
+        if (message.words().size() != 2) return;
+        address_ = wide_at(message.words(), 0);
+        ready_ = true;
+    });
+    node_.handle(taken_handler, [this](const am::Message& message) {
+        if (message.words().size() != 2) return;
+        taken_ = std::max(taken_, std::min(wide_at(message.words(), 0), next_));
+    });
+    node_.handle(verdict_handler, [this](const am::Message& message) {
+        const bool verified = message.words().size() == 1 && message.words()[0] == 1;
+        end_with({verified, verified ? "" : "the SHA-256 of what arrived is another"});
+    });
+    node_.handle(failed_handler, [this](const am::Message& message) {
+        end_with({false, "the receiver: " + printable(message.words().bytes())});
+    });
+    node_.handle(bye_handler, [this](const am::Message&) { parted_ = true; });
+    node_.on_peer_lost([this](const am::PeerLost& lost) {
+        end_with({false, describe_loss(lost, node_.connection(peer_).config().peer_timeout)});
+    });
+}
+
+std::uint64_t FileSender::pieces() const {
+    return (file_.size() + piece_max - 1) / piece_max;
+}
+
+std::uint64_t FileSender::bytes_taken() const {
+    return std::min(taken_ * piece_max, file_.size());
+}
+
+void FileSender::end_with(TransferEnd end) {
+    if (end_) return;
+    end_ = std::move(end);
+}
+
+bool FileSender::request(Instant now, std::uint16_t handler, ConstBytes words) {
+    return node_.request(now, peer_, handler, words) == am::Status::ok;
+}
+
+void FileSender::step(Instant now) {
+    now_ = now;
+    if (!end_) {
+        if (!begun_) begin(now);
+        // From the handshake on: how long the receiver let us wait for that is no cost of ours.
+        if (!connected_ && node_.connected(peer_)) started_ = now;
+        connected_ = connected_ || node_.connected(peer_);
+        if (ready_) send_pieces();
+        if (ready_ && taken_ == pieces() && !asked_) ask_verdict(now);
+    }
+    if (!end_) return;
+    // The end may have come from a handler, which knows no time.
+    if (!finished_) finished_ = now;
+    if (!parting_) part(now);
+}
+
+void FileSender::begin(Instant now) {
+    Packer words;
+    words.add_wide(file_.size()).add_wide(piece_max).add(slots_max);
+    started_ = now;
+    begun_ = request(now, begin_handler, words.bytes());
+}
+
+void FileSender::ask_verdict(Instant now) {
+    asked_ = true;
+    Packer words;
+    const Sha256 digest = digest_.finish();
+    for (std::size_t i = 0; i < digest.size(); i += 4) {
+        words.add(load_le<std::uint32_t>(ConstBytes(digest).subspan(i).first<4>()));
+    }
+    // Nothing else is under way, so the window has room.
+    if (!request(now, end_handler, words.bytes())) end_with({false, "the request window is stuck"});
+}
+
+// Tells the receiver of an end that it cannot know.
+void FileSender::part(Instant now) {
+    if (end_->verified) {
+        parting_ = request(now, bye_handler, {});
+    } else if (failed_here_) {
+        parting_ = request(now, failed_handler, text_words(end_->failure, node_.connection(peer_)));
+    } else {
+        parting_ = true;
+    }
+}
+
+bool FileSender::read_piece(Slot& slot) {
+    const std::uint64_t offset = next_ * piece_max;
+    slot.bytes.resize(static_cast<std::size_t>(std::min(piece_max, file_.size() - offset)));
+    try {
+        file_.read(offset, slot.bytes);
+    } catch (const Failure& failure) {
+        failed_here_ = true;
+        end_with({false, failure.what()});
+        return false;
+    }
+    digest_.add(slot.bytes);
+    return true;
+}
+
+void FileSender::send_pieces() {
+    while (next_ < pieces() && next_ < taken_ + slots_.size()) {
+        Slot& slot = slots_[next_ % slots_.size()];
+        if (slot.busy) return;
+        if (!filled_ && !read_piece(slot)) return;
+        filled_ = true;
+        const std::uint64_t place = next_ % slots_.size();
+        const auto status = node_.store_async(
+            peer_, address_ + place * piece_max, slot.bytes, piece_handler,
+            static_cast<std::uint32_t>(next_), [this, &slot](am::Status ended) {
+                slot.busy = false;
+                // Why the peer was lost is told apart.
+                if (ended != am::Status::ok && ended != am::Status::peer_lost) {
+                    end_with({false, fmt::format("a store failed: {}", am::name_of(ended))});
+                }
+            });
+        if (status != am::Status::ok) return;
+        slot.busy = true;
+        filled_ = false;
+        ++next_;
+    }
+}
+
+bool FileSender::may_leave(Instant now) const {
+    if (!finished_) return false;
+    if (now >= *finished_ + linger) return true;
+    if (!end_->verified) return !failed_here_ || (parting_ && node_.idle());
+    return parted_;
+}
+
+FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file)
+    : node_(node), peer_(peer), file_(file), waiting_(slots_max) {
+    node_.handle(begin_handler, [this](const am::Message& message) { on_begin(message); });
+    node_.handle(piece_handler, [this](const am::Message& message) { on_piece(message); });
+    node_.handle(end_handler, [this](const am::Message& message) { on_end(message); });
+    node_.handle(bye_handler, [this](const am::Message& message) {
+        parted_ = true;
+        message.reply(bye_handler);
+    });
+    node_.handle(failed_handler, [this](const am::Message& message) {
+        if (!end_) end_ = TransferEnd{false, "the sender: " + printable(message.words().bytes())};
+        parted_ = true;
+    });
+    // From the first word on: a sender that dies before BEGIN must not keep its place here.
+    node_.set_awaiting(true);
+    node_.on_peer_lost([this](const am::PeerLost& lost) {
+        if (!end_ && begun_) end_ = TransferEnd{false, why_lost(lost)};
+        parted_ = end_.has_value();
+    });
+}
+
+std::string FileReceiver::why_lost(const am::PeerLost& lost) const {
+    return describe_loss(lost, node_.connection(peer_).config().peer_timeout);
+}
+
+void FileReceiver::fail(const std::string& why) {
+    node_.reply(failed_handler, text_words(why, node_.connection(peer_)));
+    end_ = TransferEnd{false, why};
+}
+
+void FileReceiver::on_begin(const am::Message& message) {
+    if (begun_ || message.words().size() != 5) return;
+    begun_ = true;
+    started_ = now_;
+    if (wide_at(message.words(), 2) != piece_max || message.words()[4] != slots_max) {
+        return fail("the sender cuts files another way");
+    }
+    size_ = wide_at(message.words(), 0);
+    if (size_ > size_max) return fail("no file is as long as the sender says");
+    try {
+        file_.reserve(size_);
+    } catch (const Failure& failure) {
+        return fail(failure.what());
+    }
+    memory_.resize(static_cast<std::size_t>(
+        std::min(slots_max * piece_max, (size_ + piece_max - 1) / piece_max * piece_max)));
+    if (!node_.register_memory(peer_, base_address, memory_, {.store = true})) {
+        return fail("memory for the file is registered already");
+    }
+    node_.reply(ready_handler, Packer().add_wide(base_address).bytes());
+}
+
+// Stores take turns, so a short last piece may be complete before the one it follows.
+void FileReceiver::on_piece(const am::Message& message) {
+    const std::uint32_t piece = message.argument();
+    const std::uint64_t place = piece % slots_max;
+    if (end_ || piece < taken_ || piece >= taken_ + slots_max || message.memory().empty() ||
+        message.memory().data() != memory_.data() + place * piece_max) {
+        return;
+    }
+    waiting_[place] = message.memory().size();
+    try {
+        while (waiting_[taken_ % slots_max] > 0 && written_ < size_) {
+            const std::uint64_t next = taken_ % slots_max;
+            const ConstBytes bytes = ConstBytes(memory_).subspan(next * piece_max, waiting_[next]);
+            digest_.add(bytes);
+            file_.write(written_, bytes);
+            written_ += bytes.size();
+            waiting_[next] = 0;
+            ++taken_;
+        }
+    } catch (const Failure& failure) {
+        return fail(failure.what());
+    }
+    node_.reply(taken_handler, Packer().add_wide(taken_).bytes());
+}
+
+void FileReceiver::on_end(const am::Message& message) {
+    if (end_ || message.words().size() != 8) return;
+    const Sha256 digest = digest_.finish();
+    const bool same = std::equal(digest.begin(), digest.end(), message.words().bytes().begin());
+    const bool whole = same && written_ == size_;
+    if (whole) {
+        try {
+            file_.finish();
+        } catch (const Failure& failure) {
+            return fail(failure.what());
+        }
+    }
+    message.reply(verdict_handler, {whole ? 1U : 0U});
+    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of what arrived is another"};
+}
+
+void FileReceiver::step(Instant now) {
+    now_ = now;
+    if (end_ && !finished_) finished_ = now;
+}
+
+Duration FileReceiver::duration() const {
+    if (!begun_) return {};
+    return finished_.value_or(now_) - started_;
+}
+
+bool FileReceiver::may_leave(Instant now) const {
+    if (!finished_) return false;
+    if (parted_) return true;
+    if (end_->verified) return now >= *finished_ + node_.connection(peer_).config().peer_timeout;
+    return node_.idle() || now >= *finished_ + linger;
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,126 @@
+// A file over active messages: the sender stores pieces into a few slots of the receiver's memory;
+// the receiver writes each out, in order, and says how far it is. Both are turned by whoever owns
+// time.
+//
+//      sender                                     receiver
+//      BEGIN  size, piece, slots        ──►       takes memory and room for the file
+//                                       ◄──       READY  address of slot 0 | FAILED errno
+//      store  piece k → slot k mod n    ──►       PIECE handler: hash, write
+//                                       ◄──       TAKEN  pieces written so far
+//      END    SHA-256                   ──►       compares
+//                                       ◄──       VERDICT  1 | 0
+//      BYE                              ──►
+//                                       ◄──       BYE
+//
+// Either side may say FAILED with a line of text instead of going on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/cli/digest.hpp"
+#include "wireproof/cli/files.hpp"
+#include "wireproof/front/am/node.hpp"
+
+namespace wireproof::cli {
+
+/// The end of a transfer from one side's view.
+struct TransferEnd {
+    bool verified = false;
+    std::string failure;  // one line; empty: none
+};
+
+class FileSender {
+public:
+    /// Both outlive the sender.
+    FileSender(am::Node& node, std::size_t peer, const InputFile& file);
+
+    /// Does what can be done now; call after every poll.
+    void step(Instant now);
+
+    const std::optional<TransferEnd>& end() const { return end_; }
+    /// Ended, and the other side knows or had time to: the process may go.
+    bool may_leave(Instant now) const;
+    Duration duration() const { return finished_.value_or(now_) - started_; }
+    std::uint64_t bytes_taken() const;
+
+private:
+    struct Slot {
+        std::vector<std::byte> bytes;
+        bool busy = false;  // its bytes are lent to the engine
+    };
+
+    void begin(Instant now);
+    void send_pieces();
+    bool read_piece(Slot& slot);
+    void ask_verdict(Instant now);
+    void part(Instant now);
+    bool request(Instant now, std::uint16_t handler, ConstBytes words);
+    void end_with(TransferEnd end);
+    std::uint64_t pieces() const;
+
+    am::Node& node_;
+    std::size_t peer_;
+    const InputFile& file_;
+    Digest digest_;
+    std::vector<Slot> slots_;
+    std::uint64_t address_ = 0;
+    std::uint64_t next_ = 0;   // piece to read next
+    std::uint64_t taken_ = 0;  // pieces that the receiver is done with
+    bool begun_ = false;
+    bool connected_ = false;
+    bool ready_ = false;
+    bool filled_ = false;  // the next piece has been read, and waits for the window
+    bool asked_ = false;   // END was sent
+    bool failed_here_ = false;
+    bool parting_ = false;  // BYE or FAILED was sent
+    bool parted_ = false;   // BYE was answered
+    Instant now_;
+    Instant started_;
+    std::optional<Instant> finished_;
+    std::optional<TransferEnd> end_;
+};
+
+class FileReceiver {
+public:
+    FileReceiver(am::Node& node, std::size_t peer, OutputFile& file);
+
+    void step(Instant now);
+
+    const std::optional<TransferEnd>& end() const { return end_; }
+    /// As the sender's. Who has not heard BYE waits long: the verdict may not have arrived.
+    bool may_leave(Instant now) const;
+    Duration duration() const;
+    std::uint64_t bytes_expected() const { return size_; }
+    std::uint64_t bytes_taken() const { return written_; }
+
+private:
+    void on_begin(const am::Message& message);
+    void on_piece(const am::Message& message);
+    void on_end(const am::Message& message);
+    void fail(const std::string& why);
+    std::string why_lost(const am::PeerLost& lost) const;
+
+    am::Node& node_;
+    std::size_t peer_;
+    OutputFile& file_;
+    Digest digest_;
+    std::vector<std::byte> memory_;
+    std::vector<std::size_t> waiting_;  // by slot: bytes in place, not yet written
+    std::uint64_t size_ = 0;
+    std::uint64_t written_ = 0;
+    std::uint64_t taken_ = 0;
+    bool begun_ = false;
+    bool parted_ = false;  // the sender knows the end, or is lost
+    Instant now_;
+    Instant started_;
+    std::optional<Instant> finished_;
+    std::optional<TransferEnd> end_;
+};
+
+/// One line for a person.
+std::string describe_loss(const am::PeerLost& lost, Duration peer_timeout);
+
+}  // namespace wireproof::cli

@@ -1,0 +1,39 @@
+#include "wireproof/cli/interrupt.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace wireproof::cli {
+namespace {
+
+// The one thing that a signal handler may safely do is to set this.
+volatile std::sig_atomic_t caught = 0;
+
+void note(int signal) {
+    caught = signal;
+}
+
+}  // namespace
+
+Interrupted::Interrupted(int signal)
+    : Failure(fmt::format("interrupted ({})", ::strsignal(signal))), signal_(signal) {}
+
+void catch_interrupts() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action {};
+        // What whoever started us had ignored (nohup, a shell's background job) stays ignored.
+        if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
+        action = {};
+        action.sa_handler = note;
+        action.sa_flags = static_cast<int>(SA_RESETHAND);
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+
+void check_interrupt() {
+    if (caught != 0) throw Interrupted(caught);
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,24 @@
+// Ctrl-C and its like as something that loops look at, so that what was begun is put away first.
+#pragma once
+
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+
+/// A signal asked for the end. main lets it have its way once everything is put away.
+class Interrupted : public Failure {
+public:
+    explicit Interrupted(int signal);
+    int signal() const { return signal_; }
+
+private:
+    int signal_;
+};
+
+/// From now on the first SIGINT, SIGTERM or SIGHUP only leaves a note; a second one kills.
+void catch_interrupts();
+
+/// Throws Interrupted once a signal has come.
+void check_interrupt();
+
+}  // namespace wireproof::cli

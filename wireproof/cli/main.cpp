@@ -1,0 +1,81 @@
+// wireproof: one command, a verb for each thing it does.
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/version.hpp"
+
+namespace {
+
+using namespace wireproof::cli;
+
+// Were standard output closed, the next file opened would be taken for it, and written over.
+// What stands here instead refuses to be written to, as a closed one does.
+void fill_standard_places() {
+    while (true) {
+        const int place = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (place > STDERR_FILENO) ::close(place);
+        if (place < 0 || place > STDERR_FILENO) return;
+    }
+}
+
+// CLI11 speaks of subcommands, and of a missing one where one is unknown.
+std::string usage_problem(const CLI::App& app, const CLI::Error& error) {
+    if (!app.get_subcommands().empty()) return error.what();
+    const std::vector<std::string> rest = app.remaining();
+    if (rest.empty()) return "a verb is missing; wireproof --help names them";
+    return fmt::format("unknown verb: {}; wireproof --help names them", rest.front());
+}
+
+// What was printed may still be on its way to a full disk or a closed pipe.
+int with_output_written(int code) {
+    if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
+    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    fill_standard_places();
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write that meets it
+
+    CLI::App app("Reliable messaging over wires that lose, damage, repeat and reorder.",
+                 "wireproof");
+    app.set_version_flag("--version", version());
+    app.require_subcommand(1);
+    app.footer("Each verb has its own --help, with examples.");
+    app.failure_message([&app](const CLI::App*, const CLI::Error& error) {
+        return fmt::format("wireproof: {}\n", one_line(usage_problem(app, error)));
+    });
+    Run run;
+    add_carry(app, run);
+    add_send(app, run);
+    add_recv(app, run);
+    add_sp2(app, run);
+    add_soak(app, run);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : exit_usage;
+    }
+    try {
+        return with_output_written(run());
+    } catch (const Interrupted& interrupted) {
+        tell(fmt::format("wireproof: {}", interrupted.what()));
+        // Ended by the signal, so that a shell's loop around us ends too.
+        std::signal(interrupted.signal(), SIG_DFL);
+        std::raise(interrupted.signal());
+    } catch (const std::exception& failure) {
+        tell(fmt::format("wireproof: {}", failure.what()));
+    }
+    return exit_failed;
+}

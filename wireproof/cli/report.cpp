@@ -1,0 +1,131 @@
+#include "wireproof/cli/report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+// 1234567 as "1 234 567".
+std::string grouped(std::uint64_t value) {
+    std::string digits = fmt::format("{}", value);
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, " ");
+    return digits;
+}
+
+double ratio(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+double goodput(const CarryResult& run) {
+    return ratio(static_cast<double>(run.bytes), run.seconds);
+}
+
+/// Efficiency: the file's bytes over the bytes of all frames that its sender put on the wire.
+double etr(const CarryResult& run) {
+    return ratio(static_cast<double>(run.bytes), static_cast<double>(run.sender.bytes));
+}
+
+// Those that there are.
+std::string described(const FaultRates& faults) {
+    std::string text;
+    const auto add = [&text](std::string_view what, double value, std::string_view unit) {
+        if (value > 0)
+            text += fmt::format("{}{} {:.3g}{}", text.empty() ? "" : ", ", what, value, unit);
+    };
+    add("loss", faults.loss * 100, " %");
+    add("bit errors", faults.bit_error, "");
+    add("duplicates", faults.duplicate * 100, " %");
+    add("reordering", faults.reorder * 100, " %");
+    return text.empty() ? "no faults" : text;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const CarryResult& run) {
+    const SideCounts& s = run.sender;
+    const SideCounts& r = run.receiver;
+    Json json = {{"protocol", run.protocol},
+                 {"wire", run.wire},
+                 {"verified", run.verified},
+                 {"complete", run.complete},
+                 {"bytes", run.bytes},
+                 {"seconds", run.seconds},
+                 {"goodput_bytes_per_s", goodput(run)},
+                 {"frames",
+                  {{"sent", s.frames + r.frames},
+                   {"resent", s.resent + r.resent},
+                   {"lost", s.lost + r.lost},
+                   {"damaged", s.damaged + r.damaged},
+                   {"duplicates", s.duplicated + r.duplicated}}},
+                 {"control",
+                  {{"acks", s.acks + r.acks},
+                   {"naks", s.nacks + r.nacks},
+                   {"keepalives", s.keepalives + r.keepalives}}},
+                 {"timeouts", s.timeouts + r.timeouts}};
+    if (run.sender_known) json["etr"] = etr(run);
+    return json;
+}
+
+}  // namespace
+
+std::string report_table(const CarryOptions& options, const Report& report) {
+    constexpr std::size_t columns = 80;
+    const std::string figures = fmt::format(": {} bytes, mtu {}, seed {}\n",
+                                            grouped(report.file_bytes), options.mtu, options.seed);
+    std::string text = shortened(one_line(report.file), columns + 1 - figures.size()) + figures;
+    text += described(options.faults) + "\n\n";
+    text += fmt::format("{:<9}{:<5}{:<9}{:>9}{:>9}{:>12}{:>10}{:>7}{:>10}\n", "protocol", "wire",
+                        "result", "seconds", "MB/s", "frames", "resent", "etr", "timeouts");
+    for (const CarryResult& run : report.runs) {
+        const SideCounts& s = run.sender;
+        const SideCounts& r = run.receiver;
+        text += fmt::format("{:<9}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>12}{:>10}{:>7.3f}{:>10}\n",
+                            run.protocol, run.wire, run.complete ? "verified" : "FAILED",
+                            run.seconds, goodput(run) / 1e6, grouped(s.frames + r.frames),
+                            grouped(s.resent + r.resent), etr(run), s.timeouts + r.timeouts);
+        text += fmt::format("{:14}wire: {} lost, {} damaged, {} duplicated\n", "",
+                            grouped(s.lost + r.lost), grouped(s.damaged + r.damaged),
+                            grouped(s.duplicated + r.duplicated));
+        text += fmt::format("{:14}control: {} acks, {} naks, {} keep-alives\n", "",
+                            grouped(s.acks + r.acks), grouped(s.nacks + r.nacks),
+                            grouped(s.keepalives + r.keepalives));
+    }
+    return text;
+}
+
+std::string report_json(const CarryOptions& options, const Report& report) {
+    const FaultRates& faults = options.faults;
+    Json json;
+    json["schema"] = report.schema;
+    json["file"] = report.file;
+    json["bytes"] = report.file_bytes;
+    json["seed"] = options.seed;
+    json["mtu"] = options.mtu;
+    json["faults"] = {{"loss", faults.loss},
+                      {"ber", faults.bit_error},
+                      {"duplicate", faults.duplicate},
+                      {"reorder", faults.reorder}};
+    json["runs"] = Json::array();
+    for (const CarryResult& run : report.runs) json["runs"].push_back(json_of(run));
+    if (!report.error.empty()) json["error"] = report.error;
+    // A file name need not be text.
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+int conclude(const CarryOptions& options, const Report& report) {
+    if (options.json) {
+        fmt::print("{}", report_json(options, report));
+    } else if (!report.runs.empty()) {
+        fmt::print("{}", report_table(options, report));
+    }
+    if (report.error.empty()) return 0;
+    std::fflush(stdout);  // in this order on a terminal, and in a file of both
+    tell("wireproof: " + report.error);
+    return exit_failed;
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,214 @@
+// The two halves of carry for two hosts.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/report.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/udp_session.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto send_examples = R"(Examples:
+  wireproof send big.iso --to 192.0.2.7:7000
+  wireproof send big.iso --to [2001:db8::7]:7000 --loss 0.05 --json
+
+Exit code 0: the receiver has the file, and its SHA-256 is the same; 1: not; 2: the command line
+is wrong. Frames in the JSON object are those that this side sent.)";
+constexpr auto recv_examples = R"(Examples:
+  wireproof recv --listen 0.0.0.0:7000 --out big.iso
+  wireproof recv --listen [::]:7000 --out big.iso --json
+
+Waits for a sender, takes one file and ends. The file has its name once it is whole; another of
+that name is kept until then.
+
+Exit code 0: the file is here and verified; 1: not; 2: the command line is wrong. Frames in the
+JSON object are those that this side sent; the etr is the sender's to tell.)";
+
+// An address that cannot be read is the command line's fault.
+const CLI::Validator is_address(
+    [](std::string& text) {
+        const auto address = Address::parse(text);
+        return address ? std::string() : address.error().message;
+    },
+    "");
+const CLI::Validator is_destination(
+    [](std::string& text) {
+        const auto address = Address::parse(text);
+        if (!address) return address.error().message;
+        return address->port == 0 ? text + " has port 0, where nobody listens" : std::string();
+    },
+    "");
+
+/// Which end of the transfer this host is; the other end is the other number.
+enum class End : std::uint16_t { sender = 0, receiver = 1 };
+
+struct TwoHosts {
+    CarryOptions options;
+    std::string address;  // the receiver's
+
+    UdpSession open(End end) const {
+        const auto self = static_cast<std::uint16_t>(end);
+        const Address receiver = *Address::parse(address);
+        const am::Config config = carry_config(options, self, receiver.family);
+        const char* const any = receiver.family == Address::Family::ipv6 ? "[::]:0" : "0.0.0.0:0";
+        am::UdpNode::Options udp;
+        udp.local = end == End::receiver ? receiver : *Address::parse(any);
+        udp.frame_max = config.packet_max;
+        udp.faults = options.faults;
+        udp.seed = options.seed + self;
+        auto opened = am::UdpNode::open(udp);
+        if (!opened) throw Failure(opened.error().message);
+        // The sender's place is open. Our own is none at all, or strangers would be put there.
+        const Address other = end == End::sender ? receiver : Address{};
+        const auto set = opened->socket().set_peer(PeerId{config.peer}, other);
+        if (!set) throw Failure(set.error().message);
+        return UdpSession(std::move(*opened), config);
+    }
+};
+
+template <class Half>
+CarryResult result_of(const Half& half) {
+    CarryResult result;
+    result.verified = half.end()->verified;
+    result.complete = result.verified;
+    result.failure = half.end()->failure;
+    result.bytes = half.bytes_taken();
+    result.seconds = half.duration().seconds();
+    return result;
+}
+
+/// Has `transfer` fill the report. In text a line says what a table would say of both sides.
+int reported(const CarryOptions& options, Report report, std::string_view done,
+             const std::function<void(Report&)>& transfer) {
+    catch_interrupts();
+    try {
+        transfer(report);
+    } catch (const Interrupted&) {
+        throw;
+    } catch (const Failure& failure) {
+        report.error = failure.what();
+        return conclude(options, report);
+    }
+    const CarryResult result = report.runs.front();
+    if (!result.verified) {
+        report.error = fmt::format("{} was not {}: {} (seed {})", report.file, done, result.failure,
+                                   options.seed);
+    }
+    if (!options.json) report.runs.clear();
+    if (!options.json && result.verified) {
+        fmt::print("{}: {} bytes {} and verified in {:.3f} s (seed {})\n", one_line(report.file),
+                   result.bytes, done, result.seconds, options.seed);
+    }
+    return conclude(options, report);
+}
+
+void send(const TwoHosts& hosts, Report& report) {
+    const InputFile file(report.file);
+    report.file_bytes = file.size();
+    UdpSession session = hosts.open(End::sender);
+    FileSender sender(session.node(), 1, file);
+    {
+        Progress progress("sending", file.size());
+        session.run(
+            [&](Instant now) {
+                sender.step(now);
+                progress.show(sender.bytes_taken());
+                return sender.may_leave(now);
+            },
+            [] { return std::string(); });
+    }
+    CarryResult result = result_of(sender);
+    result.sender = session.counts(1);
+    if (!result.verified && session.node().counters(1).sessions == 0) {
+        result.failure = fmt::format("no recv answered at {} for {:g} s, or none with this --mtu",
+                                     hosts.address, hosts.options.peer_timeout);
+    }
+    report.runs.push_back(result);
+}
+
+void receive(const TwoHosts& hosts, Report& report) {
+    OutputFile out(report.file);
+    UdpSession session = hosts.open(End::receiver);
+    FileReceiver receiver(session.node(), 0, out);
+    tell(fmt::format("listening on {} (seed {})", session.local_address().to_string(),
+                     hosts.options.seed));
+    {
+        Progress progress("receiving", 0);
+        session.run(
+            [&](Instant now) {
+                receiver.step(now);
+                progress.set_total(receiver.bytes_expected());
+                progress.show(receiver.bytes_taken());
+                return receiver.may_leave(now);
+            },
+            [&, warned = false]() mutable {
+                if (!warned && session.node().counters(0).mismatched > 0) {
+                    tell("a sender called that has another --mtu or version");
+                    warned = true;
+                }
+                return std::string();
+            });
+    }
+    CarryResult result = result_of(receiver);
+    result.receiver = session.counts(0);
+    result.sender_known = false;
+    report.file_bytes = receiver.bytes_expected();
+    report.runs.push_back(result);
+}
+
+}  // namespace
+
+void add_send(CLI::App& app, Run& run) {
+    const auto hosts = std::make_shared<TwoHosts>();
+    CarryOptions& options = hosts->options;
+    CLI::App* verb = app.add_subcommand("send", "send a file to a host that runs recv");
+    verb->add_option("FILE", options.file, "the file")->required()->type_name("");
+    verb->add_option("--to", hosts->address, "where recv listens")
+        ->required()
+        ->check(is_destination)
+        ->type_name("ADDR:PORT");
+    add_fault_options(*verb, options);
+    add_path_options(*verb, options);
+    verb->add_flag("--json", options.json, "print one JSON object (schema wireproof.send/1)");
+    verb->footer(send_examples);
+    verb->callback([hosts, &run] {
+        run = [hosts] {
+            return reported(hosts->options,
+                            {.schema = "wireproof.send/1", .file = hosts->options.file}, "sent",
+                            [hosts](Report& report) { send(*hosts, report); });
+        };
+    });
+}
+
+void add_recv(CLI::App& app, Run& run) {
+    const auto hosts = std::make_shared<TwoHosts>();
+    CarryOptions& options = hosts->options;
+    CLI::App* verb = app.add_subcommand("recv", "receive one file from a host that runs send");
+    verb->add_option("--listen", hosts->address, "our own address; port 0: one that is free")
+        ->required()
+        ->check(is_address)
+        ->type_name("ADDR:PORT");
+    verb->add_option("--out", options.out, "its name once it is whole")
+        ->required()
+        ->type_name("FILE");
+    add_fault_options(*verb, options);
+    add_path_options(*verb, options);
+    verb->add_flag("--json", options.json, "print one JSON object (schema wireproof.recv/1)");
+    verb->footer(recv_examples);
+    verb->callback([hosts, &run] {
+        run = [hosts] {
+            return reported(hosts->options,
+                            {.schema = "wireproof.recv/1", .file = hosts->options.out}, "received",
+                            [hosts](Report& report) { receive(*hosts, report); });
+        };
+    });
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,37 @@
+#include "wireproof/cli/text.hpp"
+
+#include <cstdio>
+
+namespace wireproof::cli {
+namespace {
+
+// In UTF-8 the bytes after a character's first are 10xxxxxx.
+bool begins_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
+}
+
+}  // namespace
+
+std::string one_line(std::string text) {
+    for (char& c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < ' ' || byte == 0x7F) c = '?';
+    }
+    return text;
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+    std::size_t characters = 0;
+    std::size_t kept_from = text.size();  // of the last width - 1
+    for (std::size_t at = text.size(); at-- > 0;) {
+        if (!begins_character(text[at])) continue;
+        if (++characters < width) kept_from = at;
+    }
+    return characters <= width ? text : "…" + text.substr(kept_from);
+}
+
+void tell(const std::string& line) {
+    std::fputs((one_line(line) + "\n").c_str(), stderr);
+}
+
+}  // namespace wireproof::cli

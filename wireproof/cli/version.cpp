@@ -1,0 +1,9 @@
+#include "wireproof/cli/version.hpp"
+
+namespace wireproof::cli {
+
+std::string version() {
+    return "wireproof " WIREPROOF_VERSION;
+}
+
+}  // namespace wireproof::cli
