@@ -183,6 +183,7 @@ TEST(AmConnection, IgnoresAnAckOrNackInsideAChunk) {
                 pair.give(pair.a,
                           pair.sealed({std::vector<std::byte>(config.header_size()), header}));
                 EXPECT_EQ(pair.taken(pair.a), "") << inside;
+                EXPECT_EQ(pair.a.log, Log{});
             }
         }
         EXPECT_EQ(pair.a.engine.stats().nacks_acted_on, 0);

@@ -124,6 +124,20 @@ TEST(AmConnection, HolesInsideAChunkAreNamedAtOnce) {
     EXPECT_EQ(pair.a.engine.stats().resent, 3);
 }
 
+// AM-40: no later message is needed to tell, as it is in go-back-N.
+TEST(AmConnection, AHoleIsNamedByTheNextPacketOfItsOwnChunk) {
+    Pair pair(selective());
+    const auto source = pattern(pair.config.chunk_bytes());
+    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+    const Frames frames = pair.a.take(pair.now);
+    pair.give(pair.b, without(frames, {2, 4}));
+    EXPECT_EQ(pair.carry(pair.b), "NACK 1 <2 [101]");
+    EXPECT_EQ(pair.carry(pair.a), "CHUNK 1.1*");
+    pair.give(pair.b, frames[4]);
+    EXPECT_EQ(pair.carry(pair.b), "ACK 5 0");
+    EXPECT_EQ(pair.a.take_log(), Log{"STORE_ENDED 1"});
+}
+
 // AM-4: in order, no packet of a chunk draws a complaint.
 TEST(AmConnection, WithoutLossNoNackLeaves) {
     Pair pair(ethernet(), 500'000);

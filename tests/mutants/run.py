@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Builds each deliberate defect of mutants.json and sees the test that names it fail.
+
+  run.py SOURCE_DIR WORK_DIR [NAME …]
+
+The sources are copied to WORK_DIR; the tree itself is never touched. A mutant that no longer applies,
+does not compile, or survives is an error.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+FOLDERS = ["base", "core", "proto/am"]
+TEST = "wireproof_proto_am_test"
+SECONDS_MAX = 60  # a mutant that hangs is as good as dead
+
+CMAKE = """cmake_minimum_required(VERSION 3.25)
+project(mutants LANGUAGES CXX)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(WIREPROOF_TESTS ON)
+enable_testing()
+find_package(GTest REQUIRED)
+macro(gtest_discover_tests)
+endmacro()
+include(cmake/wireproof_module.cmake)
+target_compile_options(wireproof_options INTERFACE -Wno-error)
+"""
+
+
+def copy_if_changed(source, target):
+    if not target.exists() or source.read_bytes() != target.read_bytes():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def prepare(root, work):
+    for folder in FOLDERS:
+        for file in (root / "wireproof" / folder).iterdir():
+            if file.is_file():
+                copy_if_changed(file, work / "wireproof" / folder / file.name)
+    copy_if_changed(root / "cmake/wireproof_module.cmake", work / "cmake/wireproof_module.cmake")
+    lists = work / "CMakeLists.txt"
+    text = CMAKE + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS)
+    if not lists.exists() or lists.read_text() != text:
+        lists.write_text(text)
+    subprocess.run(
+        ["cmake", "-S", work, "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+         "-DCMAKE_CXX_FLAGS_DEBUG=-O0"],
+        check=True, stdout=subprocess.DEVNULL)
+
+
+def build(work):
+    return subprocess.run(["ninja", "-j1", "-C", work / "build", TEST], capture_output=True, text=True)
+
+
+def run_test(work, test):
+    program = work / "build/wireproof/proto/am" / TEST
+    try:
+        done = subprocess.run([program, f"--gtest_filter={test}", "--gtest_brief=1"],
+                              capture_output=True, text=True, timeout=SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        return "timeout", ""
+    return ("pass" if done.returncode == 0 else "fail"), done.stdout
+
+
+def try_mutant(work, mutant):
+    file = work / mutant["file"]
+    text = file.read_text()
+    if text.count(mutant["find"]) != 1:
+        return f"its text stands {text.count(mutant['find'])} times in {mutant['file']}"
+    file.write_text(text.replace(mutant["find"], mutant["replace"]))
+    try:
+        built = build(work)
+        if built.returncode != 0:
+            return "does not compile: " + (built.stdout.strip().splitlines() or ["?"])[-1]
+        outcome, _ = run_test(work, mutant["killed_by"])
+        return "" if outcome in ("fail", "timeout") else f"survives {mutant['killed_by']}"
+    finally:
+        file.write_text(text)
+
+
+def check_tests(work, mutants):
+    """Each test that a mutant names must be one test, and pass on the sources as they are."""
+    problems = 0
+    for test in sorted({m["killed_by"] for m in mutants}):
+        outcome, output = run_test(work, test)
+        if outcome != "pass" or "[  PASSED  ] 1 test" not in output:
+            print(f"{test}: not one test that passes without a defect\n{output}")
+            problems += 1
+    return problems
+
+
+def try_all(work, mutants):
+    problems = 0
+    for mutant in mutants:
+        problem = try_mutant(work, mutant)
+        print(f"{mutant['name']}: {problem or 'killed by ' + mutant['killed_by']}", flush=True)
+        problems += bool(problem)
+    return problems
+
+
+def main():
+    root, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    mutants = json.loads((root / "tests/mutants/mutants.json").read_text())
+    chosen = set(sys.argv[3:])
+    if chosen:
+        mutants = [m for m in mutants if m["name"] in chosen]
+    workers = [work / str(i) for i in range(min(os.cpu_count() or 1, len(mutants), 4))]
+    first = workers[0]
+    prepare(root, first)
+    built = build(first)
+    if built.returncode != 0:
+        print(built.stdout)
+        return 1
+    problems = check_tests(first, mutants)
+    for other in workers[1:]:
+        prepare(root, other)
+    # By file, so that a worker builds most things once.
+    mutants.sort(key=lambda m: m["file"])
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        shares = [mutants[i :: len(workers)] for i in range(len(workers))]
+        problems += sum(pool.map(try_all, workers, shares))
+    print(f"{len(mutants)} mutants, {problems} problems")
+    return 1 if problems or not mutants else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("NINJA_STATUS", "")
+    sys.exit(main())
