@@ -47,7 +47,7 @@ std::optional<AmOperation> AmFlow::draw() {
     const double which = random_.uniform() * all;
     const auto words = [this] {  // as many small ones as large ones
         const std::uint64_t most = random_.chance(0.5) ? plan_.words_max : 4;
-        return static_cast<std::uint32_t>(
+        return static_cast<std::size_t>(
             random_.below(std::min<std::uint64_t>(most, plan_.words_max) + 1));
     };
     if (random_.chance(plan_.answered)) operation.answer = Answer::reply;

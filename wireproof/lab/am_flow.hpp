@@ -30,8 +30,8 @@ struct AmOperation {
     Answer answer = Answer::none;
     bool forbidden = false;    // a transfer of memory that is not theirs
     std::uint64_t number = 0;  // in the flow: tag, and key of the content
-    std::uint32_t words = 0;
-    std::uint32_t answer_words = 0;
+    std::size_t words = 0;
+    std::size_t answer_words = 0;
     std::uint64_t bytes = 0;
     std::uint64_t offset = 0;  // of a get in the shelf
     std::uint32_t slot = 0;    // of a transfer

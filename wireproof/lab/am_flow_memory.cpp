@@ -21,7 +21,7 @@ AmFlowMemory::AmFlowMemory(std::uint32_t slots, std::uint64_t bytes_max, std::ui
     : stride_(static_cast<std::size_t>(bytes_max) + gap),
       // Anywhere in the first half of the address space, and not aligned.
       inbox_base_(mix64(seed) >> 1),
-      shelf_base_(inbox_base_ + 2 * slots * stride_),
+      shelf_base_(inbox_base_ + 2 * stride_ * slots),
       shelf_key_(mix64(~seed)),
       taken_(slots),
       outbox_(slots * stride_, untouched),

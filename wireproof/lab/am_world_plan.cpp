@@ -45,7 +45,7 @@ void draw_modulus(Dice& dice, am::Config& config, std::uint64_t most) {
         config.modulus = std::min(most, least + dice.below(3 * least));
     }
     for (std::size_t i = 0; i < am::channel_count; ++i) {
-        const std::uint64_t before_wrap = 1 + dice.below(2 * config.window[i]);
+        const std::uint64_t before_wrap = 1 + dice.below(2ULL * config.window[i]);
         config.first_number[i] = static_cast<std::uint32_t>(config.modulus - before_wrap);
     }
 }
