@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes the seed corpus: inputs that use everything a target understands, for libFuzzer to vary.
+
+The bytes are those that each target's source reads; run it again after changing what they mean.
+"""
+
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+SP2, ETHERNET = 0, 1
+CONFIGS = {"gbn_tiny": 0, "gbn": 4 + 8, "selective_tiny": 3 + 8, "selective": 3 + 4, "mixed": 1 + 4}
+
+
+def write(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(bytes(data))
+
+
+# decode_am: packets as on the wire, and addresses.
+
+def packet(layout, kind, data=b"", count=0, cookie=0x0123456789ABCDEF, number=0xFFFE, offset=0):
+    head = struct.pack("<HHBBHQ", 1, 0, kind | 0x40, 3, count, 0 if kind == 9 else cookie)
+    if layout == SP2:
+        return head + struct.pack("<HHHHII", number, 7, 9, 2, offset, 0) + data
+    return head + struct.pack("<IIIIQII", number, 7, 9, 2, offset, 0, 0) + data
+
+
+def decode_corpus():
+    bodies = {
+        "request": (1, bytes(range(16)), 4),
+        "reply": (2 | 0x10, bytes(12), 3),
+        "chunk": (3 | 0x10, bytes(100), 5),
+        "open": (4, struct.pack("<QQII", 0x1000, 8064, 9, 5), 0),
+        "get": (5, struct.pack("<QQ", 0x1000, 8064), 0),
+        "ack": (6, b"", 0),
+        "nack": (7, struct.pack("<II", 9, 12) + b"\xf5\x01", 16),
+        "keepalive": (8 | 0x10, b"", 0),
+        "hello": (9, struct.pack("<QQQQ", 5, 6, 7, 8), 1),
+    }
+    for name, (kind, data, count) in bodies.items():
+        for layout, width in ((SP2, "sp2"), (ETHERNET, "ethernet")):
+            write("decode_am", f"{name}_{width}", packet(layout, kind, data, count))
+    for name, text in {"ipv4": "127.0.0.1:7000", "ipv6": "[fe80::1%1]:7000"}.items():
+        write("decode_am", name, text.encode())
+
+
+# receive_am: byte 0 chooses the configuration, then come turns.
+
+REQ, REP, CHUNK, OPEN, GET_REQ, ACK, NACK, KEEPALIVE, HELLO = range(9)
+
+
+def forged(kind, number=0, acks=0, ident=1, place=0, shape=0, body=(), on_reply=False):
+    """A turn with a frame that decodes. `number` counts from the one expected."""
+    if on_reply:  # the byte with its top bit set that means the same kind, taken modulo 9
+        kind = next(byte for byte in range(0x80, 0x100) if byte % 9 == kind)
+    return bytes([1, kind, 0, 16 + number, acks, ident, place, shape, *body])
+
+
+def receive_corpus():
+    mood = bytes([7, 0x20 | 7])  # replies to all
+    chunk = 32
+    conversation = [
+        mood,
+        forged(REQ, shape=8), forged(REQ, shape=0), forged(REQ, number=1, shape=4),
+        forged(OPEN, ident=0, shape=16, body=(0, 9)),  # 64 bytes: two packets
+        forged(CHUNK, ident=0, place=0 + 32 * 1, shape=chunk),
+        forged(CHUNK, ident=0, place=1 + 32 * 1, shape=chunk),
+        forged(GET_REQ, ident=0, shape=16, body=(0,)),
+        forged(ACK, acks=0x11),
+        forged(KEEPALIVE), forged(KEEPALIVE, on_reply=True),
+        forged(NACK, shape=3, body=(3,)), forged(NACK, shape=3, body=(3,), on_reply=True),
+    ]
+    transfers = [
+        bytes([5, 1, 40]), bytes([5, 2, 40]), bytes([5, 0, 3]),  # a store, a get, a request
+        bytes([6, 14]),
+        forged(REP, ident=0, shape=2, body=(0, 1)),  # refuses the store
+        forged(CHUNK, ident=0, place=0 + 32 * 1, shape=chunk, on_reply=True),
+        forged(REP, ident=2, shape=8),
+        bytes([7, 4]), bytes([7, 0]), bytes([6, 23]), bytes([7, 2]),
+        forged(HELLO, shape=1, body=(3,)), forged(HELLO, shape=0, body=(3,), place=1),
+    ]
+    early = [
+        forged(CHUNK, number=1, ident=0, place=1 + 32 * 1, shape=chunk),
+        forged(CHUNK, number=1, ident=0, place=0 + 32 * 1, shape=chunk),
+        forged(OPEN, ident=0, shape=16, body=(0, 9)),
+        forged(REQ, number=3, shape=4), forged(REQ, number=2, shape=4), forged(REQ, shape=4),
+    ]
+    raw = packet(SP2, 1, bytes(8), 2)
+    for name, choice in CONFIGS.items():
+        write("receive_am", name, bytes([choice]) + b"".join(conversation + transfers + early))
+    write("receive_am", "raw", bytes([0, 0, 7, len(raw)]) + raw + bytes([8, 0, 3]) + b"abc")
+
+
+# drive_am: byte 0 chooses the configuration, then come turns; bit 7 names the node.
+
+B = 0x80
+REQUEST, STORE, GET, SEND_ALL, SEND_ONE, DELIVER, PICK, LOSE, REPEAT, DAMAGE, DELIVER_ALL, TIME, \
+    DEADLINE, OTHER = 0, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+
+
+def drive_corpus():
+    perfect = [SEND_ALL, B | DELIVER_ALL, B | SEND_ALL, DELIVER_ALL]
+    lossy = [SEND_ALL, B | LOSE, 1, B | REPEAT, 0, B | PICK, 3, B | DAMAGE, 0, B | DELIVER_ALL,
+             B | SEND_ALL, LOSE, 0, DELIVER_ALL, DEADLINE]
+    posts = [REQUEST, 1, REQUEST, 4, REQUEST, 8, STORE, 0x70, GET, 0x32, STORE, 0xFF, GET, 0x3F,
+             B | REQUEST, 25, B | STORE, 0x3E, B | GET, 0x40, STORE, 0x00]
+    odds = [OTHER, 1, B | OTHER, 2, OTHER, 128, TIME, 12, B | SEND_ONE, SEND_ONE]
+    for name, choice in CONFIGS.items():
+        write("drive_am", name, [choice] + perfect + (posts + lossy + odds) * 3 + perfect)
+    write("drive_am", "windows", [4] + [REQUEST, 1, B | REQUEST, 1] * 20 + lossy * 3)
+
+
+decode_corpus()
+receive_corpus()
+drive_corpus()

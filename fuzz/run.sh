@@ -1,0 +1,9 @@
+#!/bin/sh
+# run.sh TARGET CORPUS: a few seconds of a fuzz target on a copy of its seed corpus.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$2"/* "$work"
+set -- "$1" -seed=1 -max_len=1024 -len_control=10 -max_total_time=8 -timeout=10 -rss_limit_mb=2048 "$work"
+echo "$@"
+"$@"
