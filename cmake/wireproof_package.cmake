@@ -8,6 +8,13 @@ foreach(part ${parts})
   get_target_property(type wireproof_${part} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
     target_sources(wireproof PRIVATE $<TARGET_OBJECTS:wireproof_${part}>)
+    # Objects for link-time optimisation serve only the compiler that made them. g++ puts machine
+    # code beside them if asked to; others are asked not to begin.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(wireproof_${part} PRIVATE -ffat-lto-objects)
+    else()
+      set_target_properties(wireproof_${part} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+    endif()
   endif()
 endforeach()
 set_target_properties(wireproof PROPERTIES LINKER_LANGUAGE CXX)
@@ -22,6 +29,7 @@ install(EXPORT wireproof-targets NAMESPACE wireproof:: FILE wireproof-config.cma
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/wireproof-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH WIREPROOF_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/wireproof.pc.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wireproof)

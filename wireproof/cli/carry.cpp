@@ -13,10 +13,12 @@ constexpr auto examples = R"(Examples:
   wireproof carry big.iso --loss 0.01 --reorder 0.01
   wireproof carry big.iso --wire sim --ber 1e-6 --seed 7 --json
 
-Frames, resent or not, are those of both sides; etr is the file's bytes over the bytes of all
-frames of the sender. What fails has a line in "error" of the JSON object, too.
+Probabilities are per frame, --ber is per bit. Frames are counted on both sides,
+resent ones too; etr is the file's bytes over the bytes of all frames of the
+sender. What fails is also said in "error" of the JSON object.
 
-Exit code 0: verified; 1: not, or it could not begin; 2: the command line is wrong.)";
+Exit code 0: verified; 1: not, or it could not begin; 2: the command line is
+wrong.)";
 
 int carry(const CarryOptions& options) {
     catch_interrupts();
@@ -52,8 +54,7 @@ void add_carry(CLI::App& app, Run& run) {
         ->capture_default_str()
         ->check(CLI::IsMember({"sp-am"}))
         ->type_name("NAME");
-    verb->add_option("--wire", options->wire,
-                     "udp: two processes over loopback; sim: two nodes in virtual time")
+    verb->add_option("--wire", options->wire, "udp: two processes; sim: two nodes in virtual time")
         ->capture_default_str()
         ->check(CLI::IsMember({"udp", "sim"}))
         ->type_name("NAME");

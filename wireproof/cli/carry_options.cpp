@@ -54,12 +54,10 @@ void accept_whole(CLI::Option& option, std::uint64_t least, std::uint64_t most) 
 
 void add_fault_options(CLI::App& verb, CarryOptions& options) {
     FaultRates& faults = options.faults;
-    add_probability(verb, "--loss", faults.loss, "lose a frame with this probability, 0 to 1");
-    add_probability(verb, "--ber", faults.bit_error, "flip each bit with this probability");
-    add_probability(verb, "--duplicate", faults.duplicate,
-                    "send a frame twice with this probability");
-    add_probability(verb, "--reorder", faults.reorder,
-                    "hold a frame back behind the next 1 to 8 with this probability");
+    add_probability(verb, "--loss", faults.loss, "lose a frame, with a probability of 0 to 1");
+    add_probability(verb, "--ber", faults.bit_error, "flip a bit");
+    add_probability(verb, "--duplicate", faults.duplicate, "send a frame twice");
+    add_probability(verb, "--reorder", faults.reorder, "hold a frame back behind the next 1 to 8");
     options.seed = chosen_seed(0);
     accept_whole(*verb.add_option("--seed", options.seed, "repeat a run: of faults and sessions")
                       ->type_name("N"),
@@ -67,11 +65,11 @@ void add_fault_options(CLI::App& verb, CarryOptions& options) {
 }
 
 void add_path_options(CLI::App& verb, CarryOptions& options) {
-    accept_whole(*verb.add_option("--mtu", options.mtu,
-                                  "bytes of an IP packet, 128 to 65535, the same at both ends")
-                      ->type_name("N")
-                      ->capture_default_str(),
-                 128, 65535);
+    accept_whole(
+        *verb.add_option("--mtu", options.mtu, "IP packet, 128 to 65535 bytes, same at both ends")
+             ->type_name("N")
+             ->capture_default_str(),
+        128, 65535);
     accept_range(*verb.add_option("--peer-timeout", options.peer_timeout,
                                   "seconds of silence after which a side gives up")
                       ->type_name("S")

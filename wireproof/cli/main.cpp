@@ -46,7 +46,9 @@ int with_output_written(int code) {
 
 int main(int argc, char** argv) {
     fill_standard_places();
-    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write that meets it
+    // A closed pipe and a limit of files are errors of the writes that meet them.
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
 
     CLI::App app("Reliable messaging over wires that lose, damage, repeat and reorder.",
                  "wireproof");

@@ -19,17 +19,22 @@ constexpr auto send_examples = R"(Examples:
   wireproof send big.iso --to 192.0.2.7:7000
   wireproof send big.iso --to [2001:db8::7]:7000 --loss 0.05 --json
 
-Exit code 0: the receiver has the file, and its SHA-256 is the same; 1: not; 2: the command line
-is wrong. Frames in the JSON object are those that this side sent.)";
+Frames in the JSON object are those that this side sent. What fails is also said
+in its "error".
+
+Exit code 0: the receiver has the file, and its SHA-256 is the same; 1: not;
+2: the command line is wrong.)";
 constexpr auto recv_examples = R"(Examples:
   wireproof recv --listen 0.0.0.0:7000 --out big.iso
   wireproof recv --listen [::]:7000 --out big.iso --json
 
-Waits for a sender, takes one file and ends. The file has its name once it is whole; another of
-that name is kept until then.
+Waits for a sender, takes one file and ends. The file has its name once it is
+whole; another of that name is kept until then. Frames in the JSON object are
+those that this side sent; the etr is the sender's to tell. What fails is also
+said in its "error".
 
-Exit code 0: the file is here and verified; 1: not; 2: the command line is wrong. Frames in the
-JSON object are those that this side sent; the etr is the sender's to tell.)";
+Exit code 0: the file is here and verified; 1: not; 2: the command line is
+wrong.)";
 
 // An address that cannot be read is the command line's fault.
 const CLI::Validator is_address(

@@ -1,0 +1,185 @@
+"""carry: a file over a bad wire, between two processes and in virtual time."""
+import math
+import os
+import unittest
+
+from command import REPORT, Case, check_schema
+
+HEADERS = 28 + 48  # bytes of IP and UDP, and of the protocol
+FAULTS = ("--loss", "0.1", "--ber", "1e-6", "--duplicate", "0.1", "--reorder", "0.1")
+
+
+class Carries(Case):
+    def carries(self, path, *arguments):
+        """Carried, verified, and told in figures that can be true."""
+        ended, report = self.run_json("carry", path, *arguments)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        check_schema(report, REPORT)
+        self.assertEqual(report["schema"], "wireproof.carry/1")
+        self.assertEqual(report["bytes"], os.path.getsize(path))
+        self.assertEqual(len(report["runs"]), 1)
+        run = report["runs"][0]
+        self.assertTrue(run["verified"] and run["complete"])
+        self.assertEqual((run["protocol"], run["bytes"]), ("sp-am", report["bytes"]))
+        self.assertGreater(run["seconds"], 0)
+        frames = run["frames"]
+        needed = math.ceil(run["bytes"] / (report["mtu"] - HEADERS))
+        self.assertGreaterEqual(frames["sent"] - frames["resent"], needed)
+        self.assertLess(run["etr"], 1)
+        self.assertEqual(run["etr"] > 0, run["bytes"] > 0)
+        self.assertAlmostEqual(run["goodput_bytes_per_s"] * run["seconds"], run["bytes"], delta=1)
+        return report
+
+
+class AFileArrivesWholeOverUdp(Carries):
+    def test_whatever_part_of_the_frames_is_lost(self):
+        path = self.file(700_001)
+        for loss in (0, 0.01, 0.05, 0.2):
+            with self.subTest(loss=loss):
+                report = self.carries(path, "--loss", str(loss))
+                self.assertEqual(report["faults"]["loss"], loss)
+                self.assertEqual(report["runs"][0]["wire"], "udp")
+
+    def test_if_it_is_empty_or_one_byte(self):
+        for size in (0, 1):
+            with self.subTest(size=size):
+                self.carries(self.file(size))
+                self.carries(self.file(size), "--loss", "0.2")
+
+    def test_if_all_faults_come_together(self):
+        run = self.carries(self.file(700_001), *FAULTS, "--seed", "5")["runs"][0]
+        self.assertGreater(run["frames"]["lost"], 0)
+        self.assertGreater(run["frames"]["damaged"], 0)
+        self.assertGreater(run["frames"]["duplicates"], 0)
+        self.assertGreater(run["frames"]["resent"], 0)
+
+    def test_in_the_smallest_and_in_the_largest_packets(self):
+        for mtu in (128, 65535):
+            with self.subTest(mtu=mtu):
+                self.carries(self.file(200_000), "--mtu", str(mtu))
+
+    def test_and_is_kept_if_asked_for(self):
+        path = self.file(300_000)
+        self.carries(path, "--out", "copy.bin", *FAULTS)
+        self.same_bytes(path, self.path("copy.bin"))
+        self.expect_no_part_left("file.bin", "copy.bin")
+
+    def test_whatever_its_name_is(self):
+        for name in (b"two words.bin", "ü€.bin".encode(), b"\xff\xfe.bin", b"-dash", b"carry",
+                     b"two\nlines\x1b[2J"):
+            with self.subTest(name):
+                with open(os.path.join(os.fsencode(self.folder), name), "wb") as file:
+                    file.write(b"content")
+                ended, report = self.run_json("carry", "--", name)
+                self.assertEqual(ended.code, 0, ended.err)
+                self.assertEqual(report["file"], name.decode(errors="replace"))
+                text = self.run_command("carry", "--", name)
+                self.assertEqual((text.code, text.err), (0, ""))
+                self.assertEqual(len(text.out.splitlines()), 7, text.out)
+                self.assertNotIn("\x1b", text.out)
+
+
+class AFileArrivesWholeInVirtualTime(Carries):
+    def carries_on_sim(self, path, *arguments):
+        report = self.carries(path, "--wire", "sim", *arguments)
+        self.assertEqual(report["runs"][0]["wire"], "sim")
+        return report["runs"][0]
+
+    def test_at_no_cost_where_nothing_is_lost(self):
+        run = self.carries_on_sim(self.file(1_000_000), "--seed", "1")
+        self.assertEqual(run["frames"]["resent"], 0)
+        self.assertEqual(run["frames"]["lost"], 0)
+        self.assertEqual(run["frames"]["damaged"], 0)
+        self.assertEqual(run["control"]["naks"], 0)
+        self.assertGreater(run["etr"], 0.95)
+
+    def test_and_what_is_lost_and_repeated_is_what_was_asked_for(self):
+        path = self.file(2_000_000)
+        for option, key, rate in (("--loss", "lost", 0.01), ("--loss", "lost", 0.2),
+                                  ("--duplicate", "duplicates", 0.1)):
+            with self.subTest(option=option, rate=rate):
+                frames = self.carries_on_sim(path, option, str(rate), "--seed", "11")["frames"]
+                expected = frames["sent"] * rate
+                sigma = math.sqrt(frames["sent"] * rate * (1 - rate))
+                self.assertLess(abs(frames[key] - expected), 6 * sigma)
+
+    def test_and_what_is_resent_is_little_more_than_what_was_lost(self):
+        for loss in ("0.01", "0.05", "0.2"):
+            with self.subTest(loss=loss):
+                frames = self.carries_on_sim(self.file(2_000_000), "--loss", loss,
+                                             "--seed", "12")["frames"]
+                self.assertLess(frames["resent"], 1.5 * frames["lost"] + 20)
+
+    def test_and_as_many_frames_are_damaged_as_bit_errors_hit(self):
+        frames = self.carries_on_sim(self.file(2_000_000), "--ber", "1e-5", "--seed", "13")["frames"]
+        hit = 1 - (1 - 1e-5) ** (8 * 1472)
+        # Control frames are short and seldom hit, so only the upper bound is sharp.
+        self.assertLess(frames["damaged"], frames["sent"] * hit + 6 * math.sqrt(frames["sent"] * hit))
+        self.assertGreater(frames["damaged"], frames["sent"] * hit / 2)
+
+    def test_if_it_is_empty_or_one_byte(self):
+        for size in (0, 1):
+            self.carries_on_sim(self.file(size), "--loss", "0.2")
+
+    def test_in_the_smallest_and_in_the_largest_packets(self):
+        for mtu in ("128", "65535"):
+            self.carries_on_sim(self.file(200_000), "--mtu", mtu, "--loss", "0.05")
+
+    def test_if_every_frame_is_late_or_comes_twice(self):
+        path = self.file(300_000)
+        self.carries_on_sim(path, "--reorder", "1")
+        self.carries_on_sim(path, "--duplicate", "1")
+
+
+class TheSameSeedGivesTheSameBytesOfOutput(Case):
+    def outputs(self, *arguments):
+        return self.run_command("carry", self.path("file.bin"), "--wire", "sim", *FAULTS,
+                                *arguments).raw
+
+    def test_in_text_and_in_json(self):
+        self.file(300_000)
+        for form in ((), ("--json",)):
+            for seed in ("0", "7", "18446744073709551615"):
+                with self.subTest(form=form, seed=seed):
+                    first = self.outputs("--seed", seed, *form)
+                    self.assertEqual(first, self.outputs("--seed", seed, *form))
+                    self.assertIn(seed.encode(), first)
+            self.assertNotEqual(self.outputs("--seed", "7", *form),
+                                self.outputs("--seed", "8", *form))
+
+    def test_and_a_seed_that_was_chosen_can_be_used_again(self):
+        self.file(300_000)
+        _, report = self.run_json("carry", self.path("file.bin"), "--wire", "sim", *FAULTS)
+        _, again = self.run_json("carry", self.path("file.bin"), "--wire", "sim", *FAULTS,
+                                 "--seed", str(report["seed"]))
+        self.assertEqual(report, again)
+        _, other = self.run_json("carry", self.path("file.bin"), "--wire", "sim", *FAULTS)
+        self.assertNotEqual(report["seed"], other["seed"])
+
+
+class AWireThatCarriesNothingIsGivenUp(Case):
+    def fails(self, *arguments):
+        path = self.file(100_000)
+        ended, report = self.run_json("carry", path, "--peer-timeout", "0.5", *arguments)
+        self.expect_failure(ended, 1, "was not carried", "silent for 0.5 s", "seed")
+        check_schema({k: v for k, v in report.items() if k != "error"}, REPORT)
+        self.assertIn(report["error"], ended.err)
+        run = report["runs"][0]
+        self.assertFalse(run["verified"] or run["complete"])
+        self.assertEqual((run["bytes"], run["etr"], run["goodput_bytes_per_s"]), (0, 0, 0))
+        self.assertLess(run["seconds"], 5)
+        return run
+
+    def test_because_every_frame_is_lost(self):
+        for wire in ("udp", "sim"):
+            frames = self.fails("--wire", wire, "--loss", "1")["frames"]
+            self.assertEqual(frames["lost"], frames["sent"])
+
+    def test_because_every_bit_is_flipped(self):
+        for wire in ("udp", "sim"):
+            frames = self.fails("--wire", wire, "--ber", "1")["frames"]
+            self.assertEqual(frames["damaged"], frames["sent"])
+
+
+if __name__ == "__main__":
+    unittest.main()

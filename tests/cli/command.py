@@ -1,0 +1,161 @@
+"""Runs the command for the tests beside this file: never without a limit of time, never beyond the
+loopback interface, never leaving a process or a file behind."""
+import json
+import math
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+WIREPROOF = os.environ.get("WIREPROOF", "wireproof")
+# Far beyond what any run takes, for a machine that does other things, too.
+PATIENCE = 40
+
+
+class Ended:
+    """What a finished command left."""
+
+    def __init__(self, code, out, err):
+        self.code, self.raw, self.err = code, out, err.decode(errors="replace")
+        self.out = out.decode(errors="replace")
+
+    def lines_of_error(self):
+        return self.err.splitlines()
+
+
+class Case(unittest.TestCase):
+    """A folder of its own, and commands that are gone when the test is."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="wireproof-cli-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def file(self, size, name="file.bin"):
+        """Random bytes, so that a piece in another's place shows."""
+        with open(self.path(name), "wb") as file:
+            file.write(os.urandom(size))
+        return self.path(name)
+
+    def long_run(self):
+        """Arguments of a transfer that takes far longer than a test looks at it."""
+        with open(self.path("long.bin"), "wb") as file:
+            file.truncate(64 << 20)
+        return [self.path("long.bin"), "--loss", "0.3", "--mtu", "200"]
+
+    def start(self, *arguments, **streams):
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, **streams}
+        # Whoever runs the tests in the background may have SIGINT ignored.
+        process = subprocess.Popen(
+            [WIREPROOF, *arguments], cwd=self.folder, **streams,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.addCleanup(self.put_away, process)
+        return process
+
+    @staticmethod
+    def put_away(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def finish(self, process, patience=PATIENCE):
+        out, err = process.communicate(timeout=patience)
+        return Ended(process.returncode, out or b"", err or b"")
+
+    def run_command(self, *arguments, **streams):
+        return self.finish(self.start(*arguments, **streams))
+
+    def run_json(self, verb, *arguments):
+        ended = self.run_command(verb, "--json", *arguments)
+        return ended, one_object(ended)
+
+    def expect_failure(self, ended, code, *words):
+        """One clear line, and the exit code that says whose fault it was."""
+        self.assertEqual(ended.code, code, ended.err)
+        self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
+        for word in ("wireproof: ", *words):
+            self.assertIn(word, ended.err)
+
+    def expect_no_part_left(self, *kept):
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(kept))
+
+    def same_bytes(self, left, right):
+        with open(left, "rb") as a, open(right, "rb") as b:
+            self.assertTrue(a.read() == b.read(), f"{left} and {right} differ")
+
+
+def child_of(process):
+    """The child's process number, as soon as there is one."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as stat:
+                    parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue  # it has just ended
+            if parent == process.pid:
+                return int(entry)
+        time.sleep(0.01)
+    raise AssertionError("the command started no child")
+
+
+def free_port(host="127.0.0.1"):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((host, 0))
+        return probe.getsockname()[1]
+
+
+def one_object(ended):
+    """Standard output as the one JSON object that it has to be; NaN and Infinity are none."""
+    def no_constant(name):
+        raise AssertionError(f"{name} is no plain finite number")
+    assert ended.out.count("\n") == 1 and ended.out.endswith("\n"), ended.out
+    value = json.loads(ended.out, parse_constant=no_constant)
+    assert isinstance(value, dict)
+    return value
+
+
+COUNT, MEASURE, TEXT, TRUTH = "count", "measure", "text", "truth"
+RUN = {
+    "protocol": TEXT, "wire": TEXT, "verified": TRUTH, "complete": TRUTH, "bytes": COUNT,
+    "seconds": MEASURE, "goodput_bytes_per_s": MEASURE,
+    "frames": {"sent": COUNT, "resent": COUNT, "lost": COUNT, "damaged": COUNT,
+               "duplicates": COUNT},
+    "control": {"acks": COUNT, "naks": COUNT, "keepalives": COUNT},
+    "timeouts": COUNT, "etr": MEASURE,
+}
+REPORT = {
+    "schema": TEXT, "file": TEXT, "bytes": COUNT, "seed": COUNT, "mtu": COUNT,
+    "faults": {"loss": MEASURE, "ber": MEASURE, "duplicate": MEASURE, "reorder": MEASURE},
+    "runs": [RUN],
+}
+
+
+def check_schema(value, form, where="report"):
+    """Every key there and no other, whole numbers where things are counted."""
+    if isinstance(form, dict):
+        assert isinstance(value, dict), where
+        assert set(value) == set(form), f"{where}: {set(value) ^ set(form)}"
+        for key, inner in form.items():
+            check_schema(value[key], inner, f"{where}.{key}")
+    elif isinstance(form, list):
+        assert isinstance(value, list), where
+        for index, item in enumerate(value):
+            check_schema(item, form[0], f"{where}[{index}]")
+    else:
+        good = {
+            COUNT: lambda v: type(v) is int and v >= 0,
+            MEASURE: lambda v: type(v) in (int, float) and math.isfinite(v) and v >= 0,
+            TEXT: lambda v: type(v) is str,
+            TRUTH: lambda v: type(v) is bool,
+        }[form]
+        assert good(value), f"{where} is {value!r}, not a {form}"

@@ -1,0 +1,89 @@
+"""What a person or a pipe sees of a carry."""
+import os
+import pty
+import re
+import subprocess
+import unittest
+
+from command import WIREPROOF, Case
+
+
+class WhatIsPrintedFitsItsReader(Case):
+    def carry(self, *arguments, name="file.bin", **streams):
+        return self.run_command("carry", self.file(600_000, name), *arguments, **streams)
+
+    def test_a_table_has_80_columns_at_most(self):
+        every_fault = ("--loss", "0.123456789", "--ber", "1.23456789e-7", "--duplicate",
+                       "0.123456789", "--reorder", "0.123456789", "--mtu", "10000",
+                       "--seed", "18446744073709551615")
+        for arguments in ((), every_fault):
+            for name in ("file.bin", "long-" * 40 + ".bin", "ü" * 100):
+                ended = self.carry(*arguments, "--wire", "sim", name=name)
+                self.assertEqual(ended.code, 0, ended.err)
+                for line in ended.out.splitlines():
+                    self.assertLessEqual(len(line), 80, line)
+
+    def test_it_says_what_was_asked_for_and_what_came_of_it(self):
+        ended = self.carry("--loss", "0.05", "--seed", "4711", "--wire", "sim")
+        for words in ("600 000 bytes", "mtu 1500", "seed 4711", "loss 5 %", "verified", "sp-am",
+                      "etr", "resent", "keep-alives", " lost, "):
+            self.assertIn(words, ended.out)
+        # A head, the faults, an empty line, the names of columns, and three lines of figures whose
+        # first stands under them.
+        names, figures = ended.out.splitlines()[3:5]
+        self.assertEqual(len(names), len(figures))
+
+    def test_nothing_but_the_table_goes_into_a_pipe(self):
+        ended = self.carry("--loss", "0.2")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertNotRegex(ended.out, "[\r\x1b]")
+
+    def test_a_terminal_gets_a_bar_that_goes_away(self):
+        terminal, end = pty.openpty()
+        try:
+            process = self.start("carry", self.file(600_000), "--loss", "0.2", stderr=end)
+            out, _ = process.communicate(timeout=30)
+        finally:
+            os.close(end)
+        shown = b""
+        try:
+            while piece := os.read(terminal, 4096):
+                shown += piece
+        except OSError:
+            pass  # how a terminal says that its other end is closed
+        os.close(terminal)
+        shown = shown.decode()
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown, r"carrying \[=* *\] +\d+ %")
+        for drawn in re.split("[\r\n]", shown):
+            self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
+        self.assertTrue(shown.endswith("\r\x1b[K"))
+        self.assertNotIn(b"\x1b", out)
+
+    def test_a_result_that_cannot_be_written_is_a_failure(self):
+        for form in ((), ("--json",)):
+            with open("/dev/full", "wb") as full:
+                self.expect_failure(self.carry(*form, stdout=full), 1, "cannot write the result",
+                                    "No space left")
+            reader, writer = os.pipe()
+            os.close(reader)
+            try:
+                ended = self.carry(*form, stdout=writer)
+            finally:
+                os.close(writer)
+            self.expect_failure(ended, 1, "cannot write the result", "Broken pipe")
+
+    def test_closed_standard_streams_are_never_taken_for_files(self):
+        path = self.file(600_000)
+        for closed, code in ((">&-", 1), ("2>&-", 0), (">&- 2>&-", 1), ("<&-", 0)):
+            with self.subTest(closed):
+                done = subprocess.run(
+                    ["sh", "-c", f'"$@" {closed}', "sh", WIREPROOF, "carry", path, "--out",
+                     "copy.bin", "--loss", "0.1"],
+                    cwd=self.folder, capture_output=True, timeout=30, check=False)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.same_bytes(path, self.path("copy.bin"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+"""One of the two processes of a carry is killed, stopped or asked to end on the way."""
+import os
+import signal
+import time
+import unittest
+
+from command import PATIENCE, Case, child_of, one_object
+
+PEER_TIMEOUT = 1
+
+
+class KillingEitherProcessEndsTheOther(Case):
+    def begin(self, *more):
+        """A carry under way: the sender, and the number of the receiver."""
+        sender = self.start("carry", *self.long_run(), "--out", "copy.bin",
+                            "--peer-timeout", str(PEER_TIMEOUT), *more)
+        receiver = child_of(sender)
+        self.addCleanup(kill_if_there, receiver)
+        time.sleep(0.3)
+        self.assertIsNone(sender.poll(), "the run was too short for this test")
+        return sender, receiver
+
+    def ended_in_time(self, sender):
+        since = time.monotonic()
+        ended = self.finish(sender)
+        # The time that Python takes to look is not the command's.
+        self.assertLess(time.monotonic() - since, PEER_TIMEOUT + 3)
+        return ended
+
+    def expect_gone(self, number):
+        end = time.monotonic() + PATIENCE
+        while is_running(number):
+            self.assertLess(time.monotonic(), end, "the other process is still there")
+            time.sleep(0.02)
+
+    def test_a_receiver_that_dies_is_reported_by_the_sender(self):
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            with self.subTest(number):
+                sender, receiver = self.begin()
+                os.kill(receiver, number)
+                ended = self.ended_in_time(sender)
+                self.expect_failure(ended, 1, "was not carried", "the receiving process")
+                self.assertIn("FAILED", ended.out)
+                self.expect_gone(receiver)
+                self.expect_no_part_left("long.bin")
+
+    def test_and_in_json(self):
+        sender, receiver = self.begin("--json")
+        os.kill(receiver, signal.SIGKILL)
+        ended = self.ended_in_time(sender)
+        report = one_object(ended)
+        self.expect_failure(ended, 1, report["error"])
+        self.assertFalse(report["runs"][0]["verified"])
+        self.assertLess(report["runs"][0]["bytes"], report["bytes"])
+
+    def test_a_sender_that_dies_takes_the_receiver_along(self):
+        sender, receiver = self.begin()
+        sender.kill()
+        # Standard error is the receiver's too, and ends with it.
+        ended = self.ended_in_time(sender)
+        self.assertEqual(ended.err, "wireproof: the sending process has ended before the file\n")
+        self.expect_gone(receiver)
+        self.expect_no_part_left("long.bin")
+
+    def test_a_sender_that_is_asked_to_end_puts_everything_away(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                sender, receiver = self.begin()
+                sender.send_signal(number)
+                ended = self.ended_in_time(sender)
+                self.assertEqual(ended.code, -number)
+                self.assertRegex(ended.err, r"^wireproof: interrupted \(.*\)\n$")
+                self.assertEqual(ended.out, "")
+                self.expect_gone(receiver)
+                self.expect_no_part_left("long.bin")
+
+    def test_a_receiver_that_is_stopped_is_given_up_and_not_left_behind(self):
+        sender, receiver = self.begin()
+        os.kill(receiver, signal.SIGSTOP)
+        ended = self.ended_in_time(sender)
+        self.expect_failure(ended, 1, f"silent for {PEER_TIMEOUT} s")
+        self.expect_gone(receiver)
+        self.expect_no_part_left("long.bin")
+
+    def test_a_sender_that_is_stopped_finds_itself_given_up(self):
+        sender, _ = self.begin()
+        sender.send_signal(signal.SIGSTOP)
+        time.sleep(PEER_TIMEOUT + 0.5)
+        sender.send_signal(signal.SIGCONT)
+        self.expect_failure(self.ended_in_time(sender), 1, f"silent for {PEER_TIMEOUT} s")
+        self.expect_no_part_left("long.bin")
+
+    def test_in_virtual_time_there_is_only_one_to_ask(self):
+        process = self.start("carry", *self.long_run(), "--wire", "sim", "--out", "copy.bin")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.ended_in_time(process).code, -signal.SIGTERM)
+        self.expect_no_part_left("long.bin")
+
+
+def is_running(number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
+            # A container without an init keeps the names of orphans that have ended.
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill_if_there(number):
+    if is_running(number):
+        os.kill(number, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    unittest.main()

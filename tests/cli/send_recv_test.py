@@ -1,0 +1,169 @@
+"""send and recv: two hosts, here both of them this one."""
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from command import REPORT, RUN, Case, check_schema, free_port, one_object
+
+RECV_REPORT = {**REPORT, "runs": [{k: v for k, v in RUN.items() if k != "etr"}]}
+
+
+class TwoHosts(Case):
+    def listen(self, *arguments, host="127.0.0.1"):
+        """A recv that listens, and where."""
+        recv = self.start("recv", "--listen", f"{host}:0", "--out", "copy.bin", *arguments)
+        line = recv.stderr.readline().decode()
+        found = re.fullmatch(r"listening on (\S+) \(seed \d+\)\n", line)
+        self.assertTrue(found, line)
+        return recv, found[1]
+
+    def send(self, address, size=300_001, arguments=()):
+        return self.run_command("send", self.file(size), "--to", address, *arguments)
+
+    def arrived(self, sent, recv):
+        self.assertEqual((sent.code, sent.err), (0, ""))
+        ended = self.finish(recv)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.same_bytes(self.path("file.bin"), self.path("copy.bin"))
+        self.expect_no_part_left("file.bin", "copy.bin")
+        return ended
+
+
+class AFileArrivesAtAnotherHost(TwoHosts):
+    def test_over_ipv4_and_over_ipv6(self):
+        for host in ("127.0.0.1", "[::1]"):
+            with self.subTest(host):
+                recv, address = self.listen(host=host)
+                sent = self.send(address)
+                ended = self.arrived(sent, recv)
+                self.assertIn("300001 bytes sent and verified", sent.out)
+                self.assertIn("300001 bytes received and verified", ended.out)
+                self.assertRegex(sent.out, r"\(seed \d+\)")
+
+    def test_if_it_is_empty_or_one_byte(self):
+        for size in (0, 1):
+            recv, address = self.listen()
+            self.arrived(self.send(address, size), recv)
+
+    def test_if_frames_are_lost_on_the_way_there_and_back(self):
+        faults = ("--loss", "0.2", "--duplicate", "0.1", "--reorder", "0.1", "--ber", "1e-6")
+        recv, address = self.listen(*faults)
+        self.arrived(self.send(address, arguments=faults), recv)
+
+    def test_if_the_receiver_comes_later_than_the_sender(self):
+        port = free_port()
+        send = self.start("send", self.file(1000), "--to", f"127.0.0.1:{port}")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            send.wait(timeout=0.4)
+        recv = self.start("recv", "--listen", f"127.0.0.1:{port}", "--out", "copy.bin")
+        self.assertEqual(self.finish(send).code, 0)
+        self.assertEqual(self.finish(recv).code, 0)
+        self.same_bytes(self.path("file.bin"), self.path("copy.bin"))
+
+    def test_with_figures_in_json(self):
+        recv, address = self.listen("--json")
+        sent = self.send(address, arguments=("--json", "--seed", "9"))
+        report = one_object(sent)
+        check_schema(report, REPORT)
+        self.assertEqual((report["schema"], report["seed"]), ("wireproof.send/1", 9))
+        received = one_object(self.arrived(sent, recv))
+        check_schema(received, RECV_REPORT)
+        self.assertEqual(received["schema"], "wireproof.recv/1")
+        for told in (report, received):
+            self.assertEqual(told["bytes"], 300_001)
+            self.assertEqual(told["runs"][0]["bytes"], 300_001)
+            self.assertTrue(told["runs"][0]["verified"] and told["runs"][0]["complete"])
+        self.assertTrue(0.8 < report["runs"][0]["etr"] < 1)
+
+    def test_whatever_strangers_send_to_its_port(self):
+        recv, address = self.listen()
+        host, port = address.rsplit(":", 1)
+        noise = random.Random(5)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for _ in range(2000):
+                stranger.sendto(noise.randbytes(noise.randrange(1600)), (host, int(port)))
+            self.arrived(self.send(address), recv)
+
+    def test_from_the_first_sender_while_a_second_is_turned_away(self):
+        recv, address = self.listen()
+        first = self.start("send", *self.long_run()[:1], "--to", address, "--loss", "0.3")
+        # The first has its place once bytes arrive, which a second sender cannot see; it is late.
+        second = self.run_command("send", self.file(10), "--to", address, "--peer-timeout", "0.3",
+                                  "--mtu", "1400")
+        self.expect_failure(second, 1, "no recv answered", address)
+        self.assertEqual(self.finish(first).code, 0)
+        self.finish(recv)
+        self.same_bytes(self.path("long.bin"), self.path("copy.bin"))
+
+
+class AHostThatIsNotThereIsReported(TwoHosts):
+    def test_if_nobody_listens(self):
+        ended = self.send(f"127.0.0.1:{free_port()}", arguments=("--peer-timeout", "0.5"))
+        self.expect_failure(ended, 1, "no recv answered", "0.5 s")
+
+    def test_in_json_too(self):
+        ended = self.send(f"127.0.0.1:{free_port()}", arguments=("--peer-timeout", "0.3", "--json"))
+        report = one_object(ended)
+        self.expect_failure(ended, 1, report["error"])
+        self.assertFalse(report["runs"][0]["verified"])
+
+    def test_if_the_mtu_is_another_and_the_next_sender_is_served(self):
+        recv, address = self.listen("--mtu", "1400")
+        wrong = self.send(address, arguments=("--peer-timeout", "0.5"))
+        self.expect_failure(wrong, 1, "--mtu")
+        right = self.send(address, arguments=("--mtu", "1400"))
+        self.assertEqual(right.code, 0, right.err)
+        ended = self.finish(recv)
+        self.assertEqual(ended.code, 0)
+        self.assertEqual(ended.err, "a sender called that has another --mtu or version\n")
+
+    def begin(self, *arguments):
+        """A long transfer that is on its way."""
+        path, *figures = self.long_run()
+        recv, address = self.listen("--mtu", figures[-1], *arguments)
+        send = self.start("send", path, *figures, "--to", address, *arguments)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            send.wait(timeout=0.5)
+        return send, recv
+
+    def test_if_either_dies_on_the_way(self):
+        for dies, stays, done in ((0, 1, "received"), (1, 0, "sent")):
+            with self.subTest(done):
+                hosts = self.begin("--peer-timeout", "0.5")
+                hosts[dies].kill()
+                ended = self.finish(hosts[stays])
+                self.expect_failure(ended, 1, f"was not {done}", "silent for 0.5 s")
+                self.expect_no_part_left("long.bin")
+
+    def test_at_once_if_the_sender_can_say_why(self):
+        send, recv = self.begin()  # with the long time that a peer may be silent
+        os.truncate(self.path("long.bin"), 1000)
+        since = time.monotonic()
+        self.expect_failure(self.finish(send), 1, "was not sent", "it became shorter")
+        self.expect_failure(self.finish(recv), 1, "was not received", "it became shorter")
+        self.assertLess(time.monotonic() - since, 5)
+        self.expect_no_part_left("long.bin")
+
+    def test_at_once_if_the_receiver_can_say_why(self):
+        recv = self.start("recv", "--listen", "127.0.0.1:0", "--out", "/dev/full")
+        address = recv.stderr.readline().decode().split()[2]
+        self.expect_failure(self.send(address), 1, "was not sent", "No space left")
+        self.expect_failure(self.finish(recv), 1, "was not received", "No space left")
+
+    def test_a_receiver_that_waits_ends_when_it_is_asked_to(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            recv, _ = self.listen()
+            recv.send_signal(number)
+            ended = self.finish(recv)
+            self.assertEqual(ended.code, -number)
+            self.assertRegex(ended.err, r"^wireproof: interrupted \(.*\)\n$")
+            self.expect_no_part_left()
+
+
+if __name__ == "__main__":
+    unittest.main()
