@@ -83,9 +83,9 @@ class KillingEitherProcessEndsTheOther(Case):
         self.expect_no_part_left("long.bin")
 
     def test_a_sender_that_is_stopped_finds_itself_given_up(self):
-        sender, _ = self.begin()
+        sender, receiver = self.begin()
         sender.send_signal(signal.SIGSTOP)
-        time.sleep(PEER_TIMEOUT + 0.5)
+        self.expect_gone(receiver)
         sender.send_signal(signal.SIGCONT)
         self.expect_failure(self.ended_in_time(sender), 1, f"silent for {PEER_TIMEOUT} s")
         self.expect_no_part_left("long.bin")

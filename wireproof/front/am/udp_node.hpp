@@ -17,7 +17,7 @@ class UdpNode {
 public:
     struct Options {
         Address local = {};
-        std::vector<Address> peers = {};  // by node; unset: an open place
+        std::vector<Address> peers = {};  // by node, our own too; unset: an open place
         std::size_t frame_max = 1472;
         FaultRates faults = {};
         std::uint64_t seed = 0;

@@ -76,7 +76,9 @@ TEST(AmReceiveWindow, ManyCausesShareOneComplaint) {
 
 // AM-38
 TEST(AmReceiveWindow, OfTwoRoundsTheLaterIsComplainedOf) {
-    for (const auto& [earlier, later] : {std::pair{3, 4}, std::pair{255, 0}, std::pair{200, 10}}) {
+    for (const auto& rounds : {std::pair{3, 4}, std::pair{255, 0}, std::pair{200, 10}}) {
+        const int earlier = rounds.first;
+        const int later = rounds.second;
         for (const bool in_order : {true, false}) {
             ReceiveWindow window(ethernet(), Channel::request);
             const auto round = [&](bool first) {
