@@ -56,17 +56,17 @@ class PeerMemory {
 public:
     static constexpr std::uint64_t stores_at = 0x1000;
     static constexpr std::uint64_t gets_at = 0x2000;
-    static constexpr std::size_t size = 1024;
 
-    PeerMemory() : arena_(pattern(2 * size + 3 * guard, 7)), untouched_(arena_) {
+    explicit PeerMemory(std::size_t size)
+        : size_(size), arena_(pattern(2 * size + 3 * guard, 7)), untouched_(arena_) {
         WIREPROOF_CHECK(table.add(stores_at, stores(), {.read = false, .write = true}));
         WIREPROOF_CHECK(table.add(gets_at, gets(), {.read = true, .write = false}));
     }
     PeerMemory(const PeerMemory&) = delete;
     PeerMemory& operator=(const PeerMemory&) = delete;
 
-    Bytes stores() { return Bytes(arena_).subspan(guard, size); }
-    Bytes gets() { return Bytes(arena_).subspan(2 * guard + size, size); }
+    Bytes stores() { return Bytes(arena_).subspan(guard, size_); }
+    Bytes gets() { return Bytes(arena_).subspan(2 * guard + size_, size_); }
 
     void check() const {
         const auto same = [this](std::size_t begin, std::size_t length) {
@@ -76,7 +76,7 @@ public:
                               untouched_.begin() + first);
         };
         WIREPROOF_CHECK(same(0, guard));
-        WIREPROOF_CHECK(same(guard + size, arena_.size() - guard - size));
+        WIREPROOF_CHECK(same(guard + size_, arena_.size() - guard - size_));
     }
 
     MemoryTable table;
@@ -84,6 +84,7 @@ public:
 private:
     static constexpr std::size_t guard = 64;
 
+    std::size_t size_;
     std::vector<std::byte> arena_;
     std::vector<std::byte> untouched_;
 };

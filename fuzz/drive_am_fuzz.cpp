@@ -16,13 +16,14 @@ constexpr HandlerId echoed{2};   // theirs do, with the same arguments
 constexpr HandlerId missing{3};  // theirs are refused
 constexpr HandlerId answer{4};
 constexpr HandlerId stored{5};
-constexpr std::size_t slot_size = PeerMemory::size / 4;
+constexpr std::size_t memory_size = 1024;
+constexpr std::size_t slot_size = memory_size / 4;
 
 /// One node, and what must still come to it, in order.
 struct End {
     explicit End(const Config& config) : engine(config, memory.table) {}
 
-    PeerMemory memory;
+    PeerMemory memory{memory_size};
     Lent lent;
     Connection engine;
     std::uint8_t posts = 0;

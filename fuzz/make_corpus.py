@@ -73,10 +73,14 @@ def receive_corpus():
         forged(NACK, shape=3, body=(3,)), forged(NACK, shape=3, body=(3,), on_reply=True),
     ]
     transfers = [
-        bytes([5, 1, 40]), bytes([5, 2, 40]), bytes([5, 0, 3]),  # a store, a get, a request
+        bytes([5, 1, 40]), bytes([5, 2, 10]), bytes([5, 0, 3]),  # a store, a get, a request
         bytes([6, 14]),
         forged(REP, ident=0, shape=2, body=(0, 1)),  # refuses the store
         forged(CHUNK, ident=0, place=0 + 32 * 1, shape=chunk, on_reply=True),
+        forged(CHUNK, ident=0, place=1 + 32 * 1, shape=8, on_reply=True),
+        forged(OPEN, ident=1, shape=10, body=(0, 9)),  # 40 bytes: two packets
+        forged(CHUNK, ident=1, place=0 + 32 * 1, shape=chunk),
+        forged(CHUNK, ident=1, place=1 + 32 * 1, shape=8),
         forged(REP, ident=2, shape=8),
         bytes([7, 4]), bytes([7, 0]), bytes([6, 23]), bytes([7, 2]),
         forged(HELLO, shape=1, body=(3,)), forged(HELLO, shape=0, body=(3,), place=1),

@@ -62,6 +62,38 @@ TEST(AmStall, BothReplyWindowsFullAndBothRequestChannelsStalledEnd) {
     }
 }
 
+// AM-10, AM-42: while there is no room a NACK only answers a KEEPALIVE, whatever comes ahead.
+TEST(AmStall, AStalledChannelDoesNotComplainOfPacketsAhead) {
+    for (const auto recovery : {am::Recovery::go_back_n, am::Recovery::selective}) {
+        am::Config config = model_config();
+        config.recovery = recovery;
+        config.held_packets = 0;
+        config.words_max = 40;
+        config.reply_places = 4;
+        lab::AmNet net(model_network(), config, 1);
+        Script script(net);
+        net.network().cable(1, 0).describe_with(am::describe_sp2);
+        net.network().faults(1, 0).add_rule({.kind = "REP", .fate = {.lost = true}});
+        const std::vector<std::byte> many_words(160);  // not held ahead: there are no places
+        std::size_t left = 600;
+        script.turn = [&](std::size_t node, Instant) {
+            while (node == 0 && left > 0 &&
+                   net.at(0, 1).request(left % 3 == 0 ? answered_handler : plain_handler,
+                                        left % 2 == 0 ? ConstBytes(many_words) : ConstBytes()) ==
+                       am::PostStatus::accepted) {
+                --left;
+            }
+            return never;
+        };
+        net.run(script, {.until = Instant(Duration::milliseconds(30))});
+        EXPECT_GT(left, 0u);
+        const am::Stats& asking = net.at(0, 1).stats();
+        const am::Stats& stalled = net.at(1, 0).stats();
+        EXPECT_LE(stalled.sent_of(am::Kind::nack), asking.sent_of(am::Kind::keepalive) + 1);
+        EXPECT_GT(stalled.sent_of(am::Kind::nack), 3u);
+    }
+}
+
 TEST(AmStall, NodesThatGetFromEachOtherWithOneSlotFinish) {  // AM-44
     am::Config config = model_config();
     config.get_slots = 1;

@@ -22,6 +22,19 @@ std::string exceeds(const char* what, std::uint64_t count, const char* limit, do
            std::to_string(static_cast<std::uint64_t>(most));
 }
 
+// Peers that keep the rules, on a wire that keeps to the lifetime of frames, say nothing that a
+// receiver could not place.
+std::string check_verdicts(const AmWorldPlan& plan, const AmSpending& spent) {
+    for (const RxVerdict verdict : {RxVerdict::stale, RxVerdict::malformed, RxVerdict::foreign}) {
+        // HELLOs cross one another.
+        if (verdict == RxVerdict::foreign && !plan.am.cookie) continue;
+        const std::uint64_t count = spent.own.received_as(verdict);
+        if (count > 0)
+            return std::to_string(count) + " frames were " + std::string(name_of(verdict));
+    }
+    return {};
+}
+
 // AM-38: every resend has a gap of its own, and every gap has at most one. A gap is a packet that
 // the cable lost, damaged or held back, one refused for want of room, or one ahead that could not
 // be kept; a KEEPALIVE asks for a resend without a gap. What jitter does to the order, nobody
@@ -91,7 +104,8 @@ std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpen
         return exceeds("packets resent", spent.own.resent, "asked for were at most",
                        static_cast<double>(spent.own.nacks_acted_on * window));
     }
-    std::string broken = check_causes(plan, spent);
+    std::string broken = check_verdicts(plan, spent);
+    if (broken.empty()) broken = check_causes(plan, spent);
     if (broken.empty()) broken = check_sends(plan, pair, spent);
     if (broken.empty()) broken = check_control(plan, spent);
     return broken;
