@@ -25,6 +25,12 @@ struct RxFrame {
     ConstBytes bytes;
     PeerId from{};
     Integrity integrity = Integrity::check;
+    /// Payload that a simulated cable carried by reference: it stands in the frame at `lent_at`,
+    /// between the bytes above. Empty on every other wire.
+    ConstBytes lent{};
+    std::size_t lent_at = 0;
+
+    std::size_t size() const { return bytes.size() + lent.size(); }
 };
 
 /// What a lane promises of the frames it carries, and how long they may be.
