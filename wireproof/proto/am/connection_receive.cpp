@@ -145,6 +145,7 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
         case Refusal::store: {
             auto& stores = bulk_[index(Channel::request)].transfers();
             if (refusal.id < stores.size()) stores[refusal.id].reason = reason;
+            in_window(Channel::reply).owe_ack();  // the store's last packet waits for it
             return;
         }
         case Refusal::get: {
