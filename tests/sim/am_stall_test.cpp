@@ -94,6 +94,30 @@ TEST(AmStall, AStalledChannelDoesNotComplainOfPacketsAhead) {
     }
 }
 
+// AM-42: the end of a stall is told at once, by one NACK; nobody waits for a keep-alive.
+TEST(AmStall, TheEndOfAStallFetchesWhatWasRefused) {
+    for (const auto recovery : {am::Recovery::go_back_n, am::Recovery::selective}) {
+        am::Config config = model_config();
+        config.recovery = recovery;
+        config.held_packets = 8;
+        config.chunk_packets = 2;
+        config.window = {75, 4};
+        config.reply_places = 1;
+        config.keepalive_after = config.keepalive_max = Duration::milliseconds(50);
+        lab::AmNet net(model_network(), config, 1);
+        Script script(net);
+        std::size_t left = 200;
+        script.turn = [&](std::size_t node, Instant) {
+            if (node == 0) post_requests(net.at(0, 1), answered_handler, left);
+            return never;
+        };
+        EXPECT_EQ(net.run(script, long_enough).end, sim::RunEnd::idle);
+        EXPECT_EQ(script.counts[0].replies, 200u);
+        EXPECT_LE(net.at(0, 1).stats().keepalive_timeouts, 1u);
+        EXPECT_LE(script.counts[0].last, Instant(Duration::milliseconds(20)));
+    }
+}
+
 TEST(AmStall, NodesThatGetFromEachOtherWithOneSlotFinish) {  // AM-44
     am::Config config = model_config();
     config.get_slots = 1;

@@ -18,11 +18,16 @@ struct AmSpending {
     sim::CableCounts there;  // the cable that carries our packets
     sim::CableCounts back;
     std::uint64_t messages = 0;  // asked or answered, by either end
+    std::uint64_t pauses = 0;    // of either host
+    Duration paused;             // together
     Duration duration;
 };
 
 /// The bound that was broken, in one line; empty: none.
 std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpending& spent);
+
+/// The same for all connections together.
+std::string broken_bound(const AmWorldPlan& plan, const am::Stats& totals);
 
 /// No honest world takes longer.
 Duration time_allowed(const AmWorldPlan& plan);

@@ -45,6 +45,11 @@ private:
     Random random_;
     std::vector<std::unique_ptr<AmFlow>> flows_;
     std::vector<std::uint32_t> sessions_begun_;
+    struct Sleep {
+        std::uint64_t pauses = 0;
+        Duration time;
+    };
+    std::vector<Sleep> slept_;  // by node
     Fingerprint digest_;
     AmWorldResult result_;
 };
@@ -58,7 +63,8 @@ World::World(const AmWorldPlan& plan)
       net_(plan.network, plan.am, mix64(plan.seed + 1)),
       random_(mix64(plan.seed + 2)),
       flows_(plan.nodes() * plan.nodes()),
-      sessions_begun_(plan.nodes() * plan.nodes()) {
+      sessions_begun_(plan.nodes() * plan.nodes()),
+      slept_(plan.nodes()) {
     result_.seed = plan.seed;
     result_.what = plan.what;
     for (std::size_t from = 0; from < plan.nodes(); ++from) {
@@ -88,7 +94,10 @@ Instant World::on_turn(std::size_t node, Instant now) {
     if (plan_.pause_chance > 0 && random_.chance(plan_.pause_chance)) {
         const double share = random_.uniform();
         const double most = static_cast<double>(plan_.pause_max.picoseconds());
-        ready = ready + Duration(static_cast<std::int64_t>(share * most));
+        const Duration pause(static_cast<std::int64_t>(share * most));
+        ready = ready + pause;
+        ++slept_[node].pauses;
+        slept_[node].time = slept_[node].time + pause;
     }
     net_.schedule().pause(node, ready);
     return more ? now + Duration::nanoseconds(100) : never;
@@ -164,6 +173,8 @@ void World::check_end() {
             check_costs(node, peer);
         }
     }
+    const std::string broken = broken_bound(plan_, net_.totals());
+    if (!broken.empty()) fail(broken);
 }
 
 void World::check_costs(std::size_t node, std::size_t peer) {
@@ -174,6 +185,8 @@ void World::check_costs(std::size_t node, std::size_t peer) {
         .there = net_.network().counts(node, peer),
         .back = net_.network().counts(peer, node),
         .messages = messages(flow(node, peer)) + messages(flow(peer, node)),
+        .pauses = slept_[node].pauses + slept_[peer].pauses,
+        .paused = slept_[node].time + slept_[peer].time,
         .duration = net_.schedule().now().since_start(),
     };
     const std::string broken = broken_bound(plan_, plan_.pair(node, peer), spent);
