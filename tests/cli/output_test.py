@@ -85,5 +85,27 @@ class WhatIsPrintedFitsItsReader(Case):
                 self.same_bytes(path, self.path("copy.bin"))
 
 
+class ASimulationSaysWhatCameOut(Case):
+    def test_some_worlds_as_one_object(self):
+        ended, out = self.run_json("soak", "--worlds", "5", "--seed", "7")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual((out["schema"], out["seed"], out["worlds"], out["failed"]),
+                         ("wireproof.soak/1", 7, 5, 0))
+        self.assertGreater(out["frames"], out["operations"])
+
+    def test_the_machine_of_the_paper_as_one_object(self):
+        ended, out = self.run_json("sp2")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual((out["schema"], out["nodes"]), ("wireproof.sp2/1", 2))
+        self.assertLessEqual(out["round_trip_us"], 1.086 * out["raw_round_trip_us"])
+        self.assertGreaterEqual(out["bandwidth_mb_s"], 0.979 * out["payload_share_mb_s"])
+
+    def test_both_fit_80_columns(self):
+        for arguments in (("sp2",), ("soak", "--worlds", "2")):
+            ended = self.run_command(*arguments)
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,7 +3,8 @@ import unittest
 
 from command import Case
 
-VERBS = ("carry", "send", "recv")
+CARRYING = ("carry", "send", "recv")
+VERBS = (*CARRYING, "sp2", "soak")
 
 
 class EveryVerbExplainsItself(Case):
@@ -25,8 +26,9 @@ class EveryVerbExplainsItself(Case):
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 self.assertIn("Example", ended.out)
                 self.assertIn(f"  wireproof {verb} ", ended.out)
-                for option in ("--loss", "--ber", "--duplicate", "--reorder", "--mtu",
-                               "--peer-timeout", "--seed", "--json"):
+                carrying = ("--loss", "--ber", "--duplicate", "--reorder", "--mtu",
+                            "--peer-timeout", "--seed") if verb in CARRYING else ()
+                for option in (*carrying, "--json"):
                     self.assertIn(option, ended.out)
                 self.assertIn("wireproof." + verb + "/1", ended.out)
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
@@ -65,6 +67,15 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
                 "--seed": ("-1", "1.5", "18446744073709551616", "seven")}.items():
             for value in values:
                 self.refuses("carry", self.file(1), option, value, words=[option])
+
+    def test_a_simulation_is_asked_for_what_cannot_be(self):
+        for option, values in {
+                "--worlds": ("0", "-1", "1e3", "many"), "--seed": ("-1", "x"),
+                "--seconds": ("nan", "0", "-5", "inf", "long")}.items():
+            for value in values:
+                self.refuses("soak", option, value, words=[option])
+        for value in ("1", "-2", "two", "1000"):
+            self.refuses("sp2", "--nodes", value, words=["--nodes"])
 
     def test_a_name_is_not_one_of_those_that_there_are(self):
         self.refuses("carry", self.file(1), "--wire", "tin", words=["--wire", "udp", "sim"])

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/am_world.hpp"
@@ -29,6 +30,7 @@ struct SoakVerb {
 
     int run() {
         using Clock = std::chrono::steady_clock;
+        catch_interrupts();
         seed = chosen_seed(seed);
         if (worlds == 0) {
             worlds = seconds > 0 ? std::numeric_limits<std::uint64_t>::max() : 1'000;
@@ -43,6 +45,7 @@ struct SoakVerb {
             Progress progress("worlds",
                               seconds > 0 ? static_cast<std::uint64_t>(seconds * 10) : worlds);
             for (std::uint64_t i = 0; i < worlds && violation.empty(); ++i) {
+                check_interrupt();
                 if (seconds > 0 && passed() >= seconds) break;
                 const lab::AmWorldResult result = lab::run_am_world({.seed = seed + i});
                 summary.add(result);
@@ -89,9 +92,16 @@ struct SoakVerb {
 void add_soak(CLI::App& app, Run& run) {
     const auto soak = std::make_shared<SoakVerb>();
     CLI::App* verb = app.add_subcommand("soak", "simulate random worlds until one breaks a rule");
-    verb->add_option("--worlds", soak->worlds, "how many (1000 if neither this nor --seconds)");
-    verb->add_option("--seconds", soak->seconds, "for how long")->check(CLI::Range(0.1, 1e7));
-    verb->add_option("--seed", soak->seed, "of the first world; the others follow");
+    constexpr auto any = std::numeric_limits<std::uint64_t>::max();
+    accept_whole(
+        *verb->add_option("--worlds", soak->worlds, "how many (1000 if neither this nor --seconds)")
+             ->type_name("N"),
+        1, any);
+    accept_range(*verb->add_option("--seconds", soak->seconds, "for how long")->type_name("S"), 0.1,
+                 1e7);
+    accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
+                      ->type_name("N"),
+                 0, any);
     verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
     verb->footer(examples);
     verb->callback([soak, &run] { run = [soak] { return soak->run(); }; });
