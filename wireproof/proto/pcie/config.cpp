@@ -1,0 +1,68 @@
+#include "wireproof/proto/pcie/config.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "wireproof/proto/pcie/wire_format.hpp"
+
+namespace wireproof::pcie {
+
+Config Config::of_link(LinkRate rate, std::size_t payload_max) {
+    Config config;
+    config.payload_max = payload_max;
+    config.byte_time = rate.time_of(1);
+    const Duration symbol = rate.symbol_time();
+    const std::int64_t latency = ack_latency_limit(rate, payload_max);
+    const Duration longest = config.time_of(payload_max + tlp_overhead);
+    // An Ack that falls due while the longest TLP leaves must still be in time.
+    config.ack_latency = std::max(symbol * latency - longest, symbol * (latency / 8));
+    config.replay_after = symbol * replay_limit(rate, payload_max);
+    return config;
+}
+
+Config Config::of_datagrams(std::size_t frame_max) {
+    Config config;
+    std::size_t payload = 4096;
+    while (payload > 64 && payload + tlp_overhead > frame_max) payload /= 2;
+    config.payload_max = payload;
+    config.replay_slots = 1024;
+    config.ack_latency = Duration::microseconds(200);
+    config.ack_after = 16;
+    config.replay_after = Duration::milliseconds(20);
+    config.retrain_time = Duration::microseconds(100);
+    config.init_every = Duration::milliseconds(20);
+    config.update_every = Duration::milliseconds(20);
+    return config;
+}
+
+Expected<void> Config::check() const {
+    const auto outside = [](const char* what, std::uint64_t is, std::uint64_t least,
+                            std::uint64_t most) {
+        return unexpected(std::string(what) + " is " + std::to_string(is) + ", and must be " +
+                          std::to_string(least) + " to " + std::to_string(most));
+    };
+    if (modulus < 4 || modulus > 4096 || modulus % 2 != 0) {
+        return unexpected("modulus " + std::to_string(modulus) +
+                          " is not an even number from 4 to 4096");
+    }
+    if (first_number >= modulus) return outside("first number", first_number, 0, modulus - 1);
+    if (outstanding < 1 || outstanding >= modulus / 2) {
+        return outside("unacknowledged TLPs", outstanding, 1, modulus / 2 - 1);
+    }
+    if (payload_max < 1 || payload_max > 4096) return outside("payload", payload_max, 1, 4096);
+    if (replay_slots < 1) return outside("replay buffer", replay_slots, 1, 1U << 20);
+    for (const Credits& advertised : credits) {
+        if (advertised.headers > 127) return outside("header credits", advertised.headers, 0, 127);
+        if (advertised.data > 2047) return outside("data credits", advertised.data, 0, 2047);
+        if (advertised.data > 0 && advertised.data * data_unit < payload_max) {
+            return unexpected(std::to_string(advertised.data) +
+                              " data credits do not hold the largest payload");
+        }
+    }
+    for (const Duration each : {replay_after, init_every, update_every}) {
+        if (each <= Duration()) return unexpected("a timer must run for longer than nothing");
+    }
+    return {};
+}
+
+}  // namespace wireproof::pcie

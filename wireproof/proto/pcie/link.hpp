@@ -1,0 +1,88 @@
+// The data link layer of PCI Express, non-flit: ACK/NAK retry, credits, start-up. One end of a link
+// on virtual channel 0; a LinkEngine whose messages travel as memory writes.
+//
+//   DL_Inactive ──► FC_INIT1 ──► FC_INIT2 ──► DL_Active        (a new life or a dead peer leads
+//                                                               back to DL_Inactive)
+#pragma once
+
+#include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/timer_table.hpp"
+#include "wireproof/proto/pcie/receiver.hpp"
+#include "wireproof/proto/pcie/transmitter.hpp"
+
+namespace wireproof::pcie {
+
+/// A regular value; takes all its memory at construction. Not for several threads at once.
+class Link {
+public:
+    using Delivery = LinkDelivery;
+
+    enum class State : std::uint8_t { inactive, fc_init1, fc_init2, active };
+
+    /// The physical link is up: start-up begins at the first poll_transmit.
+    explicit Link(const Config& config);
+
+    // LinkEngine. Before DL_Active there is no room.
+    std::size_t message_max() const { return config_.payload_max; }
+    bool has_room() const { return state_ == State::active && transmitter_.has_room(); }
+    SubmitStatus submit(ConstBytes message) { return submit(FlowType::posted, message); }
+    /// Posted or non-posted; all kinds leave in the order of submission.
+    SubmitStatus submit(FlowType type, ConstBytes message);
+
+    // Engine.
+    RxVerdict on_frame(Instant now, const RxFrame& frame);
+    std::optional<Delivery> next_delivery();
+    void on_deadline(Instant now);
+    void on_wire_event(Instant now, WireEvent event);
+    bool poll_transmit(Instant now, TxFrame& out);
+    Instant next_deadline() const;
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+    /// The next new TLP leaves nullified first, as from a switch that began to forward a TLP whose
+    /// rest was damaged (PCIE-19).
+    void nullify_next() { transmitter_.nullify_next(); }
+    /// The physical layer retrains: nothing leaves for Config::retrain_time.
+    void retrain(Instant now) { transmitter_.retrain(now); }
+
+    State state() const { return state_; }
+    const Stats& stats() const { return stats_; }
+    const Transmitter& transmitter() const { return transmitter_; }
+    const Receiver& receiver() const { return receiver_; }
+
+private:
+    enum class Timer : std::uint8_t { init, update };
+
+    RxVerdict on_tlp(Instant now, const RxFrame& frame);
+    RxVerdict on_dllp(Instant now, const RxFrame& frame);
+    RxVerdict on_flow_control(Instant now, DllpKind kind, const Dllp& dllp);
+    RxVerdict count(RxVerdict verdict);
+    void deliver(const TlpHead& head, const TlpPieces& tlp);
+
+    void go_down();
+    void start_up();
+    void activate(Instant now);
+    bool send_init(Instant now, TxFrame& out);
+    bool send_flow_control(Instant now, TxFrame& out);
+    void send(const Dllp& dllp, TxFrame& out) const;
+    bool updates_itself(std::size_t type) const;
+
+    Config config_;
+    Transmitter transmitter_;
+    Receiver receiver_;
+    std::array<CreditGrant, flow_types> grants_;
+    TimerTable<Timer, 2> timers_;
+    State state_ = State::fc_init1;
+
+    std::uint8_t seen_ = 0;         // InitFC of these kinds, a bit each
+    std::uint8_t init_next_ = 0;    // of the triple that is being sent; 3: it has left
+    std::uint8_t answers_due_ = 0;  // InitFC2 that a late peer asked for, a bit each
+    std::uint8_t updates_due_ = 0;  // UpdateFC
+
+    std::optional<LinkDelivery::What> event_;
+    std::optional<ConstBytes> message_;
+    Stats stats_;
+};
+
+static_assert(LinkEngine<Link>);
+
+}  // namespace wireproof::pcie

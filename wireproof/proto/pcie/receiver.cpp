@@ -1,0 +1,80 @@
+#include "wireproof/proto/pcie/receiver.hpp"
+
+namespace wireproof::pcie {
+
+Receiver::Receiver(const Config& config) : config_(config), circle_(config.modulus) {
+    reset();
+}
+
+void Receiver::reset() {
+    next_ = TlpNumber(config_.first_number);
+    nak_scheduled_ = nak_waits_ = ack_waits_ = false;
+    owed_ = 0;
+    ack_deadline_ = complained_at_ = never;
+}
+
+void Receiver::complain(Instant now) {
+    if (nak_scheduled_) {
+        const bool again = config_.renak_after > Duration() && complained_at_ != never &&
+                           now > complained_at_ + config_.renak_after;
+        if (!again) return;
+    }
+    nak_scheduled_ = nak_waits_ = true;
+    complained_at_ = now;
+    ack_deadline_ = never;  // the Nak carries the same number
+}
+
+RxVerdict Receiver::on_bad(Instant now) {
+    complain(now);
+    return RxVerdict::corrupt;
+}
+
+RxVerdict Receiver::on_tlp(Instant now, std::uint32_t number) {
+    if (!circle_.holds(number)) return RxVerdict::malformed;
+    const std::uint32_t behind = circle_.steps_after(next_, TlpNumber(number));
+    if (behind == 0) {
+        next_ = circle_.advance(next_, 1);
+        nak_scheduled_ = false;
+        ++owed_;
+        if (config_.ack_after > 0 && owed_ >= config_.ack_after) ack_waits_ = true;
+        if (ack_deadline_ == never) ack_deadline_ = now + config_.ack_latency;
+        return RxVerdict::accepted;
+    }
+    if (behind <= config_.modulus / 2) {
+        ack_waits_ = true;  // even while a Nak is scheduled
+        return RxVerdict::duplicate;
+    }
+    complain(now);
+    return RxVerdict::out_of_sequence;
+}
+
+void Receiver::on_deadline(Instant now) {
+    if (ack_deadline_ > now) return;
+    ack_deadline_ = never;
+    ack_waits_ = true;
+}
+
+std::optional<Dllp> Receiver::next_dllp(Stats& stats) {
+    if (!nak_waits_ && !ack_waits_) return std::nullopt;
+    const std::uint32_t last = circle_.advance(next_, config_.modulus - 1).value();
+    const bool nak = nak_waits_ && nak_scheduled_;
+    nak_waits_ = ack_waits_ = false;
+    owed_ = 0;
+    ack_deadline_ = never;
+    ++(nak ? stats.naks : stats.acks);
+    return nak ? Dllp::nak(last) : Dllp::ack(last);
+}
+
+void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
+    sink.add(next_.value());
+    sink.add(nak_scheduled_);
+    sink.add(nak_waits_);
+    sink.add(ack_waits_);
+    sink.add(config_.ack_after > 0 ? owed_ : 0);
+    sink.add_deadline(ack_deadline_, now);
+    if (config_.renak_after > Duration()) {
+        sink.add(complained_at_ == never ? Duration(-1) : now - complained_at_);
+    }
+}
+
+}  // namespace wireproof::pcie

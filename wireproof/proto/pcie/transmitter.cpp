@@ -1,0 +1,192 @@
+#include "wireproof/proto/pcie/transmitter.hpp"
+
+#include <algorithm>
+
+namespace wireproof::pcie {
+namespace {
+
+constexpr Duration not_running(-1);
+
+Credits credits_for(std::size_t length) {
+    return {1, static_cast<std::uint32_t>((length + data_unit - 1) / data_unit)};
+}
+
+}  // namespace
+
+Transmitter::Transmitter(const Config& config)
+    : config_(config), circle_(config.modulus), buffer_(config) {
+    reset();
+}
+
+void Transmitter::reset() {
+    buffer_.clear();
+    next_ = TlpNumber(config_.first_number);
+    acked_ = circle_.advance(next_, config_.modulus - 1);
+    for (CreditGate& gate : gates_) gate.reset();
+    nullify_next_ = replaying_ = first_of_replay_ = nak_remembered_ = false;
+    cursor_ = 0;
+    replay_num_ = 0;
+    replay_deadline_ = retrained_at_ = never;
+    frozen_left_ = not_running;
+}
+
+SubmitStatus Transmitter::submit(FlowType type, ConstBytes message) {
+    if (message.size() > config_.payload_max) return SubmitStatus::too_long;
+    if (buffer_.full()) return SubmitStatus::no_room;
+    buffer_.push(type, message);
+    return SubmitStatus::accepted;
+}
+
+bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& stats) {
+    if (!circle_.holds(number)) return false;
+    const std::size_t steps = circle_.steps_after(TlpNumber(number), acked_);
+    if (steps > buffer_.sent()) return false;
+    if (steps > 0) {
+        buffer_.purge(steps);
+        acked_ = TlpNumber(number);
+        cursor_ -= std::min(cursor_, steps);
+        replay_num_ = 0;
+        nak_remembered_ = false;
+        restart_timer(now);
+    }
+    end_replay_if_done(now, stats);
+    if (nak && buffer_.sent() > 0) {
+        if (replaying_) {
+            nak_remembered_ = true;
+        } else {
+            begin_replay(now, stats);
+        }
+    }
+    return true;
+}
+
+void Transmitter::on_credits(DllpKind kind, FlowType type, Credits credits) {
+    CreditGate& gate = gates_[static_cast<std::size_t>(type)];
+    if (kind == DllpKind::update_fc) {
+        gate.update(credits);
+    } else {
+        gate.start(credits);
+    }
+}
+
+// REPLAY_TIMER after progress: from anew if TLPs remain, held while a replay has not begun to
+// leave.
+void Transmitter::restart_timer(Instant now) {
+    const bool runs = buffer_.sent() > 0 && !(replaying_ && first_of_replay_);
+    if (retraining()) {
+        frozen_left_ = runs ? config_.replay_after : not_running;
+        return;
+    }
+    replay_deadline_ = runs ? now + config_.replay_after : never;
+}
+
+void Transmitter::begin_replay(Instant now, Stats& stats) {
+    ++stats.replays;
+    replaying_ = first_of_replay_ = true;
+    nak_remembered_ = false;
+    cursor_ = 0;
+    replay_num_ = (replay_num_ + 1) % 4;
+    replay_deadline_ = never;
+    frozen_left_ = not_running;
+    if (replay_num_ == 0) {
+        ++stats.retrains;
+        ++stats.resets;
+        retrain(now);
+    }
+}
+
+void Transmitter::end_replay_if_done(Instant now, Stats& stats) {
+    if (!replaying_ || cursor_ < buffer_.sent()) return;
+    replaying_ = first_of_replay_ = false;
+    if (nak_remembered_ && buffer_.sent() > 0) begin_replay(now, stats);
+}
+
+void Transmitter::retrain(Instant now) {
+    if (!retraining()) {
+        frozen_left_ = replay_deadline_ == never ? not_running : replay_deadline_ - now;
+        replay_deadline_ = never;
+    }
+    retrained_at_ = now + config_.retrain_time;
+}
+
+bool Transmitter::on_deadline(Instant now, Stats& stats) {
+    if (retrained_at_ <= now) {
+        retrained_at_ = never;
+        if (frozen_left_ >= Duration()) replay_deadline_ = now + frozen_left_;
+        frozen_left_ = not_running;
+    }
+    if (replay_deadline_ > now) return false;
+    replay_deadline_ = never;
+    ++stats.timeouts;
+    if (replaying_) {
+        nak_remembered_ = true;  // a replay longer than its limit is finished first
+    } else {
+        begin_replay(now, stats);
+    }
+    return true;
+}
+
+bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
+    const auto sent = [&](std::size_t index) {
+        const std::size_t length = buffer_[index].length;
+        return now + config_.time_of(TlpHead{0, FlowType::posted, length}.frame_size());
+    };
+    if (replaying_) {
+        write(cursor_, false, out);
+        out.mark_resent();
+        ++stats.resent;
+        ++stats.numbered;
+        if (first_of_replay_) {
+            first_of_replay_ = false;
+            replay_deadline_ = sent(cursor_) + config_.replay_after;
+        }
+        ++cursor_;
+        end_replay_if_done(now, stats);
+        return true;
+    }
+    if (!buffer_.has_unsent() || buffer_.sent() >= config_.outstanding) return false;
+    const std::size_t index = buffer_.sent();
+    CreditGate& gate = gates_[static_cast<std::size_t>(buffer_[index].type)];
+    const Credits need = credits_for(buffer_[index].length);
+    if (!gate.allows(need)) return false;
+    if (nullify_next_) {
+        nullify_next_ = false;
+        write(index, true, out);
+        return true;
+    }
+    write(index, false, out);
+    gate.consume(need);
+    buffer_.mark_sent();
+    next_ = circle_.advance(next_, 1);
+    ++stats.numbered;
+    if (replay_deadline_ == never) replay_deadline_ = sent(index) + config_.replay_after;
+    return true;
+}
+
+void Transmitter::write(std::size_t index, bool nullified, TxFrame& out) const {
+    const ConstBytes message = buffer_.message(index);
+    const TlpNumber number = circle_.advance(acked_, index + 1);
+    const TlpHead tlp{number.value(), buffer_[index].type, message.size()};
+    const auto head = out.add_header<TlpHead::size>();
+    tlp.encode(head);
+    out.add_payload(message);
+    encode_tail(head, message, out.add_room(tlp.padding() + TlpTail::size), nullified,
+                out.wants_check());
+}
+
+void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
+    buffer_.fingerprint(sink);
+    for (const CreditGate& gate : gates_) gate.fingerprint(sink);
+    sink.add(next_.value());
+    sink.add(nullify_next_);
+    sink.add(replaying_);
+    sink.add(first_of_replay_);
+    sink.add(nak_remembered_);
+    sink.add(replaying_ ? cursor_ : 0);
+    sink.add(replay_num_);
+    sink.add_deadline(replay_deadline_, now);
+    sink.add_deadline(retrained_at_, now);
+    sink.add(frozen_left_);
+}
+
+}  // namespace wireproof::pcie

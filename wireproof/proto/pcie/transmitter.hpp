@@ -1,0 +1,90 @@
+// The sending half of a data link (section 2 of the rules): numbers, replay, REPLAY_TIMER and
+// REPLAY_NUM. Knows TLPs only; when they may leave, Link decides.
+#pragma once
+
+#include "wireproof/base/seq_num.hpp"
+#include "wireproof/core/frame.hpp"
+#include "wireproof/core/link_engine.hpp"
+#include "wireproof/proto/pcie/flow_credit.hpp"
+#include "wireproof/proto/pcie/replay_buffer.hpp"
+#include "wireproof/proto/pcie/wire_format.hpp"
+
+namespace wireproof::pcie {
+
+using TlpNumber = SeqNum<struct TlpTag>;
+
+/// Beyond what every link counts.
+struct Stats : LinkStats {
+    std::uint64_t protocol_errors = 0;  // Acks of what was never sent; fatal on a real link
+    std::uint64_t bad_tlps = 0;
+    std::uint64_t bad_dllps = 0;
+    std::uint64_t nullified = 0;
+    std::uint64_t ecrc_errors = 0;  // good on the link, damaged before it
+    std::uint64_t retrains = 0;
+
+    friend bool operator==(const Stats&, const Stats&) = default;
+};
+
+class Transmitter {
+public:
+    explicit Transmitter(const Config& config);
+
+    /// DL_Inactive: nothing is kept, reset values.
+    void reset();
+
+    bool has_room() const { return !buffer_.full(); }
+    SubmitStatus submit(FlowType type, ConstBytes message);
+    /// The next new TLP leaves nullified first: its number goes to the one after.
+    void nullify_next() { nullify_next_ = true; }
+
+    /// An Ack or Nak with a good CRC; false: of a number outside what is outstanding.
+    [[nodiscard]] bool on_ack(Instant now, std::uint32_t number, bool nak, Stats& stats);
+    void on_credits(DllpKind kind, FlowType type, Credits credits);
+
+    /// The link begins to retrain: timers freeze.
+    void retrain(Instant now);
+    bool retraining() const { return retrained_at_ != never; }
+
+    bool on_deadline(Instant now, Stats& stats);
+    Instant next_deadline() const { return std::min(replay_deadline_, retrained_at_); }
+
+    /// A TLP to resend, or else a new one that credits and numbers allow.
+    bool transmit(Instant now, TxFrame& out, Stats& stats);
+
+    bool replaying() const { return replaying_; }
+    std::size_t outstanding() const { return buffer_.sent(); }
+    std::size_t waiting() const { return buffer_.size() - buffer_.sent(); }
+    /// REPLAY_NUM: replays since the last progress, modulo 4.
+    std::uint32_t replay_num() const { return replay_num_; }
+    std::uint32_t next_transmit_seq() const { return next_.value(); }
+    std::uint32_t ackd_seq() const { return acked_.value(); }
+
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+private:
+    void begin_replay(Instant now, Stats& stats);
+    void end_replay_if_done(Instant now, Stats& stats);
+    void restart_timer(Instant now);
+    void write(std::size_t index, bool nullified, TxFrame& out) const;
+
+    Config config_;
+    Circle circle_;
+    ReplayBuffer buffer_;
+    std::array<CreditGate, flow_types> gates_;
+    TlpNumber next_;   // NEXT_TRANSMIT_SEQ
+    TlpNumber acked_;  // ACKD_SEQ
+    bool nullify_next_ = false;
+
+    // A replay goes from `cursor_` to the last TLP sent; no new one leaves meanwhile.
+    bool replaying_ = false;
+    bool first_of_replay_ = false;  // nothing was resent yet: the timer is held
+    bool nak_remembered_ = false;
+    std::size_t cursor_ = 0;
+    std::uint32_t replay_num_ = 0;
+
+    Instant replay_deadline_ = never;
+    Instant retrained_at_ = never;
+    Duration frozen_left_{};  // of the replay timer, while retraining; negative: was not running
+};
+
+}  // namespace wireproof::pcie

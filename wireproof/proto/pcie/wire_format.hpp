@@ -1,0 +1,114 @@
+// TLPs and DLLPs as they stand on an 8b/10b link, framing symbols included: a frame is one of them.
+// (Links of 128b/130b frame the same bytes with tokens of the same total length.)
+//
+//   STP  number  header             data        pad  ECRC  LCRC  END
+//   1    2       16                 0 … 4096    0-3  4     4     1      28 bytes besides data and
+//   pad SDP  type  body  CRC  END 1    1     3     2    1 8 bytes
+//
+// A message is a memory write: its length is told by the length in double words and the byte
+// enables, so every length from 0 on is exact. Numbers are big-endian, CRCs low byte first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/core/frame.hpp"
+#include "wireproof/core/frame_info.hpp"
+#include "wireproof/proto/pcie/config.hpp"
+
+namespace wireproof::pcie {
+
+/// The bytes behind the control symbols K27.7, K28.2, K29.7 and K30.7.
+enum class Symbol : std::uint8_t { stp = 0xFB, sdp = 0x5C, end = 0xFD, edb = 0xFE };
+
+inline constexpr std::size_t tlp_overhead = 28;
+inline constexpr std::size_t data_unit = 16;  // bytes of a data credit
+inline constexpr std::size_t longest_frame = 4096 + tlp_overhead;
+
+/// Framing, number and header of a TLP: what stands before its data.
+struct TlpHead {
+    static constexpr std::size_t size = 19;
+    std::uint32_t number = 0;  // 12 bits
+    FlowType type = FlowType::posted;
+    std::size_t length = 0;  // bytes of the message
+
+    void encode(std::span<std::byte, size> to) const;
+    /// Of a TLP whose LCRC is good; nothing if it is not one of ours.
+    static std::optional<TlpHead> decode(std::span<const std::byte, size> from);
+
+    std::size_t padding() const { return length == 0 ? 4 : (4 - length % 4) % 4; }
+    std::size_t frame_size() const { return tlp_overhead + length + padding(); }
+};
+
+/// What stands behind the data.
+struct TlpTail {
+    static constexpr std::size_t size = 9;  // after the padding
+};
+
+/// A received TLP in pieces: the data may be carried by reference.
+struct TlpPieces {
+    std::span<const std::byte, TlpHead::size> head;
+    ConstBytes data;     // of the message and beyond, as far as it lies in one piece
+    ConstBytes padding;  // what follows of it
+    std::span<const std::byte, TlpTail::size> tail;
+
+    /// Nothing if the frame is too short to be a TLP.
+    static std::optional<TlpPieces> of(const RxFrame& frame);
+
+    std::uint32_t number() const;
+    std::uint32_t computed_lcrc() const;
+    std::uint32_t stored_lcrc() const;
+    bool ends_bad() const;  // EDB instead of END
+    bool ends_good() const;
+    bool ecrc_matches() const;
+};
+
+/// Writes padding, ECRC, LCRC and the last symbol behind a TLP whose pieces are given; without
+/// `checks` both CRCs are zero.
+void encode_tail(std::span<const std::byte, TlpHead::size> head, ConstBytes data, Bytes to,
+                 bool nullified, bool checks);
+
+enum class DllpKind : std::uint8_t {
+    ack = 0x00,
+    nak = 0x10,
+    init_fc1 = 0x40,
+    init_fc2 = 0xC0,
+    update_fc = 0x80,
+};
+
+/// A packet of the data link layer.
+struct Dllp {
+    static constexpr std::size_t size = 8;
+
+    std::uint8_t type = 0;   // of the byte's 256
+    std::uint32_t body = 0;  // 24 bits
+
+    static Dllp ack(std::uint32_t number) { return {0x00, number & 0xFFF}; }
+    static Dllp nak(std::uint32_t number) { return {0x10, number & 0xFFF}; }
+    /// Of virtual channel 0.
+    static Dllp flow_control(DllpKind kind, FlowType type, Credits credits);
+
+    bool is_ack() const { return type == 0x00; }
+    bool is_nak() const { return type == 0x10; }
+    std::uint32_t number() const { return body & 0xFFF; }
+    /// InitFC1, InitFC2 or UpdateFC of virtual channel 0.
+    std::optional<DllpKind> flow_control_kind() const;
+    FlowType flow_type() const { return static_cast<FlowType>((type >> 4) & 3); }
+    Credits credits() const { return {(body >> 14) & 0xFF, body & 0xFFF}; }
+
+    void encode(std::span<std::byte, size> to, bool check) const;
+    /// Framing and, if asked for, CRC are right; else nothing.
+    static std::optional<Dllp> decode(std::span<const std::byte, size> from, bool check);
+
+    friend bool operator==(const Dllp&, const Dllp&) = default;
+};
+
+inline bool starts_with(ConstBytes frame, Symbol symbol) {
+    return !frame.empty() && frame[0] == static_cast<std::byte>(symbol);
+}
+
+/// "TLP", "Ack", "Nak", "InitFC1-P" … with the number they carry.
+FrameInfo describe(ConstBytes frame);
+
+}  // namespace wireproof::pcie
