@@ -30,17 +30,19 @@ Fate FaultPlan::decide(const FrameInfo& info) {
     ++counts_.frames;
     flips_.clear();
     // Every source draws for every frame, so that a rule changes the fate of its frame and of no
-    // other.
+    // other. A source that is off draws for none.
     Fate fate;
     fate.damaged = meets_bit_errors(info.length);
     fate.lost = lost_at_random();
-    fate.duplicated = random_.chance(rates_.duplicate);
-    if (random_.chance(rates_.reorder)) {
+    fate.duplicated = rates_.duplicate > 0 && random_.chance(rates_.duplicate);
+    if (rates_.reorder > 0 && random_.chance(rates_.reorder)) {
         fate.held_behind = 1 + static_cast<std::uint32_t>(random_.below(rates_.hold_max));
     }
-    if (const auto scripted = scripted_fate(info)) {
-        fate = *scripted;
-        if (!fate.damaged) flips_.clear();
+    if (scripted()) {
+        if (const auto named = scripted_fate(info)) {
+            fate = *named;
+            if (!fate.damaged) flips_.clear();
+        }
     }
     if (fate.lost) fate = Fate{.lost = true};
     counts_.lost += fate.lost ? 1 : 0;
@@ -72,7 +74,7 @@ std::optional<Fate> FaultPlan::scripted_fate(const FrameInfo& info) {
 }
 
 bool FaultPlan::lost_at_random() {
-    bool lost = random_.chance(rates_.loss);
+    bool lost = rates_.loss > 0 && random_.chance(rates_.loss);
     if (bursts_.begin > 0) {
         if (random_.chance(in_burst_ ? bursts_.end : bursts_.begin)) in_burst_ = !in_burst_;
         if (in_burst_ && random_.chance(bursts_.loss_in_burst)) lost = true;

@@ -28,9 +28,12 @@ Cable::Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, 
       flight_(config.frame_max) {
     // So that the picoseconds of a frame fit in 63 bits.
     WIREPROOF_CHECK(config_.frame_max <= std::size_t{1} << 23);
+    WIREPROOF_CHECK(!(config_.lend_payload && config_.flip_bits));
 }
 
 TxFrame* Cable::claim() {
+    waits_to_leave_ = config_.one_at_a_time && (free_at_ > now_ || !committed_.empty());
+    if (waits_to_leave_) return nullptr;
     if (flight_.size() + committed_.size() >= config_.in_flight_max) {
         refused_ = true;
         return nullptr;
@@ -43,10 +46,29 @@ TxFrame* Cable::claim() {
 void Cable::commit() {
     WIREPROOF_CHECK(claimed_ != Flight::none);
     Flight::Frame& frame = flight_.frame(claimed_);
-    frame.size = compose(lent_frame_, frame.buffer).size();
+    if (config_.lend_payload) {
+        lend(lent_frame_, frame);
+    } else {
+        frame.size = compose(lent_frame_, frame.buffer).size();
+    }
     frame.resent = lent_frame_.resent();
     committed_.push_back(claimed_);
     claimed_ = Flight::none;
+}
+
+// Headers and trailers lie in the buffer one after the other already.
+void Cable::lend(const TxFrame& from, Flight::Frame& frame) {
+    frame.lent = {};
+    frame.size = 0;
+    for (const ConstBytes piece : from.pieces()) {
+        if (piece.data() == frame.buffer.data() + frame.size) {
+            frame.size += piece.size();
+            continue;
+        }
+        WIREPROOF_CHECK(frame.lent.empty());
+        frame.lent = piece;
+        frame.lent_at = frame.size;
+    }
 }
 
 void Cable::flush(Instant now) {
@@ -61,12 +83,13 @@ void Cable::send(Instant now, ConstBytes bytes, Journey journey) {
     Flight::Frame& frame = flight_.frame(slot);
     std::copy(bytes.begin(), bytes.end(), frame.buffer.begin());
     frame.size = bytes.size();
+    frame.lent = {};
     frame.resent = journey.resent;
     depart(now, slot, journey.detour);
 }
 
 void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
-    const std::size_t size = flight_.frame(slot).size;
+    const std::size_t size = flight_.frame(slot).length();
     ++counts_.frames;
     counts_.bytes += size;
     const Duration leaving = time_on_cable(size);
@@ -107,6 +130,8 @@ Flight::Slot Cable::copy_of(Flight::Slot slot) {
     Flight::Frame& repeated = flight_.frame(copy);
     std::copy_n(original.buffer.begin(), original.size, repeated.buffer.begin());
     repeated.size = original.size;
+    repeated.lent = original.lent;
+    repeated.lent_at = original.lent_at;
     repeated.integrity = original.integrity;
     repeated.resent = original.resent;
     return copy;
@@ -116,7 +141,7 @@ Fate Cable::decide(Instant now, const Flight::Frame& frame) {
     FrameInfo info;
     if (trace_ != nullptr || plan_.scripted()) info = describe_(frame.bytes());
     // The plan must not depend on who looks: this length is the frame's with and without a trace.
-    info.length = frame.size;
+    info.length = frame.length();
     const Fate fate = cut_ ? Fate{.lost = true} : plan_.decide(info);
     counts_.cut += cut_ ? 1 : 0;
     counts_.lost += fate.lost && !cut_ ? 1 : 0;
@@ -159,7 +184,7 @@ std::optional<RxFrame> Cable::take(Instant now) {
         refused_ = false;
         room_since_ = now;
     }
-    return RxFrame{frame.bytes(), PeerId{from_}, frame.integrity};
+    return RxFrame{frame.bytes(), PeerId{from_}, frame.integrity, frame.lent, frame.lent_at};
 }
 
 Duration Cable::time_on_cable(std::size_t bytes) const {

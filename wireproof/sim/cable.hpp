@@ -30,6 +30,12 @@ struct CableConfig {
     // Off: the cable vouches for what it did not touch, and a damaged frame says that it is.
     // On: bits really flip, and nobody vouches for anything.
     bool flip_bits = false;
+    // On: payload is carried by reference (RxFrame::lent), so nothing of it is copied. Whoever sent
+    // it keeps it until no frame that shows it can be in flight. Not with flip_bits.
+    bool lend_payload = false;
+    // On: room is lent for one frame, once the one before has left: the sender decides at the last
+    // moment what leaves next, as a link layer does.
+    bool one_at_a_time = false;
     FaultRates faults{};
 };
 
@@ -60,6 +66,8 @@ public:
     Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, std::uint16_t to);
 
     // The sender's side, a Lane.
+    /// What time it is for a claim; only a cable that carries one frame at a time asks.
+    void look(Instant now) { now_ = now; }
     LaneTerms terms() const { return {config_.frame_max, !config_.flip_bits, false}; }
     TxFrame* claim();
     void commit();
@@ -78,9 +86,9 @@ public:
     /// The next frame, if it has arrived; lent until the next take.
     std::optional<RxFrame> take(Instant now);
 
-    /// When a lane that was full got room again; `never` unless a claim was refused and the sender
-    /// has not flushed since.
-    Instant room_since() const { return room_since_; }
+    /// When a lane that was full gets room again, or got it; `never` unless a claim was refused,
+    /// and the sender has neither flushed nor claimed since.
+    Instant room_since() const { return waits_to_leave_ ? free_at_ : room_since_; }
 
     /// While cut, whatever is sent is lost without meeting the fault plan; what flies arrives.
     void cut() { cut_ = true; }
@@ -96,6 +104,7 @@ public:
     std::size_t in_flight() const { return flight_.size(); }
 
 private:
+    static void lend(const TxFrame& from, Flight::Frame& frame);
     void depart(Instant now, Flight::Slot slot, Duration detour);
     Fate decide(Instant now, const Flight::Frame& frame);
     Flight::Slot copy_of(Flight::Slot slot);
@@ -118,7 +127,9 @@ private:
     Flight::Slot claimed_ = Flight::none;
     Flight::Slot taken_ = Flight::none;
     Instant free_at_;  // the last frame has left
-    bool refused_ = false;
+    Instant now_;
+    bool refused_ = false;         // too many are in flight
+    bool waits_to_leave_ = false;  // the one before has not left
     Instant room_since_ = never;
     CableCounts counts_;
 };

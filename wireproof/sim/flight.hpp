@@ -20,12 +20,15 @@ public:
 
     struct Frame {
         std::vector<std::byte> buffer;
-        std::size_t size = 0;
+        std::size_t size = 0;     // bytes of the buffer
+        ConstBytes lent{};        // payload by reference, if any
+        std::size_t lent_at = 0;  // where it stands
         Instant arrival;
         Integrity integrity = Integrity::intact;
         bool resent = false;
 
         ConstBytes bytes() const { return ConstBytes(buffer).first(size); }
+        std::size_t length() const { return size + lent.size(); }
 
     private:
         friend class Flight;

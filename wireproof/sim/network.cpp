@@ -7,10 +7,13 @@
 namespace wireproof::sim {
 
 Cable& NodeWire::lane(PeerId peer) {
-    return network_->cable(node_, static_cast<std::size_t>(peer));
+    Cable& cable = network_->cable(node_, static_cast<std::size_t>(peer));
+    cable.look(now_);
+    return cable;
 }
 
 std::optional<RxFrame> NodeWire::receive(Instant now) {
+    now_ = now;
     const std::size_t nodes = network_->nodes();
     Cable* earliest = nullptr;
     for (std::size_t from = 0; from < nodes; ++from) {
@@ -47,6 +50,8 @@ Network::Network(const Config& config) {
                             .hold_limit = config.hold_limit,
                             .in_flight_max = config.in_flight_max,
                             .flip_bits = config.flip_bits,
+                            .lend_payload = config.lend_payload,
+                            .one_at_a_time = config.one_at_a_time,
                             .faults = config.faults};
     for (std::size_t to = 0; to < config.nodes; ++to) {
         for (std::size_t from = 0; from < config.nodes; ++from) {

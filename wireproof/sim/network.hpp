@@ -34,6 +34,7 @@ private:
 
     Network* network_;
     std::size_t node_;
+    Instant now_;
 };
 
 static_assert(Wire<NodeWire>);
@@ -48,6 +49,8 @@ struct NetworkConfig {
     Duration hold_limit = CableConfig().hold_limit;
     std::size_t in_flight_max = CableConfig().in_flight_max;
     bool flip_bits = CableConfig().flip_bits;
+    bool lend_payload = CableConfig().lend_payload;
+    bool one_at_a_time = CableConfig().one_at_a_time;
     FaultRates faults{};
     std::uint64_t seed = 0;
     Describe describe = describe_nothing;  // for fault scripts and traces

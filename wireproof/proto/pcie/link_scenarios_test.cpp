@@ -156,7 +156,7 @@ private:
     struct Way {
         std::deque<std::pair<Instant, std::pair<Frame, bool>>> frames;
         Instant free;
-        Instant ready(Instant now) const { return free > now ? free : never; }
+        Instant ready(Instant at) const { return free > at ? free : never; }
     };
     static constexpr Duration flight = Duration::nanoseconds(500);
 
