@@ -37,7 +37,9 @@ struct Config {
     Duration loop = Duration::nanoseconds(920);               // out, and the answer back: the guard
     Duration start_again_after = Duration::microseconds(10);  // T_init
 
-    std::array<std::uint16_t, channel_count> buffers{254, 254, 254, 254};  // advertised as credit
+    /// Micropackets, advertised as credit. Half are returned late (credits.hpp), so a window and 63
+    /// must fit in the other half, or a long link waits for credit.
+    std::array<std::uint16_t, channel_count> buffers{512, 512, 512, 512};
     std::size_t message_max = std::size_t{64} * 1024;  // bytes, on every channel
     std::uint32_t messages_queued = 8;                 // waiting to be cut, on every channel
     bool lent = false;           // messages stay where they are until acknowledged; else copied

@@ -47,12 +47,11 @@ public:
         return true;
     }
 
-    /// Worth a unit of its own: half of a channel's buffers wait to be returned, or all that one
-    /// control word can carry. The peer holds the other half, so it never waits for less.
+    /// Worth a unit of its own: half of a channel's buffers wait to be returned. The peer holds the
+    /// other half, so it never waits for what would never come.
     bool return_due() const {
         for (std::size_t i = 0; i < channel_count; ++i) {
-            const int half = std::clamp(buffers_[i] / 2, 1, int{credits_max});
-            if (owed_[i] >= half) return true;
+            if (owed_[i] > 0 && owed_[i] >= buffers_[i] / 2) return true;
         }
         return false;
     }
