@@ -1,0 +1,432 @@
+// What leaves and what comes back, unit by unit: numbers, replays, notices. Both directions start
+// at 250, so positions 0 to 4 are 250 to 254 and position 5 is number 0.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/hippi/pair_test_kit.hpp"
+
+namespace wireproof::hippi::test {
+namespace {
+
+using enum RxVerdict;
+
+// HIPPI-1
+TEST(HippiLink, Carries4096BytesIn128UnitsOf40) {
+    Config config = near_wrap();
+    config.w_max = 254;
+    Pair pair = Pair::started(config);
+    ASSERT_EQ(pair.a.engine.submit(message(1, 4096)), SubmitStatus::accepted);
+    const Frames frames = pair.take(pair.a);
+    std::size_t bytes = 0;
+    for (const Frame& frame : frames) {
+        bytes += frame.bytes.size();
+        EXPECT_EQ(frame.control().tail, &frame == &frames.back());
+    }
+    EXPECT_EQ(frames.size(), 128);
+    EXPECT_EQ(bytes, 5120);
+    pair.give(pair.b, frames);
+    ASSERT_EQ(pair.b.messages.size(), 1);
+    EXPECT_EQ(pair.b.messages[0], message(1, 4096));
+}
+
+// HIPPI-4, HIPPI-12
+TEST(HippiLink, NumbersUnitsUpTo254AndThenFromZero) {
+    Pair pair = Pair::started();
+    std::vector<unsigned> numbers;
+    for (std::uint64_t i = 0; i < 600; ++i) {
+        ASSERT_EQ(pair.a.submit(1, i), 1);
+        const Frames frames = pair.take(pair.a);
+        ASSERT_EQ(frames.size(), 1);
+        EXPECT_EQ(frames[0].control().tseq, (250 + i) % 255);
+        EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+        pair.wait_for_null();
+        pair.carry(pair.b);
+    }
+    EXPECT_EQ(pair.b.messages.size(), 600);
+    EXPECT_EQ(pair.a.engine.stats().resent, 0);
+}
+
+// HIPPI-5
+TEST(HippiLink, NeverHasMoreThanItsWindowOutstanding) {
+    for (const std::uint32_t window : {1U, 127U, 254U}) {
+        Config config = near_wrap();
+        config.w_max = window;
+        config.message_max = 16'384;
+        config.buffers[0] = 512;
+        Pair pair = Pair::started(config);
+        ASSERT_EQ(pair.a.engine.submit(message(1, 16'384)), SubmitStatus::accepted);
+        const Frames frames = pair.take(pair.a);
+        EXPECT_EQ(frames.size(), window);
+        EXPECT_EQ(pair.taken(pair.a), "");
+        pair.give(pair.b, frames[0]);
+        pair.wait_for_null();
+        EXPECT_EQ(pair.carry(pair.b), "null/1");
+        EXPECT_EQ(pair.take(pair.a).size(), 1);
+        EXPECT_EQ(pair.a.engine.outstanding(), window);
+    }
+}
+
+// HIPPI-6, HIPPI-7
+TEST(HippiLink, AnRseqFreesExactlyTheUnitsBeforeItAnd255None) {
+    Pair pair = Pair::started();
+    pair.a.submit(8);
+    EXPECT_EQ(pair.taken(pair.a), "0..7");
+    EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number)), control);
+    EXPECT_EQ(pair.a.engine.outstanding(), 8);
+    EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(6))), control);
+    EXPECT_EQ(pair.a.engine.outstanding(), 2);
+    EXPECT_EQ(pair.taken(pair.a), "");
+    // What remains is 6 and 7, and nothing before it.
+    EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(6))), control);
+    EXPECT_EQ(pair.taken(pair.a), "6..7*");
+    EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(8))), control);
+    EXPECT_EQ(pair.a.engine.outstanding(), 0);
+}
+
+// HIPPI-8, HIPPI-28
+TEST(HippiLink, TheSameNumberAgainReplaysAllInOrderAcrossTheWrapBeforeAnythingNew) {
+    Pair pair = Pair::started();
+    pair.a.submit(8);
+    pair.take(pair.a);
+    pair.give(pair.a, made(Type::null, no_number, pair.number(3)));
+    pair.give(pair.a, made(Type::null, no_number, pair.number(3)));
+    pair.a.submit(2, 8);
+    const Frames frames = pair.take(pair.a);
+    EXPECT_EQ(pair.text(frames), "3..7* 8..9");
+    std::vector<unsigned> numbers;
+    for (const Frame& frame : frames) numbers.push_back(frame.control().tseq);
+    EXPECT_EQ(numbers, (std::vector<unsigned>{253, 254, 0, 1, 2, 3, 4}));
+    EXPECT_EQ(pair.a.engine.stats().replays, 1);
+}
+
+// HIPPI-8: an acknowledgement that passes the pointer moves it; one that covers the rest ends it.
+TEST(HippiLink, AReplayUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
+    Pair pair = Pair::started();
+    pair.a.submit(8);
+    pair.take(pair.a);
+    pair.give(pair.a, made(Type::null, no_number, pair.number(0)));
+    EXPECT_EQ(pair.taken(pair.a, 2), "0..1*");
+    pair.give(pair.a, made(Type::null, no_number, pair.number(5)));
+    EXPECT_EQ(pair.taken(pair.a, 1), "5*");
+    pair.give(pair.a, made(Type::null, no_number, pair.number(8)));
+    pair.a.submit(1, 8);
+    EXPECT_EQ(pair.taken(pair.a), "8");
+}
+
+// HIPPI-9
+TEST(HippiLink, TheSameNumberAgainDoesNothingWithNoneOutstanding) {
+    Pair pair = Pair::started();
+    pair.a.submit(2);
+    pair.take(pair.a);
+    for (int i = 0; i < 3; ++i) pair.give(pair.a, made(Type::null, no_number, pair.number(2)));
+    EXPECT_EQ(pair.taken(pair.a), "");
+    EXPECT_EQ(pair.a.engine.stats().replays, 0);
+    EXPECT_EQ(pair.a.engine.stats().protocol_errors, 0);
+}
+
+// HIPPI-10
+TEST(HippiLink, TwoCopiesOfOneNoticeCauseOneReplay) {
+    for (const bool guard : {true, false}) {
+        Config config = near_wrap();
+        config.guard = guard;
+        Pair pair = Pair::started(config);
+        pair.a.submit(3);
+        const Frames frames = pair.take(pair.a);
+        pair.damage(pair.b, frames[0]);  // the very first unit: both copies are negative
+        const Frames notices = pair.take(pair.b);
+        ASSERT_EQ(pair.text(notices), "null/0 null/0");
+        pair.give(pair.a, notices[0]);
+        EXPECT_EQ(pair.taken(pair.a), "0..2*");
+        pair.wait(config.loop - Duration(1));
+        pair.give(pair.a, notices[1]);
+        EXPECT_EQ(pair.taken(pair.a), guard ? "" : "0..2*");
+        EXPECT_EQ(pair.a.engine.stats().replays, guard ? 1 : 2);
+        EXPECT_EQ(pair.a.engine.stats().notices_guarded, guard ? 1 : 0);
+    }
+}
+
+// HIPPI-10: for one loop time, not for ever.
+TEST(HippiLink, AfterOneLoopANoticeOfTheSameNumberCountsAgain) {
+    Pair pair = Pair::started();
+    pair.a.submit(3);
+    pair.take(pair.a);
+    const Frame notice = made(Type::null, no_number, pair.number(0));
+    pair.give(pair.a, notice);
+    pair.give(pair.a, notice);  // before the replay's first unit has left
+    EXPECT_EQ(pair.taken(pair.a, 1), "0*");
+    pair.wait(pair.config.loop);
+    pair.give(pair.a, notice);  // the replay still runs
+    EXPECT_EQ(pair.taken(pair.a), "1..2*");
+    pair.give(pair.a, notice);
+    EXPECT_EQ(pair.taken(pair.a), "0..2*");
+    EXPECT_EQ(pair.a.engine.stats().replays, 2);
+    EXPECT_EQ(pair.a.engine.stats().notices_guarded, 2);
+}
+
+// HIPPI-11
+TEST(HippiLink, AnAcknowledgementClearsRetriesAndTimer) {
+    Pair pair = Pair::started();
+    pair.a.submit(2);
+    pair.take(pair.a);
+    for (std::uint32_t i = 1; i <= 3; ++i) {
+        pair.wait(pair.config.retry_after);
+        EXPECT_EQ(pair.taken(pair.a), "0..1*");
+        EXPECT_EQ(pair.a.engine.retries(), i);
+    }
+    pair.wait(pair.config.retry_after - Duration(1));
+    pair.give(pair.a, made(Type::null, no_number, pair.number(1)));
+    EXPECT_EQ(pair.a.engine.retries(), 0);
+    EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + pair.config.retry_after);
+    pair.wait(pair.config.retry_after - Duration(1));
+    EXPECT_EQ(pair.taken(pair.a), "");
+    pair.give(pair.a, made(Type::null, no_number, pair.number(2)));
+    EXPECT_EQ(pair.a.engine.next_deadline(), never);
+}
+
+TEST(HippiLink, ALinkThatTakesNothingUsesUpNoRetries) {
+    Pair pair = Pair::started();
+    pair.a.submit(1);
+    pair.take(pair.a);
+    for (int i = 0; i < 100; ++i) pair.wait(pair.config.retry_after);
+    EXPECT_EQ(pair.a.engine.retries(), 1);
+    EXPECT_EQ(pair.a.engine.stats().timeouts, 1);
+    EXPECT_EQ(pair.taken(pair.a), "0*");
+}
+
+// HIPPI-13
+TEST(HippiLink, ABadUnitIsDroppedAndTheExpectedNumberGoesBack) {
+    Pair pair = Pair::started();
+    pair.a.submit(3);
+    const Frames frames = pair.take(pair.a);
+    EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+    Frame bad = frames[1];
+    bad.bytes[17] ^= std::byte{4};
+    EXPECT_EQ(pair.give(pair.b, bad), corrupt);
+    EXPECT_EQ(pair.carry(pair.b), "null/1 null/1");
+    EXPECT_EQ(pair.b.engine.stats().naks, 2);
+    EXPECT_EQ(pair.carry(pair.a), "1..2*");
+    EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{0, 1, 2}));
+}
+
+// HIPPI-13: what an intact carrier brings has no check, what a damaged one brings no good one.
+TEST(HippiLink, TrustsTheCarrierWhereTheCarrierVouches) {
+    Pair pair = Pair::started();
+    pair.a.submit(2);
+    Frames frames = pair.take(pair.a);
+    frames[0].bytes[39] ^= std::byte{1};
+    EXPECT_EQ(pair.b.give(pair.now, frames[0].bytes, Integrity::intact), accepted);
+    EXPECT_EQ(pair.b.give(pair.now, frames[1].bytes, Integrity::damaged), corrupt);
+    EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
+}
+
+// HIPPI-14
+TEST(HippiLink, AUnitAheadIsDroppedAndTheExpectedNumberGoesBack) {
+    Pair pair = Pair::started();
+    pair.a.submit(5);
+    const Frames frames = pair.take(pair.a);
+    EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+    EXPECT_EQ(pair.give(pair.b, frames[3]), out_of_sequence);
+    EXPECT_EQ(pair.give(pair.b, frames[4]), out_of_sequence);
+    EXPECT_EQ(pair.carry(pair.b), "null/1 null/1");
+    EXPECT_EQ(pair.carry(pair.a), "1..4*");
+    EXPECT_EQ(pair.a.engine.stats().replays, 1);
+    EXPECT_EQ(pair.b.messages.size(), 5);
+}
+
+// HIPPI-15, HIPPI-16
+TEST(HippiLink, CarriesANumberAtMostTwiceAndThenNothing) {
+    Pair pair = Pair::started();
+    pair.a.submit(4);
+    const Frames frames = pair.take(pair.a);
+    pair.give(pair.b, frames[0]);
+    pair.wait_for_null();
+    EXPECT_EQ(pair.taken(pair.b), "null/1");  // once, as an acknowledgement
+    pair.damage(pair.b, frames[1]);
+    EXPECT_EQ(pair.taken(pair.b), "null/1");  // and once as a notice
+    for (int i = 0; i < 5; ++i) {
+        pair.give(pair.b, frames[2]);
+        pair.damage(pair.b, frames[3]);
+        pair.wait_for_null();
+        EXPECT_EQ(pair.taken(pair.b), "");
+    }
+    pair.b.submit(3);
+    EXPECT_EQ(pair.taken(pair.b), "0..2");
+}
+
+// HIPPI-16
+TEST(HippiLink, ReverseUnitsCarryAnAcknowledgementOnceAndThen255) {
+    Pair pair = Pair::started();
+    pair.a.submit(1);
+    pair.carry(pair.a);
+    pair.b.submit(3);
+    EXPECT_EQ(pair.taken(pair.b), "0/1 1..2");
+    pair.wait_for_null();
+    EXPECT_EQ(pair.taken(pair.b), "");
+}
+
+// HIPPI-17
+TEST(HippiLink, MakesANullAtOnceForANoticeAndAfterAWaitForAnAcknowledgement) {
+    Pair pair = Pair::started();
+    pair.a.submit(3);
+    const Frames frames = pair.take(pair.a);
+    pair.give(pair.b, frames[0]);
+    EXPECT_EQ(pair.taken(pair.b), "");
+    pair.wait(pair.config.null_after - Duration(1));
+    pair.give(pair.b, frames[1]);  // does not begin the wait anew
+    EXPECT_EQ(pair.taken(pair.b), "");
+    pair.wait(Duration(1));
+    EXPECT_EQ(pair.taken(pair.b), "null/2");
+    pair.damage(pair.b, frames[2]);
+    EXPECT_EQ(pair.taken(pair.b), "null/2");
+    EXPECT_EQ(pair.b.engine.stats().nulls, 2);
+}
+
+// HIPPI-17
+TEST(HippiLink, WithNoWaitANullLeavesInTheSameTurn) {
+    Config config = near_wrap();
+    config.null_after = Duration{};
+    Pair pair = Pair::started(config);
+    pair.a.submit(1);
+    pair.carry(pair.a);
+    EXPECT_EQ(pair.b.engine.next_deadline(), never);
+    EXPECT_EQ(pair.taken(pair.b), "null/1");
+}
+
+// HIPPI-18
+TEST(HippiLink, ANullIsNeitherKeptNorAcknowledgedNorMissed) {
+    Pair pair = Pair::started();
+    pair.a.submit(2);
+    pair.carry(pair.a);
+    pair.wait_for_null();
+    const Frames null = pair.take(pair.b);
+    ASSERT_EQ(pair.text(null), "null/2");
+    EXPECT_EQ(pair.b.engine.outstanding(), 0);
+    EXPECT_EQ(pair.b.engine.next_deadline(), never);
+    EXPECT_EQ(pair.give(pair.a, null[0]), control);
+    pair.wait_for_null();
+    EXPECT_EQ(pair.taken(pair.a), "");
+    // Bad, it is only something bad: a notice goes out, and begins no replay over there.
+    EXPECT_EQ(pair.damage(pair.a, null[0]), corrupt);
+    EXPECT_EQ(pair.carry(pair.a), "null/0 null/0");
+    EXPECT_EQ(pair.taken(pair.b), "");
+    EXPECT_EQ(pair.b.engine.stats().replays, 0);
+}
+
+// HIPPI-20
+TEST(HippiLink, WithThePositiveCopyLostTheSecondOnlyAcknowledgesAndTheTimerReplays) {
+    Pair pair = Pair::started();
+    pair.a.submit(3);
+    const Frames frames = pair.take(pair.a);
+    pair.give(pair.b, frames[0]);
+    pair.wait_for_null();
+    EXPECT_EQ(pair.taken(pair.b), "null/1");  // lost
+    pair.damage(pair.b, frames[1]);
+    EXPECT_EQ(pair.carry(pair.b), "null/1");
+    EXPECT_EQ(pair.a.engine.outstanding(), 2);
+    EXPECT_EQ(pair.taken(pair.a), "");
+    pair.wait(pair.config.retry_after);
+    EXPECT_EQ(pair.carry(pair.a), "1..2*");
+    EXPECT_EQ(pair.a.engine.stats().timeouts, 1);
+    EXPECT_EQ(pair.b.messages.size(), 3);
+}
+
+// HIPPI-22
+TEST(HippiLink, ADamagedHeadOfAReplayWaitsForTheTimer) {
+    Pair pair = Pair::started();
+    pair.a.submit(2);
+    Frames frames = pair.take(pair.a);
+    pair.give(pair.b, frames[0]);
+    pair.damage(pair.b, frames[1]);
+    EXPECT_EQ(pair.carry(pair.b), "null/1 null/1");
+    frames = pair.take(pair.a);
+    ASSERT_EQ(pair.text(frames), "1*");
+    pair.damage(pair.b, frames[0]);
+    EXPECT_EQ(pair.taken(pair.b), "");
+    pair.wait(pair.config.retry_after);
+    EXPECT_EQ(pair.carry(pair.a), "1*");
+    EXPECT_EQ(pair.b.messages.size(), 2);
+    EXPECT_EQ(pair.a.engine.stats().timeouts, 1);
+}
+
+// HIPPI-35
+TEST(HippiLink, AUnitDamagedInsideAReplayIsRecoveredByNotice) {
+    Pair pair = Pair::started();
+    pair.a.submit(5);
+    Frames frames = pair.take(pair.a);
+    pair.give(pair.b, frames[0]);
+    pair.damage(pair.b, frames[1]);
+    EXPECT_EQ(pair.carry(pair.b), "null/1 null/1");
+    frames = pair.take(pair.a);
+    ASSERT_EQ(pair.text(frames), "1..4*");
+    pair.give(pair.b, frames[0]);
+    pair.give(pair.b, frames[1]);
+    EXPECT_EQ(pair.damage(pair.b, frames[2]), corrupt);
+    EXPECT_EQ(pair.give(pair.b, frames[3]), out_of_sequence);
+    EXPECT_EQ(pair.carry(pair.b), "null/3 null/3");
+    EXPECT_EQ(pair.carry(pair.a), "3..4*");
+    EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+    EXPECT_EQ(pair.a.engine.stats().timeouts, 0);
+    EXPECT_EQ(pair.a.engine.stats().replays, 2);
+}
+
+// HIPPI-29
+TEST(HippiLink, AResentUnitKeepsAllButRseqAndTheLinkCheck) {
+    Pair pair = Pair::started();
+    pair.b.submit(2);
+    pair.carry(pair.b);
+    pair.a.submit(2);
+    const Frames first = pair.take(pair.a);
+    ASSERT_EQ(pair.text(first), "0/2 1");
+    EXPECT_EQ(first[0].control().credits, 2);
+    pair.give(pair.a, made(Type::null, no_number, pair.number(0)));
+    const Frames again = pair.take(pair.a);
+    ASSERT_EQ(pair.text(again), "0..1*");
+    Control expected = first[0].control();
+    expected.rseq = no_number;
+    expected.lcrc = again[0].control().lcrc;
+    EXPECT_EQ(again[0].control(), expected);
+    EXPECT_NE(again[0].control().lcrc, first[0].control().lcrc);
+    EXPECT_NE(again[0].control().ecrc, 0);
+    EXPECT_EQ(again[1].bytes, first[1].bytes);
+}
+
+// HIPPI-32
+TEST(HippiLink, AStatusNullAcknowledgesButNeverStartsAReplay) {
+    Pair pair = Pair::started();
+    pair.a.submit(4);
+    pair.take(pair.a);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(pair.give(pair.a, made(Type::status_null, no_number, pair.number(2))), control);
+    }
+    EXPECT_EQ(pair.a.engine.outstanding(), 2);
+    EXPECT_EQ(pair.taken(pair.a), "");
+    EXPECT_EQ(pair.a.engine.stats().replays, 0);
+}
+
+// HIPPI-32: it takes the place of a positive copy that still waits.
+TEST(HippiLink, ADuplicateIsAnsweredByOneStatusNullInsteadOfTheCopyThatWaits) {
+    Pair pair = Pair::started();
+    pair.a.submit(3);
+    const Frames frames = pair.take(pair.a);
+    pair.give(pair.b, frames);
+    for (const Frame& frame : frames) EXPECT_EQ(pair.give(pair.b, frame), duplicate);
+    EXPECT_EQ(pair.taken(pair.b), "status/3");
+    pair.wait_for_null();
+    EXPECT_EQ(pair.taken(pair.b), "");
+    // One copy is left, and it is the notice.
+    pair.b.take(pair.now);
+    EXPECT_EQ(pair.damage(pair.b, frames[0]), corrupt);
+    EXPECT_EQ(pair.taken(pair.b), "null/3");
+}
+
+TEST(HippiLink, AHeadOfANewNoticeStillCountsWhenTheStatusNullWasTheFirstCopy) {
+    Pair pair = Pair::started();
+    pair.a.submit(4);
+    const Frames frames = pair.take(pair.a);
+    pair.give(pair.b, {frames[0], frames[1], frames[0], frames[3]});
+    EXPECT_EQ(pair.carry(pair.b), "status/2 null/2");
+    EXPECT_EQ(pair.carry(pair.a), "2..3*");
+    EXPECT_EQ(pair.b.messages.size(), 4);
+}
+
+}  // namespace
+}  // namespace wireproof::hippi::test

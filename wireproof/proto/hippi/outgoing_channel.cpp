@@ -1,0 +1,86 @@
+#include "wireproof/proto/hippi/outgoing_channel.hpp"
+
+#include <algorithm>
+
+#include "wireproof/proto/hippi/add_words.hpp"
+
+namespace wireproof::hippi {
+
+OutgoingChannel::OutgoingChannel(const Config& config, std::uint8_t channel)
+    : channel_(channel),
+      message_max_(config.message_max),
+      lent_(config.lent),
+      check_(config.check_messages),
+      messages_(config.messages_queued),
+      copies_(config.lent ? 0 : config.message_max * config.messages_queued) {}
+
+void OutgoingChannel::push(ConstBytes message) {
+    const Waiting& waiting = messages_.push(
+        {.size = message.size(), .slot = next_slot_, .lent = lent_ ? message : ConstBytes{}});
+    if (lent_) return;
+    const Bytes copy = copies_.bytes().subspan(waiting.slot * message_max_, message.size());
+    std::copy(message.begin(), message.end(), copy.begin());
+    next_slot_ = (next_slot_ + 1) % messages_.capacity();
+}
+
+ConstBytes OutgoingChannel::bytes_of(const Waiting& message) const {
+    if (lent_) return message.lent;
+    return copies_.bytes().subspan(message.slot * message_max_, message.size);
+}
+
+Unit OutgoingChannel::next_unit() {
+    const ConstBytes message = bytes_of(messages_.front());
+    Unit unit;
+    unit.control.channel = channel_;
+    const bool whole_units = !message.empty() && message.size() % data_size == 0;
+    if (!whole_units && !header_sent_) {
+        unit.control.type = Type::header;
+        HeaderBody{.length = message.size()}.encode(unit.copy);
+        header_sent_ = true;
+        unit.control.tail = message.empty();
+    } else {
+        unit.control.type = Type::data;
+        const ConstBytes data = message.subspan(cut_, std::min(data_size, message.size() - cut_));
+        if (lent_ && data.size() == data_size) {
+            unit.lent = data;
+        } else {
+            std::copy(data.begin(), data.end(), unit.copy.begin());
+        }
+        cut_ += data.size();
+        unit.control.tail = cut_ == message.size();
+    }
+    if (check_) {
+        ecrc_.add(unit.data());
+        unit.control.ecrc = ecrc_.value();
+    }
+    if (unit.control.tail) finish();
+    return unit;
+}
+
+void OutgoingChannel::finish() {
+    messages_.pop();
+    header_sent_ = false;
+    cut_ = 0;
+    ecrc_ = {};
+}
+
+void OutgoingChannel::reset() {
+    messages_.clear();
+    header_sent_ = false;
+    cut_ = 0;
+    ecrc_ = {};
+}
+
+void OutgoingChannel::fingerprint(Fingerprint& sink) const {
+    sink.add(messages_.size());
+    sink.add(header_sent_);
+    sink.add(cut_);
+    sink.add(ecrc_.value());
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+        const ConstBytes message = bytes_of(messages_[i]);
+        sink.add(message.size());
+        add_words(sink, i == 0 ? message.subspan(cut_) : message);
+    }
+}
+
+}  // namespace wireproof::hippi

@@ -1,0 +1,50 @@
+// Messages of one virtual channel that wait, and their cutting into units. A message of whole units
+// is its data units; any other is preceded by a header unit that says how long it is.
+#pragma once
+
+#include "wireproof/base/crc.hpp"
+#include "wireproof/base/lazy_bytes.hpp"
+#include "wireproof/base/ring.hpp"
+#include "wireproof/proto/hippi/config.hpp"
+#include "wireproof/proto/hippi/retransmit_buffer.hpp"
+
+namespace wireproof::hippi {
+
+class OutgoingChannel {
+public:
+    OutgoingChannel(const Config& config, std::uint8_t channel);
+
+    bool empty() const { return messages_.empty(); }
+    bool full() const { return messages_.full(); }
+    void push(ConstBytes message);
+
+    /// The next unit of the oldest message, without number and credits.
+    Unit next_unit();
+
+    void reset();
+    void fingerprint(Fingerprint& sink) const;
+
+private:
+    struct Waiting {
+        std::size_t size = 0;
+        std::size_t slot = 0;  // of its copy
+        ConstBytes lent{};
+    };
+
+    ConstBytes bytes_of(const Waiting& message) const;
+    void finish();
+
+    std::uint8_t channel_;
+    std::size_t message_max_;
+    bool lent_;
+    bool check_;
+    Ring<Waiting> messages_;
+    LazyBytes copies_;
+    std::size_t next_slot_ = 0;
+
+    bool header_sent_ = false;  // of the oldest message
+    std::size_t cut_ = 0;       // bytes of it that are in units
+    Crc16Ccitt ecrc_;
+};
+
+}  // namespace wireproof::hippi

@@ -1,0 +1,100 @@
+#include "wireproof/proto/hippi/retransmit_buffer.hpp"
+
+#include <algorithm>
+
+#include "wireproof/proto/hippi/add_words.hpp"
+
+namespace wireproof::hippi {
+
+RetransmitBuffer::RetransmitBuffer(const Config& config)
+    : circle_(config.modulus),
+      first_(config.first_number),
+      guard_(config.guard),
+      loop_(config.loop),
+      retry_after_(config.retry_after),
+      retries_max_(config.retries_max),
+      oldest_(first_),
+      units_(config.w_max) {}
+
+RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq, bool negative) {
+    if (rseq == no_number) return Heard::nothing;
+    if (!circle_.holds(rseq)) return Heard::impossible;
+    const std::size_t freed = circle_.steps_after(Number(rseq), oldest_);
+    if (freed > units_.size()) return Heard::impossible;
+    if (freed == 0) {
+        if (units_.empty() || !negative) return Heard::nothing;
+        if (guarded(now)) return Heard::guarded;
+        begin_replay();
+        return Heard::replay;
+    }
+    for (std::size_t i = 0; i < freed; ++i) units_.pop();
+    oldest_ = Number(rseq);
+    replay_ -= std::min(replay_, freed);
+    heeded_ = false;
+    retries_ = 0;
+    deadline_ = units_.empty() ? never : now + retry_after_;
+    return Heard::progress;
+}
+
+bool RetransmitBuffer::guarded(Instant now) const {
+    return guard_ && heeded_ && (replaying() || now < guarded_until_);
+}
+
+// The timer rests until the first unit has left: a link that takes nothing uses up no retries.
+void RetransmitBuffer::begin_replay() {
+    replay_ = 0;
+    heeded_ = true;
+    deadline_ = never;
+}
+
+bool RetransmitBuffer::on_timeout() {
+    if (retries_ == retries_max_) return false;
+    ++retries_;
+    begin_replay();
+    return true;
+}
+
+const Unit& RetransmitBuffer::send(Instant now, const Unit& unit) {
+    WIREPROOF_CHECK(!replaying());
+    Unit& kept = units_.push(unit);
+    kept.control.tseq =
+        static_cast<std::uint8_t>(circle_.advance(oldest_, units_.size() - 1).value());
+    ++replay_;
+    if (deadline_ == never) deadline_ = now + retry_after_;
+    return kept;
+}
+
+const Unit& RetransmitBuffer::resend(Instant now) {
+    WIREPROOF_CHECK(replaying());
+    if (replay_ == 0) guarded_until_ = now + loop_;
+    if (deadline_ == never) deadline_ = now + retry_after_;
+    return units_[replay_++];
+}
+
+void RetransmitBuffer::reset() {
+    oldest_ = first_;
+    units_.clear();
+    replay_ = 0;
+    heeded_ = false;
+    guarded_until_ = Instant{};
+    retries_ = 0;
+    deadline_ = never;
+}
+
+void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
+    sink.add(oldest_.value());
+    sink.add(units_.size());
+    sink.add(replay_);
+    sink.add(guarded(now));
+    sink.add(guard_ && heeded_ && now < guarded_until_ ? guarded_until_ - now : Duration{});
+    sink.add(retries_);
+    sink.add_deadline(deadline_, now);
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+        DataBytes control{};
+        units_[i].control.encode(Bytes(control).first<control_size>());
+        add_words(sink, Bytes(control).first<control_size>());
+        add_words(sink, units_[i].data());
+    }
+}
+
+}  // namespace wireproof::hippi
