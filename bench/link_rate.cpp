@@ -16,6 +16,7 @@ void pcie_link(benchmark::State& state) {
     const pcie::LinkRate rate{pcie::Speed::gen3, 16};
     pcie::Config config = pcie::Config::of_link(rate);
     config.payload_lent = true;
+    config.ack_after = 1;
     sim::NetworkConfig network;
     network.frame_max = 4096 + pcie::tlp_overhead;
     network.bytes_per_second = rate.bytes_per_second();

@@ -63,4 +63,13 @@ private:
 /// The deadline of a timer that is not running; later than every other instant.
 inline constexpr Instant never{Duration(std::numeric_limits<std::int64_t>::max())};
 
+/// The earliest of some. By value and without branches: which timer is next nobody can predict.
+constexpr Instant earliest(Instant a, Instant b) {
+    return a < b ? a : b;
+}
+template <class... More>
+constexpr Instant earliest(Instant a, Instant b, More... more) {
+    return earliest(earliest(a, b), more...);
+}
+
 }  // namespace wireproof

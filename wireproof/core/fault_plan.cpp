@@ -24,9 +24,11 @@ bool matches(const FaultRule& rule, const FrameInfo& info) {
 FaultPlan::FaultPlan(FaultRates rates, std::uint64_t seed)
     : rates_(rates), seed_(seed), random_(seed) {
     if (rates_.bit_error > 0) bits_to_error_ = draw_gap();
+    only_bit_errors_ = rates_.loss == 0 && rates_.duplicate == 0 && rates_.reorder == 0;
 }
 
 Fate FaultPlan::decide(const FrameInfo& info) {
+    if (passes(info.length)) return {};
     ++counts_.frames;
     flips_.clear();
     // Every source draws for every frame, so that a rule changes the fate of its frame and of no

@@ -70,12 +70,23 @@ public:
     FaultPlan() : FaultPlan(FaultRates{}, 0) {}
     FaultPlan(FaultRates rates, std::uint64_t seed);
 
-    void set_bursts(LossBursts bursts) { bursts_ = bursts; }
+    void set_bursts(LossBursts bursts) {
+        bursts_ = bursts;
+        only_bit_errors_ = false;
+    }
     void add_rule(FaultRule rule) { script_.push_back({std::move(rule), 0}); }
 
     /// The fate of the next frame, in the order of sending. The first matching rule decides;
     /// without one the rates do.
     Fate decide(const FrameInfo& info);
+
+    /// The same as a decide that finds nothing, without its cost; false: ask decide.
+    bool passes(std::size_t length) {
+        if (!only_bit_errors_ || scripted() || bits_to_error_ < 8 * length) return false;
+        ++counts_.frames;
+        bits_to_error_ -= rates_.bit_error > 0 ? 8 * length : 0;
+        return true;
+    }
 
     /// Flips the bits of the frame last decided on; flips one at random where a rule said
     /// `damaged`. A frame of no bytes is left as it is.
@@ -105,6 +116,7 @@ private:
     std::uint64_t bits_to_error_ = std::numeric_limits<std::uint64_t>::max();
     std::vector<std::uint64_t> flips_;  // bit offsets in the frame last decided on
     bool in_burst_ = false;
+    bool only_bit_errors_ = true;  // most frames then meet nothing at all
 };
 
 }  // namespace wireproof

@@ -1,7 +1,6 @@
 // An engine's named timers: an enum and a deadline each.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
 #include "wireproof/base/instant.hpp"
@@ -19,7 +18,11 @@ public:
     void stop(Name timer) { at(timer) = never; }
     bool running(Name timer) const { return deadline(timer) != never; }
     Instant deadline(Name timer) const { return deadlines_[static_cast<std::size_t>(timer)]; }
-    Instant next() const { return *std::min_element(deadlines_.begin(), deadlines_.end()); }
+    Instant next() const {
+        Instant next = never;
+        for (const Instant deadline : deadlines_) next = earliest(next, deadline);
+        return next;
+    }
 
     /// True once for a timer whose deadline has come: it is stopped.
     bool take_expired(Name timer, Instant now) {

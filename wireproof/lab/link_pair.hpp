@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "wireproof/core/link_engine.hpp"
 #include "wireproof/core/pump.hpp"
@@ -13,43 +12,59 @@
 
 namespace wireproof::lab {
 
-/// `network` is made of two nodes whatever it says. Not copyable: see sim::Network for worlds that
-/// fork.
+/// `network` is made of two nodes whatever it says.
 template <LinkEngine E>
 class LinkPair {
 public:
     LinkPair(sim::NetworkConfig network, const E& end) : LinkPair(network, end, end) {}
     LinkPair(sim::NetworkConfig network, const E& left, const E& right)
         : network_(two_nodes(network)), ends_{left, right} {}
+    // A world that forks is copied engine by engine and cable by cable.
+    LinkPair(const LinkPair&) = delete;
+    LinkPair& operator=(const LinkPair&) = delete;
+    ~LinkPair() = default;
 
     E& end(std::size_t node) { return ends_[node]; }
     const E& end(std::size_t node) const { return ends_[node]; }
     sim::Network& network() { return network_; }
-    Instant now() const { return schedule_.now(); }
-    sim::Schedule& schedule() { return schedule_; }
+    Instant now() const { return now_; }
+    /// The node has something to do now, for instance because its user wants to send.
+    void wake(std::size_t node) { wanted_[node] = now_; }
 
     /// `deliver(node, delivery)` hears what an end hands up; `feed(node)` submits what it wants to
-    /// send and returns when it wants to be asked again though nothing happens.
+    /// send and returns when it wants to be asked again though nothing happens; `done()` is asked
+    /// before each turn.
     template <class Deliver, class Feed, class Done>
     sim::RunResult run(Deliver&& deliver, Feed&& feed, Done&& done, sim::RunLimits limits = {}) {
-        const auto step = [&](std::size_t node, Instant now) {
-            E& engine = ends_[node];
-            sim::NodeWire& wire = network_.wire(node);
-            const PeerId peer{static_cast<std::uint16_t>(1 - node)};
-            while (const auto frame = wire.receive(now)) {
-                engine.on_frame(now, *frame);
-                while (const auto delivery = engine.next_delivery()) deliver(node, *delivery);
+        sim::RunResult result;
+        std::array<Instant, 2> due = {due_of(0), due_of(1)};
+        while (true) {
+            result.now = now_;
+            if (done()) {
+                result.end = sim::RunEnd::done;
+                return result;
             }
-            if (engine.next_deadline() <= now) {
-                engine.on_deadline(now);
-                while (const auto delivery = engine.next_delivery()) deliver(node, *delivery);
+            const std::size_t node = due[1] < due[0] ? 1 : 0;
+            if (due[node] == never) {
+                result.end = sim::RunEnd::idle;
+                return result;
             }
-            const Instant wanted = feed(node);
-            transmit(engine, wire.lane(peer), now);
-            wire.flush(now);
-            return std::min(wanted, engine.next_deadline());
-        };
-        return sim::run(network_, schedule_, step, std::forward<Done>(done), limits);
+            if (due[node] > limits.until) {
+                now_ = std::max(now_, limits.until);
+                result.now = now_;
+                result.end = sim::RunEnd::time_limit;
+                return result;
+            }
+            if (result.turns == limits.turns) {
+                result.end = sim::RunEnd::turn_limit;
+                return result;
+            }
+            now_ = std::max(now_, due[node]);
+            ++result.turns;
+            turn(node, deliver, feed);
+            due[node] = due_of(node);
+            due[1 - node] = earliest(due[1 - node], cable(node).next_arrival());
+        }
     }
 
 private:
@@ -58,9 +73,56 @@ private:
         return network;
     }
 
+    // From the node to the other.
+    sim::Cable& cable(std::size_t node) { return *cables_[node]; }
+
+    Instant due_of(std::size_t node) {
+        deadline_[node] = ends_[node].next_deadline();
+        return earliest(deadline_[node], wanted_[node], cable(1 - node).next_arrival(),
+                        cable(node).room_since());
+    }
+
+    template <class Deliver, class Feed>
+    void turn(std::size_t node, Deliver& deliver, Feed& feed) {
+        E& engine = ends_[node];
+        const auto draw = [&] {
+            while (const auto delivery = engine.next_delivery()) deliver(node, *delivery);
+        };
+        sim::Cable& in = cable(1 - node);
+        while (const auto frame = in.take(now_)) {
+            engine.on_frame(now_, *frame);
+            draw();
+        }
+        if (deadline_[node] <= now_) {
+            engine.on_deadline(now_);
+            draw();
+        }
+        wanted_[node] = feed(node);
+        sim::Cable& out = cable(node);
+        out.look(now_);
+        send(engine, out);
+        out.flush(now_);
+    }
+
+    // As core/pump does; but an engine that can say that it is quiet need not be asked for a frame,
+    // nor woken when the cable is free again.
+    void send(E& engine, sim::Cable& out) {
+        while (true) {
+            if constexpr (requires { engine.quiet(); }) {
+                if (engine.quiet()) return;
+            }
+            TxFrame* room = out.claim();
+            if (room == nullptr || !engine.poll_transmit(now_, *room)) return;
+            out.commit();
+        }
+    }
+
     sim::Network network_;
+    std::array<sim::Cable*, 2> cables_ = {&network_.cable(0, 1), &network_.cable(1, 0)};
     std::array<E, 2> ends_;
-    sim::Schedule schedule_{2};
+    Instant now_;
+    std::array<Instant, 2> deadline_{};  // of the engines
+    std::array<Instant, 2> wanted_{};    // at the start both are asked
 };
 
 }  // namespace wireproof::lab

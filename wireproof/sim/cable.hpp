@@ -66,8 +66,12 @@ public:
     Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, std::uint16_t to);
 
     // The sender's side, a Lane.
-    /// What time it is for a claim; only a cable that carries one frame at a time asks.
-    void look(Instant now) { now_ = now; }
+    /// What time it is for a claim; only a cable that carries one frame at a time asks. A refused
+    /// claim is forgotten.
+    void look(Instant now) {
+        now_ = now;
+        waits_to_leave_ = false;
+    }
     LaneTerms terms() const { return {config_.frame_max, !config_.flip_bits, false}; }
     TxFrame* claim();
     void commit();
@@ -84,10 +88,13 @@ public:
         return flight_.front() == Flight::none ? nullptr : &flight_.frame(flight_.front());
     }
     /// The next frame, if it has arrived; lent until the next take.
-    std::optional<RxFrame> take(Instant now);
+    std::optional<RxFrame> take(Instant now) {
+        if (flight_.next_arrival() > now && taken_ == Flight::none) return std::nullopt;
+        return take_next(now);
+    }
 
     /// When a lane that was full gets room again, or got it; `never` unless a claim was refused,
-    /// and the sender has neither flushed nor claimed since.
+    /// and the sender has neither flushed nor looked again since.
     Instant room_since() const { return waits_to_leave_ ? free_at_ : room_since_; }
 
     /// While cut, whatever is sent is lost without meeting the fault plan; what flies arrives.
@@ -104,12 +111,14 @@ public:
     std::size_t in_flight() const { return flight_.size(); }
 
 private:
+    std::optional<RxFrame> take_next(Instant now);
     static void lend(const TxFrame& from, Flight::Frame& frame);
     void depart(Instant now, Flight::Slot slot, Duration detour);
     Fate decide(Instant now, const Flight::Frame& frame);
+    void count(const Fate& fate);
     Flight::Slot copy_of(Flight::Slot slot);
     void fly(Flight::Slot slot, Instant arrival, std::uint32_t held_behind);
-    Duration time_on_cable(std::size_t bytes) const;
+    Duration time_on_cable(std::size_t bytes);
 
     CableConfig config_;
     std::uint16_t from_;
@@ -127,6 +136,8 @@ private:
     Flight::Slot claimed_ = Flight::none;
     Flight::Slot taken_ = Flight::none;
     Instant free_at_;  // the last frame has left
+    std::size_t timed_bytes_ = 0;
+    Duration timed_;  // of so many bytes: most frames are as long as the one before
     Instant now_;
     bool refused_ = false;         // too many are in flight
     bool waits_to_leave_ = false;  // the one before has not left

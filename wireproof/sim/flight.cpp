@@ -25,6 +25,7 @@ void Flight::enter(Slot slot, Instant arrival) {
     frame.after = after;
     (before == none ? first_ : frames_[before].after) = slot;
     (after == none ? last_ : frames_[after].before) = slot;
+    if (before == none) next_arrival_ = arrival;
     ++size_;
 }
 
@@ -33,6 +34,7 @@ void Flight::unlink(Slot slot) {
     const Frame& frame = frames_[slot];
     (frame.before == none ? first_ : frames_[frame.before].after) = frame.after;
     (frame.after == none ? last_ : frames_[frame.after].before) = frame.before;
+    next_arrival_ = first_ == none ? never : frames_[first_].arrival;
     --size_;
 }
 

@@ -54,7 +54,7 @@ public:
 
     /// Who arrives next, or `none`.
     Slot front() const { return first_; }
-    Instant next_arrival() const { return first_ == none ? never : frames_[first_].arrival; }
+    Instant next_arrival() const { return next_arrival_; }
     /// Takes the front out of flight; the slot is the caller's.
     Slot leave() {
         const Slot slot = first_;
@@ -73,6 +73,7 @@ private:
     Slot first_ = none;
     Slot last_ = none;
     std::size_t size_ = 0;
+    Instant next_arrival_ = never;
 };
 
 }  // namespace wireproof::sim

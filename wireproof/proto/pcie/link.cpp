@@ -1,7 +1,5 @@
 #include "wireproof/proto/pcie/link.hpp"
 
-#include <algorithm>
-
 namespace wireproof::pcie {
 namespace {
 
@@ -245,7 +243,7 @@ void Link::send(const Dllp& dllp, TxFrame& out) const {
 }
 
 Instant Link::next_deadline() const {
-    return std::min({timers_.next(), transmitter_.next_deadline(), receiver_.next_deadline()});
+    return earliest(timers_.next(), transmitter_.next_deadline(), receiver_.next_deadline());
 }
 
 void Link::fingerprint(Instant now, Fingerprint& sink) const {

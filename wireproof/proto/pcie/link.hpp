@@ -44,6 +44,13 @@ public:
     /// The physical layer retrains: nothing leaves for Config::retrain_time.
     void retrain(Instant now) { transmitter_.retrain(now); }
 
+    /// poll_transmit would return false, whatever the time. Worth asking in a simulation, where a
+    /// turn for nothing costs as much as one for a frame.
+    bool quiet() const {
+        return state_ == State::active && !receiver_.owes() && (answers_due_ | updates_due_) == 0 &&
+               transmitter_.quiet();
+    }
+
     State state() const { return state_; }
     const Stats& stats() const { return stats_; }
     const Transmitter& transmitter() const { return transmitter_; }

@@ -40,7 +40,9 @@ public:
         std::array<std::byte, longest_frame> room;
         TxFrame out;
         out.open(room, {.frame_max = room.size(), .carries_intact = !wants_check});
+        const bool quiet = link.quiet();
         if (!link.poll_transmit(now, out)) return std::nullopt;
+        EXPECT_FALSE(quiet);
         Frame frame;
         frame.bytes.resize(out.size());
         std::size_t at = 0;

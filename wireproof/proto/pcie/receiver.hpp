@@ -22,6 +22,8 @@ public:
     /// The Ack or Nak that must leave now.
     std::optional<Dllp> next_dllp(Stats& stats);
 
+    bool owes() const { return nak_waits_ || ack_waits_; }
+
     std::uint32_t next_rcv_seq() const { return next_.value(); }
     bool nak_scheduled() const { return nak_scheduled_; }
 

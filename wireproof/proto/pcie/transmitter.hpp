@@ -46,10 +46,15 @@ public:
     bool retraining() const { return retrained_at_ != never; }
 
     bool on_deadline(Instant now, Stats& stats);
-    Instant next_deadline() const { return std::min(replay_deadline_, retrained_at_); }
+    Instant next_deadline() const { return earliest(replay_deadline_, retrained_at_); }
 
     /// A TLP to resend, or else a new one that credits and numbers allow.
     bool transmit(Instant now, TxFrame& out, Stats& stats);
+
+    /// Nothing is to be resent, and no new TLP may leave for want of one or of a number.
+    bool quiet() const {
+        return !replaying_ && (!buffer_.has_unsent() || buffer_.sent() >= config_.outstanding);
+    }
 
     bool replaying() const { return replaying_; }
     std::size_t outstanding() const { return buffer_.sent(); }

@@ -28,13 +28,9 @@ std::byte enables(std::size_t bytes) {
     return static_cast<std::byte>((1U << bytes) - 1);
 }
 
-// How many bytes from the first on are enabled; nothing if they are not the first ones.
-std::optional<std::size_t> enabled(std::uint32_t bits) {
-    for (std::size_t bytes = 0; bytes <= 4; ++bytes) {
-        if (bits == value_of(enables(bytes))) return bytes;
-    }
-    return std::nullopt;
-}
+// How many bytes from the first on are enabled; others than the first ones: 9.
+constexpr std::size_t scattered = 9;
+constexpr std::array<std::uint8_t, 16> enabled = {0, 1, 9, 2, 9, 9, 9, 3, 9, 9, 9, 9, 9, 9, 9, 4};
 
 // ECRC takes bits that may change on the way, the lowest of Type and EP, as ones.
 std::uint32_t ecrc(std::span<const std::byte, TlpHead::size> head, ConstBytes data,
@@ -83,15 +79,15 @@ std::optional<TlpHead> TlpHead::decode(std::span<const std::byte, size> from) {
     if ((from[5] & std::byte{0x80}) == std::byte{0}) return std::nullopt;
     std::size_t words = (value_of(from[5]) & 0x3) << 8 | value_of(from[6]);
     if (words == 0) words = 1024;
-    const auto first = enabled(value_of(from[10]) & 0xF);
-    const auto last = enabled(value_of(from[10]) >> 4);
-    if (!first || !last) return std::nullopt;
+    const std::size_t first = enabled[value_of(from[10]) & 0xF];
+    const std::size_t last = enabled[value_of(from[10]) >> 4];
+    if (first == scattered || last == scattered) return std::nullopt;
     if (words == 1) {
-        if (*last != 0) return std::nullopt;
-        head.length = *first;
+        if (last != 0) return std::nullopt;
+        head.length = first;
     } else {
-        if (*first != 4 || *last == 0) return std::nullopt;
-        head.length = 4 * (words - 1) + *last;
+        if (first != 4 || last == 0) return std::nullopt;
+        head.length = 4 * (words - 1) + last;
     }
     return head;
 }
@@ -150,13 +146,12 @@ void encode_tail(std::span<const std::byte, TlpHead::size> head, ConstBytes data
 // HdrScale 2, HdrFC 8, DataScale 2, DataFC 12; the scales are not used.
 Dllp Dllp::flow_control(DllpKind kind, FlowType type, Credits credits) {
     const auto code = static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(type) << 4;
-    return {static_cast<std::uint8_t>(code),
-            (credits.headers & 0xFF) << 14 | (credits.data & 0xFFF)};
+    return {code << 24 | (credits.headers & 0xFF) << 14 | (credits.data & 0xFFF)};
 }
 
 std::optional<DllpKind> Dllp::flow_control_kind() const {
-    if ((type & 0x0F) != 0 || (type & 0x30) == 0x30) return std::nullopt;
-    switch (type & 0xC0) {
+    if ((type() & 0x0F) != 0 || (type() & 0x30) == 0x30) return std::nullopt;
+    switch (type() & 0xC0) {
         case 0x40: return DllpKind::init_fc1;
         case 0xC0: return DllpKind::init_fc2;
         case 0x80: return DllpKind::update_fc;
@@ -166,10 +161,7 @@ std::optional<DllpKind> Dllp::flow_control_kind() const {
 
 void Dllp::encode(std::span<std::byte, size> to, bool check) const {
     to[0] = static_cast<std::byte>(Symbol::sdp);
-    to[1] = octet(type);
-    to[2] = octet(body >> 16);
-    to[3] = octet(body >> 8);
-    to[4] = octet(body);
+    for (std::size_t i = 0; i < 4; ++i) to[1 + i] = octet(word >> (24 - 8 * i));
     store_le<std::uint16_t>(to.subspan<5, 2>(),
                             check ? Crc16Iba::of(to.subspan<1, 4>()) : std::uint16_t{0});
     to[7] = static_cast<std::byte>(Symbol::end);
@@ -180,8 +172,8 @@ std::optional<Dllp> Dllp::decode(std::span<const std::byte, size> from, bool che
     if (from[7] != static_cast<std::byte>(Symbol::end)) return std::nullopt;
     if (check && load_le<std::uint16_t>(from.subspan<5, 2>()) != Crc16Iba::of(from.subspan<1, 4>()))
         return std::nullopt;
-    return Dllp{static_cast<std::uint8_t>(from[1]),
-                value_of(from[2]) << 16 | value_of(from[3]) << 8 | value_of(from[4])};
+    return Dllp{value_of(from[1]) << 24 | value_of(from[2]) << 16 | value_of(from[3]) << 8 |
+                value_of(from[4])};
 }
 
 FrameInfo describe(ConstBytes frame) {

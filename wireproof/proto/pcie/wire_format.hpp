@@ -81,21 +81,21 @@ enum class DllpKind : std::uint8_t {
 struct Dllp {
     static constexpr std::size_t size = 8;
 
-    std::uint8_t type = 0;   // of the byte's 256
-    std::uint32_t body = 0;  // 24 bits
+    std::uint32_t word = 0;  // type 8, body 24
 
-    static Dllp ack(std::uint32_t number) { return {0x00, number & 0xFFF}; }
-    static Dllp nak(std::uint32_t number) { return {0x10, number & 0xFFF}; }
+    static Dllp ack(std::uint32_t number) { return {number & 0xFFF}; }
+    static Dllp nak(std::uint32_t number) { return {0x10000000 | (number & 0xFFF)}; }
     /// Of virtual channel 0.
     static Dllp flow_control(DllpKind kind, FlowType type, Credits credits);
 
-    bool is_ack() const { return type == 0x00; }
-    bool is_nak() const { return type == 0x10; }
-    std::uint32_t number() const { return body & 0xFFF; }
+    std::uint32_t type() const { return word >> 24; }
+    bool is_ack() const { return type() == 0x00; }
+    bool is_nak() const { return type() == 0x10; }
+    std::uint32_t number() const { return word & 0xFFF; }
     /// InitFC1, InitFC2 or UpdateFC of virtual channel 0.
     std::optional<DllpKind> flow_control_kind() const;
-    FlowType flow_type() const { return static_cast<FlowType>((type >> 4) & 3); }
-    Credits credits() const { return {(body >> 14) & 0xFF, body & 0xFFF}; }
+    FlowType flow_type() const { return static_cast<FlowType>((word >> 28) & 3); }
+    Credits credits() const { return {(word >> 14) & 0xFF, word & 0xFFF}; }
 
     void encode(std::span<std::byte, size> to, bool check) const;
     /// Framing and, if asked for, CRC are right; else nothing.

@@ -61,11 +61,11 @@ TEST(PcieWireFormat, DllpsAreThePublishedBytes) {
         {Dllp::flow_control(init_fc1, FlowType::posted, some), "400801004b75"},
         {Dllp::flow_control(init_fc2, FlowType::posted, some), "c0080100310a"},
         {Dllp::flow_control(update_fc, FlowType::posted, some), "800801008c35"},
-        {Dllp{0x93, 0x3FCFFF}, "933fcfff0974"},  // UpdateFC-NP of virtual channel 3
-        {Dllp{0x20, 0}, "2000000065ad"},         // PM_Enter_L1
-        {Dllp{0x24, 0}, "24000000930c"},         // PM_Request_Ack
-        {Dllp{0x31, 0}, "31000000fb32"},         // NOP
-        {Dllp{0x02, 0x800001}, "028000013156"},  // Data Link Feature
+        {Dllp{0x933FCFFF}, "933fcfff0974"},  // UpdateFC-NP of virtual channel 3
+        {Dllp{0x20000000}, "2000000065ad"},  // PM_Enter_L1
+        {Dllp{0x24000000}, "24000000930c"},  // PM_Request_Ack
+        {Dllp{0x31000000}, "31000000fb32"},  // NOP
+        {Dllp{0x02800001}, "028000013156"},  // Data Link Feature
     };
     for (const auto& [dllp, hex] : vectors) {
         std::array<std::byte, Dllp::size> bytes;
@@ -84,9 +84,8 @@ TEST(PcieWireFormat, FlowControlDllpsGiveTheirFieldsBack) {
             EXPECT_EQ(dllp.credits(), (Credits{0xFF, 0xFFF}));
         }
     }
-    for (const std::uint8_t other :
-         std::initializer_list<std::uint8_t>{0x00, 0x10, 0x20, 0x31, 0x41, 0x70, 0xF0}) {
-        EXPECT_EQ((Dllp{other, 0}.flow_control_kind()), std::nullopt) << int{other};
+    for (const std::uint32_t other : {0x00U, 0x10U, 0x20U, 0x31U, 0x41U, 0x70U, 0xF0U}) {
+        EXPECT_EQ((Dllp{other << 24}.flow_control_kind()), std::nullopt) << other;
     }
 }
 
