@@ -1,0 +1,139 @@
+#include "wireproof/front/link/node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wireproof::link {
+namespace {
+
+// Frames that only a peer sends; damage and strangers prove nothing.
+bool proves_life(RxVerdict verdict) {
+    switch (verdict) {
+        case RxVerdict::corrupt:
+        case RxVerdict::malformed:
+        case RxVerdict::foreign:
+        case RxVerdict::stale: return false;
+        default: return true;
+    }
+}
+
+}  // namespace
+
+Node::Node(host::AnyWire wire, PeerId peer, AnyLink engine, const Config& config)
+    : wire_(std::move(wire)),
+      peer_(peer),
+      engine_(std::move(engine)),
+      stream_(config.stream),
+      peer_timeout_(config.peer_timeout),
+      // A message of the engine may be far longer than is good for a segment.
+      segment_(std::min<std::size_t>(engine_.message_max(), 4096)) {
+    WIREPROOF_CHECK(segment_.size() > Segment::size + life_size);
+}
+
+std::size_t Node::poll(Instant now) {
+    std::size_t frames = 0;
+    while (const auto frame = wire_.receive(now)) {
+        ++frames;
+        if (frame->from != peer_) continue;
+        if (proves_life(engine_.on_frame(now, *frame)) && heard_ != never) heard_ = now;
+        draw();
+    }
+    while (const auto event = wire_.next_event()) {
+        engine_.on_wire_event(now, event->second);
+        draw();
+    }
+    if (engine_.next_deadline() <= now) {
+        engine_.on_deadline(now);
+        draw();
+    }
+    watch(now);
+    send_all(now);
+    return frames;
+}
+
+void Node::draw() {
+    while (const auto delivery = engine_.next_delivery()) deliver(*delivery);
+}
+
+void Node::deliver(const LinkDelivery& delivery) {
+    switch (delivery.what) {
+        case LinkDelivery::What::up: stream_.on_up(); return;
+        case LinkDelivery::What::down:
+            stream_.on_down();
+            waiting_segment_ = 0;
+            return;
+        case LinkDelivery::What::message: break;
+    }
+    if (lost_) return;
+    switch (stream_.on_segment(delivery.bytes)) {
+        case Arrival::nothing: return;
+        case Arrival::message: {
+            const std::vector<std::byte> message = stream_.take_message();
+            if (on_message_) on_message_(message);
+            return;
+        }
+        case Arrival::peer_restarted: return lose(Lost::restarted);
+        case Arrival::broken: return lose(Lost::broken);
+    }
+}
+
+void Node::lose(Lost why) {
+    if (std::exchange(lost_, true)) return;
+    if (on_lost_) on_lost_(why);
+}
+
+// A third of the timeout without a word: ask, for an engine that has nothing to say says nothing.
+void Node::watch(Instant now) {
+    if (lost_ || !(awaiting_ || !stream_.delivered())) {
+        heard_ = ask_at_ = never;
+        return;
+    }
+    if (heard_ == never) heard_ = now;
+    if (now >= heard_ + peer_timeout_) return lose(Lost::silent);
+    const Duration third(peer_timeout_.picoseconds() / 3);
+    if (ask_at_ == never || ask_at_ < heard_) ask_at_ = heard_ + third;
+    if (now >= ask_at_) {
+        stream_.ask();
+        ask_at_ = now + third;
+    }
+}
+
+Transmitted Node::transmit_all(Instant now) {
+    auto& lane = wire_.lane(peer_);
+    Transmitted sent;
+    while (TxFrame* room = lane.claim()) {
+        if (!engine_.poll_transmit(now, *room)) return sent;
+        lane.commit();
+        ++sent.frames;
+    }
+    sent.lane_full = true;
+    return sent;
+}
+
+void Node::send_all(Instant now) {
+    while (true) {
+        bool submitted = false;
+        while (engine_.has_room()) {
+            if (waiting_segment_ == 0) waiting_segment_ = stream_.next_segment(segment_);
+            if (waiting_segment_ == 0) break;
+            if (engine_.submit(ConstBytes(segment_).first(waiting_segment_)) !=
+                SubmitStatus::accepted) {
+                break;
+            }
+            waiting_segment_ = 0;
+            submitted = true;
+        }
+        const Transmitted sent = transmit_all(now);
+        wire_.flush(now);
+        // An engine that sent may have room again; a lane that was full has some after the flush.
+        if (sent.frames == 0 || (!sent.lane_full && !submitted)) return;
+    }
+}
+
+Instant Node::next_deadline() const {
+    Instant next = earliest(engine_.next_deadline(), wire_.next_deadline());
+    if (heard_ != never && !lost_) next = earliest(next, heard_ + peer_timeout_, ask_at_);
+    return next;
+}
+
+}  // namespace wireproof::link
