@@ -1,0 +1,148 @@
+// A test's carrier: datagrams lie in a heap each way until the test hands them over, in whatever
+// order, number and shape.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wireproof/wire/sequenced/sequenced_wire.hpp"
+
+namespace wireproof::test {
+
+constexpr std::size_t datagram_max = 200;
+
+class HandCarried {
+public:
+    struct Datagram {
+        std::vector<std::byte> bytes;
+        bool resent = false;
+    };
+
+    HandCarried& lane(PeerId) { return *this; }
+    LaneTerms terms() const { return {.frame_max = datagram_max, .carries_all = true}; }
+    TxFrame* claim() {
+        if (shelf_.size() >= room) return nullptr;
+        next_.assign(datagram_max, std::byte{0});
+        frame_.open(next_, terms());
+        return &frame_;
+    }
+    void commit() {
+        shelf_.push_back({std::vector<std::byte>(frame_.size()), frame_.resent()});
+        frame_.gather(shelf_.back().bytes);
+    }
+    void flush(Instant) {
+        for (Datagram& datagram : shelf_) left.push_back(std::move(datagram));
+        shelf_.clear();
+    }
+    std::optional<RxFrame> receive(Instant) {
+        if (arriving.empty()) return std::nullopt;
+        received_ = std::move(arriving.front());
+        arriving.pop_front();
+        return RxFrame{.bytes = received_, .from = from, .integrity = integrity, .lent = {}};
+    }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() {
+        return std::exchange(event, std::nullopt);
+    }
+    Instant next_deadline() const { return deadline; }
+
+    std::vector<Datagram> left;
+    std::deque<std::vector<std::byte>> arriving;
+    std::size_t room = 1'000;  // datagrams until the next flush
+    PeerId from{};
+    Integrity integrity = Integrity::check;
+    std::optional<std::pair<PeerId, WireEvent>> event;
+    Instant deadline = never;
+
+private:
+    std::vector<Datagram> shelf_;
+    std::vector<std::byte> next_;
+    std::vector<std::byte> received_;
+    TxFrame frame_;
+};
+
+using Sequenced = SequencedWire<HandCarried>;
+static_assert(Wire<HandCarried>);
+static_assert(Lane<Sequenced>);
+static_assert(Wire<Sequenced>);
+
+inline bool commit(Sequenced& wire, std::string_view text, bool resent = false) {
+    TxFrame* const frame = wire.lane(PeerId{0}).claim();
+    if (frame == nullptr) return false;
+    if (!text.empty()) {
+        frame->add_header<1>()[0] = static_cast<std::byte>(text.front());
+        frame->add_payload(std::as_bytes(std::span(text.substr(1))));
+    }
+    if (resent) frame->mark_resent();
+    wire.lane(PeerId{0}).commit();
+    return true;
+}
+
+/// What left since the last call.
+inline std::vector<HandCarried::Datagram> leaving(Sequenced& wire) {
+    wire.flush(Instant());
+    return std::exchange(wire.carrier().left, {});
+}
+
+/// The one datagram that leaves with these frames in it.
+inline std::vector<std::byte> datagram_of(Sequenced& wire,
+                                          std::initializer_list<std::string_view> texts) {
+    for (const std::string_view text : texts) EXPECT_TRUE(commit(wire, text));
+    auto left = leaving(wire);
+    EXPECT_EQ(left.size(), 1U);
+    return left.empty() ? std::vector<std::byte>() : left.front().bytes;
+}
+
+/// Every frame that is handed up, as "one two three".
+inline std::string received(Sequenced& wire) {
+    std::string all;
+    while (const auto frame = wire.receive(Instant())) {
+        if (!all.empty()) all += ' ';
+        for (const std::byte byte : frame->bytes) all += static_cast<char>(byte);
+    }
+    return all;
+}
+
+inline std::string give(Sequenced& wire, std::vector<std::byte> datagram) {
+    wire.carrier().arriving.push_back(std::move(datagram));
+    return received(wire);
+}
+
+/// Draws all events; how many of them were new lives.
+inline int new_lives(Sequenced& wire) {
+    int count = 0;
+    while (const auto event = wire.next_event()) count += event->second == WireEvent::new_life;
+    return count;
+}
+
+/// Hands over in order whatever leaves, both ways, until nothing does.
+inline void settle(Sequenced& a, Sequenced& b) {
+    for (int turn = 0;; ++turn) {
+        ASSERT_LT(turn, 20) << "the two never stop";
+        const auto there = leaving(a);
+        for (const auto& datagram : there) give(b, datagram.bytes);
+        const auto back = leaving(b);
+        for (const auto& datagram : back) give(a, datagram.bytes);
+        if (there.empty() && back.empty()) return;
+    }
+}
+
+struct Ends {
+    Sequenced a{HandCarried(), {.link = 5, .seed = 1}};
+    Sequenced b{HandCarried(), {.link = 5, .seed = 2}};
+
+    Ends() {
+        settle_with("hello");
+        EXPECT_EQ(new_lives(a) + new_lives(b), 0) << "first contact is no new life";
+    }
+    void settle_with(std::string_view text) {
+        EXPECT_TRUE(commit(a, text));
+        EXPECT_TRUE(commit(b, text));
+        settle(a, b);
+    }
+};
+
+}  // namespace wireproof::test

@@ -1,0 +1,303 @@
+// A wire around a carrier that may lose, repeat, reorder and delay datagrams, which makes of it a
+// link: what arrives is a part of what was sent, in order, and of one life of the peer at a time.
+// Link protocols need that; they are not made for old frames. Frames travel several to a datagram,
+// behind a header of the wire's own (datagram_header.hpp).
+//
+// When the peer has a new life, no frame moves either way until the event is drawn: the engine
+// must not take frames of the new life for the old one's, nor may its own be taken so.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wireproof/core/wire.hpp"
+#include "wireproof/wire/sequenced/frame_packer.hpp"
+#include "wireproof/wire/sequenced/lives.hpp"
+
+namespace wireproof {
+
+/// What a sequenced wire counts. Every datagram received is counted once: taken, or dropped for
+/// one of the reasons.
+struct SequencedStats {
+    std::uint64_t datagrams_sent = 0;
+    std::uint64_t frames_sent = 0;
+    std::uint64_t challenges_sent = 0;   // of the datagrams
+    std::uint64_t frames_forgotten = 0;  // committed, but the peer's life ended before they left
+
+    std::uint64_t datagrams_taken = 0;
+    std::uint64_t frames_received = 0;
+    std::uint64_t frames_malformed = 0;  // longer than the datagram that was to bring them
+    std::uint64_t new_lives = 0;
+
+    std::uint64_t other_peer = 0;  // not from the peer of this link
+    std::uint64_t not_ours = 0;    // no header of ours
+    std::uint64_t damaged = 0;     // its check fails
+    std::uint64_t other_link = 0;
+    std::uint64_t stranger = 0;     // from a life of the peer that is not yet proven
+    std::uint64_t former_life = 0;  // to a life of ours that has passed
+    std::uint64_t late = 0;         // repeated or overtaken
+
+    std::uint64_t dropped() const {
+        return other_peer + not_ours + damaged + other_link + stranger + former_life + late;
+    }
+    friend bool operator==(const SequencedStats&, const SequencedStats&) = default;
+};
+
+struct SequencedConfig {
+    std::uint32_t link = 0;  // both ends must name the same
+    PeerId peer{};           // the carrier's number of the other end, and ours
+    std::uint64_t seed = 0;  // of epochs: another at every start, from the machine's random source
+    /// The longest frame to build, bytes, however much longer datagrams are: room for several.
+    std::size_t frame_max = DatagramHeader::frame_limit;
+    std::uint32_t first_counter = 0xFFFFFF00;  // of datagrams; wraps early
+};
+
+/// Two-ended, and itself the lane to its peer. A datagram that has been overtaken by 2^31 others
+/// would pass for a new one; no network delays for so long.
+template <Wire W>
+class SequencedWire {
+public:
+    using Config = SequencedConfig;
+
+    SequencedWire(W carrier, const Config& config);
+
+    SequencedWire& lane(PeerId peer) {
+        WIREPROOF_CHECK(peer == config_.peer);
+        return *this;
+    }
+
+    LaneTerms terms() const { return terms_; }
+    TxFrame* claim();
+    void commit();
+
+    std::optional<RxFrame> receive(Instant now);
+    void flush(Instant now);
+    std::optional<std::pair<PeerId, WireEvent>> next_event();
+    Instant next_deadline() const { return at_rest_ ? carrier_.next_deadline() : now_; }
+
+    const SequencedStats& stats() const { return stats_; }
+    const Lives& lives() const { return lives_; }
+    W& carrier() { return carrier_; }
+
+    // What some wires offer and the contract does not ask for; see FaultyWire.
+    int wait_handle() const {
+        if constexpr (requires { carrier_.wait_handle(); }) return carrier_.wait_handle();
+        return -1;
+    }
+    bool prepare_to_sleep() {
+        if (!at_rest_) return false;
+        if constexpr (requires { carrier_.prepare_to_sleep(); }) return carrier_.prepare_to_sleep();
+        return true;
+    }
+    void settle(PeerId peer) {
+        if constexpr (requires { carrier_.settle(peer); }) carrier_.settle(peer);
+    }
+    void unsettle(PeerId peer) {
+        if constexpr (requires { carrier_.unsettle(peer); }) carrier_.unsettle(peer);
+    }
+
+private:
+    // A flood of datagrams without frames must not keep the rest of the program from its turn.
+    static constexpr int datagrams_in_a_row_max = 256;
+
+    static LaneTerms terms_for(LaneTerms carrier, const Config& config);
+
+    auto& carrier_lane() { return carrier_.lane(config_.peer); }
+    std::optional<RxFrame> next_frame();
+    void open(const RxFrame& datagram);
+    bool current(const DatagramHeader& header);
+    bool later(std::uint32_t counter);
+    bool send_rest();
+    bool send_datagram(Lives::Epochs epochs, FramePacker& frames);
+
+    Config config_;
+    W carrier_;
+    LaneTerms terms_;
+    Lives lives_;
+    SequencedStats stats_;
+
+    TxFrame frame_;
+    std::vector<std::byte> room_;
+    FramePacker packer_;
+    FramePacker nothing_{0};
+    std::uint32_t next_counter_;
+
+    RxFrame datagram_;  // whose frames are being handed up
+    FrameUnpacker unpacker_;
+    std::uint32_t newest_ = 0;  // counter taken from the peer
+    bool handed_up_ = false;    // any frame, of any life
+    bool event_due_ = false;
+    bool at_rest_ = true;  // nothing waits here to be received
+    Instant now_;          // as last told
+};
+
+template <Wire W>
+SequencedWire<W>::SequencedWire(W carrier, const Config& config)
+    : config_(config),
+      carrier_(std::move(carrier)),
+      terms_(terms_for(carrier_lane().terms(), config)),
+      lives_(config.seed),
+      room_(terms_.frame_max),
+      packer_(carrier_lane().terms().frame_max),
+      next_counter_(config.first_counter) {}
+
+template <Wire W>
+LaneTerms SequencedWire<W>::terms_for(LaneTerms carrier, const Config& config) {
+    WIREPROOF_CHECK(carrier.frame_max > DatagramHeader::size(1) && config.frame_max > 0);
+    const std::size_t longest =
+        std::min(carrier.frame_max - DatagramHeader::size(1), DatagramHeader::frame_limit);
+    return {.frame_max = std::min(longest, config.frame_max),
+            .carries_intact = carrier.carries_intact};
+}
+
+template <Wire W>
+TxFrame* SequencedWire<W>::claim() {
+    // The carrier's room is for the datagram that a frame of any length may close.
+    if (event_due_ || carrier_lane().claim() == nullptr) return nullptr;
+    frame_.open(room_, terms_);
+    return &frame_;
+}
+
+template <Wire W>
+void SequencedWire<W>::commit() {
+    if (!packer_.has_room(frame_.size())) {
+        const bool left = send_datagram(lives_.epochs(), packer_);
+        WIREPROOF_CHECK(left);
+    }
+    packer_.add(frame_);
+    ++stats_.frames_sent;
+}
+
+template <Wire W>
+bool SequencedWire<W>::send_datagram(Lives::Epochs epochs, FramePacker& frames) {
+    TxFrame* const out = carrier_lane().claim();
+    if (out == nullptr) return false;
+    frames.close(
+        {.link = config_.link, .from = epochs.from, .to = epochs.to, .counter = next_counter_++},
+        *out);
+    carrier_lane().commit();
+    ++stats_.datagrams_sent;
+    return true;
+}
+
+// False: the carrier has no room for all that is to leave.
+template <Wire W>
+bool SequencedWire<W>::send_rest() {
+    if (const auto challenge = lives_.challenge()) {
+        if (!send_datagram(*challenge, nothing_)) return false;
+        ++stats_.challenges_sent;
+        lives_.challenge_left();
+    }
+    if (packer_.empty() && !lives_.sign_due()) return true;
+    if (!send_datagram(lives_.epochs(), packer_)) return false;
+    lives_.sign_left();
+    return true;
+}
+
+/// What the carrier has no room for even after its own flush leaves at a later one.
+template <Wire W>
+void SequencedWire<W>::flush(Instant now) {
+    now_ = now;
+    const bool all = send_rest();
+    carrier_.flush(now);
+    if (!all && send_rest()) carrier_.flush(now);
+}
+
+template <Wire W>
+std::optional<RxFrame> SequencedWire<W>::receive(Instant now) {
+    now_ = now;
+    at_rest_ = false;
+    for (int datagrams = 0; !event_due_ && datagrams < datagrams_in_a_row_max; ++datagrams) {
+        if (const auto frame = next_frame()) return frame;
+        const auto datagram = carrier_.receive(now);
+        if (!datagram) {
+            at_rest_ = true;
+            return std::nullopt;
+        }
+        open(*datagram);
+    }
+    return event_due_ ? std::nullopt : next_frame();
+}
+
+template <Wire W>
+std::optional<RxFrame> SequencedWire<W>::next_frame() {
+    if (unpacker_.left() == 0) return std::nullopt;
+    const auto bytes = unpacker_.next();
+    if (!bytes) {
+        stats_.frames_malformed += unpacker_.left();
+        unpacker_.drop_rest();
+        return std::nullopt;
+    }
+    handed_up_ = true;
+    ++stats_.frames_received;
+    return RxFrame{
+        .bytes = *bytes, .from = datagram_.from, .integrity = datagram_.integrity, .lent = {}};
+}
+
+// A datagram that is dropped is counted by the first reason there is.
+template <Wire W>
+void SequencedWire<W>::open(const RxFrame& datagram) {
+    if (datagram.from != config_.peer) {
+        ++stats_.other_peer;
+        return;
+    }
+    // Our own datagrams lie in one piece on every carrier.
+    if (!datagram.lent.empty() || !DatagramHeader::stands_before(datagram.bytes)) {
+        ++stats_.not_ours;
+        return;
+    }
+    const auto header = DatagramHeader::decode(datagram.bytes);
+    if (!header) {
+        ++stats_.damaged;
+        return;
+    }
+    if (header->link != config_.link) {
+        ++stats_.other_link;
+        return;
+    }
+    if (!current(*header)) return;
+    ++stats_.datagrams_taken;
+    datagram_ = datagram;
+    unpacker_ = FrameUnpacker(*header, datagram.bytes);
+}
+
+// False: dropped and counted.
+template <Wire W>
+bool SequencedWire<W>::current(const DatagramHeader& header) {
+    switch (lives_.judge(header.from, header.to)) {
+        case Lives::Judgement::stranger: ++stats_.stranger; return false;
+        case Lives::Judgement::former: ++stats_.former_life; return false;
+        case Lives::Judgement::current:
+            if (later(header.counter)) break;
+            ++stats_.late;
+            return false;
+        case Lives::Judgement::first: break;
+        case Lives::Judgement::new_life:
+            stats_.frames_forgotten += packer_.frames();
+            packer_.clear();
+            ++stats_.new_lives;
+            event_due_ = handed_up_;
+            break;
+    }
+    newest_ = header.counter;
+    return true;
+}
+
+template <Wire W>
+bool SequencedWire<W>::later(std::uint32_t counter) {
+    return static_cast<std::int32_t>(counter - newest_) > 0;
+}
+
+template <Wire W>
+std::optional<std::pair<PeerId, WireEvent>> SequencedWire<W>::next_event() {
+    if (std::exchange(event_due_, false)) return std::pair(config_.peer, WireEvent::new_life);
+    while (const auto event = carrier_.next_event()) {
+        if (event->first == config_.peer) return event;
+    }
+    return std::nullopt;
+}
+
+}  // namespace wireproof
