@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/carry_side.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/report.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr auto examples = R"(Examples:
   wireproof carry big.iso --loss 0.01 --reorder 0.01
   wireproof carry big.iso --wire sim --ber 1e-6 --seed 7 --json
+  wireproof carry big.iso --protocol all --loss 0.01 --ber 1e-6
 
 Probabilities are per frame, --ber is per bit. Frames are counted on both sides,
 resent ones too; etr is the file's bytes over the bytes of all frames of the
@@ -20,23 +22,42 @@ sender. What fails is also said in "error" of the JSON object.
 Exit code 0: verified; 1: not, or it could not begin; 2: the command line is
 wrong.)";
 
+constexpr auto every_protocol = "all";
+
+std::vector<std::string> wanted(const CarryOptions& options) {
+    if (options.protocol != every_protocol) return {options.protocol};
+    const auto names = carry_protocols();
+    return {names.begin(), names.end()};
+}
+
+std::vector<std::string> choices() {
+    const auto names = carry_protocols();
+    std::vector<std::string> all(names.begin(), names.end());
+    all.emplace_back(every_protocol);
+    return all;
+}
+
 int carry(const CarryOptions& options) {
     catch_interrupts();
     Report report{.schema = "wireproof.carry/1", .file = options.file};
     try {
         const InputFile file(options.file);
         report.file_bytes = file.size();
-        report.runs.push_back(options.wire == "sim" ? carry_on_sim(options, file)
-                                                    : carry_on_udp(options, file));
+        for (const std::string& protocol : wanted(options)) {
+            CarryOptions one = options;
+            one.protocol = protocol;
+            report.runs.push_back(options.wire == "sim" ? carry_on_sim(one, file)
+                                                        : carry_on_udp(one, file));
+        }
     } catch (const Interrupted&) {
         throw;
     } catch (const Failure& failure) {
         report.error = failure.what();
         return conclude(options, report);
     }
-    const CarryResult& result = report.runs.front();
-    if (!result.complete) {
-        report.error = options.file + " was not carried: " +
+    for (const CarryResult& result : report.runs) {
+        if (result.complete || !report.error.empty()) continue;
+        report.error = options.file + " was not carried by " + result.protocol + ": " +
                        (result.failure.empty() ? "not complete" : result.failure) + " (seed " +
                        std::to_string(options.seed) + ")";
     }
@@ -50,9 +71,9 @@ void add_carry(CLI::App& app, Run& run) {
     CLI::App* verb = app.add_subcommand("carry", "carry a file over a bad wire and verify it");
     verb->add_option("FILE", options->file, "the file")->required()->type_name("");
     verb->add_option("--out", options->out, "keep what arrives under this name")->type_name("FILE");
-    verb->add_option("--protocol", options->protocol, "the one there is")
+    verb->add_option("--protocol", options->protocol, "sp-am, pcie, hippi6400, or all in turn")
         ->capture_default_str()
-        ->check(CLI::IsMember({"sp-am"}))
+        ->check(CLI::IsMember(choices()))
         ->type_name("NAME");
     verb->add_option("--wire", options->wire, "udp: two processes; sim: two nodes in virtual time")
         ->capture_default_str()

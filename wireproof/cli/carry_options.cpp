@@ -100,7 +100,6 @@ am::Config carry_config(const CarryOptions& options, std::uint16_t node, Address
 SideCounts engine_counts(const am::Node& node, std::size_t peer) {
     const am::PeerCounters counters = node.counters(peer);
     SideCounts counts;
-    counts.resent = counters.resent;
     counts.acks = counters.acks;
     counts.nacks = counters.nacks;
     counts.keepalives = counters.keepalives;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "wireproof/cli/carry_run.hpp"
-#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/cli/carry_side.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/receiving_process.hpp"
@@ -16,7 +16,7 @@ namespace {
 am::UdpNode open_node(const CarryOptions& options, std::uint16_t node) {
     am::UdpNode::Options udp;
     udp.local = *Address::parse("127.0.0.1:0");
-    udp.frame_max = carry_config(options, node).packet_max;
+    udp.frame_max = datagram_max(options);
     udp.faults = options.faults;
     udp.seed = options.seed + node;
     auto opened = am::UdpNode::open(udp);
@@ -24,43 +24,51 @@ am::UdpNode open_node(const CarryOptions& options, std::uint16_t node) {
     return std::move(*opened);
 }
 
+SideCounts counts_of(const CarrySide& side, const am::UdpNode& udp) {
+    SideCounts counts = side.engine_counts();
+    add_wire_counts(udp, counts);
+    return counts;
+}
+
 /// The child's whole life.
-ChildReport receive(const CarryOptions& options, am::UdpNode wire, pid_t parent) {
+ChildReport receive(const CarryOptions& options, am::UdpNode udp, pid_t parent) {
     OutputFile out(options.out);
-    UdpSession session(std::move(wire), carry_config(options, 1));
-    FileReceiver receiver(session.node(), 0, out);
+    const host::SteadyClock clock;
+    const auto side = make_receiving_side(options, udp.wire(), out);
     ChildReport report;
     try {
-        session.run(
+        turn_until(
+            *side, clock,
             [&](Instant now) {
-                receiver.step(now);
-                return receiver.may_leave(now);
+                side->step(now);
+                return side->may_leave(now);
             },
             [parent] {
                 return ::getppid() == parent ? std::string()
                                              : "the sending process has ended before the file";
             });
-        report.verified = receiver.end()->verified;
-        report.set_failure(receiver.end()->failure);
+        report.verified = side->end()->verified;
+        report.set_failure(side->end()->failure);
     } catch (const Failure& failure) {
         report.set_failure(failure.what());
     }
-    report.counts = session.counts(0);
+    report.counts = counts_of(*side, udp);
     return report;
 }
 
 /// The parent's part of it.
-void send(UdpSession& session, FileSender& sender, ReceivingProcess& receiver,
-          const InputFile& file) {
+void send(CarrySide& side, ReceivingProcess& receiver, const InputFile& file) {
+    const host::SteadyClock clock;
     Progress progress("carrying", file.size());
-    session.run(
+    turn_until(
+        side, clock,
         [&](Instant now) {
-            sender.step(now);
-            progress.show(sender.bytes_taken());
-            return sender.may_leave(now) || (sender.end() && receiver.report());
+            side.step(now);
+            progress.show(side.bytes_taken());
+            return side.may_leave(now) || (side.end() && receiver.report());
         },
         [&] {
-            const std::string failure = sender.end() ? "" : receiver.failure();
+            const std::string failure = side.end() ? "" : receiver.failure();
             return failure.empty() ? failure : "the receiving process: " + failure;
         });
 }
@@ -82,21 +90,21 @@ CarryResult carry_on_udp(const CarryOptions& options, const InputFile& file) {
     });
     { const am::UdpNode closed = std::move(right); }
 
-    UdpSession session(std::move(left), carry_config(options, 0));
-    FileSender sender(session.node(), 1, file);
+    const auto sender = make_sending_side(options, left.wire(), file);
     CarryResult result;
+    result.protocol = options.protocol;
     try {
-        send(session, sender, receiver, file);
-        result.verified = sender.end()->verified;
-        result.failure = sender.end()->failure;
+        send(*sender, receiver, file);
+        result.verified = sender->end()->verified;
+        result.failure = sender->end()->failure;
     } catch (const Interrupted&) {
         throw;
     } catch (const Failure& failure) {
         result.failure = failure.what();
     }
-    result.bytes = sender.bytes_taken();
-    result.seconds = sender.duration().seconds();
-    result.sender = session.counts(1);
+    result.bytes = sender->bytes_taken();
+    result.seconds = sender->duration().seconds();
+    result.sender = counts_of(*sender, left);
 
     if (!result.verified) receiver.stop();
     const auto patience = Duration::from_seconds(result.verified ? options.peer_timeout : 1);

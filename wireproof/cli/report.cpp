@@ -78,19 +78,19 @@ std::string report_table(const CarryOptions& options, const Report& report) {
                                             grouped(report.file_bytes), options.mtu, options.seed);
     std::string text = shortened(one_line(report.file), columns + 1 - figures.size()) + figures;
     text += described(options.faults) + "\n\n";
-    text += fmt::format("{:<9}{:<5}{:<9}{:>9}{:>9}{:>12}{:>10}{:>7}{:>10}\n", "protocol", "wire",
+    text += fmt::format("{:<10}{:<5}{:<9}{:>9}{:>9}{:>11}{:>10}{:>7}{:>10}\n", "protocol", "wire",
                         "result", "seconds", "MB/s", "frames", "resent", "etr", "timeouts");
     for (const CarryResult& run : report.runs) {
         const SideCounts& s = run.sender;
         const SideCounts& r = run.receiver;
-        text += fmt::format("{:<9}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>12}{:>10}{:>7.3f}{:>10}\n",
+        text += fmt::format("{:<10}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>10}{:>7.3f}{:>10}\n",
                             run.protocol, run.wire, run.complete ? "verified" : "FAILED",
                             run.seconds, goodput(run) / 1e6, grouped(s.frames + r.frames),
                             grouped(s.resent + r.resent), etr(run), s.timeouts + r.timeouts);
-        text += fmt::format("{:14}wire: {} lost, {} damaged, {} duplicated\n", "",
+        text += fmt::format("{:15}wire: {} lost, {} damaged, {} duplicated\n", "",
                             grouped(s.lost + r.lost), grouped(s.damaged + r.damaged),
                             grouped(s.duplicated + r.duplicated));
-        text += fmt::format("{:14}control: {} acks, {} naks, {} keep-alives\n", "",
+        text += fmt::format("{:15}control: {} acks, {} naks, {} keep-alives\n", "",
                             grouped(s.acks + r.acks), grouped(s.nacks + r.nacks),
                             grouped(s.keepalives + r.keepalives));
     }

@@ -1,14 +1,43 @@
 // One side of a transfer between processes: a node on a socket, turned until both ends are done.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
 #include "wireproof/cli/carry_run.hpp"
+#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/steady_clock.hpp"
+#include "wireproof/host/wait.hpp"
 
 namespace wireproof::cli {
+
+/// Polls and steps until `step` returns true: its transfer is over and it may leave. Asks `alive`
+/// now and then; a line from it ends the turning as a Failure, a signal as Interrupted.
+template <class Node>
+void turn_until(Node& node, const host::SteadyClock& clock,
+                const std::function<bool(Instant)>& step,
+                const std::function<std::string()>& alive) {
+    constexpr Duration look_after = Duration::milliseconds(100);
+    Instant look = clock.now();
+    while (true) {
+        check_interrupt();
+        const Instant now = clock.now();
+        const std::size_t handled = node.poll(now);
+        if (step(now)) break;
+        if (now >= look) {
+            look = now + look_after;
+            if (const std::string gone = alive(); !gone.empty()) throw Failure(gone);
+        }
+        if (handled > 0) continue;
+        node.poll(clock.now());  // what the step asked for leaves now
+        host::wait_until(node.wire(), clock, std::min(look, node.next_deadline()));
+    }
+    node.poll(clock.now());
+}
+
+void add_wire_counts(const am::UdpNode& udp, SideCounts& side);
 
 class UdpSession {
 public:
@@ -18,9 +47,9 @@ public:
     SideCounts counts(std::size_t peer) const;
     Address local_address() { return udp_.socket().local_address(); }
 
-    /// Polls and steps until `step` returns true: its transfer is over and it may leave. Asks
-    /// `alive` now and then; a line from it ends the session as a Failure, a signal as Interrupted.
-    void run(const std::function<bool(Instant)>& step, const std::function<std::string()>& alive);
+    void run(const std::function<bool(Instant)>& step, const std::function<std::string()>& alive) {
+        turn_until(node_, clock_, step, alive);
+    }
 
 private:
     host::SteadyClock clock_;

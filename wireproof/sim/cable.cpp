@@ -11,6 +11,7 @@ namespace wireproof::sim {
 CableCounts& CableCounts::operator+=(const CableCounts& other) {
     frames += other.frames;
     bytes += other.bytes;
+    resent += other.resent;
     lost += other.lost;
     cut += other.cut;
     damaged += other.damaged;
@@ -88,6 +89,7 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     const std::size_t size = flight_.frame(slot).length();
     ++counts_.frames;
     counts_.bytes += size;
+    counts_.resent += flight_.frame(slot).resent ? 1U : 0U;
     const Duration leaving = time_on_cable(size);
     free_at_ = std::max(now, free_at_) + leaving;
     Instant arrival = free_at_ + config_.latency + detour;

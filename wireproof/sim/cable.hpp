@@ -43,8 +43,9 @@ struct CableConfig {
 struct CableCounts {
     std::uint64_t frames = 0;  // sent, whatever became of them
     std::uint64_t bytes = 0;
-    std::uint64_t lost = 0;  // by the fault plan
-    std::uint64_t cut = 0;   // lost because the cable was cut
+    std::uint64_t resent = 0;  // of the frames: had left before in the same meaning
+    std::uint64_t lost = 0;    // by the fault plan
+    std::uint64_t cut = 0;     // lost because the cable was cut
     std::uint64_t damaged = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t held = 0;

@@ -25,6 +25,7 @@ UdpNode::Counts UdpNode::counts() const {
     Counts counts;
     counts.frames_sent = sent.frames;
     counts.bytes_sent = sent.bytes;
+    counts.frames_resent = sent.resent;
     counts.lost = faults.lost + socket.kernel_dropped + socket.send_dropped;
     counts.damaged = faults.damaged;
     counts.duplicated = faults.duplicated;

@@ -27,7 +27,8 @@ public:
     struct Counts {
         std::uint64_t frames_sent = 0;  // by the protocol; faults come after
         std::uint64_t bytes_sent = 0;
-        std::uint64_t lost = 0;  // on purpose, or for want of room in the kernel
+        std::uint64_t frames_resent = 0;  // of those sent: had left before in the same meaning
+        std::uint64_t lost = 0;           // on purpose, or for want of room in the kernel
         std::uint64_t damaged = 0;
         std::uint64_t duplicated = 0;
         std::uint64_t unknown_source = 0;

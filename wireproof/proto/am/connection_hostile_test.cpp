@@ -240,8 +240,8 @@ TEST(AmConnection, DropsAFrameWithAnyOneBitDamaged) {
     }
 }
 
-// AM-47: a forbidden address is drained and answered; nothing hangs, nothing is written, no timer is
-// needed.
+// AM-47: a forbidden address is drained and answered; nothing hangs, nothing is written, no timer
+// is needed.
 TEST(AmConnection, AStoreIntoForbiddenMemoryEndsWithTheReason) {
     for (const Config& config : both_small()) {
         for (const std::size_t size :

@@ -21,6 +21,15 @@ Config Config::for_link(const LinkFigures& link) {
     return config;
 }
 
+Config Config::of_datagrams() {
+    Config config;
+    config.null_after = Duration();
+    config.loop = Duration::milliseconds(2);
+    config.retry_after = Duration::milliseconds(20);
+    config.start_again_after = Duration::milliseconds(20);
+    return config;
+}
+
 Expected<void> Config::check() const {
     const auto text = [](std::uint64_t value) { return std::to_string(value); };
     if (modulus < 2 || modulus > no_number) {

@@ -49,6 +49,8 @@ struct Config {
     /// T_null, timer, guard and T_init for a link (specification sections 3 and 4).
     void set_times(const LinkFigures& link);
     static Config for_link(const LinkFigures& link);
+    /// Micropackets in datagrams between processes: notices leave at once, timers wait for hosts.
+    static Config of_datagrams();
 
     /// What cannot work, in one line. Fronts call it; searches build engines without.
     Expected<void> check() const;

@@ -22,12 +22,14 @@ Config Config::of_link(LinkRate rate, std::size_t payload_max) {
 
 Config Config::of_datagrams(std::size_t frame_max) {
     Config config;
-    std::size_t payload = 4096;
-    while (payload > 64 && payload + tlp_overhead > frame_max) payload /= 2;
-    config.payload_max = payload;
-    config.replay_slots = 1024;
+    const std::size_t payload = frame_max > tlp_overhead ? (frame_max - tlp_overhead) / 4 * 4 : 0;
+    config.payload_max = std::min<std::size_t>(payload, 4096);
+    // A datagram wire takes a whole window at once, and a Nak has it all resent: no more than the
+    // path holds.
+    config.outstanding = 32;
+    config.replay_slots = 64;
     config.ack_latency = Duration::microseconds(200);
-    config.ack_after = 16;
+    config.ack_after = 8;
     config.replay_after = Duration::milliseconds(20);
     config.retrain_time = Duration::microseconds(100);
     config.init_every = Duration::milliseconds(20);

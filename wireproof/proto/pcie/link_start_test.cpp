@@ -184,7 +184,9 @@ TEST(PcieStart, ConfigurationsThatCannotWorkAreRefused) {
     EXPECT_TRUE(Config().check());
     EXPECT_TRUE(Config::of_link({Speed::gen1, 16}).check());
     EXPECT_TRUE(Config::of_datagrams(1400).check());
-    EXPECT_EQ(Config::of_datagrams(1440).payload_max, 1024U);
+    EXPECT_EQ(Config::of_datagrams(1446).payload_max, 1416U);
+    EXPECT_EQ(Config::of_datagrams(9000).payload_max, 4096U);
+    EXPECT_FALSE(Config::of_datagrams(28).check());
     const auto refuses = [](auto&& change) {
         Config config;
         change(config);

@@ -1,0 +1,147 @@
+#include "wireproof/cli/carry_side.hpp"
+
+#include <array>
+#include <utility>
+
+#include "wireproof/cli/link_transfer.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/proto/hippi/link.hpp"
+#include "wireproof/proto/pcie/link.hpp"
+#include "wireproof/wire/sequenced/sequenced_wire.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr std::size_t ip_and_udp = 28;
+
+/// Both halves of a transfer, as far as carry is concerned.
+template <class Node, class Half>
+class SideOf final : public CarrySide {
+public:
+    template <class MakeNode, class File>
+    SideOf(const MakeNode& make, File& file) : node_(make()), half_(make_half(*node_, file)) {}
+
+    std::size_t poll(Instant now) override { return node_->poll(now); }
+    void step(Instant now) override { half_->step(now); }
+    Instant next_deadline() const override { return node_->next_deadline(); }
+    host::AnyWire& wire() override { return node_->wire(); }
+    const std::optional<TransferEnd>& end() const override { return half_->end(); }
+    bool may_leave(Instant now) const override { return half_->may_leave(now); }
+    Duration duration() const override { return half_->duration(); }
+    std::uint64_t bytes_taken() const override { return half_->bytes_taken(); }
+    SideCounts engine_counts() const override { return counts_of(*node_); }
+
+private:
+    template <class File>
+    static std::unique_ptr<Half> make_half(am::Node& node, File& file) {
+        return std::make_unique<Half>(node, 1 - node.self(), file);
+    }
+    template <class File>
+    static std::unique_ptr<Half> make_half(link::Node& node, File& file) {
+        return std::make_unique<Half>(node, file);
+    }
+    static SideCounts counts_of(const am::Node& node) {
+        return cli::engine_counts(node, 1 - node.self());
+    }
+    static SideCounts counts_of(const link::Node& node) {
+        const LinkStats& stats = node.engine().stats();
+        SideCounts counts;
+        counts.acks = stats.acks;
+        counts.nacks = stats.naks;
+        counts.keepalives = stats.upkeep;
+        counts.timeouts = stats.timeouts;
+        return counts;
+    }
+
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<Half> half_;
+};
+
+link::AnyLink make_pcie(const CarryOptions&, std::uint16_t, std::size_t frame_max) {
+    const pcie::Config config = pcie::Config::of_datagrams(frame_max);
+    if (const auto checked = config.check(); !checked) {
+        throw Failure("--mtu: " + checked.error().message);
+    }
+    return link::AnyLink(pcie::Link(config));
+}
+
+link::AnyLink make_hippi(const CarryOptions& options, std::uint16_t node, std::size_t frame_max) {
+    if (frame_max < hippi::unit_size) throw Failure("--mtu: no micropacket fits");
+    hippi::Config config = hippi::Config::of_datagrams();
+    config.seed = mix64(options.seed) + node;
+    return link::AnyLink(hippi::Link(config));
+}
+
+using MakeLink = link::AnyLink (*)(const CarryOptions&, std::uint16_t, std::size_t);
+struct LinkProtocol {
+    std::string_view name;
+    MakeLink make;
+};
+constexpr std::array<LinkProtocol, 2> link_protocols = {{
+    {"pcie", make_pcie},
+    {"hippi6400", make_hippi},
+}};
+constexpr std::array<std::string_view, 3> protocol_names = {"sp-am", link_protocols[0].name,
+                                                            link_protocols[1].name};
+
+std::unique_ptr<am::Node> make_am_node(const CarryOptions& options, std::uint16_t node,
+                                       host::AnyWire wire) {
+    return std::make_unique<am::Node>(std::move(wire), carry_config(options, node), 2);
+}
+
+std::unique_ptr<link::Node> make_link_node(const LinkProtocol& protocol,
+                                           const CarryOptions& options, std::uint16_t node,
+                                           host::AnyWire wire) {
+    const PeerId peer{static_cast<std::uint16_t>(1 - node)};
+    SequencedWire<host::AnyWire> sequenced(std::move(wire),
+                                           {.link = static_cast<std::uint32_t>(mix64(options.seed)),
+                                            .peer = peer,
+                                            .seed = mix64(options.seed + 1) + node});
+    const std::size_t frame_max = sequenced.terms().frame_max;
+    link::Node::Config config;
+    config.peer_timeout = Duration::from_seconds(options.peer_timeout);
+    config.stream.life = mix64(options.seed + 2) + node;
+    return std::make_unique<link::Node>(host::AnyWire(std::move(sequenced)), peer,
+                                        protocol.make(options, node, frame_max), config);
+}
+
+const LinkProtocol* link_protocol(std::string_view name) {
+    for (const LinkProtocol& protocol : link_protocols) {
+        if (protocol.name == name) return &protocol;
+    }
+    return nullptr;
+}
+
+template <class AmHalf, class LinkHalf, class File>
+std::unique_ptr<CarrySide> make_side(const CarryOptions& options, std::uint16_t node,
+                                     host::AnyWire wire, File& file) {
+    if (const LinkProtocol* protocol = link_protocol(options.protocol)) {
+        const auto make = [&] { return make_link_node(*protocol, options, node, std::move(wire)); };
+        return std::make_unique<SideOf<link::Node, LinkHalf>>(make, file);
+    }
+    const auto make = [&] { return make_am_node(options, node, std::move(wire)); };
+    return std::make_unique<SideOf<am::Node, AmHalf>>(make, file);
+}
+
+}  // namespace
+
+std::span<const std::string_view> carry_protocols() {
+    return protocol_names;
+}
+
+std::unique_ptr<CarrySide> make_sending_side(const CarryOptions& options, host::AnyWire wire,
+                                             const InputFile& file) {
+    return make_side<FileSender, LinkFileSender>(options, 0, std::move(wire), file);
+}
+
+std::unique_ptr<CarrySide> make_receiving_side(const CarryOptions& options, host::AnyWire wire,
+                                               OutputFile& file) {
+    return make_side<FileReceiver, LinkFileReceiver>(options, 1, std::move(wire), file);
+}
+
+std::size_t datagram_max(const CarryOptions& options) {
+    if (link_protocol(options.protocol) != nullptr) return options.mtu - ip_and_udp;
+    return carry_config(options, 0).packet_max;
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,44 @@
+// One end of a carried file, whatever protocol it speaks. Adding a protocol to carry is adding a
+// line to the table in carry_side.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "wireproof/cli/carry_run.hpp"
+#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/host/any_wire.hpp"
+
+namespace wireproof::cli {
+
+class CarrySide {
+public:
+    virtual ~CarrySide() = default;
+
+    virtual std::size_t poll(Instant now) = 0;
+    virtual void step(Instant now) = 0;  // after every poll
+    virtual Instant next_deadline() const = 0;
+    virtual host::AnyWire& wire() = 0;
+
+    virtual const std::optional<TransferEnd>& end() const = 0;
+    virtual bool may_leave(Instant now) const = 0;
+    virtual Duration duration() const = 0;
+    virtual std::uint64_t bytes_taken() const = 0;
+    /// What the engine counted; the wire's part is added by who owns the wire.
+    virtual SideCounts engine_counts() const = 0;
+};
+
+std::span<const std::string_view> carry_protocols();
+
+/// The sender is node 0 of the wire, the receiver node 1. Wire and file outlive the side.
+std::unique_ptr<CarrySide> make_sending_side(const CarryOptions& options, host::AnyWire wire,
+                                             const InputFile& file);
+std::unique_ptr<CarrySide> make_receiving_side(const CarryOptions& options, host::AnyWire wire,
+                                               OutputFile& file);
+
+/// The longest datagram, bytes. Throws Failure if the options cannot work.
+std::size_t datagram_max(const CarryOptions& options);
+
+}  // namespace wireproof::cli

@@ -1,0 +1,225 @@
+#include "wireproof/cli/link_transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+enum class What : std::uint8_t { begin = 1, ready, piece, end, verdict, bye, failed };
+
+constexpr std::size_t piece_max = std::size_t{64} * 1024;
+constexpr std::uint64_t size_max = std::uint64_t{1} << 62;
+constexpr std::size_t text_max = 400;
+
+// How long a sender that is done, or a side that failed, waits for the other to know.
+constexpr Duration linger = Duration::milliseconds(1'000);
+
+void send(link::Node& node, What what, ConstBytes body = {}) {
+    std::vector<std::byte> message;
+    message.reserve(1 + body.size());
+    message.push_back(static_cast<std::byte>(what));
+    message.insert(message.end(), body.begin(), body.end());
+    node.send(message);
+}
+
+void send_failed(link::Node& node, const std::string& why) {
+    const std::string text = shortened(one_line(why), text_max);
+    send(node, What::failed, std::as_bytes(std::span(text)));
+}
+
+// Text from the network, on its way to a terminal.
+std::string printable(ConstBytes bytes) {
+    std::string text;
+    for (const std::byte byte : bytes.first(std::min(bytes.size(), text_max))) {
+        const auto c = std::to_integer<char>(byte);
+        text += c >= ' ' && c <= '~' ? c : ' ';
+    }
+    return text;
+}
+
+std::string why_lost(link::Lost lost, Duration peer_timeout) {
+    switch (lost) {
+        case link::Lost::silent:
+            return fmt::format("the other side has been silent for {:g} s", peer_timeout.seconds());
+        case link::Lost::restarted: return "the other side was restarted";
+        case link::Lost::broken: return "the other side sends what makes no sense";
+    }
+    return {};
+}
+
+}  // namespace
+
+LinkFileSender::LinkFileSender(link::Node& node, const InputFile& file) : node_(node), file_(file) {
+    node_.set_awaiting(true);
+    node_.on_message([this](ConstBytes message) { on_message(message); });
+    node_.on_lost([this](link::Lost lost) {
+        end_with({false, why_lost(lost, node_.peer_timeout())});
+    });
+}
+
+void LinkFileSender::on_message(ConstBytes message) {
+    if (message.empty()) return;
+    const ConstBytes body = message.subspan(1);
+    switch (static_cast<What>(message[0])) {
+        case What::ready: ready_ = true; return;
+        case What::verdict: {
+            const bool verified = body.size() == 1 && body[0] == std::byte{1};
+            return end_with({verified, verified ? "" : "the SHA-256 of what arrived is another"});
+        }
+        case What::bye: parted_ = true; return;
+        case What::failed: return end_with({false, "the receiver: " + printable(body)});
+        default: return;
+    }
+}
+
+void LinkFileSender::end_with(TransferEnd end) {
+    if (!end_) end_ = std::move(end);
+}
+
+void LinkFileSender::fail(const std::string& why) {
+    send_failed(node_, why);
+    end_with({false, why});
+}
+
+// BEGIN and READY are messages too: what the receiver has of the file is what came after.
+std::uint64_t LinkFileSender::bytes_taken() const {
+    const std::uint64_t messages = node_.messages_delivered();
+    return messages < 2 ? 0 : std::min<std::uint64_t>((messages - 1) * piece_max, sent_);
+}
+
+void LinkFileSender::send_pieces() {
+    while (sent_ < file_.size() && node_.has_room()) {
+        piece_.resize(
+            static_cast<std::size_t>(std::min<std::uint64_t>(piece_max, file_.size() - sent_)));
+        try {
+            file_.read(sent_, piece_);
+        } catch (const Failure& failure) {
+            return fail(failure.what());
+        }
+        digest_.add(piece_);
+        send(node_, What::piece, piece_);
+        sent_ += piece_.size();
+    }
+    if (sent_ < file_.size() || asked_) return;
+    asked_ = true;
+    send(node_, What::end, digest_.finish());
+}
+
+void LinkFileSender::step(Instant now) {
+    now_ = now;
+    if (!end_) {
+        if (!begun_) {
+            begun_ = true;
+            std::array<std::byte, 8> size;
+            store_le<std::uint64_t>(size, file_.size());
+            send(node_, What::begin, size);
+        }
+        // From the first contact on: how long the receiver let us wait is no cost of ours.
+        if (!connected_) started_ = now;
+        connected_ = connected_ || node_.connected();
+        if (ready_) send_pieces();
+    }
+    if (!end_ || finished_) return;
+    finished_ = now;
+    if (end_->verified) send(node_, What::bye);
+}
+
+bool LinkFileSender::may_leave(Instant now) const {
+    if (!finished_) return false;
+    if (now >= *finished_ + linger) return true;
+    return end_->verified ? parted_ : node_.idle();
+}
+
+LinkFileReceiver::LinkFileReceiver(link::Node& node, OutputFile& file) : node_(node), file_(file) {
+    // From the first word on: a sender that dies before BEGIN must not keep its place here.
+    node_.set_awaiting(true);
+    node_.on_message([this](ConstBytes message) { on_message(message); });
+    node_.on_lost([this](link::Lost lost) {
+        if (!end_) end_ = TransferEnd{false, why_lost(lost, node_.peer_timeout())};
+        parted_ = true;
+    });
+}
+
+void LinkFileReceiver::on_message(ConstBytes message) {
+    if (message.empty()) return;
+    const ConstBytes body = message.subspan(1);
+    switch (static_cast<What>(message[0])) {
+        case What::begin: return begin(body);
+        case What::piece: return take(body);
+        case What::end: return compare(body);
+        case What::bye: parted_ = true; return send(node_, What::bye);
+        case What::failed:
+            if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
+            parted_ = true;
+            return;
+        default: return;
+    }
+}
+
+void LinkFileReceiver::fail(const std::string& why) {
+    send_failed(node_, why);
+    end_ = TransferEnd{false, why};
+}
+
+void LinkFileReceiver::begin(ConstBytes body) {
+    if (begun_ || end_ || body.size() != 8) return;
+    begun_ = true;
+    started_ = now_;
+    size_ = load_le<std::uint64_t>(body.first<8>());
+    if (size_ > size_max) return fail("no file is as long as the sender says");
+    try {
+        file_.reserve(size_);
+    } catch (const Failure& failure) {
+        return fail(failure.what());
+    }
+    send(node_, What::ready);
+}
+
+void LinkFileReceiver::take(ConstBytes piece) {
+    if (end_ || !begun_) return;
+    if (piece.size() > size_ - written_) return fail("the file is longer than its sender said");
+    digest_.add(piece);
+    try {
+        file_.write(written_, piece);
+    } catch (const Failure& failure) {
+        return fail(failure.what());
+    }
+    written_ += piece.size();
+}
+
+void LinkFileReceiver::compare(ConstBytes sha256) {
+    if (end_ || !begun_) return;
+    const Sha256 digest = digest_.finish();
+    const bool whole =
+        written_ == size_ && std::equal(digest.begin(), digest.end(), sha256.begin(), sha256.end());
+    if (whole) {
+        try {
+            file_.finish();
+        } catch (const Failure& failure) {
+            return fail(failure.what());
+        }
+    }
+    send(node_, What::verdict, std::array{static_cast<std::byte>(whole ? 1 : 0)});
+    end_ = TransferEnd{whole, whole ? "" : "the SHA-256 of what arrived is another"};
+}
+
+void LinkFileReceiver::step(Instant now) {
+    now_ = now;
+    if (end_ && !finished_) finished_ = now;
+}
+
+bool LinkFileReceiver::may_leave(Instant now) const {
+    if (!finished_) return false;
+    // What says goodbye, or why not, has arrived.
+    if (parted_ && (node_.idle() || now >= *finished_ + linger)) return true;
+    if (end_->verified) return now >= *finished_ + node_.peer_timeout();
+    return node_.idle() || now >= *finished_ + linger;
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,92 @@
+// A file over messages of any length: pieces in order, each hashed and written as it comes. A link
+// delivers in order and without repetition, so there are no slots and no addresses.
+//
+//      sender                        receiver
+//      BEGIN   size            ──►   makes room for the file
+//                              ◄──   READY | FAILED line
+//      PIECE   bytes           ──►   hash, write
+//      END     SHA-256         ──►   compares
+//                              ◄──   VERDICT 1 | 0
+//      BYE                     ──►
+//                              ◄──   BYE
+//
+// Either side may say FAILED with a line of text instead of going on. The first byte of a message
+// says which it is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/cli/digest.hpp"
+#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/cli/files.hpp"
+#include "wireproof/front/link/node.hpp"
+
+namespace wireproof::cli {
+
+class LinkFileSender {
+public:
+    /// Both outlive the sender.
+    LinkFileSender(link::Node& node, const InputFile& file);
+
+    void step(Instant now);
+    const std::optional<TransferEnd>& end() const { return end_; }
+    bool may_leave(Instant now) const;
+    Duration duration() const { return finished_.value_or(now_) - started_; }
+    std::uint64_t bytes_taken() const;
+
+private:
+    void on_message(ConstBytes message);
+    void send_pieces();
+    void end_with(TransferEnd end);
+    void fail(const std::string& why);
+
+    link::Node& node_;
+    const InputFile& file_;
+    Digest digest_;
+    std::vector<std::byte> piece_;
+    std::uint64_t sent_ = 0;  // bytes of the file
+    bool begun_ = false;
+    bool connected_ = false;
+    bool ready_ = false;
+    bool asked_ = false;
+    bool parting_ = false;
+    bool parted_ = false;
+    Instant now_;
+    Instant started_;
+    std::optional<Instant> finished_;
+    std::optional<TransferEnd> end_;
+};
+
+class LinkFileReceiver {
+public:
+    LinkFileReceiver(link::Node& node, OutputFile& file);
+
+    void step(Instant now);
+    const std::optional<TransferEnd>& end() const { return end_; }
+    bool may_leave(Instant now) const;
+    Duration duration() const { return finished_.value_or(now_) - started_; }
+    std::uint64_t bytes_taken() const { return written_; }
+
+private:
+    void on_message(ConstBytes message);
+    void begin(ConstBytes body);
+    void take(ConstBytes piece);
+    void compare(ConstBytes sha256);
+    void fail(const std::string& why);
+
+    link::Node& node_;
+    OutputFile& file_;
+    Digest digest_;
+    std::uint64_t size_ = 0;
+    std::uint64_t written_ = 0;
+    bool begun_ = false;
+    bool parted_ = false;
+    Instant now_;
+    Instant started_;
+    std::optional<Instant> finished_;
+    std::optional<TransferEnd> end_;
+};
+
+}  // namespace wireproof::cli
