@@ -122,6 +122,17 @@ TEST(RetryWire, EverythingArrivesOnceAndInOrderThroughLossAndDamage) {
     }
 }
 
+TEST(RetryWire, WhatTheWireInsideHasRoomForOnlyLaterLeavesWithTheSameFlush) {
+    Ends ends;
+    commit(ends.a, "x");
+    ends.a.flush(ends.now);
+    ends.b.inner().shelf_max = 1;
+    EXPECT_EQ(received(ends.b, ends.now), "x");
+    commit(ends.b, "y");
+    ends.b.flush(ends.now);
+    EXPECT_EQ(ends.back->size(), 2U) << "the acknowledgement and the message";
+}
+
 TEST(RetryWire, ItsDeadlineIsTheEarlierOfTheEnginesAndTheWires) {
     Ends ends;
     EXPECT_EQ(ends.a.next_deadline(), never);

@@ -147,19 +147,21 @@ public:
     LossyEnd& lane(PeerId) { return *this; }
     LaneTerms terms() const { return {.frame_max = 100}; }
     TxFrame* claim() {
+        if (shelf_ == shelf_max) return nullptr;
         frame_.open(room_, terms());
         return &frame_;
     }
     void commit() {
         std::vector<std::byte> bytes(frame_.size());
         frame_.gather(bytes);
+        ++shelf_;
         if (random_.chance(rates_.loss)) return;
         if (random_.chance(rates_.damage)) {
             bytes[random_.below(bytes.size())] ^= std::byte{1} << random_.below(8);
         }
         out_->push_back(std::move(bytes));
     }
-    void flush(Instant) {}
+    void flush(Instant) { shelf_ = 0; }
     std::optional<RxFrame> receive(Instant) {
         if (in_->empty()) return std::nullopt;
         received_ = std::move(in_->front());
@@ -174,6 +176,7 @@ public:
 
     std::optional<WireEvent> event;
     Instant deadline = never;
+    std::size_t shelf_max = 8;  // frames between two flushes
 
 private:
     std::shared_ptr<Line> out_;
@@ -182,6 +185,7 @@ private:
     Random random_;
     std::vector<std::byte> room_ = std::vector<std::byte>(100);
     std::vector<std::byte> received_;
+    std::size_t shelf_ = 0;
     TxFrame frame_;
 };
 

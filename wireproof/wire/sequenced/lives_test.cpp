@@ -39,6 +39,15 @@ TEST(Lives, ADatagramToAFormerLifeOfOursIsNotTaken) {
     EXPECT_EQ(lives.judge(dead, lives.own() + 1), Judgement::former);
 }
 
+TEST(Lives, APeerThatTakesUsForAFormerLifeIsToldWhoWeAre) {
+    Lives lives = acquainted(dead);
+    lives.sign_left();
+    EXPECT_EQ(lives.judge(dead, lives.own()), Judgement::current);
+    EXPECT_FALSE(lives.sign_due());
+    EXPECT_EQ(lives.judge(dead, lives.own() + 1), Judgement::former);
+    EXPECT_TRUE(lives.sign_due()) << "it may have nothing else to hear us by";
+}
+
 TEST(Lives, AStrangerIsBelievedOnceItRepeatsTheChallenge) {
     Lives lives = acquainted(dead);
     const std::uint32_t before = lives.own();

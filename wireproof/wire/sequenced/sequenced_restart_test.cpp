@@ -58,6 +58,7 @@ TEST(SequencedRestart, NoFrameMovesUntilTheNewLifeWasDrawn) {
     EXPECT_EQ(ends.a.next_deadline(), Instant()) << "now";
     EXPECT_EQ(new_lives(ends.a), 1);
     EXPECT_EQ(received(ends.a), "one two");
+    for (const auto& datagram : leaving(ends.a)) EXPECT_EQ(give(ends.b, datagram.bytes), "");
     EXPECT_TRUE(ends.a.prepare_to_sleep());
     EXPECT_NE(ends.a.claim(), nullptr);
 }
@@ -96,6 +97,20 @@ TEST(SequencedRestart, DatagramsToTheOldLifeAreDropped) {
     EXPECT_EQ(give(ends.b, old), "");
     EXPECT_GE(ends.b.stats().former_life, 1U);
     EXPECT_EQ(give(ends.b, datagram_of(ends.a, {"a"})), "a");
+}
+
+TEST(SequencedRestart, OfAPeerOfWhichNoFrameWasTakenYetNeedsNoEvent) {
+    Sequenced a = restarted(1);
+    std::vector<std::byte> empty(DatagramHeader::size(0));
+    DatagramHeader{.link = 5, .from = 99}.encode({}, empty);
+    EXPECT_EQ(give(a, empty), "");
+    EXPECT_EQ(a.lives().peer(), 99U);
+    Sequenced b = restarted(2);
+    EXPECT_TRUE(commit(b, "hello"));
+    settle(a, b);
+    EXPECT_EQ(a.lives().peer(), b.lives().own());
+    EXPECT_EQ(a.stats().new_lives, 1U);
+    EXPECT_EQ(new_lives(a), 0) << "the engine has nothing to forget";
 }
 
 TEST(SequencedRestart, OfBothAtOnceNeedsNoEvent) {
