@@ -131,6 +131,62 @@ class AFileArrivesWholeInVirtualTime(Carries):
         self.carries_on_sim(path, "--duplicate", "1")
 
 
+class EveryProtocolCarries(Case):
+    PROTOCOLS = ["sp-am", "pcie", "hippi6400"]
+
+    def carries_all(self, path, *arguments):
+        ended, report = self.run_json("carry", path, "--protocol", "all", *arguments)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        check_schema(report, REPORT)
+        self.assertEqual([run["protocol"] for run in report["runs"]], self.PROTOCOLS)
+        for run in report["runs"]:
+            self.assertTrue(run["verified"] and run["complete"], run)
+            self.assertEqual(run["bytes"], os.path.getsize(path))
+        return report["runs"]
+
+    def test_over_a_wire_that_loses_and_flips_bits(self):
+        path = self.file(1_500_000)
+        for wire in ("udp", "sim"):
+            with self.subTest(wire):
+                for run in self.carries_all(path, "--wire", wire, "--loss", "0.01", "--ber", "1e-6"):
+                    self.assertGreater(run["frames"]["lost"] + run["frames"]["damaged"], 0)
+                    self.assertGreater(run["frames"]["resent"], 0)
+                    self.assertGreater(run["etr"], 0.3)
+
+    def test_over_a_wire_that_repeats_and_reorders_too(self):
+        for wire in ("udp", "sim"):
+            with self.subTest(wire):
+                self.carries_all(self.file(300_000), "--wire", wire, *FAULTS)
+
+    def test_if_the_file_is_empty_or_one_byte(self):
+        for size in (0, 1):
+            for wire in ("udp", "sim"):
+                self.carries_all(self.file(size), "--wire", wire, "--loss", "0.1")
+
+    def test_in_packets_of_any_size(self):
+        for mtu in ("200", "9000", "65535"):
+            self.carries_all(self.file(200_000), "--wire", "sim", "--mtu", mtu, "--loss", "0.02")
+
+    def test_and_resends_nothing_where_nothing_is_lost(self):
+        for run in self.carries_all(self.file(1_000_000), "--wire", "sim", "--seed", "1"):
+            self.assertEqual((run["frames"]["resent"], run["timeouts"]), (0, 0), run)
+            self.assertGreater(run["etr"], 0.7)
+
+    def test_and_the_same_seed_gives_the_same_figures(self):
+        path = self.file(200_000)
+        arguments = ("carry", path, "--protocol", "all", "--wire", "sim", *FAULTS, "--seed", "3")
+        self.assertEqual(self.run_command(*arguments).raw, self.run_command(*arguments).raw)
+
+    def test_and_what_arrives_is_kept_if_asked_for(self):
+        path = self.file(300_000)
+        for protocol in self.PROTOCOLS:
+            ended = self.run_command("carry", path, "--protocol", protocol, "--out", "copy.bin",
+                                     *FAULTS)
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            self.same_bytes(path, self.path("copy.bin"))
+            os.remove(self.path("copy.bin"))
+
+
 class TheSameSeedGivesTheSameBytesOfOutput(Case):
     def outputs(self, *arguments):
         return self.run_command("carry", self.path("file.bin"), "--wire", "sim", *FAULTS,
@@ -172,8 +228,9 @@ class AWireThatCarriesNothingIsGivenUp(Case):
 
     def test_because_every_frame_is_lost(self):
         for wire in ("udp", "sim"):
-            frames = self.fails("--wire", wire, "--loss", "1")["frames"]
-            self.assertEqual(frames["lost"], frames["sent"])
+            for protocol in EveryProtocolCarries.PROTOCOLS:
+                frames = self.fails("--wire", wire, "--loss", "1", "--protocol", protocol)["frames"]
+                self.assertEqual(frames["lost"], frames["sent"])
 
     def test_because_every_bit_is_flipped(self):
         for wire in ("udp", "sim"):
