@@ -10,10 +10,13 @@ PEER_TIMEOUT = 1
 
 
 class KillingEitherProcessEndsTheOther(Case):
+    PROTOCOL = "sp-am"
+
     def begin(self, *more):
         """A carry under way: the sender, and the number of the receiver."""
         sender = self.start("carry", *self.long_run(), "--out", "copy.bin",
-                            "--peer-timeout", str(PEER_TIMEOUT), *more)
+                            "--peer-timeout", str(PEER_TIMEOUT), "--protocol", self.PROTOCOL,
+                            *more)
         receiver = child_of(sender)
         self.addCleanup(kill_if_there, receiver)
         time.sleep(0.3)
@@ -91,11 +94,16 @@ class KillingEitherProcessEndsTheOther(Case):
         self.expect_no_part_left("long.bin")
 
     def test_in_virtual_time_there_is_only_one_to_ask(self):
-        process = self.start("carry", *self.long_run(), "--wire", "sim", "--out", "copy.bin")
+        process = self.start("carry", *self.long_run(), "--wire", "sim", "--out", "copy.bin",
+                             "--protocol", self.PROTOCOL)
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.ended_in_time(process).code, -signal.SIGTERM)
         self.expect_no_part_left("long.bin")
+
+
+class KillingEitherEndOfALinkEndsTheOther(KillingEitherProcessEndsTheOther):
+    PROTOCOL = "pcie"
 
 
 def is_running(number):
