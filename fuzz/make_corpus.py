@@ -46,6 +46,33 @@ def decode_corpus():
         write("decode_am", name, text.encode())
 
 
+# decode_link: frames as on the wire.
+
+def link_corpus():
+    for name, text in {
+            "ack": "5c0000002afbbcfd", "nak": "5c10000fffcecffd", "init_fc": "5c400801004b75fd",
+            "tlp": "fb0005600080010000000f" + "00" * 8 + "deadbeef" + "00" * 8 + "fd",
+            "micropacket": "00" * 40, "datagram": "5101" + "01" * 40,
+            "segment": "18" + "01" * 2 + "00" * 14 + "11" * 8}.items():
+        write("decode_link", name, bytes.fromhex(text))
+
+
+# drive_link: byte 0 chooses the engine and its configuration, then come turns: submit, send,
+# arrive, lose, damage, time.
+
+def drive_link_corpus():
+    clean = bytes([0, 20, 1, 0, 33, 1, 3, 1, 3, 9, 11, 6, 20, 9, 11])
+    lossy = bytes([0, 20, 0, 40, 1, 4, 1, 3, 9, 11, 5, 9, 1, 6, 21, 1, 3, 6, 25, 1, 3, 11])
+    reset = bytes([0, 5, 1, 7, 1, 1, 1, 3, 9, 11])
+    forged = bytes([7, 2, 8]) + bytes.fromhex("5c0000002afbbcfd") + bytes([1, 3, 6, 22])
+    for engine in (0, 1):
+        for shape, choice in (("plain", 0), ("small", 16), ("credits", 32), ("forged", 8)):
+            for name, turns in (("clean", clean), ("lossy", lossy), ("reset", reset),
+                                ("strange", forged)):
+                write("drive_link", f"{'pcie' if engine == 0 else 'hippi'}_{shape}_{name}",
+                      bytes([choice + engine]) + turns * 3)
+
+
 # receive_am: byte 0 chooses the configuration, then come turns.
 
 REQ, REP, CHUNK, OPEN, GET_REQ, ACK, NACK, KEEPALIVE, HELLO = range(9)
@@ -117,5 +144,7 @@ def drive_corpus():
 
 
 decode_corpus()
+link_corpus()
+drive_link_corpus()
 receive_corpus()
 drive_corpus()

@@ -11,8 +11,9 @@ namespace wireproof::link {
 
 class AnyLink {
 public:
-    template <LinkEngine E>
-    explicit AnyLink(E engine) : engine_(std::make_unique<Of<E>>(std::move(engine))) {}
+    template <class E>
+    requires(!std::same_as<E, AnyLink> && LinkEngine<E>) explicit AnyLink(E engine)
+        : engine_(std::make_unique<Of<E>>(std::move(engine))) {}
 
     RxVerdict on_frame(Instant now, const RxFrame& frame) { return engine_->on_frame(now, frame); }
     std::optional<LinkDelivery> next_delivery() { return engine_->next_delivery(); }

@@ -1,0 +1,247 @@
+// Two ends of a link, driven by the fuzzer: what is submitted, which frame moves, is lost or
+// damaged, when time passes, when the wire says that the peer has a new life. An honest channel
+// delivers every message of a life at most once and in order, and all of them once faults stop.
+// With a first byte that says so, one end also gets frames that no peer sent.
+#include <deque>
+#include <vector>
+
+#include "fuzz/input.hpp"
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/core/link_engine.hpp"
+#include "wireproof/proto/hippi/link.hpp"
+#include "wireproof/proto/pcie/link.hpp"
+
+namespace wireproof {
+namespace {
+
+struct Frame {
+    std::vector<std::byte> bytes;
+    Integrity integrity = Integrity::check;
+};
+
+template <LinkEngine E>
+class Pair {
+public:
+    Pair(const E& left, const E& right, bool forged) : ends_{left, right}, forged_(forged) {
+        settle();
+    }
+
+    void turn(fuzz::Input& in) {
+        const std::uint8_t op = in.byte();
+        const std::size_t node = (op >> 3) & 1;
+        switch (op % 8) {
+            case 0: submit(node, in.byte() % 70U); break;
+            case 1:
+            case 2: (void)send(node); break;
+            case 3: (void)arrive(node); break;
+            case 4:
+                if (!ways_[node].empty()) ways_[node].pop_front();
+                break;
+            case 5: damage(node, in.pair()); break;
+            case 6: pass_time(in.byte()); break;
+            default: other(node, in); break;
+        }
+    }
+
+    void finish() {
+        Fingerprint sink;
+        for (const E& end : ends_) end.fingerprint(now_, sink);
+        if (forged_) return;
+        settle();
+        for (int i = 0; i < 400 && !all_arrived(); ++i) {
+            now_ = std::max(now_, earliest(ends_[0].next_deadline(), ends_[1].next_deadline()));
+            if (now_ == never) break;
+            for (std::size_t node = 0; node < 2; ++node) on_deadline(node);
+            settle();
+        }
+        WIREPROOF_CHECK(all_arrived());
+    }
+
+private:
+    void submit(std::size_t node, std::size_t size) {
+        std::vector<std::byte> message(size);
+        for (std::size_t i = 0; i < size; ++i) {
+            message[i] = static_cast<std::byte>(submitted_[node].size() * 7 + i);
+        }
+        if (!up_[node] || !up_[1 - node]) return;
+        if (ends_[node].submit(message) == SubmitStatus::accepted) {
+            submitted_[node].push_back(std::move(message));
+        }
+    }
+
+    bool send(std::size_t node) {
+        if (ways_[node].size() > 64) return false;
+        std::array<std::byte, pcie::longest_frame> room;
+        TxFrame out;
+        out.open(room, {.frame_max = room.size()});
+        if (!ends_[node].poll_transmit(now_, out)) return false;
+        Frame frame;
+        frame.bytes.resize(out.size());
+        std::size_t at = 0;
+        for (const ConstBytes piece : out.pieces()) {
+            std::copy(piece.begin(), piece.end(),
+                      frame.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+            at += piece.size();
+        }
+        ways_[node].push_back(std::move(frame));
+        return true;
+    }
+
+    bool arrive(std::size_t from) {
+        if (ways_[from].empty()) return false;
+        const Frame frame = std::move(ways_[from].front());
+        ways_[from].pop_front();
+        ends_[1 - from].on_frame(now_, RxFrame{.bytes = frame.bytes, .integrity = frame.integrity});
+        draw(1 - from);
+        return true;
+    }
+
+    // One bit, which every check here finds.
+    void damage(std::size_t from, std::size_t bit) {
+        if (ways_[from].empty()) return;
+        Frame& frame = ways_[from].front();
+        if (frame.bytes.empty() || frame.integrity != Integrity::check) return;
+        bit %= 8 * frame.bytes.size();
+        frame.bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+        arrive(from);
+    }
+
+    void pass_time(std::uint8_t scale) {
+        now_ = now_ + Duration::nanoseconds(std::int64_t{1} << (scale % 26));
+        for (std::size_t node = 0; node < 2; ++node) on_deadline(node);
+    }
+
+    void on_deadline(std::size_t node) {
+        if (ends_[node].next_deadline() > now_) return;
+        ends_[node].on_deadline(now_);
+        draw(node);
+        WIREPROOF_CHECK(ends_[node].next_deadline() > now_);  // or a host would never sleep again
+    }
+
+    void other(std::size_t node, fuzz::Input& in) {
+        switch (in.byte() % 4) {
+            case 0: {
+                const E copy = ends_[node];
+                ends_[node] = copy;
+                break;
+            }
+            case 1: {  // both ends at once, as a wire that begins a new epoch tells them
+                for (auto& way : ways_) way.clear();
+                for (std::size_t end = 0; end < 2; ++end) {
+                    ends_[end].on_wire_event(now_, WireEvent::new_life);
+                    draw(end);
+                    submitted_[end].clear();
+                    delivered_[end] = 0;
+                }
+                break;
+            }
+            default: {
+                if (!forged_) break;
+                const std::uint8_t shape = in.byte();
+                const ConstBytes raw = in.bytes(shape % 64U);
+                const std::vector<std::byte> bytes(raw.begin(), raw.end());
+                ends_[node].on_frame(now_, RxFrame{.bytes = bytes,
+                                                   .integrity = shape >= 128 ? Integrity::intact
+                                                                             : Integrity::check});
+                draw(node);
+            }
+        }
+    }
+
+    void draw(std::size_t node) {
+        for (int count = 0; const auto delivery = ends_[node].next_delivery(); ++count) {
+            WIREPROOF_CHECK(count < 100);
+            if (delivery->what == LinkDelivery::What::up) up_[node] = true;
+            if (delivery->what == LinkDelivery::What::down) {
+                up_[node] = false;
+                // A reset of the protocol's own: what was under way is gone.
+                for (std::size_t end = 0; end < 2; ++end) reset_[end] = true;
+            }
+            if (delivery->what != LinkDelivery::What::message) continue;
+            fuzz::touch(delivery->bytes);
+            if (!forged_ && !reset_[1 - node]) check(1 - node, delivery->bytes);
+        }
+    }
+
+    void check(std::size_t from, ConstBytes message) {
+        WIREPROOF_CHECK(delivered_[from] < submitted_[from].size());
+        const auto& wanted = submitted_[from][delivered_[from]++];
+        WIREPROOF_CHECK(std::equal(message.begin(), message.end(), wanted.begin(), wanted.end()));
+    }
+
+    bool all_arrived() const {
+        for (std::size_t node = 0; node < 2; ++node) {
+            if (!up_[node]) return false;
+            if (!reset_[node] && delivered_[node] != submitted_[node].size()) return false;
+        }
+        return true;
+    }
+
+    void settle() {
+        for (int moves = 0; moves < 20'000; ++moves) {
+            bool moved = false;
+            for (std::size_t node = 0; node < 2; ++node) {
+                moved = send(node) || moved;
+                moved = arrive(node) || moved;
+            }
+            if (!moved) return;
+        }
+        WIREPROOF_CHECK(forged_);  // two honest ends fall silent
+    }
+
+    std::array<E, 2> ends_;
+    bool forged_;
+    Instant now_{Duration::milliseconds(1)};
+    std::array<std::deque<Frame>, 2> ways_;  // by sender
+    std::array<std::vector<std::vector<std::byte>>, 2> submitted_;
+    std::array<std::size_t, 2> delivered_{};
+    std::array<bool, 2> up_{};
+    std::array<bool, 2> reset_{};
+};
+
+template <LinkEngine E>
+void run(Pair<E> pair, fuzz::Input& in) {
+    while (!in.empty()) pair.turn(in);
+    pair.finish();
+}
+
+void run_pcie(fuzz::Input& in, std::uint8_t choice) {
+    pcie::Config config;
+    config.payload_max = 64;
+    config.modulus = (choice & 8) != 0 ? 8 : 4096;
+    config.first_number = config.modulus - 2;
+    config.outstanding = (choice & 8) != 0 ? 3 : 16;
+    config.replay_slots = 16;
+    config.ack_after = choice % 3;
+    if ((choice & 16) != 0) config.credits[0] = {4, 16};
+    const pcie::Link end(config);
+    run(Pair<pcie::Link>(end, end, (choice & 4) != 0), in);
+}
+
+void run_hippi(fuzz::Input& in, std::uint8_t choice) {
+    hippi::Config config;
+    config.first_number = 250;
+    config.message_max = 128;
+    config.messages_queued = 4;
+    config.rseq_any_good = (choice & 8) != 0;
+    config.seed = 1;
+    const hippi::Link left(config);
+    config.seed = 2;
+    const hippi::Link right(config);
+    run(Pair<hippi::Link>(left, right, (choice & 4) != 0), in);
+}
+
+}  // namespace
+}  // namespace wireproof
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    wireproof::fuzz::Input in(data, size);
+    const std::uint8_t choice = in.byte();
+    if (choice % 2 == 0) {
+        wireproof::run_pcie(in, static_cast<std::uint8_t>(choice >> 1));
+    } else {
+        wireproof::run_hippi(in, static_cast<std::uint8_t>(choice >> 1));
+    }
+    return 0;
+}
