@@ -248,6 +248,57 @@ TEST(Cable, ACopyMeetsTheSameFuture) {
     EXPECT_EQ(cable.counts(), copy.counts());
 }
 
+TEST(Cable, LendsRoomForOneFrameAtATimeIfAskedTo) {
+    CableConfig config = slow();
+    config.one_at_a_time = true;
+    Cable cable = cable_with(config);
+    cable.look(at(0));
+    commit_frame(cable, 'A');
+    EXPECT_EQ(cable.claim(), nullptr);  // not even before it leaves
+    cable.flush(at(0));
+    EXPECT_EQ(cable.claim(), nullptr);
+    EXPECT_EQ(cable.room_since(), at(10));
+    cable.look(at(9));
+    EXPECT_EQ(cable.room_since(), never);  // nobody has asked since
+    EXPECT_EQ(cable.claim(), nullptr);
+    cable.look(at(10));
+    commit_frame(cable, 'B');
+    cable.flush(at(10));
+    EXPECT_EQ(arrivals(cable), "A110 B120");
+}
+
+TEST(Cable, CarriesPayloadByReferenceIfAskedTo) {
+    CableConfig config = slow();
+    config.lend_payload = true;
+    config.faults = {.duplicate = 1};
+    Cable cable = cable_with(config);
+    const std::vector<std::byte> payload(40, std::byte{7});
+    TxFrame* room = cable.claim();
+    ASSERT_NE(room, nullptr);
+    room->add_room(3)[0] = std::byte{'A'};
+    room->add_payload(payload);
+    room->add_room(2)[1] = std::byte{'Z'};
+    cable.commit();
+    commit_frame(cable, 'B');  // none
+    cable.flush(at(0));
+    EXPECT_EQ(cable.counts().bytes, 55u);
+    EXPECT_EQ(cable.next_arrival(), at(145));
+    for (int copy = 0; copy < 2; ++copy) {
+        const auto frame = cable.take(at(1000));
+        ASSERT_TRUE(frame);
+        EXPECT_EQ(frame->bytes.size(), 5u);
+        EXPECT_EQ(frame->bytes[4], std::byte{'Z'});
+        EXPECT_EQ(frame->lent.data(), payload.data());
+        EXPECT_EQ(frame->lent.size(), 40u);
+        EXPECT_EQ(frame->lent_at, 3u);
+        EXPECT_EQ(frame->size(), 45u);
+    }
+    const auto frame = cable.take(at(1000));
+    ASSERT_TRUE(frame);
+    EXPECT_TRUE(frame->lent.empty());
+    EXPECT_EQ(frame->bytes.size(), 10u);
+}
+
 TEST(Cable, AFrameIsLentUntilTheNextTakeHoweverManyAreSent) {
     Cable cable = cable_with(slow());
     send_frames(cable, Instant(), "A");

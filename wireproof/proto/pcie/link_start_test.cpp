@@ -103,6 +103,26 @@ TEST(PcieStart, BothSidesComeUpThoughHalfOfTheDllpsAreLost) {
     }
 }
 
+// PCIE-37: one InitFC2 that comes late is answered, and the answer is not.
+TEST(PcieStart, ALateInitFc2StartsNoEcho) {
+    Pair pair;
+    std::array<std::byte, Dllp::size> late;
+    Dllp::flow_control(DllpKind::init_fc2, FlowType::posted, {}).encode(late, true);
+    EXPECT_EQ(pair.a.give(pair.now, {{late.begin(), late.end()}}), control);
+    int frames = 0;
+    for (int turn = 0; turn < 10; ++turn) {
+        while (const auto frame = pair.a.poll(pair.now)) {
+            ++frames;
+            pair.b.give(pair.now, *frame);
+        }
+        while (const auto frame = pair.b.poll(pair.now)) {
+            ++frames;
+            pair.a.give(pair.now, *frame);
+        }
+    }
+    EXPECT_EQ(frames, 1);
+}
+
 // PCIE-29: what leaves never exceeds what the peer has room for, whatever is lost.
 TEST(PcieStart, CreditsHoldTheSenderBackAndUpdatesLetItGoOn) {
     Config config = test_config();
