@@ -78,12 +78,7 @@ private:
         if (!ends_[node].poll_transmit(now_, out)) return false;
         Frame frame;
         frame.bytes.resize(out.size());
-        std::size_t at = 0;
-        for (const ConstBytes piece : out.pieces()) {
-            std::copy(piece.begin(), piece.end(),
-                      frame.bytes.begin() + static_cast<std::ptrdiff_t>(at));
-            at += piece.size();
-        }
+        out.gather(frame.bytes);
         ways_[node].push_back(std::move(frame));
         return true;
     }

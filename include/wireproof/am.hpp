@@ -46,6 +46,8 @@ public:
     explicit operator bool() const { return state_.index() == 0; }
     T& operator*() { return std::get<0>(state_); }
     T* operator->() { return &std::get<0>(state_); }
+    const T& operator*() const { return std::get<0>(state_); }
+    const T* operator->() const { return &std::get<0>(state_); }
     const std::string& error() const { return std::get<1>(state_).why; }
 
 private:
@@ -61,6 +63,7 @@ class Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
     std::size_t size() const { return bytes_.size() / 4; }
+    /// 0 beyond the end: how many came is the peer's choice.
     std::uint32_t operator[](std::size_t index) const;
     std::span<const std::byte> bytes() const { return bytes_; }
 

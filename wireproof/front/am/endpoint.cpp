@@ -20,7 +20,7 @@ std::string_view name_of(Status status) {
 }
 
 std::uint32_t Words::operator[](std::size_t index) const {
-    return load_le<std::uint32_t>(bytes_.subspan(4 * index).first<4>());
+    return index < size() ? load_le<std::uint32_t>(bytes_.subspan(4 * index).first<4>()) : 0;
 }
 
 namespace {

@@ -36,6 +36,15 @@ TEST(AmNode, RunsTheHandlerThatAMessageNamesWithItsSenderAndWords) {
     EXPECT_EQ(heard, (std::vector<std::string>{"ask of 0 with 0", "other of 1: 7 4294967295"}));
 }
 
+TEST(AmNode, WordsThatDidNotComeReadAsZero) {
+    const std::array<std::byte, 4> one{std::byte{5}};
+    const Words words(one);
+    EXPECT_EQ(words.size(), 1u);
+    EXPECT_EQ(words[0], 5u);
+    EXPECT_EQ(words[1], 0u);
+    EXPECT_EQ(words[std::size_t{1} << 62], 0u);
+}
+
 TEST(AmNode, LetsARequestHandlerReplyOnce) {  // AM-22
     Job job;
     std::vector<Status> statuses;

@@ -45,12 +45,7 @@ public:
         EXPECT_FALSE(quiet);
         Frame frame;
         frame.bytes.resize(out.size());
-        std::size_t at = 0;
-        for (const ConstBytes piece : out.pieces()) {
-            std::copy(piece.begin(), piece.end(),
-                      frame.bytes.begin() + static_cast<std::ptrdiff_t>(at));
-            at += piece.size();
-        }
+        out.gather(frame.bytes);
         frame.resent = out.resent();
         return frame;
     }
