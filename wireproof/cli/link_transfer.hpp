@@ -51,7 +51,6 @@ private:
     bool connected_ = false;
     bool ready_ = false;
     bool asked_ = false;
-    bool parting_ = false;
     bool parted_ = false;
     Instant now_;
     Instant started_;
