@@ -24,8 +24,9 @@ Config Config::for_link(const LinkFigures& link) {
 Config Config::of_datagrams() {
     Config config;
     config.null_after = Duration();
-    config.loop = Duration::milliseconds(2);
+    config.loop = Duration::milliseconds(1);
     config.retry_after = Duration::milliseconds(20);
+    config.retry_floor = Duration::milliseconds(2);
     config.start_again_after = Duration::milliseconds(20);
     return config;
 }

@@ -32,8 +32,11 @@ struct Config {
     bool guard = true;               // one replay for two copies of a notice
     std::uint32_t retries_max = 16;  // R_max: timeouts without progress before a reset
 
-    Duration null_after = Duration::nanoseconds(320);         // T_null
-    Duration retry_after = Duration::nanoseconds(3'680);      // the sender's timer
+    Duration null_after = Duration::nanoseconds(320);     // T_null
+    Duration retry_after = Duration::nanoseconds(3'680);  // the sender's timer
+    /// Where the loop is not known beforehand: once it is measured, the timer falls to three loops,
+    /// but not below this. 0: it stays what it is.
+    Duration retry_floor{};
     Duration loop = Duration::nanoseconds(920);               // out, and the answer back: the guard
     Duration start_again_after = Duration::microseconds(10);  // T_init
 

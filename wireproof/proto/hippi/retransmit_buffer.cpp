@@ -11,7 +11,7 @@ RetransmitBuffer::RetransmitBuffer(const Config& config)
       first_(config.first_number),
       guard_(config.guard),
       loop_(config.loop),
-      retry_after_(config.retry_after),
+      timer_(config.retry_after, config.retry_floor),
       retries_max_(config.retries_max),
       oldest_(first_),
       units_(config.w_max) {}
@@ -28,11 +28,12 @@ RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq
         return Heard::replay;
     }
     for (std::size_t i = 0; i < freed; ++i) units_.pop();
+    timer_.freed(now, freed);
     oldest_ = Number(rseq);
     replay_ -= std::min(replay_, freed);
     heeded_ = false;
     retries_ = 0;
-    deadline_ = units_.empty() ? never : now + retry_after_;
+    deadline_ = units_.empty() ? never : now + timer_.limit();
     return Heard::progress;
 }
 
@@ -42,6 +43,7 @@ bool RetransmitBuffer::guarded(Instant now) const {
 
 // The timer rests until the first unit has left: a link that takes nothing uses up no retries.
 void RetransmitBuffer::begin_replay() {
+    timer_.resent();
     replay_ = 0;
     heeded_ = true;
     deadline_ = never;
@@ -60,20 +62,22 @@ const Unit& RetransmitBuffer::send(Instant now, const Unit& unit) {
     kept.control.tseq =
         static_cast<std::uint8_t>(circle_.advance(oldest_, units_.size() - 1).value());
     ++replay_;
-    if (deadline_ == never) deadline_ = now + retry_after_;
+    timer_.sent(now, units_.size());
+    if (deadline_ == never) deadline_ = now + timer_.limit();
     return kept;
 }
 
 const Unit& RetransmitBuffer::resend(Instant now) {
     WIREPROOF_CHECK(replaying());
     if (replay_ == 0) guarded_until_ = now + loop_;
-    if (deadline_ == never) deadline_ = now + retry_after_;
+    if (deadline_ == never) deadline_ = now + timer_.limit();
     return units_[replay_++];
 }
 
 void RetransmitBuffer::reset() {
     oldest_ = first_;
     units_.clear();
+    timer_.resent();
     replay_ = 0;
     heeded_ = false;
     guarded_until_ = Instant{};
@@ -88,6 +92,7 @@ void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(guarded(now));
     sink.add(guard_ && heeded_ && now < guarded_until_ ? guarded_until_ - now : Duration{});
     sink.add(retries_);
+    timer_.fingerprint(now, sink);
     sink.add_deadline(deadline_, now);
     for (std::size_t i = 0; i < units_.size(); ++i) {
         DataBytes control{};

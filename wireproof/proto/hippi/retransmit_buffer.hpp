@@ -13,6 +13,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/core/fingerprint.hpp"
+#include "wireproof/core/loop_timer.hpp"
 #include "wireproof/proto/hippi/config.hpp"
 
 namespace wireproof::hippi {
@@ -71,7 +72,7 @@ private:
     Number first_;
     bool guard_;
     Duration loop_;
-    Duration retry_after_;
+    LoopTimer timer_;
     std::uint32_t retries_max_;
 
     Number oldest_;

@@ -36,6 +36,9 @@ struct Config {
     Duration ack_latency = Duration::microseconds(1);  // AckNak_LATENCY_TIMER
     std::uint32_t ack_after = 0;  // TLPs after which an Ack leaves at once; 0: the timer alone
     Duration replay_after = Duration::microseconds(3);  // REPLAY_TIMER
+    /// Where the loop is not known beforehand: once it is measured, REPLAY_TIMER falls to three
+    /// loops, but not below this. 0: it stays what it is.
+    Duration replay_floor{};
     Duration retrain_time = Duration::microseconds(10);
     /// After a Nak, a bad or ahead TLP that ends later than this draws another; 0: never (the
     /// standard), and a resent head that is damaged waits for REPLAY_TIMER.

@@ -14,7 +14,10 @@ Credits credits_for(std::size_t length) {
 }  // namespace
 
 Transmitter::Transmitter(const Config& config)
-    : config_(config), circle_(config.modulus), buffer_(config) {
+    : config_(config),
+      circle_(config.modulus),
+      buffer_(config),
+      timer_(config.replay_after, config.replay_floor) {
     reset();
 }
 
@@ -28,6 +31,7 @@ void Transmitter::reset() {
     replay_num_ = 0;
     replay_deadline_ = retrained_at_ = never;
     frozen_left_ = not_running;
+    timer_.resent();
 }
 
 SubmitStatus Transmitter::submit(FlowType type, ConstBytes message) {
@@ -43,6 +47,7 @@ bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& sta
     if (steps > buffer_.sent()) return false;
     if (steps > 0) {
         buffer_.purge(steps);
+        timer_.freed(now, steps);
         acked_ = TlpNumber(number);
         cursor_ -= std::min(cursor_, steps);
         replay_num_ = 0;
@@ -74,14 +79,15 @@ void Transmitter::on_credits(DllpKind kind, FlowType type, Credits credits) {
 void Transmitter::restart_timer(Instant now) {
     const bool runs = buffer_.sent() > 0 && !(replaying_ && first_of_replay_);
     if (retraining()) {
-        frozen_left_ = runs ? config_.replay_after : not_running;
+        frozen_left_ = runs ? timer_.limit() : not_running;
         return;
     }
-    replay_deadline_ = runs ? now + config_.replay_after : never;
+    replay_deadline_ = runs ? now + timer_.limit() : never;
 }
 
 void Transmitter::begin_replay(Instant now, Stats& stats) {
     ++stats.replays;
+    timer_.resent();
     replaying_ = first_of_replay_ = true;
     nak_remembered_ = false;
     cursor_ = 0;
@@ -138,7 +144,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
         ++stats.numbered;
         if (first_of_replay_) {
             first_of_replay_ = false;
-            replay_deadline_ = sent(cursor_) + config_.replay_after;
+            replay_deadline_ = sent(cursor_) + timer_.limit();
         }
         ++cursor_;
         end_replay_if_done(now, stats);
@@ -157,9 +163,10 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     write(index, false, out);
     gate.consume(need);
     buffer_.mark_sent();
+    timer_.sent(now, buffer_.sent());
     next_ = circle_.advance(next_, 1);
     ++stats.numbered;
-    if (replay_deadline_ == never) replay_deadline_ = sent(index) + config_.replay_after;
+    if (replay_deadline_ == never) replay_deadline_ = sent(index) + timer_.limit();
     return true;
 }
 
@@ -184,6 +191,7 @@ void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(nak_remembered_);
     sink.add(replaying_ ? cursor_ : 0);
     sink.add(replay_num_);
+    timer_.fingerprint(now, sink);
     sink.add_deadline(replay_deadline_, now);
     sink.add_deadline(retrained_at_, now);
     sink.add(frozen_left_);

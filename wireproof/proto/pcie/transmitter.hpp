@@ -5,6 +5,7 @@
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/loop_timer.hpp"
 #include "wireproof/proto/pcie/flow_credit.hpp"
 #include "wireproof/proto/pcie/replay_buffer.hpp"
 #include "wireproof/proto/pcie/wire_format.hpp"
@@ -87,6 +88,7 @@ private:
     std::size_t cursor_ = 0;
     std::uint32_t replay_num_ = 0;
 
+    LoopTimer timer_;
     Instant replay_deadline_ = never;
     Instant retrained_at_ = never;
     Duration frozen_left_{};  // of the replay timer, while retraining; negative: was not running

@@ -1,0 +1,69 @@
+#include "wireproof/core/loop_timer.hpp"
+
+#include <gtest/gtest.h>
+
+namespace wireproof {
+namespace {
+
+constexpr Duration start = Duration::milliseconds(20);
+constexpr Duration floor = Duration::milliseconds(2);
+
+Instant at(std::int64_t microseconds) {
+    return Instant(Duration::microseconds(microseconds));
+}
+
+TEST(LoopTimer, BeginsWithWhatItWasToldAndFallsToThreeLoops) {
+    LoopTimer timer(start, floor);
+    EXPECT_EQ(timer.limit(), start);
+    timer.sent(at(0), 1);
+    timer.freed(at(1'000), 1);
+    EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
+}
+
+TEST(LoopTimer, NeverFallsBelowItsFloorNorRisesAboveItsStart) {
+    LoopTimer timer(start, floor);
+    timer.sent(at(0), 1);
+    timer.freed(at(10), 1);
+    EXPECT_EQ(timer.limit(), floor);
+    timer.sent(at(100), 1);
+    timer.freed(at(100'000), 1);
+    EXPECT_EQ(timer.limit(), start);
+}
+
+TEST(LoopTimer, MeasuresThePacketItBeganWithAndNoOther) {
+    LoopTimer timer(start, floor);
+    timer.sent(at(0), 3);
+    timer.sent(at(900), 4);
+    timer.freed(at(950), 2);
+    EXPECT_EQ(timer.limit(), start);
+    timer.freed(at(1'000), 1);
+    EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
+}
+
+TEST(LoopTimer, DoesNotMeasureWhatWasResent) {
+    LoopTimer timer(start, floor);
+    timer.sent(at(0), 1);
+    timer.resent();
+    timer.freed(at(50), 1);
+    EXPECT_EQ(timer.limit(), start);
+}
+
+TEST(LoopTimer, ForgetsALongLoopOnlySlowly) {
+    LoopTimer timer(start, floor);
+    timer.sent(at(0), 1);
+    timer.freed(at(4'000), 1);
+    EXPECT_EQ(timer.limit(), Duration::milliseconds(12));
+    timer.sent(at(5'000), 1);
+    timer.freed(at(5'010), 1);
+    EXPECT_EQ(timer.limit(), Duration::microseconds(10'500));
+}
+
+TEST(LoopTimer, WithoutAFloorItStaysWhatItIs) {
+    LoopTimer timer(start, Duration());
+    timer.sent(at(0), 1);
+    timer.freed(at(10), 1);
+    EXPECT_EQ(timer.limit(), start);
+}
+
+}  // namespace
+}  // namespace wireproof
