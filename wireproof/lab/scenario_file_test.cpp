@@ -186,8 +186,8 @@ TEST(ScenarioFile, EveryTableIsReadAsStrictly) {
 }
 
 TEST(ScenarioFile, WhatIsNoTomlIsToldWhereItEnds) {
-    for (const char* text :
-         {"protocol = \"pcie\nfrom", "[[[", "x = 1\nx = 2\n", "a = \xff\n", "protocol = pcie"}) {
+    for (const char* text : {"protocol = \"pcie\nfrom", "[[[", "x = 1\nx = 2\n", "a = \xff\n",
+                             "a = 1\xef\xb3\xbf\n", "\xef\xb3\xbf", "protocol = pcie"}) {
         const std::string complaint = complaint_about(text);
         EXPECT_EQ(complaint.substr(0, 7), "f.toml:") << complaint;
         EXPECT_EQ(complaint.find('\n'), std::string::npos) << complaint;
