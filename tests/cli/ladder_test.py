@@ -1,10 +1,14 @@
 """Ladders as a person, a pipe or another tool meets them."""
 import os
+import re
 import struct
+import textwrap
 import unittest
 import xml.etree.ElementTree
 
 from command import Case, one_object
+
+PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "ladders.md")
 
 NAMES = ["pcie-lost-tlp", "pcie-lost-ack", "pcie-lost-nak", "pcie-lost-last", "pcie-wrap",
          "hippi-lost-data", "hippi-lost-ack-null", "hippi-lost-ack-data", "hippi-lost-notice",
@@ -116,6 +120,14 @@ class ALadderIsDrawnInEveryWay(Case):
         self.assertEqual(ladder["events"][0]["seq"], 4094)
         _, ladder = self.run_json("ladder", "./pcie-wrap")
         self.assertEqual(ladder["events"][0]["seq"], 0)
+
+    def test_the_page_about_scenarios_shows_what_its_example_prints(self):
+        with open(PAGE, encoding="utf-8") as file:
+            page = file.read()
+        example = re.search(r"```toml\n(.*?)```\n\n(.*?)\nFrames stand", page, re.DOTALL)
+        ended = self.run_command("ladder", self.scenario(example[1]))
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(ended.out.strip("\n"), textwrap.dedent(example[2]).strip("\n"))
 
     def test_the_same_scenario_gives_the_same_bytes(self):
         noisy = SCENARIO + "[[random]]\nloss = 0.3\nber = 0.0001\n"
