@@ -50,6 +50,8 @@ public:
         return frame;
     }
 
+    bool empty() const { return flying_.empty(); }
+
 private:
     struct Flying {
         std::size_t frame;
@@ -88,14 +90,20 @@ public:
         if (scenario_.show_start) {
             begin(Instant());
         } else {
-            if (!come_up()) return unexpected(scenario_.name + ": the link does not come up");
+            if (!come_up())
+                return unexpected(
+                    scenario_.name +
+                    ": the ends do not come up: a timer is shorter than the way there "
+                    "and back");
         }
         const Instant until = start_ + scenario_.stop.until;
-        const auto result =
-            turn_until([this] { return ladder_.frames.size() >= scenario_.stop.frames; }, until);
-        ladder_.end = result.end == sim::RunEnd::idle         ? LadderEnd::idle
-                      : result.end == sim::RunEnd::time_limit ? LadderEnd::time_limit
-                                                              : LadderEnd::frame_limit;
+        const auto done = [this] {
+            return finished() || ladder_.frames.size() >= scenario_.stop.frames;
+        };
+        const auto result = turn_until(done, until);
+        ladder_.end = result.end == sim::RunEnd::idle || finished() ? LadderEnd::idle
+                      : result.end == sim::RunEnd::time_limit       ? LadderEnd::time_limit
+                                                                    : LadderEnd::frame_limit;
         ladder_.ended = result.now - start_;
         for (const Side side : {Side::a, Side::b}) {
             LadderCounts& counts = ladder_.counts[index(side)];
@@ -107,9 +115,16 @@ public:
     }
 
 private:
+    // Credits are renewed for ever: then all is over when there is nothing else.
+    bool finished() const {
+        return user_.finished() && in_flight_[0].empty() && in_flight_[1].empty();
+    }
+
     // The start-up is over when both ends are up and what they said last has been answered.
     bool come_up() {
+        user_.want_up(true);
         turn_until([this] { return user_.up(); }, come_up_until);
+        user_.want_up(false);
         if (!user_.up()) return false;
         constexpr int answers = 4;
         const Duration quiet = (scenario_.link.latency + scenario_.link.time_of(user_.frame_max()) +

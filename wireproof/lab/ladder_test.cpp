@@ -246,6 +246,53 @@ fate = "lost"
     EXPECT_NE(shown.find("TLP 2"), std::string::npos);
 }
 
+TEST(Ladder, ASessionOfSpAmIsAgreedOnBeforeTheLadderOrOnIt) {
+    const std::string text = R"(
+protocol = "sp-am"
+[engine]
+hello = true
+first_number = 7
+[[traffic]]
+from = "B"
+)";
+    EXPECT_EQ(order(run_text(text)), "<REQ 7 ack 7, <KEEPALIVE ack 7, NACK 8 ack 8");
+    EXPECT_EQ(order(run_text("show_start = true\n" + text)),
+              "<HELLO, HELLO, <HELLO, <REQ 7 ack 7, <KEEPALIVE ack 7, NACK 8 ack 8");
+}
+
+TEST(Ladder, EndsThatCannotComeUpAreTold) {
+    const auto scenario = read_scenario(R"(
+protocol = "sp-am"
+[engine]
+hello = true
+keepalive_after_ns = 1000
+keepalive_max_ns = 1000
+keepalive_limit = 1
+[[traffic]]
+from = "A"
+)",
+                                        "test.toml");
+    ASSERT_TRUE(scenario.has_value());
+    const auto ladder = run_scenario(*scenario);
+    ASSERT_FALSE(ladder.has_value());
+    EXPECT_TRUE(ladder.error().message.starts_with("test: the ends do not come up"));
+}
+
+TEST(Ladder, EndsThoughCreditsAreRenewedForEver) {
+    const Ladder ladder = run_text(R"(
+protocol = "pcie"
+[engine]
+header_credits = 1
+payload_max = 64
+data_credits = 4
+[[traffic]]
+from = "A"
+messages = 2
+)");
+    EXPECT_EQ(ladder.end, LadderEnd::idle);
+    EXPECT_EQ(order(ladder), "TLP 0, <UpdateFC-P, TLP 1, <UpdateFC-P, <Ack 1");
+}
+
 TEST(Ladder, ABurstIsARangeOfFrames) {
     const Ladder ladder = run_text(R"(
 protocol = "hippi6400"

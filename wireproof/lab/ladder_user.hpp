@@ -50,6 +50,11 @@ public:
     std::uint64_t& delivered(Side side) { return of(side).delivered; }
     std::uint64_t delivered(Side side) const { return of(side).delivered; }
 
+    bool fulfilled() const {
+        return sides_[0].list.size() == sides_[1].delivered &&
+               sides_[1].list.size() == sides_[0].delivered;
+    }
+
     /// Calls `post(number, wish)` for each message that is due, counted from 0, until it says no.
     template <class Post>
     Duration ask(Side side, Duration now, Post&& post) {
@@ -108,6 +113,8 @@ public:
 
     E& engine(Side side) { return ends_[index(side)]; }
     bool up() const { return up_[0] && up_[1]; }
+    /// Links come up by themselves.
+    void want_up(bool) {}
     Duration first_wish(Side side) const { return wishes_.first(side); }
     std::uint64_t asked(Side side) const { return wishes_.asked(side); }
     std::uint64_t delivered(Side side) const { return wishes_.delivered(side); }
@@ -123,6 +130,15 @@ public:
             return ends_[0].message_max() + pcie::tlp_overhead + 4;
         }
         return hippi::unit_size;
+    }
+
+    /// All is delivered and acknowledged. For links that would go on saying so.
+    bool finished() const {
+        if constexpr (std::same_as<E, pcie::Link>) {
+            return wishes_.fulfilled() && ends_[0].transmitter().outstanding() == 0 &&
+                   ends_[1].transmitter().outstanding() == 0;
+        }
+        return false;
     }
 
     Duration ask(Side side, Duration now) {
@@ -184,6 +200,9 @@ public:
 
     am::Connection& engine(Side side) { return ends_[index(side)]; }
     bool up() const { return ends_[0].established() && ends_[1].established(); }
+    bool finished() const { return false; }
+    /// A session is agreed on when something is waited for.
+    void want_up(bool wanted) { ends_[0].set_awaiting(wanted); }
     Duration first_wish(Side side) const { return wishes_.first(side); }
     std::uint64_t asked(Side side) const { return wishes_.asked(side); }
     std::uint64_t delivered(Side side) const { return wishes_.delivered(side); }

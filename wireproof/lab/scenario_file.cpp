@@ -255,6 +255,11 @@ constexpr std::array<std::string_view, 3> directions = {"A->B", "B->A", "both"};
 void read_link(Section& section, LinkFigures& link) {
     section.time("latency_ns", link.latency);
     section.number("bytes_per_second", link.bytes_per_second, 0, 1'000'000'000'000);
+    constexpr std::uint64_t slowest = 1'000;
+    const toml::node* rate = section.take("bytes_per_second");
+    if (rate != nullptr && link.bytes_per_second > 0 && link.bytes_per_second < slowest) {
+        section.complain(*rate, "\"bytes_per_second\" must be 0, or at least 1000");
+    }
 }
 
 void read_engine(Section& section, pcie::Config& config) {

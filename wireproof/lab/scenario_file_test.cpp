@@ -157,6 +157,8 @@ TEST(ScenarioFile, EveryTableIsReadAsStrictly) {
               "f.toml:2:11: \"traffic\" must be tables, each begun by [[traffic]]");
     EXPECT_EQ(complaint_about(std::string(pcie) + "link = 7\n" + traffic),
               "f.toml:2:8: \"link\" must be a table, begun by [link]");
+    EXPECT_EQ(complaint_about(std::string(pcie) + "[link]\nbytes_per_second = 7\n" + traffic),
+              "f.toml:3:20: \"bytes_per_second\" must be 0, or at least 1000");
     EXPECT_EQ(complaint_about(good + "bytes = 4097\n"),
               "f.toml:4:9: \"bytes\" must be a whole number, 0 to 4096");
     EXPECT_EQ(complaint_about(good + "bytes = \"many\"\n"),
