@@ -223,14 +223,34 @@ direction = "A->B"
 kind = "TLP"
 number = 0
 fate = "held"
-behind = 2
 )");
     ASSERT_GE(ladder.frames.size(), 3U);
-    EXPECT_EQ(ladder.frames[1].arrivals.at(0).verdict, RxVerdict::out_of_sequence);
-    EXPECT_EQ(ladder.frames[2].arrivals.at(0).verdict, RxVerdict::out_of_sequence);
-    EXPECT_EQ(ladder.frames[0].arrivals.at(0).verdict, RxVerdict::accepted);
-    EXPECT_EQ(ladder.frames[0].arrivals.at(0).time, ladder.frames[2].arrivals.at(0).time);
+    const LadderArrival& held = ladder.frames[0].arrivals.at(0);
+    const LadderArrival& next = ladder.frames[1].arrivals.at(0);
+    const LadderArrival& last = ladder.frames[2].arrivals.at(0);
+    EXPECT_EQ(next.verdict, RxVerdict::out_of_sequence);
+    EXPECT_EQ(held.verdict, RxVerdict::accepted);
+    EXPECT_EQ(last.verdict, RxVerdict::out_of_sequence);
+    EXPECT_EQ(held.delivered, std::vector<std::string>{"message 1"});
+    EXPECT_EQ(held.time, next.time);
+    EXPECT_LT(held.time, last.time);
     EXPECT_EQ(sum_of(ladder).delivered, 3U);
+}
+
+// Credits are renewed so often that some UpdateFC is always in flight.
+TEST(Ladder, WhatIsInFlightAsTheLadderBeginsIsNotOnIt) {
+    const Ladder ladder = run_text(std::string(three_tlps) + R"(
+[engine]
+header_credits = 3
+update_every_ns = 70
+)");
+    ASSERT_EQ(sum_of(ladder).delivered, 3U);
+    for (const LadderFrame& frame : ladder.frames) {
+        if (frame.arrivals.empty()) continue;
+        EXPECT_EQ(frame.arrivals.size(), 1U);
+        const auto leaving = static_cast<std::int64_t>(frame.bytes.size());  // a byte takes 1 ns
+        EXPECT_EQ(frame.arrivals[0].time - frame.time, Duration::nanoseconds(200 + leaving));
+    }
 }
 
 TEST(Ladder, TheStartIsDrawnAndMeetsFaultsOnlyIfAskedFor) {
