@@ -33,5 +33,6 @@ need() {
     rm -f "$log"
 }
 
-build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libexpected-dev libssl-dev)
+build_packages=(g++ cmake ninja-build libcli11-dev libfmt-dev nlohmann-json3-dev libexpected-dev libssl-dev
+    libtomlplusplus-dev)
 test_packages=(libgtest-dev python3 pkg-config clang-14 libclang-rt-14-dev clang-format-14)

@@ -4,7 +4,7 @@ import unittest
 from command import Case
 
 CARRYING = ("carry", "send", "recv")
-VERBS = (*CARRYING, "sp2", "soak")
+VERBS = (*CARRYING, "sp2", "soak", "ladder")
 
 
 class EveryVerbExplainsItself(Case):

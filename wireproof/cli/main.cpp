@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
     add_recv(app, run);
     add_sp2(app, run);
     add_soak(app, run);
+    add_ladder(app, run);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

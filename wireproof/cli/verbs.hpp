@@ -29,5 +29,6 @@ void add_send(CLI::App& app, Run& run);
 void add_recv(CLI::App& app, Run& run);
 void add_sp2(CLI::App& app, Run& run);
 void add_soak(CLI::App& app, Run& run);
+void add_ladder(CLI::App& app, Run& run);
 
 }  // namespace wireproof::cli

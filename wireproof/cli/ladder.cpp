@@ -1,0 +1,200 @@
+// A small exchange, frame by frame: as text, picture, capture or JSON.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "wireproof/cli/files.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/lab/built_in.hpp"
+#include "wireproof/lab/ladder_render.hpp"
+#include "wireproof/lab/scenario_file.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr auto schema = "wireproof.ladder/1";
+
+constexpr auto examples =
+    R"(NAME is that of a built-in scenario (--list), else a file that docs/ladders.md
+tells how to write.
+
+Examples:
+  wireproof ladder --list
+  wireproof ladder pcie-lost-tlp
+  wireproof ladder hippi-lost-data --svg ladder.svg --pcapng ladder.pcapng
+  wireproof ladder my-own.toml --json | jq '.events[] | select(.fate=="lost")'
+
+Exit code 0: done; 1: no such scenario, it has a mistake, or a file cannot be
+written; 2: the command line is wrong.)";
+
+std::string read_text(const std::string& path) {
+    constexpr std::uint64_t longest = 1 << 20;
+    const InputFile file(path);
+    if (file.size() > longest) {
+        throw Failure(fmt::format("cannot read {}: it is longer than any scenario", path));
+    }
+    std::string text(file.size(), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    return text;
+}
+
+lab::Scenario scenario_of(std::string_view text, const std::string& file) {
+    auto scenario = lab::read_scenario(text, file);
+    if (!scenario) throw Failure(scenario.error().message);
+    return *std::move(scenario);
+}
+
+lab::Scenario find_scenario(const std::string& name) {
+    if (const lab::BuiltIn* built_in = lab::find_built_in(name)) {
+        return scenario_of(built_in->text, name + ".toml");
+    }
+    const bool names_file = name.find_first_of("./") != std::string::npos;
+    try {
+        return scenario_of(read_text(name), name);
+    } catch (const Failure& failure) {
+        const std::string_view what = failure.what();
+        if (names_file || !what.starts_with("cannot read ")) throw;
+        throw Failure(fmt::format(
+            "no scenario is called {} (wireproof ladder --list names them); {}", name, what));
+    }
+}
+
+Json json_of(const lab::LadderFrame& frame) {
+    Json event;
+    event["time_ns"] = frame.time.nanoseconds();
+    event["from"] = lab::name_of(frame.from);
+    event["frame"] = frame.info.kind;
+    if (frame.info.number) event["seq"] = *frame.info.number;
+    if (const auto ack = frame.ack_besides()) event["ack"] = *ack;
+    event["fate"] = frame.fate_word();
+    event["resent"] = frame.resent;
+    event["bytes"] = frame.bytes.size();
+    if (!frame.arrivals.empty()) {
+        event["arrival_ns"] = frame.arrivals.front().time.nanoseconds();
+        event["verdict"] = name_of(frame.arrivals.front().verdict);
+    }
+    return event;
+}
+
+std::string json_of(const lab::Ladder& ladder) {
+    constexpr std::array ends = {"idle", "time_limit", "frame_limit"};
+    Json json;
+    json["schema"] = schema;
+    json["name"] = ladder.name;
+    json["title"] = ladder.title;
+    json["protocol"] = lab::name_of(ladder.protocol);
+    json["events"] = Json::array();
+    for (const lab::LadderFrame& frame : ladder.frames) json["events"].push_back(json_of(frame));
+    json["timers"] = Json::array();
+    for (const lab::LadderNote& note : ladder.notes) {
+        if (note.text != "timer") continue;
+        json["timers"].push_back(
+            {{"time_ns", note.time.nanoseconds()}, {"at", lab::name_of(note.side)}});
+    }
+    json["end"] = ends[static_cast<std::size_t>(ladder.end)];
+    return json.dump() + "\n";
+}
+
+struct LadderVerb {
+    std::string name;
+    std::string svg;
+    std::string pcapng;
+    bool list = false;
+    bool json = false;
+
+    void check() const {
+        if (name.empty() && !list) {
+            throw CLI::ValidationError("NAME is required; wireproof ladder --list names them",
+                                       exit_usage);
+        }
+        const bool more = !name.empty() || !svg.empty() || !pcapng.empty();
+        if (list && more) {
+            throw CLI::ValidationError("--list takes nothing but --json", exit_usage);
+        }
+        if (!svg.empty() && svg == pcapng) {
+            throw CLI::ValidationError("--svg and --pcapng name the same file", exit_usage);
+        }
+    }
+
+    int run() const {
+        if (list) {
+            print_list();
+            return 0;
+        }
+        try {
+            draw();
+        } catch (const Failure& failure) {
+            if (json) {
+                const Json object = {{"schema", schema}, {"name", name}, {"error", failure.what()}};
+                // A file name need not be text.
+                fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
+                std::fflush(stdout);
+            }
+            throw;
+        }
+        return 0;
+    }
+
+    void draw() const {
+        const auto ladder = lab::run_scenario(find_scenario(name));
+        if (!ladder) throw Failure(ladder.error().message);
+        // Both or none.
+        OutputFile picture(svg);
+        OutputFile capture(pcapng);
+        const std::string drawn = svg.empty() ? std::string() : lab::svg_of(*ladder);
+        picture.write(0, std::as_bytes(std::span(drawn)));
+        if (!pcapng.empty()) capture.write(0, lab::pcapng_of(*ladder));
+        picture.finish();
+        capture.finish();
+        fmt::print("{}", json ? json_of(*ladder) : lab::text_of(*ladder));
+        if (!ladder->wrong.empty()) throw Failure(ladder->name + ": " + ladder->wrong);
+    }
+
+    void print_list() const {
+        Json json_list = {{"schema", schema}, {"ladders", Json::array()}};
+        std::string text;
+        for (const lab::BuiltIn& built_in : lab::built_in_scenarios()) {
+            const std::string file = std::string(built_in.name) + ".toml";
+            const lab::Scenario scenario = scenario_of(built_in.text, file);
+            json_list["ladders"].push_back({{"name", scenario.name},
+                                            {"title", scenario.title},
+                                            {"protocol", lab::name_of(scenario.protocol())}});
+            text += list_entry(scenario);
+        }
+        fmt::print("{}", json ? json_list.dump() + "\n" : text);
+    }
+
+    // The title's first sentence; the ladder itself has all of it.
+    static std::string list_entry(const lab::Scenario& scenario) {
+        constexpr std::size_t columns = 80;
+        std::string line = fmt::format("{:<22}", scenario.name);
+        const std::string first = scenario.title.substr(0, scenario.title.find_first_of(".:;"));
+        if (line.size() + first.size() > columns) {
+            return line + first.substr(0, columns - line.size() - 2) + "..\n";
+        }
+        return line + first + "\n";
+    }
+};
+
+}  // namespace
+
+void add_ladder(CLI::App& app, Run& run) {
+    const auto ladder = std::make_shared<LadderVerb>();
+    CLI::App* verb = app.add_subcommand("ladder", "draw a small exchange, frame by frame");
+    verb->add_option("NAME", ladder->name, "a built-in scenario, or a scenario file");
+    verb->add_option("--svg", ladder->svg, "draw it into this file")->type_name("FILE");
+    verb->add_option("--pcapng", ladder->pcapng, "write its frames as a capture (LINKTYPE_USER0)")
+        ->type_name("FILE");
+    verb->add_flag("--list", ladder->list, "name the built-in scenarios");
+    verb->add_flag("--json", ladder->json, "print one JSON object (schema wireproof.ladder/1)");
+    verb->footer(examples);
+    verb->callback([ladder, &run] {
+        ladder->check();
+        run = [ladder] { return ladder->run(); };
+    });
+}
+
+}  // namespace wireproof::cli
