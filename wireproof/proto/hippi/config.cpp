@@ -50,6 +50,12 @@ Expected<void> Config::check() const {
         return unexpected(
             "the retry timer must be longer than the loop and than the wait for a null");
     }
+    if (retry_floor != Duration{} &&
+        (retry_floor <= loop || retry_floor <= null_after || retry_floor > retry_after)) {
+        return unexpected(
+            "the retry timer may fall no further than to what is longer than the loop and than the "
+            "wait for a null");
+    }
     if (null_after < Duration{} || loop < Duration{}) {
         return unexpected("the wait for a null and the loop cannot be negative");
     }

@@ -55,6 +55,9 @@ TEST(HippiConfig, RefusesWhatCannotWork) {
     EXPECT_TRUE(refused([](Config& c) { c.retries_max = 0; }));
     EXPECT_TRUE(refused([](Config& c) { c.retry_after = c.loop; }));
     EXPECT_TRUE(refused([](Config& c) { c.retry_after = c.null_after = c.loop * 2; }));
+    EXPECT_TRUE(refused([](Config& c) { c.retry_floor = c.loop; }));
+    EXPECT_TRUE(refused([](Config& c) { c.retry_floor = c.retry_after * 2; }));
+    EXPECT_FALSE(refused([](Config& c) { c.retry_floor = c.loop * 2; }));
     EXPECT_TRUE(refused([](Config& c) { c.null_after = Duration(-1); }));
     EXPECT_TRUE(refused([](Config& c) { c.start_again_after = Duration{}; }));
     EXPECT_TRUE(refused([](Config& c) { c.buffers[0] = 0; }));

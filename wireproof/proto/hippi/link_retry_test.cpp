@@ -182,6 +182,21 @@ TEST(HippiLink, AnAcknowledgementClearsRetriesAndTimer) {
     EXPECT_EQ(pair.a.engine.next_deadline(), never);
 }
 
+TEST(HippiLink, TheTimerFallsWithTheMeasuredLoopIfItMay) {
+    Config config = near_wrap();
+    config.retry_floor = config.loop * 2;
+    config.retry_after = config.loop * 100;
+    Pair pair = Pair::started(config);
+    pair.a.submit(1);
+    pair.take(pair.a);
+    EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + config.loop * 100);
+    pair.wait(config.loop);
+    pair.give(pair.a, made(Type::null, no_number, pair.number(1)));
+    pair.a.submit(1);
+    pair.take(pair.a);
+    EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + config.loop * 3);
+}
+
 TEST(HippiLink, ALinkThatTakesNothingUsesUpNoRetries) {
     Pair pair = Pair::started();
     pair.a.submit(1);

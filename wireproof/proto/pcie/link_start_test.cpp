@@ -218,6 +218,7 @@ TEST(PcieStart, ConfigurationsThatCannotWorkAreRefused) {
     refuses([](Config& config) { config.outstanding = 2048; });
     refuses([](Config& config) { config.payload_max = 4097; });
     refuses([](Config& config) { config.replay_slots = 0; });
+    refuses([](Config& config) { config.replay_floor = config.replay_after * 2; });
     refuses([](Config& config) { config.credits[1] = {128, 0}; });
     refuses([](Config& config) { config.credits[1] = {1, 10}; });
     refuses([](Config& config) { config.replay_after = Duration(); });

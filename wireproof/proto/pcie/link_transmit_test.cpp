@@ -167,6 +167,22 @@ TEST(PcieTransmit, ReplaysWhenNothingIsHeardForTheLimit) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 1U);
 }
 
+// PCIE-21, where the loop is not known beforehand.
+TEST(PcieTransmit, TheTimerFallsWithTheMeasuredLoopIfItMay) {
+    Config config = test_config();
+    config.replay_after = Duration::milliseconds(20);
+    config.replay_floor = Duration::milliseconds(2);
+    Pair pair(config);
+    pair.submit(1);
+    pair.leaving(pair.a);
+    EXPECT_EQ(pair.a.link.next_deadline(), pair.now + Duration::milliseconds(20));
+    pair.pass(Duration::milliseconds(1));
+    EXPECT_EQ(pair.a.give(pair.now, ack(4090)), control);
+    pair.submit(1);
+    pair.leaving(pair.a);
+    EXPECT_EQ(pair.a.link.next_deadline(), pair.now + Duration::milliseconds(3));
+}
+
 // PCIE-22
 TEST(PcieTransmit, RetrainsBeforeTheFourthReplayAndKeepsBufferAndNumbers) {
     Pair pair;
