@@ -97,17 +97,19 @@ TEST(HippiCredit, ACreditIsAppliedOnceHoweverOftenItsUnitComes) {
     ASSERT_EQ(pair.text(credit), "credit0/4");
     EXPECT_EQ(credit[0].control().credits, 4);
     EXPECT_EQ(pair.give(pair.a, credit[0]), accepted);
-    EXPECT_EQ(pair.give(pair.a, credit[0]), duplicate);
-    EXPECT_EQ(pair.give(pair.a, credit[0]), duplicate);
     EXPECT_EQ(pair.a.engine.credits().held(0), 4);
+    pair.a.submit(2, 4);
+    const Frames two = pair.take(pair.a);
+    EXPECT_EQ(pair.give(pair.a, credit[0]), duplicate);
+    EXPECT_EQ(pair.give(pair.a, credit[0]), duplicate);
+    EXPECT_EQ(pair.a.engine.credits().held(0), 2);
     // Lost, it keeps what it carried when it is sent again.
-    pair.a.submit(4, 4);
-    pair.carry(pair.a);
+    pair.give(pair.b, two);
     EXPECT_EQ(pair.taken(pair.b).substr(0, 7), "credit1");  // lost
     pair.wait(pair.config.retry_after);
     const Frames again = pair.take(pair.b);
     ASSERT_FALSE(again.empty());
-    EXPECT_EQ(again[0].control().credits, 4);
+    EXPECT_EQ(again[0].control().credits, 2);
     pair.give(pair.a, again);
     EXPECT_EQ(pair.a.engine.credits().held(0), 4);
 }

@@ -105,6 +105,8 @@ TEST(HippiLink, AReplayUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
     pair.take(pair.a);
     pair.give(pair.a, made(Type::null, no_number, pair.number(0)));
     EXPECT_EQ(pair.taken(pair.a, 2), "0..1*");
+    pair.give(pair.a, made(Type::null, no_number, pair.number(1)));
+    EXPECT_EQ(pair.taken(pair.a, 1), "2*");
     pair.give(pair.a, made(Type::null, no_number, pair.number(5)));
     EXPECT_EQ(pair.taken(pair.a, 1), "5*");
     pair.give(pair.a, made(Type::null, no_number, pair.number(8)));

@@ -176,6 +176,21 @@ TEST(HippiStart, AnAnswerToAnEarlierLifeDoesNotCount) {
     EXPECT_EQ(pair.a.ups, 1);
 }
 
+TEST(HippiStart, AnAnswerOfThePeersEarlierLifeDoesNotCount) {
+    Pair pair;
+    pair.carry(pair.a);
+    const Frames answers = pair.take(pair.b);
+    ASSERT_EQ(pair.text(answers), "init-ack init");
+    EXPECT_EQ(pair.give(pair.a, answers[0]), control);
+    pair.b.engine.on_wire_event(pair.now, WireEvent::new_life);
+    EXPECT_EQ(pair.carry(pair.b), "init");
+    EXPECT_FALSE(pair.a.engine.running());
+    pair.wait(pair.config.start_again_after);
+    pair.settle();
+    EXPECT_TRUE(pair.a.engine.running() && pair.b.engine.running());
+    EXPECT_EQ(pair.a.ups, 1);
+}
+
 // HIPPI-30
 TEST(HippiStart, WhatWaitedWhenTheLinkWentDownIsNeverDelivered) {
     Pair pair = Pair::started();
