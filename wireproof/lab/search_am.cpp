@@ -94,6 +94,16 @@ am::Config am_search_config(am::Recovery recovery, std::uint32_t window, std::ui
     return config;
 }
 
+std::string scenario_engine(const am::Config& config, bool hasty) {
+    const bool goes_back = config.recovery == am::Recovery::go_back_n;
+    std::string text = goes_back ? "recovery = \"go_back_n\"\n" : "recovery = \"selective\"\n";
+    text += "window = " + std::to_string(config.window[0]) + "\nchunk_packets = 1\n";
+    text += "modulus = " + std::to_string(config.modulus) + "\n";
+    text += "first_number = " + std::to_string(config.first_number[0]) + "\n";
+    if (hasty) text += "keepalive_after_ns = 5000\n";
+    return text;
+}
+
 AmEnd::AmEnd(const am::Config& config, std::size_t node, std::shared_ptr<const Shared> shared)
     : shared_(std::move(shared)),
       node_(node),

@@ -31,6 +31,10 @@ using AmPrograms = std::array<std::vector<AmOperation>, 2>;
 /// is safe where frames stay on their way for as long as they like.
 am::Config am_search_config(am::Recovery recovery, std::uint32_t window, std::uint32_t modulus);
 
+/// The lines of [engine] in a scenario with this engine. `hasty`: its timer ends before an answer
+/// can come.
+std::string scenario_engine(const am::Config& config, bool hasty);
+
 class AmEnd {
 public:
     static constexpr std::size_t frame_max = 64;

@@ -203,4 +203,36 @@ hippi::Config hippi_search_config(std::uint32_t window, std::uint32_t modulus) {
     return config;
 }
 
+namespace {
+
+constexpr std::uint32_t hasty_ns = 100;
+
+std::string line(const char* key, const std::string& value) {
+    return std::string(key) + " = " + value + "\n";
+}
+std::string line(const char* key, std::uint64_t value) {
+    return line(key, std::to_string(value));
+}
+
+}  // namespace
+
+std::string scenario_engine(const pcie::Config& config, bool hasty) {
+    std::string text = line("modulus", config.modulus) + line("first_number", config.first_number) +
+                       line("outstanding", config.outstanding);
+    if (hasty) text += line("replay_after_ns", hasty_ns);
+    return text;
+}
+
+std::string scenario_engine(const hippi::Config& config, bool hasty) {
+    constexpr std::array rules = {"\"status_null\"", "\"literal\"", "\"re_arm\""};
+    std::string text = line("modulus", config.modulus) + line("first_number", config.first_number) +
+                       line("w_max", config.w_max) +
+                       line("duplicates", rules[static_cast<std::size_t>(config.duplicates)]) +
+                       line("retries_max", 1'000'000);
+    if (hasty) {
+        text += line("null_after_ns", 0) + line("loop_ns", 0) + line("retry_after_ns", hasty_ns);
+    }
+    return text;
+}
+
 }  // namespace wireproof::lab

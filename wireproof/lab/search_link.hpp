@@ -89,6 +89,11 @@ private:
 pcie::Config pcie_search_config(std::uint32_t window, std::uint32_t modulus);
 hippi::Config hippi_search_config(std::uint32_t window, std::uint32_t modulus);
 
+/// The lines of [engine] in a scenario with this engine. `hasty`: its timer ends before an answer
+/// can come.
+std::string scenario_engine(const pcie::Config& config, bool hasty);
+std::string scenario_engine(const hippi::Config& config, bool hasty);
+
 /// The least modulus that the engine allows; of HIPPI-6400, with which every duplicate is known.
 constexpr std::uint32_t pcie_modulus(std::uint32_t window) {
     return 2 * window + 2;

@@ -83,9 +83,17 @@ std::string drawn(const SearchStep& step, bool at_once) {
                 outcome(step) + (step.overtaken.empty() ? "" : ", ahead"));
 }
 
+/// The keys by which a scenario names such frames.
+std::string script_name(const FrameInfo& info) {
+    std::string text = "kind = \"" + std::string(info.kind) + "\"\n";
+    if (info.number) text += "number = " + std::to_string(*info.number) + "\n";
+    return text;
+}
+
 /// What becomes of one frame in all.
 struct Fate {
     FrameInfo info{};
+    std::size_t nth = 0;  // of its kind and number
     std::size_t arrivals = 0;
     std::size_t behind = 0;
     bool damaged = false;
@@ -105,10 +113,14 @@ using Fates = std::map<std::pair<std::size_t, std::size_t>, Fate>;
 
 Fates fates_of(const std::vector<SearchStep>& steps) {
     Fates fates;
+    std::map<std::pair<std::size_t, std::string>, std::size_t> seen;
     for (const SearchStep& step : steps) {
         if (step.frame == 0) continue;
         Fate& fate = fates[{step.move.end, step.frame}];
-        fate.info = step.info;
+        if (step.move.what == What::leave) {
+            fate.info = step.info;
+            fate.nth = ++seen[{step.move.end, script_name(step.info)}];
+        }
         fate.arrivals += step.move.what == What::arrive || step.move.what == What::repeat ? 1 : 0;
         fate.damaged |= step.move.what == What::damage;
         fate.lost |= step.move.what == What::lose;
@@ -141,7 +153,8 @@ std::string search_scenario(const SearchScenario& about, const std::vector<Searc
     std::string text = "# Found by: wireproof search " + about.protocol + "\n";
     text += "name = \"" + about.name + "\"\ntitle = \"" + about.title + "\"\n";
     text += "protocol = \"" + about.protocol + "\"\n";
-    if (!about.engine.empty()) text += "\n[engine]\n" + about.engine;
+    text += "\n[engine]\n" + about.engine;
+    if (about.any_window) text += "any_window = true\n";
     for (std::size_t end = 0; end < 2; ++end) {
         if (about.messages[end] == 0) continue;
         text += "\n[[traffic]]\nfrom = \"" + side(end) +
@@ -150,14 +163,20 @@ std::string search_scenario(const SearchScenario& about, const std::vector<Searc
     }
     const Fates fates = fates_of(steps);
     for (const auto& [which, fate] : fates) {
-        const auto [end, frame] = which;
+        const std::size_t end = which.first;
         if (fate.key().empty()) continue;
-        text += "\n[[fault]]\ndirection = \"" + side(end) + "->" + side(1 - end) +
-                "\"\nnth = " + std::to_string(frame) + "  # " + name(fate.info) + "\n" +
-                fate.key() + "\n";
+        text += "\n[[fault]]\ndirection = \"" + side(end) + "->" + side(1 - end) + "\"\n" +
+                script_name(fate.info) + "nth = " + std::to_string(fate.nth) + "\n" + fate.key() +
+                "\n";
     }
     text += "\n[stop]\nframes = " + std::to_string(fates.size() + 20) + "\n";
     return text;
+}
+
+bool is_hasty(const std::vector<SearchStep>& steps) {
+    return std::any_of(steps.begin(), steps.end(), [](const SearchStep& step) {
+        return step.move.what == What::wait && step.move.fault;
+    });
 }
 
 }  // namespace wireproof::lab

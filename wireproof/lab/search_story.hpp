@@ -32,16 +32,20 @@ std::string search_ladder(const std::vector<SearchStep>& steps, std::size_t circ
 
 /// What a scenario file needs besides the steps.
 struct SearchScenario {
-    std::string name;
-    std::string title;
-    std::string protocol;
-    std::string engine;                       // lines of its table [engine]
+    std::string name{};
+    std::string title{};
+    std::string protocol{};
+    std::string engine{};                     // lines of its table [engine]
+    bool any_window = false;                  // which is none of the engine's own figures
     std::array<std::uint32_t, 2> messages{};  // by the end that sends
     std::uint32_t bytes = 1;                  // of each
 };
 
-/// A scenario with the same fate for the same frames, counted by direction in the order of leaving.
+/// A scenario with the same fate for the same frames: the nth of a kind and number each way.
 /// Time is the scenario's own: when frames leave and timers end is not carried over.
 std::string search_scenario(const SearchScenario& about, const std::vector<SearchStep>& steps);
+
+/// Some timer ends early.
+bool is_hasty(const std::vector<SearchStep>& steps);
 
 }  // namespace wireproof::lab
