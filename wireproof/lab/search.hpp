@@ -46,7 +46,7 @@ struct SearchMove {
     friend bool operator==(SearchMove, SearchMove) = default;
 };
 
-/// Unless it is interrupted, a search looks at every state; each needs some 50 bytes.
+/// Unless it is interrupted, a search looks at every state; each needs some 70 bytes.
 struct SearchLimits {
     std::size_t states = 5'000'000;
     /// Asked now and then with the number of states met; false ends the search.
