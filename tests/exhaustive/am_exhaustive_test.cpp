@@ -11,6 +11,9 @@
 namespace wireproof::tiny {
 namespace {
 
+using Operation = lab::AmOperation;
+using Programs = lab::AmPrograms;
+
 struct Case {
     const char* name;
     Programs programs;
@@ -46,8 +49,8 @@ void try_everything(am::Recovery recovery, std::uint32_t window, std::uint64_t f
     for (std::uint64_t i = 0; i < forth + back; ++i) codes *= fates;
     std::uint64_t runs = 0;
     for (const Case& which : cases()) {
-        Arena arena;
-        const World fresh(config(recovery, window), which.programs, arena);
+        const am::Config config = lab::am_search_config(recovery, window, 4 * window + 1);
+        const auto fresh = lab::AmEnd::both(config, which.programs);
         for (std::uint64_t code = 0; code < codes; ++code, ++runs) {
             const FateCode fate{{forth, back}, code};
             ASSERT_EQ(run_with_fates(fresh, fate), "")

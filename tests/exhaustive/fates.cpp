@@ -10,10 +10,15 @@ constexpr Duration tick = Duration::nanoseconds(1);
 constexpr std::uint64_t flight_ticks = 2;
 constexpr std::uint64_t ticks_max = 2000;
 
+struct Frame {
+    lab::AmEnd::Frame bytes;
+    bool damaged = false;
+};
+
 // Bits have flipped, and the checksum tells.
 void damage(Frame& frame) {
     frame.damaged = true;
-    for (std::size_t i = 4; i < frame.size; i += 3) frame.bytes[i] ^= std::byte{1};
+    for (std::size_t i = 4; i < frame.bytes.size(); i += 3) frame.bytes[i] ^= std::byte{1};
 }
 
 /// One direction.
@@ -60,9 +65,26 @@ private:
 };
 
 struct Run {
-    World world;
+    std::array<lab::AmEnd, 2> ends;
     FateCode code;  // of the frames that are still to leave
     std::uint64_t faults = 0;
+    std::string violation{};
+
+    void check(bool kept, const std::string& sentence) {
+        if (!kept && violation.empty()) violation = sentence;
+    }
+
+    void check_promises() {
+        const auto& [a, b] = ends;
+        for (const char* sentence :
+             {a.violation(), b.violation(), lab::AmEnd::contradiction(a, b)}) {
+            check(sentence == nullptr, sentence == nullptr ? "" : sentence);
+        }
+    }
+
+    bool finished() const {
+        return ends[0].done() && ends[1].done() && lab::AmEnd::agree(ends[0], ends[1]);
+    }
 
     Fate next_fate(std::size_t from) {
         if (code.frames[from] == 0) return Fate::delivered;
@@ -77,30 +99,36 @@ struct Run {
     void go() {
         std::array<Road, 2> roads;  // by sender
         for (std::uint64_t now = 1; now < ticks_max; ++now) {
-            world.advance(Instant(tick * static_cast<std::int64_t>(now)));
             for (std::size_t node = 0; node < 2; ++node) {
-                while (const auto frame = roads[1 - node].take(now)) world.receive(node, *frame);
-                world.on_deadline(node);
-                Frame frame;
-                if (world.transmit(node, frame)) roads[node].send(frame, now, next_fate(node));
+                lab::AmEnd& end = ends[node];
+                end.advance(Instant(tick * static_cast<std::int64_t>(now)));
+                while (const auto frame = roads[1 - node].take(now)) {
+                    end.receive(frame->bytes, frame->damaged);
+                }
+                end.on_deadline();
+                end.offer_all();
+                if (auto frame = end.transmit()) {
+                    roads[node].send({*std::move(frame)}, now, next_fate(node));
+                }
             }
-            if (!world.violation().empty()) return;
-            if (roads[0].empty() && roads[1].empty() && world.finished()) return check_cost();
+            check_promises();
+            if (!violation.empty()) return;
+            if (roads[0].empty() && roads[1].empty() && finished()) return check_cost();
         }
-        world.fail("not finished after " + std::to_string(ticks_max) + " ticks");
+        check(false, "not finished after " + std::to_string(ticks_max) + " ticks");
     }
 
     // AM-38, AM-53: a resend begins for a fault, a keep-alive or a refusal, and for nothing else.
     void check_cost() {
         for (std::size_t node = 0; node < 2; ++node) {
-            const am::Stats& own = world.end(node).stats();
-            const am::Stats& peer = world.end(1 - node).stats();
+            const am::Stats& own = ends[node].stats();
+            const am::Stats& peer = ends[1 - node].stats();
             const std::uint64_t reasons =
                 faults + own.sent_of(am::Kind::keepalive) + peer.received_as(RxVerdict::refused);
-            if (own.nacks_acted_on > reasons) world.fail("more resends than reasons for one");
-            const std::uint64_t window = world.end(node).config().window[0];
-            if (own.resent > own.nacks_acted_on * window) world.fail("more resent than asked for");
-            if (own.keepalive_timeouts > 3 * faults + 4) world.fail("too many keep-alives");
+            check(own.nacks_acted_on <= reasons, "more resends than reasons for one");
+            const std::uint64_t window = ends[node].config().window[0];
+            check(own.resent <= own.nacks_acted_on * window, "more resent than asked for");
+            check(own.keepalive_timeouts <= 3 * faults + 4, "too many keep-alives");
         }
     }
 };
@@ -116,11 +144,10 @@ std::string FateCode::spelled() const {
     return letters;
 }
 
-std::string run_with_fates(const World& fresh, const FateCode& code) {
+std::string run_with_fates(const std::array<lab::AmEnd, 2>& fresh, const FateCode& code) {
     Run run{fresh, code};
-    fresh.enter();
     run.go();
-    return run.world.violation();
+    return run.violation;
 }
 
 }  // namespace wireproof::tiny

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/exhaustive/tiny_world.hpp"
+#include "wireproof/lab/search_am.hpp"
 
 namespace wireproof::tiny {
 
@@ -21,7 +21,7 @@ struct FateCode {
     std::string spelled() const;
 };
 
-/// The promise that was broken; empty: none. The world has not begun yet.
-std::string run_with_fates(const World& fresh, const FateCode& code);
+/// The promise that was broken; empty: none.
+std::string run_with_fates(const std::array<lab::AmEnd, 2>& fresh, const FateCode& code);
 
 }  // namespace wireproof::tiny

@@ -32,6 +32,10 @@ void catch_interrupts() {
     }
 }
 
+bool is_interrupted() {
+    return caught != 0;
+}
+
 void check_interrupt() {
     if (caught != 0) throw Interrupted(caught);
 }

@@ -18,6 +18,9 @@ private:
 /// From now on the first SIGINT, SIGTERM or SIGHUP only leaves a note; a second one kills.
 void catch_interrupts();
 
+/// Whether a signal has come.
+bool is_interrupted();
+
 /// Throws Interrupted once a signal has come.
 void check_interrupt();
 

@@ -24,11 +24,22 @@ Progress::~Progress() {
     if (shown_) draw("\r\033[K");
 }
 
-void Progress::show(std::uint64_t done) {
-    if (!terminal_ || total_ == 0) return;
+bool Progress::is_time() {
+    if (!terminal_) return false;
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
+    if (now < next_) return false;
     next_ = now + std::chrono::milliseconds(100);
+    return true;
+}
+
+void Progress::show_count(std::uint64_t done) {
+    if (!is_time()) return;
+    draw(fmt::format("\r{} {}\033[K", what_, done));
+    shown_ = true;
+}
+
+void Progress::show(std::uint64_t done) {
+    if (total_ == 0 || !is_time()) return;
     constexpr std::size_t width = 40;
     const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
     const auto filled = static_cast<std::size_t>(part * width);

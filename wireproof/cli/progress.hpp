@@ -18,8 +18,12 @@ public:
 
     void set_total(std::uint64_t total) { total_ = total; }
     void show(std::uint64_t done);
+    /// Where nobody knows how much there is: a number instead of a bar, whatever the total.
+    void show_count(std::uint64_t done);
 
 private:
+    bool is_time();
+
     std::string what_;
     std::uint64_t total_;
     bool terminal_;

@@ -1,5 +1,7 @@
 #include "wireproof/lab/scenario.hpp"
 
+#include <algorithm>
+
 namespace wireproof::lab {
 namespace {
 
@@ -12,6 +14,30 @@ constexpr std::array<std::string_view, 10> hippi_kinds = {
     "admin", "init",   "init-ack", "reset",       "reset-ack"};
 constexpr std::array<std::string_view, 9> am_kinds = {"REQ", "REP",  "CHUNK",     "OPEN", "GET_REQ",
                                                       "ACK", "NACK", "KEEPALIVE", "HELLO"};
+
+// The same figures with a window that suits the modulus.
+pcie::Config with_fitting_window(pcie::Config config) {
+    config.outstanding = std::min(config.outstanding, std::max(config.modulus, 4U) / 2 - 1);
+    return config;
+}
+hippi::Config with_fitting_window(hippi::Config config) {
+    config.w_max = std::min(config.w_max, std::max(config.modulus, 2U) - 1);
+    return config;
+}
+am::Config with_fitting_window(am::Config config) {
+    config.modulus = std::max<std::uint64_t>(config.modulus, 4 * config.window[0] + 4);
+    return config;
+}
+
+std::uint64_t window_of(const pcie::Config& config) {
+    return config.outstanding;
+}
+std::uint64_t window_of(const hippi::Config& config) {
+    return config.w_max;
+}
+std::uint64_t window_of(const am::Config& config) {
+    return config.window[0];
+}
 
 // Both ends of a launcher's session.
 constexpr std::uint64_t launchers_cookie = 0x1adde5;
@@ -64,7 +90,17 @@ am::Config Scenario::am_engine(am::Layout layout) {
 }
 
 Expected<void> Scenario::check_engine() const {
-    return std::visit([](const auto& config) { return config.check(); }, engine);
+    return std::visit(
+        [this](const auto& config) -> Expected<void> {
+            if (!any_window) return config.check();
+            if (window_of(config) > config.modulus) {
+                return unexpected("a window of " + std::to_string(window_of(config)) +
+                                  " is more than all " + std::to_string(config.modulus) +
+                                  " numbers");
+            }
+            return with_fitting_window(config).check();
+        },
+        engine);
 }
 
 std::size_t Scenario::bytes_max(Traffic::What what) const {

@@ -88,6 +88,7 @@ struct Scenario {
     std::string title;
     std::uint64_t seed = 1;
     bool show_start = false;
+    bool any_window = false;  // also one that the modulus is too small for
     LinkFigures link;
     Engine engine;
     std::vector<Traffic> traffic;
@@ -101,7 +102,7 @@ struct Scenario {
     static Engine engine_for(Protocol protocol, const LinkFigures& link);
     static am::Config am_engine(am::Layout layout);
 
-    /// What the engine cannot do, in one line.
+    /// What the engine cannot do, in one line; a window is excused if so asked.
     Expected<void> check_engine() const;
     /// The longest message, request or transfer.
     std::size_t bytes_max(Traffic::What what) const;

@@ -269,6 +269,7 @@ void read_engine(Section& section, pcie::Config& config) {
     section.time("retrain_ns", config.retrain_time);
     section.time("renak_after_ns", config.renak_after);
     section.time("update_every_ns", config.update_every, 1);
+    section.number("modulus", config.modulus, 4, 4096);
     section.number("first_number", config.first_number, 0, 4095);
     section.number("outstanding", config.outstanding, 1, 2047);
     section.number("payload_max", config.payload_max, 1, 4096);
@@ -289,6 +290,7 @@ void read_engine(Section& section, hippi::Config& config) {
     section.time("retry_after_ns", config.retry_after, 1);
     section.time("loop_ns", config.loop);
     section.number("retries_max", config.retries_max, 1, 1'000'000);
+    section.number("modulus", config.modulus, 2, 255);
     section.number("first_number", config.first_number, 0, 254);
     section.number("buffers", config.buffers[0], 1, 60'000);
 }
@@ -308,7 +310,9 @@ void read_engine(Section& section, am::Config& config) {
     });
     section.number("chunk_packets", config.chunk_packets, 1, 1'000);
     section.number("chunks_in_flight", config.chunks_in_flight, 1, 512);
-    section.whole("first_number", 0, 0xFFFF, [&](std::int64_t first) {
+    section.number("modulus", config.modulus, 2, 0x10000);
+    const auto last = static_cast<std::int64_t>(std::min<std::uint64_t>(config.modulus, 0x10000));
+    section.whole("first_number", 0, last - 1, [&](std::int64_t first) {
         config.first_number = {static_cast<std::uint32_t>(first),
                                static_cast<std::uint32_t>(first)};
     });
@@ -444,6 +448,7 @@ void read_all(Section& root, Scenario& scenario, Complaints& complaints) {
     root.table("engine", [&](Section& section) {
         engine_at = section.at();
         std::visit([&](auto& config) { read_engine(section, config); }, scenario.engine);
+        section.truth("any_window", scenario.any_window);
     });
     if (const auto works = scenario.check_engine(); !works) {
         complaints.add(engine_at, works.error().message);

@@ -203,5 +203,27 @@ TEST(ScenarioFile, OfSeveralMistakesTheFirstInTheFileIsTold) {
     EXPECT_EQ(complaint_about(text), "f.toml:4:1: unknown key \"zeal\" in [[traffic]]");
 }
 
+TEST(ScenarioFile, AModulusTooSmallForTheWindowMustBeAskedFor) {
+    const auto with = [](std::string_view protocol, std::string_view engine) {
+        return read_scenario("protocol = \"" + std::string(protocol) + "\"\n[engine]\n" +
+                                 std::string(engine) + "\n[[traffic]]\nfrom = \"A\"\n",
+                             "x.toml");
+    };
+    EXPECT_TRUE(with("pcie", "modulus = 4\noutstanding = 1"));
+    EXPECT_FALSE(with("pcie", "modulus = 4\noutstanding = 4"));
+    EXPECT_TRUE(with("pcie", "modulus = 4\noutstanding = 4\nany_window = true"));
+    EXPECT_FALSE(with("pcie", "modulus = 4\noutstanding = 5\nany_window = true"));
+    EXPECT_FALSE(with("pcie", "modulus = 5\noutstanding = 1\nany_window = true"));
+    EXPECT_TRUE(with("hippi6400", "modulus = 3\nw_max = 2"));
+    EXPECT_FALSE(with("hippi6400", "modulus = 3\nw_max = 3"));
+    EXPECT_TRUE(with("hippi6400", "modulus = 3\nw_max = 3\nany_window = true"));
+    const std::string am = "window = 4\nchunk_packets = 1\nmodulus = 4\nfirst_number = ";
+    EXPECT_FALSE(with("sp-am", am + "0"));
+    EXPECT_TRUE(with("sp-am", am + "3\nany_window = true"));
+    EXPECT_FALSE(with("sp-am", am + "4\nany_window = true"));
+    EXPECT_FALSE(with("pcie", "modulus = 3"));
+    EXPECT_FALSE(with("hippi6400", "modulus = 256"));
+}
+
 }  // namespace
 }  // namespace wireproof::lab

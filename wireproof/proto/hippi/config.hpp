@@ -24,6 +24,9 @@ struct LinkFigures {
 };
 
 struct Config {
+    /// As retries_max: the link is never given up, and timeouts are not counted.
+    static constexpr std::uint32_t retries_unlimited = 0xFFFFFFFF;
+
     std::uint32_t modulus = 255;     // of numbers; 255 on the wire is "none" whatever it is
     std::uint32_t w_max = 127;       // units outstanding; 254 as the seed has it
     std::uint32_t first_number = 0;  // of every life of the link

@@ -324,9 +324,10 @@ TEST(HippiHostile, SurvivesAnyBytesAndComesBack) {
     EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{5}));
 }
 
-Fingerprint::Value print(const Link& link, Instant now) {
+template <class Engine>
+Fingerprint::Value print(const Engine& engine, Instant now) {
     Fingerprint sink;
-    link.fingerprint(now, sink);
+    engine.fingerprint(now, sink);
     return sink.value();
 }
 
@@ -357,6 +358,45 @@ TEST(HippiValue, AFingerprintKnowsNoAgeAndNoCounters) {
     const auto left = print(pair.a.engine, pair.now);
     EXPECT_NE(left, queued);
     EXPECT_NE(print(pair.a.engine, pair.now + Duration(1)), left);
+}
+
+/// With its first unit acknowledged and the second outstanding.
+RetransmitBuffer second_outstanding(const Config& config, bool first_was_replayed) {
+    RetransmitBuffer buffer(config);
+    buffer.send(Instant{}, Unit{});
+    if (first_was_replayed) {
+        EXPECT_EQ(buffer.on_rseq(Instant{}, 0, true), RetransmitBuffer::Heard::replay);
+        buffer.resend(Instant{});
+    }
+    EXPECT_EQ(buffer.on_rseq(Instant{}, 1, true), RetransmitBuffer::Heard::progress);
+    buffer.send(Instant{}, Unit{});
+    return buffer;
+}
+
+// A search found the two apart once the second unit was to be replayed, and nothing ever tells them
+// apart.
+TEST(HippiValue, AFingerprintForgetsTheGuardOfAnEarlierReplay) {
+    const Config config;
+    RetransmitBuffer replayed = second_outstanding(config, true);
+    RetransmitBuffer plain = second_outstanding(config, false);
+    EXPECT_EQ(print(replayed, Instant{}), print(plain, Instant{}));
+    for (RetransmitBuffer* buffer : {&replayed, &plain}) {
+        EXPECT_EQ(buffer->on_rseq(Instant{}, 1, true), RetransmitBuffer::Heard::replay);
+    }
+    EXPECT_EQ(print(replayed, Instant{}), print(plain, Instant{}));
+    for (RetransmitBuffer* buffer : {&replayed, &plain}) buffer->resend(Instant{});
+    EXPECT_EQ(print(replayed, Instant{}), print(plain, Instant{}));
+}
+
+TEST(HippiValue, UnlimitedRetriesAreNotCounted) {
+    Config config;
+    config.retries_max = Config::retries_unlimited;
+    RetransmitBuffer buffer(config);
+    buffer.send(Instant{}, Unit{});
+    EXPECT_TRUE(buffer.on_timeout());
+    const auto once = print(buffer, Instant{});
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(buffer.on_timeout());
+    EXPECT_EQ(print(buffer, Instant{}), once);
 }
 
 }  // namespace

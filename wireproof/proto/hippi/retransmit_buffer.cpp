@@ -50,8 +50,10 @@ void RetransmitBuffer::begin_replay() {
 }
 
 bool RetransmitBuffer::on_timeout() {
-    if (retries_ == retries_max_) return false;
-    ++retries_;
+    if (retries_max_ != Config::retries_unlimited) {
+        if (retries_ == retries_max_) return false;
+        ++retries_;
+    }
     begin_replay();
     return true;
 }
@@ -90,7 +92,9 @@ void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(units_.size());
     sink.add(replay_);
     sink.add(guarded(now));
-    sink.add(guard_ && heeded_ && now < guarded_until_ ? guarded_until_ - now : Duration{});
+    // What an earlier replay left behind is nothing until this one's first unit has left.
+    const bool guards = guard_ && heeded_ && replay_ > 0 && now < guarded_until_;
+    sink.add(guards ? guarded_until_ - now : Duration{});
     sink.add(retries_);
     timer_.fingerprint(now, sink);
     sink.add_deadline(deadline_, now);

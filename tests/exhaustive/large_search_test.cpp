@@ -1,0 +1,34 @@
+// Windows 3 and 4 of both links: millions of states. SP AM's are smaller (am_search_test.cpp).
+#include "tests/exhaustive/search_report.hpp"
+
+#include "wireproof/lab/search_link.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+TEST(PcieSearch, IsSafeAndLiveWithWindowThree) {
+    PcieSearch two_in_flight(pcie_search_config(3, 8), {.messages = 10}, {});
+    expect_holds("window 3 of 8, 2 in flight", two_in_flight);
+    PcieSearch three_in_flight(pcie_search_config(3, 8), {.messages = 10}, {.in_flight = 3});
+    expect_holds("window 3 of 8, 3 in flight", three_in_flight);
+}
+
+TEST(PcieSearch, IsSafeAndLiveWithWindowFour) {
+    PcieSearch search(pcie_search_config(4, 10), {.messages = 12}, {});
+    expect_holds("window 4 of 10, 2 in flight", search);
+}
+
+TEST(HippiSearch, IsSafeAndLiveWithWindowThree) {
+    HippiSearch search(hippi_search_config(3, 7), {.messages = 9}, {});
+    expect_holds("window 3 of 7, 2 in flight", search);
+}
+
+TEST(HippiSearch, IsSafeAndLiveWithWindowFour) {
+    HippiSearch all_known(hippi_search_config(4, 9), {.messages = 11}, {});
+    expect_holds("window 4 of 9, 2 in flight", all_known);
+    HippiSearch last_known(hippi_search_config(4, 5), {.messages = 8}, {});
+    expect_holds("window 4 of 5, 2 in flight", last_known);
+}
+
+}  // namespace
+}  // namespace wireproof::lab

@@ -1,0 +1,143 @@
+// Both link engines as shipped, in every small world that can be searched in a moment. Frames are
+// lost and damaged and timers end early as often as they like, unless a world counts faults.
+#include "tests/exhaustive/search_report.hpp"
+
+#include "wireproof/lab/search_link.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+LinkTask forth(std::uint32_t messages) {
+    return {.messages = messages};
+}
+LinkTask both_ways(std::uint32_t messages) {
+    return {.messages = messages, .both_ways = true};
+}
+constexpr LinkTask coming_up{.messages = 0, .start_up = true};
+
+pcie::Config pcie_config(std::uint32_t window) {
+    return pcie_search_config(window, pcie_modulus(window));
+}
+hippi::Config hippi_config(std::uint32_t window) {
+    return hippi_search_config(window, hippi_modulus(window));
+}
+
+TEST(PcieSearch, IsSafeAndLiveWithWindowsOneAndTwo) {
+    PcieSearch one(pcie_config(1), forth(6), {});
+    expect_holds("window 1 of 4", one);
+    PcieSearch two(pcie_config(2), forth(8), {});
+    expect_holds("window 2 of 6", two);
+}
+
+TEST(PcieSearch, IsSafeAndLiveWhenUsersHesitate) {
+    PcieSearch search(pcie_config(2), forth(7), {.users_hesitate = true});
+    expect_holds("window 2 of 6", search);
+}
+
+TEST(PcieSearch, IsSafeAndLiveBothWays) {
+    PcieSearch search(pcie_config(1), both_ways(4), {.faults = 3});
+    expect_holds("window 1 of 4, 3 faults", search);
+}
+
+TEST(PcieSearch, CreditsHoldBackAndNeverForEver) {
+    pcie::Config config = pcie_config(2);
+    config.credits[0] = {.headers = 1, .data = 1};
+    PcieSearch search(config, forth(4), {.faults = 3});
+    expect_holds("window 2 of 6, 1 credit, 3 faults", search);
+}
+
+// PCIE-37: whatever is lost, both sides come up, and no answer is answered for ever.
+TEST(PcieSearch, ComesUpWhateverIsLost) {
+    PcieSearch search(pcie_config(1), coming_up, {.in_flight = 1});
+    expect_holds("start-up", search);
+}
+
+TEST(HippiSearch, IsSafeAndLiveWithWindowsOneAndTwo) {
+    HippiSearch one(hippi_config(1), forth(5), {});
+    expect_holds("window 1 of 3", one);
+    HippiSearch two(hippi_config(2), forth(7), {});
+    expect_holds("window 2 of 5", two);
+}
+
+TEST(HippiSearch, IsSafeAndLiveWhenUsersHesitate) {
+    HippiSearch search(hippi_config(2), forth(6), {.users_hesitate = true});
+    expect_holds("window 2 of 5", search);
+}
+
+TEST(HippiSearch, IsSafeAndLiveBothWays) {
+    HippiSearch search(hippi_config(1), both_ways(4), {.faults = 3});
+    expect_holds("window 1 of 3, 3 faults", search);
+}
+
+// The seed's rule takes RSEQ from units in order only.
+TEST(HippiSearch, IsSafeAndLiveWithRseqOfAnyGoodUnit) {
+    hippi::Config config = hippi_config(1);
+    config.rseq_any_good = true;
+    HippiSearch search(config, both_ways(4), {.faults = 3});
+    expect_holds("window 1 of 3, 3 faults", search);
+}
+
+// Else one notice's guard lasts until the timer ends.
+TEST(HippiSearch, IsSafeAndLiveHoweverSoonTheGuardEnds) {
+    hippi::Config config = hippi_config(2);
+    config.loop = Duration();
+    HippiSearch short_guard(config, forth(7), {});
+    expect_holds("window 2 of 5, guarded while replaying", short_guard);
+    config.guard = false;
+    HippiSearch unguarded(config, forth(7), {});
+    expect_holds("window 2 of 5, no guard", unguarded);
+}
+
+// HIPPI-5: only the last number is surely a duplicate.
+TEST(HippiSearch, IsSafeAndLiveWithAWindowOneLessThanTheModulus) {
+    HippiSearch search(hippi_search_config(2, 3), forth(7), {});
+    expect_holds("window 2 of 3", search);
+}
+
+TEST(HippiSearch, CreditsAreReturnedWhateverIsLost) {
+    hippi::Config config = hippi_config(2);
+    config.buffers.fill(2);
+    HippiSearch search(config, forth(4), {.faults = 2});
+    expect_holds("window 2 of 5, 2 buffers, 2 faults", search);
+}
+
+TEST(HippiSearch, ComesUpWhateverIsLost) {
+    HippiSearch search(hippi_config(1), coming_up, {});
+    expect_holds("start-up", search);
+}
+
+// What exactly-once hides. A lost unit that carried an acknowledgement has both ends replay, and as
+// the answer to the one rides on a duplicate, whose RSEQ the seed does not use, the other again.
+TEST(LinkSearch, AFaultIsWorthNoMoreReplaysThanTheRulesSay) {
+    PcieSearch pcie(pcie_config(2), forth(6), {.faults = 3, .replays_per_fault = 1});
+    expect_holds("pcie, window 2 of 6, 3 faults", pcie);
+    PcieSearch pcie_mutual(pcie_config(2), both_ways(3), {.faults = 2, .replays_per_fault = 1});
+    expect_holds("pcie, both ways, 2 faults", pcie_mutual);
+    hippi::Config config = hippi_config(2);
+    HippiSearch hippi(config, forth(6), {.faults = 3, .replays_per_fault = 1});
+    expect_holds("hippi6400, window 2 of 5, 3 faults", hippi);
+    HippiSearch mutual(config, both_ways(3), {.faults = 2, .replays_per_fault = 3});
+    expect_holds("hippi6400, both ways, 2 faults", mutual);
+    config.rseq_any_good = true;
+    HippiSearch any_good(config, both_ways(3), {.faults = 2, .replays_per_fault = 2});
+    expect_holds("hippi6400, both ways, RSEQ of any good unit, 2 faults", any_good);
+}
+
+// The search asks an end once for all worlds in which it has the same fingerprint.
+TEST(LinkSearch, EqualFingerprintsHaveEqualFutures) {
+    const auto expect_no_doubt = [](const char* what, auto&& search) {
+        expect_holds(what, search);
+        const SearchDoubts doubts = search.doubt();
+        EXPECT_GT(doubts.compared, 300U) << what;
+        EXPECT_EQ(doubts.differing, 0U) << what;
+    };
+    const SearchSetting doubting{.users_hesitate = true, .doubt = true};
+    const SearchSetting few{.faults = 2, .doubt = true};
+    expect_no_doubt("pcie, window 2 of 6", PcieSearch(pcie_config(2), forth(6), doubting));
+    expect_no_doubt("pcie, both ways", PcieSearch(pcie_config(2), both_ways(3), few));
+    expect_no_doubt("hippi6400, window 2 of 5", HippiSearch(hippi_config(2), forth(6), doubting));
+    expect_no_doubt("hippi6400, both ways", HippiSearch(hippi_config(2), both_ways(3), few));
+}
+
+}  // namespace
+}  // namespace wireproof::lab

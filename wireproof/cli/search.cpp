@@ -1,0 +1,353 @@
+// Every state that two engines and a bad wire can get into, in a small world.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/files.hpp"
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/lab/scenario.hpp"
+#include "wireproof/lab/search_am.hpp"
+#include "wireproof/lab/search_link.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using lab::SearchVerdict;
+
+constexpr auto schema = "wireproof.search/1";
+
+constexpr auto explanation =
+    R"(Looks at every state that two engines as shipped and the frames between them can
+get into: is a message ever lost, repeated or out of order, and can every state
+still finish once faults stop? docs/search.md tells how to read the answer.
+
+Examples:
+  wireproof search pcie
+  wireproof search hippi6400 --window 3 --in-flight 3
+  wireproof search sp-am --recovery selective --both-ways --faults 1
+  wireproof search hippi6400 --rule literal --no-damage --out found.toml
+  wireproof ladder found.toml
+
+Exit code 0: it holds; 1: a counterexample was found, or the search was not
+finished; 2: the command line is wrong.)";
+
+const std::vector<std::string> rules = {"status-null", "literal", "re-arm"};
+const std::vector<std::string> recoveries = {"go-back-n", "selective"};
+
+template <class T>
+T place_in(const std::vector<std::string>& names, const std::string& name) {
+    return static_cast<T>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+/// What a search came to, and how it is told.
+struct Findings {
+    lab::SearchResult result;
+    std::vector<lab::SearchStep> steps{};  // to the counterexample
+    std::size_t end_states = 0;
+    double seconds = 0;
+};
+
+std::string_view word_of(SearchVerdict verdict) {
+    constexpr std::array<std::string_view, 6> words = {
+        "holds", "broken", "stuck", "in_circles", "too_many_states", "interrupted"};
+    return words[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view word_of(lab::SearchMove::What what) {
+    constexpr std::array<std::string_view, 8> words = {"arrive", "offer", "leave",  "due",
+                                                       "wait",   "lose",  "damage", "repeat"};
+    return words[static_cast<std::size_t>(what)];
+}
+
+Json json_move(const lab::SearchStep& step) {
+    Json move;
+    move["move"] = word_of(step.move.what);
+    move["end"] = step.move.end == 0 ? "A" : step.move.end == 1 ? "B" : "both";
+    move["fault"] = step.move.fault;
+    if (step.frame > 0) {
+        move["frame"] = step.info.kind;
+        if (step.info.number) move["seq"] = *step.info.number;
+        move["nth"] = step.frame;
+    }
+    if (step.verdict) move["verdict"] = name_of(*step.verdict);
+    if (!step.delivered.empty()) move["delivered"] = step.delivered;
+    return move;
+}
+
+struct SearchVerb {
+    std::string protocol;
+    std::uint32_t window = 2;
+    std::uint32_t modulus = 0;   // 0: the least
+    std::uint32_t messages = 0;  // 0: as suits the protocol
+    std::uint32_t faults = 0;
+    CLI::Option* faults_given = nullptr;
+    std::size_t in_flight = 2;
+    std::size_t states = 10'000'000;
+    bool both_ways = false;
+    bool damage = true;
+    std::optional<bool> duplicates;
+    std::optional<bool> reorder;
+    std::optional<bool> early_timers;
+    std::string rule;
+    std::string recovery;
+    std::string out;
+    bool json = false;
+
+    bool is_am() const { return protocol == "sp-am"; }
+
+    /// Fills in what was not given; throws if it cannot be searched.
+    void check() {
+        if (!rule.empty() && protocol != "hippi6400") refuse("--rule is for hippi6400");
+        if (!recovery.empty() && !is_am()) refuse("--recovery is for sp-am");
+        if (messages == 0) messages = is_am() ? 3 : 6;
+        if (modulus == 0) {
+            modulus = is_am()              ? 64
+                      : protocol == "pcie" ? lab::pcie_modulus(window)
+                                           : lab::hippi_modulus(window);
+        }
+        lab::Scenario scenario = checkable();
+        scenario.any_window = true;
+        const auto fits = scenario.check_engine();
+        if (!fits) refuse("--modulus, --window: " + fits.error().message);
+    }
+
+    int run() {
+        catch_interrupts();
+        OutputFile file(out);
+        const Findings findings = is_am() ? find(am_search()) : find_in_link();
+        const auto& result = findings.result;
+        fmt::print("{}", json ? json_of(findings) : text_of(findings));
+        std::fflush(stdout);
+        check_interrupt();
+        if (result.verdict == SearchVerdict::too_many_states) {
+            throw Failure(
+                fmt::format("not finished: there are more than {} states (--states)", states));
+        }
+        if (!result.found()) return 0;
+        const std::string scenario = scenario_of(findings);
+        file.write(0, std::as_bytes(std::span(scenario)));
+        file.finish();
+        return exit_failed;
+    }
+
+private:
+    [[noreturn]] static void refuse(const std::string& why) {
+        throw CLI::ValidationError(why, exit_usage);
+    }
+
+    pcie::Config pcie_config() const { return lab::pcie_search_config(window, modulus); }
+    hippi::Config hippi_config() const {
+        hippi::Config config = lab::hippi_search_config(window, modulus);
+        if (!rule.empty()) config.duplicates = place_in<hippi::Duplicates>(rules, rule);
+        return config;
+    }
+    am::Config am_config() const {
+        const auto chosen = recovery.empty() ? am::Recovery::go_back_n
+                                             : place_in<am::Recovery>(recoveries, recovery);
+        return lab::am_search_config(chosen, window, modulus);
+    }
+
+    /// The engine as a scenario would have it.
+    lab::Scenario checkable() const {
+        lab::Scenario scenario;
+        if (protocol == "pcie") scenario.engine = pcie_config();
+        if (protocol == "hippi6400") scenario.engine = hippi_config();
+        if (is_am()) {
+            am::Config config = am_config();
+            config.chunk_packets = 1;  // requests need no more
+            scenario.engine = config;
+        }
+        return scenario;
+    }
+
+    lab::SearchSetting setting() const {
+        lab::SearchSetting setting;
+        setting.in_flight = in_flight;
+        if (is_am()) setting.faults = 2;
+        if (faults_given->count() > 0) setting.faults = faults;
+        setting.damage = damage;
+        setting.repeat = duplicates.value_or(is_am());
+        setting.overtake = reorder.value_or(is_am());
+        setting.early_timers = early_timers.value_or(!is_am());
+        return setting;
+    }
+
+    std::unique_ptr<lab::AmSearch> am_search() const {
+        lab::AmPrograms programs;
+        programs[0].resize(messages);
+        if (both_ways) programs[1].resize(messages);
+        return std::make_unique<lab::AmSearch>(am_config(), programs, setting());
+    }
+
+    Findings find_in_link() const {
+        const lab::LinkTask task{.messages = messages, .both_ways = both_ways};
+        if (protocol == "pcie") {
+            return find(std::make_unique<lab::PcieSearch>(pcie_config(), task, setting()));
+        }
+        return find(std::make_unique<lab::HippiSearch>(hippi_config(), task, setting()));
+    }
+
+    template <class Search>
+    Findings find(const std::unique_ptr<Search>& search) const {
+        const auto start = std::chrono::steady_clock::now();
+        Progress progress("states:", 0);
+        const auto go_on = [&progress](std::size_t met) {
+            progress.show_count(met);
+            return !is_interrupted();
+        };
+        Findings findings{search->run({.states = states, .go_on = go_on})};
+        const auto passed = std::chrono::steady_clock::now() - start;
+        findings.seconds = std::chrono::duration<double>(passed).count();
+        findings.steps = search->story(findings.result.path);
+        findings.end_states = search->end_states();
+        return findings;
+    }
+
+    std::string text_of(const Findings& findings) const {
+        const lab::SearchResult& result = findings.result;
+        std::string text = question();
+        text += fmt::format("{} states ({} of an end), {} edges in {:.2f} s\n", result.states,
+                            findings.end_states, result.edges, findings.seconds);
+        if (result.verdict == SearchVerdict::holds) {
+            return text +
+                   fmt::format(
+                       "holds: everything arrives once and in order, and every state can finish\n"
+                       "once faults stop; the worst one needs {} moves, {} of them waits for a "
+                       "timer\n",
+                       result.moves_to_finish, result.waits_to_finish);
+        }
+        if (!result.found()) return text + "not finished: nothing was found so far\n";
+        text += fmt::format("refuted: {}\n\n{}", result.violation,
+                            lab::search_ladder(findings.steps, result.circle));
+        if (!out.empty()) text += fmt::format("\nwireproof ladder {} replays its faults\n", out);
+        return text;
+    }
+
+    std::string question() const {
+        const lab::SearchSetting asked = setting();
+        std::string text = fmt::format(
+            "{}: window {} of {} numbers, {} in flight each way; messages: {} {}\n", protocol,
+            window, modulus, in_flight, messages, both_ways ? "each way" : "from A");
+        if (protocol == "hippi6400") {
+            text += fmt::format("rule for duplicates: {}\n", rule.empty() ? rules[0] : rule);
+        }
+        if (is_am()) {
+            text += fmt::format("recovery: {}\n", recovery.empty() ? recoveries[0] : recovery);
+        }
+        std::string faults_of = "lost";
+        if (asked.damage) faults_of += ", damaged";
+        if (asked.repeat) faults_of += ", repeated";
+        if (asked.overtake) faults_of += ", overtaken";
+        text += fmt::format("frames are {}{}; {}\n", faults_of,
+                            asked.early_timers ? "; timers end early" : "",
+                            asked.faults ? fmt::format("{} faults at most", *asked.faults)
+                                         : std::string("any number of faults"));
+        return text;
+    }
+
+    std::string json_of(const Findings& findings) const {
+        const lab::SearchResult& result = findings.result;
+        const lab::SearchSetting asked = setting();
+        Json object;
+        object["schema"] = schema;
+        object["protocol"] = protocol;
+        object["window"] = window;
+        object["modulus"] = modulus;
+        object["messages"] = messages;
+        object["both_ways"] = both_ways;
+        object["in_flight"] = in_flight;
+        object["faults"] = asked.faults ? Json(*asked.faults) : Json(nullptr);
+        object["states"] = result.states;
+        object["edges"] = result.edges;
+        object["seconds"] = findings.seconds;
+        object["verdict"] = word_of(result.verdict);
+        object["violation"] = result.found() ? Json(result.violation) : Json(nullptr);
+        object["path"] = Json::array();
+        for (const lab::SearchStep& step : findings.steps)
+            object["path"].push_back(json_move(step));
+        object["circle"] =
+            result.circle < findings.steps.size() ? Json(result.circle) : Json(nullptr);
+        return object.dump() + "\n";
+    }
+
+    std::string scenario_of(const Findings& findings) const {
+        const bool hasty = lab::is_hasty(findings.steps);
+        const lab::Scenario scenario = checkable();
+        lab::SearchScenario about;
+        about.name = "found";
+        about.title = fmt::format("Found by a search: {}.", findings.result.violation);
+        if (hasty) about.title += " The timer is made to end before an answer can come.";
+        about.protocol = protocol;
+        about.engine =
+            std::visit([hasty](const auto& config) { return lab::scenario_engine(config, hasty); },
+                       scenario.engine);
+        about.any_window = !scenario.check_engine();
+        about.messages = {messages, both_ways ? messages : 0};
+        about.bytes = is_am() ? 4 : protocol == "pcie" ? 1 : 32;
+        return lab::search_scenario(about, findings.steps);
+    }
+};
+
+void add_faults(CLI::App& verb, SearchVerb& search) {
+    search.faults_given =
+        verb.add_option("--faults", search.faults, "in all, early timers too (sp-am: 2; else any)")
+            ->type_name("N");
+    accept_whole(*search.faults_given, 0, 100);
+    const auto flag = [&verb](const char* names, auto& value, const char* what) {
+        verb.add_flag_function(
+            names, [&value](std::int64_t given) { value = given > 0; }, what);
+    };
+    flag("--damage,!--no-damage", search.damage, "frames may be damaged (default)");
+    flag("--duplicates,!--no-duplicates", search.duplicates,
+         "frames may arrive twice (default for sp-am)");
+    flag("--reorder,!--no-reorder", search.reorder,
+         "frames may overtake each other (default for sp-am)");
+    flag("--early-timers,!--no-early-timers", search.early_timers,
+         "timers may end at any moment (default for links)");
+}
+
+}  // namespace
+
+void add_search(CLI::App& app, Run& run) {
+    const auto search = std::make_shared<SearchVerb>();
+    CLI::App* verb = app.add_subcommand("search", "look at every state of a small world");
+    verb->add_option("PROTOCOL", search->protocol, "pcie, hippi6400 or sp-am")
+        ->required()
+        ->check(CLI::IsMember({"pcie", "hippi6400", "sp-am"}));
+    const auto number = [verb](const char* name, auto& value, const char* what, std::uint64_t least,
+                               std::uint64_t most) {
+        accept_whole(*verb->add_option(name, value, what)->type_name("N"), least, most);
+    };
+    number("--window", search->window, "frames that may be unacknowledged (2)", 1, 16);
+    number("--modulus", search->modulus, "sequence numbers (the least that suits; sp-am: 64)", 2,
+           65536);
+    number("--messages", search->messages, "from A (6; sp-am: 3)", 1, 100);
+    verb->add_flag("--both-ways", search->both_ways, "as many from B");
+    number("--in-flight", search->in_flight, "frames on the way, each way (2)", 1,
+           lab::SearchSetting::in_flight_max);
+    add_faults(*verb, *search);
+    verb->add_option("--rule", search->rule, "hippi6400: what a duplicate is answered by")
+        ->check(CLI::IsMember(rules));
+    verb->add_option("--recovery", search->recovery, "of sp-am: go-back-n or selective")
+        ->check(CLI::IsMember(recoveries));
+    number("--states", search->states, "give up after so many (10 million, about 0.7 GB)", 1,
+           1'000'000'000);
+    verb->add_option("--out", search->out, "write a counterexample as a scenario")
+        ->type_name("FILE");
+    verb->add_flag("--json", search->json, "print one JSON object (schema wireproof.search/1)");
+    verb->footer(explanation);
+    verb->callback([search, &run] {
+        search->check();
+        run = [search] { return search->run(); };
+    });
+}
+
+}  // namespace wireproof::cli
