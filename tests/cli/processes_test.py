@@ -7,6 +7,7 @@ import unittest
 from command import PATIENCE, Case, child_of, one_object
 
 PEER_TIMEOUT = 1
+UNDER_WAY = 100_000  # bytes of the file that the receiver has written
 
 
 class KillingEitherProcessEndsTheOther(Case):
@@ -19,8 +20,11 @@ class KillingEitherProcessEndsTheOther(Case):
                             *more)
         receiver = child_of(sender)
         self.addCleanup(kill_if_there, receiver)
-        time.sleep(0.3)
-        self.assertIsNone(sender.poll(), "the run was too short for this test")
+        end = time.monotonic() + PATIENCE
+        while bytes_written(receiver) < UNDER_WAY:
+            self.assertIsNone(sender.poll(), "the run was too short for this test")
+            self.assertLess(time.monotonic(), end, "nothing arrived")
+            time.sleep(0.02)
         return sender, receiver
 
     def ended_in_time(self, sender):
@@ -104,6 +108,11 @@ class KillingEitherProcessEndsTheOther(Case):
 
 class KillingEitherEndOfALinkEndsTheOther(KillingEitherProcessEndsTheOther):
     PROTOCOL = "pcie"
+
+
+def bytes_written(number):
+    with open(f"/proc/{number}/io") as file:
+        return int(dict(line.split(": ") for line in file)["wchar"])
 
 
 def is_running(number):
