@@ -31,6 +31,8 @@ IMPURE = re.compile(
 LINES_MAX = 800
 INCLUDE = re.compile(r'\s*#\s*include [<"](wireproof/[^">]+)[">]')
 SYSTEM_INCLUDE = re.compile(r'\s*#\s*include [<"]([^">]+)[">]')
+NAMESPACE = re.compile(r"namespace (wireproof[a-z:_]*) \{")
+TYPE = re.compile(r"(?:struct|class) ([A-Z]\w*)(?: final)? (?:\{|:)")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")
 
 
@@ -51,6 +53,7 @@ def allowed(here, there):
 
 def check(root):
     complaints = []
+    types = {}  # by qualified name, the header: two of one name would be one to the linker
     files = [p for top in ("wireproof", "include", "examples") for p in (root / top).rglob("*.[hc]pp")]
     for file in sorted(files):
         name = str(file.relative_to(root)).removeprefix("include/")
@@ -58,7 +61,15 @@ def check(root):
         lines = file.read_text().splitlines()
         if len(lines) > LINES_MAX:
             complaints.append(f"{name}: {len(lines)} lines; split it by role below {LINES_MAX}")
+        namespace = ""
         for number, line in enumerate(lines, 1):
+            opened = NAMESPACE.match(line)
+            namespace = opened[1] if opened else namespace
+            defined = TYPE.match(line) if file.suffix == ".hpp" else None
+            if defined:
+                other = types.setdefault(f"{namespace}::{defined[1]}", name)
+                if other != name:
+                    complaints.append(f"{name}:{number}: {defined[1]} is also defined in {other}")
             include = INCLUDE.match(line)
             if include and not allowed(here, unit(include[1])):
                 complaints.append(f"{name}:{number}: {'/'.join(filter(None, here))} may not include {include[1]}")
@@ -82,10 +93,13 @@ def self_test():
         "include/wireproof/g.hpp": '#include "wireproof/base/bytes.hpp"\n',
         "examples/h.cpp": "#include <wireproof/core/engine.hpp>\n",
         "wireproof/base/i.cpp": "\n" * (LINES_MAX + 1),
+        "wireproof/lab/k.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
     }
     fine = {
         "wireproof/proto/am/ok.cpp": '#include "wireproof/core/engine.hpp"\n#include "wireproof/proto/am/x.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
+        "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
+        "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
         "examples/ok.cpp": "#include <wireproof/am.hpp>\n",
     }
     with tempfile.TemporaryDirectory() as folder:

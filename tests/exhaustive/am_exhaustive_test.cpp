@@ -11,7 +11,7 @@
 namespace wireproof::tiny {
 namespace {
 
-using Operation = lab::AmOperation;
+using Operation = lab::AmCall;
 using Programs = lab::AmPrograms;
 
 struct Case {

@@ -7,12 +7,12 @@
 namespace wireproof::lab {
 namespace {
 
-using What = AmOperation::What;
+using What = AmCall::What;
 
-constexpr AmOperation one_way{};
-constexpr AmOperation answered{.answered = true};
-constexpr AmOperation store{.what = What::store, .bytes = 100};  // two chunks
-constexpr AmOperation get{.what = What::get, .bytes = 100};
+constexpr AmCall one_way{};
+constexpr AmCall answered{.answered = true};
+constexpr AmCall store{.what = What::store, .bytes = 100};  // two chunks
+constexpr AmCall get{.what = What::get, .bytes = 100};
 
 SearchSetting bad_wire(std::size_t in_flight, std::uint32_t faults) {
     return {.in_flight = in_flight,

@@ -163,7 +163,7 @@ TEST(BrokenHippi, ReArmingEchoesAfterOneNeedlessReplay) {
 }
 
 TEST(BrokenAm, AWindowOfTheWholeCircleDeliversAnOldRequestForANewOne) {
-    constexpr AmOperation request{};
+    constexpr AmCall request{};
     const AmPrograms programs{{{request, request, request, request, request, request}, {}}};
     const SearchSetting bad_wire{
         .in_flight = 4, .faults = 2, .repeat = true, .overtake = true, .early_timers = false};

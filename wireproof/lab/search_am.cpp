@@ -13,8 +13,8 @@ constexpr am::HandlerId request_handler{7};
 constexpr am::HandlerId reply_handler{8};
 constexpr am::HandlerId store_handler{9};
 
-using What = AmOperation::What;
-using Program = std::vector<AmOperation>;
+using What = AmCall::What;
+using Program = std::vector<AmCall>;
 
 am::Connection engine(am::Config config, std::size_t node, const am::MemoryTable& memory) {
     config.node = static_cast<std::uint16_t>(node);
@@ -30,13 +30,13 @@ std::array<std::byte, 4> word(std::size_t value) {
 
 std::size_t count(const Program& program, What what, bool answered_only = false) {
     return static_cast<std::size_t>(
-        std::count_if(program.begin(), program.end(), [=](const AmOperation& operation) {
+        std::count_if(program.begin(), program.end(), [=](const AmCall& operation) {
             return operation.what == what && (operation.answered || !answered_only);
         }));
 }
 
 std::size_t bytes_of(const Program& program, What what) {
-    for (const AmOperation& operation : program) {
+    for (const AmCall& operation : program) {
         if (operation.what == what) return operation.bytes;
     }
     return 0;
@@ -46,7 +46,7 @@ std::size_t bytes_of(const Program& program, What what) {
 std::size_t place_of_request(const Program& program, std::size_t nth, bool answered_only = false) {
     std::size_t place = 0;
     for (;; ++place) {
-        const AmOperation& operation = program[place];
+        const AmCall& operation = program[place];
         if (operation.what != What::request || (answered_only && !operation.answered)) continue;
         if (nth-- == 0) return place;
     }
@@ -125,7 +125,7 @@ void AmEnd::leave() {
 }
 
 am::PostStatus AmEnd::post(am::Connection& connection) const {
-    const AmOperation& operation = program(node_)[posted_];
+    const AmCall& operation = program(node_)[posted_];
     if (operation.what == What::request) return connection.request(request_handler, word(posted_));
     Arena& arena = *shared_->arena;
     if (operation.what == What::store) {

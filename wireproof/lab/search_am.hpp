@@ -17,7 +17,7 @@
 
 namespace wireproof::lab {
 
-struct AmOperation {
+struct AmCall {
     enum class What : std::uint8_t { request, store, get };
     What what = What::request;
     bool answered = false;  // a request's
@@ -25,7 +25,7 @@ struct AmOperation {
 };
 
 /// What each node asks of the other, in that order. At most one store and one get a node.
-using AmPrograms = std::array<std::vector<AmOperation>, 2>;
+using AmPrograms = std::array<std::vector<AmCall>, 2>;
 
 /// Two packets a chunk, numbers about to wrap. Only a modulus that no number comes round in twice
 /// is safe where frames stay on their way for as long as they like.
@@ -88,9 +88,7 @@ private:
     void fail(const char* sentence) {
         if (violation_ == nullptr) violation_ = sentence;
     }
-    const std::vector<AmOperation>& program(std::size_t node) const {
-        return shared_->programs[node];
-    }
+    const std::vector<AmCall>& program(std::size_t node) const { return shared_->programs[node]; }
     std::size_t other() const { return 1 - node_; }
 
     std::shared_ptr<const Shared> shared_;

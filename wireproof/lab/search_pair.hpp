@@ -9,7 +9,6 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -252,17 +251,18 @@ private:
     }
 
     Id number_of(const Frame& frame) {
-        const auto [place, is_new] =
-            frame_numbers_.try_emplace(frame, static_cast<Id>(frames_.size()));
-        if (is_new) frames_.push_back(frame);
-        return place->second;
+        Fingerprint sink;
+        sink.add_bytes(frame);
+        const auto place = frame_numbers_.find_or_add(sink.value());
+        if (place.is_new) frames_.push_back(frame);
+        return place.id;
     }
 
     SearchSetting setting_;
     FingerprintTable known_;
     std::vector<Entry> entries_;
     std::vector<Frame> frames_;
-    std::map<Frame, Id> frame_numbers_;
+    FingerprintTable frame_numbers_;
     std::array<Id, 2> first_{};
 };
 
