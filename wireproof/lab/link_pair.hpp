@@ -104,16 +104,15 @@ private:
         out.flush(now_);
     }
 
-    // As core/pump does; but an engine that can say that it is quiet need not be asked for a frame,
-    // nor woken when the cable is free again.
+    // As core/pump does; but an engine that can say that it is quiet need not be woken when the
+    // cable is free again.
     void send(E& engine, sim::Cable& out) {
-        while (true) {
-            if constexpr (requires { engine.quiet(); }) {
-                if (engine.quiet()) return;
-            }
-            TxFrame* room = out.claim();
-            if (room == nullptr || !engine.poll_transmit(now_, *room)) return;
+        while (TxFrame* room = out.claim()) {
+            if (!engine.poll_transmit(now_, *room)) return;
             out.commit();
+        }
+        if constexpr (requires { engine.quiet(); }) {
+            if (engine.quiet()) out.look(now_);
         }
     }
 

@@ -3,6 +3,7 @@
 #include "wireproof/sim/cable.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "wireproof/sim/compose.hpp"
 
@@ -33,7 +34,7 @@ Cable::Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, 
 }
 
 TxFrame* Cable::claim() {
-    waits_to_leave_ = config_.one_at_a_time && (free_at_ > now_ || !committed_.empty());
+    waits_to_leave_ = config_.one_at_a_time && free_at_ > now_;
     if (waits_to_leave_) return nullptr;
     if (flight_.size() + committed_.size() >= config_.in_flight_max) {
         refused_ = true;
@@ -53,8 +54,12 @@ void Cable::commit() {
         frame.size = compose(lent_frame_, frame.buffer).size();
     }
     frame.resent = lent_frame_.resent();
-    committed_.push_back(claimed_);
-    claimed_ = Flight::none;
+    const Flight::Slot slot = std::exchange(claimed_, Flight::none);
+    if (config_.one_at_a_time) {
+        depart(now_, slot, Duration());
+    } else {
+        committed_.push_back(slot);
+    }
 }
 
 // Headers and trailers lie in the buffer one after the other already.
@@ -68,10 +73,9 @@ void Cable::lend(const TxFrame& from, Flight::Frame& frame) {
     WIREPROOF_CHECK(pieces.size() <= (begins_here ? 3U : 2U));
 }
 
-void Cable::flush(Instant now) {
+void Cable::depart_all(Instant now) {
     for (const Flight::Slot slot : committed_) depart(now, slot, Duration());
     committed_.clear();
-    room_since_ = never;
 }
 
 void Cable::send(Instant now, ConstBytes bytes, Journey journey) {
@@ -178,12 +182,8 @@ void Cable::fly(Flight::Slot slot, Instant arrival, std::uint32_t held_behind) {
     held_.hold(slot, held_behind, latest);
 }
 
-std::optional<RxFrame> Cable::take_next(Instant now) {
-    if (taken_ != Flight::none) {
-        flight_.give_back(taken_);
-        taken_ = Flight::none;
-    }
-    if (flight_.front() == Flight::none || flight_.next_arrival() > now) return std::nullopt;
+RxFrame Cable::take_next(Instant now) {
+    if (taken_ != Flight::none) flight_.give_back(taken_);
     taken_ = flight_.leave();
     const Flight::Frame& frame = flight_.frame(taken_);
     if (!held_.empty()) held_.expire(frame.arrival, [](Flight::Slot) {});

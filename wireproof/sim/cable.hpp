@@ -76,8 +76,11 @@ public:
     LaneTerms terms() const { return {config_.frame_max, !config_.flip_bits, false}; }
     TxFrame* claim();
     void commit();
-    /// What was committed leaves now.
-    void flush(Instant now);
+    /// What was committed leaves now. Where frames leave one at a time it has left already.
+    void flush(Instant now) {
+        room_since_ = never;
+        if (!committed_.empty()) depart_all(now);
+    }
 
     /// One whole frame without the lane, for switches that keep their own queues.
     void send(Instant now, ConstBytes bytes, Journey journey = {});
@@ -90,7 +93,7 @@ public:
     }
     /// The next frame, if it has arrived; lent until the next take.
     std::optional<RxFrame> take(Instant now) {
-        if (flight_.next_arrival() > now && taken_ == Flight::none) return std::nullopt;
+        if (flight_.next_arrival() > now) return std::nullopt;
         return take_next(now);
     }
 
@@ -112,9 +115,10 @@ public:
     std::size_t in_flight() const { return flight_.size(); }
 
 private:
-    std::optional<RxFrame> take_next(Instant now);
+    RxFrame take_next(Instant now);
     static void lend(const TxFrame& from, Flight::Frame& frame);
     void depart(Instant now, Flight::Slot slot, Duration detour);
+    void depart_all(Instant now);
     Fate decide(Instant now, const Flight::Frame& frame);
     void count(const Fate& fate);
     Flight::Slot copy_of(Flight::Slot slot);
