@@ -12,7 +12,7 @@ bool join_barrier() {
 
 void barrier_everywhere() {
     ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_barrier();
 }
 
 }  // namespace wireproof

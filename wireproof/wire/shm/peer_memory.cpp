@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -72,7 +73,7 @@ bool PeerMemory::write(std::uint64_t address, ConstBytes source, ShmCounters& co
     const Place place = find(address, source.size());
     if (place.region != nullptr && place.region->writable) {
         if (std::byte* const to = mapped(place, true)) {
-            std::memcpy(to, source.data(), source.size());
+            std::copy(source.begin(), source.end(), to);
             ++counters.mapped_copies;
             return true;
         }
@@ -95,7 +96,7 @@ bool PeerMemory::read(std::uint64_t address, Bytes destination, ShmCounters& cou
     const Place place = find(address, destination.size());
     if (place.region != nullptr && place.region->readable) {
         if (const std::byte* const from = mapped(place, false)) {
-            std::memcpy(destination.data(), from, destination.size());
+            std::copy_n(from, destination.size(), destination.begin());
             ++counters.mapped_copies;
             return true;
         }
