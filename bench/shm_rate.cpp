@@ -346,6 +346,8 @@ void copies(std::size_t size) {
             [&] { return wires.second.write_memory(PeerId{0}, 0, source); });
     measure("write_memory, private",
             [&] { return wires.second.write_memory(PeerId{0}, 1ULL << 40, source); });
+    measure("read_memory, private",
+            [&] { return wires.second.read_memory(PeerId{0}, 1ULL << 40, source); });
 }
 
 void all() {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t regions_max = 65'536;
 constexpr std::size_t allocations_max = 1024;
+constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; beyond 2^31 it stops midway
 
 iovec remote(std::uint64_t address, std::size_t size) {
     // An address of another process: only the kernel follows it.
@@ -77,7 +78,7 @@ bool PeerMemory::write(std::uint64_t address, ConstBytes source, ShmCounters& co
             ++counters.mapped_copies;
             return true;
         }
-        if (may_ask_kernel()) {
+        if (may_ask_kernel(source.size())) {
             std::byte* const start = const_cast<std::byte*>(source.data());
             const iovec from{start, source.size()};
             const iovec to = remote(place.region->memory + place.offset, source.size());
@@ -100,7 +101,7 @@ bool PeerMemory::read(std::uint64_t address, Bytes destination, ShmCounters& cou
             ++counters.mapped_copies;
             return true;
         }
-        if (may_ask_kernel()) {
+        if (may_ask_kernel(destination.size())) {
             const iovec to{destination.data(), destination.size()};
             const iovec from = remote(place.region->memory + place.offset, destination.size());
             const ssize_t copied = ::process_vm_readv(process_.pid, &to, 1, &from, 1, 0);
@@ -114,7 +115,7 @@ bool PeerMemory::read(std::uint64_t address, Bytes destination, ShmCounters& cou
     return false;
 }
 
-bool PeerMemory::may_ask_kernel() {
+bool PeerMemory::may_ask_kernel(std::size_t size) {
     if (kernel_ == Way::untried) {
         kernel_ = Way::closed;
         std::uint64_t found = 0;
@@ -124,7 +125,7 @@ bool PeerMemory::may_ask_kernel() {
                                                                      0) == ssize_t{sizeof found};
         if (answered && found == process_.nonce) kernel_ = Way::open;
     }
-    return kernel_ == Way::open;
+    return kernel_ == Way::open && size <= kernel_copy_max;
 }
 
 // Refused once is refused always; a region that is not all there is not asked for again.

@@ -53,7 +53,7 @@ private:
 
     Place find(std::uint64_t address, std::size_t size);
     std::byte* mapped(const Place& place, bool writable);
-    bool may_ask_kernel();
+    bool may_ask_kernel(std::size_t size);
     bool settle(ssize_t copied, std::size_t size, const Place& place);
 
     Process process_;

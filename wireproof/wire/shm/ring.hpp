@@ -21,6 +21,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/check.hpp"
@@ -86,7 +87,7 @@ public:
     /// Room for one frame, frame_max bytes in the ring; empty: none before the consumer gives back.
     /// The same room again until commit.
     Bytes claim() {
-        if (limit_ - tail_ < needed_ && !find_room()) return {};
+        if (!has_room()) return {};
         return Bytes(line(tail_) + RingWord::bytes, frame_max_);
     }
 
@@ -120,6 +121,9 @@ public:
 
     /// The consumer claims to have read what was never sent, or gives back what it had kept before.
     bool broken() const { return broken_; }
+
+    /// Whether claim would lend room now.
+    bool has_room() { return limit_ - tail_ >= needed_ || find_room(); }
 
     /// The room as last seen, in lines.
     std::uint64_t room() const { return limit_ - tail_; }
@@ -200,6 +204,9 @@ public:
                      (word & RingWord::control) != 0};
     }
 
+    /// Whether room has been given back since this was asked last.
+    bool gave_back() { return std::exchange(gave_back_, false); }
+
     /// A word is no length: the producer is not to be trusted with anything from here on.
     bool broken() const { return broken_; }
 
@@ -209,6 +216,7 @@ private:
         lent_ = 0;
         if (head_ - told_ < given_back_at_) return;
         told_ = head_;
+        gave_back_ = true;
         shared_word<std::uint64_t>(memory_.head_at).store(head_, std::memory_order_release);
     }
 
@@ -225,6 +233,7 @@ private:
     std::uint64_t head_ = 0;
     std::uint64_t told_ = 0;
     std::uint64_t lent_ = 0;  // lines of the frame lent
+    bool gave_back_ = false;
     bool broken_ = false;
 };
 

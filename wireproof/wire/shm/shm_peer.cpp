@@ -27,18 +27,29 @@ void ShmLane::send_notes() {
     if (!listed_) list();
 }
 
-// The flag is cleared here, so that one sleep costs one bell however many frames follow.
 void ShmLane::flush() {
     if (!owed_.empty()) send_notes();
     out_.publish();
+    wake(frames_wake);
+}
+
+// The flag is cleared here, so that one sleep costs one bell however much follows.
+void ShmLane::wake(std::uint32_t reasons) {
     if (!connected_) return;
     order_publish_before_look(light_);
-    if (asleep_->load(std::memory_order_relaxed) == 0) return;
+    if ((asleep_->load(std::memory_order_relaxed) & reasons) == 0) return;
     if (asleep_->exchange(0, std::memory_order_relaxed) == 0) return;
     std::array<std::byte, 4> bell{};
     store_le<std::uint32_t>(bell, static_cast<std::uint32_t>(ShmMessage::bell));
     bell_->send(bell);  // a full socket wakes as well
     ++lanes_->counters.doorbells_rung;
+}
+
+// Said once: whoever wanted the room may have nothing to send any more.
+bool ShmLane::room_came() {
+    if (!starved_ || !out_.has_room()) return false;
+    starved_ = false;
+    return true;
 }
 
 void ShmLane::begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep,
@@ -50,6 +61,7 @@ void ShmLane::begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep,
     bell_ = bell;
     light_ = light;
     connected_ = true;
+    starved_ = false;
 }
 
 void ShmLane::end() {
@@ -57,6 +69,7 @@ void ShmLane::end() {
     claimed_ = false;
     owed_.clear();
     connected_ = false;
+    starved_ = false;
 }
 
 }  // namespace wireproof

@@ -35,12 +35,14 @@ public:
     TxFrame* claim() {
         if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
         if (!owed_.empty()) send_notes();
-        const Bytes room = owed_.empty() ? out_.claim() : Bytes();
+        const Bytes room = out_.claim();
         if (room.empty()) {
             if (connected_) ++lanes_->counters.full_rings;
+            starved_ = connected_;
             return nullptr;
         }
         claimed_ = true;
+        starved_ = false;
         frame_.open(room, terms_);
         return &frame_;
     }
@@ -65,10 +67,17 @@ private:
     // reads behind the producer and not on its heels, yet both work at the same time.
     static constexpr std::uint64_t lines_at_once = 32;
 
+    // What a sleeper wants to be woken for, in its flag: frames always, room if it lacked some.
+    static constexpr std::uint32_t frames_wake = 1;
+    static constexpr std::uint32_t room_wakes = 2;
+
     void list();
     void owe(const ShareNote& note);
     void send_notes();
     void flush();
+    void wake(std::uint32_t reasons);
+    bool room_came();
+    std::uint32_t wakers() const { return frames_wake | (starved_ ? room_wakes : 0); }
     void begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep, const ControlSocket* bell,
                bool light);
     void end();
@@ -80,6 +89,7 @@ private:
     bool claimed_ = false;
     bool connected_ = false;
     bool listed_ = false;                                   // in unflushed
+    bool starved_ = false;                                  // room was wanted and not there
     bool light_ = false;                                    // see barrier.hpp
     std::optional<std::atomic_ref<std::uint32_t>> asleep_;  // the peer's flag
     const ControlSocket* bell_ = nullptr;

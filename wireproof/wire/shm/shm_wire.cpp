@@ -62,6 +62,7 @@ void ShmWire::next_turn() {
 
 std::optional<RxFrame> ShmWire::take(ShmPeer& peer) {
     while (const auto frame = peer.in.next()) {
+        if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
         if (peer.state == ShmPeer::State::ending && peer.frames_left-- == 0) break;
         if (frame->control) {
             if (!take_note(peer, frame->bytes)) {
@@ -74,6 +75,7 @@ std::optional<RxFrame> ShmWire::take(ShmPeer& peer) {
         lanes_->counters.bytes_received += frame->bytes.size();
         return RxFrame{frame->bytes, static_cast<PeerId>(peer.number), Integrity::intact};
     }
+    if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
     if (peer.in.broken() || peer.lane.out_.broken()) {
         condemn(peer);
     } else if (peer.state == ShmPeer::State::ending) {
@@ -107,18 +109,19 @@ std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
     return event;
 }
 
-bool ShmWire::something_came() const {
+bool ShmWire::something_came() {
     if (!events_.empty()) return true;
-    return std::any_of(receiving_.begin(), receiving_.end(), [](const ShmPeer* peer) {
-        return peer->in.has_frame() || peer->state == ShmPeer::State::ending;
+    return std::any_of(receiving_.begin(), receiving_.end(), [](ShmPeer* peer) {
+        return peer->in.has_frame() || peer->state == ShmPeer::State::ending ||
+               peer->lane.room_came();
     });
 }
 
 bool ShmWire::prepare_to_sleep() {
     flush(now_);
-    look();  // bells of former sleeps would only wake us again
+    look();  // what is already there would only wake us again
     if (something_came()) return false;
-    set_asleep(1);
+    set_asleep(true);
     barrier_everywhere();
     slept_ = true;
     if (!something_came()) return true;
@@ -128,14 +131,15 @@ bool ShmWire::prepare_to_sleep() {
 
 void ShmWire::wake_up() {
     slept_ = false;
-    set_asleep(0);
+    set_asleep(false);
     look_at_ = Instant();  // whoever woke us may have written to a socket
 }
 
-void ShmWire::set_asleep(std::uint32_t value) {
+void ShmWire::set_asleep(bool asleep) {
     for (ShmPeer* const peer : receiving_) {
         const std::size_t side = config_.node < peer->number ? 0 : 1;
-        peer->segment.asleep(side).store(value, std::memory_order_relaxed);
+        peer->segment.asleep(side).store(asleep ? peer->lane.wakers() : 0,
+                                         std::memory_order_relaxed);
     }
 }
 

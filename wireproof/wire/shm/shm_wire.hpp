@@ -60,7 +60,8 @@ public:
     /// When a peer that is not there is called again.
     Instant next_deadline() const { return next_call_; }
 
-    /// Readable when a bell rang, a peer died or one called.
+    /// Readable when a bell rang, since frames came or room that was lacking; when a peer died or
+    /// one called.
     int wait_handle() const { return watch_.handle(); }
     /// False: something came meanwhile. After true, peers ring the bell until the next receive.
     bool prepare_to_sleep();
@@ -103,9 +104,9 @@ private:
     void next_turn();
     std::optional<RxFrame> take(ShmPeer& peer);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
-    bool something_came() const;
+    bool something_came();
     void wake_up();
-    void set_asleep(std::uint32_t value);
+    void set_asleep(bool asleep);
 
     // Meeting: shm_wire_meet.cpp.
     void look();

@@ -429,6 +429,28 @@ TEST(ShmWire, RingsTheBellOnceForASleeperAndNeverForOthers) {
     EXPECT_FALSE(rings(b)) << "the old bell is still heard";
 }
 
+TEST(ShmWire, RoomWakesASleeperThatLackedIt) {
+    auto [a, b] = pair({.frame_max = 56, .lines = 64});
+    for (const bool wants_more : {true, false}) {
+        while (b.receive(Instant()) || b.receive(Instant())) {
+        }
+        int sent = 0;
+        for (; sent < 50; ++sent) ASSERT_TRUE(send(a, one, "x"));
+        while (wants_more && send(a, one, "x")) ++sent;
+        ASSERT_TRUE(a.prepare_to_sleep());
+        for (int i = 0; i < 20; ++i) EXPECT_EQ(next(b), "0:x");
+        EXPECT_EQ(rings(a), wants_more);
+        EXPECT_EQ(b.counters().doorbells_rung, 1U);
+        EXPECT_EQ(next(a), "nothing");
+    }
+    // Room that came before the sleep is said once.
+    while (send(a, one, "x")) {
+    }
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(next(b), "0:x");
+    EXPECT_FALSE(a.prepare_to_sleep());
+    EXPECT_TRUE(a.prepare_to_sleep());
+}
+
 TEST(ShmWire, ADyingPeerWakesASleeper) {
     const std::string name = unique_name();
     Time time;
