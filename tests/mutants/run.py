@@ -14,8 +14,8 @@ import shutil
 import subprocess
 import sys
 
-PROTOCOLS = ["proto/am", "proto/pcie", "proto/hippi"]  # each with the tests that kill its mutants
-FOLDERS = ["base", "core", *PROTOCOLS]
+MODULES = ["proto/am", "proto/pcie", "proto/hippi", "wire/shm"]  # each with the tests that kill its mutants
+FOLDERS = ["base", "core", *MODULES]
 SECONDS_MAX = 60  # a mutant that hangs is as good as dead
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
@@ -54,21 +54,21 @@ def prepare(root, work):
         check=True, stdout=subprocess.DEVNULL)
 
 
-def protocol_of(mutant):
-    return next(folder for folder in PROTOCOLS if f"/{folder}/" in mutant["file"])
+def module_of(mutant):
+    return next(folder for folder in MODULES if f"/{folder}/" in mutant["file"])
 
 
-def test_program(protocol):
-    return f"wireproof_{protocol.replace('/', '_')}_test"
+def test_program(module):
+    return f"wireproof_{module.replace('/', '_')}_test"
 
 
-def build(work, protocols):
-    return subprocess.run(["ninja", "-j1", "-C", work / "build", *map(test_program, protocols)],
+def build(work, modules):
+    return subprocess.run(["ninja", "-j1", "-C", work / "build", *map(test_program, modules)],
                           capture_output=True, text=True)
 
 
-def run_test(work, protocol, test):
-    program = work / "build/wireproof" / protocol / test_program(protocol)
+def run_test(work, module, test):
+    program = work / "build/wireproof" / module / test_program(module)
     try:
         done = subprocess.run([program, f"--gtest_filter={test}", "--gtest_brief=1"],
                               capture_output=True, text=True, timeout=SECONDS_MAX)
@@ -84,11 +84,11 @@ def try_mutant(work, mutant):
         return f"its text stands {text.count(mutant['find'])} times in {mutant['file']}"
     file.write_text(text.replace(mutant["find"], mutant["replace"]))
     try:
-        protocol = protocol_of(mutant)
-        built = build(work, [protocol])
+        module = module_of(mutant)
+        built = build(work, [module])
         if built.returncode != 0:
             return "does not compile: " + (built.stdout.strip().splitlines() or ["?"])[-1]
-        outcome, _ = run_test(work, protocol, mutant["killed_by"])
+        outcome, _ = run_test(work, module, mutant["killed_by"])
         return "" if outcome in ("fail", "timeout") else f"survives {mutant['killed_by']}"
     finally:
         file.write_text(text)
@@ -97,8 +97,8 @@ def try_mutant(work, mutant):
 def check_tests(work, mutants):
     """Each test that a mutant names must be one test, and pass on the sources as they are."""
     problems = 0
-    for protocol, test in sorted({(protocol_of(m), m["killed_by"]) for m in mutants}):
-        outcome, output = run_test(work, protocol, test)
+    for module, test in sorted({(module_of(m), m["killed_by"]) for m in mutants}):
+        outcome, output = run_test(work, module, test)
         if outcome != "pass" or "[  PASSED  ] 1 test" not in output:
             print(f"{test}: not one test that passes without a defect\n{output}")
             problems += 1
@@ -123,7 +123,7 @@ def main():
     workers = [work / str(i) for i in range(min(os.cpu_count() or 1, len(mutants), 4))]
     first = workers[0]
     prepare(root, first)
-    built = build(first, sorted({protocol_of(m) for m in mutants}))
+    built = build(first, sorted({module_of(m) for m in mutants}))
     if built.returncode != 0:
         print(built.stdout)
         return 1

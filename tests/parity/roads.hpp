@@ -12,6 +12,7 @@
 #include "wireproof/sim/network.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/memory/memory_wire.hpp"
+#include "wireproof/wire/shm/shm_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 namespace wireproof::parity {
@@ -97,6 +98,24 @@ private:
     std::vector<UdpWire> wires_;
 };
 
+/// Two nodes of this process on one sealed memory, with rings that wrap on the way.
+class ShmRoad : public MachineTime {
+public:
+    static std::string name() { return "Shm"; }
+
+    explicit ShmRoad(const RoadFaults& = {}) {
+        auto wires = ShmWire::pair({.frame_max = 2040, .lines = 256});
+        WIREPROOF_CHECK(wires.has_value());
+        wires_.push_back(std::move(wires->first));
+        wires_.push_back(std::move(wires->second));
+    }
+    ShmWire& wire(std::size_t node) { return wires_[node]; }
+    static PeerId peer(std::size_t node) { return static_cast<PeerId>(1 - node); }
+
+private:
+    std::vector<ShmWire> wires_;
+};
+
 /// Any other road with a FaultyWire at both ends.
 template <class Road>
 class Faulty : public Road {
@@ -121,10 +140,11 @@ private:
     std::vector<FaultyWire<Inner>> ends_;
 };
 
-using Roads =
-    testing::Types<SimulatedCable, MemoryRoad, UdpRoad, Faulty<MemoryRoad>, Faulty<UdpRoad>>;
-using FaultyRoads = testing::Types<SimulatedCable, Faulty<MemoryRoad>, Faulty<UdpRoad>>;
-using ScriptedRoads = testing::Types<Faulty<MemoryRoad>, Faulty<UdpRoad>>;
+using Roads = testing::Types<SimulatedCable, MemoryRoad, UdpRoad, ShmRoad, Faulty<MemoryRoad>,
+                             Faulty<UdpRoad>, Faulty<ShmRoad>>;
+using FaultyRoads =
+    testing::Types<SimulatedCable, Faulty<MemoryRoad>, Faulty<UdpRoad>, Faulty<ShmRoad>>;
+using ScriptedRoads = testing::Types<Faulty<MemoryRoad>, Faulty<UdpRoad>, Faulty<ShmRoad>>;
 
 struct RoadNames {
     template <class Road>

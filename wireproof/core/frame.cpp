@@ -1,6 +1,7 @@
 #include "wireproof/core/frame.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace wireproof {
 
@@ -12,6 +13,20 @@ Bytes TxFrame::gather(Bytes to) const {
         at += piece.size();
     }
     return to.first(size_);
+}
+
+// From the last piece to the first: a piece of the room only ever moves up, past payload before it,
+// and its new place begins where all earlier pieces end.
+Bytes TxFrame::gather_in_place() {
+    WIREPROOF_CHECK(size_ <= room_.size());
+    std::size_t at = size_;
+    for (std::size_t i = count_; i-- > 0;) {
+        const ConstBytes piece = pieces_[i];
+        at -= piece.size();
+        std::byte* const to = room_.data() + at;
+        if (piece.data() != to) std::memmove(to, piece.data(), piece.size());
+    }
+    return room_.first(size_);
 }
 
 }  // namespace wireproof

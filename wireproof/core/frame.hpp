@@ -85,6 +85,14 @@ public:
     /// Copies the whole frame to the front of `to`; returns what was filled.
     Bytes gather(Bytes to) const;
 
+    /// Makes the whole frame stand at the front of the lane's room, for a lane that lends room in
+    /// the very place the frame goes to; returns it. What stands there already is not moved, so a
+    /// frame without payload costs nothing.
+    Bytes gather_in_place();
+
+    /// Bytes of the room that may have been written.
+    std::size_t room_used() const { return used_; }
+
 private:
     void append(ConstBytes part) {
         size_ += part.size();

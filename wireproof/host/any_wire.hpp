@@ -3,6 +3,8 @@
 // it offers always, with a neutral answer where the wire inside has none.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "wireproof/base/expected.hpp"
 #include "wireproof/core/wire.hpp"
 
 namespace wireproof::host {
@@ -32,6 +35,27 @@ public:
     virtual bool prepare_to_sleep() = 0;
     virtual void settle(PeerId peer) = 0;
     virtual void unsettle(PeerId peer) = 0;
+
+    virtual Expected<Bytes> allocate_shared(std::size_t bytes) = 0;
+    virtual bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable,
+                       bool writable) = 0;
+    virtual void unshare(PeerId peer, std::uint64_t address) = 0;
+    virtual bool unshared(PeerId peer, std::uint64_t address) const = 0;
+    virtual bool write_memory(PeerId peer, std::uint64_t address, ConstBytes source) = 0;
+    virtual bool read_memory(PeerId peer, std::uint64_t address, Bytes destination) = 0;
+};
+
+/// A wire that reaches the memory of peers: shm's ShmWire says what each call means. A wrapper that
+/// is to come between the two ends leaves all of these out.
+template <class W>
+concept ReachesMemory = requires(W wire, const W& idle, PeerId peer, std::uint64_t address,
+                                 Bytes bytes) {
+    { wire.allocate_shared(bytes.size()) } -> std::same_as<Expected<Bytes>>;
+    { wire.share(peer, address, bytes, true, true) } -> std::same_as<bool>;
+    { wire.unshare(peer, address) } -> std::same_as<void>;
+    { idle.unshared(peer, address) } -> std::same_as<bool>;
+    { wire.write_memory(peer, address, ConstBytes(bytes)) } -> std::same_as<bool>;
+    { wire.read_memory(peer, address, bytes) } -> std::same_as<bool>;
 };
 
 /// `Held` is a wire, or a reference to one.
@@ -64,7 +88,36 @@ public:
         if constexpr (requires { wire_.unsettle(peer); }) wire_.unsettle(peer);
     }
 
+    Expected<Bytes> allocate_shared(std::size_t bytes) override {
+        if constexpr (reaches_memory) return wire_.allocate_shared(bytes);
+        return unexpected("this wire shares no memory");
+    }
+    bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable,
+               bool writable) override {
+        if constexpr (reaches_memory) {
+            return wire_.share(peer, address, memory, readable, writable);
+        }
+        return false;
+    }
+    void unshare(PeerId peer, std::uint64_t address) override {
+        if constexpr (reaches_memory) wire_.unshare(peer, address);
+    }
+    bool unshared(PeerId peer, std::uint64_t address) const override {
+        if constexpr (reaches_memory) return wire_.unshared(peer, address);
+        return true;
+    }
+    bool write_memory(PeerId peer, std::uint64_t address, ConstBytes source) override {
+        if constexpr (reaches_memory) return wire_.write_memory(peer, address, source);
+        return false;
+    }
+    bool read_memory(PeerId peer, std::uint64_t address, Bytes destination) override {
+        if constexpr (reaches_memory) return wire_.read_memory(peer, address, destination);
+        return false;
+    }
+
 private:
+    static constexpr bool reaches_memory = ReachesMemory<std::remove_reference_t<Held>>;
+
     Held wire_;
 };
 
@@ -115,6 +168,23 @@ public:
     /// The peer's address is now its own, or again anybody's. See UDP's open places.
     void settle(PeerId peer) { wire_->settle(peer); }
     void unsettle(PeerId peer) { wire_->unsettle(peer); }
+
+    /// Memory that peers reach with one copy; see ShmWire. A wire that has no such way shares
+    /// nothing and copies nothing, which callers expect of any wire at any time.
+    Expected<Bytes> allocate_shared(std::size_t bytes) { return wire_->allocate_shared(bytes); }
+    bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable, bool writable) {
+        return wire_->share(peer, address, memory, readable, writable);
+    }
+    void unshare(PeerId peer, std::uint64_t address) { wire_->unshare(peer, address); }
+    bool unshared(PeerId peer, std::uint64_t address) const {
+        return wire_->unshared(peer, address);
+    }
+    bool write_memory(PeerId peer, std::uint64_t address, ConstBytes source) {
+        return wire_->write_memory(peer, address, source);
+    }
+    bool read_memory(PeerId peer, std::uint64_t address, Bytes destination) {
+        return wire_->read_memory(peer, address, destination);
+    }
 
 private:
     std::unique_ptr<ErasedWire> wire_;  // lanes point at it

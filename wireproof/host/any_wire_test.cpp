@@ -52,9 +52,23 @@ public:
     void settle(PeerId which) { settled = which; }
     void unsettle(PeerId which) { unsettled = which; }
 
+    Expected<Bytes> allocate_shared(std::size_t bytes) { return Bytes(memory).first(bytes); }
+    bool share(PeerId, std::uint64_t, Bytes bytes, bool readable, bool writable) {
+        return bytes.size() == 4 && readable && !writable;
+    }
+    void unshare(PeerId which, std::uint64_t address) { unshared_from = {which, address}; }
+    bool unshared(PeerId, std::uint64_t address) const { return address == 7; }
+    bool write_memory(PeerId, std::uint64_t, ConstBytes source) { return source.size() == 3; }
+    bool read_memory(PeerId, std::uint64_t, Bytes destination) { return destination.size() == 5; }
+
     std::optional<PeerId> settled;
     std::optional<PeerId> unsettled;
+    std::array<std::byte, 8> memory{};
+    std::pair<PeerId, std::uint64_t> unshared_from;
 };
+
+static_assert(ReachesMemory<OfferingWire>);
+static_assert(!ReachesMemory<NotingWire>);
 
 TEST(AnyWire, PassesEveryCallToTheWireInside) {
     OfferingWire inside;
@@ -82,8 +96,33 @@ TEST(AnyWire, PassesEveryCallToTheWireInside) {
     EXPECT_EQ(inside.unsettled, PeerId{1});
 }
 
+TEST(AnyWire, PassesWhatReachesAPeersMemory) {
+    OfferingWire inside;
+    AnyWire wire{std::ref(inside)};
+    const auto allocated = wire.allocate_shared(4);
+    ASSERT_TRUE(allocated.has_value());
+    EXPECT_EQ(allocated->data(), inside.memory.data());
+    EXPECT_TRUE(wire.share(peer, 1, *allocated, true, false));
+    EXPECT_FALSE(wire.share(peer, 1, *allocated, false, true));
+    wire.unshare(peer, 9);
+    EXPECT_EQ(inside.unshared_from, std::pair(peer, std::uint64_t{9}));
+    EXPECT_TRUE(wire.unshared(peer, 7));
+    EXPECT_FALSE(wire.unshared(peer, 8));
+    EXPECT_TRUE(wire.write_memory(peer, 1, allocated->first(3)));
+    EXPECT_FALSE(wire.write_memory(peer, 1, *allocated));
+    EXPECT_TRUE(wire.read_memory(peer, 1, Bytes(inside.memory).first(5)));
+    EXPECT_FALSE(wire.read_memory(peer, 1, *allocated));
+}
+
 TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     AnyWire wire{NotingWire()};
+    std::array<std::byte, 8> memory{};
+    EXPECT_EQ(wire.allocate_shared(1).error().message, "this wire shares no memory");
+    EXPECT_FALSE(wire.share(peer, 1, memory, true, true));
+    wire.unshare(peer, 1);
+    EXPECT_TRUE(wire.unshared(peer, 1));
+    EXPECT_FALSE(wire.write_memory(peer, 1, memory));
+    EXPECT_FALSE(wire.read_memory(peer, 1, memory));
     EXPECT_EQ(wire.wait_handle(), -1);
     EXPECT_TRUE(wire.prepare_to_sleep());
     wire.settle(peer);

@@ -1,0 +1,142 @@
+// Every number here came from a peer: ranges are checked by subtraction, and what the kernel says
+// of an address is an answer, not an error.
+#include "wireproof/wire/shm/peer_memory.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace wireproof {
+namespace {
+
+constexpr std::size_t regions_max = 65'536;
+constexpr std::size_t allocations_max = 1024;
+constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; beyond 2^31 it stops midway
+
+iovec remote(std::uint64_t address, std::size_t size) {
+    // An address of another process: only the kernel follows it.
+    static_assert(sizeof(void*) == sizeof address);
+    iovec part{};
+    std::memcpy(&part.iov_base, &address, sizeof address);
+    part.iov_len = size;
+    return part;
+}
+
+}  // namespace
+
+bool PeerMemory::add_allocation(const MemoryNote& note, Descriptor memory) {
+    const bool fits = note.allocation != ShareNote::no_allocation && note.bytes > 0 &&
+                      allocations_.size() < allocations_max;
+    if (!fits || !check_sealed_memory(memory, note.bytes)) return false;
+    return allocations_
+        .try_emplace(note.allocation, Allocation{.memory = std::move(memory),
+                                                 .bytes = note.bytes,
+                                                 .writable = note.writable,
+                                                 .mapping = {}})
+        .second;
+}
+
+bool PeerMemory::add(const ShareNote& note) {
+    if (regions_.size() >= regions_max) return false;
+    regions_[note.address] = note;
+    return true;
+}
+
+PeerMemory::Place PeerMemory::find(std::uint64_t address, std::size_t size) {
+    auto after = regions_.upper_bound(address);
+    if (after == regions_.begin()) return {};
+    ShareNote& region = std::prev(after)->second;
+    const std::uint64_t offset = address - region.address;
+    if (offset > region.bytes || size > region.bytes - offset) return {};
+    return {&region, offset};
+}
+
+std::byte* PeerMemory::mapped(const Place& place, bool writable) {
+    const ShareNote& region = *place.region;
+    const auto found = allocations_.find(region.allocation);
+    if (found == allocations_.end()) return nullptr;
+    Allocation& allocation = found->second;
+    if (writable && !allocation.writable) return nullptr;
+    if (region.offset > allocation.bytes || region.bytes > allocation.bytes - region.offset) {
+        return nullptr;
+    }
+    if (!allocation.mapping.is_open()) {
+        auto mapping = Mapping::of(allocation.memory, allocation.bytes, allocation.writable);
+        if (!mapping) return nullptr;
+        allocation.mapping = std::move(*mapping);
+    }
+    return allocation.mapping.bytes().data() + region.offset + place.offset;
+}
+
+bool PeerMemory::write(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
+    const Place place = find(address, source.size());
+    if (place.region != nullptr && place.region->writable) {
+        if (std::byte* const to = mapped(place, true)) {
+            std::copy(source.begin(), source.end(), to);
+            ++counters.mapped_copies;
+            return true;
+        }
+        if (may_ask_kernel(source.size())) {
+            std::byte* const start = const_cast<std::byte*>(source.data());
+            const iovec from{start, source.size()};
+            const iovec to = remote(place.region->memory + place.offset, source.size());
+            const ssize_t copied = ::process_vm_writev(process_.pid, &from, 1, &to, 1, 0);
+            if (settle(copied, source.size(), place)) {
+                ++counters.private_copies;
+                return true;
+            }
+        }
+    }
+    ++counters.refused_copies;
+    return false;
+}
+
+bool PeerMemory::read(std::uint64_t address, Bytes destination, ShmCounters& counters) {
+    const Place place = find(address, destination.size());
+    if (place.region != nullptr && place.region->readable) {
+        if (const std::byte* const from = mapped(place, false)) {
+            std::copy_n(from, destination.size(), destination.begin());
+            ++counters.mapped_copies;
+            return true;
+        }
+        if (may_ask_kernel(destination.size())) {
+            const iovec to{destination.data(), destination.size()};
+            const iovec from = remote(place.region->memory + place.offset, destination.size());
+            const ssize_t copied = ::process_vm_readv(process_.pid, &to, 1, &from, 1, 0);
+            if (settle(copied, destination.size(), place)) {
+                ++counters.private_copies;
+                return true;
+            }
+        }
+    }
+    ++counters.refused_copies;
+    return false;
+}
+
+bool PeerMemory::may_ask_kernel(std::size_t size) {
+    if (kernel_ == Way::untried) {
+        kernel_ = Way::closed;
+        std::uint64_t found = 0;
+        const iovec to{&found, sizeof found};
+        const iovec from = remote(process_.nonce_address, sizeof found);
+        const bool answered = process_.pid > 0 && ::process_vm_readv(process_.pid, &to, 1, &from, 1,
+                                                                     0) == ssize_t{sizeof found};
+        if (answered && found == process_.nonce) kernel_ = Way::open;
+    }
+    return kernel_ == Way::open && size <= kernel_copy_max;
+}
+
+// Refused once is refused always; a region that is not all there is not asked for again.
+bool PeerMemory::settle(ssize_t copied, std::size_t size, const Place& place) {
+    if (copied == static_cast<ssize_t>(size)) return true;
+    if (copied < 0 && (errno == EPERM || errno == ESRCH || errno == ENOSYS)) {
+        kernel_ = Way::closed;
+    } else {
+        remove(place.region->address);
+    }
+    return false;
+}
+
+}  // namespace wireproof

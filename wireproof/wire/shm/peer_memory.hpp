@@ -1,0 +1,65 @@
+// Memory that one peer has shared with this node, and the copies into and out of it: through a
+// mapping where it lies in an allocation, else by the kernel from process to process, else not at
+// all, and the caller sends frames.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+
+#include "wireproof/wire/shm/counters.hpp"
+#include "wireproof/wire/shm/messages.hpp"
+#include "wireproof/wire/shm/sealed_memory.hpp"
+
+namespace wireproof {
+
+class PeerMemory {
+public:
+    /// Whose memory it is. A pid may mean somebody else in another container, so the kernel's way
+    /// is taken only once the nonce has been found at its address.
+    struct Process {
+        pid_t pid = 0;
+        std::uint64_t nonce = 0;
+        std::uint64_t nonce_address = 0;
+    };
+
+    PeerMemory() = default;
+    explicit PeerMemory(Process process) : process_(process) {}
+
+    pid_t pid() const { return process_.pid; }
+
+    /// False: too much for one peer, or not what it says.
+    bool add_allocation(const MemoryNote& note, Descriptor memory);
+    bool has_allocation(std::uint32_t number) const { return allocations_.contains(number); }
+    bool add(const ShareNote& note);
+    void remove(std::uint64_t address) { regions_.erase(address); }
+
+    /// True: all bytes are copied. The range must lie in one region shared with that right.
+    bool write(std::uint64_t address, ConstBytes source, ShmCounters& counters);
+    bool read(std::uint64_t address, Bytes destination, ShmCounters& counters);
+
+private:
+    struct Allocation {
+        Descriptor memory;
+        std::size_t bytes = 0;
+        bool writable = false;
+        Mapping mapping;  // once wanted
+    };
+    struct Place {
+        ShareNote* region = nullptr;
+        std::uint64_t offset = 0;
+    };
+    enum class Way : std::uint8_t { untried, open, closed };
+
+    Place find(std::uint64_t address, std::size_t size);
+    std::byte* mapped(const Place& place, bool writable);
+    bool may_ask_kernel(std::size_t size);
+    bool settle(ssize_t copied, std::size_t size, const Place& place);
+
+    Process process_;
+    Way kernel_ = Way::untried;
+    std::map<std::uint64_t, ShareNote> regions_;  // by the user's address
+    std::map<std::uint32_t, Allocation> allocations_;
+};
+
+}  // namespace wireproof

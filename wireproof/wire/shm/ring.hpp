@@ -1,0 +1,252 @@
+// Frames from one producer to one consumer through lines of 64 bytes of shared memory. A frame
+// takes whole lines: its length word, then its bytes; the length word becoming nonzero is the
+// signal. Up to 56 bytes travel in one cache line.
+//
+//      line     │ word │ spare │ first 56 bytes of the frame … │ … the rest, line after line │
+//      offset   0      4       8                              64
+//
+// The consumer only reads lines. So the producer keeps the word behind the last published frame
+// zero, and the word after that as well: the consumer then never waits on a line that is written
+// once to be cleared and once more to be filled.
+//
+//          told_ to the producer      consumer's head_              tail_
+//      ──────┬───────────────────────────┬────────────────────────────┬───┬───┬───────
+//            │ read, not yet given back  │ published, then committed  │ 0 │ 0 │ free
+//
+// The memory is mapped twice in a row, so that no frame wraps. Positions count lines on the
+// circle of 64 bits. The word is read once, and no value of it leads outside the memory.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/base/check.hpp"
+
+namespace wireproof {
+
+inline constexpr std::size_t line_bytes = 64;
+
+/// An integer in memory shared with another process, which nobody reads or writes otherwise.
+template <class T>
+std::atomic_ref<T> shared_word(std::byte* at) {
+    return std::atomic_ref<T>(*static_cast<T*>(static_cast<void*>(at)));
+}
+
+/// Asks for a line that is written soon. Spelled out, since compilers for any x86-64 would fetch it
+/// for reading only, and the first write would wait for it once more.
+inline void fetch_to_write(std::byte* at) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
+/// Where a ring lies. Both ends see the same pages, each at addresses of its own.
+struct RingMemory {
+    std::byte* lines_at =
+        nullptr;  // 2 * lines * line_bytes bytes: the second half mirrors the first
+    std::byte* head_at = nullptr;  // the consumer's position, in a cache line that only it writes
+    std::size_t lines = 0;         // a power of two
+};
+
+/// What a length word says: 0 is "nothing yet".
+struct RingWord {
+    static constexpr std::uint32_t published = 1U << 31;
+    static constexpr std::uint32_t control = 1U << 30;  // of the wire's own, not for the user
+    static constexpr std::uint32_t size_mask = control - 1;
+
+    static constexpr std::size_t bytes = 8;  // with the spare ones, which keep frames aligned
+
+    /// Lines that a frame of `size` bytes takes.
+    static constexpr std::uint64_t lines_of(std::size_t size) {
+        return (size + bytes + line_bytes - 1) / line_bytes;
+    }
+};
+
+/// The longest frame of a ring: a quarter of its lines, so that producer and consumer overlap and a
+/// consumer that gives back lazily can never leave the producer without room for one frame.
+constexpr std::size_t longest_frame(std::size_t lines) {
+    return lines / 4 * line_bytes - RingWord::bytes;
+}
+
+/// The writing end. Belongs to one thread.
+class RingProducer {
+public:
+    RingProducer() = default;  // lends no room
+
+    /// The memory is zero from the start position on, or this end sets the first words to zero: it
+    /// must be made before the consumer first looks. `start` is where both ends begin, in lines.
+    RingProducer(RingMemory memory, std::size_t frame_max, std::uint64_t start = 0)
+        : memory_(memory),
+          frame_max_(frame_max),
+          needed_(RingWord::lines_of(frame_max) + zeroed_ahead),
+          head_seen_(start),
+          tail_(start),
+          limit_(start + memory.lines),
+          first_unpublished_(start) {
+        WIREPROOF_CHECK(std::has_single_bit(memory.lines) &&
+                        frame_max <= longest_frame(memory.lines));
+        for (std::uint64_t i = 0; i < zeroed_ahead; ++i) clear(start + i);
+    }
+
+    /// Room for one frame, frame_max bytes in the ring; empty: none before the consumer gives back.
+    /// The same room again until commit.
+    Bytes claim() {
+        if (!has_room()) return {};
+        return Bytes(line(tail_) + RingWord::bytes, frame_max_);
+    }
+
+    /// The first `size` bytes of the claimed room are a frame. It is seen once published, with all
+    /// frames since the last publish at the same moment.
+    void commit(std::size_t size, std::uint32_t mark = 0) {
+        const std::uint32_t word = RingWord::published | mark | static_cast<std::uint32_t>(size);
+        if (tail_ == first_unpublished_) {
+            first_word_ = word;
+        } else {
+            word_of(tail_).store(word, std::memory_order_relaxed);
+        }
+        tail_ += RingWord::lines_of(size);
+        fetch_to_write(line(tail_ + fetched_ahead));
+    }
+
+    /// Lines committed and not yet published.
+    std::uint64_t unpublished() const { return tail_ - first_unpublished_; }
+
+    void publish() {
+        if (tail_ == first_unpublished_) return;
+        if (tail_ - first_unpublished_ >= zeroed_) clear(tail_);
+        word_of(first_unpublished_).store(first_word_, std::memory_order_release);
+        // No longer in the consumer's way; and it fetches the line for the frame after next.
+        clear(tail_ + 1);
+        zeroed_ = zeroed_ahead;
+        first_unpublished_ = tail_;
+    }
+
+    /// Room that was lent and written, but not committed, may have overwritten words of lines.
+    void distrust_room() { zeroed_ = 1; }
+
+    /// The consumer claims to have read what was never sent, or gives back what it had kept before.
+    bool broken() const { return broken_; }
+
+    /// Whether claim would lend room now.
+    bool has_room() { return limit_ - tail_ >= needed_ || find_room(); }
+
+    /// The room as last seen, in lines.
+    std::uint64_t room() const { return limit_ - tail_; }
+
+private:
+    static constexpr std::uint64_t zeroed_ahead = 2;
+    static constexpr std::uint64_t fetched_ahead = 8;  // measured: see README
+
+    std::byte* line(std::uint64_t position) const {
+        return memory_.lines_at + (position & (memory_.lines - 1)) * line_bytes;
+    }
+    std::atomic_ref<std::uint32_t> word_of(std::uint64_t position) const {
+        return shared_word<std::uint32_t>(line(position));
+    }
+    void clear(std::uint64_t position) { word_of(position).store(0, std::memory_order_relaxed); }
+
+    bool find_room() {
+        if (memory_.lines == 0 || broken_) return false;
+        const auto head =
+            shared_word<std::uint64_t>(memory_.head_at).load(std::memory_order_acquire);
+        if (head - head_seen_ > tail_ - head_seen_) {
+            broken_ = true;
+            return false;
+        }
+        head_seen_ = head;
+        limit_ = head + memory_.lines;
+        return limit_ - tail_ >= needed_;
+    }
+
+    RingMemory memory_;
+    std::size_t frame_max_ = 0;
+    std::uint64_t needed_ = 1;  // lines for the longest frame, and those kept zero behind it
+    std::uint64_t head_seen_ = 0;
+    std::uint64_t tail_ = 0;
+    std::uint64_t limit_ = 0;
+    std::uint64_t first_unpublished_ = 0;
+    std::uint64_t zeroed_ = zeroed_ahead;  // words from first_unpublished_ on
+    std::uint32_t first_word_ = 0;
+    bool broken_ = false;
+};
+
+/// The reading end. Belongs to one thread. It tells the producer where it is only once an eighth
+/// of the ring has been read: the line of the head stays with the producer until then.
+class RingConsumer {
+public:
+    struct Frame {
+        ConstBytes bytes;
+        bool control = false;
+    };
+
+    RingConsumer() = default;  // never has a frame
+
+    RingConsumer(RingMemory memory, std::size_t frame_max, std::uint64_t start = 0)
+        : memory_(memory),
+          frame_max_(frame_max),
+          given_back_at_(memory.lines / 8),
+          head_(start),
+          told_(start) {
+        WIREPROOF_CHECK(std::has_single_bit(memory.lines) &&
+                        frame_max <= longest_frame(memory.lines));
+    }
+
+    bool has_frame() const {
+        return memory_.lines != 0 && word_at(head_ + lent_).load(std::memory_order_acquire) != 0;
+    }
+
+    /// Lends the oldest frame and takes back the one lent before.
+    std::optional<Frame> next() {
+        if (lent_ != 0) take_back();
+        const std::uint32_t word = word_at(head_).load(std::memory_order_acquire);
+        if (word == 0) return std::nullopt;
+        const std::size_t size = word & RingWord::size_mask;
+        if ((word & RingWord::published) == 0 || size > frame_max_ || broken_) [[unlikely]] {
+            broken_ = true;
+            return std::nullopt;
+        }
+        lent_ = RingWord::lines_of(size);
+        return Frame{ConstBytes(line(head_) + RingWord::bytes, size),
+                     (word & RingWord::control) != 0};
+    }
+
+    /// Whether room has been given back since this was asked last.
+    bool gave_back() { return std::exchange(gave_back_, false); }
+
+    /// A word is no length: the producer is not to be trusted with anything from here on.
+    bool broken() const { return broken_; }
+
+private:
+    void take_back() {
+        head_ += lent_;
+        lent_ = 0;
+        if (head_ - told_ < given_back_at_) return;
+        told_ = head_;
+        gave_back_ = true;
+        shared_word<std::uint64_t>(memory_.head_at).store(head_, std::memory_order_release);
+    }
+
+    std::byte* line(std::uint64_t position) const {
+        return memory_.lines_at + (position & (memory_.lines - 1)) * line_bytes;
+    }
+    std::atomic_ref<std::uint32_t> word_at(std::uint64_t position) const {
+        return shared_word<std::uint32_t>(line(position));
+    }
+
+    RingMemory memory_;
+    std::size_t frame_max_ = 0;
+    std::uint64_t given_back_at_ = 0;
+    std::uint64_t head_ = 0;
+    std::uint64_t told_ = 0;
+    std::uint64_t lent_ = 0;  // lines of the frame lent
+    bool gave_back_ = false;
+    bool broken_ = false;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,102 @@
+// memfd_create, seals and mmap, each in one place.
+#include "wireproof/wire/shm/sealed_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "wireproof/base/check.hpp"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+namespace wireproof {
+namespace {
+
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+auto failed(const std::string& what) {
+    return unexpected(what + ": " + std::generic_category().message(errno));
+}
+
+// Kernels before 6.3 do not know the flag, and some later ones are told to insist on it.
+int make_memory(const char* name) {
+    constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    const int handle = ::memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    return handle >= 0 || errno != EINVAL ? handle : ::memfd_create(name, flags);
+}
+
+Expected<Bytes> map(void* at, std::size_t size, int protection, int flags, int handle, off_t from) {
+    void* const mapped = ::mmap(at, size, protection, flags, handle, from);
+    if (mapped == MAP_FAILED) {
+        return failed("cannot map " + std::to_string(size) + " bytes of shared memory");
+    }
+    return Bytes(static_cast<std::byte*>(mapped), size);
+}
+
+}  // namespace
+
+Mapping::~Mapping() {
+    if (is_open()) WIREPROOF_CHECK(::munmap(bytes_.data(), bytes_.size()) == 0);
+}
+
+Expected<Mapping> Mapping::of(const Descriptor& memory, std::size_t size, bool writable) {
+    const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
+    return map(nullptr, size, protection, MAP_SHARED, memory.handle(), 0).map([](Bytes bytes) {
+        return Mapping(bytes);
+    });
+}
+
+Expected<Mapping> Mapping::reserve(std::size_t size) {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    return map(nullptr, size, PROT_NONE, flags, -1, 0).map([](Bytes bytes) {
+        return Mapping(bytes);
+    });
+}
+
+Expected<void> Mapping::place(const Descriptor& memory, const Part& part) {
+    const Bytes to = bytes_.subspan(part.at, part.size);
+    return map(to.data(), to.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+               memory.handle(), static_cast<off_t>(part.from))
+        .map([](Bytes) {});
+}
+
+std::size_t page_bytes() {
+    return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+Expected<Descriptor> make_sealed_memory(const char* name, std::size_t size) {
+    const std::string what = "cannot make " + std::to_string(size) + " bytes of shared memory";
+    Descriptor memory(make_memory(name));
+    if (!memory.is_open()) return failed(what);
+    // fallocate rather than ftruncate: the pages are there afterwards.
+    if (::fallocate(memory.handle(), 0, 0, static_cast<off_t>(size)) != 0) return failed(what);
+    if (::fcntl(memory.handle(), F_ADD_SEALS, size_seals) != 0) return failed(what);
+    return memory;
+}
+
+Expected<void> check_sealed_memory(const Descriptor& memory, std::size_t size) {
+    const int seals = ::fcntl(memory.handle(), F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+        return unexpected("shared memory of a peer is not sealed");
+    }
+    struct stat status {};
+    if (::fstat(memory.handle(), &status) != 0) return failed("cannot measure shared memory");
+    if (status.st_size < 0 || static_cast<std::size_t>(status.st_size) < size) {
+        return unexpected("shared memory of a peer is too short");
+    }
+    return {};
+}
+
+Expected<Descriptor> read_only(const Descriptor& memory) {
+    const std::string path = "/proc/self/fd/" + std::to_string(memory.handle());
+    Descriptor reopened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!reopened.is_open()) return failed("cannot reopen shared memory for reading");
+    return reopened;
+}
+
+}  // namespace wireproof

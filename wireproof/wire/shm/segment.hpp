@@ -1,0 +1,43 @@
+// The memory that two nodes share: a ring for each direction, the consumers' positions and the two
+// flags "I sleep". Each side maps both rings twice in a row.
+//
+//      page 0                                  pages of ring 0      pages of ring 1
+//      head 0 │ head 1 │ asleep 0 │ asleep 1 │ filled by side 0   │ filled by side 1
+//
+// The four words of page 0 stand 128 bytes apart, since processors fetch lines in pairs.
+#pragma once
+
+#include "wireproof/wire/shm/ring.hpp"
+#include "wireproof/wire/shm/sealed_memory.hpp"
+
+namespace wireproof {
+
+class Segment {
+public:
+    Segment() = default;
+
+    /// `lines` per ring: a power of two, in whole pages.
+    static Expected<Segment> create(std::size_t lines);
+    /// Of a peer: nothing about it is believed.
+    static Expected<Segment> adopt(Descriptor memory, std::size_t lines);
+    static bool fits(std::size_t lines);
+
+    /// Until it is closed, the peer can be given the memory.
+    const Descriptor& memory() const { return memory_; }
+    void close_memory() { memory_.close(); }
+
+    bool is_open() const { return mapping_.is_open(); }
+    RingMemory ring_filled_by(std::size_t side) const;
+
+    /// Nonzero: this side sleeps and wants the bell rung.
+    std::atomic_ref<std::uint32_t> asleep(std::size_t side) const;
+
+private:
+    static Expected<Segment> map(Descriptor memory, std::size_t lines);
+
+    Descriptor memory_;
+    Mapping mapping_;
+    std::size_t lines_ = 0;
+};
+
+}  // namespace wireproof

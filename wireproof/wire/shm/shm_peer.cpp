@@ -1,0 +1,75 @@
+#include "wireproof/wire/shm/shm_peer.hpp"
+
+#include <array>
+
+namespace wireproof {
+
+void ShmLane::list() {
+    listed_ = true;
+    lanes_->unflushed.push_back(this);
+}
+
+void ShmLane::owe(const ShareNote& note) {
+    owed_.push_back(note);
+    if (!listed_) list();
+}
+
+void ShmLane::send_notes() {
+    if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
+    while (!owed_.empty()) {
+        const Bytes room = out_.claim();
+        if (room.empty()) return;
+        owed_.front().encode(room.first<ShareNote::size>());
+        out_.commit(ShareNote::size, RingWord::control);
+        owed_.pop_front();
+        claimed_ = false;  // that room is taken
+    }
+    if (!listed_) list();
+}
+
+void ShmLane::flush() {
+    if (!owed_.empty()) send_notes();
+    out_.publish();
+    wake(frames_wake);
+}
+
+// The flag is cleared here, so that one sleep costs one bell however much follows.
+void ShmLane::wake(std::uint32_t reasons) {
+    if (!connected_) return;
+    order_publish_before_look(light_);
+    if ((asleep_->load(std::memory_order_relaxed) & reasons) == 0) return;
+    if (asleep_->exchange(0, std::memory_order_relaxed) == 0) return;
+    std::array<std::byte, 4> bell{};
+    store_le<std::uint32_t>(bell, static_cast<std::uint32_t>(ShmMessage::bell));
+    bell_->send(bell);  // a full socket wakes as well
+    ++lanes_->counters.doorbells_rung;
+}
+
+// Said once: whoever wanted the room may have nothing to send any more.
+bool ShmLane::room_came() {
+    if (!starved_ || !out_.has_room()) return false;
+    starved_ = false;
+    return true;
+}
+
+void ShmLane::begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep,
+                    const ControlSocket* bell, bool light) {
+    out_ = out;
+    claimed_ = false;
+    owed_.clear();
+    asleep_.emplace(asleep);
+    bell_ = bell;
+    light_ = light;
+    connected_ = true;
+    starved_ = false;
+}
+
+void ShmLane::end() {
+    out_ = RingProducer();
+    claimed_ = false;
+    owed_.clear();
+    connected_ = false;
+    starved_ = false;
+}
+
+}  // namespace wireproof

@@ -1,0 +1,146 @@
+// One peer of a shared-memory wire: the lane that users see, and all that the wire knows of it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "wireproof/core/wire.hpp"
+#include "wireproof/wire/shm/barrier.hpp"
+#include "wireproof/wire/shm/control_socket.hpp"
+#include "wireproof/wire/shm/counters.hpp"
+#include "wireproof/wire/shm/messages.hpp"
+#include "wireproof/wire/shm/peer_memory.hpp"
+#include "wireproof/wire/shm/ring.hpp"
+#include "wireproof/wire/shm/segment.hpp"
+
+namespace wireproof {
+
+class ShmLane;
+
+/// What all lanes of a wire use.
+struct ShmLanes {
+    ShmCounters counters;
+    std::vector<ShmLane*> unflushed;
+};
+
+/// The way to one peer. Claimed room lies in the ring itself and is lent until the next receive. A
+/// peer that is not there yet, or no more, lends none.
+class ShmLane {
+public:
+    LaneTerms terms() const { return terms_; }
+
+    TxFrame* claim() {
+        if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
+        if (!owed_.empty()) send_notes();
+        const Bytes room = out_.claim();
+        if (room.empty()) {
+            if (connected_) ++lanes_->counters.full_rings;
+            starved_ = connected_;
+            return nullptr;
+        }
+        claimed_ = true;
+        starved_ = false;
+        frame_.open(room, terms_);
+        return &frame_;
+    }
+
+    void commit() {
+        if (!claimed_) return;  // room of a former life
+        claimed_ = false;
+        const std::size_t size = frame_.gather_in_place().size();
+        out_.commit(size);
+        ShmCounters& counters = lanes_->counters;
+        ++counters.frames_sent;
+        counters.bytes_sent += size;
+        if (frame_.resent()) ++counters.frames_resent;
+        if (!listed_) list();
+        if (out_.unpublished() >= lines_at_once) out_.publish();
+    }
+
+private:
+    friend class ShmWire;
+
+    // Frames become visible at the flush, or once so many lines have gathered: the consumer then
+    // reads behind the producer and not on its heels, yet both work at the same time.
+    static constexpr std::uint64_t lines_at_once = 32;
+
+    // What a sleeper wants to be woken for, in its flag: frames always, room if it lacked some.
+    static constexpr std::uint32_t frames_wake = 1;
+    static constexpr std::uint32_t room_wakes = 2;
+
+    void list();
+    void owe(const ShareNote& note);
+    void send_notes();
+    void flush();
+    void wake(std::uint32_t reasons);
+    bool room_came();
+    std::uint32_t wakers() const { return frames_wake | (starved_ ? room_wakes : 0); }
+    void begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep, const ControlSocket* bell,
+               bool light);
+    void end();
+
+    RingProducer out_;
+    TxFrame frame_;
+    LaneTerms terms_;
+    ShmLanes* lanes_ = nullptr;
+    bool claimed_ = false;
+    bool connected_ = false;
+    bool listed_ = false;                                   // in unflushed
+    bool starved_ = false;                                  // room was wanted and not there
+    bool light_ = false;                                    // see barrier.hpp
+    std::optional<std::atomic_ref<std::uint32_t>> asleep_;  // the peer's flag
+    const ControlSocket* bell_ = nullptr;
+    std::deque<ShareNote> owed_;  // must go before any further frame
+};
+
+static_assert(Lane<ShmLane>);
+
+/// Memory of this node, as one peer was told of it.
+struct SharedRegion {
+    Bytes memory;
+    bool readable = false;
+    bool writable = false;
+    bool withdrawn = false;  // until the peer has said that it heard
+};
+
+struct ShmPeer {
+    enum class State : std::uint8_t {
+        absent,
+        greeting,  // we called and wait for the answer
+        living,
+        ending,  // no more, but its last frames are still in the ring
+    };
+
+    /// A later life that waits until the frames of this one have been received.
+    struct Successor {
+        ControlSocket socket;
+        Greeting hello;
+        pid_t pid = 0;
+        Segment segment;
+    };
+
+    std::size_t number = 0;
+    State state = State::absent;
+    bool lived = false;        // at least once
+    bool unannounced = false;  // its frames wait until the event of its new life is drawn
+    RingConsumer in;
+    ShmLane lane;
+    Segment segment;
+    Segment former;  // room may still be claimed there
+    ControlSocket socket;
+    std::optional<Successor> successor;
+    std::uint64_t frames_left = 0;  // of an ending peer: a ring holds no more
+
+    bool we_call = false;  // the greater number calls
+    Instant call_at{};
+    Duration patience{};  // until the next call
+
+    PeerMemory memory;
+    std::map<std::uint64_t, SharedRegion> ours;  // by the user's address
+    std::set<std::uint32_t> told_allocations;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,163 @@
+// Frames between the processes of one host through shared memory: SP AM's FIFOs, a ring for every
+// pair and direction. While the peer lives, nothing is lost, repeated or reordered.
+//
+// Nodes meet at unix sockets. The one with the greater number makes the memory and calls the other,
+// again from time to time until it is there; afterwards the socket only wakes sleepers, passes
+// descriptors, and by its end tells that the peer died. No call but open() enters the kernel per
+// frame, and none blocks: receive looks at the sockets when a millisecond of `now` has gone.
+//
+// One thread uses a wire. A forked child must not use its parent's: see adopt.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wireproof/wire/shm/shm_peer.hpp"
+
+namespace wireproof {
+
+class ShmWire {
+public:
+    struct Config {
+        /// Where the nodes of the job meet, alike for all of them. Without '/': in the abstract
+        /// namespace, so no file is made. With '/': sockets NAME.0, NAME.1 … which are removed at
+        /// the end, for containers that share a folder.
+        std::string name = {};
+        std::uint64_t job = 0;  // others of another job are refused
+        std::size_t node = 0;   // of `nodes`; peers are numbered as nodes are
+        std::size_t nodes = 2;
+        std::size_t frame_max = 16 * 1024 - 8;  // bytes; at most a quarter of a ring
+        std::size_t lines = 8192;  // of 64 bytes, per peer and direction; a power of two
+        std::size_t batch = 256;   // frames received until "nothing" is said once, so that the
+                                   // caller's loop comes round though a peer never stops sending
+        /// Where the kernel restricts who may reach another's memory (Yama), let peers do so once
+        /// private memory is shared. A process can name only one other: with more peers than one it
+        /// must be any process of this user, as it is where there is no Yama.
+        bool open_private_memory = true;
+    };
+
+    /// Listens and calls the others. Errors are one line naming the place.
+    static Expected<ShmWire> open(const Config& config);
+
+    /// A wire of two nodes over an inherited end of ControlSocket::pair, for a process and the one
+    /// it forks: each adopts its end after the fork, with its own `node`. `name` is not used.
+    static Expected<ShmWire> adopt(const Config& config, ControlSocket socket);
+
+    /// Two nodes in this process, connected.
+    static Expected<std::pair<ShmWire, ShmWire>> pair(Config config);
+
+    const ShmCounters& counters() const { return lanes_->counters; }
+    bool connected(PeerId peer) const;
+
+    ShmLane& lane(PeerId peer) { return peer_of(peer).lane; }
+    std::optional<RxFrame> receive(Instant now);
+    void flush(Instant now);
+    std::optional<std::pair<PeerId, WireEvent>> next_event();
+    /// When a peer that is not there is called again.
+    Instant next_deadline() const { return next_call_; }
+
+    /// Readable when a bell rang, since frames came or room that was lacking; when a peer died or
+    /// one called.
+    int wait_handle() const { return watch_.handle(); }
+    /// False: something came meanwhile. After true, peers ring the bell until the next receive.
+    bool prepare_to_sleep();
+
+    /// Zeroed memory of this wire, until its end, that peers can map: what is shared of it is
+    /// reached without the kernel.
+    Expected<Bytes> allocate_shared(std::size_t bytes);
+
+    /// Lets the peer, whether it is there or still to come, reach `memory` under an address of the
+    /// user's choice. False: that address is still in use. Told with the next flush, before all
+    /// later frames. Every life of the peer is told.
+    bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable, bool writable);
+    /// Takes it back. The memory may go once unshared() is true: the peer has said that it will not
+    /// touch it any more, or is gone.
+    void unshare(PeerId peer, std::uint64_t address);
+    bool unshared(PeerId peer, std::uint64_t address) const;
+
+    /// True: done, with one copy. Reaches the peer before any frame committed afterwards. False:
+    /// not shared with that right in one piece, or out of reach; then part of the bytes may be
+    /// written.
+    bool write_memory(PeerId peer, std::uint64_t address, ConstBytes source);
+    bool read_memory(PeerId peer, std::uint64_t address, Bytes destination);
+
+private:
+    struct OwnAllocation {
+        Descriptor memory;
+        Descriptor read_only;
+        Mapping mapping;
+    };
+    struct Nonce {
+        std::uint64_t value = 0;
+    };
+
+    explicit ShmWire(const Config& config);
+    static Expected<ShmWire> make(const Config& config);
+
+    ShmPeer& peer_of(PeerId peer);
+    const ShmPeer& peer_of(PeerId peer) const;
+
+    void next_turn();
+    std::optional<RxFrame> take(ShmPeer& peer);
+    bool take_note(ShmPeer& peer, ConstBytes bytes);
+    bool something_came();
+    void wake_up();
+    void set_asleep(bool asleep);
+
+    // Meeting: shm_wire_meet.cpp.
+    void look();
+    void look_at(std::uint64_t tag);
+    void watch(int handle, std::uint64_t tag);
+    void unwatch(const ControlSocket& socket);
+    void accept_callers();
+    void hear_caller(int handle);
+    bool matches(const Greeting& greeting) const;
+    Greeting greeting(ShmMessage kind) const;
+    void call_the_absent(Instant now);
+    void call_later(ShmPeer& peer);
+    bool call(ShmPeer& peer);
+    bool greet(ShmPeer& peer, ControlSocket socket);
+    bool hear(ShmPeer& peer);
+    bool hear_message(ShmPeer& peer, ControlSocket::Message& message);
+    void welcome(ShmPeer& peer);
+    void begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid);
+    void lose(ShmPeer& peer);
+    void condemn(ShmPeer& peer);
+    void finish(ShmPeer& peer);
+    void list_receiving();
+
+    // Memory: shm_wire_memory.cpp.
+    void announce(ShmPeer& peer, std::uint64_t address, const SharedRegion& region);
+    std::uint32_t tell_allocation(ShmPeer& peer, std::size_t index, bool writable);
+    void open_to_peers(const ShmPeer& peer);
+
+    Config config_;
+    bool barrier_ = false;
+    bool meeting_ = true;  // adopted wires have nobody to call
+    std::unique_ptr<ShmLanes> lanes_;
+    std::unique_ptr<Nonce> nonce_;
+    std::vector<ShmPeer> peers_;       // by number, this node's own place among them
+    std::vector<ShmPeer*> receiving_;  // living or ending
+    std::size_t turn_ = 0;             // whose frames are taken now, of receiving_
+    std::size_t taken_in_turn_ = 0;
+    std::size_t taken_ = 0;  // since "nothing" was last said
+    bool slept_ = false;
+    Instant look_at_{};
+    Instant now_{};
+    Instant next_call_ = never;
+    std::deque<std::pair<PeerId, WireEvent>> events_;
+
+    Descriptor watch_;  // epoll
+    Listener listener_;
+    std::vector<ControlSocket> callers_;  // have not said yet who they are
+    std::vector<OwnAllocation> allocations_;
+    bool opened_ = false;
+};
+
+static_assert(Wire<ShmWire>);
+
+}  // namespace wireproof

@@ -1,0 +1,407 @@
+// How nodes find, greet and lose one another.
+//
+//      j (greater number)                           i
+//      connect, make the segment  ── hello + fd ──►  checked: of this job, shape and user?
+//      rings are open             ◄── welcome ─────  rings are open
+//                                 ◄── refused ─────  no; called again later
+#include <sys/epoll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "wireproof/wire/shm/shm_wire.hpp"
+
+namespace wireproof {
+namespace {
+
+constexpr std::size_t nodes_max = 4096;
+constexpr std::size_t callers_max = 64;
+constexpr Duration first_patience = Duration::milliseconds(1);
+constexpr Duration longest_patience = Duration::milliseconds(64);
+
+// What epoll hands back: a peer's number, a caller's descriptor, or the listener.
+constexpr std::uint64_t caller_tag = std::uint64_t{1} << 32;
+constexpr std::uint64_t listener_tag = std::uint64_t{2} << 32;
+
+Expected<void> check(const ShmWire::Config& config) {
+    const auto refused = [](const std::string& why) { return unexpected("shm wire: " + why); };
+    if (config.nodes < 2 || config.nodes > nodes_max) {
+        return refused("nodes is " + std::to_string(config.nodes) + ", not 2 to 4096");
+    }
+    if (config.node >= config.nodes) {
+        return refused("node " + std::to_string(config.node) + " of " +
+                       std::to_string(config.nodes));
+    }
+    if (!Segment::fits(config.lines)) {
+        return refused("lines is " + std::to_string(config.lines) +
+                       ", not a power of two in whole pages up to 4194304");
+    }
+    const std::size_t longest = longest_frame(config.lines);
+    if (config.frame_max < ShareNote::size || config.frame_max > longest) {
+        return refused("frame_max is " + std::to_string(config.frame_max) + ", not 48 to " +
+                       std::to_string(longest));
+    }
+    if (config.batch == 0) return refused("batch is 0");
+    return {};
+}
+
+std::uint64_t random_nonce() {
+    std::uint64_t nonce = 0;
+    WIREPROOF_CHECK(::getrandom(&nonce, sizeof nonce, 0) == ssize_t{sizeof nonce});
+    return nonce;
+}
+
+bool send_greeting(const ControlSocket& socket, const Greeting& greeting, int descriptor = -1) {
+    std::array<std::byte, Greeting::size> message{};
+    greeting.encode(message);
+    return socket.send(message, descriptor);
+}
+
+}  // namespace
+
+ShmWire::ShmWire(const Config& config)
+    : config_(config),
+      barrier_(join_barrier()),
+      lanes_(std::make_unique<ShmLanes>()),
+      nonce_(std::make_unique<Nonce>(Nonce{random_nonce()})),
+      peers_(config.nodes) {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        ShmPeer& peer = peers_[i];
+        peer.number = i;
+        peer.we_call = i < config.node;
+        peer.patience = first_patience;
+        peer.lane.lanes_ = lanes_.get();
+        peer.lane.terms_ = {
+            .frame_max = config.frame_max, .carries_intact = true, .carries_all = true};
+    }
+}
+
+Expected<ShmWire> ShmWire::make(const Config& config) {
+    if (const auto checked = check(config); !checked) return tl::unexpected(checked.error());
+    ShmWire wire(config);
+    wire.watch_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    if (!wire.watch_.is_open()) {
+        return unexpected("shm wire: cannot make an epoll descriptor: " +
+                          std::generic_category().message(errno));
+    }
+    return wire;
+}
+
+Expected<ShmWire> ShmWire::open(const Config& config) {
+    const MeetingPlace longest{config.name, config.nodes - 1};
+    if (const auto checked = check_place(longest); !checked) {
+        return tl::unexpected(checked.error());
+    }
+    auto wire = make(config);
+    if (!wire) return wire;
+    auto listener = Listener::open({config.name, config.node});
+    if (!listener) return tl::unexpected(listener.error());
+    wire->listener_ = std::move(*listener);
+    wire->watch(wire->listener_.handle(), listener_tag);
+    wire->call_the_absent(Instant());
+    return wire;
+}
+
+Expected<ShmWire> ShmWire::adopt(const Config& config, ControlSocket socket) {
+    auto wire = make(config);
+    if (!wire) return wire;
+    if (!socket.is_open()) return unexpected("shm wire: the adopted socket is closed");
+    if (config.nodes != 2) return unexpected("shm wire: an adopted socket joins 2 nodes");
+    wire->meeting_ = false;
+    ShmPeer& peer = wire->peers_[1 - config.node];
+    if (peer.we_call) {
+        if (!wire->greet(peer, std::move(socket))) {
+            return unexpected("shm wire: cannot greet over the adopted socket");
+        }
+    } else {
+        wire->watch(socket.handle(), caller_tag | static_cast<std::uint64_t>(socket.handle()));
+        wire->callers_.push_back(std::move(socket));
+    }
+    return wire;
+}
+
+Expected<std::pair<ShmWire, ShmWire>> ShmWire::pair(Config config) {
+    auto sockets = ControlSocket::pair();
+    if (!sockets) return tl::unexpected(sockets.error());
+    config.nodes = 2;
+    config.node = 1;
+    auto second = adopt(config, std::move(sockets->second));
+    if (!second) return tl::unexpected(second.error());
+    config.node = 0;
+    auto first = adopt(config, std::move(sockets->first));
+    if (!first) return tl::unexpected(first.error());
+    first->look();
+    second->look();
+    if (!first->connected(PeerId{1}) || !second->connected(PeerId{0})) {
+        return unexpected("shm wire: the two ends did not meet");
+    }
+    return std::pair(std::move(*first), std::move(*second));
+}
+
+void ShmWire::watch(int handle, std::uint64_t tag) {
+    epoll_event wanted{};
+    wanted.events = EPOLLIN | EPOLLRDHUP;
+    wanted.data.u64 = tag;
+    WIREPROOF_CHECK(::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted) == 0);
+}
+
+// Closing alone would not do where a forked child still holds the socket.
+void ShmWire::unwatch(const ControlSocket& socket) {
+    if (socket.is_open()) ::epoll_ctl(watch_.handle(), EPOLL_CTL_DEL, socket.handle(), nullptr);
+}
+
+void ShmWire::look() {
+    std::array<epoll_event, 32> events{};
+    const int count =
+        ::epoll_wait(watch_.handle(), events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < count; ++i) look_at(events[static_cast<std::size_t>(i)].data.u64);
+}
+
+void ShmWire::look_at(std::uint64_t tag) {
+    if (tag == listener_tag) {
+        accept_callers();
+    } else if ((tag & caller_tag) != 0) {
+        hear_caller(static_cast<int>(tag & ~caller_tag));
+    } else {
+        ShmPeer& peer = peers_[static_cast<std::size_t>(tag)];
+        if (!hear(peer)) condemn(peer);
+    }
+}
+
+// Strangers who call and say nothing take places of others who do so, and no more.
+void ShmWire::accept_callers() {
+    while (auto caller = listener_.accept()) {
+        if (callers_.size() == callers_max) {
+            unwatch(callers_.front());
+            callers_.erase(callers_.begin());
+            ++lanes_->counters.refused_hellos;
+        }
+        const int handle = caller->handle();
+        watch(handle, caller_tag | static_cast<std::uint64_t>(handle));
+        callers_.push_back(std::move(*caller));
+    }
+}
+
+bool ShmWire::matches(const Greeting& greeting) const {
+    return greeting.version == Greeting::this_version && greeting.job == config_.job &&
+           greeting.nodes == config_.nodes && greeting.frame_max == config_.frame_max &&
+           greeting.lines == config_.lines;
+}
+
+Greeting ShmWire::greeting(ShmMessage kind) const {
+    Greeting greeting;
+    greeting.kind = kind;
+    greeting.job = config_.job;
+    greeting.node = static_cast<std::uint32_t>(config_.node);
+    greeting.nodes = static_cast<std::uint32_t>(config_.nodes);
+    greeting.frame_max = static_cast<std::uint32_t>(config_.frame_max);
+    greeting.lines = static_cast<std::uint32_t>(config_.lines);
+    greeting.barrier = barrier_;
+    greeting.nonce = nonce_->value;
+    greeting.nonce_address = reinterpret_cast<std::uintptr_t>(&nonce_->value);
+    return greeting;
+}
+
+void ShmWire::hear_caller(int handle) {
+    const auto found =
+        std::find_if(callers_.begin(), callers_.end(),
+                     [handle](const ControlSocket& caller) { return caller.handle() == handle; });
+    if (found == callers_.end()) return;
+    ControlSocket::Message message;
+    const auto received = found->receive(message);
+    if (received == ControlSocket::Received::nothing) return;
+    ControlSocket caller = std::move(*found);
+    callers_.erase(found);
+    unwatch(caller);
+    if (received == ControlSocket::Received::ended) return;
+
+    const auto refuse = [&] {
+        std::array<std::byte, 4> answer{};
+        store_le<std::uint32_t>(answer, static_cast<std::uint32_t>(ShmMessage::refused));
+        caller.send(answer);
+        ++lanes_->counters.refused_hellos;
+    };
+    const auto hello = Greeting::decode(message.bytes());
+    const bool known = hello && hello->kind == ShmMessage::hello && matches(*hello) &&
+                       hello->node > config_.node && hello->node < config_.nodes;
+    // Who may open a path is for its permissions to say.
+    const bool trusted = MeetingPlace{config_.name}.is_path() || caller.of_this_user();
+    if (!known || !trusted) return refuse();
+    auto segment = Segment::adopt(std::move(message.descriptor), config_.lines);
+    if (!segment) return refuse();
+
+    ShmPeer& peer = peers_[hello->node];
+    peer.successor.emplace(
+        ShmPeer::Successor{std::move(caller), *hello, message.sender, std::move(*segment)});
+    if (peer.state == ShmPeer::State::absent) {
+        welcome(peer);
+    } else {
+        lose(peer);
+    }
+}
+
+void ShmWire::welcome(ShmPeer& peer) {
+    ShmPeer::Successor next = std::move(*peer.successor);
+    peer.successor.reset();
+    if (!send_greeting(next.socket, greeting(ShmMessage::welcome))) return;
+    peer.socket = std::move(next.socket);
+    peer.segment = std::move(next.segment);
+    watch(peer.socket.handle(), peer.number);
+    begin_life(peer, next.hello, next.pid);
+}
+
+void ShmWire::call_the_absent(Instant now) {
+    next_call_ = never;
+    if (!meeting_) return;
+    for (ShmPeer& peer : peers_) {
+        if (!peer.we_call || peer.state != ShmPeer::State::absent) continue;
+        if (now >= peer.call_at && call(peer)) continue;
+        if (now >= peer.call_at) call_later(peer);
+        next_call_ = std::min(next_call_, peer.call_at);
+    }
+    look_at_ = std::min(look_at_, next_call_);
+}
+
+void ShmWire::call_later(ShmPeer& peer) {
+    if (!peer.we_call || !meeting_) return;
+    peer.call_at = now_ + peer.patience;
+    peer.patience = std::min(peer.patience * 2, longest_patience);
+    next_call_ = std::min(next_call_, peer.call_at);
+    look_at_ = std::min(look_at_, next_call_);
+}
+
+bool ShmWire::call(ShmPeer& peer) {
+    const MeetingPlace place{config_.name, peer.number};
+    auto socket = connect_to(place);
+    if (!socket || (!place.is_path() && !socket->of_this_user())) return false;
+    return greet(peer, std::move(*socket));
+}
+
+bool ShmWire::greet(ShmPeer& peer, ControlSocket socket) {
+    auto segment = Segment::create(config_.lines);
+    if (!segment) return false;
+    if (!send_greeting(socket, greeting(ShmMessage::hello), segment->memory().handle())) {
+        return false;
+    }
+    peer.socket = std::move(socket);
+    peer.segment = std::move(*segment);
+    peer.state = ShmPeer::State::greeting;
+    watch(peer.socket.handle(), peer.number);
+    return true;
+}
+
+// False: the peer says what no peer of ours says.
+bool ShmWire::hear(ShmPeer& peer) {
+    ControlSocket::Message message;
+    while (peer.socket.is_open()) {
+        const auto received = peer.socket.receive(message);
+        if (received == ControlSocket::Received::nothing) break;
+        if (received == ControlSocket::Received::message) {
+            if (!hear_message(peer, message)) return false;
+        } else {
+            lose(peer);
+        }
+    }
+    return true;
+}
+
+bool ShmWire::hear_message(ShmPeer& peer, ControlSocket::Message& message) {
+    const auto kind = message_kind(message.bytes());
+    if (!kind) return false;
+    const bool greeting = peer.state == ShmPeer::State::greeting;
+    switch (*kind) {
+        case ShmMessage::bell: return !greeting;
+        case ShmMessage::memory: {
+            const auto note = MemoryNote::decode(message.bytes());
+            return note && !greeting &&
+                   peer.memory.add_allocation(*note, std::move(message.descriptor));
+        }
+        case ShmMessage::refused:
+            if (!greeting) return false;
+            ++lanes_->counters.refused_by_peers;
+            lose(peer);
+            return true;
+        case ShmMessage::welcome: {
+            const auto theirs = Greeting::decode(message.bytes());
+            if (!greeting || !theirs || !matches(*theirs) || theirs->node != peer.number) {
+                return false;
+            }
+            begin_life(peer, *theirs, message.sender);
+            return true;
+        }
+        case ShmMessage::hello: break;
+    }
+    return false;
+}
+
+void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
+    const std::size_t side = config_.node < peer.number ? 0 : 1;
+    peer.segment.close_memory();
+    peer.in = RingConsumer(peer.segment.ring_filled_by(1 - side), config_.frame_max);
+    peer.lane.begin(RingProducer(peer.segment.ring_filled_by(side), config_.frame_max),
+                    peer.segment.asleep(1 - side), &peer.socket, barrier_ && theirs.barrier);
+    peer.state = ShmPeer::State::living;
+    peer.patience = first_patience;
+    peer.memory = PeerMemory({pid, theirs.nonce, theirs.nonce_address});
+    peer.told_allocations.clear();
+    ++lanes_->counters.connections;
+    if (peer.lived) {
+        events_.emplace_back(static_cast<PeerId>(peer.number), WireEvent::new_life);
+        peer.unannounced = true;
+    }
+    peer.lived = true;
+    list_receiving();
+    for (const auto& [address, region] : peer.ours) announce(peer, address, region);
+}
+
+// What is still in the ring is received first.
+void ShmWire::lose(ShmPeer& peer) {
+    unwatch(peer.socket);
+    peer.socket.close();
+    peer.lane.end();
+    peer.memory = PeerMemory();  // its pid may soon be another's
+    std::erase_if(peer.ours, [](const auto& entry) { return entry.second.withdrawn; });
+    if (peer.state == ShmPeer::State::living) {
+        peer.state = ShmPeer::State::ending;
+        peer.frames_left = config_.lines;
+    } else if (peer.state == ShmPeer::State::greeting) {
+        peer.state = ShmPeer::State::absent;
+        peer.segment = Segment();
+        call_later(peer);
+    }
+}
+
+// Nothing of it is believed any more, not even what is still in the ring.
+void ShmWire::condemn(ShmPeer& peer) {
+    ++lanes_->counters.malformed_peers;
+    lose(peer);
+    if (peer.state == ShmPeer::State::ending) finish(peer);
+}
+
+void ShmWire::finish(ShmPeer& peer) {
+    peer.state = ShmPeer::State::absent;
+    peer.in = RingConsumer();
+    peer.former = std::move(peer.segment);
+    peer.segment = Segment();
+    ++lanes_->counters.peers_gone;
+    list_receiving();
+    if (peer.successor) welcome(peer);
+    if (peer.state == ShmPeer::State::absent) {
+        events_.emplace_back(static_cast<PeerId>(peer.number), WireEvent::peer_gone);
+        call_later(peer);
+    }
+}
+
+void ShmWire::list_receiving() {
+    receiving_.clear();
+    for (ShmPeer& peer : peers_) {
+        const bool rings =
+            peer.state == ShmPeer::State::living || peer.state == ShmPeer::State::ending;
+        if (rings && !peer.unannounced) receiving_.push_back(&peer);
+    }
+}
+
+}  // namespace wireproof

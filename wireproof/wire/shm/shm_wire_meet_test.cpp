@@ -1,0 +1,273 @@
+// How nodes meet, part, come back, and keep strangers out.
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "wireproof/wire/shm/shm_test_kit.hpp"
+
+namespace wireproof {
+namespace {
+
+using namespace shm_test;
+
+TEST(ShmWire, RefusesAConfigThatCannotWork) {
+    const std::string name = unique_name();
+    EXPECT_EQ(error_of({}), "shm wire: no name of the job to meet at");
+    EXPECT_EQ(error_of({.name = name, .nodes = 1}), "shm wire: nodes is 1, not 2 to 4096");
+    EXPECT_EQ(error_of({.name = name, .node = 2}), "shm wire: node 2 of 2");
+    EXPECT_EQ(error_of({.name = name, .lines = 100}),
+              "shm wire: lines is 100, not a power of two in whole pages up to 4194304");
+    EXPECT_EQ(error_of({.name = name, .frame_max = 1024, .lines = 64}),
+              "shm wire: frame_max is 1024, not 48 to 1016");
+    EXPECT_EQ(error_of({.name = name, .batch = 0}), "shm wire: batch is 0");
+    EXPECT_EQ(error_of({.name = std::string(100, 'x')}),
+              "shm wire: @wireproof/" + std::string(100, 'x') + "/1 is longer than 107 bytes");
+}
+
+TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
+    for (const std::size_t first : {0U, 1U}) {
+        const std::string name = unique_name();
+        Time time;
+        ShmWire early = open({.name = name, .node = first});
+        const auto late_number = static_cast<PeerId>(1 - first);
+        EXPECT_EQ(early.lane(late_number).claim(), nullptr);
+        for (int i = 0; i < 50; ++i) EXPECT_EQ(next(early, time.pass()), "nothing");
+        // Only the one who calls has something to do later.
+        EXPECT_EQ(early.next_deadline() != never, first == 1U);
+        ShmWire late = open({.name = name, .node = 1 - first});
+        const auto early_number = static_cast<PeerId>(first);
+        ASSERT_TRUE(meet(early, late_number, late, early_number, time));
+        EXPECT_EQ(early.next_deadline(), never);
+        ASSERT_TRUE(send(late, early_number, "here"));
+        EXPECT_EQ(next(early, time.now()), std::to_string(1 - first) + ":here");
+        EXPECT_EQ(event(early) + event(late), "nonenone");  // a first life is no event
+    }
+}
+
+TEST(ShmWire, FramesThatArrivedAreReceivedBeforeThePeerIsGone) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    {
+        ShmWire b = open({.name = name, .node = 1});
+        ASSERT_TRUE(meet(a, one, b, zero, time));
+        ASSERT_TRUE(send(b, zero, "last words"));
+        ASSERT_TRUE(commit(b, zero, "never flushed"));
+    }
+    EXPECT_EQ(event(a), "none");
+    EXPECT_EQ(next(a, time.pass()), "1:last words");
+    EXPECT_EQ(event(a), "none");
+    EXPECT_EQ(next(a, time.pass()), "nothing");
+    EXPECT_EQ(event(a), "1 gone");
+    EXPECT_EQ(a.lane(one).claim(), nullptr);
+    EXPECT_EQ(a.counters().peers_gone, 1U);
+}
+
+TEST(ShmWire, ALaterLifeIsAnEventBeforeItsFirstFrame) {
+    for (const std::size_t stays : {0U, 1U}) {
+        const std::string name = unique_name();
+        Time time;
+        const auto other = static_cast<PeerId>(1 - stays);
+        const auto self = static_cast<PeerId>(stays);
+        const std::string number = std::to_string(1 - stays);
+        ShmWire a = open({.name = name, .node = stays});
+        auto b = std::make_unique<ShmWire>(open({.name = name, .node = 1 - stays}));
+        ASSERT_TRUE(meet(a, other, *b, self, time));
+        ASSERT_TRUE(send(*b, self, "old"));
+        b.reset();
+        EXPECT_EQ(next(a, time.pass()), number + ":old");
+        EXPECT_EQ(next(a, time.pass()), "nothing");
+        EXPECT_EQ(event(a), number + " gone");
+        b = std::make_unique<ShmWire>(open({.name = name, .node = 1 - stays}));
+        ASSERT_TRUE(meet(a, other, *b, self, time));
+        ASSERT_TRUE(send(*b, self, "new"));
+        EXPECT_EQ(next(a, time.pass()), "nothing");
+        EXPECT_FALSE(a.prepare_to_sleep());
+        EXPECT_EQ(event(a), number + " anew");
+        EXPECT_EQ(next(a, time.pass()), number + ":new");
+        EXPECT_EQ(event(*b), "none");
+    }
+}
+
+TEST(ShmWire, ALifeThatReplacesAnotherUnnoticedWaitsUntilTheOldFramesAreReceived) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    auto b = std::make_unique<ShmWire>(open({.name = name, .node = 1}));
+    ASSERT_TRUE(meet(a, one, *b, zero, time));
+    ASSERT_TRUE(send(*b, zero, "old"));
+    b.reset();
+    b = std::make_unique<ShmWire>(open({.name = name, .node = 1}));  // calls before a looks
+    EXPECT_EQ(next(a, time.pass()), "1:old");
+    EXPECT_EQ(next(a, time.pass()), "nothing");
+    for (int i = 0; i < 5; ++i) b->receive(time.pass()), a.receive(time.now());
+    std::string events;
+    for (std::string last; last != "none";) events += (last = event(a)) + " ";
+    EXPECT_TRUE(events == "1 anew none " || events == "1 gone 1 anew none ") << events;
+    ASSERT_TRUE(meet(a, one, *b, zero, time));
+    ASSERT_TRUE(send(*b, zero, "new"));
+    EXPECT_EQ(next(a, time.pass()), "1:new");
+}
+
+TEST(ShmWire, RoomClaimedInAFormerLifeMayStillBeWritten) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    auto b = std::make_unique<ShmWire>(open({.name = name, .node = 1}));
+    ASSERT_TRUE(meet(a, one, *b, zero, time));
+    TxFrame* const claimed = a.lane(one).claim();
+    ASSERT_NE(claimed, nullptr);
+    b = std::make_unique<ShmWire>(open({.name = unique_name(), .node = 1}));
+    EXPECT_EQ(next(a, time.pass()), "nothing");
+    EXPECT_EQ(event(a), "1 gone");
+    std::ranges::fill(claimed->add_room(100), std::byte{1});
+    a.lane(one).commit();
+    a.flush(time.now());
+    EXPECT_EQ(a.counters().frames_sent, 0U);
+}
+
+TEST(ShmWire, RefusesStrangersAndCountsThem) {
+    const std::string name = unique_name();
+    const ShmWire::Config config{.name = name, .node = 0};
+    Time time;
+    ShmWire a = open(config);
+    std::uint64_t refused = 0;
+    for (int i = 0; i < 4; ++i) {
+        ShmWire::Config other = config;
+        other.node = 1;
+        if (i == 0) other.job = 7;
+        if (i == 1) other.frame_max = 2000;
+        if (i == 2) other.lines = 4096, other.frame_max = 16 * 1024 - 8;
+        if (i == 3) other.nodes = 3;
+        ShmWire b = open(other);
+        for (int turn = 0; turn < 4; ++turn) b.receive(time.pass()), a.receive(time.now());
+        EXPECT_FALSE(b.connected(zero));
+        EXPECT_FALSE(a.connected(one));
+        EXPECT_GT(a.counters().refused_hellos, refused);
+        EXPECT_GT(b.counters().refused_by_peers, 0U);
+        for (int turn = 0; turn < 2; ++turn) a.receive(time.pass());  // its last call
+        refused = a.counters().refused_hellos;
+    }
+    // What is no greeting at all.
+    auto socket = connect_to({name, 0});
+    ASSERT_TRUE(socket.has_value());
+    ASSERT_TRUE(socket->send(bytes_of("good morning")));
+    a.receive(time.pass());
+    a.receive(time.pass());
+    EXPECT_EQ(a.counters().refused_hellos, refused + 1);
+    // A proper greeting with something else for the memory.
+    for (const std::size_t size : {std::size_t{0}, std::size_t{4096}}) {
+        socket = connect_to({name, 0});
+        std::array<std::byte, Greeting::size> hello{};
+        Greeting{.node = 1, .nodes = 2, .frame_max = 16 * 1024 - 8, .lines = 8192}.encode(hello);
+        const Descriptor memory =
+            size == 0 ? Descriptor(::dup(0)) : std::move(*make_sealed_memory("short", size));
+        ASSERT_TRUE(socket->send(hello, memory.handle()));
+        a.receive(time.pass());
+        a.receive(time.pass());
+    }
+    EXPECT_EQ(a.counters().refused_hellos, refused + 3);
+    EXPECT_FALSE(a.connected(one));
+    // And none of this kept the right one out.
+    ShmWire b = open({.name = name, .node = 1});
+    EXPECT_TRUE(meet(a, one, b, zero, time));
+}
+
+TEST(ShmWire, StrangersWhoSayNothingDoNotKeepNodesOut) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    std::vector<ControlSocket> silent;
+    for (int i = 0; i < 200; ++i) {
+        if (auto socket = connect_to({name, 0})) silent.push_back(std::move(*socket));
+        a.receive(time.pass());
+    }
+    EXPECT_EQ(silent.size(), 200U);
+    ShmWire b = open({.name = name, .node = 1});
+    EXPECT_TRUE(meet(a, one, b, zero, time));
+    EXPECT_GT(a.counters().refused_hellos, 100U);
+}
+
+TEST(ShmWire, APlaceIsTakenOnceAndADeadOwnersPathIsReplaced) {
+    const std::string name = unique_name();
+    const ShmWire holder = open({.name = name, .node = 0});
+    EXPECT_EQ(error_of({.name = name, .node = 0}),
+              "shm wire: cannot listen at @wireproof/" + name + "/0: a node lives there");
+
+    const std::string folder = testing::TempDir() + unique_name();
+    ASSERT_TRUE(std::filesystem::create_directory(folder));
+    const std::string path = folder + "/job";
+    {
+        const ShmWire living = open({.name = path, .node = 0});
+        EXPECT_TRUE(std::filesystem::exists(path + ".0"));
+        EXPECT_EQ(error_of({.name = path, .node = 0}),
+                  "shm wire: cannot listen at " + path + ".0: a node lives there");
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    // As a killed owner leaves it: bound, and nobody listens.
+    {
+        const Descriptor dead(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
+        sockaddr_un at{};
+        at.sun_family = AF_UNIX;
+        (path + ".0").copy(at.sun_path, sizeof at.sun_path - 1);
+        ASSERT_EQ(::bind(dead.handle(), static_cast<sockaddr*>(static_cast<void*>(&at)), sizeof at),
+                  0);
+    }
+    EXPECT_FALSE(std::filesystem::is_empty(folder));
+    {
+        Time time;
+        ShmWire a = open({.name = path, .node = 0});
+        ShmWire b = open({.name = path, .node = 1});
+        EXPECT_TRUE(meet(a, one, b, zero, time));
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    std::filesystem::remove(folder);
+    EXPECT_EQ(error_of({.name = folder + "/none", .node = 0}),
+              "shm wire: cannot listen at " + folder + "/none.0: No such file or directory");
+}
+
+TEST(ShmWire, LeavesNoDescriptorOpen) {
+    const std::size_t before = open_descriptors();
+    {
+        Time time;
+        const std::string name = unique_name();
+        ShmWire a = open({.name = name, .node = 0});
+        ShmWire b = open({.name = name, .node = 1});
+        ASSERT_TRUE(meet(a, one, b, zero, time));
+        // Epoll, listener and socket for each: the rings need no descriptor once mapped.
+        EXPECT_EQ(open_descriptors(), before + 6);
+        auto [c, d] = pair();
+        ASSERT_TRUE(send(c, one, "x"));
+        const Bytes memory = *c.allocate_shared(10'000);
+        ASSERT_TRUE(c.share(one, 5, memory, true, true));
+        c.flush(Instant());
+        EXPECT_EQ(next(d), "0:x");
+        EXPECT_EQ(next(d), "nothing");
+        EXPECT_TRUE(d.write_memory(zero, 5, bytes_of("hello")));
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(ShmWire, EndsAPeerThatWritesWhatIsNoLength) {
+    auto sockets = ControlSocket::pair();
+    ASSERT_TRUE(sockets.has_value());
+    auto a = ShmWire::adopt({.node = 0}, std::move(sockets->first));
+    ASSERT_TRUE(a.has_value());
+    Segment segment = std::move(*Segment::create(8192));
+    std::array<std::byte, Greeting::size> hello{};
+    Greeting{.node = 1, .nodes = 2, .frame_max = 16 * 1024 - 8, .lines = 8192}.encode(hello);
+    ASSERT_TRUE(sockets->second.send(hello, segment.memory().handle()));
+    EXPECT_EQ(next(*a, Instant(Duration::milliseconds(2))), "nothing");
+    ASSERT_TRUE(a->connected(one));
+    TxFrame* const claimed = a->lane(one).claim();
+    ASSERT_NE(claimed, nullptr);
+    shared_word<std::uint32_t>(segment.ring_filled_by(1).lines_at).store(~0U);
+    EXPECT_EQ(next(*a), "nothing");
+    EXPECT_EQ(event(*a), "1 gone");
+    EXPECT_EQ(a->counters().malformed_peers, 1U);
+    EXPECT_FALSE(a->connected(one));
+    EXPECT_EQ(a->lane(one).claim(), nullptr);
+    EXPECT_EQ(next(*a, Instant(Duration::milliseconds(9))), "nothing");
+}
+
+}  // namespace
+}  // namespace wireproof

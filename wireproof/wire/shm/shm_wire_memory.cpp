@@ -1,0 +1,151 @@
+// Reaching a peer's memory with one copy, and letting peers reach ours.
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "wireproof/wire/shm/shm_wire.hpp"
+
+namespace wireproof {
+namespace {
+
+// Numbered from 1, and each allocation twice: to be read, and to be written too.
+std::uint32_t allocation_number(std::size_t index, bool writable) {
+    return static_cast<std::uint32_t>(2 * index + (writable ? 2 : 1));
+}
+
+bool lies_within(ConstBytes part, ConstBytes whole) {
+    const std::less_equal<> not_after;
+    return not_after(whole.data(), part.data()) &&
+           not_after(part.data() + part.size(), whole.data() + whole.size());
+}
+
+}  // namespace
+
+Expected<Bytes> ShmWire::allocate_shared(std::size_t bytes) {
+    const std::size_t page = page_bytes();
+    constexpr std::size_t most = std::size_t{1} << 46;
+    if (bytes == 0 || bytes > most) {
+        return unexpected("shm wire: cannot share " + std::to_string(bytes) + " bytes");
+    }
+    const std::size_t size = (bytes + page - 1) / page * page;
+    auto memory = make_sealed_memory("wireproof-shared", size);
+    if (!memory) return tl::unexpected(memory.error());
+    auto mapping = Mapping::of(*memory, size, true);
+    if (!mapping) return tl::unexpected(mapping.error());
+    OwnAllocation allocation;
+    if (auto reopened = read_only(*memory)) allocation.read_only = std::move(*reopened);
+    allocation.memory = std::move(*memory);
+    allocation.mapping = std::move(*mapping);
+    const Bytes result = allocation.mapping.bytes().first(bytes);
+    allocations_.push_back(std::move(allocation));
+    return result;
+}
+
+bool ShmWire::share(PeerId to, std::uint64_t address, Bytes memory, bool readable, bool writable) {
+    ShmPeer& peer = peer_of(to);
+    const auto [entry, fresh] = peer.ours.try_emplace(
+        address, SharedRegion{.memory = memory, .readable = readable, .writable = writable});
+    if (!fresh) return false;
+    if (peer.state == ShmPeer::State::living) announce(peer, address, entry->second);
+    return true;
+}
+
+void ShmWire::announce(ShmPeer& peer, std::uint64_t address, const SharedRegion& region) {
+    ShareNote note{.kind = ShareNote::Kind::share,
+                   .readable = region.readable,
+                   .writable = region.writable,
+                   .address = address,
+                   .bytes = region.memory.size(),
+                   .memory = reinterpret_cast<std::uintptr_t>(region.memory.data())};
+    for (std::size_t i = 0; i < allocations_.size(); ++i) {
+        const Bytes whole = allocations_[i].mapping.bytes();
+        if (!lies_within(region.memory, whole)) continue;
+        note.allocation = tell_allocation(peer, i, region.writable);
+        note.offset = static_cast<std::uint64_t>(region.memory.data() - whole.data());
+    }
+    if (note.allocation == ShareNote::no_allocation) open_to_peers(peer);
+    peer.lane.owe(note);
+}
+
+// The number by which the peer knows the allocation; none if it could not be told.
+std::uint32_t ShmWire::tell_allocation(ShmPeer& peer, std::size_t index, bool writable) {
+    const std::uint32_t number = allocation_number(index, writable);
+    if (peer.told_allocations.contains(number)) return number;
+    const OwnAllocation& allocation = allocations_[index];
+    const Descriptor& memory = writable ? allocation.memory : allocation.read_only;
+    if (!memory.is_open()) return ShareNote::no_allocation;
+    std::array<std::byte, MemoryNote::size> message{};
+    MemoryNote{
+        .allocation = number, .writable = writable, .bytes = allocation.mapping.bytes().size()}
+        .encode(message);
+    if (!peer.socket.send(message, memory.handle())) return ShareNote::no_allocation;
+    peer.told_allocations.insert(number);
+    return number;
+}
+
+// Yama lets a process name one other that may trace it. With several peers we name them all, that
+// is everybody of this user: what they share private memory for is that others reach it, and so it
+// is on every machine without Yama. Who does not want it says so in the Config.
+void ShmWire::open_to_peers(const ShmPeer& peer) {
+    if (opened_ || !config_.open_private_memory) return;
+    opened_ = true;
+    const auto who = config_.nodes == 2 && peer.memory.pid() > 0
+                         ? static_cast<unsigned long>(peer.memory.pid())
+                         : PR_SET_PTRACER_ANY;
+    ::prctl(PR_SET_PTRACER, who, 0UL, 0UL, 0UL);  // fails where there is no Yama
+}
+
+void ShmWire::unshare(PeerId from, std::uint64_t address) {
+    ShmPeer& peer = peer_of(from);
+    const auto found = peer.ours.find(address);
+    if (found == peer.ours.end() || found->second.withdrawn) return;
+    if (peer.state != ShmPeer::State::living) {
+        peer.ours.erase(found);
+        return;
+    }
+    found->second.withdrawn = true;
+    peer.lane.owe({.kind = ShareNote::Kind::withdraw, .address = address});
+}
+
+bool ShmWire::unshared(PeerId from, std::uint64_t address) const {
+    return !peer_of(from).ours.contains(address);
+}
+
+// False: no peer of ours writes that.
+bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
+    const auto note = ShareNote::decode(bytes);
+    if (!note) return false;
+    if (note->kind == ShareNote::Kind::share) {
+        const bool told_apart = note->allocation != ShareNote::no_allocation;
+        // Its descriptor was sent before.
+        if (told_apart && !peer.memory.has_allocation(note->allocation) && !hear(peer)) {
+            return false;
+        }
+        return peer.memory.add(*note);
+    }
+    if (note->kind == ShareNote::Kind::withdraw) {
+        peer.memory.remove(note->address);
+        if (peer.state == ShmPeer::State::living) {
+            peer.lane.owe({.kind = ShareNote::Kind::withdrawn, .address = note->address});
+        }
+        return true;
+    }
+    const auto found = peer.ours.find(note->address);
+    if (found == peer.ours.end() || !found->second.withdrawn) {
+        return peer.state == ShmPeer::State::ending;  // what was withdrawn went with its socket
+    }
+    peer.ours.erase(found);
+    return true;
+}
+
+bool ShmWire::write_memory(PeerId to, std::uint64_t address, ConstBytes source) {
+    return peer_of(to).memory.write(address, source, lanes_->counters);
+}
+
+bool ShmWire::read_memory(PeerId from, std::uint64_t address, Bytes destination) {
+    return peer_of(from).memory.read(address, destination, lanes_->counters);
+}
+
+}  // namespace wireproof

@@ -1,0 +1,156 @@
+// What nodes carry to each other, how they take turns and how they sleep.
+#include "wireproof/wire/shm/shm_test_kit.hpp"
+
+namespace wireproof {
+namespace {
+
+using namespace shm_test;
+
+TEST(ShmWire, CarriesFramesBothWaysAsTheyWereSent) {
+    auto [a, b] = pair();
+    EXPECT_EQ(a.lane(one).terms().frame_max, 16U * 1024 - 8);
+    EXPECT_TRUE(a.lane(one).terms().carries_all);
+    EXPECT_TRUE(a.lane(one).terms().carries_intact);
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(commit(a, one, "first"));
+    ASSERT_TRUE(commit(a, one, ""));
+    EXPECT_EQ(next(b), "nothing");  // not flushed
+    a.flush(Instant());
+    ASSERT_TRUE(send(b, zero, "back"));
+    EXPECT_EQ(next(b), "0:first");
+    EXPECT_EQ(next(b), "0:");
+    EXPECT_EQ(next(b), "nothing");
+    EXPECT_EQ(next(a), "1:back");
+    EXPECT_EQ(a.counters().frames_sent, 2U);
+    EXPECT_EQ(b.counters().bytes_received, 5U);
+    EXPECT_EQ(event(a) + event(b), "nonenone");
+    EXPECT_EQ(a.next_deadline(), never);
+}
+
+TEST(ShmWire, CarriesTheLongestFrameRoundTheRingManyTimes) {
+    auto [a, b] = pair({.frame_max = 1016, .lines = 64});
+    for (int i = 0; i < 1000; ++i) {
+        const std::string text(static_cast<std::size_t>(1016 - i % 200),
+                               static_cast<char>('a' + i % 26));
+        ASSERT_TRUE(send(a, one, text)) << i;
+        ASSERT_EQ(next(b), "0:" + text);
+        ASSERT_EQ(next(b), "nothing");
+    }
+}
+
+TEST(ShmWire, AFullRingStopsOneLaneAndLosesNothing) {
+    auto [a, b] = pair({.frame_max = 56, .lines = 64});
+    int sent = 0;
+    while (commit(a, one, "frame " + std::to_string(sent))) ++sent;
+    EXPECT_EQ(sent, 62);
+    EXPECT_EQ(a.counters().full_rings, 1U);
+    a.flush(Instant());
+    for (int i = 0; i < sent; ++i) ASSERT_EQ(next(b), "0:frame " + std::to_string(i));
+    EXPECT_EQ(next(b), "nothing");
+    EXPECT_TRUE(send(a, one, "again"));
+    EXPECT_EQ(next(b), "0:again");
+}
+
+TEST(ShmWire, SaysNothingNowAndThenSoThatTheCallersLoopComesRound) {
+    auto [a, b] = pair({.batch = 3});
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(a, one, "x"));
+    std::string heard;
+    for (int i = 0; i < 5; ++i) heard += next(b);
+    EXPECT_EQ(heard, "0:x0:x0:xnothing0:x");
+}
+
+TEST(ShmWire, RingsTheBellOnceForASleeperAndNeverForOthers) {
+    auto [a, b] = pair();
+    ASSERT_TRUE(send(a, one, "awake"));
+    EXPECT_FALSE(rings(b));
+    EXPECT_FALSE(b.prepare_to_sleep());  // a frame is there
+    EXPECT_EQ(next(b), "0:awake");
+    EXPECT_EQ(next(b), "nothing");
+    EXPECT_TRUE(b.prepare_to_sleep());
+    EXPECT_FALSE(rings(b));
+    ASSERT_TRUE(commit(a, one, "wake"));
+    EXPECT_FALSE(rings(b));
+    a.flush(Instant());
+    EXPECT_TRUE(rings(b));
+    ASSERT_TRUE(send(a, one, "up"));
+    EXPECT_EQ(a.counters().doorbells_rung, 1U);
+    EXPECT_EQ(next(b), "0:wake");
+    EXPECT_EQ(next(b), "0:up");
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(send(a, one, "awake again"));
+    EXPECT_EQ(a.counters().doorbells_rung, 1U);
+    EXPECT_EQ(next(b), "0:awake again");
+    EXPECT_EQ(next(b), "nothing");
+    EXPECT_TRUE(b.prepare_to_sleep());
+    EXPECT_FALSE(rings(b)) << "the old bell is still heard";
+}
+
+TEST(ShmWire, RoomWakesASleeperThatLackedIt) {
+    auto [a, b] = pair({.frame_max = 56, .lines = 64});
+    for (const bool wants_more : {true, false}) {
+        while (b.receive(Instant()) || b.receive(Instant())) {
+        }
+        int sent = 0;
+        for (; sent < 50; ++sent) ASSERT_TRUE(send(a, one, "x"));
+        while (wants_more && send(a, one, "x")) ++sent;
+        ASSERT_TRUE(a.prepare_to_sleep());
+        for (int i = 0; i < 20; ++i) EXPECT_EQ(next(b), "0:x");
+        EXPECT_EQ(rings(a), wants_more);
+        EXPECT_EQ(b.counters().doorbells_rung, 1U);
+        EXPECT_EQ(next(a), "nothing");
+    }
+    // Room that came before the sleep is said once.
+    while (send(a, one, "x")) {
+    }
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(next(b), "0:x");
+    EXPECT_FALSE(a.prepare_to_sleep());
+    EXPECT_TRUE(a.prepare_to_sleep());
+}
+
+TEST(ShmWire, ADyingPeerWakesASleeper) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    auto b = std::make_unique<ShmWire>(open({.name = name, .node = 1}));
+    ASSERT_TRUE(meet(a, one, *b, zero, time));
+    while (!a.prepare_to_sleep()) a.receive(time.now());
+    EXPECT_FALSE(rings(a));
+    b.reset();
+    EXPECT_TRUE(rings(a));
+    EXPECT_EQ(next(a, time.now()), "nothing");
+    EXPECT_EQ(event(a), "1 gone");
+}
+
+TEST(ShmWire, LanesStayWhereTheyAreWhenTheWireMoves) {
+    auto [a, b] = pair();
+    ShmLane* const lane = &a.lane(one);
+    ShmWire moved = std::move(a);
+    EXPECT_EQ(&moved.lane(one), lane);
+    ASSERT_TRUE(send(moved, one, "still here"));
+    EXPECT_EQ(next(b), "0:still here");
+}
+
+TEST(ShmWire, TakesTurnsAmongPeers) {
+    const std::string name = unique_name();
+    Time time;
+    std::vector<ShmWire> wires;
+    for (std::size_t i = 0; i < 3; ++i) {
+        wires.push_back(open({.name = name, .node = i, .nodes = 3}));
+    }
+    for (int i = 0; i < 20; ++i) {
+        time.pass();
+        for (ShmWire& wire : wires) wire.receive(time.now());
+    }
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(send(wires[1], zero, "1"));
+        ASSERT_TRUE(send(wires[2], zero, "2"));
+    }
+    std::string order;
+    for (int i = 0; i < 200; ++i) order += text_of(wires[0].receive(time.now())->bytes);
+    EXPECT_EQ(order.substr(0, 64), std::string(32, order[0]) + std::string(32, order[32]));
+    EXPECT_NE(order[0], order[32]);
+    EXPECT_EQ(std::ranges::count(order, '1'), 100);
+}
+
+}  // namespace
+}  // namespace wireproof
