@@ -2,19 +2,32 @@
 // does not fit; what has a length from the network is checked before a fixed span is made of it.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace wireproof {
 
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
+// g++ 12 does not see one load or store in the loops.
+constexpr bool is_one_move() {
+    return std::endian::native == std::endian::little && !std::is_constant_evaluated();
+}
+
 /// The little-endian integer in `from`.
 template <std::unsigned_integral T>
 constexpr T load_le(std::span<const std::byte, sizeof(T)> from) {
+    if (is_one_move()) {
+        T value;
+        std::memcpy(&value, from.data(), sizeof(T));
+        return value;
+    }
     std::uint64_t value = 0;
     for (std::size_t i = sizeof(T); i-- > 0;) {
         value = (value << 8) | std::to_integer<std::uint64_t>(from[i]);
@@ -24,6 +37,10 @@ constexpr T load_le(std::span<const std::byte, sizeof(T)> from) {
 
 template <std::unsigned_integral T>
 constexpr void store_le(std::span<std::byte, sizeof(T)> to, T value) {
+    if (is_one_move()) {
+        std::memcpy(to.data(), &value, sizeof(T));
+        return;
+    }
     for (std::size_t i = 0; i < sizeof(T); ++i) {
         to[i] = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i));
     }
@@ -38,6 +55,22 @@ constexpr T load_le_at(std::span<const std::byte, Extent> from) {
 template <std::unsigned_integral T, std::size_t Offset, std::size_t Extent>
 constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
     store_le<T>(to.template subspan<Offset, sizeof(T)>(), value);
+}
+
+/// For the few bytes that most messages have, where a call would cost more than the copy.
+inline void copy_short(std::byte* to, const std::byte* from, std::size_t size) {
+    if (size > 16) {
+        std::memcpy(to, from, size);
+    } else if (size >= 8) {  // two that overlap
+        std::uint64_t first;
+        std::uint64_t last;
+        std::memcpy(&first, from, 8);
+        std::memcpy(&last, from + size - 8, 8);
+        std::memcpy(to, &first, 8);
+        std::memcpy(to + size - 8, &last, 8);
+    } else {
+        for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
+    }
 }
 
 }  // namespace wireproof

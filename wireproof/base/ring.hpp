@@ -12,25 +12,29 @@ namespace wireproof {
 template <class T>
 class Ring {
 public:
-    explicit Ring(std::size_t capacity) : slots_(capacity) {}
+    explicit Ring(std::size_t capacity) : capacity_(capacity), slots_(capacity) {}
 
-    std::size_t capacity() const { return slots_.size(); }
+    std::size_t capacity() const { return capacity_; }
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    bool full() const { return size_ == slots_.size(); }
+    bool full() const { return size_ == capacity_; }
 
     T& push(T value) {
-        WIREPROOF_CHECK(!full());
-        T& place = slots_[wrapped(first_ + size_)];
+        T& place = add();
         place = std::move(value);
-        ++size_;
         return place;
     }
+    /// A new last element to be filled in place; it still has what stood there.
+    T& add() {
+        WIREPROOF_CHECK(!full());
+        return slots_[wrapped(first_ + size_++)];
+    }
 
-    void pop() {
-        WIREPROOF_CHECK(!empty());
-        first_ = wrapped(first_ + 1);
-        --size_;
+    void pop() { pop(1); }
+    void pop(std::size_t count) {
+        WIREPROOF_CHECK(count <= size_);
+        first_ = wrapped(first_ + count);
+        size_ -= count;
     }
 
     void clear() { size_ = 0; }
@@ -50,8 +54,9 @@ public:
     }
 
 private:
-    std::size_t wrapped(std::size_t i) const { return i < slots_.size() ? i : i - slots_.size(); }
+    std::size_t wrapped(std::size_t i) const { return i < capacity_ ? i : i - capacity_; }
 
+    std::size_t capacity_;
     std::vector<T> slots_;
     std::size_t first_ = 0;
     std::size_t size_ = 0;

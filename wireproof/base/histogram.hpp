@@ -1,0 +1,70 @@
+// Counts of values of every magnitude, none further than 1/128 of itself from where it is counted:
+// percentiles of latencies without keeping them. In the manner of HDR histograms.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace wireproof {
+
+class Histogram {
+public:
+    void add(std::uint64_t value) {
+        ++counts_[place_of(value)];
+        ++count_;
+        sum_ += value;
+        largest_ = std::max(largest_, value);
+    }
+    void add(const Histogram& other) {
+        for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+        count_ += other.count_;
+        sum_ += other.sum_;
+        largest_ = std::max(largest_, other.largest_);
+    }
+
+    std::uint64_t count() const { return count_; }
+    std::uint64_t largest() const { return largest_; }
+    /// Exact, unless the sum of all values exceeded 64 bits. 0 without values.
+    double mean() const {
+        return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
+    }
+    /// The value that this share of all, 0 to 1, do not exceed; 0 without values.
+    std::uint64_t percentile(double share) const {
+        constexpr double rounding = 1e-6;  // 0.99 of 10,000 is 9,900, not a little more
+        const double wanted = std::max(1.0, share * static_cast<double>(count_) - rounding);
+        std::uint64_t seen = 0;
+        for (std::size_t i = 0; i < counts_.size(); ++i) {
+            seen += counts_[i];
+            if (seen == count_) break;
+            if (seen > 0 && static_cast<double>(seen) >= wanted) return middle_of(i);
+        }
+        return largest_;
+    }
+
+private:
+    // Values below 2 * `part` are counted exactly. From there on each power of two has `part`
+    // places.
+    static constexpr unsigned part_bits = 6;
+    static constexpr std::uint64_t part = std::uint64_t{1} << part_bits;
+
+    static std::size_t place_of(std::uint64_t value) {
+        if (value < 2 * part) return static_cast<std::size_t>(value);
+        const auto shift = static_cast<unsigned>(std::bit_width(value)) - part_bits - 1;
+        return static_cast<std::size_t>((shift << part_bits) + (value >> shift));
+    }
+    static std::uint64_t middle_of(std::size_t place) {
+        if (place < 2 * part) return place;
+        const auto shift = static_cast<unsigned>(place >> part_bits) - 1;
+        const std::uint64_t first = (place - (std::uint64_t{shift} << part_bits)) << shift;
+        return first + (std::uint64_t{1} << shift) / 2;
+    }
+
+    std::array<std::uint64_t, (64 - part_bits + 1) * part> counts_{};
+    std::uint64_t count_ = 0;
+    std::uint64_t sum_ = 0;
+    std::uint64_t largest_ = 0;
+};
+
+}  // namespace wireproof
