@@ -13,11 +13,41 @@ struct Transmitted {
     bool lane_full = false;  // the engine may have more: flush and come again
 };
 
+/// Of an engine that can send many frames of one kind without being asked for each.
+template <class E, Lane L>
+Transmitted transmit_run(E& engine, L& lane, Instant now) {
+    Transmitted sent;
+    TxFrame* room = nullptr;
+    if (!engine.begin_run()) return sent;
+    while (engine.in_run()) {
+        room = lane.claim();
+        if (room == nullptr) {
+            sent.lane_full = true;
+            break;
+        }
+        engine.next_of_run(*room);
+        lane.commit();
+        ++sent.frames;
+    }
+    if (sent.frames > 0) engine.end_run(now);
+    return sent;
+}
+
 /// Lets the engine send to one peer what it has and the lane has room for. The wire is not flushed.
+/// An engine that can say that it is quiet is not asked for a frame then.
 template <Engine E, Lane L>
 Transmitted transmit(E& engine, L& lane, Instant now) {
     Transmitted sent;
-    while (TxFrame* room = lane.claim()) {
+    if constexpr (requires { engine.begin_run(); }) {
+        sent = transmit_run(engine, lane, now);
+        if (sent.lane_full) return sent;
+    }
+    while (true) {
+        if constexpr (requires { engine.quiet(); }) {
+            if (engine.quiet()) return sent;
+        }
+        TxFrame* room = lane.claim();
+        if (room == nullptr) break;
         if (!engine.poll_transmit(now, *room)) return sent;
         lane.commit();
         ++sent.frames;

@@ -2,6 +2,7 @@
 // window have been received.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -11,25 +12,29 @@ namespace wireproof::am {
 
 class BitWindow {
 public:
-    explicit BitWindow(std::uint32_t size) : bits_(size) {}
+    explicit BitWindow(std::uint32_t size)
+        : size_(size), mask_(std::bit_ceil(std::uint64_t{size}) - 1), words_(mask_ / 64 + 1) {}
 
-    bool test(std::uint64_t position) const { return bits_[index(position)]; }
-    void set(std::uint64_t position) { bits_[index(position)] = true; }
+    bool test(std::uint64_t position) const { return (word(position) >> (position % 64) & 1) != 0; }
+    void set(std::uint64_t position) { word(position) |= bit(position); }
 
+    void clear(std::uint64_t position) { word(position) &= ~bit(position); }
     void clear(std::uint64_t first, std::uint64_t end) {
-        for (std::uint64_t at = first; at < end; ++at) bits_[index(at)] = false;
+        for (std::uint64_t at = first; at < end; ++at) clear(at);
     }
 
     void fingerprint(std::uint64_t base, Fingerprint& sink) const {
-        for (std::uint64_t i = 0; i < bits_.size(); ++i) sink.add(test(base + i));
+        for (std::uint64_t i = 0; i < size_; ++i) sink.add(test(base + i));
     }
 
 private:
-    std::size_t index(std::uint64_t position) const {
-        return static_cast<std::size_t>(position % bits_.size());
-    }
+    static std::uint64_t bit(std::uint64_t position) { return std::uint64_t{1} << position % 64; }
+    std::uint64_t& word(std::uint64_t position) { return words_[(position & mask_) / 64]; }
+    std::uint64_t word(std::uint64_t position) const { return words_[(position & mask_) / 64]; }
 
-    std::vector<bool> bits_;
+    std::uint32_t size_;
+    std::uint64_t mask_;  // positions are told apart by a power of two, at least size_
+    std::vector<std::uint64_t> words_;
 };
 
 }  // namespace wireproof::am

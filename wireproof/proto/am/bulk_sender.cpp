@@ -20,6 +20,7 @@ std::optional<std::uint32_t> BulkSender::free_place() const {
 void BulkSender::begin(std::uint32_t place, Transfer transfer) {
     transfers_[place] = transfer;
     transfers_[place].active = true;
+    ++active_;
 }
 
 // AM-7: chunk N leaves only after the ack of N - in_flight_max.
@@ -38,6 +39,7 @@ std::optional<std::uint32_t> BulkSender::next_turn() const {
 
 void BulkSender::admit(SendWindow& window) {
     waits_ = false;
+    if (active_ == 0) return;
     while (const auto place = next_turn()) {
         Transfer& transfer = transfers_[*place];
         const auto begin = static_cast<std::size_t>(transfer.next);
@@ -63,6 +65,7 @@ bool BulkSender::on_chunk_acked(std::uint32_t place, std::size_t bytes) {
 
 void BulkSender::reset() {
     std::fill(transfers_.begin(), transfers_.end(), Transfer{});
+    active_ = 0;
     turn_ = 0;
     waits_ = false;
 }

@@ -31,7 +31,12 @@ public:
     /// A place to begin a transfer in, or nothing.
     std::optional<std::uint32_t> free_place() const;
     void begin(std::uint32_t place, Transfer transfer);
-    void end(std::uint32_t place) { transfers_[place] = {}; }
+    void end(std::uint32_t place) {
+        transfers_[place] = {};
+        --active_;
+    }
+    /// Transfers under way.
+    std::uint32_t active() const { return active_; }
 
     /// Puts into the window all chunks that may leave now. When a chunk whose turn has come does
     /// not fit, it `waits`, and nothing else may take its room (AM-45).
@@ -54,6 +59,7 @@ private:
     std::size_t chunk_bytes_;
     std::uint32_t in_flight_max_;
     std::vector<Transfer> transfers_;
+    std::uint32_t active_ = 0;
     std::uint32_t turn_ = 0;
     bool waits_ = false;
 };

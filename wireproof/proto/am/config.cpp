@@ -54,6 +54,19 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     return config;
 }
 
+Config Config::shared_memory() {
+    Config config;
+    config.packet_max = 16 * 1024 - 8;  // a ring's frame of whole cache lines
+    config.words_max = config.data_max() / 4;
+    config.first_number = {0xFFFFFF00, 0xFFFFFF00};
+    config.save_bytes = std::size_t{512} * 1024;
+    config.chunk_packets = 8;
+    config.chunks_in_flight = 4;
+    config.held_packets = 64;
+    config.poll_every = 32;
+    return config;
+}
+
 namespace {
 
 std::string too_small(const char* what, std::uint64_t is, std::uint64_t wanted) {

@@ -72,6 +72,10 @@ struct Config {
     /// flight.
     static Config ethernet(std::size_t mtu = 1500, PathFigures path = {});
 
+    /// The same between processes of one host, on a wire that loses nothing while the peer lives:
+    /// windows are credits, and a header with 8 bytes of words is one cache line of the ring.
+    static Config shared_memory();
+
     std::size_t header_size() const { return layout == Layout::sp2 ? 32 : 48; }
     std::size_t data_max() const { return packet_max - header_size(); }
     std::size_t chunk_bytes() const { return data_max() * chunk_packets; }

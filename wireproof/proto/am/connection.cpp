@@ -3,7 +3,17 @@
 #include <algorithm>
 #include <limits>
 
+#include "wireproof/proto/am/short_header.hpp"
+
 namespace wireproof::am {
+namespace {
+
+HandlerId handler_of_note(const SendWindow& window, const SendWindow::Saved& note) {
+    const ConstBytes body = window.data_of(note);
+    return static_cast<HandlerId>(OpenBody::decode(body.first<OpenBody::size>()).handler);
+}
+
+}  // namespace
 
 Connection::Connection(const Config& config, const MemoryTable& memory)
     : config_(config),
@@ -14,10 +24,14 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
       bulk_{BulkSender(config, config.stores_max), BulkSender(config, config.get_slots)},
       incoming_{std::vector<Incoming>(config.stores_max), std::vector<Incoming>(config.gets_max)},
       replies_(config),
-      ended_(config.stores_max + config.gets_max + 1) {
+      ended_(config.stores_max + config.gets_max + config.window_of(Channel::request) + 1) {
     keepalive_interval_.fill(config.keepalive_after);
     hello_interval_ = config.keepalive_after;
     route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
+    for (const Channel channel : {Channel::request, Channel::reply}) {
+        address_out_[index(channel)] = ShortHeader::address_of(config.peer, config.node, channel);
+        address_in_[index(channel)] = ShortHeader::address_of(config.node, config.peer, channel);
+    }
 }
 
 // What the user asks for.
@@ -47,6 +61,12 @@ PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
     if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
     WIREPROOF_CHECK(arguments.size() % 4 == 0);
     may_reply_ = false;
+    // With nothing before it, it need not pass through the queue.
+    const bool straight = replies_.empty() && !bulk_[index(Channel::reply)].waits() &&
+                          out_window(Channel::reply)
+                              .push(Kind::reply, static_cast<std::uint32_t>(handler),
+                                    static_cast<std::uint16_t>(arguments.size() / 4), arguments);
+    if (straight) return PostStatus::accepted;
     replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
     refill(Channel::reply);
     return PostStatus::accepted;
@@ -83,6 +103,29 @@ PostStatus Connection::store(const Store& store) {
     transfer.handler = store.handler;
     stores.begin(*place, transfer);
     refill(Channel::request);
+    return PostStatus::accepted;
+}
+
+bool Connection::can_note() const {
+    return readiness() == PostStatus::accepted && !bulk_[index(Channel::request)].waits() &&
+           send_[index(Channel::request)].takes(OpenBody::size);
+}
+
+bool Connection::no_chunks_out() const {
+    return bulk_[index(Channel::request)].active() == 0;
+}
+
+PostStatus Connection::note(const Note& note) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (note.handler == HandlerId{}) return PostStatus::not_allowed;
+    if (note.size > config_.transfer_max()) return PostStatus::too_long;
+    std::array<std::byte, OpenBody::size> body{};
+    OpenBody{note.address, note.size, static_cast<std::uint32_t>(note.handler), note.argument}
+        .encode(body);
+    if (bulk_[index(Channel::request)].waits() ||
+        !out_window(Channel::request).push_note(body, note.tag, note.awaited)) {
+        return PostStatus::window_full;
+    }
     return PostStatus::accepted;
 }
 
@@ -141,7 +184,7 @@ bool Connection::idle() const {
 // What arrives.
 
 RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
-    const RxVerdict verdict = judge(now, frame);
+    const RxVerdict verdict = accept_plain(now, frame) ? RxVerdict::accepted : judge(now, frame);
     ++stats_.received[static_cast<std::size_t>(verdict)];
     return verdict;
 }
@@ -170,8 +213,10 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
     }
     silent_since_ = now;
     unanswered_ = 0;
-    on_ack(now, Channel::request, header->ack[0]);
-    on_ack(now, Channel::reply, header->ack[1]);
+    for (const Channel channel : {Channel::request, Channel::reply}) {
+        const std::uint32_t ack = header->ack[index(channel)];
+        if (ack != out_window(channel).first_unacknowledged()) on_ack(now, channel, ack);
+    }
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
         case Kind::nack: on_nack(now, *header, data); return RxVerdict::control;
@@ -219,6 +264,7 @@ void Connection::end_session(SessionEnded::Why why) {
     ending_.active = true;
     ending_.why = why;
     delivery_.reset();
+    plain_here_ = false;
     ended_.clear();
 }
 
@@ -243,6 +289,9 @@ std::optional<Delivery> Connection::draw_ending() {
                 return FateUnknown{What::get, {}, {}, get.tag};
             }
             if (ending_.channel != index(Channel::request)) continue;
+            if (message.in_place)
+                return FateUnknown{
+                    What::store, handler_of_note(window, message), {}, message.offset};
             auto& store = bulk_[index(Channel::request)].transfers()[message.owner];
             if (store.reported) continue;
             store.reported = true;
@@ -279,10 +328,12 @@ void Connection::forget_session() {
     }
     replies_.clear();
     delivery_.reset();
+    plain_here_ = false;
     ended_.clear();
     may_reply_ = false;
     drawn_slot_.reset();
     refused_need_ = Need::nothing;
+    note_refusal_ = NoteRefusal::none;
     timers_ = {};
     keepalive_interval_.fill(config_.keepalive_after);
     keepalive_due_.fill(false);
@@ -298,11 +349,8 @@ void Connection::forget_session() {
 
 void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
     SendWindow& window = out_window(channel);
-    bool progress = false;
-    window.on_ack(expected, [&](const SendWindow::Saved& message) {
-        progress = true;
-        on_acked(channel, message);
-    });
+    const bool progress = window.on_ack(
+        expected, [&](const SendWindow::Saved& message) { on_acked(channel, message); });
     if (!progress) return;
     keepalive_interval_[index(channel)] = config_.keepalive_after;
     keepalive_due_[index(channel)] = false;
@@ -317,10 +365,12 @@ void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
 void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
     BulkSender& bulk = bulk_[index(channel)];
     if (message.kind == Kind::chunk) {
-        if (!bulk.on_chunk_acked(message.owner, message.lent.size())) return;
+        if (!bulk.on_chunk_acked(message.owner, message.size)) return;
         const auto& transfer = bulk.transfers()[message.owner];
         if (channel == Channel::request) ended_.push(StoreEnded{transfer.tag, transfer.reason});
         bulk.end(message.owner);
+    } else if (message.kind == Kind::open && message.in_place) {
+        ended_.push(StoreEnded{message.offset, static_cast<Reason>(message.owner)});
     } else if (message.kind == Kind::open) {
         const auto& transfer = bulk.transfers()[message.owner];
         if (!transfer.bytes.empty()) return;
@@ -332,6 +382,8 @@ void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
         ended_.push(GetEnded{get.tag, Reason::none});
         get.active = false;
         --arriving_;
+    } else if (message.kind == Kind::reply && message.owner == note_owner) {
+        note_refusal_ = NoteRefusal::acked;
     } else if (message.kind == Kind::reply && message.owner != 0) {
         incoming_[index(Channel::request)][message.owner - 1].refusal_unacked = false;
     }
@@ -382,8 +434,17 @@ void Connection::refill(Channel channel) {
     bulk.admit(window);
 }
 
-std::optional<Delivery> Connection::next_delivery() {
-    may_reply_ = false;
+void Connection::unfold_plain() {
+    plain_here_ = false;
+    if (plain_.is_request) {
+        delivery_.emplace(Request{plain_.handler, plain_.arguments()});
+    } else {
+        delivery_.emplace(Reply{plain_.handler, plain_.arguments()});
+    }
+}
+
+std::optional<Delivery> Connection::draw_general() {
+    if (plain_here_) unfold_plain();
     if (drawn_slot_) {
         in_window(drawn_channel_).free_slot(*drawn_slot_);
         drawn_slot_.reset();
@@ -399,8 +460,7 @@ std::optional<Delivery> Connection::next_delivery() {
         if (delivery_) {
             std::optional<Delivery> drawn;
             drawn.swap(delivery_);
-            may_reply_ =
-                std::holds_alternative<Request>(*drawn) || std::holds_alternative<Stored>(*drawn);
+            note_drawn(*drawn);
             return drawn;
         }
     } while (place_early() || pass_held(Channel::request) || pass_held(Channel::reply));
@@ -428,9 +488,12 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(keepalive_due_[i]);
     }
     replies_.fingerprint(sink);
-    sink.add(delivery_ ? delivery_->index() : std::variant_npos);
+    sink.add(plain_here_ ? std::size_t{plain_.is_request ? 0U : 1U}
+             : delivery_ ? delivery_->index()
+                         : std::variant_npos);
     sink.add(ended_.size());
     sink.add(may_reply_);
+    sink.add(note_refusal_);
     sink.add(refused_need_);
     if (refused_need_ != Need::nothing) {
         sink.add(refused_id_);

@@ -72,6 +72,24 @@ public:
     };
     [[nodiscard]] PostStatus store(const Store& store);
 
+    /// The same when the bytes are in the peer's memory already, put there by a wire that reaches
+    /// it: the handler runs, and StoreEnded says when.
+    struct Note {
+        std::uint64_t address = 0;
+        std::uint64_t size = 0;
+        HandlerId handler{};
+        std::uint32_t argument = 0;
+        std::uint64_t tag = 0;
+        bool awaited = true;  // somebody waits for the end: it is acknowledged in the same turn
+    };
+    [[nodiscard]] PostStatus note(const Note& note);
+    /// Whether note() would be accepted for room: asked before bytes are put in place.
+    bool can_note() const;
+    /// No store of ours in chunks is under way: bytes put in place now come after all before them.
+    bool no_chunks_out() const;
+    /// Nothing that we sent is unacknowledged: what the peer's memory holds is what came of it.
+    bool requests_done() const { return send_[0].empty(); }
+
     /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.
     struct Get {
         std::uint64_t address = 0;
@@ -89,12 +107,62 @@ public:
 
     // The engine contract (core/engine.hpp).
     RxVerdict on_frame(Instant now, const RxFrame& frame);
-    std::optional<Delivery> next_delivery();
+    std::optional<Delivery> next_delivery() {
+        may_reply_ = false;
+        const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
+                           receive_[0].nothing_ahead() && receive_[1].nothing_ahead();
+        if (!usual) return draw_general();
+        if (plain_here_) unfold_plain();
+        if (!delivery_) return std::nullopt;
+        const std::optional<Delivery> drawn = delivery_;
+        delivery_.reset();
+        note_drawn(*drawn);
+        return drawn;
+    }
+
+    /// A request or reply as it lies in the frame.
+    struct PlainMessage {
+        HandlerId handler{};
+        bool is_request = false;
+        const std::byte* data = nullptr;
+        std::size_t size = 0;  // bytes
+
+        ConstBytes arguments() const { return {data, size}; }
+    };
+    /// What next_delivery would hand over now, if that is a message that came the short way; else
+    /// nullptr. Nothing of it is copied; dead at the next draw or call.
+    const PlainMessage* take_message() {
+        const bool usual = plain_here_ && !drawn_slot_ && !ending_.active && ended_.empty();
+        if (!usual) return nullptr;
+        plain_here_ = false;
+        may_reply_ = plain_.is_request;
+        return &plain_;
+    }
     void on_deadline(Instant now);
     void on_wire_event(Instant now, WireEvent event);
     bool poll_transmit(Instant now, TxFrame& out);
     Instant next_deadline() const { return timers_.next(); }
+    /// poll_transmit would return false and change nothing, whatever the time: true nearly always
+    /// while one spins, and far cheaper than to ask for a frame.
+    bool quiet() const {
+        return handshake_.established() && !ending_.active && send_[0].settled() &&
+               send_[1].settled() && !receive_[0].owes() && !receive_[1].owes() &&
+               !keepalive_due_[0] && !keepalive_due_[1] && !hello_due_ &&
+               !handshake_.answer_due() && refused_need_ == Need::nothing && !expects_peer() &&
+               waits_for_peer() == waited_;
+    }
     void fingerprint(Instant now, Fingerprint& sink) const;
+
+    // A run of requests or of replies with nothing else to be said between them: as many calls of
+    // poll_transmit, but asked once. begin_run() true: next_of_run() while in_run() and as there is
+    // room, then end_run() if there was any.
+    [[nodiscard]] bool begin_run();
+    bool in_run() {
+        next_of_run_ = out_window(run_).next_plain();
+        return next_of_run_ != nullptr;
+    }
+    void next_of_run(TxFrame& out);
+    void end_run(Instant now);
 
     bool established() const { return handshake_.established(); }
     /// Nothing of ours is unacknowledged, waiting or under way.
@@ -104,6 +172,12 @@ public:
     const Stats& stats() const { return stats_; }
 
 private:
+    static constexpr std::uint32_t handler_max = 0xFFFF;
+    // As the owner of a reply: it refuses a note.
+    static constexpr std::uint32_t note_owner = 0xFFFFFFFF;
+    // Data up to this size is copied behind its header, so that the frame is one piece.
+    static constexpr std::size_t copied_max = 192;
+
     enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello };
 
     /// A store into our memory, or a get of ours: bytes that arrive.
@@ -121,7 +195,7 @@ private:
     };
 
     /// What a refused packet waited for.
-    enum class Need : std::uint8_t { nothing, reply_place, get_slot, refusal_acked };
+    enum class Need : std::uint8_t { nothing, reply_place, get_slot, refusal_acked, note_refused };
 
     /// Draws what an ended session leaves behind, message by message.
     struct Ending {
@@ -136,7 +210,15 @@ private:
 
     PostStatus readiness() const;
 
+    // connection_plain.cpp: the short way
+    bool nothing_else_to_say() const;
+    bool send_plain(Instant now, TxFrame& out);
+    void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    void note_plain(Instant now, Channel channel);
+    bool accept_plain(Instant now, const RxFrame& frame);
+
     // connection.cpp: what arrives on the whole
+    std::optional<Delivery> draw_general();
     RxVerdict judge(Instant now, const RxFrame& frame);
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
     void begin_session(Instant now, bool replaces);
@@ -148,6 +230,12 @@ private:
     void on_keepalive(const Header& header);
     void on_nack(Instant now, const Header& header, ConstBytes data);
     void refill(Channel channel);
+
+    void unfold_plain();
+    void note_drawn(const Delivery& drawn) {
+        may_reply_ =
+            std::holds_alternative<Request>(drawn) || std::holds_alternative<Stored>(drawn);
+    }
 
     // connection_receive.cpp: numbered packets
     RxVerdict on_numbered(const Header& header, ConstBytes data);
@@ -161,6 +249,9 @@ private:
     RxVerdict keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     bool place_early();
     Need need_of(Kind kind) const;
+    RxVerdict on_note(const Header& header, ConstBytes data);
+    bool take_note(const OpenBody& body);
+    void refuse_note();
     Need need_of_last(Channel channel, const Incoming& incoming) const;
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
@@ -176,23 +267,27 @@ private:
 
     // connection_transmit.cpp: what leaves
     void watch_peer(Instant now);
+    void begin_waiting(Instant now);
     bool send_hello(Instant now, TxFrame& out);
     bool send_nack(Channel channel, TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Channel channel, TxFrame& out);
     bool send_ack(TxFrame& out);
-    void emit(TxFrame& out, Header header, ConstBytes data);
+    void emit(TxFrame& out, Header& header, ConstBytes data);
     void on_hello_timer(Instant now);
     void on_keepalive_timer(Instant now, Channel channel);
     bool given_up(Instant now) const;
     bool expects_peer() const { return awaiting_ || arriving_ > 0; }
-    bool waits_for_peer() const;
+    bool waits_for_peer() const { return expects_peer() || !send_[0].empty() || !send_[1].empty(); }
     Instant next_check(Instant now, Duration interval) const;
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
     bool may_complain(Channel channel) const {
         return channel == Channel::reply || (met(refused_need_) && !waits_for_room(channel));
     }
 
+    static Channel other(Channel channel) {
+        return channel == Channel::request ? Channel::reply : Channel::request;
+    }
     static std::size_t index(Channel channel) { return static_cast<std::size_t>(channel); }
     SendWindow& out_window(Channel channel) { return send_[index(channel)]; }
     ReceiveWindow& in_window(Channel channel) { return receive_[index(channel)]; }
@@ -201,6 +296,9 @@ private:
     }
 
     Config config_;
+    bool wide_ = config_.layout == Layout::ethernet;
+    std::array<std::uint64_t, channel_count> address_out_{};  // of requests and replies
+    std::array<std::uint64_t, channel_count> address_in_{};
     const MemoryTable* memory_;
     Handshake handshake_;
     std::array<SendWindow, channel_count> send_;
@@ -210,7 +308,9 @@ private:
     ReplyQueue replies_;
 
     std::optional<Delivery> delivery_;  // of the frame just judged
-    Ring<Delivery> ended_;              // of transfers of ours that acknowledgements ended
+    PlainMessage plain_;                // the same, if it came the short way
+    bool plain_here_ = false;
+    Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>
         drawn_slot_;  // of the held message drawn last, freed at the next draw
     Channel drawn_channel_ = Channel::request;
@@ -220,6 +320,10 @@ private:
     std::uint32_t refused_id_ = 0;
     std::uint8_t refused_round_ = 0;
     std::uint32_t refused_place_ = 0;  // in its chunk
+
+    /// Of the expected note, into memory that is not the peer's to write: whether it was told.
+    enum class NoteRefusal : std::uint8_t { none, unacked, acked };
+    NoteRefusal note_refusal_ = NoteRefusal::none;
 
     TimerTable<Timer, 3> timers_;
     std::array<Duration, channel_count> keepalive_interval_{};
@@ -232,7 +336,9 @@ private:
     bool awaiting_ = false;
     std::uint32_t arriving_ = 0;  // transfers whose bytes come to us
     std::uint8_t route_ = 0;
-    Channel turn_ = Channel::reply;  // which channel sends first
+    Channel turn_ = Channel::reply;   // which channel sends first
+    Channel run_ = Channel::request;  // of the run under way
+    const SendWindow::Saved* next_of_run_ = nullptr;
     Ending ending_;
     Stats stats_;
 };

@@ -4,7 +4,6 @@
 #include "wireproof/proto/am/connection.hpp"
 
 namespace wireproof::am {
-
 /// Where a CHUNK packet lies, as its offset tells.
 struct Connection::ChunkPlace {
     std::uint64_t base = 0;     // of the chunk in the transfer
@@ -36,7 +35,6 @@ RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
 
 // What no sender of this configuration writes, told without knowing any state.
 bool Connection::well_formed(const Header& header, ConstBytes data) const {
-    constexpr std::uint32_t handler_max = 0xFFFF;
     const bool words_fit = header.count <= config_.words_max && header.count * 4U == data.size();
     switch (header.kind) {
         case Kind::request: return words_fit && header.id != 0 && header.id <= handler_max;
@@ -46,6 +44,7 @@ bool Connection::well_formed(const Header& header, ConstBytes data) const {
             return words_fit && header.id <= handler_max;
         case Kind::open: {
             if (data.size() != OpenBody::size || header.id >= config_.stores_max) return false;
+            if (header.in_place && (header.id != 0 || header.count > 1)) return false;
             const auto body = OpenBody::decode(data.first<OpenBody::size>());
             return body.handler != 0 && body.handler <= handler_max &&
                    body.total <= config_.transfer_max();
@@ -83,6 +82,7 @@ bool Connection::met(Need need) const {
             return !replies_.full() && bulk_[index(Channel::reply)].free_place().has_value();
         case Need::refusal_acked:
             return !incoming_[index(Channel::request)][refused_id_].refusal_unacked;
+        case Need::note_refused: return note_refusal_ != NoteRefusal::unacked;
     }
     return true;
 }
@@ -104,9 +104,11 @@ RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWin
         message.kind = header.kind;
         message.span = message.arrived = 1;
         message.id = header.id;
+        message.in_place = header.in_place;
         window.mark(at.distance);
         return RxVerdict::held;
     }
+    if (header.in_place) return on_note(header, data);
     const bool store_is_open =
         header.kind == Kind::open && incoming_[index(Channel::request)][header.id].active;
     if (store_is_open) return RxVerdict::malformed;
@@ -118,6 +120,44 @@ RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWin
     if (header.channel == Channel::request) refused_need_ = Need::nothing;
     accept_short(header.kind, header.id, data);
     return RxVerdict::accepted;
+}
+
+// Who stores where it may not must know before its store ends, so the note is refused until the
+// refusal has been acknowledged; then it is accepted, and nothing comes of it.
+RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
+    ReceiveWindow& window = in_window(Channel::request);
+    if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
+    if (!take_note(OpenBody::decode(data.first<OpenBody::size>()))) {
+        if (note_refusal_ == NoteRefusal::none) refuse_note();
+        return refuse_packet(header, Need::note_refused, 0);
+    }
+    ReceiveWindow::Message& message = window.message(0);
+    message.kind = Kind::open;
+    message.span = 1;
+    window.pass();
+    if (header.count != 0) window.owe_ack();  // as of a finished chunk: a store ends with it
+    refused_need_ = Need::nothing;
+    return RxVerdict::accepted;
+}
+
+/// False: not before its refusal is acknowledged.
+bool Connection::take_note(const OpenBody& body) {
+    if (note_refusal_ == NoteRefusal::acked) {
+        note_refusal_ = NoteRefusal::none;
+        return true;
+    }
+    if (note_refusal_ == NoteRefusal::unacked) return false;
+    const auto memory = memory_->writable(body.address, body.total);
+    if (!memory) return false;
+    delivery_ = Stored{static_cast<HandlerId>(body.handler), *memory, body.argument};
+    return true;
+}
+
+void Connection::refuse_note() {
+    note_refusal_ = NoteRefusal::unacked;
+    send_refusal({static_cast<std::uint32_t>(Refusal::note), in_window(Channel::request).expected(),
+                  static_cast<std::uint32_t>(Reason::forbidden)},
+                 note_owner);
 }
 
 void Connection::accept_short(Kind kind, std::uint32_t id, ConstBytes data) {
@@ -148,6 +188,12 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
             in_window(Channel::reply).owe_ack();  // the store's last packet waits for it
             return;
         }
+        case Refusal::note:
+            if (SendWindow::Saved* note = out_window(Channel::request).note(refusal.id)) {
+                note->owner = refusal.reason;
+            }
+            in_window(Channel::reply).owe_ack();  // the note waits for it
+            return;
         case Refusal::get: {
             auto& gets = incoming_[index(Channel::reply)];
             if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
@@ -354,6 +400,7 @@ void Connection::finish_transfer(Channel channel, std::uint32_t id) {
 bool Connection::waits_for_room(Channel channel) const {
     const ReceiveWindow::Message& message = receive_[index(channel)].message(0);
     if (!message.complete()) return false;
+    if (message.in_place && note_refusal_ == NoteRefusal::unacked) return true;
     if (message.kind != Kind::chunk) return !met(need_of(message.kind));
     const Incoming& incoming = incoming_[index(channel)][message.id];
     if (!incoming.active || incoming.total - message.base > config_.chunk_bytes()) return false;
@@ -376,9 +423,14 @@ bool Connection::pass_held(Channel channel) {
         return true;
     }
     const ConstBytes data = window.held(message);
+    if (message.in_place && !take_note(OpenBody::decode(data.first<OpenBody::size>()))) {
+        refuse_note();
+        return false;
+    }
+    if (message.in_place) window.owe_ack();
     window.pass();
     if (channel == Channel::request) refused_need_ = Need::nothing;
-    accept_short(message.kind, message.id, data);
+    if (!message.in_place) accept_short(message.kind, message.id, data);
     if (delivery_) {
         drawn_slot_ = message.slot;  // its arguments are in use until the next draw
         drawn_channel_ = channel;

@@ -6,15 +6,13 @@
 namespace wireproof::am {
 namespace {
 
-// Data up to this size is copied behind its header, so that the frame is one piece.
-constexpr std::size_t copied_max = 192;
-
 // Bytes of a NACK's map: windows beyond 8192 packets are told of in parts.
 constexpr std::size_t map_max = 1024;
 
 }  // namespace
 
 bool Connection::poll_transmit(Instant now, TxFrame& out) {
+    if (send_plain(now, out)) return true;
     if (ending_.active) return false;
     watch_peer(now);
     if (handshake_.answer_due() || hello_due_) return send_hello(now, out);
@@ -25,7 +23,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     }
     if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;
     const Channel first = turn_;
-    const Channel second = first == Channel::request ? Channel::reply : Channel::request;
+    const Channel second = other(first);
     if (send_numbered(now, first, out)) {
         turn_ = second;
         return true;
@@ -34,7 +32,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
            send_keepalive(Channel::reply, out) || send_ack(out);
 }
 
-void Connection::emit(TxFrame& out, Header header, ConstBytes data) {
+void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
     header.dst = config_.peer;
     header.src = config_.node;
     header.route = route_;
@@ -78,6 +76,7 @@ bool Connection::send_hello(Instant now, TxFrame& out) {
 
 bool Connection::send_nack(Channel channel, TxFrame& out) {
     ReceiveWindow& window = in_window(channel);
+    if (!window.complains()) return false;
     const auto& complaint = window.complaint();
     if (!complaint) return false;
     Header header;
@@ -109,6 +108,7 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     if (!departure) return false;
     Header header;
     header.kind = departure->message->kind;
+    header.in_place = departure->message->in_place;
     header.channel = channel;
     header.round = window.round();
     header.count = departure->message->count;
@@ -139,23 +139,23 @@ bool Connection::send_keepalive(Channel channel, TxFrame& out) {
 
 bool Connection::send_ack(TxFrame& out) {
     if (!receive_[0].ack_due() && !receive_[1].ack_due()) return false;
-    emit(out, Header{}, {});
+    Header header;
+    emit(out, header, {});
     return true;
 }
 
 // Timers.
 
-bool Connection::waits_for_peer() const {
-    return expects_peer() || !send_[0].empty() || !send_[1].empty();
+// Silence counts from when something was first waited for.
+void Connection::begin_waiting(Instant now) {
+    silent_since_ = now;
+    unanswered_ = 0;
+    waited_ = true;
 }
 
-// Silence counts from when something was first waited for.
 void Connection::watch_peer(Instant now) {
     const bool waits = waits_for_peer();
-    if (waits && !waited_) {
-        silent_since_ = now;
-        unanswered_ = 0;
-    }
+    if (waits && !waited_) begin_waiting(now);
     waited_ = waits;
     if (!waits) return;
     if (!handshake_.established()) {

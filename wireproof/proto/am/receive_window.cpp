@@ -1,6 +1,7 @@
 #include "wireproof/proto/am/receive_window.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace wireproof::am {
 
@@ -12,8 +13,8 @@ ReceiveWindow::ReceiveWindow(const Config& config, Channel channel)
       recovery_(config.recovery),
       large_size_(config.data_max()),
       arrived_(window_),
-      messages_(window_),
-      early_(recovery_ == Recovery::selective ? window_ : 0),
+      messages_(std::bit_ceil(window_)),
+      early_(recovery_ == Recovery::selective ? messages_.size() : 0),
       small_slots_(recovery_ == Recovery::selective ? window_ : 0),
       large_slots_(recovery_ == Recovery::selective ? config.held_packets : 0),
       held_(small_slots_ * small_size + large_slots_ * large_size_) {
@@ -24,7 +25,7 @@ ReceiveWindow::ReceiveWindow(const Config& config, Channel channel)
 
 ReceiveWindow::Placement ReceiveWindow::placement_of(std::uint32_t number) const {
     if (!circle_.holds(number)) return {};
-    const Number wanted = circle_.advance(first_, expected_);
+    const Number wanted = expected_number_;
     const std::uint32_t ahead = circle_.steps_after(Number(number), wanted);
     if (ahead == 0) return {Place::expected, 0};
     if (ahead < window_) return {Place::ahead, ahead};
@@ -64,7 +65,7 @@ bool ReceiveWindow::keep_early(std::uint32_t distance, std::uint32_t place, cons
                                ConstBytes data) {
     const auto slot = fill_slot(data);
     if (!slot) return false;
-    Early& kept = early_[static_cast<std::size_t>((expected_ + distance + place) % window_)];
+    Early& kept = early_[place_of(std::uint64_t{distance} + place)];
     kept = packet;
     kept.kept = true;
     kept.message = expected_ + distance;
@@ -78,7 +79,7 @@ bool ReceiveWindow::keep_early(std::uint32_t distance, std::uint32_t place, cons
 std::optional<ReceiveWindow::Early> ReceiveWindow::take_early(std::uint32_t chunk_packets) {
     if (early_count_ == 0) return std::nullopt;
     for (std::uint64_t at = expected_; at < expected_ + std::min(chunk_packets, window_); ++at) {
-        Early& kept = early_[static_cast<std::size_t>(at % window_)];
+        Early& kept = early_[place_of(at - expected_)];
         if (!kept.kept || kept.message != expected_) continue;
         const Early taken = kept;
         kept = Early{};
@@ -103,6 +104,7 @@ void ReceiveWindow::pass() {
     done = Message{};
     arrived_.clear(expected_, expected_ + span);
     expected_ += span;
+    expected_number_ = circle_.advance(expected_number_, span);
     highest_ = std::max(highest_, expected_);
     owed_ += span;
 }
@@ -124,8 +126,7 @@ void ReceiveWindow::complain(std::uint8_t round, std::uint32_t distance, bool de
 
 std::uint32_t ReceiveWindow::distance_sent(std::uint32_t number) const {
     if (!circle_.holds(number)) return 0;
-    const std::uint32_t distance =
-        circle_.steps_after(Number(number), circle_.advance(first_, expected_));
+    const std::uint32_t distance = circle_.steps_after(Number(number), expected_number_);
     return distance <= window_ ? distance : 0;
 }
 
@@ -170,6 +171,7 @@ void ReceiveWindow::write_map(Bytes map) const {
 
 void ReceiveWindow::reset() {
     expected_ = highest_ = 0;
+    expected_number_ = first_;
     owed_ = 0;
     ack_due_ = false;
     complaint_.reset();
@@ -200,7 +202,7 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
     sink.add(untold_);
     arrived_.fingerprint(expected_, sink);
     for (std::uint64_t i = 0; i < window_; ++i) {
-        const Message& message = messages_[static_cast<std::size_t>((expected_ + i) % window_)];
+        const Message& message = messages_[place_of(i)];
         sink.add(message.kind);
         if (!message.known()) continue;
         sink.add(message.span);
@@ -210,7 +212,7 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
         if (message.kind != Kind::chunk) sink.add_bytes(held(message));
     }
     for (std::size_t i = 0; i < early_.size(); ++i) {
-        const Early& kept = early_[static_cast<std::size_t>((expected_ + i) % window_)];
+        const Early& kept = early_[place_of(i)];
         sink.add(kept.kept);
         if (!kept.kept) continue;
         sink.add(kept.message - expected_);

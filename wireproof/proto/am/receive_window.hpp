@@ -33,7 +33,7 @@ public:
         std::uint64_t base = 0;  // of a chunk in its transfer
         std::uint32_t slot = 0;  // of a short message held ahead
         std::size_t size = 0;
-        std::uint16_t count = 0;
+        bool in_place = false;  // an OPEN without chunks
 
         bool known() const { return kind != Kind::ack; }
         bool complete() const { return known() && arrived == span; }
@@ -61,17 +61,15 @@ public:
 
     ReceiveWindow(const Config& config, Channel channel);
 
-    std::uint32_t expected() const { return circle_.advance(first_, expected_).value(); }
+    std::uint32_t expected() const { return expected_number_.value(); }
+    /// Nothing has arrived of the expected message, or of any after it.
+    bool nothing_ahead() const { return highest_ == expected_; }
     Placement placement_of(std::uint32_t number) const;
 
     /// Of the packet, and of the message that begins, so many packets from the expected one.
     bool has(std::uint32_t distance) const { return arrived_.test(expected_ + distance); }
-    Message& message(std::uint32_t distance) {
-        return messages_[static_cast<std::size_t>((expected_ + distance) % messages_.size())];
-    }
-    const Message& message(std::uint32_t distance) const {
-        return messages_[static_cast<std::size_t>((expected_ + distance) % messages_.size())];
-    }
+    Message& message(std::uint32_t distance) { return messages_[place_of(distance)]; }
+    const Message& message(std::uint32_t distance) const { return messages_[place_of(distance)]; }
     void mark(std::uint32_t distance);
     std::uint32_t window() const { return window_; }
 
@@ -82,6 +80,12 @@ public:
 
     /// The expected message is complete: the next one is expected, this one is owed for.
     void pass();
+    /// The expected message is a short one, and with it came all there is.
+    void pass_plain() {
+        expected_number_ = circle_.advance(expected_number_, 1);
+        highest_ = ++expected_;
+        ++owed_;
+    }
 
     void owe_ack() { ack_due_ = true; }
     bool ack_due() const { return ack_due_ || owed_ >= mark_; }
@@ -104,6 +108,9 @@ public:
     void complain(std::uint8_t round, std::uint32_t distance, bool demanded);
     /// The distance that a KEEPALIVE names: how much its sender has sent.
     std::uint32_t distance_sent(std::uint32_t number) const;
+    bool complains() const { return complaint_.has_value(); }
+    /// A NACK may wait to leave, or an ACK.
+    bool owes() const { return complains() || ack_due(); }
     /// The NACK to send, unless it would say nothing new.
     const std::optional<Complaint>& complaint();
     void complained();
@@ -120,6 +127,9 @@ public:
 
 private:
     static constexpr std::size_t small_size = 64;
+    std::size_t place_of(std::uint64_t distance) const {
+        return static_cast<std::size_t>((expected_ + distance) & (messages_.size() - 1));
+    }
     std::size_t slot_begin(std::uint32_t slot) const;
     std::optional<std::uint32_t> fill_slot(ConstBytes data);
     bool says_something_new() const;
@@ -132,6 +142,7 @@ private:
     std::size_t large_size_;
 
     std::uint64_t expected_ = 0;
+    Number expected_number_;     // the same on the circle
     std::uint64_t highest_ = 0;  // end of the furthest packet that arrived
     std::uint32_t owed_ = 0;
     bool ack_due_ = false;
@@ -139,7 +150,7 @@ private:
     std::optional<Complaint> told_;  // the NACK that left last
     std::uint32_t untold_ = 0;       // causes since then that added nothing
     BitWindow arrived_;
-    std::vector<Message> messages_;  // at position mod window
+    std::vector<Message> messages_;  // at position mod their number, a power of two
     std::vector<Early> early_;       // likewise; selective
     std::uint32_t early_count_ = 0;
     // Slots for what is held ahead, small and large; memory is used only once something is.

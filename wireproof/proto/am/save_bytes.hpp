@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/base/check.hpp"
 
 namespace wireproof::am {
 
@@ -15,24 +17,36 @@ class SaveBytes {
 public:
     /// Where a copy lies, and the mark that frees it and all before it.
     struct Place {
-        std::size_t at = 0;
-        std::size_t size = 0;
+        std::uint32_t at = 0;
+        std::uint32_t size = 0;
         std::uint64_t mark = 0;
     };
 
-    explicit SaveBytes(std::size_t capacity) : bytes_(capacity) {}
+    explicit SaveBytes(std::size_t capacity) : bytes_(capacity) {
+        WIREPROOF_CHECK(capacity <= std::numeric_limits<std::uint32_t>::max());
+    }
 
     /// Copies `data` in one piece; nothing when it does not fit now.
     std::optional<Place> save(ConstBytes data) {
-        if (filled_ == freed_) filled_ = freed_ = 0;
-        const std::uint64_t capacity = bytes_.size();
-        std::uint64_t begin = filled_;
-        if (begin % capacity + data.size() > capacity) begin += capacity - begin % capacity;
+        if (filled_ == freed_) filled_ = freed_ = at_ = 0;
+        const std::size_t capacity = bytes_.size();
+        const bool wraps = data.size() > capacity - at_;
+        const std::uint64_t begin = wraps ? filled_ + (capacity - at_) : filled_;
         if (begin + data.size() - freed_ > capacity) return std::nullopt;
+        const std::size_t at = wraps ? 0 : at_;
+        copy_short(bytes_.data() + at, data.data(), data.size());
         filled_ = begin + data.size();
-        const auto at = static_cast<std::size_t>(begin % capacity);
-        std::copy(data.begin(), data.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
-        return Place{at, data.size(), filled_};
+        at_ = at + data.size();
+        return Place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(data.size()),
+                     filled_};
+    }
+
+    /// Whether so many bytes fit now.
+    bool takes(std::size_t size) const {
+        if (filled_ == freed_) return size <= bytes_.size();
+        const bool wraps = size > bytes_.size() - at_;
+        const std::uint64_t begin = wraps ? filled_ + (bytes_.size() - at_) : filled_;
+        return begin + size - freed_ <= bytes_.size();
     }
 
     /// Frees it and all before it. What has no bytes holds none: its mark may be of a round of the
@@ -40,7 +54,7 @@ public:
     void free_up_to(const Place& place) {
         if (place.size > 0) freed_ = place.mark;
     }
-    void clear() { filled_ = freed_ = 0; }
+    void clear() { filled_ = freed_ = at_ = 0; }
 
     ConstBytes view(const Place& place) const {
         return ConstBytes(bytes_).subspan(place.at, place.size);
@@ -50,6 +64,7 @@ private:
     std::vector<std::byte> bytes_;
     std::uint64_t filled_ = 0;  // counted without wrapping
     std::uint64_t freed_ = 0;
+    std::size_t at_ = 0;  // filled_ in the ring
 };
 
 }  // namespace wireproof::am

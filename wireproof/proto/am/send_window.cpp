@@ -1,6 +1,7 @@
 #include "wireproof/proto/am/send_window.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace wireproof::am {
 
@@ -14,19 +15,27 @@ SendWindow::SendWindow(const Config& config, Channel channel)
       bytes_(config.save_bytes),
       lost_(window_),
       there_(window_),
-      round_sent_(window_) {}
+      round_sent_(std::bit_ceil(std::size_t{window_})) {
+    una_number_ = high_number_ = first_;
+}
 
 SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
                                       std::uint32_t span) {
     WIREPROOF_CHECK(span <= room());
-    Saved& message = saved_.push({});
+    Saved& message = saved_.add();
     message.position = next_;
     message.span = span;
     message.kind = kind;
     message.id = id;
     message.owner = owner;
-    lost_.clear(next_, next_ + span);
-    there_.clear(next_, next_ + span);
+    message.count = 0;
+    message.in_place = false;
+    message.offset = 0;
+    if (is_watched(message)) ++watched_;
+    if (marked_) {
+        lost_.clear(next_, next_ + span);
+        there_.clear(next_, next_ + span);
+    }
     next_ += span;
     return message;
 }
@@ -42,23 +51,42 @@ bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstByt
     return true;
 }
 
+bool SendWindow::push_note(ConstBytes body, std::uint64_t tag, bool awaited) {
+    if (!push(Kind::open, 0, awaited ? 1 : 0, body)) return false;
+    saved_.back().in_place = true;
+    saved_.back().offset = tag;
+    return true;
+}
+
+SendWindow::Saved* SendWindow::note(std::uint32_t number) {
+    if (!circle_.holds(number)) return nullptr;
+    const std::uint64_t position = una_ + circle_.steps_after(Number(number), una_number_);
+    if (position >= high_) return nullptr;
+    for (std::size_t i = 0; i < saved_.size() && saved_[i].position <= position; ++i) {
+        if (saved_[i].position == position && saved_[i].in_place) return &saved_[i];
+    }
+    return nullptr;
+}
+
 void SendWindow::push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes data,
                             std::uint64_t offset, std::uint32_t packets) {
     Saved& message = append(Kind::chunk, id, owner, packets);
     message.count = static_cast<std::uint16_t>(packets);
-    message.lent = data;
+    message.lent = data.data();
+    message.size = data.size();
     message.offset = offset;
 }
 
 void SendWindow::mark_lost(std::uint64_t position) {
     if (lost_.test(position)) return;
+    marked_ = true;
     lost_.set(position);
     ++lost_count_;
 }
 
 void SendWindow::unmark_lost(std::uint64_t position) {
     if (!lost_.test(position)) return;
-    lost_.clear(position, position + 1);
+    lost_.clear(position);
     --lost_count_;
 }
 
@@ -74,12 +102,7 @@ std::uint64_t SendWindow::next_lost() {
 }
 
 const SendWindow::Saved& SendWindow::message_at(std::uint64_t position) {
-    if (position >= high_) {
-        while (saved_[unsent_message_].position + saved_[unsent_message_].span <= position) {
-            ++unsent_message_;
-        }
-        return saved_[unsent_message_];
-    }
+    if (position >= high_) return first_unsent_message();
     std::size_t first = 0;
     std::size_t end = saved_.size();
     while (end - first > 1) {
@@ -96,7 +119,7 @@ std::optional<SendWindow::Departure> SendWindow::next_departure() {
     Departure departure;
     departure.message = &message;
     // All packets of a chunk carry the number of its first (AM-3).
-    departure.number = circle_.advance(first_, message.position).value();
+    departure.number = circle_.advance(una_number_, message.position - una_).value();
     departure.data = data_of(message);
     if (message.kind == Kind::chunk) {
         const std::size_t begin = static_cast<std::size_t>(leaving_ - message.position) * data_max_;
@@ -113,16 +136,17 @@ void SendWindow::departed() {
         unmark_lost(leaving_);
     } else {
         ++high_;
+        high_number_ = circle_.advance(high_number_, 1);
     }
     cursor_ = leaving_ + 1;
-    round_sent_[static_cast<std::size_t>(leaving_ % window_)] = round_;
+    round_sent_[round_place(leaving_)] = round_;
 }
 
 std::optional<std::uint64_t> SendWindow::acknowledged_position(std::uint32_t expected) const {
     if (!circle_.holds(expected)) return std::nullopt;
-    const std::uint64_t position =
-        una_ + circle_.steps_after(Number(expected), circle_.advance(first_, una_));
+    const std::uint64_t position = una_ + circle_.steps_after(Number(expected), una_number_);
     if (position > high_) return std::nullopt;
+    if (watched_ == 0) return position;  // no chunk to lie in
     for (std::size_t i = 0; i < saved_.size() && saved_[i].position < position; ++i) {
         if (saved_[i].position + saved_[i].span > position) return std::nullopt;
     }
@@ -133,12 +157,29 @@ void SendWindow::drop_front() {
     const Saved& message = saved_.front();
     const std::uint64_t end = message.position + message.span;
     // A resend under way jumps over what was dropped (AM-36).
-    for (; lost_count_ > 0 && una_ < end; ++una_) unmark_lost(una_);
+    for (std::uint64_t at = una_; lost_count_ > 0 && at < end; ++at) unmark_lost(at);
+    una_number_ = circle_.advance(una_number_, end - una_);
     una_ = end;
     cursor_ = std::max(cursor_, una_);
     if (message.kind != Kind::chunk) bytes_.free_up_to(message.copy);
+    if (is_watched(message)) --watched_;
     if (unsent_message_ > 0) --unsent_message_;
     saved_.pop();
+}
+
+// All of them short, each one packet, and nobody waits for their end.
+void SendWindow::drop_plain(std::uint64_t position) {
+    const auto count = static_cast<std::size_t>(position - una_);
+    for (std::size_t i = count; i-- > 0;) {
+        if (saved_[i].copy.size == 0) continue;
+        bytes_.free_up_to(saved_[i].copy);
+        break;
+    }
+    una_number_ = circle_.advance(una_number_, count);
+    una_ = position;
+    cursor_ = std::max(cursor_, una_);
+    unsent_message_ -= std::min(unsent_message_, count);
+    saved_.pop(count);
 }
 
 bool SendWindow::on_nack(const Missing& missing) {
@@ -159,8 +200,7 @@ bool SendWindow::go_back() {
 // known modulo 256; what is older than that waits for a keep-alive.
 bool SendWindow::left_before(std::uint64_t position, const Missing& missing,
                              std::uint64_t end) const {
-    const auto sent = static_cast<std::uint8_t>(
-        round_ - round_sent_[static_cast<std::size_t>(position % window_)]);
+    const auto sent = static_cast<std::uint8_t>(round_ - round_sent_[round_place(position)]);
     const auto drew = static_cast<std::uint8_t>(round_ - missing.round);
     return sent > drew || (sent == drew && position < end);
 }
@@ -173,6 +213,7 @@ bool SendWindow::mark_missing(const Missing& missing) {
     for (std::uint64_t at = una_; at < reach; ++at) {
         const std::uint64_t i = at - una_;
         if (i < bits && ((std::to_integer<unsigned>(missing.map[i / 8]) >> (i % 8)) & 1) != 0) {
+            marked_ = true;
             there_.set(at);
             unmark_lost(at);
         } else if (!there_.test(at) && !lost_.test(at) && left_before(at, missing, end)) {
@@ -185,6 +226,9 @@ bool SendWindow::mark_missing(const Missing& missing) {
 
 void SendWindow::reset() {
     una_ = high_ = next_ = cursor_ = leaving_ = 0;
+    una_number_ = high_number_ = first_;
+    watched_ = 0;
+    marked_ = false;
     round_ = 0;
     lost_count_ = 0;
     unsent_message_ = 0;
@@ -197,7 +241,7 @@ void SendWindow::reset() {
 void SendWindow::fingerprint(Fingerprint& sink) const {
     // Frames on their way carry numbers and rounds, so those of una_ and of now are part of the
     // state.
-    sink.add(circle_.advance(first_, una_).value());
+    sink.add(una_number_.value());
     sink.add(high_ - una_);
     sink.add(next_ - una_);
     sink.add(cursor_ - una_);
@@ -205,11 +249,13 @@ void SendWindow::fingerprint(Fingerprint& sink) const {
     for (std::size_t i = 0; i < saved_.size(); ++i) {
         const Saved& message = saved_[i];
         sink.add(message.kind);
+        sink.add(message.in_place);
+        if (message.in_place) sink.add(message.owner);
         sink.add(message.span);
         sink.add(message.id);
         sink.add(message.offset);
         if (message.kind == Kind::chunk) {
-            sink.add(message.lent.size());
+            sink.add(message.size);
         } else {
             sink.add_bytes(bytes_.view(message.copy));
         }
@@ -218,7 +264,7 @@ void SendWindow::fingerprint(Fingerprint& sink) const {
         sink.add(lost_.test(at));
         if (recovery_ == Recovery::go_back_n) continue;
         sink.add(there_.test(at));
-        sink.add(round_sent_[static_cast<std::size_t>(at % window_)]);
+        sink.add(round_sent_[round_place(at)]);
     }
 }
 

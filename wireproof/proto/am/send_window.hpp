@@ -31,14 +31,17 @@ public:
     struct Saved {
         std::uint64_t position = 0;
         std::uint32_t span = 1;
-        Kind kind = Kind::request;
         std::uint32_t id = 0;     // handler or transfer, as on the wire
         std::uint32_t owner = 0;  // whose transfer: place in the table of stores, gets or get slots
         std::uint16_t count = 0;
-        SaveBytes::Place copy;     // of a short message
-        ConstBytes lent;           // of a chunk: the user's memory
-        std::uint64_t offset = 0;  // of a chunk in its transfer
+        Kind kind = Kind::request;
+        bool in_place = false;            // OPEN of a note; owner is then the Reason it ends with
+        SaveBytes::Place copy;            // of a short message
+        const std::byte* lent = nullptr;  // of a chunk: the user's memory
+        std::size_t size = 0;             // of that, bytes
+        std::uint64_t offset = 0;         // of a chunk in its transfer; of a note its tag
     };
+    static_assert(sizeof(Saved) <= 64, "one cache line a message");
 
     /// The packet that leaves next.
     struct Departure {
@@ -61,16 +64,25 @@ public:
 
     std::uint32_t room() const { return window_ - static_cast<std::uint32_t>(next_ - una_); }
     bool empty() const { return una_ == next_; }
+    /// Whether a short message with so many bytes would be saved.
+    bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
     /// The number of the first packet that has not left.
-    std::uint32_t first_unsent() const { return circle_.advance(first_, high_).value(); }
+    std::uint32_t first_unsent() const { return high_number_.value(); }
+    /// The number that acknowledges nothing new.
+    std::uint32_t first_unacknowledged() const { return una_number_.value(); }
     std::uint8_t round() const { return round_; }
     std::uint32_t in_flight() const { return static_cast<std::uint32_t>(next_ - una_); }
 
     /// Saves a short message under the next number. False: the window or the save queue is full.
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
                             std::uint32_t owner = 0);
+
+    /// Saves the OPEN of a note. False: as above.
+    [[nodiscard]] bool push_note(ConstBytes body, std::uint64_t tag, bool awaited);
+    /// The note of that number, if it is not acknowledged yet.
+    Saved* note(std::uint32_t number);
 
     /// Saves a chunk; `data` is lent until it is acknowledged. There must be room for `packets`.
     void push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes data, std::uint64_t offset,
@@ -79,16 +91,36 @@ public:
     std::optional<Departure> next_departure();
     void departed();
 
-    /// Frees what `expected` acknowledges and hands each message to `done`. False, and no effect: a
-    /// number that is stale, was never sent, or lies inside a chunk (AM-37).
+    /// The same for what is most frequent, a request or reply that leaves for the first time while
+    /// nothing is to be resent; else nullptr.
+    const Saved* next_plain() {
+        if (lost_count_ > 0 || high_ == next_) return nullptr;
+        const Saved& message = first_unsent_message();
+        const bool plain = message.kind == Kind::request || message.kind == Kind::reply;
+        return plain ? &message : nullptr;
+    }
+    void plain_departed() {
+        round_sent_[round_place(high_)] = round_;
+        ++high_;
+        high_number_ = circle_.advance(high_number_, 1);
+        cursor_ = high_;
+    }
+
+    /// Frees what `expected` acknowledges and hands each message whose end matters to somebody to
+    /// `done`: all but requests and plain replies. False, and no effect: a number that is stale,
+    /// was never sent, or lies inside a chunk (AM-37).
     template <class Done>
     bool on_ack(std::uint32_t expected, Done&& done) {
         const auto position = acknowledged_position(expected);
         if (!position) return false;
+        if (watched_ == 0 && lost_count_ == 0) {
+            drop_plain(*position);
+            return true;
+        }
         while (!saved_.empty() && saved_.front().position < *position) {
             const Saved message = saved_.front();
             drop_front();
-            done(message);
+            if (is_watched(message)) done(message);
         }
         return true;
     }
@@ -99,7 +131,8 @@ public:
 
     const Ring<Saved>& saved() const { return saved_; }
     ConstBytes data_of(const Saved& message) const {
-        return message.kind == Kind::chunk ? message.lent : bytes_.view(message.copy);
+        return message.kind == Kind::chunk ? ConstBytes(message.lent, message.size)
+                                           : bytes_.view(message.copy);
     }
 
     /// Forgets everything: a new session.
@@ -108,7 +141,22 @@ public:
 
 private:
     std::optional<std::uint64_t> acknowledged_position(std::uint32_t expected) const;
+    /// Whether somebody waits for its acknowledgement.
+    static bool is_watched(const Saved& message) {
+        return message.kind != Kind::request && (message.kind != Kind::reply || message.owner != 0);
+    }
     void drop_front();
+    void drop_plain(std::uint64_t position);
+    const Saved& first_unsent_message() {
+        while (true) {
+            const Saved& message = saved_[unsent_message_];
+            if (message.position + message.span > high_) return message;
+            ++unsent_message_;
+        }
+    }
+    std::size_t round_place(std::uint64_t position) const {
+        return static_cast<std::size_t>(position & (round_sent_.size() - 1));
+    }
     Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
     void unmark_lost(std::uint64_t position);
@@ -125,18 +173,22 @@ private:
     Recovery recovery_;
 
     std::uint64_t una_ = 0;
+    Number una_number_;  // the same on the circle
     std::uint64_t high_ = 0;
+    Number high_number_;
     std::uint64_t next_ = 0;
     std::uint64_t cursor_ = 0;   // behind the packet that left last
     std::uint64_t leaving_ = 0;  // the packet that next_departure named
     std::uint8_t round_ = 0;
     std::uint32_t lost_count_ = 0;
     std::size_t unsent_message_ = 0;  // index in saved_ of the message that high_ stands in
+    std::size_t watched_ = 0;         // of saved_
+    bool marked_ = false;             // some bit of lost_ or there_ may be set
     Ring<Saved> saved_;
     SaveBytes bytes_;
     BitWindow lost_;                        // to be resent
     BitWindow there_;                       // NACKs said that they arrived (selective)
-    std::vector<std::uint8_t> round_sent_;  // at position mod window: its last one (selective)
+    std::vector<std::uint8_t> round_sent_;  // at position mod its size: its last one (selective)
 };
 
 }  // namespace wireproof::am

@@ -10,6 +10,8 @@
 namespace wireproof::am::test {
 namespace {
 
+using Positions = std::vector<std::uint64_t>;
+
 /// A window whose departures are told as positions.
 struct Sender {
     explicit Sender(const Config& of) : config(of), window(of, Channel::request) {}
@@ -37,9 +39,15 @@ struct Sender {
     }
 
     bool ack(std::uint64_t position) {
-        return window.on_ack(number(position), [&](const SendWindow::Saved& message) {
-            done.push_back(message.position);
-        });
+        Positions before;
+        for (std::size_t i = 0; i < window.saved().size(); ++i) {
+            before.push_back(window.saved()[i].position);
+        }
+        const bool believed = window.on_ack(number(position), [](const SendWindow::Saved&) {});
+        const std::size_t freed = before.size() - window.saved().size();
+        done.insert(done.end(), before.begin(),
+                    before.begin() + static_cast<std::ptrdiff_t>(freed));
+        return believed;
     }
 
     /// As if the packet `end` further than `expected`, of that round, had drawn it.
@@ -59,8 +67,6 @@ struct Sender {
     std::size_t resent = 0;
     std::vector<std::uint64_t> done;
 };
-
-using Positions = std::vector<std::uint64_t>;
 
 // AM-6
 TEST(AmSendWindow, TakesAWindowAndNoMore) {

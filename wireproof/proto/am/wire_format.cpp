@@ -11,11 +11,12 @@ constexpr std::size_t sp2_checksum_at = 28;
 constexpr std::size_t ethernet_checksum_at = 40;
 
 constexpr std::byte channel_bit{0x10};
-constexpr std::byte spare_bit{0x20};
+constexpr std::byte in_place_bit{0x20};
 
 std::byte kind_byte(const Header& header) {
     auto byte = std::byte(header.kind) | std::byte(header.route << 6);
     if (header.channel == Channel::reply) byte |= channel_bit;
+    if (header.in_place) byte |= in_place_bit;
     return byte;
 }
 
@@ -56,6 +57,7 @@ void decode_common(std::span<const std::byte, N> from, Header& header) {
     header.src = load_le_at<std::uint16_t, 2>(from);
     header.kind = static_cast<Kind>(std::to_integer<unsigned>(from[4] & std::byte{0x0F}));
     header.channel = (from[4] & channel_bit) != std::byte{0} ? Channel::reply : Channel::request;
+    header.in_place = (from[4] & in_place_bit) != std::byte{0};
     header.route = std::to_integer<std::uint8_t>(from[4] >> 6);
     header.round = std::to_integer<std::uint8_t>(from[5]);
     header.count = load_le_at<std::uint16_t, 6>(from);
@@ -77,19 +79,23 @@ bool decode_ethernet(std::span<const std::byte, ethernet_size> from, Header& hea
     return load_le_at<std::uint32_t, 44>(from) == 0;
 }
 
-bool kind_fits_channel(Kind kind, Channel channel) {
-    switch (kind) {
-        case Kind::request:
-        case Kind::open:
-        case Kind::get_request: return channel == Channel::request;
-        case Kind::reply: return channel == Channel::reply;
-        case Kind::ack:
-        case Kind::hello: return channel == Channel::request;
-        case Kind::chunk:
-        case Kind::nack:
-        case Kind::keepalive: return true;
+// By kind, the channels it travels on: bit 0 request, bit 1 reply. A nibble that names no kind has
+// none.
+constexpr auto channels_of = [] {
+    std::array<std::uint8_t, 16> channels{};
+    const auto set = [&channels](Kind kind, std::uint8_t which) {
+        channels[static_cast<std::size_t>(kind)] = which;
+    };
+    for (const Kind kind : {Kind::request, Kind::open, Kind::get_request, Kind::ack, Kind::hello}) {
+        set(kind, 1);
     }
-    return false;  // a nibble that names no kind
+    set(Kind::reply, 2);
+    for (const Kind kind : {Kind::chunk, Kind::nack, Kind::keepalive}) set(kind, 3);
+    return channels;
+}();
+
+bool kind_fits_channel(Kind kind, Channel channel) {
+    return (channels_of[static_cast<std::size_t>(kind)] >> static_cast<unsigned>(channel) & 1) != 0;
 }
 
 constexpr std::array<std::string_view, 10> kind_names = {
@@ -130,7 +136,7 @@ std::optional<Header> decode(Layout layout, ConstBytes packet) {
         decode_common(from, header);
         if (!decode_ethernet(from, header)) return std::nullopt;
     }
-    if ((packet[4] & spare_bit) != std::byte{0}) return std::nullopt;
+    if (header.in_place && header.kind != Kind::open) return std::nullopt;
     if (!kind_fits_channel(header.kind, header.channel)) return std::nullopt;
     if ((header.cookie == 0) != (header.kind == Kind::hello)) return std::nullopt;
     return header;

@@ -36,6 +36,7 @@ struct Header {
     std::uint16_t src = 0;
     Kind kind = Kind::ack;
     Channel channel = Channel::request;
+    bool in_place = false;   // of an OPEN: its bytes are there already, no chunks follow
     std::uint8_t route = 0;  // 0..3
     std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
     std::uint16_t count =
@@ -102,13 +103,14 @@ struct HelloBody {
     static HelloBody decode(std::span<const std::byte, size> from);
 };
 
-/// What a REP of the reserved handler 0 says was refused.
-enum class Refusal : std::uint32_t { handler = 1, store = 2, get = 3 };
+/// What a REP of the reserved handler 0 says was refused. A note, an OPEN with bytes in place, is
+/// named by its number.
+enum class Refusal : std::uint32_t { handler = 1, store = 2, get = 3, note = 4 };
 
 struct RefusalBody {
     static constexpr std::size_t size = 12;
     std::uint32_t what = 0;  // Refusal
-    std::uint32_t id = 0;    // handler or transfer
+    std::uint32_t id = 0;    // handler, transfer or number
     std::uint32_t reason = 0;
     void encode(std::span<std::byte, size> to) const;
     static RefusalBody decode(std::span<const std::byte, size> from);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
+#include "wireproof/proto/am/short_header.hpp"
 
 namespace wireproof::am::test {
 namespace {
@@ -303,6 +304,45 @@ TEST(AmWireFormat, DescribesPacketsAndCallsTheRestFrames) {
             }
             ++i;
         }
+    }
+}
+
+// The short way writes and reads what the definition does.
+TEST(AmWireFormat, AShortHeaderIsTheHeaderOfARequestOrReply) {
+    Random random(7);
+    for (int i = 0; i < 1000; ++i) {
+        Header header;
+        header.dst = static_cast<std::uint16_t>(random.next());
+        header.src = static_cast<std::uint16_t>(random.next());
+        header.channel = i % 2 == 0 ? Channel::request : Channel::reply;
+        header.kind = i % 2 == 0 ? Kind::request : Kind::reply;
+        header.route = static_cast<std::uint8_t>(random.next() % 4);
+        header.round = static_cast<std::uint8_t>(random.next());
+        header.count = static_cast<std::uint16_t>(random.next());
+        header.cookie = random.next() | 1;
+        header.number = static_cast<std::uint32_t>(random.next());
+        header.ack = {static_cast<std::uint32_t>(random.next()),
+                      static_cast<std::uint32_t>(random.next())};
+        header.id = static_cast<std::uint32_t>(random.next());
+        std::array<std::byte, 48> bytes{};
+        encode(header, Layout::ethernet, bytes);
+
+        const ShortHeader read = ShortHeader::decode(bytes);
+        EXPECT_EQ(read.address, ShortHeader::address_of(header.dst, header.src, header.channel));
+        EXPECT_EQ(ShortHeader::address_in(bytes), read.address);
+        EXPECT_EQ(read.route, header.route);
+        EXPECT_EQ(read.round, header.round);
+        EXPECT_EQ(read.count, header.count);
+        EXPECT_EQ(read.cookie, header.cookie);
+        EXPECT_EQ(read.number, header.number);
+        EXPECT_EQ(read.ack, header.ack);
+        EXPECT_EQ(read.id, header.id);
+        EXPECT_EQ(ShortHeader::padding_in(bytes), 0U);
+
+        std::array<std::byte, 48> written{};
+        written.fill(std::byte{0xFF});
+        read.encode(written);
+        EXPECT_EQ(written, bytes);
     }
 }
 

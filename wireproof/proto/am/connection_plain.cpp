@@ -1,0 +1,128 @@
+// The short way through a connection, for what traffic mostly is: requests and replies in the wide
+// layout, in order, while nothing is missing, due or refused. It does what the general way does,
+// and gives up before it has changed anything when something is not as usual.
+//
+// An 8-byte request from the call to its delivery takes 600 instructions this way, where it took
+// 1 880 by the general one: bench/am_cost, both ends and the memory wire together.
+#include <algorithm>
+
+#include "wireproof/proto/am/connection.hpp"
+#include "wireproof/proto/am/short_header.hpp"
+
+namespace wireproof::am {
+
+bool Connection::nothing_else_to_say() const {
+    return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
+           !handshake_.answer_due() && refused_need_ == Need::nothing && !receive_[0].complains() &&
+           !receive_[1].complains() && !expects_peer();
+}
+
+bool Connection::send_plain(Instant now, TxFrame& out) {
+    if (!nothing_else_to_say()) return false;
+    Channel channel = turn_;
+    const SendWindow::Saved* message = out_window(channel).next_plain();
+    if (message == nullptr) {
+        if (!out_window(channel).settled()) return false;
+        channel = other(channel);
+        message = out_window(channel).next_plain();
+        if (message == nullptr) return false;
+    } else {
+        turn_ = other(channel);
+    }
+    fill_plain(channel, *message, out);
+    note_plain(now, channel);
+    return true;
+}
+
+// Channels take turns, so a run is of one while the other has nothing.
+bool Connection::begin_run() {
+    if (!nothing_else_to_say()) return false;
+    const bool requests = !send_[index(Channel::request)].settled();
+    const bool replies = !send_[index(Channel::reply)].settled();
+    if (requests == replies) return false;
+    run_ = requests ? Channel::request : Channel::reply;
+    return in_run();
+}
+
+void Connection::next_of_run(TxFrame& out) {
+    fill_plain(run_, *next_of_run_, out);
+}
+
+void Connection::end_run(Instant now) {
+    if (turn_ == run_) turn_ = other(run_);
+    next_of_run_ = nullptr;
+    note_plain(now, run_);
+}
+
+/// What one frame or many of a run leave behind.
+void Connection::note_plain(Instant now, Channel channel) {
+    if (!waited_) begin_waiting(now);
+    receive_[0].acknowledged();
+    receive_[1].acknowledged();
+    timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
+}
+
+void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
+    SendWindow& window = out_window(channel);
+    const ConstBytes data = window.data_of(message);
+    const bool copied = data.size() <= copied_max;
+    const Bytes room = out.add_room(ShortHeader::size + (copied ? data.size() : 0));
+    ShortHeader header;
+    header.address = address_out_[index(channel)];
+    header.route = route_;
+    header.round = window.round();
+    header.count = message.count;
+    header.cookie = handshake_.cookie();
+    header.number = window.first_unsent();
+    header.ack = {receive_[0].expected(), receive_[1].expected()};
+    header.id = message.id;
+    header.encode(room.first<ShortHeader::size>());
+    if (copied) {
+        copy_short(room.data() + ShortHeader::size, data.data(), data.size());
+    } else {
+        out.add_payload(data);
+    }
+    if (out.wants_check()) {
+        const Bytes head = room.first(ShortHeader::size);
+        store_checksum(config_.layout, head, checksum(config_.layout, head, data));
+    }
+    ++stats_.sent[static_cast<std::size_t>(message.kind)];
+    window.plain_departed();
+}
+
+bool Connection::accept_plain(Instant now, const RxFrame& frame) {
+    const std::size_t size = frame.bytes.size();
+    if (!wide_ || size < ShortHeader::size || size > config_.packet_max) return false;
+    const auto bytes = frame.bytes.first<ShortHeader::size>();
+    const std::uint64_t address = ShortHeader::address_in(bytes);
+    const bool is_request = address == address_in_[0];
+    if (!is_request && address != address_in_[1]) return false;
+    const ShortHeader header = ShortHeader::decode(bytes);
+    ReceiveWindow& window = receive_[is_request ? 0 : 1];
+    const bool usual = header.cookie == handshake_.cookie() && handshake_.established() &&
+                       !ending_.active && header.number == window.expected() &&
+                       window.nothing_ahead() && header.id - 1 < handler_max &&
+                       header.count * std::size_t{4} == size - ShortHeader::size &&
+                       header.count <= config_.words_max && ShortHeader::padding_in(bytes) == 0 &&
+                       !(is_request && replies_.full());
+    if (!usual || frame.integrity == Integrity::damaged) return false;
+    if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, frame.bytes)) {
+        return false;
+    }
+    silent_since_ = now;
+    unanswered_ = 0;
+    if (header.ack[0] != send_[0].first_unacknowledged())
+        on_ack(now, Channel::request, header.ack[0]);
+    if (header.ack[1] != send_[1].first_unacknowledged())
+        on_ack(now, Channel::reply, header.ack[1]);
+    window.pass_plain();
+    if (is_request) refused_need_ = Need::nothing;
+    plain_.handler = static_cast<HandlerId>(header.id);
+    plain_.data = frame.bytes.data() + ShortHeader::size;
+    plain_.size = size - ShortHeader::size;
+    plain_.is_request = is_request;
+    plain_here_ = true;
+    return true;
+}
+
+}  // namespace wireproof::am
