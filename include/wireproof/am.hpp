@@ -128,10 +128,13 @@ struct Faults {
 };
 
 struct Options {
-    std::vector<std::string> peers;  // every node's "address:port", our own included
-    std::size_t self = 0;            // which of them we are
-    std::uint64_t job = 0;           // frames of another job are dropped and counted
-    std::size_t mtu = 1500;          // bytes of an IP packet; the same in all nodes
+    /// Every node's "address:port", our own included; or, for processes of one host, "shm:NAME" for
+    /// each, the same NAME, which leaves no file. With '/' in it NAME is the beginning of a path,
+    /// for containers that share a folder.
+    std::vector<std::string> peers;
+    std::size_t self = 0;    // which of them we are
+    std::uint64_t job = 0;   // frames of another job are dropped and counted
+    std::size_t mtu = 1500;  // bytes of an IP packet; the same in all nodes; not of shm
     std::chrono::milliseconds peer_timeout{10'000};
     std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
     Faults faults{};
@@ -195,7 +198,8 @@ public:
     }
 
     /// Copies `source` to `address` in the peer's registered memory, then runs the peer's `handler`
-    /// with the memory and `argument`. Blocks until the bytes are in place or the peer is lost.
+    /// with the memory and `argument`. Blocks until the bytes are in place or the peer is lost. On
+    /// shared memory the bytes may be in place before the peer has handled earlier messages.
     Status store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
                  std::uint16_t handler, std::uint32_t argument = 0);
 
@@ -208,12 +212,17 @@ public:
     Status get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination,
                Done done);
 
+    /// Zeroed memory that lasts as long as the Endpoint. Registered, peers on shared memory store
+    /// to it and get from it with one copy, without the kernel.
+    Result<std::span<std::byte>> allocate(std::size_t bytes);
+
     /// Lets `peer` reach `memory`, which stays put until it is unregistered. Peers name its first
     /// byte by the number returned. Failure: no such peer, or the memory overlaps other of that
     /// peer's.
     Result<std::uint64_t> register_memory(std::size_t peer, std::span<std::byte> memory,
                                           Rights rights);
-    /// not_allowed: nothing is registered at `address`; would_block: a transfer is using it.
+    /// not_allowed: nothing is registered at `address`; would_block: a transfer is using it, or the
+    /// peer may still reach it: poll and call again. Only after ok may the memory go.
     Status unregister_memory(std::size_t peer, std::uint64_t address);
 
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does

@@ -1,14 +1,18 @@
-// Endpoint: a Node on a UDP socket and the steady clock.
+// Endpoint: a Node on a UDP socket or on shared memory, and the steady clock.
 #include <algorithm>
+#include <deque>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "wireproof/am.hpp"
 #include "wireproof/base/random.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/front/am/udp_node.hpp"
-#include "wireproof/host/steady_clock.hpp"
+#include "wireproof/host/spin_budget.hpp"
+#include "wireproof/host/spin_clock.hpp"
 #include "wireproof/host/wait.hpp"
+#include "wireproof/wire/shm/shm_wire.hpp"
 
 namespace wireproof::am {
 
@@ -24,6 +28,41 @@ std::uint32_t Words::operator[](std::size_t index) const {
 }
 
 namespace {
+
+constexpr std::string_view shm_prefix = "shm:";
+
+bool is_shm(const std::string& peer) {
+    return peer.starts_with(shm_prefix);
+}
+
+FaultRates rates_of(const Faults& faults) {
+    return {faults.loss, faults.bit_error, faults.duplicate, faults.reorder};
+}
+
+Expected<host::AnyWire> open_shm(const Options& options, const Config& config) {
+    const std::string& first = options.peers.front();
+    for (const std::string& peer : options.peers) {
+        if (peer == first) continue;
+        return unexpected("peers on shared memory have one name, not " + first + " and " + peer);
+    }
+    ShmWire::Config shm;
+    shm.name = first.substr(shm_prefix.size());
+    shm.job = options.job;
+    shm.node = options.self;
+    shm.nodes = options.peers.size();
+    shm.frame_max = config.packet_max;
+    auto wire = ShmWire::open(shm);
+    if (!wire) return tl::unexpected(wire.error());
+    const FaultRates rates = rates_of(options.faults);
+    if (rates.loss == 0 && rates.bit_error == 0 && rates.duplicate == 0 && rates.reorder == 0) {
+        return host::AnyWire(std::move(*wire));
+    }
+    FaultyWire<ShmWire>::Config faults;
+    faults.rates = rates;
+    faults.seed = config.seed;
+    faults.describe = describe_ethernet;
+    return host::AnyWire(FaultyWire<ShmWire>(std::move(*wire), std::move(faults)));
+}
 
 // Words as they go on the wire.
 class WireWords {
@@ -59,11 +98,15 @@ Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> word
 }
 
 struct Endpoint::Inside {
+    Inside(host::AnyWire wire, const Config& config, std::size_t nodes)
+        : node(std::move(wire), config, nodes) {}
     Inside(UdpNode wire, const Config& config, std::size_t nodes)
-        : udp(std::move(wire)), node(udp.wire(), config, nodes) {}
+        : udp(std::move(wire)), node(udp->wire(), config, nodes) {}
 
-    host::SteadyClock clock;
-    UdpNode udp;
+    host::SpinClock clock;
+    host::SpinBudget spin;
+    std::optional<UdpNode> udp;                 // which the node's wire then borrows
+    std::deque<std::vector<std::byte>> memory;  // allocated where no wire shares any
     Node node;
 };
 
@@ -82,8 +125,10 @@ Result<Endpoint> Endpoint::open(const Options& options) {
         return Opened::failure(std::to_string(options.peers.size()) +
                                " peers are more than 16 bits can number");
     }
+    const bool shm = is_shm(options.peers.front());
     UdpNode::Options udp;
     for (const std::string& text : options.peers) {
+        if (shm) break;
         const auto address = Address::parse(text);
         if (!address) return Opened::failure(address.error().message);
         udp.peers.push_back(*address);
@@ -93,7 +138,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
         std::random_device system;
         seed = (std::uint64_t{system()} << 32) | system();
     }
-    Config config = Config::ethernet(options.mtu);
+    Config config = shm ? Config::shared_memory() : Config::ethernet(options.mtu);
     config.node = static_cast<std::uint16_t>(options.self);
     config.job = options.job;
     config.seed = seed;
@@ -102,10 +147,14 @@ Result<Endpoint> Endpoint::open(const Options& options) {
         return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +
                                checked.error().message);
     }
+    if (shm) {
+        auto wire = open_shm(options, config);
+        if (!wire) return Opened::failure(wire.error().message);
+        return Endpoint(std::make_unique<Inside>(std::move(*wire), config, options.peers.size()));
+    }
     udp.local = udp.peers[options.self];
     udp.frame_max = config.packet_max;
-    udp.faults = {options.faults.loss, options.faults.bit_error, options.faults.duplicate,
-                  options.faults.reorder};
+    udp.faults = rates_of(options.faults);
     udp.seed = seed;
     auto wire = UdpNode::open(udp);
     if (!wire) return Opened::failure(wire.error().message);
@@ -140,7 +189,9 @@ void Endpoint::on_refused(std::function<void(std::size_t, std::uint16_t)> report
 Status Endpoint::request(std::size_t peer, std::uint16_t handler,
                          std::span<const std::uint32_t> words) {
     return with_wire_words(words, [&](ConstBytes bytes) {
-        return inside_->node.request(inside_->clock.now(), peer, handler, bytes);
+        const Status status = inside_->node.post(peer, handler, bytes);
+        if (inside_->node.wants_turn()) poll();
+        return status;
     });
 }
 
@@ -157,6 +208,12 @@ Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const 
     Status result = Status::ok;
     bool ended = false;
     const auto post = [&] {
+        if (const auto at_once =
+                inside_->node.store_at_once(peer, address, source, handler, argument, {})) {
+            posted = *at_once;
+            ended = posted == Status::ok;
+            return posted != Status::would_block;
+        }
         posted = store_async(peer, address, source, handler, argument, [&](Status status) {
             result = status;
             ended = true;
@@ -166,6 +223,14 @@ Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const 
     while (!wait(post)) {
     }
     if (posted != Status::ok) return posted;
+    if (ended) {
+        if (inside_->node.wants_turn()) {
+            poll();
+        } else {
+            inside_->node.push(inside_->clock.now());  // the handler hears of it
+        }
+        return Status::ok;
+    }
     while (!wait([&] { return ended; })) {
     }
     return result;
@@ -174,6 +239,12 @@ Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const 
 Status Endpoint::get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination,
                      Done done) {
     return inside_->node.get(peer, address, destination, std::move(done));
+}
+
+Result<std::span<std::byte>> Endpoint::allocate(std::size_t bytes) {
+    auto shared = inside_->node.wire().allocate_shared(bytes);
+    if (shared) return Bytes(*shared);
+    return Bytes(inside_->memory.emplace_back(bytes));
 }
 
 Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std::byte> memory,
@@ -206,9 +277,10 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
         const Instant now = in.clock.now();
         const std::size_t handled = in.node.poll(now);
         met = until();
+        if (handled > 0) in.spin.heard(now);
         if (met || now >= end) break;
-        if (handled > 0) continue;
-        host::wait_until(in.node.wire(), in.clock, std::min(end, in.node.next_deadline()));
+        if (handled > 0 || in.spin.look_again(now)) continue;
+        host::wait_until(in.node.wire(), in.clock.steady(), std::min(end, in.node.next_deadline()));
     }
     in.node.set_awaiting(awaited);
     return met;

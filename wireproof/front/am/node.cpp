@@ -7,6 +7,8 @@
 namespace wireproof::am {
 namespace {
 
+constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};  // as a transfer's tag
+
 Status status_of(PostStatus status) {
     switch (status) {
         case PostStatus::accepted: return Status::ok;
@@ -51,19 +53,20 @@ void Node::handle(std::uint16_t handler, Handler run) {
 
 // What the user asks for.
 
-Status Node::request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
+Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
-    const auto id = static_cast<HandlerId>(handler);
-    const Status status = status_of(peers_[peer].connection.request(id, words));
-    if (++requests_since_poll_ >= poll_every_) poll(now);  // AM-21
-    return status;
+    ++requests_since_poll_;
+    return status_of(peers_[peer].connection.request(static_cast<HandlerId>(handler), words));
 }
 
 Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                          std::uint16_t handler, std::uint32_t argument, Done done) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
+    if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
+        return *status;
+    }
     const std::uint64_t tag = transfers_.add(std::move(done));
     const Status status = status_of(peers_[peer].connection.store(
         {address, source, static_cast<HandlerId>(handler), argument, tag}));
@@ -71,9 +74,35 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     return status;
 }
 
+std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t address,
+                                          ConstBytes source, std::uint16_t handler,
+                                          std::uint32_t argument, Done done) {
+    if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
+    Connection& connection = peers_[peer].connection;
+    if (!connection.established() || !connection.no_chunks_out()) return std::nullopt;
+    if (!connection.can_note()) return Status::would_block;
+    if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
+    const bool awaited = static_cast<bool>(done);
+    const std::uint64_t tag = awaited ? transfers_.add(std::move(done)) : nobody_waits;
+    const auto posted = connection.note(
+        {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
+    WIREPROOF_CHECK(posted == PostStatus::accepted);
+    ++stores_at_once_;
+    ++requests_since_poll_;
+    return Status::ok;
+}
+
 Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
+    // Read at once only what no message of ours can still change.
+    const Connection& connection = peers_[peer].connection;
+    if (connection.established() && connection.requests_done() &&
+        wire_.read_memory(PeerId(peer), address, destination)) {
+        finished_.push_back(std::move(done));
+        ++gets_at_once_;
+        return Status::ok;
+    }
     const std::uint64_t tag = transfers_.add(std::move(done));
     const Status status = status_of(peers_[peer].connection.get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);
@@ -82,15 +111,25 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
 
 bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
     if (!is_peer(peer)) return false;
-    return memory_[peer].add(address, memory, Access{rights.get, rights.store});
+    if (withdrawn_.count({peer, address}) > 0) return false;
+    if (!memory_[peer].add(address, memory, Access{rights.get, rights.store})) return false;
+    wire_.share(PeerId(peer), address, memory, rights.get, rights.store);
+    return true;
 }
 
 Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
     if (!is_peer(peer)) return Status::no_such_peer;
-    const auto memory = memory_[peer].region(address);
-    if (!memory) return Status::not_allowed;
-    if (peers_[peer].connection.touches(*memory)) return Status::would_block;
-    memory_[peer].remove(address);
+    if (withdrawn_.count({peer, address}) == 0) {
+        const auto memory = memory_[peer].region(address);
+        if (!memory) return Status::not_allowed;
+        if (peers_[peer].connection.touches(*memory)) return Status::would_block;
+        memory_[peer].remove(address);
+        wire_.unshare(PeerId(peer), address);
+        withdrawn_.insert({peer, address});
+    }
+    // A peer that reaches it directly must have heard.
+    if (!wire_.unshared(PeerId(peer), address)) return Status::would_block;
+    withdrawn_.erase({peer, address});
     return Status::ok;
 }
 
@@ -101,8 +140,9 @@ Status Node::reply(std::uint16_t handler, ConstBytes words) {
 }
 
 bool Node::idle() const {
-    return std::all_of(peers_.begin(), peers_.end(),
-                       [](const Peer& peer) { return peer.connection.idle(); });
+    return finished_.empty() && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+               return peer.connection.idle();
+           });
 }
 
 // One turn.
@@ -110,8 +150,9 @@ bool Node::idle() const {
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
     polling_ = true;
+    if (requests_since_poll_ > 0) send(now);  // what was asked for need not wait for what came
     requests_since_poll_ = 0;
-    std::size_t handled = 0;
+    std::size_t handled = finished_.empty() ? 0 : end_finished();
     while (const auto frame = wire_.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
@@ -128,7 +169,8 @@ std::size_t Node::poll(Instant now) {
         if (i == self_) continue;
         Connection& connection = peers_[i].connection;
         connection.set_awaiting(awaiting_ && connection.established());
-        if (connection.next_deadline() <= now) connection.on_deadline(now);
+        if (connection.next_deadline() > now) continue;
+        connection.on_deadline(now);
         handled += deliver_all(i);
     }
     send(now);
@@ -159,7 +201,12 @@ Instant Node::next_deadline() const {
 
 std::size_t Node::deliver_all(std::size_t peer) {
     std::size_t count = 0;
-    while (const auto delivery = peers_[peer].connection.next_delivery()) {
+    Connection& connection = peers_[peer].connection;
+    if (const auto* message = connection.take_message()) {
+        run(peer, message->handler, Message(this, peer, message->arguments()), message->is_request);
+        ++count;
+    }
+    while (const auto delivery = connection.next_delivery()) {
         deliver(peer, *delivery);
         ++count;
     }
@@ -227,8 +274,17 @@ Done Node::Transfers::take(std::uint64_t tag) {
 }
 
 void Node::end_transfer(std::uint64_t tag, Status status) {
+    if (tag == nobody_waits) return;
     const Done done = transfers_.take(tag);
     if (done) done(status);
+}
+
+std::size_t Node::end_finished() {
+    const std::vector<Done> finished = std::exchange(finished_, {});
+    for (const Done& done : finished) {
+        if (done) done(Status::ok);
+    }
+    return finished.size();
 }
 
 void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {

@@ -5,6 +5,8 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "wireproof/am.hpp"
@@ -35,9 +37,27 @@ public:
     }
 
     // As Endpoint's; `now` is the caller's.
-    Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words);
+
+    /// A request that leaves with the next turn. `wants_turn` says when that should be: after so
+    /// many requests (AM-21).
+    Status post(std::size_t peer, std::uint16_t handler, ConstBytes words);
+    bool wants_turn() const { return requests_since_poll_ >= poll_every_; }
+    /// The same, with the turn if it is due.
+    Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
+        const Status status = post(peer, handler, words);
+        if (wants_turn()) poll(now);
+        return status;
+    }
     Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                        std::uint16_t handler, std::uint32_t argument, Done done);
+    /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
+    /// Nothing: it does not, or a store in chunks is under way and must come first.
+    std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
+                                        std::uint16_t handler, std::uint32_t argument, Done done);
+    /// What was asked for leaves, without a look at what came.
+    void push(Instant now) {
+        if (!polling_) send(now);
+    }
     Status get(std::size_t peer, std::uint64_t address, Bytes destination, Done done);
     /// False: no such peer, or the region overlaps another.
     [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
@@ -59,6 +79,10 @@ public:
     bool connected(std::size_t peer) const {
         return is_peer(peer) && peers_[peer].connection.established();
     }
+
+    /// Transfers of ours that the wire did with one copy.
+    std::uint64_t stores_at_once() const { return stores_at_once_; }
+    std::uint64_t gets_at_once() const { return gets_at_once_; }
 
     const Connection& connection(std::size_t peer) const { return peers_[peer].connection; }
     PeerCounters counters(std::size_t peer) const;
@@ -83,6 +107,7 @@ private:
     void deliver(std::size_t peer, const Delivery& delivery);
     void run(std::size_t peer, HandlerId handler, Message message, bool may_refuse);
     void end_transfer(std::uint64_t tag, Status status);
+    std::size_t end_finished();
     void note_undelivered(std::size_t peer, const FateUnknown& fate);
     void report_lost(std::size_t peer, const SessionEnded& ended);
     void send(Instant now);
@@ -97,6 +122,10 @@ private:
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
     Transfers transfers_;
+    std::vector<Done> finished_;  // gets that the wire did at once; told in the next turn
+    std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them
+    std::uint64_t stores_at_once_ = 0;
+    std::uint64_t gets_at_once_ = 0;
     std::uint32_t requests_since_poll_ = 0;
     std::size_t current_peer_ = 0;
     bool in_handler_ = false;

@@ -25,7 +25,7 @@ public:
     /// Copies the frame; next() does not see it before publish().
     void push(const TxFrame& frame) {
         WIREPROOF_CHECK(!full());
-        const std::size_t slot = (first_ + lent_ + visible_ + pending_) % lengths_.size();
+        const std::size_t slot = wrapped(first_ + lent_ + visible_ + pending_);
         lengths_[slot] = frame.gather(slot_bytes(slot)).size();
         ++pending_;
     }
@@ -37,7 +37,7 @@ public:
 
     /// Lends the oldest frame and takes back the one lent before.
     std::optional<ConstBytes> next() {
-        first_ = (first_ + lent_) % lengths_.size();
+        first_ = wrapped(first_ + lent_);
         lent_ = 0;
         if (visible_ == 0) return std::nullopt;
         --visible_;
@@ -46,6 +46,9 @@ public:
     }
 
 private:
+    std::size_t wrapped(std::size_t slot) const {
+        return slot < lengths_.size() ? slot : slot - lengths_.size();  // % is slow
+    }
     Bytes slot_bytes(std::size_t slot) {
         return Bytes(bytes_).subspan(slot * frame_max_, frame_max_);
     }

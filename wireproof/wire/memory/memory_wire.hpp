@@ -15,14 +15,14 @@
 
 namespace wireproof {
 
-/// One end. It knows one peer, PeerId 0, and is itself the lane to it.
+/// One end. It knows one peer and is itself the lane to it.
 class MemoryWire {
 public:
     MemoryWire(MemoryWire&&) = default;
     MemoryWire& operator=(MemoryWire&&) = default;
 
     MemoryWire& lane(PeerId peer) {
-        WIREPROOF_CHECK(peer == PeerId{0});
+        WIREPROOF_CHECK(peer == peer_);
         return *this;
     }
 
@@ -39,8 +39,7 @@ public:
     std::optional<RxFrame> receive(Instant) {
         const auto bytes = in_->next();
         if (!bytes) return std::nullopt;
-        return RxFrame{*bytes, PeerId{0},
-                       terms_.carries_intact ? Integrity::intact : Integrity::check};
+        return RxFrame{*bytes, peer_, terms_.carries_intact ? Integrity::intact : Integrity::check};
     }
 
     void flush(Instant) { out_->publish(); }
@@ -54,10 +53,16 @@ public:
 private:
     friend class MemoryLink;
 
-    MemoryWire(LaneTerms terms, std::shared_ptr<FrameRing> out, std::shared_ptr<FrameRing> in)
-        : terms_(terms), out_(std::move(out)), in_(std::move(in)), room_(terms.frame_max) {}
+    MemoryWire(LaneTerms terms, PeerId peer, std::shared_ptr<FrameRing> out,
+               std::shared_ptr<FrameRing> in)
+        : terms_(terms),
+          peer_(peer),
+          out_(std::move(out)),
+          in_(std::move(in)),
+          room_(terms.frame_max) {}
 
     LaneTerms terms_;
+    PeerId peer_;
     std::shared_ptr<FrameRing> out_;
     std::shared_ptr<FrameRing> in_;
     std::vector<std::byte> room_;
@@ -75,6 +80,7 @@ public:
         std::size_t capacity = 256;    // frames each way
         bool carries_intact = false;   // the terms to promise; the link itself keeps both
         bool carries_all = false;
+        bool numbered = false;  // the ends know each other as 0 and 1; else each as PeerId 0
     };
 
     explicit MemoryLink(const Config& config)
@@ -89,8 +95,8 @@ public:
 private:
     MemoryLink(const Config& config, const std::shared_ptr<FrameRing>& there,
                const std::shared_ptr<FrameRing>& back)
-        : ends_{MemoryWire(terms_of(config), there, back),
-                MemoryWire(terms_of(config), back, there)} {}
+        : ends_{MemoryWire(terms_of(config), PeerId(config.numbered ? 1 : 0), there, back),
+                MemoryWire(terms_of(config), PeerId{0}, back, there)} {}
 
     static LaneTerms terms_of(const Config& config) {
         return {.frame_max = config.frame_max,

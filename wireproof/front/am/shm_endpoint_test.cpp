@@ -1,0 +1,344 @@
+// Endpoints that share memory, in one process and in several.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "wireproof/am.hpp"
+#include "wireproof/front/am/node_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using std::chrono::milliseconds;
+using test::pattern;
+
+constexpr std::uint16_t ask = 1;
+constexpr std::uint16_t answer = 2;
+constexpr std::uint16_t stored = 3;
+constexpr std::uint16_t tell = 4;
+constexpr milliseconds patience{60'000};
+
+bool same(std::span<const std::byte> left, std::span<const std::byte> right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end());
+}
+
+std::string unique_name() {
+    static int count = 0;
+    return "shm:endpoints-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+}
+
+Options options_of(const std::string& name, std::size_t self, std::size_t nodes) {
+    Options options;
+    options.peers.assign(nodes, name);
+    options.self = self;
+    options.seed = 100 + self;
+    return options;
+}
+
+/// Two endpoints in this thread: while one waits, the other must be polled.
+struct Two {
+    explicit Two(Faults faults = {}) {
+        const std::string name = unique_name();
+        for (std::size_t i = 0; i < 2; ++i) {
+            Options options = options_of(name, i, 2);
+            options.faults = faults;
+            auto opened = Endpoint::open(options);
+            EXPECT_TRUE(opened) << opened.error();
+            ends.push_back(std::move(*opened));
+        }
+    }
+    template <class Until>
+    bool turn_until(Until&& until) {
+        const auto limit = std::chrono::steady_clock::now() + patience;
+        while (!until()) {
+            for (Endpoint& end : ends) end.poll();
+            if (std::chrono::steady_clock::now() > limit) return false;
+        }
+        return true;
+    }
+    std::vector<Endpoint> ends;
+};
+
+TEST(ShmEndpoint, AnswersRequests) {
+    Two two;
+    two.ends[1].handle(ask, [](const Message& m) { m.reply(answer, {m.words()[0] * 2}); });
+    std::vector<std::uint32_t> answers;
+    two.ends[0].handle(answer, [&](const Message& m) { answers.push_back(m.words()[0]); });
+    std::uint32_t posted = 0;
+    ASSERT_TRUE(two.turn_until([&] {
+        if (posted < 5000 && two.ends[0].request(1, ask, {posted}) == Status::ok) ++posted;
+        return answers.size() == 5000;
+    }));
+    for (std::uint32_t i = 0; i < 5000; ++i) ASSERT_EQ(answers[i], 2 * i);
+    EXPECT_EQ(two.ends[0].counters(1).resent, 0U);
+    EXPECT_EQ(two.ends[0].counters(1).nacks, 0U);
+}
+
+// One copy, and the words that say so.
+TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
+    Two two;
+    auto memory = two.ends[1].allocate(1 << 20);
+    ASSERT_TRUE(memory) << memory.error();
+    const auto address = two.ends[1].register_memory(0, *memory, {.get = true, .store = true});
+    ASSERT_TRUE(address) << address.error();
+    std::vector<std::size_t> sizes;
+    two.ends[1].handle(stored, [&](const Message& m) {
+        sizes.push_back(m.memory().size());
+        EXPECT_EQ(m.argument(), 7U);
+    });
+    // The first find the session and the news of the memory under way, and go in packets.
+    const auto source = pattern(100'000);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        bool done = false;
+        Status status = Status::would_block;
+        ASSERT_TRUE(two.turn_until([&] {
+            if (status == Status::would_block) {
+                status = two.ends[0].store_async(1, *address + i * 1000, source, stored, 7,
+                                                 [&](Status how) { done = how == Status::ok; });
+            }
+            return done;
+        }));
+        EXPECT_TRUE(same(memory->subspan(i * 1000, source.size()), source));
+    }
+    EXPECT_EQ(sizes, std::vector<std::size_t>(20, source.size()));
+    const std::uint64_t sent = two.ends[0].counters(1).sent;
+
+    std::vector<std::byte> fetched(source.size());
+    bool done = false;
+    ASSERT_EQ(two.ends[0].get(1, *address + 19'000, fetched,
+                              [&](Status how) { done = how == Status::ok; }),
+              Status::ok);
+    ASSERT_TRUE(two.turn_until([&] { return done; }));
+    EXPECT_EQ(fetched, source);
+    EXPECT_LE(two.ends[0].counters(1).sent - sent, 3U);  // no packets were needed
+}
+
+TEST(ShmEndpoint, StoresIntoPrivateMemory) {
+    Two two;
+    std::vector<std::byte> memory(50'000);
+    const auto address = two.ends[1].register_memory(0, memory, {.get = false, .store = true});
+    ASSERT_TRUE(address);
+    int count = 0;
+    two.ends[1].handle(stored, [&](const Message&) { ++count; });
+    const auto source = pattern(memory.size());
+    for (int i = 0; i < 5; ++i) {
+        bool done = false;
+        ASSERT_EQ(
+            two.ends[0].store_async(1, *address, source, stored, 0, [&](Status) { done = true; }),
+            Status::ok);
+        ASSERT_TRUE(two.turn_until([&] { return done; }));
+    }
+    EXPECT_EQ(memory, source);
+    EXPECT_EQ(count, 5);
+    // Only where it may.
+    bool refused = false;
+    ASSERT_EQ(two.ends[0].store_async(1, *address + 1, source, stored, 0,
+                                      [&](Status how) { refused = how == Status::forbidden; }),
+              Status::ok);
+    std::vector<std::byte> fetched(10);
+    bool kept = false;
+    ASSERT_EQ(
+        two.ends[0].get(1, *address, fetched, [&](Status how) { kept = how == Status::forbidden; }),
+        Status::ok);
+    ASSERT_TRUE(two.turn_until([&] { return refused && kept; }));
+}
+
+TEST(ShmEndpoint, MemoryMayGoOnlyOnceThePeerHasHeard) {
+    Two two;
+    auto memory = two.ends[1].allocate(4096);
+    ASSERT_TRUE(memory);
+    two.ends[1].handle(stored, [](const Message&) {});
+    const auto address = two.ends[1].register_memory(0, *memory, {.get = true, .store = true});
+    ASSERT_TRUE(address);
+    const auto source = pattern(64);
+    for (int i = 0; i < 3; ++i) {  // it is known there
+        bool done = false;
+        ASSERT_EQ(
+            two.ends[0].store_async(1, *address, source, stored, 0, [&](Status) { done = true; }),
+            Status::ok);
+        ASSERT_TRUE(two.turn_until([&] { return done; }));
+    }
+    Status status = two.ends[1].unregister_memory(0, *address);
+    EXPECT_EQ(status, Status::would_block);
+    ASSERT_TRUE(two.turn_until([&] {
+        if (status == Status::would_block) status = two.ends[1].unregister_memory(0, *address);
+        return status != Status::would_block;
+    }));
+    EXPECT_EQ(status, Status::ok);
+    EXPECT_EQ(two.ends[1].unregister_memory(0, *address), Status::not_allowed);
+    Status how = Status::ok;
+    ASSERT_EQ(two.ends[0].store_async(1, *address, source, stored, 0, [&](Status s) { how = s; }),
+              Status::ok);
+    ASSERT_TRUE(two.turn_until([&] { return how != Status::ok; }));
+    EXPECT_EQ(how, Status::forbidden);
+}
+
+TEST(ShmEndpoint, KeepsItsPromisesUnderFaults) {
+    Two two({.loss = 0.05, .bit_error = 1e-6, .duplicate = 0.05, .reorder = 0.05});
+    auto memory = two.ends[1].allocate(300'000);
+    ASSERT_TRUE(memory);
+    const auto address = two.ends[1].register_memory(0, *memory, {.get = true, .store = true});
+    ASSERT_TRUE(address);
+    two.ends[1].handle(stored, [](const Message&) {});
+    std::vector<std::uint32_t> heard;
+    two.ends[1].handle(tell, [&](const Message& m) { heard.push_back(m.words()[0]); });
+    const auto source = pattern(memory->size());
+    bool done = false;
+    ASSERT_EQ(two.ends[0].store_async(1, *address, source, stored, 0, [&](Status) { done = true; }),
+              Status::ok);
+    std::uint32_t posted = 0;
+    ASSERT_TRUE(two.turn_until([&] {
+        if (posted < 1000 && two.ends[0].request(1, tell, {posted}) == Status::ok) ++posted;
+        return done && heard.size() == 1000;
+    }));
+    EXPECT_TRUE(same(*memory, source));
+    for (std::uint32_t i = 0; i < 1000; ++i) ASSERT_EQ(heard[i], i);
+    EXPECT_GT(two.ends[0].counters(1).resent, 0U);
+}
+
+TEST(ShmEndpoint, NamesWhatCannotBe) {
+    Options options = options_of("shm:", 0, 2);
+    EXPECT_FALSE(Endpoint::open(options));
+    options.peers = {"shm:one", "shm:another"};
+    EXPECT_FALSE(Endpoint::open(options));
+    const std::string name = unique_name();
+    auto first = Endpoint::open(options_of(name, 0, 2));
+    ASSERT_TRUE(first);
+    const auto second = Endpoint::open(options_of(name, 0, 2));
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().find(name.substr(4)), std::string::npos) << second.error();
+}
+
+// Several processes.
+
+class Child {
+public:
+    template <class Body>
+    explicit Child(Body&& body) : pid_(::fork()) {
+        if (pid_ != 0) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::alarm(100);
+        ::_exit(body() ? 0 : 1);
+    }
+    Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+    Child& operator=(Child&&) = delete;
+    ~Child() {
+        if (pid_ > 0) kill();
+    }
+    void kill() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+    }
+    bool succeeded() {
+        int status = 0;
+        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+
+private:
+    pid_t pid_;
+};
+
+std::size_t files_in_shm() {
+    const auto folder = std::filesystem::directory_iterator("/dev/shm");
+    return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
+}
+
+constexpr std::uint32_t messages_each = 2000;
+
+/// Sends to all, hears from all, and answers; true if everything came once and in order.
+bool exchange_with_all(const Options& options) {
+    auto opened = Endpoint::open(options);
+    if (!opened) return false;
+    Endpoint& end = *opened;
+    const std::size_t nodes = end.nodes();
+    std::vector<std::uint32_t> heard(nodes, 0);
+    std::vector<std::uint32_t> answered(nodes, 0);
+    std::vector<std::uint32_t> posted(nodes, 0);
+    bool right = true;
+    end.handle(ask, [&](const Message& m) {
+        right = right && m.words()[0] == heard[m.peer()]++;
+        m.reply(answer, {m.words()[0]});
+    });
+    end.handle(answer,
+               [&](const Message& m) { right = right && m.words()[0] == answered[m.peer()]++; });
+    const std::size_t others = nodes - 1;
+    const auto all = [&](const std::vector<std::uint32_t>& counts) {
+        return std::accumulate(counts.begin(), counts.end(), std::size_t{0}) ==
+               others * messages_each;
+    };
+    const bool finished = end.wait(
+        [&] {
+            for (std::size_t peer = 0; peer < nodes; ++peer) {
+                if (peer == end.self()) continue;
+                for (int i = 0; i < 16 && posted[peer] < messages_each; ++i) {
+                    if (end.request(peer, ask, {posted[peer]}) != Status::ok) break;
+                    ++posted[peer];
+                }
+            }
+            return all(heard) && all(answered);
+        },
+        patience);
+    // Whoever leaves first must not take an acknowledgement along.
+    return finished && right && end.wait([&] { return end.idle(); }, patience);
+}
+
+TEST(ShmEndpoint, EightProcessesExchangeWithAllAndFinish) {
+    const std::size_t files = files_in_shm();
+    const std::string name = unique_name();
+    std::vector<Child> nodes;
+    for (std::size_t i = 0; i < 8; ++i) {
+        nodes.emplace_back([&] { return exchange_with_all(options_of(name, i, 8)); });
+    }
+    for (Child& node : nodes) EXPECT_TRUE(node.succeeded());
+    EXPECT_EQ(files_in_shm(), files);
+}
+
+TEST(ShmEndpoint, AKilledProcessIsReportedToTheOthersWithinThePeerTimeout) {
+    constexpr std::size_t count = 4;
+    const std::string name = unique_name();
+    std::array<int, 2> ready{};
+    ASSERT_EQ(::pipe(ready.data()), 0);
+    const auto life = [&](std::size_t self) {
+        Options options = options_of(name, self, count);
+        options.peer_timeout = milliseconds(2'000);
+        auto opened = Endpoint::open(options);
+        if (!opened) return false;
+        Endpoint& end = *opened;
+        std::size_t met = 0;
+        end.handle(tell, [&](const Message&) { ++met; });
+        std::vector<std::size_t> lost;
+        end.on_peer_lost([&](const PeerLost& peer) { lost.push_back(peer.peer); });
+        for (std::size_t peer = 0; peer < count; ++peer) {
+            if (peer == self) continue;
+            if (end.request(peer, tell, {1}) != Status::ok) return false;
+        }
+        if (!end.wait([&] { return met == count - 1 && end.idle(); }, patience)) return false;
+        char done = 1;
+        if (::write(ready[1], &done, 1) != 1) return false;
+        const auto begin = std::chrono::steady_clock::now();
+        // Those that have heard leave, and are missed by the others as well.
+        const auto heard = [&] { return std::count(lost.begin(), lost.end(), 0U) == 1; };
+        const bool in_time = end.wait(heard, patience);
+        return in_time && std::chrono::steady_clock::now() - begin < milliseconds(30'000);
+    };
+    std::vector<Child> nodes;
+    for (std::size_t i = 0; i < count; ++i) nodes.emplace_back([&, i] { return life(i); });
+    for (std::size_t i = 0; i < count; ++i) {
+        char done = 0;
+        ASSERT_EQ(::read(ready[0], &done, 1), 1);
+    }
+    nodes[0].kill();
+    for (std::size_t i = 1; i < count; ++i) EXPECT_TRUE(nodes[i].succeeded()) << i;
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace wireproof::am
