@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
     add_sp2(app, run);
     add_soak(app, run);
     add_ladder(app, run);
+    add_perf(app, run);
     add_search(app, run);
     try {
         app.parse(argc, argv);

@@ -30,6 +30,7 @@ void add_recv(CLI::App& app, Run& run);
 void add_sp2(CLI::App& app, Run& run);
 void add_soak(CLI::App& app, Run& run);
 void add_ladder(CLI::App& app, Run& run);
+void add_perf(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 
 }  // namespace wireproof::cli

@@ -1,0 +1,72 @@
+// The end that asks: runs the operation for slices of time, in turns with the bare limit.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "wireproof/cli/perf_ends.hpp"
+#include "wireproof/cli/perf_limit.hpp"
+
+namespace wireproof::cli {
+
+class PerfClient {
+public:
+    PerfClient(const PerfPlan& plan, PerfEnds& ends);
+
+    /// Measures one size; `progress` is told of each round.
+    PerfRun run(std::size_t size, const std::function<void()>& progress);
+    /// Lets the other end go.
+    void quit();
+
+private:
+    /// What the server says of itself.
+    struct Told {
+        std::uint64_t counted = 0;
+        std::uint64_t stored = 0;
+        std::uint64_t cpu_nanoseconds = 0;
+        std::uint64_t resent = 0;
+    };
+
+    PerfSlice slice(std::size_t size, std::size_t per_poll);
+    PerfSlice request_reply(std::size_t size);
+    PerfSlice stream(std::size_t size, std::size_t per_poll);
+    PerfSlice store(std::size_t size);
+    PerfSlice store_async(std::size_t size);
+    PerfSlice get(std::size_t size);
+    PerfSlice limit(std::size_t size);
+    void verify(std::size_t size);
+    void verify_messages(std::size_t size);
+
+    std::vector<std::uint32_t> ask(std::uint16_t handler, const std::vector<std::uint32_t>& words);
+    Told told();
+    void prepare(std::size_t size);
+    void fill_source(std::size_t size, std::uint64_t seed);
+
+    bool slice_over(std::uint64_t begin, std::uint64_t now) const {
+        return now - begin >= slice_ticks_;
+    }
+    double seconds(std::uint64_t ticks) const {
+        return static_cast<double>(ticks) / ticks_per_second_;
+    }
+
+    const PerfPlan& plan_;
+    PerfEnds& ends_;
+    am::Node& node_;
+    double ticks_per_second_;
+    std::uint64_t slice_ticks_;
+    std::vector<std::byte> source_;
+    std::vector<std::byte> destination_;
+    std::uint64_t address_ = 0;
+    std::uint64_t counted_ = 0;  // messages that the server must have had
+    std::uint64_t stored_ = 0;
+
+    std::uint64_t answers_ = 0;
+    std::vector<std::uint64_t> asked_at_;  // by slot, request-reply
+    Histogram* half_rtt_ = nullptr;
+    std::vector<std::uint32_t> last_answer_;
+    bool keep_answer_ = false;
+    std::vector<std::uint32_t> told_;
+    bool was_told_ = false;
+};
+
+}  // namespace wireproof::cli

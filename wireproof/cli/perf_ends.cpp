@@ -1,0 +1,239 @@
+#include "wireproof/cli/perf_ends.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/perf_server.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/front/am/udp_node.hpp"
+#include "wireproof/host/wait.hpp"
+#include "wireproof/wire/faulty/faulty_wire.hpp"
+#include "wireproof/wire/memory/memory_wire.hpp"
+#include "wireproof/wire/shm/shm_wire.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+/// Binds this process to the `which`th processor that it may use. False: there is but one.
+bool pin(std::size_t which) {
+    cpu_set_t allowed;
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return true;
+    if (CPU_COUNT(&allowed) < 2) return false;
+    std::size_t seen = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(static_cast<unsigned>(cpu), &allowed) || seen++ != which) continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<unsigned>(cpu), &one);
+        ::sched_setaffinity(0, sizeof one, &one);
+        break;
+    }
+    return true;
+}
+
+FaultyWire<ShmWire>::Config faults_of(const PerfPlan& plan, std::uint64_t seed) {
+    FaultyWire<ShmWire>::Config config;
+    config.rates.loss = plan.loss;
+    config.seed = seed;
+    return config;
+}
+
+template <class T>
+T opened(Expected<T> value) {
+    if (!value) throw Failure(value.error().message);
+    return std::move(*value);
+}
+
+am::UdpNode open_udp_node(const PerfPlan& plan, std::uint16_t node, const std::string& local) {
+    am::UdpNode::Options udp;
+    udp.local = opened(Address::parse(local));
+    udp.frame_max = perf_config(plan, node).packet_max;
+    udp.faults.loss = plan.loss;
+    udp.seed = plan.seed + node;
+    return opened(am::UdpNode::open(udp));
+}
+
+void set_peer(am::UdpNode& node, PeerId peer, const Address& address) {
+    if (const auto set = node.socket().set_peer(peer, address); !set) {
+        throw Failure(set.error().message);
+    }
+}
+
+std::unique_ptr<PerfEnd> end_on(am::UdpNode node, const am::Config& config) {
+    auto kept = std::make_shared<am::UdpNode>(std::move(node));
+    return std::make_unique<PerfEnd>(kept, kept->wire(), config);
+}
+
+std::unique_ptr<PerfEnd> end_on(ShmWire wire, const PerfPlan& plan, std::uint16_t node) {
+    const am::Config config = perf_config(plan, node);
+    host::AnyWire any =
+        plan.loss > 0
+            ? host::AnyWire(FaultyWire<ShmWire>(std::move(wire), faults_of(plan, config.seed)))
+            : host::AnyWire(std::move(wire));
+    return std::make_unique<PerfEnd>(nullptr, std::move(any), config);
+}
+
+ShmWire::Config shm_config(const PerfPlan& plan, std::size_t node) {
+    ShmWire::Config config;
+    config.node = node;
+    config.frame_max = perf_config(plan, 0).packet_max;
+    return config;
+}
+
+}  // namespace
+
+SharedArena::SharedArena(std::size_t size) : size_(size) {
+    void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) {
+        throw Failure("cannot map " + std::to_string(size) + " bytes: " + std::strerror(errno));
+    }
+    data_ = static_cast<std::byte*>(at);
+}
+
+SharedArena::~SharedArena() {
+    ::munmap(data_, size_);
+}
+
+PerfEnds::PerfEnds(const PerfPlan& plan) {
+    const std::size_t largest = *std::max_element(plan.sizes.begin(), plan.sizes.end());
+    if (plan.to.empty()) {
+        constexpr std::size_t ring = std::size_t{4} << 20;
+        arena_ = std::make_unique<SharedArena>(4 * std::max(largest + 8192, ring));
+    }
+    switch (plan.wire) {
+        case PerfWire::memory: open_memory(plan); break;
+        case PerfWire::shm: open_shm(plan); break;
+        case PerfWire::udp: open_udp(plan); break;
+    }
+    alone_ = !pin(0);
+    end_->node().on_peer_lost([this](const am::PeerLost& lost) {
+        constexpr std::array why = {"is silent", "was restarted", "is gone"};
+        lost_ = std::string("the other end ") + why[static_cast<std::size_t>(lost.why)];
+    });
+}
+
+PerfEnds::~PerfEnds() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);  // it holds nothing that must be put away
+    ::waitpid(child_, nullptr, 0);
+}
+
+void PerfEnds::open_memory(const PerfPlan& plan) {
+    MemoryLink link({.frame_max = perf_config(plan, 0).packet_max,
+                     .carries_intact = plan.loss == 0,
+                     .carries_all = plan.loss == 0,
+                     .numbered = true});
+    const auto end_of = [&](std::uint16_t node) {
+        const am::Config config = perf_config(plan, node);
+        MemoryWire wire = std::move(link.end(node));
+        if (plan.loss == 0)
+            return std::make_unique<PerfEnd>(nullptr, host::AnyWire(std::move(wire)), config);
+        FaultyWire<MemoryWire>::Config faults;
+        faults.rates.loss = plan.loss;
+        faults.seed = config.seed;
+        return std::make_unique<PerfEnd>(
+            nullptr, host::AnyWire(FaultyWire<MemoryWire>(std::move(wire), faults)), config);
+    };
+    end_ = end_of(0);
+    local_end_ = end_of(1);
+    server_ = std::make_unique<PerfServer>(*local_end_, arena_.get());
+}
+
+void PerfEnds::open_shm(const PerfPlan& plan) {
+    auto sockets = opened(ControlSocket::pair());
+    fork_server([&] {
+        sockets.first.close();
+        auto wire = opened(ShmWire::adopt(shm_config(plan, 1), std::move(sockets.second)));
+        const auto end = end_on(std::move(wire), plan, 1);
+        PerfServer(*end, arena_.get()).serve();
+    });
+    sockets.second.close();
+    end_ = end_on(opened(ShmWire::adopt(shm_config(plan, 0), std::move(sockets.first))), plan, 0);
+}
+
+void PerfEnds::open_udp(const PerfPlan& plan) {
+    if (!plan.to.empty()) {
+        const Address there = opened(Address::parse(plan.to));
+        const char* const any = there.family == Address::Family::ipv6 ? "[::]:0" : "0.0.0.0:0";
+        am::UdpNode asking = open_udp_node(plan, 0, any);
+        set_peer(asking, PeerId{1}, there);
+        end_ = end_on(std::move(asking), perf_config(plan, 0));
+        return;
+    }
+    am::UdpNode asking = open_udp_node(plan, 0, "127.0.0.1:0");
+    am::UdpNode answering = open_udp_node(plan, 1, "127.0.0.1:0");
+    set_peer(asking, PeerId{1}, answering.socket().local_address());
+    set_peer(answering, PeerId{0}, asking.socket().local_address());
+    fork_server([&] {
+        { const am::UdpNode closed = std::move(asking); }
+        const auto end = end_on(std::move(answering), perf_config(plan, 1));
+        PerfServer(*end, nullptr).serve();
+    });
+    { const am::UdpNode closed = std::move(answering); }
+    end_ = end_on(std::move(asking), perf_config(plan, 0));
+}
+
+void PerfEnds::fork_server(const std::function<void()>& life) {
+    const pid_t parent = ::getpid();
+    child_ = ::fork();
+    if (child_ < 0) throw Failure(std::string("cannot fork: ") + std::strerror(errno));
+    if (child_ > 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a spinning process must not be left behind
+    if (::getppid() != parent) ::_exit(exit_failed);
+    pin(1);
+    try {
+        life();
+    } catch (const std::exception& failure) {
+        tell(std::string("wireproof perf: the answering process: ") + failure.what());
+        ::_exit(exit_failed);
+    }
+    ::_exit(0);
+}
+
+void PerfEnds::turn_server() {
+    server_->turn();
+}
+
+void PerfEnds::look() {
+    check_interrupt();
+    if (lost_) throw Failure(*lost_);
+    if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) == child_) {
+        child_ = 0;
+        throw Failure("the answering process has ended");
+    }
+    // Where both share one processor, the other must have its turn.
+    if (alone_) ::sched_yield();
+}
+
+void perf_listen(const PerfPlan& plan) {
+    am::UdpNode answering = open_udp_node(plan, 1, plan.listen);
+    set_peer(answering, PeerId{0}, Address());  // whoever comes
+    const auto end = end_on(std::move(answering), perf_config(plan, 1));
+    PerfServer server(*end, nullptr);
+    tell("answering at " + plan.listen + "; Ctrl-C ends it");
+    while (true) {
+        check_interrupt();
+        server.turn();
+        if (server.asked_to_quit()) {
+            end->node().wire().unsettle(PeerId{0});
+            server.begin_anew();
+        }
+        host::wait_until(end->node().wire(), end->clock().steady(),
+                         std::min(end->node().next_deadline(),
+                                  end->clock().now() + Duration::milliseconds(100)));
+    }
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,105 @@
+// The two ends of a measurement: a node on a wire each, in two processes that are pinned to two
+// processors, or, on the memory wire, in one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/host/spin_clock.hpp"
+
+namespace wireproof::cli {
+
+/// A wire with a node on it.
+class PerfEnd {
+public:
+    PerfEnd(std::shared_ptr<void> keeps, host::AnyWire wire, const am::Config& config)
+        : keeps_(std::move(keeps)), node_(std::move(wire), config, 2) {}
+
+    am::Node& node() { return node_; }
+    std::size_t peer() const { return 1 - node_.self(); }
+    host::SpinClock& clock() { return clock_; }
+
+private:
+    std::shared_ptr<void> keeps_;  // what the node's wire only borrows
+    am::Node node_;
+    host::SpinClock clock_;
+};
+
+/// Memory that both processes see: what the bare limits of shared memory are measured in.
+class SharedArena {
+public:
+    explicit SharedArena(std::size_t size);
+    ~SharedArena();
+    SharedArena(const SharedArena&) = delete;
+    SharedArena& operator=(const SharedArena&) = delete;
+    std::byte* data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+private:
+    std::byte* data_ = nullptr;
+    std::size_t size_;
+};
+
+class PerfServer;
+
+/// What the measuring process has.
+class PerfEnds {
+public:
+    /// Opens both ends; forks the one that answers unless the plan's is elsewhere.
+    explicit PerfEnds(const PerfPlan& plan);
+    ~PerfEnds();
+    PerfEnds(const PerfEnds&) = delete;
+    PerfEnds& operator=(const PerfEnds&) = delete;
+
+    PerfEnd& end() { return *end_; }
+    /// The other end, if it is turned by this thread; nullptr otherwise.
+    PerfServer* local_server() { return server_.get(); }
+    SharedArena* arena() { return arena_.get(); }
+    pid_t child() const { return child_; }
+
+    /// One turn of all there is here. Throws Failure once the other end is gone or silent, and
+    /// Interrupted.
+    void turn() {
+        end_->node().poll(end_->clock().now());
+        if (local_end_ != nullptr) turn_server();
+        if (++turns_ % 16'384 == 0) look();
+    }
+    /// As Endpoint::store ends: what was asked for leaves, and now and then there is a turn.
+    void push() {
+        if (end_->node().wants_turn()) return turn();
+        end_->node().push(end_->clock().now());
+    }
+    /// Turns until it is so.
+    template <class Until>
+    void turn_until(Until&& until) {
+        while (!until()) turn();
+    }
+
+private:
+    void open_memory(const PerfPlan& plan);
+    void open_shm(const PerfPlan& plan);
+    void open_udp(const PerfPlan& plan);
+    void fork_server(const std::function<void()>& life);
+    void look();
+    void turn_server();
+
+    std::unique_ptr<SharedArena> arena_;
+    std::unique_ptr<PerfEnd> end_;
+    std::unique_ptr<PerfEnd> local_end_;
+    std::unique_ptr<PerfServer> server_;
+    pid_t child_ = 0;
+    bool alone_ = false;  // on one processor with the other end
+    std::uint32_t turns_ = 0;
+    std::optional<std::string> lost_;
+};
+
+/// The answering end by itself, until it is interrupted.
+void perf_listen(const PerfPlan& plan);
+
+}  // namespace wireproof::cli

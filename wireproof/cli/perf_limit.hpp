@@ -1,0 +1,87 @@
+// What the machine itself can do, measured with as little as possible: the bare operation, without
+// engine, front or recovery. Both halves are pinned as the ends are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wireproof/base/histogram.hpp"
+#include "wireproof/cli/perf_plan.hpp"
+
+namespace wireproof::cli {
+
+class SharedArena;
+
+enum class LimitKind : std::uint32_t {
+    none = 0,
+    cache_lines = 1,     // a message there and one back, through two places of shared memory
+    ring = 2,            // slots with the length in them, one producer, one consumer
+    copy = 3,            // memcpy between two buffers of such memory
+    copy_by_kernel = 4,  // process_vm_writev into the other process
+    datagrams = 5,       // a datagram there and one back, polled
+    segments = 6,        // a stream with segmentation and receive offload
+    one_thread = 7,      // a copy into a ring and one out of it, by one thread
+};
+
+LimitKind limit_of(const PerfPlan& plan);
+std::string limit_name(LimitKind kind);
+
+/// The half that answers, in the other process. `arena` may be null.
+class LimitServer {
+public:
+    LimitServer(LimitKind kind, std::size_t size, SharedArena* arena);
+    ~LimitServer();
+    LimitServer(const LimitServer&) = delete;
+    LimitServer& operator=(const LimitServer&) = delete;
+
+    /// Of its socket, where it has one; else 0.
+    std::uint16_t port() const { return port_; }
+    bool has_half() const;
+    /// Until the asking half has had enough, or has been silent for some seconds.
+    void run();
+
+private:
+    void answer_lines();
+    void drain_ring();
+    void answer_datagrams();
+    void drain_segments();
+
+    LimitKind kind_;
+    std::size_t size_;
+    SharedArena* arena_;
+    int socket_ = -1;
+    std::uint16_t port_ = 0;
+};
+
+/// The half that asks.
+struct LimitClient {
+    LimitKind kind = LimitKind::none;
+    std::size_t size = 0;
+    std::size_t mtu = 1500;
+    SharedArena* arena = nullptr;
+    std::string address;  // of the other half's socket
+    std::uint16_t port = 0;
+    std::uint64_t remote_address = 0;  // copy_by_kernel: of the buffer there
+    int remote_process = 0;
+    double seconds = 0.1;
+    double ticks_per_second = 1e9;
+
+    /// half_rtt in ticks for the kinds with an answer; messages of `size` for all.
+    PerfSlice measure();
+
+private:
+    PerfSlice ask_lines();
+    PerfSlice fill_ring();
+    PerfSlice copy();
+    PerfSlice copy_by_kernel();
+    PerfSlice ask_datagrams();
+    PerfSlice send_segments();
+    PerfSlice pass_through();
+    std::uint64_t slice_ticks() const {
+        return static_cast<std::uint64_t>(seconds * ticks_per_second);
+    }
+};
+
+}  // namespace wireproof::cli

@@ -1,0 +1,36 @@
+#include "wireproof/cli/perf_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+
+std::string PerfPlan::wire_name() const {
+    constexpr std::array names = {"memory", "shm", "udp"};
+    return names[static_cast<std::size_t>(wire)];
+}
+
+std::string PerfPlan::op_name() const {
+    constexpr std::array names = {"request-reply", "stream", "store", "store-async", "get"};
+    return names[static_cast<std::size_t>(op)];
+}
+
+am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
+    am::Config config =
+        plan.wire == PerfWire::udp ? am::Config::ethernet(plan.mtu) : am::Config::shared_memory();
+    if (plan.op == PerfOp::stream && plan.in_flight > 0) {
+        // What is in flight is what the window holds; both ends must have the same.
+        const auto least = static_cast<std::uint32_t>(config.chunk_packets * 2);
+        const auto asked = static_cast<std::uint32_t>(plan.in_flight);
+        config.window[0] = std::max(asked, least);
+    }
+    config.node = node;
+    config.peer = static_cast<std::uint16_t>(1 - node);
+    config.seed = plan.seed + node;
+    if (const auto checked = config.check(); !checked) throw Failure(checked.error().message);
+    return config;
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,80 @@
+// What `wireproof perf` was asked to measure, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/base/histogram.hpp"
+#include "wireproof/proto/am/config.hpp"
+
+namespace wireproof::cli {
+
+enum class PerfWire : std::uint8_t { memory, shm, udp };
+enum class PerfOp : std::uint8_t { request_reply, stream, store, store_async, get };
+
+struct PerfPlan {
+    PerfWire wire = PerfWire::shm;
+    PerfOp op = PerfOp::request_reply;
+    std::vector<std::size_t> sizes;  // bytes
+    double loss = 0;
+    std::size_t in_flight = 0;  // 0: as the op has it
+    std::size_t per_poll = 32;
+    std::size_t mtu = 1500;
+    bool private_memory = false;  // on shm: of the process, not of a shared segment
+    std::string to;  // of another `wireproof perf --listen`; empty: a process of our own
+    std::string listen;
+    std::uint64_t seed = 0;
+    double slice_seconds = 0.1;
+    int rounds = 7;
+    bool json = false;
+    std::string html;  // file; empty: none
+
+    bool sends_messages() const { return op == PerfOp::request_reply || op == PerfOp::stream; }
+    std::string wire_name() const;
+    std::string op_name() const;
+};
+
+/// The engine's figures for the plan; throws Failure if they do not work.
+am::Config perf_config(const PerfPlan& plan, std::uint16_t node);
+
+/// What one slice of time brought.
+struct PerfSlice {
+    Histogram half_rtt;  // ticks
+    std::uint64_t messages = 0;
+    double seconds = 0;
+
+    double rate() const { return seconds > 0 ? static_cast<double>(messages) / seconds : 0; }
+};
+
+struct PerfRun {
+    std::size_t size = 0;
+    int rounds = 0;
+    struct Latency {
+        double mean = 0;
+        double p50 = 0;
+        double p99 = 0;
+        double p999 = 0;
+    };
+    std::optional<Latency> half_rtt_ns;
+    std::optional<double> messages_per_s;  // medians of the rounds, as all that follow
+    std::optional<double> bytes_per_s;
+    double cpu_seconds = 0;  // of both ends, while measured
+    std::uint64_t resent = 0;
+    std::optional<double> limit;  // in the unit of the op's main figure
+    std::optional<double> ratio;
+    std::optional<double> one_per_poll;  // stream: messages/s with one request a poll
+    std::string how;                     // of store and get: how the bytes travelled
+};
+
+struct PerfReport {
+    std::vector<PerfRun> runs;
+    std::string limit_name;  // what the limit is
+};
+
+std::string perf_table(const PerfPlan& plan, const PerfReport& report);
+std::string perf_json(const PerfPlan& plan, const PerfReport& report);
+std::string perf_html(const PerfPlan& plan, const PerfReport& report);
+
+}  // namespace wireproof::cli

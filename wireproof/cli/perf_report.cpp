@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/lab/report_page.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Three figures and a unit's prefix: 12.3 M.
+std::string scaled(double value) {
+    constexpr std::array prefixes = {"", " k", " M", " G", " T"};
+    std::size_t i = 0;
+    for (; value >= 999.5 && i + 1 < prefixes.size(); ++i) value /= 1000;
+    const int digits = value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2;
+    return fmt::format("{:.{}f}{}", value, i == 0 && value == std::floor(value) ? 0 : digits,
+                       prefixes[i]);
+}
+
+std::string size_text(std::size_t size) {
+    constexpr std::size_t mega = std::size_t{1} << 20;
+    if (size >= mega && size % mega == 0) return fmt::format("{} Mi", size / mega);
+    if (size >= 1024 && size % 1024 == 0) return fmt::format("{} Ki", size / 1024);
+    return fmt::format("{}", size);
+}
+
+std::string ns(double value) {
+    return value >= 1e6   ? fmt::format("{:.2f} ms", value / 1e6)
+           : value >= 1e4 ? fmt::format("{:.1f} us", value / 1e3)
+                          : fmt::format("{:.0f} ns", value);
+}
+
+std::string main_unit(const PerfPlan& plan) {
+    if (plan.op == PerfOp::request_reply) return "ns";
+    return plan.op == PerfOp::stream ? "messages/s" : "B/s";
+}
+
+std::string main_text(const PerfPlan& plan, double value) {
+    if (plan.op == PerfOp::request_reply) return ns(value);
+    return scaled(value) + (plan.op == PerfOp::stream ? "/s" : "B/s");
+}
+
+std::string what(const PerfPlan& plan) {
+    std::string text = fmt::format("sp-am over {}, {}", plan.wire_name(), plan.op_name());
+    if (plan.wire == PerfWire::udp) text += fmt::format(", mtu {}", plan.mtu);
+    if (plan.wire == PerfWire::shm && !plan.sends_messages()) {
+        text += plan.private_memory ? ", private memory" : ", shared memory";
+    }
+    if (plan.op == PerfOp::stream) text += fmt::format(", {} a poll", plan.per_poll);
+    if (plan.in_flight > 0) text += fmt::format(", {} in flight", plan.in_flight);
+    if (plan.loss > 0) text += fmt::format(", loss {:g} %", plan.loss * 100);
+    return text;
+}
+
+double rounded(double value) {
+    if (value == 0) return 0;
+    const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+    return std::round(value * scale) / scale;
+}
+
+Json number(const std::optional<double>& value) {
+    return value ? Json(rounded(*value)) : Json();
+}
+
+std::vector<std::string> head_of(const PerfPlan& plan) {
+    if (plan.op == PerfOp::request_reply) {
+        return {"size", "p50 half RTT", "mean", "p99", "p99.9", "resent", "limit", "ratio"};
+    }
+    if (plan.op == PerfOp::stream) {
+        return {"size", "messages", "bytes", "1 a poll", "resent", "limit", "ratio"};
+    }
+    return {"size", "bytes", "operations", "travelled", "resent", "limit", "ratio"};
+}
+
+std::vector<std::string> row_of(const PerfPlan& plan, const PerfRun& run) {
+    const auto ratio = run.ratio ? fmt::format("{:.2f}", *run.ratio) : "-";
+    const auto limit = run.limit ? main_text(plan, *run.limit) : "-";
+    const auto resent = fmt::format("{}", run.resent);
+    if (plan.op == PerfOp::request_reply) {
+        const auto& half = *run.half_rtt_ns;
+        return {size_text(run.size), ns(half.p50), ns(half.mean), ns(half.p99),
+                ns(half.p999),       resent,       limit,         ratio};
+    }
+    const std::string messages = scaled(*run.messages_per_s) + "/s";
+    const std::string bytes = scaled(*run.bytes_per_s) + "B/s";
+    if (plan.op == PerfOp::stream) {
+        return {size_text(run.size),
+                messages,
+                bytes,
+                run.one_per_poll ? scaled(*run.one_per_poll) + "/s" : "-",
+                resent,
+                limit,
+                ratio};
+    }
+    return {size_text(run.size), bytes, messages, run.how, resent, limit, ratio};
+}
+
+std::string conditions(const PerfPlan& plan, const PerfReport& report) {
+    double cpu = 0;
+    for (const PerfRun& run : report.runs) cpu += run.cpu_seconds;
+    return fmt::format(
+        "Medians of {} rounds of {:g} ms, each followed by one of the limit:\n{}.\n"
+        "CPU time of both ends while measured: {:.2f} s. Seed {}.\n",
+        plan.rounds, plan.slice_seconds * 1000, report.limit_name, cpu, plan.seed);
+}
+
+}  // namespace
+
+std::string perf_table(const PerfPlan& plan, const PerfReport& report) {
+    std::vector<std::vector<std::string>> lines{head_of(plan)};
+    for (const PerfRun& run : report.runs) lines.push_back(row_of(plan, run));
+    std::vector<std::size_t> widths(lines.front().size());
+    for (const auto& line : lines) {
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            widths[i] = std::max(widths[i], line[i].size());
+        }
+    }
+    std::string text = what(plan) + "\n\n";
+    for (const auto& line : lines) {
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            text += i == 0 ? fmt::format("{:>{}}", line[i], widths[i])
+                           : fmt::format("  {:>{}}", line[i], widths[i]);
+        }
+        text += "\n";
+    }
+    return text + "\n" + conditions(plan, report);
+}
+
+std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
+    Json json;
+    json["schema"] = "wireproof.perf/1";
+    json["seed"] = plan.seed;
+    json["runs"] = Json::array();
+    Json also = Json::array();
+    for (const PerfRun& run : report.runs) {
+        Json one;
+        one["protocol"] = "sp-am";
+        one["wire"] = plan.wire_name();
+        one["op"] = plan.op_name();
+        one["size"] = run.size;
+        one["half_rtt_ns"] = nullptr;
+        if (run.half_rtt_ns) {
+            one["half_rtt_ns"] = {{"mean", rounded(run.half_rtt_ns->mean)},
+                                  {"p50", rounded(run.half_rtt_ns->p50)},
+                                  {"p99", rounded(run.half_rtt_ns->p99)},
+                                  {"p999", rounded(run.half_rtt_ns->p999)}};
+        }
+        one["messages_per_s"] = number(run.messages_per_s);
+        one["bytes_per_s"] = number(run.bytes_per_s);
+        one["cpu_seconds"] = rounded(run.cpu_seconds);
+        one["resent"] = run.resent;
+        one["limit"] = number(run.limit);
+        one["ratio"] = number(run.ratio);
+        one["loss"] = plan.loss;
+        one["rounds"] = run.rounds;
+        if (!run.how.empty()) one["travelled"] = run.how;
+        json["runs"].push_back(std::move(one));
+        if (run.one_per_poll) {
+            also.push_back({{"what", "one request a poll"},
+                            {"size", run.size},
+                            {"messages_per_s", rounded(*run.one_per_poll)}});
+        }
+    }
+    also.push_back({{"what", "limit"}, {"is", report.limit_name}, {"unit", main_unit(plan)}});
+    json["also"] = std::move(also);
+    return json.dump() + "\n";
+}
+
+std::string perf_html(const PerfPlan& plan, const PerfReport& report) {
+    lab::ReportPage page("wireproof perf: " + what(plan));
+    page.add_text(conditions(plan, report));
+    lab::ReportTable table;
+    table.head = head_of(plan);
+    lab::ReportPlot main;
+    lab::ReportPlot ratio;
+    const bool latency = plan.op == PerfOp::request_reply;
+    main.title = latency ? "Half a round trip over size" : "Rate over size";
+    main.x_name = ratio.x_name = "bytes";
+    main.y_name = main_unit(plan);
+    main.log_x = ratio.log_x = true;
+    main.log_y = true;
+    std::vector<lab::ReportPlot::Series> series;
+    if (latency) {
+        series = {{"p50", {}}, {"p99", {}}, {"p99.9", {}}, {report.limit_name, {}}};
+    } else {
+        series = {{"sp-am", {}}, {report.limit_name, {}}};
+    }
+    lab::ReportPlot::Series quotient{"ours / limit", {}};
+    for (const PerfRun& run : report.runs) {
+        table.rows.push_back(row_of(plan, run));
+        main.x.push_back(static_cast<double>(run.size));
+        ratio.x.push_back(static_cast<double>(run.size));
+        quotient.values.push_back(run.ratio);
+        series.back().values.push_back(run.limit);
+        if (latency) {
+            series[0].values.push_back(run.half_rtt_ns->p50);
+            series[1].values.push_back(run.half_rtt_ns->p99);
+            series[2].values.push_back(run.half_rtt_ns->p999);
+        } else {
+            series[0].values.push_back(plan.op == PerfOp::stream ? run.messages_per_s
+                                                                 : run.bytes_per_s);
+        }
+    }
+    page.add_table(table);
+    main.series = std::move(series);
+    page.add_plot(main);
+    ratio.title = latency ? "Ratio to the limit (lower is better)" : "Ratio to the limit";
+    ratio.y_name = "ours / limit";
+    ratio.series.push_back(std::move(quotient));
+    page.add_plot(ratio);
+    return page.html();
+}
+
+}  // namespace wireproof::cli

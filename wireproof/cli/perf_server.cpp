@@ -1,0 +1,98 @@
+#include "wireproof/cli/perf_server.hpp"
+
+#include <ctime>
+
+#include "wireproof/base/crc.hpp"
+#include "wireproof/base/random.hpp"
+
+namespace wireproof::cli {
+
+std::uint64_t cpu_nanoseconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+PerfServer::PerfServer(PerfEnd& end, SharedArena* arena) : end_(end), arena_(arena) {
+    am::Node& node = end.node();
+    node.handle(perf_echo, [&node](const am::Message& message) {
+        (void)node.reply(perf_answer, message.words().bytes());
+    });
+    node.handle(perf_count, [this](const am::Message& message) {
+        last_word_ += message.words()[0];  // a message that nobody reads is none
+        ++counted_;
+    });
+    node.handle(perf_stored, [this](const am::Message&) { ++stored_; });
+    node.handle(perf_prepare, [this](const am::Message& message) { prepare(message); });
+    node.handle(perf_ask, [this](const am::Message& message) { tell(message); });
+    node.handle(perf_check, [this](const am::Message& message) { check(message); });
+    node.handle(perf_limit, [this](const am::Message& message) { begin_limit(message); });
+    node.handle(perf_quit, [this](const am::Message&) { quit_ = true; });
+}
+
+void PerfServer::turn() {
+    end_.node().poll(end_.clock().now());
+    if (!limit_due_) return;
+    limit_due_ = false;
+    limit_->run();
+}
+
+void PerfServer::serve() {
+    while (!quit_) turn();
+}
+
+// A client asks once, for its largest size. Memory of an earlier, smaller one is kept: nobody waits
+// for its peer to let it go.
+void PerfServer::prepare(const am::Message& message) {
+    am::Node& node = end_.node();
+    const auto size = static_cast<std::size_t>(number_at(message.words(), 0));
+    const bool of_this_process = message.words()[2] != 0;
+    if (size > memory_.size()) {
+        const auto shared = node.wire().allocate_shared(size);
+        if (shared && !of_this_process) {
+            memory_ = *shared;
+        } else {
+            memory_ = own_memory_.emplace_back(size);
+        }
+        Random random(size);
+        for (std::byte& byte : memory_) byte = static_cast<std::byte>(random.next());
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+        const am::Rights both{.get = true, .store = true};
+        address_ = node.register_memory(message.peer(), address, memory_, both) ? address : 0;
+    }
+    std::vector<std::uint32_t> words;
+    put_number(words, address_);
+    (void)message.reply(perf_told, words);
+}
+
+void PerfServer::tell(const am::Message& message) {
+    std::vector<std::uint32_t> words;
+    put_number(words, counted_);
+    put_number(words, stored_);
+    put_number(words, cpu_nanoseconds());
+    put_number(words, end_.node().counters(message.peer()).resent);
+    (void)message.reply(perf_told, words);
+}
+
+void PerfServer::check(const am::Message& message) {
+    const std::size_t size =
+        std::min(memory_.size(), static_cast<std::size_t>(number_at(message.words(), 0)));
+    Crc32c crc;
+    crc.add(memory_.first(size));
+    std::vector<std::uint32_t> words;
+    put_number(words, crc.value());
+    (void)message.reply(perf_told, words);
+}
+
+void PerfServer::begin_limit(const am::Message& message) {
+    const auto kind = static_cast<LimitKind>(message.words()[0]);
+    const auto size = static_cast<std::size_t>(number_at(message.words(), 1));
+    limit_ = std::make_unique<LimitServer>(kind, size, arena_);
+    limit_due_ = limit_->has_half();
+    std::vector<std::uint32_t> words;
+    put_number(words, limit_->port());
+    (void)message.reply(perf_told, words);
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,71 @@
+// The end that answers: counts, echoes, lends memory, and plays the other half of the bare limits.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "wireproof/cli/perf_ends.hpp"
+#include "wireproof/cli/perf_limit.hpp"
+
+namespace wireproof::cli {
+
+/// Handlers of the two ends; numbers go as two words, the lower first.
+enum PerfHandler : std::uint16_t {
+    // at the server
+    perf_echo = 1,  // → perf_answer with the same words
+    perf_count,     // a message of a stream
+    perf_stored,    // a store's
+    perf_prepare,   // size, private or not → perf_prepared: address
+    perf_ask,       // → perf_told: counted, stored, cpu nanoseconds, resent
+    perf_check,     // size → perf_told: CRC-32C of so much of the memory
+    perf_limit,     // kind, size → perf_told: port, if the limit has one; then the bare half runs
+    perf_quit,
+    // at the client
+    perf_answer = 1,
+    perf_told = 2,
+};
+
+inline void put_number(std::vector<std::uint32_t>& words, std::uint64_t number) {
+    words.push_back(static_cast<std::uint32_t>(number));
+    words.push_back(static_cast<std::uint32_t>(number >> 32));
+}
+inline std::uint64_t number_at(const am::Words& words, std::size_t at) {
+    return words[at] | std::uint64_t{words[at + 1]} << 32;
+}
+
+class PerfServer {
+public:
+    PerfServer(PerfEnd& end, SharedArena* arena);
+
+    /// One turn; also runs the bare half of a limit when one was asked for.
+    void turn();
+    /// Turns until it is asked to quit.
+    void serve();
+    bool asked_to_quit() const { return quit_; }
+    /// For the next client.
+    void begin_anew() { quit_ = false; }
+
+private:
+    void prepare(const am::Message& message);
+    void tell(const am::Message& message);
+    void check(const am::Message& message);
+    void begin_limit(const am::Message& message);
+
+    PerfEnd& end_;
+    SharedArena* arena_;
+    std::uint64_t counted_ = 0;
+    std::uint64_t stored_ = 0;
+    std::uint32_t last_word_ = 0;
+    std::deque<std::vector<std::byte>> own_memory_;
+    Bytes memory_;
+    std::uint64_t address_ = 0;
+    std::unique_ptr<LimitServer> limit_;
+    bool limit_due_ = false;
+    bool quit_ = false;
+};
+
+/// CPU time of this process, nanoseconds.
+std::uint64_t cpu_nanoseconds();
+
+}  // namespace wireproof::cli
