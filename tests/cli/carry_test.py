@@ -146,7 +146,7 @@ class EveryProtocolCarries(Case):
 
     def test_over_a_wire_that_loses_and_flips_bits(self):
         path = self.file(1_500_000)
-        for wire in ("udp", "sim"):
+        for wire in ("udp", "shm", "sim"):
             with self.subTest(wire):
                 for run in self.carries_all(path, "--wire", wire, "--loss", "0.01", "--ber", "1e-6"):
                     self.assertGreater(run["frames"]["lost"] + run["frames"]["damaged"], 0)
@@ -154,18 +154,31 @@ class EveryProtocolCarries(Case):
                     self.assertGreater(run["etr"], 0.3)
 
     def test_over_a_wire_that_repeats_and_reorders_too(self):
-        for wire in ("udp", "sim"):
+        for wire in ("udp", "shm", "sim"):
             with self.subTest(wire):
                 self.carries_all(self.file(300_000), "--wire", wire, *FAULTS)
 
     def test_if_the_file_is_empty_or_one_byte(self):
         for size in (0, 1):
-            for wire in ("udp", "sim"):
+            for wire in ("udp", "shm", "sim"):
                 self.carries_all(self.file(size), "--wire", wire, "--loss", "0.1")
 
     def test_in_packets_of_any_size(self):
         for mtu in ("200", "9000", "65535"):
             self.carries_all(self.file(200_000), "--wire", "sim", "--mtu", mtu, "--loss", "0.02")
+
+    def test_over_shared_memory_as_it_is(self):
+        path = self.file(3_000_000)
+        ended, report = self.run_json("carry", path, "--protocol", "all", "--wire", "shm")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        for run in report["runs"]:
+            self.assertTrue(run["verified"] and run["complete"], run)
+            if run["protocol"] == "sp-am":  # from memory to memory, beside the frames
+                self.assertIsNone(run["etr"])
+                self.assertLess(run["frames"]["sent"], 1000)
+        ended = self.run_command("carry", path, "--wire", "shm")
+        self.assertIn("not in frames", ended.out)
+        self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
     def test_and_resends_nothing_where_nothing_is_lost(self):
         for run in self.carries_all(self.file(1_000_000), "--wire", "sim", "--seed", "1"):

@@ -14,6 +14,7 @@ constexpr auto examples = R"(Examples:
   wireproof carry big.iso --loss 0.01 --reorder 0.01
   wireproof carry big.iso --wire sim --ber 1e-6 --seed 7 --json
   wireproof carry big.iso --protocol all --loss 0.01 --ber 1e-6
+  wireproof carry big.iso --wire shm
 
 Probabilities are per frame, --ber is per bit. Frames are counted on both sides,
 resent ones too; etr is the file's bytes over the bytes of all frames of the
@@ -47,7 +48,7 @@ int carry(const CarryOptions& options) {
             CarryOptions one = options;
             one.protocol = protocol;
             report.runs.push_back(options.wire == "sim" ? carry_on_sim(one, file)
-                                                        : carry_on_udp(one, file));
+                                                        : carry_live(one, file));
         }
     } catch (const Interrupted&) {
         throw;
@@ -75,9 +76,10 @@ void add_carry(CLI::App& app, Run& run) {
         ->capture_default_str()
         ->check(CLI::IsMember(choices()))
         ->type_name("NAME");
-    verb->add_option("--wire", options->wire, "udp: two processes; sim: two nodes in virtual time")
+    verb->add_option("--wire", options->wire,
+                     "udp, shm: two processes; sim: two nodes in virtual\ntime")
         ->capture_default_str()
-        ->check(CLI::IsMember({"udp", "sim"}))
+        ->check(CLI::IsMember({"udp", "shm", "sim"}))
         ->type_name("NAME");
     add_fault_options(*verb, *options);
     add_path_options(*verb, *options);

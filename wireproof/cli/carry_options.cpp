@@ -86,7 +86,8 @@ std::uint64_t chosen_seed(std::uint64_t asked) {
 
 am::Config carry_config(const CarryOptions& options, std::uint16_t node, Address::Family family) {
     const std::size_t longer_header = family == Address::Family::ipv6 ? 20 : 0;
-    am::Config config = am::Config::ethernet(options.mtu - longer_header);
+    am::Config config = options.wire == "shm" ? am::Config::shared_memory()
+                                              : am::Config::ethernet(options.mtu - longer_header);
     config.node = node;
     config.peer = static_cast<std::uint16_t>(1 - node);
     config.seed = options.seed + node;

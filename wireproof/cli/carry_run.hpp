@@ -58,8 +58,9 @@ am::Config carry_config(const CarryOptions& options, std::uint16_t node,
 /// What the engine counted; the wire's part is added by who owns the wire.
 SideCounts engine_counts(const am::Node& node, std::size_t peer);
 
-/// Two processes over loopback sockets. Throws Failure for what cannot begin, Interrupted.
-CarryResult carry_on_udp(const CarryOptions& options, const InputFile& file);
+/// Two processes over loopback sockets or shared memory. Throws Failure for what cannot begin,
+/// Interrupted.
+CarryResult carry_live(const CarryOptions& options, const InputFile& file);
 
 /// Two nodes in virtual time: the same seed gives the same result to the last digit.
 CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file);

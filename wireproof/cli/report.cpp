@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <optional>
+
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
@@ -25,8 +27,15 @@ double goodput(const CarryResult& run) {
 }
 
 /// Efficiency: the file's bytes over the bytes of all frames that its sender put on the wire.
-double etr(const CarryResult& run) {
+/// Nothing where they went past the frames, from memory to memory.
+std::optional<double> etr(const CarryResult& run) {
+    if (run.sender.bytes < run.bytes) return std::nullopt;
     return ratio(static_cast<double>(run.bytes), static_cast<double>(run.sender.bytes));
+}
+
+std::string etr_text(const CarryResult& run) {
+    const auto value = etr(run);
+    return value ? fmt::format("{:.3f}", *value) : "-";
 }
 
 // Those that there are.
@@ -66,7 +75,10 @@ Json json_of(const CarryResult& run) {
                    {"naks", s.nacks + r.nacks},
                    {"keepalives", s.keepalives + r.keepalives}}},
                  {"timeouts", s.timeouts + r.timeouts}};
-    if (run.sender_known) json["etr"] = etr(run);
+    if (run.sender_known) {
+        const auto value = etr(run);
+        json["etr"] = value ? Json(*value) : Json();
+    }
     return json;
 }
 
@@ -83,10 +95,13 @@ std::string report_table(const CarryOptions& options, const Report& report) {
     for (const CarryResult& run : report.runs) {
         const SideCounts& s = run.sender;
         const SideCounts& r = run.receiver;
-        text += fmt::format("{:<10}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>10}{:>7.3f}{:>10}\n",
+        text += fmt::format("{:<10}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>10}{:>7}{:>10}\n",
                             run.protocol, run.wire, run.complete ? "verified" : "FAILED",
                             run.seconds, goodput(run) / 1e6, grouped(s.frames + r.frames),
-                            grouped(s.resent + r.resent), etr(run), s.timeouts + r.timeouts);
+                            grouped(s.resent + r.resent), etr_text(run), s.timeouts + r.timeouts);
+        if (!etr(run)) {
+            text += fmt::format("{:15}the bytes went from memory to memory, not in frames\n", "");
+        }
         text += fmt::format("{:15}wire: {} lost, {} damaged, {} duplicated\n", "",
                             grouped(s.lost + r.lost), grouped(s.damaged + r.damaged),
                             grouped(s.duplicated + r.duplicated));

@@ -6,6 +6,7 @@
 #include "wireproof/cli/carry_run.hpp"
 #include "wireproof/cli/carry_side.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/live_end.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/receiving_process.hpp"
 #include "wireproof/cli/udp_session.hpp"
@@ -13,28 +14,17 @@
 namespace wireproof::cli {
 namespace {
 
-am::UdpNode open_node(const CarryOptions& options, std::uint16_t node) {
-    am::UdpNode::Options udp;
-    udp.local = *Address::parse("127.0.0.1:0");
-    udp.frame_max = datagram_max(options);
-    udp.faults = options.faults;
-    udp.seed = options.seed + node;
-    auto opened = am::UdpNode::open(udp);
-    if (!opened) throw Failure(opened.error().message);
-    return std::move(*opened);
-}
-
-SideCounts counts_of(const CarrySide& side, const am::UdpNode& udp) {
+SideCounts counts_of(const CarrySide& side, const LiveEnd& end) {
     SideCounts counts = side.engine_counts();
-    add_wire_counts(udp, counts);
+    end.add_counts(counts);
     return counts;
 }
 
 /// The child's whole life.
-ChildReport receive(const CarryOptions& options, am::UdpNode udp, pid_t parent) {
+ChildReport receive(const CarryOptions& options, LiveEnd& end, pid_t parent) {
     OutputFile out(options.out);
     const host::SteadyClock clock;
-    const auto side = make_receiving_side(options, udp.wire(), out);
+    const auto side = make_receiving_side(options, end.wire(), out);
     ChildReport report;
     try {
         turn_until(
@@ -52,7 +42,7 @@ ChildReport receive(const CarryOptions& options, am::UdpNode udp, pid_t parent) 
     } catch (const Failure& failure) {
         report.set_failure(failure.what());
     }
-    report.counts = counts_of(*side, udp);
+    report.counts = counts_of(*side, end);
     return report;
 }
 
@@ -75,24 +65,20 @@ void send(CarrySide& side, ReceivingProcess& receiver, const InputFile& file) {
 
 }  // namespace
 
-CarryResult carry_on_udp(const CarryOptions& options, const InputFile& file) {
-    am::UdpNode left = open_node(options, 0);
-    am::UdpNode right = open_node(options, 1);
-    const Address to_right = right.socket().local_address();
-    const Address to_left = left.socket().local_address();
-    if (!left.socket().set_peer(PeerId{1}, to_right) ||
-        !right.socket().set_peer(PeerId{0}, to_left)) {
-        throw Failure("the two sockets have one address");
-    }
+CarryResult carry_live(const CarryOptions& options, const InputFile& file) {
+    LivePair pair = open_live_pair(options);
     ReceivingProcess receiver([&, parent = ::getpid()] {
-        { const am::UdpNode closed = std::move(left); }
-        return receive(options, std::move(right), parent);
+        pair[0].reset();
+        const auto end = pair[1]->open();
+        return receive(options, *end, parent);
     });
-    { const am::UdpNode closed = std::move(right); }
+    pair[1].reset();
+    const auto end = pair[0]->open();
 
-    const auto sender = make_sending_side(options, left.wire(), file);
+    const auto sender = make_sending_side(options, end->wire(), file);
     CarryResult result;
     result.protocol = options.protocol;
+    result.wire = options.wire;
     try {
         send(*sender, receiver, file);
         result.verified = sender->end()->verified;
@@ -104,7 +90,7 @@ CarryResult carry_on_udp(const CarryOptions& options, const InputFile& file) {
     }
     result.bytes = sender->bytes_taken();
     result.seconds = sender->duration().seconds();
-    result.sender = counts_of(*sender, left);
+    result.sender = counts_of(*sender, *end);
 
     if (!result.verified) receiver.stop();
     const auto patience = Duration::from_seconds(result.verified ? options.peer_timeout : 1);
