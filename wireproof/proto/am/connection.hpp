@@ -148,8 +148,8 @@ public:
         return handshake_.established() && !ending_.active && send_[0].settled() &&
                send_[1].settled() && !receive_[0].owes() && !receive_[1].owes() &&
                !keepalive_due_[0] && !keepalive_due_[1] && !hello_due_ &&
-               !handshake_.answer_due() && refused_need_ == Need::nothing && !expects_peer() &&
-               waits_for_peer() == waited_;
+               !handshake_.answer_due() && refused_need_ == Need::nothing &&
+               watches_as_it_should() && waits_for_peer() == waited_;
     }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -278,6 +278,10 @@ private:
     void on_keepalive_timer(Instant now, Channel channel);
     bool given_up(Instant now) const;
     bool expects_peer() const { return awaiting_ || arriving_ > 0; }
+    /// Who only waits for the peer asks it for a sign of life now and then.
+    bool watches_as_it_should() const {
+        return !expects_peer() || !send_[0].empty() || timers_.running(Timer::keepalive_request);
+    }
     bool waits_for_peer() const { return expects_peer() || !send_[0].empty() || !send_[1].empty(); }
     Instant next_check(Instant now, Duration interval) const;
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).

@@ -194,7 +194,14 @@ public:
         std::vector<std::byte> room(engine.config().packet_max);
         for (TxFrame out; frames.size() < most;) {
             out.open(room, {.frame_max = room.size()});
-            if (!engine.poll_transmit(now, out)) break;
+            const bool quiet = engine.quiet();
+            const bool small = engine.config().window[0] < 64;  // a large one is slow to compare
+            const auto before = quiet && small ? fingerprint(now) : Fingerprint::Value{};
+            const bool left = engine.poll_transmit(now, out);
+            // Who is not asked for a frame must not have had one, nor have noted anything.
+            EXPECT_FALSE(quiet && left);
+            EXPECT_TRUE(!quiet || !small || fingerprint(now) == before);
+            if (!left) break;
             Frame frame;
             frame.bytes.resize(out.size());
             out.gather(frame.bytes);
@@ -206,6 +213,12 @@ public:
     }
 
     Log take_log() { return std::exchange(log, {}); }
+
+    Fingerprint::Value fingerprint(Instant now) const {
+        Fingerprint sink;
+        engine.fingerprint(now, sink);
+        return sink.value();
+    }
 
     MemoryTable table;
     Connection engine;
