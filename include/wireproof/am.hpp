@@ -222,7 +222,8 @@ public:
     Result<std::uint64_t> register_memory(std::size_t peer, std::span<std::byte> memory,
                                           Rights rights);
     /// not_allowed: nothing is registered at `address`; would_block: a transfer is using it, or the
-    /// peer may still reach it: poll and call again. Only after ok may the memory go.
+    /// peer may still reach it: poll and call again. Only after ok may the memory go. A store that
+    /// was under way may end as forbidden though its bytes are in place.
     Status unregister_memory(std::size_t peer, std::uint64_t address);
 
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does

@@ -97,8 +97,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
     if (!is_peer(peer)) return Status::no_such_peer;
     // Read at once only what no message of ours can still change.
     const Connection& connection = peers_[peer].connection;
-    if (connection.established() && connection.requests_done() &&
-        wire_.read_memory(PeerId(peer), address, destination)) {
+    if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {
         finished_.push_back(std::move(done));
         ++gets_at_once_;
         return Status::ok;

@@ -2,6 +2,7 @@
 // window have been received.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -22,6 +23,8 @@ public:
     void clear(std::uint64_t first, std::uint64_t end) {
         for (std::uint64_t at = first; at < end; ++at) clear(at);
     }
+
+    void clear_all() { std::fill(words_.begin(), words_.end(), 0); }
 
     void fingerprint(std::uint64_t base, Fingerprint& sink) const {
         for (std::uint64_t i = 0; i < size_; ++i) sink.add(test(base + i));

@@ -111,6 +111,11 @@ bool Connection::can_note() const {
            send_[index(Channel::request)].takes(OpenBody::size);
 }
 
+std::ptrdiff_t Connection::arriving_gets() const {
+    const auto& gets = incoming_[index(Channel::reply)];
+    return std::count_if(gets.begin(), gets.end(), [](const Incoming& i) { return i.active; });
+}
+
 bool Connection::no_chunks_out() const {
     return bulk_[index(Channel::request)].active() == 0;
 }

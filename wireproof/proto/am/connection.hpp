@@ -87,8 +87,12 @@ public:
     bool can_note() const;
     /// No store of ours in chunks is under way: bytes put in place now come after all before them.
     bool no_chunks_out() const;
-    /// Nothing that we sent is unacknowledged: what the peer's memory holds is what came of it.
-    bool requests_done() const { return send_[0].empty(); }
+    /// The peer's memory holds what came of all that we asked for, and no get of ours is still to
+    /// end: a wire that reaches it may read it now.
+    bool can_read_at_once() const {
+        return handshake_.established() && !ending_.active && send_[0].empty() &&
+               arriving_gets() == 0;
+    }
 
     /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.
     struct Get {
@@ -277,6 +281,7 @@ private:
     void on_hello_timer(Instant now);
     void on_keepalive_timer(Instant now, Channel channel);
     bool given_up(Instant now) const;
+    std::ptrdiff_t arriving_gets() const;
     bool expects_peer() const { return awaiting_ || arriving_ > 0; }
     /// Who only waits for the peer asks it for a sign of life now and then.
     bool watches_as_it_should() const {

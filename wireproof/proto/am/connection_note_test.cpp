@@ -31,7 +31,7 @@ TEST(AmConnection, ANoteRunsTheHandlerAndEndsWithItsAck) {
         pair.carry(pair.b);
         EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 42", "REP 2(7)", "REP 2()", "REP 2(8)"}));
         pair.settle();
-        EXPECT_TRUE(pair.a.engine.requests_done());
+        EXPECT_TRUE(pair.a.engine.can_read_at_once());
     }
 }
 

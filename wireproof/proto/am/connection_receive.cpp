@@ -105,6 +105,7 @@ RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWin
         message.span = message.arrived = 1;
         message.id = header.id;
         message.in_place = header.in_place;
+        message.awaited = header.in_place && header.count != 0;
         window.mark(at.distance);
         return RxVerdict::held;
     }
@@ -427,7 +428,7 @@ bool Connection::pass_held(Channel channel) {
         refuse_note();
         return false;
     }
-    if (message.in_place) window.owe_ack();
+    if (message.awaited) window.owe_ack();
     window.pass();
     if (channel == Channel::request) refused_need_ = Need::nothing;
     if (!message.in_place) accept_short(message.kind, message.id, data);

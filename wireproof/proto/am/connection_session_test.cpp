@@ -284,5 +284,53 @@ TEST(AmConnection, TakesNothingWhileAnEndedSessionIsDrawn) {
     EXPECT_EQ(requests(pair.a, 1), 1);
 }
 
+// AM-49: nothing of a session that ended in the middle of chunk, gap and resend lasts, wherever in
+// the windows it stood.
+TEST(AmConnection, ANewSessionKnowsNothingOfWhatTheOldOneHadBegun) {
+    for (const Config& config : both_small()) {
+        for (std::uint32_t before = 0; before < 20; ++before) {
+            Pair pair(meeting(config));
+            for (std::uint32_t i = 0; i < before; ++i) {
+                ASSERT_EQ(request(pair.a, 1, {i}), PostStatus::accepted);
+                pair.settle();
+                pair.wait_for_timer();
+                pair.settle();
+            }
+            const auto source = pattern(pair.config.chunk_bytes());
+            ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+            requests(pair.a, 4);
+            pair.settle();
+            ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+            requests(pair.a, 3);
+            Frames frames = pair.a.take(pair.now);
+            for (std::size_t i = 0; i < frames.size(); ++i) {
+                if (i % 3 != 1) pair.give(pair.b, frames[i]);  // some are lost
+            }
+            pair.carry(pair.b);        // NACKs
+            pair.a.take(pair.now, 1);  // the resend has begun
+            for (Node* node : {&pair.a, &pair.b}) {
+                node->engine.on_wire_event(pair.now, WireEvent::new_life);
+                node->draw();
+                node->take_log();
+            }
+            for (std::uint32_t i = 0; i < 24; ++i) {
+                ASSERT_EQ(request(pair.a, 1, {i}), PostStatus::accepted);
+                ASSERT_EQ(request(pair.b, 1, {i}), PostStatus::accepted);
+                for (int turn = 0; turn < 20 && !(pair.a.engine.idle() && pair.b.engine.idle());
+                     ++turn) {
+                    if (pair.settle() == 0) pair.wait_for_timer();
+                }
+            }
+            const auto heard = [](const Log& log) {
+                return std::count_if(log.begin(), log.end(), [](const std::string& line) {
+                    return line.substr(0, 3) == "REQ";
+                });
+            };
+            EXPECT_EQ(heard(pair.a.log), 24) << before;
+            EXPECT_EQ(heard(pair.b.log), 24) << before;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::am::test

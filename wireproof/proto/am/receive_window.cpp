@@ -179,7 +179,7 @@ void ReceiveWindow::reset() {
     untold_ = 0;
     std::fill(early_.begin(), early_.end(), Early{});
     early_count_ = 0;
-    arrived_.clear(0, window_);
+    arrived_.clear_all();
     std::fill(messages_.begin(), messages_.end(), Message{});
     free_small_.clear();
     free_large_.clear();
@@ -208,6 +208,8 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
         sink.add(message.span);
         sink.add(message.arrived);
         sink.add(message.id);
+        sink.add(message.in_place);
+        sink.add(message.awaited);
         sink.add(message.base);
         if (message.kind != Kind::chunk) sink.add_bytes(held(message));
     }

@@ -158,5 +158,15 @@ TEST(AmReceiveWindow, ForgetsEverythingWithASession) {
     }
 }
 
+// Also where the window is no power of two, and places are told apart by one.
+TEST(AmBitWindow, ForgetsEveryPlaceOfEverySize) {
+    for (const std::uint32_t size : {1U, 7U, 12U, 64U, 75U, 76U, 1027U}) {
+        BitWindow bits(size);
+        for (std::uint64_t at = 0; at < 4096; ++at) bits.set(at);
+        bits.clear_all();
+        for (std::uint64_t at = 0; at < 4096; ++at) ASSERT_FALSE(bits.test(at)) << size;
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::am::test

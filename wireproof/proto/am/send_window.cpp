@@ -234,8 +234,8 @@ void SendWindow::reset() {
     unsent_message_ = 0;
     saved_.clear();
     bytes_.clear();
-    lost_.clear(0, window_);
-    there_.clear(0, window_);
+    lost_.clear_all();
+    there_.clear_all();
 }
 
 void SendWindow::fingerprint(Fingerprint& sink) const {
@@ -250,7 +250,10 @@ void SendWindow::fingerprint(Fingerprint& sink) const {
         const Saved& message = saved_[i];
         sink.add(message.kind);
         sink.add(message.in_place);
-        if (message.in_place) sink.add(message.owner);
+        if (message.in_place) {
+            sink.add(message.owner);
+            sink.add(message.count);
+        }
         sink.add(message.span);
         sink.add(message.id);
         sink.add(message.offset);
