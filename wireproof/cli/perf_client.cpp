@@ -291,7 +291,6 @@ PerfSlice PerfClient::limit(std::size_t size) {
     bare.size = bare.kind == LimitKind::segments && !plan_.sends_messages()
                     ? std::min(size, plan_.mtu - 28)
                     : size;
-    bare.mtu = plan_.mtu;
     bare.arena = plan_.wire == PerfWire::udp ? nullptr : ends_.arena();
     bare.seconds = plan_.slice_seconds;
     bare.ticks_per_second = ticks_per_second_;

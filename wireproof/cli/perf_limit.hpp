@@ -59,7 +59,6 @@ private:
 struct LimitClient {
     LimitKind kind = LimitKind::none;
     std::size_t size = 0;
-    std::size_t mtu = 1500;
     SharedArena* arena = nullptr;
     std::string address;  // of the other half's socket
     std::uint16_t port = 0;

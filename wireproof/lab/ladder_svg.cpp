@@ -9,6 +9,7 @@
 #include <set>
 
 #include "wireproof/lab/ladder_render.hpp"
+#include "wireproof/lab/markup.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -68,20 +69,6 @@ std::string number(double value) {
 
 std::string pair(Point point) {
     return number(point.x) + "," + number(point.y);
-}
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            default: out += c;
-        }
-    }
-    return out;
 }
 
 std::string path(std::string_view classes, const std::string& steps) {

@@ -4,22 +4,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "wireproof/lab/markup.hpp"
+
 namespace wireproof::lab {
 namespace {
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            default: out += c;
-        }
-    }
-    return out;
-}
 
 // As a string of the script: what could end it, or the script, is written by number.
 std::string quoted(std::string_view text) {

@@ -212,6 +212,7 @@ private:
 
     struct ChunkPlace;
 
+    // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
 
     // connection_plain.cpp: the short way

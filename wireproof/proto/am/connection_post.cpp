@@ -1,0 +1,158 @@
+// What the user asks of Connection: requests, replies, stores and gets, and what is known of them.
+#include <algorithm>
+
+#include "wireproof/proto/am/connection.hpp"
+
+namespace wireproof::am {
+
+// While an ended session is drawn, what is asked for would be taken for a part of it.
+PostStatus Connection::readiness() const {
+    if (!handshake_.established() && !handshake_.can_meet()) return PostStatus::peer_gone;
+    return ending_.active ? PostStatus::window_full : PostStatus::accepted;
+}
+
+PostStatus Connection::request(HandlerId handler, ConstBytes arguments) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (handler == HandlerId{}) return PostStatus::not_allowed;
+    if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
+    WIREPROOF_CHECK(arguments.size() % 4 == 0);
+    const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
+    if (bulk_[index(Channel::request)].waits() ||
+        !out_window(Channel::request)
+             .push(Kind::request, static_cast<std::uint32_t>(handler), words, arguments)) {
+        return PostStatus::window_full;
+    }
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
+    if (!may_reply_ || handler == HandlerId{}) return PostStatus::not_allowed;
+    if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
+    WIREPROOF_CHECK(arguments.size() % 4 == 0);
+    may_reply_ = false;
+    // With nothing before it, it need not pass through the queue.
+    const bool straight = replies_.empty() && !bulk_[index(Channel::reply)].waits() &&
+                          out_window(Channel::reply)
+                              .push(Kind::reply, static_cast<std::uint32_t>(handler),
+                                    static_cast<std::uint16_t>(arguments.size() / 4), arguments);
+    if (straight) return PostStatus::accepted;
+    replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
+    refill(Channel::reply);
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::refuse(HandlerId missing) {
+    if (!may_reply_) return PostStatus::not_allowed;
+    may_reply_ = false;
+    send_refusal({static_cast<std::uint32_t>(Refusal::handler), static_cast<std::uint32_t>(missing),
+                  static_cast<std::uint32_t>(Reason::no_handler)},
+                 0);
+    refill(Channel::reply);
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::store(const Store& store) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (store.handler == HandlerId{}) return PostStatus::not_allowed;
+    if (store.source.size() > config_.transfer_max()) return PostStatus::too_long;
+    BulkSender& stores = bulk_[index(Channel::request)];
+    const auto place = stores.free_place();
+    if (!place || stores.waits()) return PostStatus::window_full;
+    std::array<std::byte, OpenBody::size> body{};
+    OpenBody{store.address, store.source.size(), static_cast<std::uint32_t>(store.handler),
+             store.argument}
+        .encode(body);
+    if (!out_window(Channel::request).push(Kind::open, *place, 0, body, *place)) {
+        return PostStatus::window_full;
+    }
+    BulkSender::Transfer transfer;
+    transfer.id = *place;
+    transfer.bytes = store.source;
+    transfer.tag = store.tag;
+    transfer.handler = store.handler;
+    stores.begin(*place, transfer);
+    refill(Channel::request);
+    return PostStatus::accepted;
+}
+
+bool Connection::can_note() const {
+    return readiness() == PostStatus::accepted && !bulk_[index(Channel::request)].waits() &&
+           send_[index(Channel::request)].takes(OpenBody::size);
+}
+
+std::ptrdiff_t Connection::arriving_gets() const {
+    const auto& gets = incoming_[index(Channel::reply)];
+    return std::count_if(gets.begin(), gets.end(), [](const Incoming& i) { return i.active; });
+}
+
+bool Connection::no_chunks_out() const {
+    return bulk_[index(Channel::request)].active() == 0;
+}
+
+PostStatus Connection::note(const Note& note) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (note.handler == HandlerId{}) return PostStatus::not_allowed;
+    if (note.size > config_.transfer_max()) return PostStatus::too_long;
+    std::array<std::byte, OpenBody::size> body{};
+    OpenBody{note.address, note.size, static_cast<std::uint32_t>(note.handler), note.argument}
+        .encode(body);
+    if (bulk_[index(Channel::request)].waits() ||
+        !out_window(Channel::request).push_note(body, note.tag, note.awaited)) {
+        return PostStatus::window_full;
+    }
+    return PostStatus::accepted;
+}
+
+PostStatus Connection::get(const Get& get) {
+    if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
+    if (get.destination.size() > config_.transfer_max()) return PostStatus::too_long;
+    auto& gets = incoming_[index(Channel::reply)];
+    const auto free =
+        std::find_if(gets.begin(), gets.end(), [](const Incoming& i) { return !i.active; });
+    if (free == gets.end() || bulk_[index(Channel::request)].waits())
+        return PostStatus::window_full;
+    const auto id = static_cast<std::uint32_t>(free - gets.begin());
+    std::array<std::byte, GetBody::size> body{};
+    GetBody{get.address, get.destination.size()}.encode(body);
+    if (!out_window(Channel::request).push(Kind::get_request, id, 0, body, id)) {
+        return PostStatus::window_full;
+    }
+    *free = Incoming{};
+    free->active = true;
+    ++arriving_;
+    free->total = get.destination.size();
+    free->memory = get.destination;
+    free->tag = get.tag;
+    return PostStatus::accepted;
+}
+
+bool Connection::touches(ConstBytes memory) const {
+    const auto overlaps = [memory](ConstBytes other) {
+        return !memory.empty() && !other.empty() && memory.data() < other.data() + other.size() &&
+               other.data() < memory.data() + memory.size();
+    };
+    for (const auto& sender : bulk_) {
+        for (const auto& transfer : sender.transfers()) {
+            if (transfer.active && overlaps(transfer.bytes)) return true;
+        }
+    }
+    for (const auto& table : incoming_) {
+        for (const auto& incoming : table) {
+            if (incoming.active && overlaps(incoming.memory)) return true;
+        }
+    }
+    return false;
+}
+
+bool Connection::idle() const {
+    const auto active = [](const auto& transfer) { return transfer.active; };
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        if (!send_[i].empty()) return false;
+        if (std::any_of(incoming_[i].begin(), incoming_[i].end(), active)) return false;
+        const auto& transfers = bulk_[i].transfers();
+        if (std::any_of(transfers.begin(), transfers.end(), active)) return false;
+    }
+    return replies_.empty() && !ending_.active;
+}
+
+}  // namespace wireproof::am
