@@ -33,11 +33,13 @@ Status status_of(Reason reason) {
 
 Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
     : wire_(std::move(wire)), self_(config.node), poll_every_(config.poll_every) {
+    memory_.resize(nodes);
+    peers_.reserve(nodes);
     for (std::size_t i = 0; i < nodes; ++i) {
         Config with_peer = config;
         with_peer.peer = static_cast<std::uint16_t>(i);
-        memory_.emplace_back();
-        peers_.emplace_back(with_peer, &memory_.back());
+        peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
+        peers_.back().stirred = i != self_;
     }
 }
 
@@ -57,7 +59,7 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
     ++requests_since_poll_;
-    return status_of(peers_[peer].connection.request(static_cast<HandlerId>(handler), words));
+    return status_of(stir(peer).request(static_cast<HandlerId>(handler), words));
 }
 
 Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
@@ -68,8 +70,8 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
         return *status;
     }
     const std::uint64_t tag = transfers_.add(std::move(done));
-    const Status status = status_of(peers_[peer].connection.store(
-        {address, source, static_cast<HandlerId>(handler), argument, tag}));
+    const Status status = status_of(
+        stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
     if (status != Status::ok) transfers_.take(tag);
     return status;
 }
@@ -78,13 +80,13 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
                                           ConstBytes source, std::uint16_t handler,
                                           std::uint32_t argument, Done done) {
     if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
-    Connection& connection = peers_[peer].connection;
+    const Connection& connection = peers_[peer].connection;
     if (!connection.established() || !connection.no_chunks_out()) return std::nullopt;
     if (!connection.can_note()) return Status::would_block;
     if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
     const bool awaited = static_cast<bool>(done);
     const std::uint64_t tag = awaited ? transfers_.add(std::move(done)) : nobody_waits;
-    const auto posted = connection.note(
+    const auto posted = stir(peer).note(
         {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
     WIREPROOF_CHECK(posted == PostStatus::accepted);
     ++stores_at_once_;
@@ -103,7 +105,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
         return Status::ok;
     }
     const std::uint64_t tag = transfers_.add(std::move(done));
-    const Status status = status_of(peers_[peer].connection.get({address, destination, tag}));
+    const Status status = status_of(stir(peer).get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);
     return status;
 }
@@ -134,8 +136,7 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
 
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
-    return status_of(
-        peers_[current_peer_].connection.reply(static_cast<HandlerId>(handler), words));
+    return status_of(stir(current_peer_).reply(static_cast<HandlerId>(handler), words));
 }
 
 bool Node::idle() const {
@@ -155,21 +156,22 @@ std::size_t Node::poll(Instant now) {
     while (const auto frame = wire_.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
-        peers_[from].connection.on_frame(now, *frame);
+        stir(from).on_frame(now, *frame);
         handled += deliver_all(from);
     }
     while (const auto event = wire_.next_event()) {
         const auto from = static_cast<std::size_t>(event->first);
         if (!is_peer(from)) continue;
-        peers_[from].connection.on_wire_event(now, event->second);
+        stir(from).on_wire_event(now, event->second);
         handled += deliver_all(from);
     }
     for (std::size_t i = 0; i < peers_.size(); ++i) {
         if (i == self_) continue;
-        Connection& connection = peers_[i].connection;
-        connection.set_awaiting(awaiting_ && connection.established());
+        const Connection& connection = peers_[i].connection;
+        const bool awaiting = awaiting_ && connection.established();
+        if (awaiting != connection.awaiting()) stir(i).set_awaiting(awaiting);
         if (connection.next_deadline() > now) continue;
-        connection.on_deadline(now);
+        stir(i).on_deadline(now);
         handled += deliver_all(i);
     }
     send(now);
@@ -183,9 +185,10 @@ void Node::send(Instant now) {
     bool more = true;
     while (more) {
         more = false;
-        for (std::size_t i = 0; i < peers_.size(); ++i) {
-            if (i == self_) continue;
-            const Transmitted sent = transmit(peers_[i].connection, wire_.lane(PeerId(i)), now);
+        for (Peer& peer : peers_) {
+            if (!peer.stirred) continue;
+            const Transmitted sent = transmit(peer.connection, peer.lane, now);
+            peer.stirred = sent.lane_full;
             more = more || (sent.frames > 0 && sent.lane_full);
         }
         wire_.flush(now);
@@ -201,15 +204,17 @@ Instant Node::next_deadline() const {
 std::size_t Node::deliver_all(std::size_t peer) {
     std::size_t count = 0;
     Connection& connection = peers_[peer].connection;
-    if (const auto* message = connection.take_message()) {
-        run(peer, message->handler, Message(this, peer, message->arguments()), message->is_request);
-        ++count;
-    }
-    while (const auto delivery = connection.next_delivery()) {
+    while (true) {
+        while (const auto* message = connection.take_message()) {
+            run(peer, message->handler, Message(this, peer, message->arguments()),
+                message->is_request);
+            ++count;
+        }
+        const auto delivery = connection.next_delivery();
+        if (!delivery) return count;
         deliver(peer, *delivery);
         ++count;
     }
-    return count;
 }
 
 void Node::deliver(std::size_t peer, const Delivery& delivery) {
@@ -241,7 +246,7 @@ void Node::deliver(std::size_t peer, const Delivery& delivery) {
 void Node::run(std::size_t peer, HandlerId handler, Message message, bool may_refuse) {
     const auto id = static_cast<std::size_t>(handler);
     if (id >= handlers_.size() || !handlers_[id]) {
-        if (may_refuse) (void)peers_[peer].connection.refuse(handler);
+        if (may_refuse) (void)stir(peer).refuse(handler);
         return;
     }
     in_handler_ = true;

@@ -3,7 +3,6 @@
 // engine.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
@@ -90,8 +89,11 @@ public:
 
 private:
     struct Peer {
-        Peer(const Config& config, MemoryTable* memory) : connection(config, *memory) {}
+        Peer(const Config& config, const MemoryTable& memory, host::AnyLane to_peer)
+            : connection(config, memory), lane(to_peer) {}
         Connection connection;
+        host::AnyLane lane;
+        bool stirred = true;  // since it was last asked for frames: it may have some
         std::vector<Undelivered> undelivered;
     };
     /// Callbacks of transfers under way, by tag.
@@ -103,6 +105,11 @@ private:
     };
 
     bool is_peer(std::size_t peer) const { return peer < peers_.size() && peer != self_; }
+    /// Whatever changes a connection goes through here.
+    Connection& stir(std::size_t peer) {
+        peers_[peer].stirred = true;
+        return peers_[peer].connection;
+    }
     std::size_t deliver_all(std::size_t peer);
     void deliver(std::size_t peer, const Delivery& delivery);
     void run(std::size_t peer, HandlerId handler, Message message, bool may_refuse);
@@ -115,8 +122,8 @@ private:
     host::AnyWire wire_;
     std::size_t self_;
     std::uint32_t poll_every_;
-    std::deque<MemoryTable> memory_;
-    std::deque<Peer> peers_;
+    std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
+    std::vector<Peer> peers_;
     std::vector<Handler> handlers_;                                  // by id
     std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
     std::function<void(const PeerLost&)> report_;

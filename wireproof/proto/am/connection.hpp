@@ -105,6 +105,7 @@ public:
     /// While true, keep-alives find out whether the peer lives even if nothing is unacknowledged.
     /// They do so anyway while bytes of a transfer are still to come.
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
+    bool awaiting() const { return awaiting_; }
 
     /// Whether a transfer under way reads or writes this memory.
     bool touches(ConstBytes memory) const;
