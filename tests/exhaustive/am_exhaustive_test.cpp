@@ -43,13 +43,14 @@ std::vector<Case> cases() {
 }
 
 void try_everything(am::Recovery recovery, std::uint32_t window, std::uint64_t forth,
-                    std::uint64_t back) {
+                    std::uint64_t back, std::size_t bundle_max = 0) {
     const auto start = std::chrono::steady_clock::now();
     std::uint64_t codes = 1;
     for (std::uint64_t i = 0; i < forth + back; ++i) codes *= fates;
     std::uint64_t runs = 0;
     for (const Case& which : cases()) {
-        const am::Config config = lab::am_search_config(recovery, window, 4 * window + 1);
+        am::Config config = lab::am_search_config(recovery, window, 4 * window + 1);
+        config.bundle_max = bundle_max;
         const auto fresh = lab::AmEnd::both(config, which.programs);
         for (std::uint64_t code = 0; code < codes; ++code, ++runs) {
             const FateCode fate{{forth, back}, code};
@@ -71,6 +72,13 @@ TEST(AmExhaustive, GoBackNSurvivesEveryFateOfTheFirstFrames) {
 TEST(AmExhaustive, SelectiveRecoverySurvivesEveryFateOfTheFirstFrames) {
     try_everything(am::Recovery::selective, 4, 4, 3);
     try_everything(am::Recovery::selective, 3, 3, 2);
+}
+
+TEST(AmExhaustive, BundlesSurviveEveryFateOfTheFirstFrames) {
+    for (const am::Recovery recovery : {am::Recovery::go_back_n, am::Recovery::selective}) {
+        try_everything(recovery, 4, 3, 2, 24);
+        try_everything(recovery, 3, 3, 2, 16);
+    }
 }
 
 }  // namespace

@@ -22,11 +22,26 @@ SearchSetting bad_wire(std::size_t in_flight, std::uint32_t faults) {
             .early_timers = false};
 }
 
-class AmSearchTest : public testing::TestWithParam<am::Recovery> {
+struct Kind {
+    am::Recovery recovery;
+    bool bundles;
+};
+
+std::string name_of(const Kind& kind) {
+    const std::string name = kind.recovery == am::Recovery::go_back_n ? "GoBackN" : "Selective";
+    return kind.bundles ? name + "Bundling" : name;
+}
+
+class AmSearchTest : public testing::TestWithParam<Kind> {
 protected:
+    static am::Config config(std::uint32_t window) {
+        am::Config config = am_search_config(GetParam().recovery, window, 64);
+        if (GetParam().bundles) config.bundle_max = 16;  // two requests
+        return config;
+    }
     static void expect_to_hold(const std::string& what, std::uint32_t window,
                                const AmPrograms& programs, const SearchSetting& setting) {
-        AmSearch search(am_search_config(GetParam(), window, 64), programs, setting);
+        AmSearch search(config(window), programs, setting);
         expect_holds(what + ", window " + std::to_string(window), search);
     }
 };
@@ -74,7 +89,7 @@ TEST_P(AmSearchTest, EqualFingerprintsHaveEqualFutures) {
     setting.doubt = true;
     for (const AmPrograms& programs :
          {AmPrograms{{{answered, answered, answered}, {}}}, AmPrograms{{{store, one_way}, {}}}}) {
-        AmSearch search(am_search_config(GetParam(), 3, 64), programs, setting);
+        AmSearch search(config(3), programs, setting);
         expect_holds("doubted", search);
         EXPECT_GT(search.doubt().compared, 300U);
         EXPECT_EQ(search.doubt().differing, 0U);
@@ -82,11 +97,11 @@ TEST_P(AmSearchTest, EqualFingerprintsHaveEqualFutures) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Recovery, AmSearchTest,
-                         testing::Values(am::Recovery::go_back_n, am::Recovery::selective),
-                         [](const auto& chosen) {
-                             return chosen.param == am::Recovery::go_back_n ? "GoBackN"
-                                                                            : "Selective";
-                         });
+                         testing::Values(Kind{am::Recovery::go_back_n, false},
+                                         Kind{am::Recovery::selective, false},
+                                         Kind{am::Recovery::go_back_n, true},
+                                         Kind{am::Recovery::selective, true}),
+                         [](const auto& chosen) { return name_of(chosen.param); });
 
 }  // namespace
 }  // namespace wireproof::lab

@@ -11,6 +11,7 @@ namespace wireproof {
 struct Transmitted {
     std::size_t frames = 0;
     bool lane_full = false;  // the engine may have more: flush and come again
+    bool quiet = false;      // it has said that it has no more
 };
 
 /// Of an engine that can send many frames of one kind without being asked for each.
@@ -29,7 +30,7 @@ Transmitted transmit_run(E& engine, L& lane, Instant now) {
         lane.commit();
         ++sent.frames;
     }
-    if (sent.frames > 0) engine.end_run(now);
+    if (sent.frames > 0) sent.quiet = engine.end_run(now) && !sent.lane_full;
     return sent;
 }
 
@@ -40,7 +41,7 @@ Transmitted transmit(E& engine, L& lane, Instant now) {
     Transmitted sent;
     if constexpr (requires { engine.begin_run(); }) {
         sent = transmit_run(engine, lane, now);
-        if (sent.lane_full) return sent;
+        if (sent.lane_full || sent.quiet) return sent;
     }
     while (true) {
         if constexpr (requires { engine.quiet(); }) {

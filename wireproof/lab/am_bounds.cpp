@@ -42,9 +42,9 @@ std::string check_verdicts(const AmWorldPlan& plan, const AmSpending& spent) {
 std::string check_causes(const AmWorldPlan& plan, const AmSpending& spent) {
     if (plan.network.jitter > Duration()) return {};
     std::uint64_t causes = faults_of(spent.there) + spent.own.sent_of(am::Kind::keepalive) +
-                           spent.peer.received_as(RxVerdict::refused);
+                           spent.peer.turned_away_as(RxVerdict::refused);
     if (plan.am.recovery == am::Recovery::selective) {
-        causes += spent.peer.received_as(RxVerdict::out_of_sequence);
+        causes += spent.peer.turned_away_as(RxVerdict::out_of_sequence);
     }
     if (spent.own.nacks_acted_on <= causes) return {};
     return exceeds("resends begun", spent.own.nacks_acted_on, "reasons for one",
@@ -61,7 +61,7 @@ std::string check_sends(const AmWorldPlan& plan, std::size_t pair, const AmSpend
     // A stall is a gap too, and not one that the cable makes. It lasts longer than a round trip if
     // the answers that must leave first are lost, so it wastes a window.
     const auto stalls = static_cast<double>(
-        std::min(spent.peer.received_as(RxVerdict::refused), spent.own.nacks_acted_on));
+        std::min(spent.peer.turned_away_as(RxVerdict::refused), spent.own.nacks_acted_on));
     const double most = 2 * (needed * plan.expected_cost(pair) + stalls * window + window);
     if (static_cast<double>(sends) <= most) return {};
     return exceeds("numbered packets sent", sends, "allowed are", most);
@@ -96,7 +96,7 @@ bool as_in_model(const AmWorldPlan& plan, const am::Stats& totals) {
     constexpr double pipeline = 20;
     constexpr double gaps = 1 - 0.8 * 0.8;  // a fifth lost, a fifth overtaken
     if (plan.am.recovery == am::Recovery::selective) return true;
-    if (plan.pipeline() > pipeline || totals.received_as(RxVerdict::refused) > 0) return false;
+    if (plan.pipeline() > pipeline || totals.turned_away_as(RxVerdict::refused) > 0) return false;
     for (std::size_t pair = 0; pair < plan.faults.size(); ++pair) {
         if (plan.gap_rate(pair) > gaps) return false;
     }

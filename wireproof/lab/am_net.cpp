@@ -6,7 +6,10 @@ namespace wireproof::lab {
 namespace {
 
 void add(am::Stats& sum, const am::Stats& stats) {
-    for (std::size_t i = 0; i < stats.received.size(); ++i) sum.received[i] += stats.received[i];
+    for (std::size_t i = 0; i < stats.received.size(); ++i) {
+        sum.received[i] += stats.received[i];
+        sum.unpacked[i] += stats.unpacked[i];
+    }
     for (std::size_t i = 0; i < stats.sent.size(); ++i) sum.sent[i] += stats.sent[i];
     sum.hellos_mismatched += stats.hellos_mismatched;
     sum.resent += stats.resent;

@@ -33,6 +33,10 @@ private:
         return *flows_[plan_.pair(asking, target)];
     }
     void note(const AmFlow& flow, std::size_t asking, std::size_t target);
+    void on_bundle_departure(std::size_t node, std::size_t peer, const am::Header& bundle,
+                             const TxFrame& frame);
+    void on_numbered_departure(std::size_t node, std::size_t peer, const am::Header& header,
+                               ConstBytes data);
     void fail(const std::string& sentence) {
         if (result_.violation.empty()) result_.violation = sentence;
     }
@@ -137,11 +141,39 @@ void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& fram
     const auto header = am::decode(plan_.am.layout, start);
     if (!header) return fail(way(node, peer) + "a packet left that does not decode");
     if (!am::is_numbered(header->kind) || frame.resent()) return;
-    if (header->channel == am::Channel::request) {
-        flow(node, peer).on_asking(*header);
+    if (header->kind == am::Kind::bundle) {
+        on_bundle_departure(node, peer, *header, frame);
+    } else {
+        on_numbered_departure(node, peer, *header, start.subspan(plan_.am.header_size()));
+    }
+}
+
+// Each message of it counts as if it had left by itself.
+void World::on_bundle_departure(std::size_t node, std::size_t peer, const am::Header& bundle,
+                                const TxFrame& frame) {
+    std::vector<std::byte> whole(frame.size());
+    ConstBytes entries = ConstBytes(frame.gather(whole)).subspan(plan_.am.header_size());
+    am::Header header = bundle;
+    header.kind = bundle.channel == am::Channel::request ? am::Kind::request : am::Kind::reply;
+    for (std::uint32_t i = 0; i < bundle.count; ++i) {
+        const auto entry = am::BundleEntry::decode(entries.first<am::BundleEntry::size>());
+        const std::size_t size = entry.words * std::size_t{4};
+        header.id = entry.handler;
+        header.count = entry.words;
+        on_numbered_departure(node, peer, header, entries.subspan(am::BundleEntry::size, size));
+        header.number =
+            static_cast<std::uint32_t>((std::uint64_t{header.number} + 1) % plan_.am.modulus);
+        entries = entries.subspan(am::BundleEntry::size + size);
+    }
+}
+
+void World::on_numbered_departure(std::size_t node, std::size_t peer, const am::Header& header,
+                                  ConstBytes data) {
+    if (header.channel == am::Channel::request) {
+        flow(node, peer).on_asking(header);
         note(flow(node, peer), node, peer);
     } else {
-        flow(peer, node).on_answering(*header, start.subspan(plan_.am.header_size()));
+        flow(peer, node).on_answering(header, data);
         note(flow(peer, node), peer, node);
     }
 }

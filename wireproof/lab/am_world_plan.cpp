@@ -72,8 +72,9 @@ am::Config draw_small(Dice& dice) {
     config.stores_max = dice.between(1, 4);
     config.gets_max = dice.between(1, 4);
     config.get_slots = dice.between(1, 3);
-    config.save_bytes = std::max<std::size_t>({config.words_max * 4, am::HelloBody::size}) +
-                        dice.below(20 * config.data_max());
+    config.save_bytes =
+        std::max<std::size_t>({config.words_max * 4 + am::BundleEntry::size, am::HelloBody::size}) +
+        dice.below(20 * config.data_max());
     config.held_packets = dice.between(0, 8);
     config.poll_every = 1;
     draw_modulus(dice, config, config.layout == am::Layout::sp2 ? 1U << 16 : 1ULL << 32);
@@ -111,6 +112,10 @@ am::Config draw_config(Dice& dice, std::string& what) {
         what = "ethernet";
     }
     what += config.recovery == am::Recovery::selective ? " selective" : " go-back-N";
+    if (!what.starts_with("sp2") && dice.chance(0.6)) {
+        config.bundle_max = dice.below(config.data_max() + 1);
+    }
+    if (config.bundle_max > 0) what += " bundling";
     // A launcher gives sp2 its session; the others have one or agree on one.
     if (what.starts_with("sp2") || dice.chance(0.3)) config.cookie = dice.below(1ULL << 32) | 1;
     config.job = dice.below(1ULL << 32);

@@ -488,19 +488,22 @@ TEST(AmEndpoint, CountersMayBeReadFromInsideItsCallbacks) {
     Endpoint a = open(options, 0);
     Endpoint b = open(options, 1);
     std::uint64_t last = 0;
+    std::uint32_t heard = 0;
     b.handle(ask, [&](const Message&) {
         const std::uint64_t accepted = received(b, RxVerdict::accepted, 0);
-        EXPECT_GT(accepted, last);
+        EXPECT_GE(accepted, last);  // several may have come in one packet
         last = accepted;
+        ++heard;
     });
     for (std::uint32_t i = 0; i < 50; ++i) {
         ASSERT_EQ(a.request(1, ask), Status::ok);
         b.poll();
     }
     ASSERT_TRUE(settle(a, b));
-    EXPECT_EQ(last, 50U);
+    EXPECT_EQ(heard, 50U);
+    EXPECT_GE(last, 1U);
     const PeerCounters counters = a.counters(1);
-    EXPECT_GE(counters.sent, 50 + counters.hellos);
+    EXPECT_EQ(counters.sent, last + counters.hellos + counters.keepalives);
     EXPECT_EQ(a.counters(0).sent, 0U);
     EXPECT_EQ(a.counters(1000).sent, 0U);
 }

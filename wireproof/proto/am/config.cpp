@@ -41,6 +41,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     const std::size_t data = config.packet_max > header ? (config.packet_max - header) / 8 * 8 : 0;
     config.packet_max = header + data;
     config.words_max = data / 4;
+    config.bundle_max = data;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     // One chunk is on its way to be acknowledged while the others fill the path.
     const double in_flight = path.bytes_per_second * path.round_trip.seconds();
@@ -58,6 +59,7 @@ Config Config::shared_memory() {
     Config config;
     config.packet_max = 16 * 1024 - 8;  // a ring's frame of whole cache lines
     config.words_max = config.data_max() / 4;
+    config.bundle_max = 2048;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     config.save_bytes = std::size_t{512} * 1024;
     config.chunk_packets = 8;
@@ -87,6 +89,10 @@ Expected<void> Config::check() const {
     if (words_max * 4 > data_max()) {
         return unexpected(std::to_string(words_max) + " argument words do not fit in one packet");
     }
+    if (bundle_max > data_max()) {
+        return unexpected("bundles of " + std::to_string(bundle_max) +
+                          " bytes do not fit in one packet");
+    }
     if (chunk_packets < 1 || chunk_packets > 0xFFFF) {
         return unexpected("a chunk has 1 to 65535 packets, not " + std::to_string(chunk_packets));
     }
@@ -95,8 +101,9 @@ Expected<void> Config::check() const {
     if (stores_max < 1 || gets_max < 1 || get_slots < 1) {
         return unexpected("stores, gets and get slots must each be at least 1");
     }
-    if (save_bytes < words_max * 4 || save_bytes < body_max) {
-        return unexpected(too_small("save queue", save_bytes, std::max(words_max * 4, body_max)));
+    const std::size_t longest = words_max * 4 + (bundle_max > 0 ? BundleEntry::size : 0);
+    if (save_bytes < longest || save_bytes < body_max) {
+        return unexpected(too_small("save queue", save_bytes, std::max(longest, body_max)));
     }
     for (const std::uint32_t w : window) {
         // Acknowledgements held back below the mark may never close the window to a chunk.
@@ -126,6 +133,7 @@ std::uint64_t Config::terms() const {
     add(static_cast<std::uint64_t>(recovery));
     add(packet_max);
     add(modulus);
+    add(bundle_max);
     add(chunk_packets);
     add(stores_max);
     add(gets_max);

@@ -36,6 +36,7 @@ struct Config {
     Recovery recovery = Recovery::selective;
     std::size_t packet_max = 1472;  // bytes, header included
     std::size_t words_max = 356;    // 32-bit arguments of a request or reply
+    std::size_t bundle_max = 0;     // bytes of short messages that leave as one packet; 0: never
 
     std::uint64_t modulus = std::uint64_t{1} << 32;               // of sequence numbers
     std::array<std::uint32_t, channel_count> first_number{};      // of a session

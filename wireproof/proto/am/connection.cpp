@@ -28,14 +28,23 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
     hello_interval_ = config.keepalive_after;
     route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
     for (const Channel channel : {Channel::request, Channel::reply}) {
-        address_out_[index(channel)] = ShortHeader::address_of(config.peer, config.node, channel);
-        address_in_[index(channel)] = ShortHeader::address_of(config.node, config.peer, channel);
+        const Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
+        address_out_.single[index(channel)] =
+            ShortHeader::address_of(config.peer, config.node, kind, channel);
+        address_out_.bundle[index(channel)] =
+            ShortHeader::address_of(config.peer, config.node, Kind::bundle, channel);
+        address_in_[index(channel)] =
+            ShortHeader::address_of(config.node, config.peer, kind, channel);
     }
+    address_out_.note =
+        ShortHeader::in_place |
+        ShortHeader::address_of(config.peer, config.node, Kind::open, Channel::request);
 }
 
 // What arrives.
 
 RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
+    bundle_.left = 0;  // of a frame that is gone
     const RxVerdict verdict = accept_plain(now, frame) ? RxVerdict::accepted : judge(now, frame);
     ++stats_.received[static_cast<std::size_t>(verdict)];
     return verdict;
@@ -117,6 +126,7 @@ void Connection::end_session(SessionEnded::Why why) {
     ending_.why = why;
     delivery_.reset();
     plain_here_ = false;
+    bundle_.left = 0;
     ended_.clear();
 }
 
@@ -181,6 +191,7 @@ void Connection::forget_session() {
     replies_.clear();
     delivery_.reset();
     plain_here_ = false;
+    bundle_.left = 0;
     ended_.clear();
     may_reply_ = false;
     drawn_slot_.reset();
@@ -208,6 +219,7 @@ void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
     keepalive_due_[index(channel)] = false;
     if (window.empty()) {
         timers_.stop(keepalive_timer(channel));
+        if (!waits_for_peer()) waited_ = false;
     } else {
         timers_.set(keepalive_timer(channel), now + config_.keepalive_after);
     }
@@ -302,7 +314,7 @@ std::optional<Delivery> Connection::draw_general() {
         drawn_slot_.reset();
     }
     if (ending_.active) return draw_ending();
-    do {
+    while (true) {
         // A frame's acknowledgements, and the session it may begin, come before what it carries.
         if (!ended_.empty()) {
             const Delivery drawn = ended_.front();
@@ -315,8 +327,11 @@ std::optional<Delivery> Connection::draw_general() {
             note_drawn(*drawn);
             return drawn;
         }
-    } while (place_early() || pass_held(Channel::request) || pass_held(Channel::reply));
-    return std::nullopt;
+        if (place_early() || pass_held(Channel::request) || pass_held(Channel::reply)) continue;
+        if (bundle_.left == 0) return std::nullopt;
+        (void)unpack_next();
+        if (plain_here_) unfold_plain();
+    }
 }
 
 void Connection::fingerprint(Instant now, Fingerprint& sink) const {
@@ -343,6 +358,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(plain_here_ ? std::size_t{plain_.is_request ? 0U : 1U}
              : delivery_ ? delivery_->index()
                          : std::variant_npos);
+    sink.add(bundle_.left);
     sink.add(ended_.size());
     sink.add(may_reply_);
     sink.add(note_refusal_);

@@ -28,8 +28,10 @@ namespace wireproof::am {
 /// Counters of one connection since its construction; none of them steers anything.
 struct Stats {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
+    // Messages of bundles by RxVerdict, but for those expected and accepted at once.
+    std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
     std::uint64_t hellos_mismatched = 0;   // of the frames counted foreign: other configuration
-    std::array<std::uint64_t, 10> sent{};  // packets by Kind
+    std::array<std::uint64_t, 11> sent{};  // packets by Kind
     std::uint64_t resent = 0;              // of those, left before
     std::uint64_t nacks_acted_on = 0;      // resends begun
     std::uint64_t keepalive_timeouts = 0;
@@ -37,6 +39,10 @@ struct Stats {
 
     std::uint64_t received_as(RxVerdict verdict) const {
         return received[static_cast<std::size_t>(verdict)];
+    }
+    /// Of frames, or of messages in bundles.
+    std::uint64_t turned_away_as(RxVerdict verdict) const {
+        return received_as(verdict) + unpacked[static_cast<std::size_t>(verdict)];
     }
     std::uint64_t sent_of(Kind kind) const { return sent[static_cast<std::size_t>(kind)]; }
 };
@@ -117,6 +123,9 @@ public:
         const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
                            receive_[0].nothing_ahead() && receive_[1].nothing_ahead();
         if (!usual) return draw_general();
+        if (bundle_.left > 0 && !plain_here_ && !delivery_ && !unpack_plain()) {
+            return draw_general();
+        }
         if (plain_here_) unfold_plain();
         if (!delivery_) return std::nullopt;
         const std::optional<Delivery> drawn = delivery_;
@@ -137,8 +146,11 @@ public:
     /// What next_delivery would hand over now, if that is a message that came the short way; else
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
     const PlainMessage* take_message() {
-        const bool usual = plain_here_ && !drawn_slot_ && !ending_.active && ended_.empty();
+        const bool usual = !drawn_slot_ && !ending_.active && ended_.empty();
         if (!usual) return nullptr;
+        if (!plain_here_) {
+            if (bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
+        }
         plain_here_ = false;
         may_reply_ = plain_.is_request;
         return &plain_;
@@ -160,14 +172,14 @@ public:
 
     // A run of requests or of replies with nothing else to be said between them: as many calls of
     // poll_transmit, but asked once. begin_run() true: next_of_run() while in_run() and as there is
-    // room, then end_run() if there was any.
+    // room, then end_run() if there was any, which says whether the engine is quiet() now.
     [[nodiscard]] bool begin_run();
     bool in_run() {
         next_of_run_ = out_window(run_).next_plain();
         return next_of_run_ != nullptr;
     }
     void next_of_run(TxFrame& out);
-    void end_run(Instant now);
+    bool end_run(Instant now);
 
     bool established() const { return handshake_.established(); }
     /// Nothing of ours is unacknowledged, waiting or under way.
@@ -213,6 +225,15 @@ private:
 
     struct ChunkPlace;
 
+    /// The messages of a BUNDLE that were not looked at yet: they lie in the frame.
+    struct Unpacking {
+        std::uint32_t left = 0;
+        std::uint32_t number = 0;  // of the next
+        const std::byte* at = nullptr;
+        Channel channel = Channel::request;
+        std::uint8_t round = 0;
+    };
+
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
 
@@ -222,6 +243,7 @@ private:
     void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void note_plain(Instant now, Channel channel);
     bool accept_plain(Instant now, const RxFrame& frame);
+    bool unpack_plain();
 
     // connection.cpp: what arrives on the whole
     std::optional<Delivery> draw_general();
@@ -248,6 +270,9 @@ private:
     RxVerdict on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     RxVerdict on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     bool well_formed(const Header& header, ConstBytes data) const;
+    bool is_bundle(ConstBytes data, std::uint32_t messages) const;
+    RxVerdict on_bundle(const Header& header, ConstBytes data);
+    RxVerdict unpack_next();
     std::optional<ChunkPlace> chunk_place(const Header& header, const Incoming& incoming,
                                           std::size_t size) const;
     void complain_of_holes(const Header& header, const ChunkPlace& chunk,
@@ -308,7 +333,13 @@ private:
 
     Config config_;
     bool wide_ = config_.layout == Layout::ethernet;
-    std::array<std::uint64_t, channel_count> address_out_{};  // of requests and replies
+    // What the short way writes: of requests, replies, notes, bundles of either.
+    struct ShortAddresses {
+        std::array<std::uint64_t, channel_count> single{};
+        std::array<std::uint64_t, channel_count> bundle{};
+        std::uint64_t note = 0;
+    };
+    ShortAddresses address_out_;
     std::array<std::uint64_t, channel_count> address_in_{};
     const MemoryTable* memory_;
     Handshake handshake_;
@@ -321,6 +352,7 @@ private:
     std::optional<Delivery> delivery_;  // of the frame just judged
     PlainMessage plain_;                // the same, if it came the short way
     bool plain_here_ = false;
+    Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>
         drawn_slot_;  // of the held message drawn last, freed at the next draw

@@ -15,6 +15,7 @@ struct Connection::ChunkPlace {
 RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
     ReceiveWindow& window = in_window(header.channel);
     if (!well_formed(header, data)) return RxVerdict::malformed;
+    if (header.kind == Kind::bundle) return on_bundle(header, data);
     const auto at = window.placement_of(header.number);
     using Place = ReceiveWindow::Place;
     if (at.place == Place::stale) return RxVerdict::stale;
@@ -54,8 +55,56 @@ bool Connection::well_formed(const Header& header, ConstBytes data) const {
                    GetBody::decode(data.first<GetBody::size>()).total <= config_.transfer_max();
         case Kind::chunk:
             return !data.empty() && header.id < incoming_[index(header.channel)].size();
+        case Kind::bundle:
+            return data.size() <= config_.bundle_max && header.id == 0 &&
+                   is_bundle(data, header.count);
         default: return false;
     }
+}
+
+bool Connection::is_bundle(ConstBytes data, std::uint32_t messages) const {
+    if (messages == 0) return false;
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        if (data.size() < BundleEntry::size) return false;
+        const auto entry = BundleEntry::decode(data.first<BundleEntry::size>());
+        const std::size_t size = BundleEntry::size + entry.words * std::size_t{4};
+        if (entry.handler == 0 || entry.words > config_.words_max || size > data.size()) {
+            return false;
+        }
+        data = data.subspan(size);
+    }
+    return data.empty();
+}
+
+// As if each of its messages had come in a packet of its own. They are looked at one by one, each
+// when those before it have been drawn: a handler may take the last place for a reply.
+RxVerdict Connection::on_bundle(const Header& header, ConstBytes data) {
+    bundle_ = {header.count, header.number, data.data(), header.channel, header.round};
+    const RxVerdict first = unpack_next();
+    RxVerdict verdict = first;
+    while (bundle_.left > 0 && verdict != RxVerdict::accepted) verdict = unpack_next();
+    return verdict == RxVerdict::accepted ? verdict : first;
+}
+
+RxVerdict Connection::unpack_next() {
+    if (unpack_plain()) return RxVerdict::accepted;
+    const ReceiveWindow& window = in_window(bundle_.channel);
+    const auto entry =
+        BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
+    Header header;
+    header.kind = bundle_.channel == Channel::request ? Kind::request : Kind::reply;
+    header.channel = bundle_.channel;
+    header.round = bundle_.round;
+    header.count = entry.words;
+    header.number = bundle_.number;
+    header.id = entry.handler;
+    const ConstBytes data(bundle_.at + BundleEntry::size, entry.words * std::size_t{4});
+    --bundle_.left;
+    bundle_.number = window.number_after(bundle_.number);
+    bundle_.at = data.data() + data.size();
+    const RxVerdict verdict = on_numbered(header, data);
+    ++stats_.unpacked[static_cast<std::size_t>(verdict)];
+    return verdict;
 }
 
 // The need that an expected packet may have to be refused for.

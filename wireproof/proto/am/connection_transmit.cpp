@@ -107,13 +107,15 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     const auto departure = window.next_departure();
     if (!departure) return false;
     Header header;
-    header.kind = departure->message->kind;
+    const bool single = departure->messages == 1;
+    header.kind = single ? departure->message->kind : Kind::bundle;
     header.in_place = departure->message->in_place;
     header.channel = channel;
     header.round = window.round();
-    header.count = departure->message->count;
+    header.count =
+        single ? departure->message->count : static_cast<std::uint16_t>(departure->messages);
     header.number = departure->number;
-    header.id = departure->message->id;
+    header.id = single ? departure->message->id : 0;
     header.offset = departure->offset;
     if (departure->resent) {
         out.mark_resent();

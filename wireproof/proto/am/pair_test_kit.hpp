@@ -35,8 +35,16 @@ inline Config sp2() {
 
 inline Config ethernet() {
     Config config = Config::ethernet();
+    config.bundle_max =
+        0;  // so that tests can name each message's frame; bundling() lets them share
     config.cookie = 0xC00C1E;
     config.first_number = {0xFFFFFFFD, 0xFFFFFFFE};
+    return config;
+}
+
+/// Short messages share packets; three of one word fit.
+inline Config bundling(Config config) {
+    config.bundle_max = 24;
     return config;
 }
 
@@ -344,7 +352,7 @@ inline std::string Pair::text(const Frames& frames) const {
     for (const Frame& frame : frames) {
         const Header& h = frame.header;
         Piece piece{std::string(describe_of(config.layout)(frame.bytes).kind), 0, 0,
-                    frame.resent ? "*" : "", is_numbered(h.kind)};
+                    frame.resent ? "*" : "", is_numbered(h.kind) && h.kind != Kind::bundle};
         if (h.channel == Channel::reply && h.kind != Kind::reply) piece.before += "/r";
         piece.before += " ";
         piece.first = position(h.channel, h.number);
@@ -359,7 +367,7 @@ inline std::string Pair::text(const Frames& frames) const {
         } else if (h.kind == Kind::keepalive || h.kind == Kind::hello) {
             piece.first = h.kind == Kind::hello ? h.count : h.round;
         }
-        piece.last = piece.first;
+        piece.last = piece.first + (h.kind == Kind::bundle ? h.count - 1U : 0U);
         if (piece.runs && !pieces.empty() && pieces.back().before == piece.before &&
             pieces.back().after == piece.after && pieces.back().last + 1 == piece.first) {
             pieces.back().last = piece.first;

@@ -63,6 +63,10 @@ public:
     ReceiveWindow(const Config& config, Channel channel);
 
     std::uint32_t expected() const { return expected_number_.value(); }
+    /// A number that is none is followed by none.
+    std::uint32_t number_after(std::uint32_t number) const {
+        return circle_.holds(number) ? circle_.advance(Number(number), 1).value() : number;
+    }
     /// Nothing has arrived of the expected message, or of any after it.
     bool nothing_ahead() const { return highest_ == expected_; }
     Placement placement_of(std::uint32_t number) const;

@@ -28,17 +28,22 @@ public:
 
     /// Copies `data` in one piece; nothing when it does not fit now.
     std::optional<Place> save(ConstBytes data) {
+        const auto place = take(data.size());
+        if (place) copy_short(bytes_.data() + place->at, data.data(), data.size());
+        return place;
+    }
+
+    /// Room for `size` bytes in one piece, to be written now; nothing when it does not fit now.
+    std::optional<Place> take(std::size_t size) {
         if (filled_ == freed_) filled_ = freed_ = at_ = 0;
         const std::size_t capacity = bytes_.size();
-        const bool wraps = data.size() > capacity - at_;
+        const bool wraps = size > capacity - at_;
         const std::uint64_t begin = wraps ? filled_ + (capacity - at_) : filled_;
-        if (begin + data.size() - freed_ > capacity) return std::nullopt;
+        if (begin + size - freed_ > capacity) return std::nullopt;
         const std::size_t at = wraps ? 0 : at_;
-        copy_short(bytes_.data() + at, data.data(), data.size());
-        filled_ = begin + data.size();
-        at_ = at + data.size();
-        return Place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(data.size()),
-                     filled_};
+        filled_ = begin + size;
+        at_ = at + size;
+        return Place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size), filled_};
     }
 
     /// Whether so many bytes fit now.
@@ -56,6 +61,8 @@ public:
     }
     void clear() { filled_ = freed_ = at_ = 0; }
 
+    /// What take() lent.
+    Bytes room(const Place& place) { return Bytes(bytes_).subspan(place.at, place.size); }
     ConstBytes view(const Place& place) const {
         return ConstBytes(bytes_).subspan(place.at, place.size);
     }

@@ -10,6 +10,7 @@ SendWindow::SendWindow(const Config& config, Channel channel)
       first_(config.first_number[static_cast<std::size_t>(channel)]),
       window_(config.window_of(channel)),
       data_max_(config.data_max()),
+      bundle_max_(config.bundle_max),
       recovery_(config.recovery),
       saved_(window_),
       bytes_(config.save_bytes),
@@ -43,8 +44,15 @@ SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t
 bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
                       std::uint32_t owner) {
     if (room() == 0) return false;
-    const auto copy = bytes_.save(data);
+    const std::size_t before = entry_size(kind);
+    const auto copy = bytes_.take(before + data.size());
     if (!copy) return false;
+    const Bytes room = bytes_.room(*copy);
+    if (before > 0) {
+        const BundleEntry entry{static_cast<std::uint16_t>(id), count};
+        entry.encode(room.first<BundleEntry::size>());
+    }
+    copy_short(room.data() + before, data.data(), data.size());
     Saved& message = append(kind, id, owner, 1);
     message.count = count;
     message.copy = *copy;
@@ -101,21 +109,49 @@ std::uint64_t SendWindow::next_lost() {
     return cursor_;
 }
 
-const SendWindow::Saved& SendWindow::message_at(std::uint64_t position) {
-    if (position >= high_) return first_unsent_message();
+std::uint64_t SendWindow::end_of_lost(std::uint64_t position) const {
+    while (position < high_ && lost_.test(position)) ++position;
+    return position;
+}
+
+std::size_t SendWindow::message_at(std::uint64_t position) {
+    if (position >= high_) {
+        (void)first_unsent_message();
+        return unsent_message_;
+    }
     std::size_t first = 0;
     std::size_t end = saved_.size();
     while (end - first > 1) {
         const std::size_t middle = first + (end - first) / 2;
         (saved_[middle].position <= position ? first : end) = middle;
     }
-    return saved_[first];
+    return first;
+}
+
+// As many as lie one behind the other in the save queue: its wrap parts them, and so does whatever
+// is no short message.
+SendWindow::Bundle SendWindow::bundle_from(std::size_t first, std::uint64_t end) const {
+    const Saved& head = saved_[first];
+    Bundle bundle;
+    if (!may_join(head)) return bundle;
+    SaveBytes::Place place = head.copy;
+    for (std::size_t i = first + 1; i < saved_.size() && saved_[i].position < end; ++i) {
+        const Saved& next = saved_[i];
+        const bool joins = may_join(next) && next.copy.at == place.at + place.size &&
+                           place.size + next.copy.size <= bundle_max_;
+        if (!joins) break;
+        place.size += next.copy.size;
+        ++bundle.messages;
+    }
+    bundle.entries = bytes_.view(place);
+    return bundle;
 }
 
 std::optional<SendWindow::Departure> SendWindow::next_departure() {
     if (lost_count_ == 0 && high_ == next_) return std::nullopt;
     leaving_ = lost_count_ > 0 ? next_lost() : high_;
-    const Saved& message = message_at(leaving_);
+    const std::size_t place = message_at(leaving_);
+    const Saved& message = saved_[place];
     Departure departure;
     departure.message = &message;
     // All packets of a chunk carry the number of its first (AM-3).
@@ -128,18 +164,27 @@ std::optional<SendWindow::Departure> SendWindow::next_departure() {
             departure.data.subspan(begin, std::min(data_max_, departure.data.size() - begin));
     }
     departure.resent = leaving_ < high_;
+    if (bundle_max_ > 0) {
+        const Bundle bundle = bundle_from(place, departure.resent ? end_of_lost(leaving_) : next_);
+        if (bundle.messages > 1) {
+            departure.messages = bundle.messages;
+            departure.data = bundle.entries;
+        }
+    }
+    leaving_messages_ = departure.messages;
     return departure;
 }
 
 void SendWindow::departed() {
+    const std::uint64_t end = leaving_ + leaving_messages_;
     if (leaving_ < high_) {
-        unmark_lost(leaving_);
+        for (std::uint64_t at = leaving_; at < end; ++at) unmark_lost(at);
     } else {
-        ++high_;
-        high_number_ = circle_.advance(high_number_, 1);
+        high_ = end;
+        high_number_ = circle_.advance(high_number_, leaving_messages_);
     }
-    cursor_ = leaving_ + 1;
-    round_sent_[round_place(leaving_)] = round_;
+    cursor_ = end;
+    for (std::uint64_t at = leaving_; at < end; ++at) round_sent_[round_place(at)] = round_;
 }
 
 std::optional<std::uint64_t> SendWindow::acknowledged_position(std::uint32_t expected) const {
@@ -226,6 +271,7 @@ bool SendWindow::mark_missing(const Missing& missing) {
 
 void SendWindow::reset() {
     una_ = high_ = next_ = cursor_ = leaving_ = 0;
+    leaving_messages_ = 1;
     una_number_ = high_number_ = first_;
     watched_ = 0;
     marked_ = false;

@@ -43,12 +43,19 @@ public:
     };
     static_assert(sizeof(Saved) <= 64, "one cache line a message");
 
+    /// Short messages that leave as one packet: their entries as they lie in the save queue.
+    struct Bundle {
+        std::uint32_t messages = 1;
+        ConstBytes entries;
+    };
+
     /// The packet that leaves next.
     struct Departure {
         const Saved* message = nullptr;
         std::uint32_t number = 0;
         std::uint64_t offset = 0;
-        ConstBytes data;
+        ConstBytes data;  // of more messages than one: their entries
+        std::uint32_t messages = 1;
         bool resent = false;
     };
 
@@ -91,18 +98,25 @@ public:
     std::optional<Departure> next_departure();
     void departed();
 
-    /// The same for what is most frequent, a request or reply that leaves for the first time while
-    /// nothing is to be resent; else nullptr.
+    /// The same for what is most frequent, a request, reply or note that leaves for the first time
+    /// while nothing is to be resent; else nullptr.
     const Saved* next_plain() {
         if (lost_count_ > 0 || high_ == next_) return nullptr;
         const Saved& message = first_unsent_message();
-        const bool plain = message.kind == Kind::request || message.kind == Kind::reply;
+        const bool plain = message.kind <= Kind::reply || message.in_place;
         return plain ? &message : nullptr;
     }
-    void plain_departed() {
-        round_sent_[round_place(high_)] = round_;
-        ++high_;
-        high_number_ = circle_.advance(high_number_, 1);
+    /// What may leave with the message that next_plain named.
+    Bundle plain_bundle() const {
+        if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
+        return bundle_from(unsent_message_, next_);
+    }
+    void plain_departed(std::uint32_t messages) {
+        const std::uint64_t end = high_ + messages;
+        do {
+            round_sent_[round_place(high_)] = round_;
+        } while (++high_ != end);
+        high_number_ = circle_.advance(high_number_, messages);
         cursor_ = high_;
     }
 
@@ -131,8 +145,8 @@ public:
 
     const Ring<Saved>& saved() const { return saved_; }
     ConstBytes data_of(const Saved& message) const {
-        return message.kind == Kind::chunk ? ConstBytes(message.lent, message.size)
-                                           : bytes_.view(message.copy);
+        if (message.kind == Kind::chunk) return {message.lent, message.size};
+        return bytes_.view(message.copy).subspan(entry_size(message.kind));
     }
 
     /// Forgets everything: a new session.
@@ -145,6 +159,14 @@ private:
     static bool is_watched(const Saved& message) {
         return message.kind != Kind::request && (message.kind != Kind::reply || message.owner != 0);
     }
+    /// Bytes in front of the saved arguments: they lie as in a bundle.
+    std::size_t entry_size(Kind kind) const {
+        return bundle_max_ > 0 && kind <= Kind::reply ? BundleEntry::size : 0;
+    }
+    static bool may_join(const Saved& message) {
+        return message.id != 0 && message.kind <= Kind::reply;
+    }
+    Bundle bundle_from(std::size_t first, std::uint64_t end) const;
     void drop_front();
     void drop_plain(std::uint64_t position);
     const Saved& first_unsent_message() {
@@ -161,7 +183,8 @@ private:
     void mark_lost(std::uint64_t position);
     void unmark_lost(std::uint64_t position);
     std::uint64_t next_lost();
-    const Saved& message_at(std::uint64_t position);
+    std::uint64_t end_of_lost(std::uint64_t position) const;
+    std::size_t message_at(std::uint64_t position);
     bool left_before(std::uint64_t position, const Missing& missing, std::uint64_t end) const;
     bool go_back();
     bool mark_missing(const Missing& missing);
@@ -170,6 +193,7 @@ private:
     Number first_;
     std::uint32_t window_;
     std::size_t data_max_;
+    std::size_t bundle_max_;
     Recovery recovery_;
 
     std::uint64_t una_ = 0;
@@ -179,6 +203,7 @@ private:
     std::uint64_t next_ = 0;
     std::uint64_t cursor_ = 0;   // behind the packet that left last
     std::uint64_t leaving_ = 0;  // the packet that next_departure named
+    std::uint32_t leaving_messages_ = 1;
     std::uint8_t round_ = 0;
     std::uint32_t lost_count_ = 0;
     std::size_t unsent_message_ = 0;  // index in saved_ of the message that high_ stands in

@@ -14,12 +14,13 @@ struct ShortHeader {
 
     // dst, src, kind and channel as they lie in the first word; the route stands above them.
     static constexpr std::uint64_t address_mask = 0x3F'FFFF'FFFF;
-    static constexpr std::uint64_t address_of(std::uint16_t dst, std::uint16_t src,
+    static constexpr std::uint64_t address_of(std::uint16_t dst, std::uint16_t src, Kind kind,
                                               Channel channel) {
-        const Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
         return std::uint64_t{dst} | std::uint64_t{src} << 16 |
                static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint64_t>(channel) << 36;
     }
+    /// In the address of an OPEN whose bytes are there already.
+    static constexpr std::uint64_t in_place = std::uint64_t{1} << 37;
 
     std::uint64_t address = 0;
     std::uint8_t route = 0;

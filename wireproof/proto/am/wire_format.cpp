@@ -90,7 +90,9 @@ constexpr auto channels_of = [] {
         set(kind, 1);
     }
     set(Kind::reply, 2);
-    for (const Kind kind : {Kind::chunk, Kind::nack, Kind::keepalive}) set(kind, 3);
+    for (const Kind kind : {Kind::chunk, Kind::nack, Kind::keepalive, Kind::bundle}) {
+        set(kind, 3);
+    }
     return channels;
 }();
 
@@ -98,8 +100,9 @@ bool kind_fits_channel(Kind kind, Channel channel) {
     return (channels_of[static_cast<std::size_t>(kind)] >> static_cast<unsigned>(channel) & 1) != 0;
 }
 
-constexpr std::array<std::string_view, 10> kind_names = {
-    "frame", "REQ", "REP", "CHUNK", "OPEN", "GET_REQ", "ACK", "NACK", "KEEPALIVE", "HELLO"};
+constexpr std::array<std::string_view, 11> kind_names = {"frame",     "REQ",     "REP",   "CHUNK",
+                                                         "OPEN",      "GET_REQ", "ACK",   "NACK",
+                                                         "KEEPALIVE", "HELLO",   "BUNDLE"};
 
 FrameInfo describe(Layout layout, ConstBytes packet) {
     FrameInfo info = describe_nothing(packet);

@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 /// Part of what HELLOs compare: ends of different versions do not meet.
-inline constexpr std::uint64_t wire_format_version = 1;
+inline constexpr std::uint64_t wire_format_version = 2;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
@@ -24,11 +24,12 @@ enum class Kind : std::uint8_t {
     nack = 7,
     keepalive = 8,
     hello = 9,
+    bundle = 10,  // BUNDLE: several REQ, or several REP, of consecutive numbers
 };
 
-/// Sent in order, saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ.
+/// Sent in order, saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ, BUNDLE.
 constexpr bool is_numbered(Kind kind) {
-    return kind <= Kind::get_request;
+    return kind <= Kind::get_request || kind == Kind::bundle;
 }
 
 struct Header {
@@ -40,7 +41,7 @@ struct Header {
     std::uint8_t route = 0;  // 0..3
     std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
     std::uint16_t count =
-        0;  // arguments; packets of the chunk; bits of a NACK's map; HELLO: answer me
+        0;  // arguments; packets of the chunk; messages of the bundle; HELLO: answer me
     std::uint64_t cookie = 0;  // 0 only in HELLO
     std::uint32_t number = 0;  // own; NACK: the one expected; KEEPALIVE: first that has not left
     std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
@@ -64,6 +65,20 @@ std::optional<Header> decode(Layout layout, ConstBytes packet);
 
 /// Whether the checksum that the packet carries is that of its bytes.
 bool checksum_holds(Layout layout, ConstBytes packet);
+
+/// In front of the arguments of each message of a BUNDLE.
+struct BundleEntry {
+    static constexpr std::size_t size = 4;
+    std::uint16_t handler = 0;
+    std::uint16_t words = 0;
+    void encode(std::span<std::byte, size> to) const {
+        store_le_at<std::uint16_t, 0>(to, handler);
+        store_le_at<std::uint16_t, 2>(to, words);
+    }
+    static BundleEntry decode(std::span<const std::byte, size> from) {
+        return {load_le_at<std::uint16_t, 0>(from), load_le_at<std::uint16_t, 2>(from)};
+    }
+};
 
 struct OpenBody {
     static constexpr std::size_t size = 24;

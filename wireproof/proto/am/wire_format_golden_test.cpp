@@ -328,7 +328,8 @@ TEST(AmWireFormat, AShortHeaderIsTheHeaderOfARequestOrReply) {
         encode(header, Layout::ethernet, bytes);
 
         const ShortHeader read = ShortHeader::decode(bytes);
-        EXPECT_EQ(read.address, ShortHeader::address_of(header.dst, header.src, header.channel));
+        EXPECT_EQ(read.address,
+                  ShortHeader::address_of(header.dst, header.src, header.kind, header.channel));
         EXPECT_EQ(ShortHeader::address_in(bytes), read.address);
         EXPECT_EQ(read.route, header.route);
         EXPECT_EQ(read.round, header.round);

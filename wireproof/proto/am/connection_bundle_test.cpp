@@ -1,0 +1,271 @@
+// Short messages that share a packet: each keeps its own number, so nothing else may notice.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/world_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+using enum RxVerdict;
+
+std::vector<Config> all_kinds() {
+    return {bundling(small(ethernet())), bundling(small(sp2()))};
+}
+
+Config selective() {
+    return bundling(small(ethernet()));
+}
+
+Log heard(std::uint32_t first, std::uint32_t last) {
+    Log log;
+    for (std::uint32_t i = first; i <= last; ++i) log.push_back("REQ 1(" + std::to_string(i) + ")");
+    return log;
+}
+
+TEST(AmBundle, WhatWaitsInOneTurnSharesPacketsAndIsAnsweredSo) {
+    for (const Config& config : all_kinds()) {
+        Pair pair(config);
+        reply_to_all(pair.b);
+        requests(pair.a, 7);
+        EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..2 | BUNDLE 3..5 | REQ 6");
+        EXPECT_EQ(pair.b.take_log(), heard(0, 6));
+        EXPECT_EQ(pair.carry(pair.b), "BUNDLE/r 0..2 | BUNDLE/r 3..5 | REP 6");
+        EXPECT_EQ(pair.a.log.size(), 7U);
+        pair.settle();
+        EXPECT_TRUE(pair.a.engine.idle());
+        EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::bundle), 2U);
+        EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::request), 1U);
+    }
+}
+
+TEST(AmBundle, OneMessageLeavesAsItself) {
+    Pair pair(selective());
+    requests(pair.a, 1);
+    EXPECT_EQ(pair.carry(pair.a), "REQ 0");
+    EXPECT_EQ(pair.b.take_log(), heard(0, 0));
+}
+
+TEST(AmBundle, IsNoLongerThanItMayBe) {
+    Pair pair(selective());
+    EXPECT_EQ(request(pair.a, 1, {1, 2, 3}), PostStatus::accepted);  // 16 bytes with its entry
+    EXPECT_EQ(request(pair.a, 1, {4}), PostStatus::accepted);        // 24
+    EXPECT_EQ(request(pair.a, 1, {}), PostStatus::accepted);         // 28
+    EXPECT_EQ(request(pair.a, 1, {1, 2, 3, 4, 5, 6}), PostStatus::accepted);  // too long to share
+    EXPECT_EQ(request(pair.a, 2, {}), PostStatus::accepted);
+    EXPECT_EQ(request(pair.a, 3, {}), PostStatus::accepted);
+    EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..1 | REQ 2..3 | BUNDLE 4..5");
+    EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(1,2,3)", "REQ 1(4)", "REQ 1()", "REQ 1(1,2,3,4,5,6)",
+                                      "REQ 2()", "REQ 3()"}));
+}
+
+// The order of calls is that of the packets: a store between two requests stays there.
+TEST(AmBundle, AStoreEndsOne) {
+    Pair pair(selective());
+    requests(pair.a, 2);
+    const auto source = pattern(5);
+    EXPECT_EQ(store(pair.a, source), PostStatus::accepted);
+    requests(pair.a, 2, 2);
+    EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..1 | OPEN 2 | CHUNK 3.0 | BUNDLE 4..5");
+    EXPECT_EQ(pair.b.log.size(), 5U);
+    EXPECT_TRUE(pair.b.log[2].starts_with("STORED"));
+}
+
+// The save queue ends somewhere; what lies on both sides of its end does not lie together.
+TEST(AmBundle, TheEndOfTheSaveQueueEndsOne) {
+    Config config = selective();
+    config.words_max = 4;
+    config.save_bytes = 5 * 8 + 4;
+    Pair pair(config);
+    requests(pair.a, 3);
+    EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..2");
+    requests(pair.a, 1, 3);
+    const Frames under_way = pair.a.take(pair.now);
+    EXPECT_EQ(pair.carry(pair.b), "ACK 3 0");
+    requests(pair.a, 3, 4);  // one at the end of the ring, two at its front
+    pair.give(pair.b, under_way);
+    EXPECT_EQ(pair.carry(pair.a), "REQ 4 | BUNDLE 5..6");
+    EXPECT_EQ(pair.b.take_log(), heard(0, 6));
+}
+
+// AM-15, AM-38: what was lost together is sent again together, and nothing else is.
+TEST(AmBundle, ALostOneIsNamedAndSentAgainWhole) {
+    Pair pair(selective());
+    requests(pair.a, 9);
+    Frames frames = pair.a.take(pair.now);
+    ASSERT_EQ(pair.text(frames), "BUNDLE 0..2 | BUNDLE 3..5 | BUNDLE 6..8");
+    EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+    EXPECT_EQ(pair.give(pair.b, frames[2]), held);
+    EXPECT_EQ(pair.b.take_log(), heard(0, 2));
+    EXPECT_EQ(pair.carry(pair.b), "NACK 3 <5 [000111]");
+    EXPECT_EQ(pair.carry(pair.a), "BUNDLE 3..5*");
+    EXPECT_EQ(pair.b.take_log(), heard(3, 8));
+    EXPECT_EQ(pair.a.engine.stats().resent, 1U);
+    pair.settle();
+    EXPECT_TRUE(pair.a.engine.idle());
+}
+
+// AM-16: go-back-N drops what is ahead, bundles too, and gets everything again.
+TEST(AmBundle, GoBackNDropsWhatIsAhead) {
+    Pair pair(bundling(small(sp2())));
+    requests(pair.a, 6);
+    const Frames frames = pair.a.take(pair.now);
+    EXPECT_EQ(pair.give(pair.b, frames[1]), out_of_sequence);
+    EXPECT_EQ(pair.carry(pair.b), "NACK 0");
+    EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..2* | BUNDLE 3..5*");
+    EXPECT_EQ(pair.b.take_log(), heard(0, 5));
+}
+
+// AM-14: however messages are parted on packets when they leave again, each is delivered once.
+TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
+    Pair pair(selective());
+    requests(pair.a, 3);
+    const Frame whole = pair.a.take(pair.now)[0];
+    Frame middle = whole;  // the second message by itself
+    middle.header.kind = Kind::request;
+    middle.header.number = pair.number(Channel::request, 1);
+    middle.header.count = 1;
+    middle.header.id = 1;
+    const std::size_t header = pair.config.header_size();
+    const std::vector<std::byte> word(
+        whole.bytes.begin() + static_cast<std::ptrdiff_t>(header + 12),
+        whole.bytes.begin() + static_cast<std::ptrdiff_t>(header + 16));
+    middle.bytes.resize(header);
+    middle.bytes.insert(middle.bytes.end(), word.begin(), word.end());
+    EXPECT_EQ(pair.give(pair.b, pair.sealed(middle)), held);
+    EXPECT_EQ(pair.carry(pair.b), "NACK 0 <1 [01]");
+    EXPECT_EQ(pair.taken(pair.a), "REQ 0*");  // what is there, or may come yet, is not sent again
+    EXPECT_EQ(pair.give(pair.b, whole), accepted);
+    EXPECT_EQ(pair.b.take_log(), heard(0, 2));
+    EXPECT_EQ(pair.give(pair.b, whole), duplicate);
+    EXPECT_EQ(pair.give(pair.b, pair.sealed(middle)), duplicate);
+    EXPECT_EQ(pair.b.take_log(), Log{});
+}
+
+// AM-10, AM-42: the handler of the first may take the last place for a reply; then the second is
+// refused, as it would be in a packet of its own, and fetched once there is a place.
+TEST(AmBundle, MessagesThatFindNoReplyPlaceAreRefusedOneByOne) {
+    for (Config config : all_kinds()) {
+        config.reply_places = 1;
+        config.window[1] = 4;
+        Pair pair(config);
+        reply_to_all(pair.b);
+        requests(pair.a, 9);
+        const Frames frames = pair.a.take(pair.now);
+        EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+        EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
+        EXPECT_EQ(pair.b.take_log(), heard(0, 4));  // four replies in the window, one waits
+        EXPECT_NE(pair.give(pair.b, frames[2]), accepted);
+        EXPECT_EQ(pair.b.take_log(), Log{});
+        for (int i = 0; i < 20 && !pair.a.engine.idle(); ++i) {
+            pair.settle();
+            if (!pair.a.engine.idle()) pair.wait_for_timer();
+        }
+        EXPECT_EQ(pair.b.take_log(), heard(5, 8));
+        EXPECT_EQ(pair.a.take_log().size(), 9U);
+        EXPECT_LE(pair.a.engine.stats().resent, 4U);
+    }
+}
+
+TEST(AmBundle, ARefusalLeavesAlone) {
+    Config config = selective();
+    config.bundle_max = 64;
+    Pair pair(config);
+    pair.b.handler = [&](const Delivery&) {
+        EXPECT_EQ(pair.b.engine.refuse(HandlerId(1)), PostStatus::accepted);
+    };
+    requests(pair.a, 2);
+    EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..1");
+    EXPECT_EQ(pair.carry(pair.b), "REP 0..1");
+    EXPECT_EQ(pair.a.take_log(), Log(2, "REFUSED 1 no_handler"));
+}
+
+TEST(AmBundle, DamageTakesAllOfIt) {
+    Pair pair(selective());
+    requests(pair.a, 3);
+    Frame frame = pair.a.take(pair.now)[0];
+    frame.bytes.back() ^= std::byte{1};
+    EXPECT_EQ(pair.give(pair.b, frame), corrupt);
+    EXPECT_EQ(pair.b.log, Log{});
+    pair.wait_for_timer();
+    pair.settle();
+    EXPECT_EQ(pair.b.take_log(), heard(0, 2));
+}
+
+// The rest of a frame dies with it: a caller that does not draw loses nothing but time.
+TEST(AmBundle, WhatWasNotDrawnBeforeTheNextFrameIsSentAgain) {
+    Pair pair(selective());
+    requests(pair.a, 4);
+    const Frames frames = pair.a.take(pair.now);
+    EXPECT_EQ(pair.b.engine.on_frame(pair.now, {frames[0].bytes, PeerId{0}, Integrity::check}),
+              accepted);
+    EXPECT_TRUE(pair.b.engine.next_delivery());
+    EXPECT_EQ(pair.give(pair.b, frames[1]), held);
+    EXPECT_EQ(pair.b.log, Log{});
+    pair.settle();
+    EXPECT_EQ(pair.b.take_log(), heard(1, 3));
+}
+
+TEST(AmBundle, WhatNoSenderWritesIsMalformedAndWithoutEffect) {
+    Pair pair(selective());
+    requests(pair.a, 2);
+    const Frame whole = pair.a.take(pair.now)[0];
+    const std::size_t header = pair.config.header_size();
+    const auto byte = [&](std::size_t at, std::byte value) {
+        Frame frame = whole;
+        frame.bytes[header + at] = value;
+        return pair.sealed(frame);
+    };
+    const auto with = [&](auto&& change) { return pair.forged(whole, change); };
+    Frame longer = whole;
+    longer.bytes.resize(longer.bytes.size() + 4);
+    Frame shorter = whole;
+    shorter.bytes.resize(shorter.bytes.size() - 4);
+    Frame too_long = whole;
+    too_long.bytes.resize(header + 28);
+    const Frames none = {
+        with([](Header& h) { h.count = 0; }),
+        with([](Header& h) { h.count = 1; }),
+        with([](Header& h) { h.count = 3; }),
+        with([](Header& h) { h.id = 1; }),
+        byte(0, std::byte{0}),     // no handler
+        byte(2, std::byte{3}),     // more words than there are
+        byte(3, std::byte{0xFF}),  // more than any message has
+        pair.sealed(longer),
+        pair.sealed(shorter),
+        pair.sealed(too_long),
+    };
+    for (std::size_t i = 0; i < none.size(); ++i) {
+        const auto before = pair.b.fingerprint(pair.now);
+        EXPECT_EQ(pair.give(pair.b, none[i]), malformed) << i;
+        EXPECT_EQ(pair.b.fingerprint(pair.now), before) << i;
+    }
+    EXPECT_EQ(pair.b.log, Log{});
+    // Where bundles were not agreed on, there are none.
+    Config without = Pair::mirrored(pair.config);
+    without.bundle_max = 0;
+    Pair other(pair.config, without, 1024);
+    EXPECT_EQ(other.give(other.b, whole), malformed);
+    EXPECT_EQ(pair.give(pair.b, whole), accepted);
+    EXPECT_EQ(pair.b.take_log(), heard(0, 1));
+}
+
+// The short way draws messages where they lie; next_delivery says the same of them.
+TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
+    Pair pair(selective());
+    requests(pair.a, 3);
+    const Frame frame = pair.a.take(pair.now)[0];
+    EXPECT_EQ(pair.b.engine.on_frame(pair.now, {frame.bytes, PeerId{0}, Integrity::intact}),
+              accepted);
+    Log log;
+    while (const auto* message = pair.b.engine.take_message()) {
+        log.push_back("REQ " + text(message->handler, message->arguments()));
+        EXPECT_EQ(pair.b.engine.reply(HandlerId(2), message->arguments()), PostStatus::accepted);
+        EXPECT_EQ(pair.b.engine.reply(HandlerId(2), {}), PostStatus::not_allowed);
+    }
+    EXPECT_FALSE(pair.b.engine.next_delivery());
+    EXPECT_EQ(log, heard(0, 2));
+    EXPECT_EQ(pair.taken(pair.b), "BUNDLE/r 0..2");
+}
+
+}  // namespace
+}  // namespace wireproof::am::test
