@@ -98,7 +98,41 @@ inline __m128i load_block(const std::byte* from) {
 
 constexpr std::size_t fold_least = 128;  // bytes; below, tables are as fast
 
-// Four blocks of 16 bytes side by side, then one; what 16 bytes remain goes through the tables.
+__attribute__((target("sse4.2"))) std::uint32_t add_by_instruction(std::uint32_t crc,
+                                                                   ConstBytes bytes) {
+    const std::byte* at = bytes.data();
+    std::size_t left = bytes.size();
+    std::uint64_t wide = crc;
+    for (; left >= 8; left -= 8, at += 8) wide = _mm_crc32_u64(wide, load_word(at));
+    crc = static_cast<std::uint32_t>(wide);
+    for (; left > 0; --left, ++at) crc = _mm_crc32_u8(crc, std::to_integer<unsigned char>(*at));
+    return crc;
+}
+
+const bool multiplies = __builtin_cpu_supports("pclmul") != 0;
+const bool multiplies_wide =
+    __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx512f") != 0;
+const bool has_crc32c = __builtin_cpu_supports("sse4.2") != 0;
+
+constexpr std::uint32_t castagnoli = 0x82F63B78;  // whose processors have an instruction
+
+template <class Word, Word polynomial>
+Word add_short(Word crc, ConstBytes bytes) {
+    if constexpr (polynomial == castagnoli) {
+        if (has_crc32c) return add_by_instruction(crc, bytes);
+    }
+    return add_by_tables<Word, polynomial>(crc, bytes);
+}
+
+// What is left when a message has been folded into 16 bytes, and up to 15 behind them.
+template <class Word, Word polynomial>
+Word finish(__m128i folded_bits, ConstBytes behind) {
+    std::array<std::byte, 16> rest;
+    std::memcpy(rest.data(), &folded_bits, rest.size());
+    return add_short<Word, polynomial>(add_short<Word, polynomial>(0, rest), behind);
+}
+
+// Four blocks of 16 bytes side by side, then one.
 template <class Word, Word polynomial>
 __attribute__((target("pclmul,sse2"))) Word add_by_folding(Word crc, ConstBytes bytes) {
     constexpr Fold<Word, polynomial> by_four(512);
@@ -121,25 +155,65 @@ __attribute__((target("pclmul,sse2"))) Word add_by_folding(Word crc, ConstBytes 
     }
     a = folded(folded(folded(a, near, b), near, c), near, d);
     for (; left >= 16; at += 16, left -= 16) a = folded(a, near, load_block(at));
-    std::array<std::byte, 16> rest;
-    std::memcpy(rest.data(), &a, rest.size());
-    return add_by_tables<Word, polynomial>(add_by_tables<Word, polynomial>(0, rest),
-                                           ConstBytes(at, left));
+    return finish<Word, polynomial>(a, ConstBytes(at, left));
 }
 
-__attribute__((target("sse4.2"))) std::uint32_t add_by_instruction(std::uint32_t crc,
-                                                                   ConstBytes bytes) {
+// The same in blocks of 64 bytes, four products at once in each.
+constexpr std::size_t wide_least = 512;
+
+__attribute__((target("avx512f,vpclmulqdq"))) inline __m512i folded_wide(__m512i bits,
+                                                                         __m512i factors,
+                                                                         const std::byte* next) {
+    constexpr int exclusive_or = 0x96;  // of three
+    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(bits, factors, 0x00),
+                                     _mm512_clmulepi64_epi128(bits, factors, 0x11),
+                                     _mm512_loadu_si512(next), exclusive_or);
+}
+
+__attribute__((target("avx512f"))) inline __m512i four_times(std::uint64_t low,
+                                                             std::uint64_t high) {
+    const auto a = static_cast<long long>(low);
+    const auto b = static_cast<long long>(high);
+    return _mm512_set_epi64(b, a, b, a, b, a, b, a);
+}
+
+template <class Word, Word polynomial>
+__attribute__((target("avx512f,vpclmulqdq,pclmul,sse2"))) Word add_by_wide_folding(
+    Word crc, ConstBytes bytes) {
+    constexpr Fold<Word, polynomial> by_four(4 * 512);
+    constexpr Fold<Word, polynomial> by_one(512);
+    constexpr Fold<Word, polynomial> by_lane(128);
+    const __m512i far = four_times(by_four.leading, by_four.trailing);
+    const __m512i near = four_times(by_one.leading, by_one.trailing);
     const std::byte* at = bytes.data();
     std::size_t left = bytes.size();
-    std::uint64_t wide = crc;
-    for (; left >= 8; left -= 8, at += 8) wide = _mm_crc32_u64(wide, load_word(at));
-    crc = static_cast<std::uint32_t>(wide);
-    for (; left > 0; --left, ++at) crc = _mm_crc32_u8(crc, std::to_integer<unsigned char>(*at));
-    return crc;
+    __m512i a =
+        _mm512_xor_si512(_mm512_loadu_si512(at), _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, crc));
+    __m512i b = _mm512_loadu_si512(at + 64);
+    __m512i c = _mm512_loadu_si512(at + 128);
+    __m512i d = _mm512_loadu_si512(at + 192);
+    for (at += 256, left -= 256; left >= 256; at += 256, left -= 256) {
+        a = folded_wide(a, far, at);
+        b = folded_wide(b, far, at + 64);
+        c = folded_wide(c, far, at + 128);
+        d = folded_wide(d, far, at + 192);
+    }
+    std::array<std::byte, 64> block;
+    for (const __m512i& next : {b, c, d}) {
+        std::memcpy(block.data(), &next, block.size());
+        a = folded_wide(a, near, block.data());
+    }
+    for (; left >= 64; at += 64, left -= 64) a = folded_wide(a, near, at);
+    const __m128i lane = _mm_set_epi64x(static_cast<long long>(by_lane.trailing),
+                                        static_cast<long long>(by_lane.leading));
+    std::memcpy(block.data(), &a, block.size());
+    __m128i bits = load_block(block.data());
+    for (std::size_t i = 16; i < block.size(); i += 16) {
+        bits = folded(bits, lane, load_block(&block[i]));
+    }
+    for (; left >= 16; at += 16, left -= 16) bits = folded(bits, lane, load_block(at));
+    return finish<Word, polynomial>(bits, ConstBytes(at, left));
 }
-
-const bool multiplies = __builtin_cpu_supports("pclmul") != 0;
-const bool has_crc32c = __builtin_cpu_supports("sse4.2") != 0;
 #endif
 
 }  // namespace
@@ -148,20 +222,20 @@ template <std::unsigned_integral Word, Word polynomial>
 void Crc<Word, polynomial>::add(ConstBytes piece) {
 #if defined(__x86_64__)
     // The instruction's results come one after another, so folding passes it in long pieces.
-    constexpr bool own_instruction = polynomial == 0x82F63B78;
+    constexpr bool own_instruction = polynomial == castagnoli;
     constexpr std::size_t least = own_instruction ? 512 : fold_least;
+    if (multiplies_wide && piece.size() >= wide_least) {
+        state_ = add_by_wide_folding<Word, polynomial>(state_, piece);
+        return;
+    }
     if (multiplies && piece.size() >= least) {
         state_ = add_by_folding<Word, polynomial>(state_, piece);
         return;
     }
-    if constexpr (own_instruction) {
-        if (has_crc32c) {
-            state_ = add_by_instruction(state_, piece);
-            return;
-        }
-    }
-#endif
+    state_ = add_short<Word, polynomial>(state_, piece);
+#else
     state_ = add_by_tables<Word, polynomial>(state_, piece);
+#endif
 }
 
 template <std::unsigned_integral Word, Word polynomial>
