@@ -23,6 +23,7 @@ public:
         am::UdpNode::Options udp;
         udp.local = *Address::parse("127.0.0.1:0");
         udp.frame_max = datagram_max(options);
+        udp.only_peer = PeerId(1 - node);
         udp.faults = options.faults;
         udp.seed = options.seed + node;
         node_ = std::make_shared<am::UdpNode>(opened(am::UdpNode::open(udp)));

@@ -59,6 +59,7 @@ am::UdpNode open_udp_node(const PerfPlan& plan, std::uint16_t node, const std::s
     am::UdpNode::Options udp;
     udp.local = opened(Address::parse(local));
     udp.frame_max = perf_config(plan, node).packet_max;
+    udp.only_peer = PeerId(1 - node);
     udp.faults.loss = plan.loss;
     udp.seed = plan.seed + node;
     return opened(am::UdpNode::open(udp));

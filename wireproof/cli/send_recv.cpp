@@ -66,6 +66,7 @@ struct TwoHosts {
         am::UdpNode::Options udp;
         udp.local = end == End::receiver ? receiver : *Address::parse(any);
         udp.frame_max = config.packet_max;
+        udp.only_peer = PeerId{config.peer};
         udp.faults = options.faults;
         udp.seed = options.seed + self;
         auto opened = am::UdpNode::open(udp);

@@ -1,4 +1,4 @@
-// The wire of a node on UDP: a socket, and around it the faults that a user asks for.
+// The wire of a node on UDP: a socket, and around it the faults that a user asks for, if any.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class UdpNode {
 public:
     struct Options {
         Address local = {};
-        std::vector<Address> peers = {};  // by node, our own too; unset: an open place
+        std::vector<Address> peers = {};       // by node, our own too; unset: an open place
+        std::optional<PeerId> only_peer = {};  // of two nodes the other; see UdpWire::Config
         std::size_t frame_max = 1472;
         FaultRates faults = {};
         std::uint64_t seed = 0;
@@ -36,14 +37,20 @@ public:
 
     static Expected<UdpNode> open(const Options& options);
 
-    host::AnyWire wire() { return host::AnyWire(std::ref(*wire_)); }
-    UdpWire& socket() { return wire_->inner(); }
+    host::AnyWire wire() {
+        return faulty_ != nullptr ? host::AnyWire(std::ref(*faulty_))
+                                  : host::AnyWire(std::ref(*plain_));
+    }
+    UdpWire& socket() { return faulty_ != nullptr ? faulty_->inner() : *plain_; }
+    const UdpWire& socket() const { return faulty_ != nullptr ? faulty_->inner() : *plain_; }
     Counts counts() const;
 
 private:
-    explicit UdpNode(std::unique_ptr<FaultyWire<UdpWire>> wire) : wire_(std::move(wire)) {}
+    UdpNode() = default;
 
-    std::unique_ptr<FaultyWire<UdpWire>> wire_;
+    // One of them.
+    std::unique_ptr<UdpWire> plain_;
+    std::unique_ptr<FaultyWire<UdpWire>> faulty_;
 };
 
 }  // namespace wireproof::am

@@ -76,6 +76,7 @@ public:
     SentCounts total_sent() const;
 
     W& inner() { return inside_->wire; }
+    const W& inner() const { return inside_->wire; }
 
     // What some wires offer and the contract does not ask for; without it, what a wire says that
     // has nothing to wait on and no open places.

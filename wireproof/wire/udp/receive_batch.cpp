@@ -1,57 +1,112 @@
-// One recvmmsg per batch. The kernel's count of dropped frames comes in control data beside a
-// frame, so drops show with the next frame that got through, never on their own.
+// The kernel's count of dropped frames comes in control data beside a datagram, so drops show with
+// the next one that got through, never on their own.
 #include "wireproof/wire/udp/receive_batch.hpp"
 
+#include <netinet/udp.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 namespace wireproof {
+namespace {
 
-ReceiveBatch::ReceiveBatch(std::size_t frames, std::size_t frame_max)
-    : buffers_(frames * frame_max), slots_(frames), messages_(frames) {
-    for (std::size_t i = 0; i < frames; ++i) {
-        slots_[i].bytes = {&buffers_[i * frame_max], frame_max};
+constexpr std::size_t super_packet_max = 65'536;
+// A few super-packets stay in the cache until they are handed out; more fall out of it.
+constexpr std::size_t grouped_datagrams_max = 16;
+// So many looks that each brought something, and the kernel is asked for more at once: one look for
+// one datagram is cheaper while both ends only take turns.
+constexpr std::size_t single_looks = 3;
+
+}  // namespace
+
+ReceiveBatch::ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped)
+    : frame_max_(frame_max),
+      buffer_size_(grouped ? super_packet_max : frame_max),
+      buffers_((grouped ? std::min(datagrams, grouped_datagrams_max) : datagrams) * buffer_size_),
+      slots_(buffers_.size() / buffer_size_),
+      messages_(slots_.size()) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        slots_[i].bytes = {&buffers_[i * buffer_size_], buffer_size_};
         reset(i);
     }
 }
 
 std::optional<ReceiveBatch::Datagram> ReceiveBatch::next(int handle, UdpCounters& counters) {
-    if (auto datagram = next_in_batch(counters)) return datagram;
+    if (auto datagram = next_here(counters)) return datagram;
     if (drained_) {
         drained_ = false;
         return std::nullopt;
     }
     if (!refill(handle, counters)) return std::nullopt;
-    return next_in_batch(counters);
+    auto datagram = next_here(counters);
+    if (!datagram) drained_ = false;
+    return datagram;
 }
 
-std::optional<ReceiveBatch::Datagram> ReceiveBatch::next_in_batch(UdpCounters& counters) {
-    while (next_ < filled_) {
-        const Slot& slot = slots_[next_];
-        mmsghdr& message = messages_[next_++];
-        count_kernel_drops(message.msg_hdr, counters);
-        if ((message.msg_hdr.msg_flags & MSG_TRUNC) == 0) {
-            return Datagram{
-                ConstBytes(static_cast<std::byte*>(slot.bytes.iov_base), message.msg_len),
-                from_socket_address(slot.from)};
-        }
+std::optional<ReceiveBatch::Datagram> ReceiveBatch::next_here(UdpCounters& counters) {
+    while (more_ || open_next(counters)) {
+        const std::size_t size = std::min(segment_, rest_.size() - at_);
+        const ConstBytes bytes = rest_.subspan(at_, size);
+        at_ += size;
+        more_ = at_ < rest_.size();
+        if (size <= frame_max_) return Datagram{bytes, &from_};
         ++counters.too_long;
     }
     return std::nullopt;
 }
 
+/// Begins to hand out the next datagram.
+bool ReceiveBatch::open_next(UdpCounters& counters) {
+    while (next_ < filled_) {
+        const Slot& slot = slots_[next_];
+        mmsghdr& message = messages_[next_++];
+        const std::size_t segment = read_control(message.msg_hdr, counters);
+        if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
+            ++counters.too_long;
+            continue;
+        }
+        rest_ = ConstBytes(static_cast<std::byte*>(slot.bytes.iov_base), message.msg_len);
+        at_ = 0;
+        segment_ = segment > 0 ? segment : std::max<std::size_t>(rest_.size(), 1);
+        if (segment > 0 && rest_.size() > segment) ++counters.super_packets_received;
+        from_ = from_socket_address(slot.from);
+        more_ = true;  // an empty datagram is a frame of no bytes
+        return true;
+    }
+    return false;
+}
+
 bool ReceiveBatch::refill(int handle, UdpCounters& counters) {
     for (std::size_t i = 0; i < filled_; ++i) reset(i);
     next_ = filled_ = 0;
-    const int count = ::recvmmsg(handle, messages_.data(), static_cast<unsigned>(messages_.size()),
-                                 MSG_DONTWAIT, nullptr);
-    if (count < 0) {
-        counters.receive_failed += errno == EAGAIN ? 0 : 1;
-        return false;
-    }
-    filled_ = static_cast<std::size_t>(count);
-    drained_ = filled_ < slots_.size();
+    const std::size_t wanted = in_a_row_ < single_looks ? 1 : slots_.size();
+    filled_ = ask(handle, wanted, counters);
+    in_a_row_ = filled_ == 0 ? 0 : wanted > 1 && filled_ < 2 ? single_looks / 2 : in_a_row_ + 1;
+    if (filled_ == 0) return false;
+    drained_ = wanted == 1 || filled_ < slots_.size();
     return true;
+}
+
+/// Datagrams received.
+std::size_t ReceiveBatch::ask(int handle, std::size_t datagrams, UdpCounters& counters) {
+    if (datagrams == 1) {
+        const ssize_t bytes = ::recvmsg(handle, &messages_[0].msg_hdr, MSG_DONTWAIT);
+        if (bytes >= 0) {
+            messages_[0].msg_len = static_cast<unsigned>(bytes);
+            return 1;
+        }
+    } else {
+        const int count = ::recvmmsg(handle, messages_.data(), static_cast<unsigned>(datagrams),
+                                     MSG_DONTWAIT, nullptr);
+        if (count >= 0) return static_cast<std::size_t>(count);
+    }
+    if (errno == ECONNREFUSED) {
+        ++counters.send_refused;  // of a connected socket: a report about a frame sent earlier
+    } else if (errno != EAGAIN) {
+        ++counters.receive_failed;
+    }
+    return 0;
 }
 
 // The kernel writes lengths and flags into the headers it fills.
@@ -66,16 +121,24 @@ void ReceiveBatch::reset(std::size_t i) {
     header.msg_controllen = control_size;
 }
 
-// Each frame carries the number dropped before it since the socket was opened, modulo 2^32.
-void ReceiveBatch::count_kernel_drops(msghdr& header, UdpCounters& counters) {
+/// The length of the frames in a super-packet, 0 where it is none. Each datagram carries the number
+/// dropped before it since the socket was opened, modulo 2^32.
+std::size_t ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
+    std::size_t segment = 0;
     for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
          part = CMSG_NXTHDR(&header, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SO_RXQ_OVFL) continue;
-        std::uint32_t dropped = 0;
-        std::memcpy(&dropped, CMSG_DATA(part), sizeof dropped);
-        counters.kernel_dropped += dropped - kernel_dropped_;
-        kernel_dropped_ = dropped;
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_RXQ_OVFL) {
+            std::uint32_t dropped = 0;
+            std::memcpy(&dropped, CMSG_DATA(part), sizeof dropped);
+            counters.kernel_dropped += dropped - kernel_dropped_;
+            kernel_dropped_ = dropped;
+        } else if (part->cmsg_level == SOL_UDP && part->cmsg_type == UDP_GRO) {
+            int size = 0;
+            std::memcpy(&size, CMSG_DATA(part), sizeof size);
+            segment = size > 0 ? static_cast<std::size_t>(size) : 0;
+        }
     }
+    return segment;
 }
 
 }  // namespace wireproof

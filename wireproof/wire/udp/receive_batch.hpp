@@ -1,6 +1,10 @@
 // Frames that came with one system call, handed out one at a time from buffers taken at
-// construction. After a batch that was not full it says "nothing" once without asking the kernel:
-// a quiet wire so costs one system call a turn, not two.
+// construction. A super-packet that the kernel did not cut up (UDP_GRO) is many frames of one
+// length, the last perhaps shorter.
+//
+// A quiet wire costs one system call a turn, not two: after a look that did not bring all it could
+// have, "nothing" is said once without asking the kernel. One that brings frames again and again is
+// asked for many datagrams at once.
 #pragma once
 
 #include <sys/uio.h>
@@ -19,20 +23,25 @@ class ReceiveBatch {
 public:
     struct Datagram {
         ConstBytes bytes;
-        Address from;
+        const Address* from = nullptr;  // valid as long as the bytes
     };
 
-    ReceiveBatch(std::size_t frames, std::size_t frame_max);
+    /// Room for so many datagrams. `grouped`: the socket was told to leave super-packets whole.
+    ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped);
 
     /// The next frame of at most frame_max bytes, lent until the next call. Asks the kernel at most
     /// once, so that a flood of bad frames holds nobody here.
     std::optional<Datagram> next(int handle, UdpCounters& counters);
 
+    /// The last frame was nobody's: the kernel is asked again before "nothing" is said.
+    void look_again() { drained_ = false; }
+
     /// Whether a frame is waiting here, where the kernel no longer shows it.
-    bool has_frame() const { return next_ < filled_; }
+    bool has_frame() const { return more_ || next_ < filled_; }
 
 private:
-    static constexpr std::size_t control_size = CMSG_SPACE(sizeof(std::uint32_t));
+    static constexpr std::size_t control_size =
+        CMSG_SPACE(sizeof(std::uint32_t)) + CMSG_SPACE(sizeof(int));
 
     // The kernel is given pointers into it, so slots never move.
     struct Slot {
@@ -41,15 +50,26 @@ private:
         alignas(cmsghdr) std::array<std::byte, control_size> control{};
     };
 
-    std::optional<Datagram> next_in_batch(UdpCounters& counters);
+    std::optional<Datagram> next_here(UdpCounters& counters);
+    bool open_next(UdpCounters& counters);
     bool refill(int handle, UdpCounters& counters);
+    std::size_t ask(int handle, std::size_t datagrams, UdpCounters& counters);
     void reset(std::size_t i);
-    void count_kernel_drops(msghdr& header, UdpCounters& counters);
+    std::size_t read_control(msghdr& header, UdpCounters& counters);
 
+    std::size_t frame_max_;
+    std::size_t buffer_size_;
     std::size_t next_ = 0;
     std::size_t filled_ = 0;
-    bool drained_ = false;  // the last batch left nothing in the kernel
+    bool drained_ = false;      // the last look left nothing in the kernel, or may have
+    std::size_t in_a_row_ = 0;  // looks that brought something
     std::uint32_t kernel_dropped_ = 0;
+    // The datagram that is handed out frame by frame.
+    ConstBytes rest_;
+    std::size_t at_ = 0;
+    bool more_ = false;
+    std::size_t segment_ = 0;
+    Address from_;
     std::vector<std::byte> buffers_;
     std::vector<Slot> slots_;
     std::vector<mmsghdr> messages_;

@@ -1,8 +1,12 @@
-// One sendmmsg per flush, more only after an error: the kernel then tells how many frames left and
-// the reason of the next one only when asked again.
+// One system call per flush, more only after an error: the kernel then tells how many packets left
+// and the reason of the next one only when asked again.
 #include "wireproof/wire/udp/send_batch.hpp"
 
+#include <netinet/udp.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace wireproof {
 namespace {
@@ -11,66 +15,154 @@ namespace {
 // gathered, but a kernel that only refuses must not hold us here.
 constexpr int refusals_max = 3;
 
+// What one datagram may hold over IPv4 or IPv6, headers taken off.
+constexpr std::size_t super_packet_max = 65'000;
+
+// Each frame's own bytes begin in a cache line of their own.
+constexpr std::size_t room_step = 64;
+
+// What frames write into room is mostly headers; longer ones fill the batch sooner.
+constexpr std::size_t usual_room = 256;
+
+constexpr std::size_t kernel_pieces_max = 1024;
+
 }  // namespace
 
-SendBatch::SendBatch(std::size_t frames, LaneTerms terms)
-    : terms_(terms), rooms_(frames * terms.frame_max), slots_(frames), messages_(frames) {}
+SendBatch::SendBatch(std::size_t frames, LaneTerms terms, std::size_t segments_max)
+    : terms_(terms),
+      segments_max_(segments_max),
+      room_(frames * std::min(terms.frame_max + room_step, usual_room) + terms.frame_max),
+      slots_(frames),
+      pieces_(frames * TxFrame::pieces_max),
+      packets_(frames),
+      messages_(frames) {}
 
 TxFrame* SendBatch::claim() {
-    if (count_ == slots_.size()) return nullptr;
-    TxFrame& frame = slots_[count_].frame;
-    frame.open(Bytes(rooms_).subspan(count_ * terms_.frame_max, terms_.frame_max), terms_);
-    return &frame;
+    if (count_ == slots_.size() || room_.size() - used_ < terms_.frame_max) return nullptr;
+    frame_.open(Bytes(room_).subspan(used_, terms_.frame_max), terms_);
+    return &frame_;
 }
 
-void SendBatch::commit(const SocketAddress& to) {
+void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected) {
     WIREPROOF_CHECK(count_ < slots_.size());
-    Slot& slot = slots_[count_];
-    msghdr& header = messages_[count_].msg_hdr;
-    header = {};
-    for (const ConstBytes piece : slot.frame.pieces()) {
+    Slot& slot = slots_[count_++];
+    slot.peer = peer;
+    slot.to = connected ? nullptr : &to;
+    slot.size = frame_.size();
+    slot.piece = pieces_used_;
+    slot.resent = frame_.resent();
+    for (const ConstBytes piece : frame_.pieces()) {
         // The kernel's struct serves both directions; sending only reads.
-        slot.pieces[header.msg_iovlen++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+        pieces_[pieces_used_++] = {const_cast<std::byte*>(piece.data()), piece.size()};
     }
-    slot.to = to;
-    header.msg_name = &slot.to;
-    header.msg_namelen = length_of(to);
-    header.msg_iov = slot.pieces.data();
-    ++count_;
+    slot.pieces = pieces_used_ - slot.piece;
+    used_ = std::min(room_.size(),
+                     (used_ + frame_.room_used() + room_step - 1) / room_step * room_step);
+}
+
+std::size_t SendBatch::end_of_packet(std::size_t first) const {
+    const Slot& head = slots_[first];
+    std::size_t bytes = head.size;
+    std::size_t pieces = head.pieces;
+    std::size_t end = first + 1;
+    for (; end < count_ && end - first < segments_max_; ++end) {
+        const Slot& next = slots_[end];
+        bytes += next.size;
+        pieces += next.pieces;
+        const bool joins = next.peer == head.peer && next.size <= head.size && next.size > 0 &&
+                           bytes <= super_packet_max && pieces <= kernel_pieces_max;
+        if (!joins) break;
+        if (next.size < head.size) return end + 1;
+    }
+    return end;
+}
+
+void SendBatch::build(std::size_t from) {
+    packet_count_ = 0;
+    while (from < count_) {
+        Packet& packet = packets_[packet_count_];
+        packet.first = from;
+        packet.end = from = end_of_packet(from);
+        fill(messages_[packet_count_++], packet);
+    }
+}
+
+void SendBatch::fill(mmsghdr& message, Packet& packet) {
+    const Slot& head = slots_[packet.first];
+    const Slot& last = slots_[packet.end - 1];
+    msghdr& header = message.msg_hdr;
+    header = {};
+    if (head.to != nullptr) {
+        header.msg_name = const_cast<SocketAddress*>(head.to);
+        header.msg_namelen = length_of(*head.to);
+    }
+    header.msg_iov = &pieces_[head.piece];
+    header.msg_iovlen = last.piece + last.pieces - head.piece;
+    if (packet.end - packet.first == 1) return;
+    header.msg_control = packet.control.data();
+    header.msg_controllen = control_size;
+    cmsghdr* const part = CMSG_FIRSTHDR(&header);
+    part->cmsg_level = SOL_UDP;
+    part->cmsg_type = UDP_SEGMENT;
+    part->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto segment = static_cast<std::uint16_t>(head.size);
+    std::memcpy(CMSG_DATA(part), &segment, sizeof segment);
+}
+
+/// Packets taken, or -1.
+int SendBatch::send(int handle, std::size_t next) const {
+    if (packet_count_ - next == 1) {  // cheaper, and all there is in a conversation
+        return ::sendmsg(handle, &messages_[next].msg_hdr, 0) < 0 ? -1 : 1;
+    }
+    return ::sendmmsg(handle, const_cast<mmsghdr*>(&messages_[next]),
+                      static_cast<unsigned>(packet_count_ - next), 0);
+}
+
+// Of a kernel, a device or a path that does not cut super-packets up.
+bool SendBatch::refuses_segments(int error) {
+    return error == EINVAL || error == EIO || error == EMSGSIZE || error == EOPNOTSUPP;
 }
 
 void SendBatch::flush(int handle, UdpCounters& counters) {
+    if (count_ == 0) return;
+    build(0);
     std::size_t next = 0;
     int refusals = 0;
-    while (next < count_) {
-        const std::size_t left = count_ - next;
-        const int taken = ::sendmmsg(handle, &messages_[next], static_cast<unsigned>(left), 0);
+    while (next < packet_count_) {
+        const Packet& packet = packets_[next];
+        const int taken = send(handle, next);
         if (taken > 0) {
-            count_sent(next, static_cast<std::size_t>(taken), counters);
-            next += static_cast<std::size_t>(taken);
+            for (int i = 0; i < taken; ++i) count_sent(packets_[next++], counters);
             refusals = 0;
         } else if (errno == EAGAIN) {
-            counters.send_dropped += left;
+            counters.send_dropped += count_ - packet.first;
             break;
         } else if (errno == ENOBUFS || errno == ENOMEM) {
-            ++counters.send_dropped;
+            counters.send_dropped += packet.end - packet.first;
             ++next;
         } else if (errno == ECONNREFUSED && refusals < refusals_max) {
             ++counters.send_refused;
             ++refusals;
+        } else if (packet.end - packet.first > 1 && refuses_segments(errno)) {
+            ++counters.segments_refused;
+            segments_max_ = 1;
+            build(packet.first);
+            next = 0;
         } else {
-            ++counters.send_failed;
+            counters.send_failed += packet.end - packet.first;
             ++next;
         }
     }
-    count_ = 0;
+    count_ = used_ = pieces_used_ = 0;
 }
 
-void SendBatch::count_sent(std::size_t first, std::size_t frames, UdpCounters& counters) const {
+void SendBatch::count_sent(const Packet& packet, UdpCounters& counters) const {
+    const std::size_t frames = packet.end - packet.first;
     counters.frames_sent += frames;
-    for (std::size_t i = first; i < first + frames; ++i) {
-        counters.bytes_sent += slots_[i].frame.size();
-        if (slots_[i].frame.resent()) ++counters.frames_resent;
+    if (frames > 1) ++counters.super_packets_sent;
+    for (std::size_t i = packet.first; i < packet.end; ++i) {
+        counters.bytes_sent += slots_[i].size;
+        if (slots_[i].resent) ++counters.frames_resent;
     }
 }
 

@@ -1,6 +1,10 @@
 // Frames that leave with one system call. Their payload is pointed at until flush() returns, so
 // what the kernel does not take then is dropped and counted: keeping it would mean copying it, and
 // the protocols recover anyway.
+//
+// Frames of one length to one peer, one behind the other, leave as segments of a super-packet
+// (UDP_SEGMENT), the last of which may be shorter: the kernel then walks its stack once for all of
+// them. Where it refuses that, they leave one by one from then on.
 #pragma once
 
 #include <sys/uio.h>
@@ -16,30 +20,58 @@ namespace wireproof {
 
 class SendBatch {
 public:
-    SendBatch(std::size_t frames, LaneTerms terms);
+    /// Holds up to so many frames. With `segments_max` 1 each is a datagram of its own for the
+    /// kernel, too.
+    SendBatch(std::size_t frames, LaneTerms terms, std::size_t segments_max);
 
     const LaneTerms& terms() const { return terms_; }
+    std::size_t segments_max() const { return segments_max_; }
 
     /// The next frame, empty; nullptr when the batch is full.
     TxFrame* claim();
-    void commit(const SocketAddress& to);
+    /// `to` names the destination while frames of this batch wait; `connected`: the socket's own.
+    void commit(std::size_t peer, const SocketAddress& to, bool connected);
 
     void flush(int handle, UdpCounters& counters);
 
 private:
-    // One frame's memory. The kernel is given pointers into it, so slots never move.
     struct Slot {
-        TxFrame frame;
-        SocketAddress to{};
-        std::array<iovec, TxFrame::pieces_max> pieces{};
+        std::size_t peer = 0;
+        const SocketAddress* to = nullptr;  // none: the socket is connected to it
+        std::size_t size = 0;
+        std::size_t piece = 0;  // where its pieces begin
+        std::size_t pieces = 0;
+        bool resent = false;
     };
 
-    void count_sent(std::size_t first, std::size_t frames, UdpCounters& counters) const;
+    static constexpr std::size_t control_size = CMSG_SPACE(sizeof(std::uint16_t));
+
+    /// One datagram for the kernel: frames [first, end) of the batch.
+    struct Packet {
+        std::size_t first = 0;
+        std::size_t end = 0;
+        alignas(cmsghdr) std::array<std::byte, control_size> control{};
+    };
+
+    void build(std::size_t from);
+    std::size_t end_of_packet(std::size_t first) const;
+    void fill(mmsghdr& message, Packet& packet);
+    int send(int handle, std::size_t next) const;
+    void count_sent(const Packet& packet, UdpCounters& counters) const;
+    static bool refuses_segments(int error);
 
     LaneTerms terms_;
+    std::size_t segments_max_;
+    TxFrame frame_;         // the one claimed
+    std::size_t used_ = 0;  // of the room
     std::size_t count_ = 0;
-    std::vector<std::byte> rooms_;
+    std::size_t pieces_used_ = 0;
+    std::size_t packet_count_ = 0;
+    // The kernel is given pointers into all of these, so they never grow.
+    std::vector<std::byte> room_;
     std::vector<Slot> slots_;
+    std::vector<iovec> pieces_;
+    std::vector<Packet> packets_;
     std::vector<mmsghdr> messages_;
 };
 

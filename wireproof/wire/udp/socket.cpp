@@ -2,6 +2,7 @@
 // does not grant besides costs speed, never function.
 #include "wireproof/wire/udp/socket.hpp"
 
+#include <netinet/udp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +97,30 @@ Expected<UdpSocket> UdpSocket::open(const Config& config) {
     set_options(socket.handle_, config);
     if (::bind(socket.handle_, &local.any, length_of(local)) != 0) return failed("cannot bind ");
     return socket;
+}
+
+bool UdpSocket::segments_sent() const {
+    return set_option(handle_, SOL_UDP, UDP_SEGMENT, 0);
+}
+
+bool UdpSocket::group_received() {
+    return set_option(handle_, SOL_UDP, UDP_GRO, 1);
+}
+
+bool UdpSocket::connect(const Address& peer) {
+    const SocketAddress address = to_socket_address(peer);
+    return ::connect(handle_, &address.any, length_of(address)) == 0;
+}
+
+// Where the kernel chose the port, it takes it back with the peer.
+bool UdpSocket::disconnect() {
+    const Address local = local_address();
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;
+    ::connect(handle_, &nobody, sizeof nobody);
+    if (local_address().port == local.port) return true;
+    const SocketAddress again = to_socket_address(local);
+    return ::bind(handle_, &again.any, length_of(again)) == 0;
 }
 
 UdpSocket::~UdpSocket() {

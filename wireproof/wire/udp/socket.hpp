@@ -40,6 +40,16 @@ public:
     ~UdpSocket();
 
     int handle() const { return handle_; }
+
+    /// Whether the kernel takes several frames of one length as one packet (UDP_SEGMENT).
+    bool segments_sent() const;
+    /// Has the kernel leave such packets whole on arrival (UDP_GRO). False: it does not know how.
+    bool group_received();
+    /// Only frames from and to this address. False: not possible.
+    bool connect(const Address& peer);
+    /// From and to any again. False: another socket took the port meanwhile.
+    bool disconnect();
+
     Address local_address() const;
 
     /// The bytes the kernel grants for frames waiting to be received, its own bookkeeping included.

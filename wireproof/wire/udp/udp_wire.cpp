@@ -7,7 +7,8 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t batch_limit = 1024;  // the kernel's, per system call
+constexpr std::size_t batch_limit = 1024;   // the kernel's, per system call
+constexpr std::size_t segments_limit = 64;  // older kernels', in one packet
 
 Expected<void> check(const UdpWire::Config& config) {
     const auto within = [](const char* what, std::size_t value,
@@ -41,9 +42,12 @@ Expected<UdpWire> UdpWire::open(const Config& config) {
 UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
-      sending_(std::make_unique<SendBatch>(config.batch, LaneTerms{.frame_max = config.frame_max})),
-      receiving_(config.batch, config.frame_max),
-      batch_(config.batch) {}
+      sending_(std::make_unique<SendBatch>(
+          config.batch, LaneTerms{.frame_max = config.frame_max},
+          config.segments && socket_.segments_sent() ? segments_limit : 1)),
+      receiving_(config.batch, config.frame_max, config.segments && socket_.group_received()),
+      batch_(config.batch),
+      only_peer_(config.only_peer) {}
 
 Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
     if (address.is_set() && address.family != family_) {
@@ -64,13 +68,22 @@ Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
         unsettle(owner);
         give(known->second, Address{});
     }
-    while (lanes_.size() <= number) lanes_.push_back(UdpLane(sending_.get()));
+    while (lanes_.size() <= number) lanes_.push_back(UdpLane(sending_.get(), lanes_.size()));
     UdpLane& lane = lanes_[number];
     open_places_ -= lane.place_ == UdpLane::Place::open ? 1 : 0;
     lane.place_ = address.is_set() ? UdpLane::Place::fixed : UdpLane::Place::open;
     open_places_ += lane.place_ == UdpLane::Place::open ? 1 : 0;
     give(number, address);
-    return {};
+    return only_peer_ == peer ? talk_only_to(lane) : Expected<void>();
+}
+
+Expected<void> UdpWire::talk_only_to(UdpLane& lane) {
+    const bool was_connected = lane.connected_;
+    lane.connected_ = lane.place_ == UdpLane::Place::fixed && socket_.connect(lane.address_);
+    if (lane.connected_ || !was_connected) return {};
+    const Address local = local_address();
+    if (socket_.disconnect()) return {};
+    return unexpected(local.to_string() + ": the port is lost to another socket");
 }
 
 void UdpWire::settle(PeerId peer) {
@@ -98,12 +111,13 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
     for (std::size_t i = 0; i < batch_; ++i) {
         const auto datagram = receiving_.next(socket_.handle(), counters_);
         if (!datagram) break;
-        if (const auto peer = peer_of(datagram->from)) {
+        if (const auto peer = peer_of(*datagram->from)) {
             ++counters_.frames_received;
             counters_.bytes_received += datagram->bytes.size();
             return RxFrame{datagram->bytes, *peer, Integrity::check};
         }
         ++counters_.unknown_source;
+        receiving_.look_again();
     }
     return std::nullopt;
 }

@@ -25,7 +25,7 @@ class UdpLane {
 public:
     LaneTerms terms() const { return batch_->terms(); }
     TxFrame* claim() { return address_.is_set() ? batch_->claim() : nullptr; }
-    void commit() { batch_->commit(to_); }
+    void commit() { batch_->commit(number_, to_, connected_); }
 
     /// Where frames go now; of an open place, the latest source.
     const Address& address() const { return address_; }
@@ -35,11 +35,13 @@ private:
 
     enum class Place : std::uint8_t { vacant, fixed, open, settled };
 
-    explicit UdpLane(SendBatch* batch) : batch_(batch) {}
+    UdpLane(SendBatch* batch, std::size_t number) : batch_(batch), number_(number) {}
 
     SendBatch* batch_;
+    std::size_t number_;
     Address address_;
     SocketAddress to_{};
+    bool connected_ = false;
     Place place_ = Place::vacant;
 };
 
@@ -51,7 +53,12 @@ public:
         std::size_t frame_max = 1472;
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
-        std::size_t batch = 64;  // frames per system call
+        std::size_t batch = 128;  // frames per system call
+        /// Frames leave and come as segments of super-packets where the kernel knows how.
+        bool segments = true;
+        /// The only peer there is, when its address is given: the socket is connected to it, which
+        /// spares the kernel a search for the way with every packet.
+        std::optional<PeerId> only_peer = {};
     };
 
     static constexpr std::size_t frame_limit = 65507;  // of a datagram over IPv4, bytes
@@ -90,12 +97,14 @@ private:
     std::optional<PeerId> peer_of(const Address& source);
     std::optional<PeerId> place_for(const Address& source);
     void give(std::size_t peer, const Address& address);
+    Expected<void> talk_only_to(UdpLane& lane);
 
     UdpSocket socket_;
     Address::Family family_;
     std::unique_ptr<SendBatch> sending_;  // lanes point at it
     ReceiveBatch receiving_;
     std::size_t batch_;
+    std::optional<PeerId> only_peer_;
     std::deque<UdpLane> lanes_;  // a deque, so that a new peer leaves the others where they are
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;
     std::size_t latest_ = 0;       // whose frame came last

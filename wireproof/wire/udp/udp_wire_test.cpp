@@ -347,7 +347,7 @@ TEST(UdpWire, AReportThatNobodyListenedLosesNoLaterFrame) {
 
     ASSERT_TRUE(send(a, second, "anybody?"));
     EXPECT_EQ(next_now(a), "nothing");
-    EXPECT_EQ(a.counters().receive_failed, 1U);
+    EXPECT_EQ(a.counters().receive_failed, 0U);
 }
 
 TEST(UdpWire, SaysWhichAddressIsBusyAndWhy) {
