@@ -79,7 +79,8 @@ std::string check_control(const AmWorldPlan& plan, const AmSpending& spent) {
         return exceeds("ACKs and NACKs sent", answers, "frames received were",
                        static_cast<double>(received));
     }
-    const double patience = plan.am.keepalive_after.seconds();
+    const bool probes = plan.am.probe_after > Duration();
+    const double patience = (probes ? plan.am.probe_after : plan.am.keepalive_after).seconds();
     const std::uint64_t timeouts = spent.own.keepalive_timeouts;
     const std::uint64_t faults = faults_of(spent.there) + faults_of(spent.back);
     const double asleep = static_cast<double>(spent.pauses) + spent.paused.seconds() / patience;

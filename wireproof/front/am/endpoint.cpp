@@ -153,6 +153,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
         return Endpoint(std::make_unique<Inside>(std::move(*wire), config, options.peers.size()));
     }
     udp.local = udp.peers[options.self];
+    if (options.peers.size() == 2) udp.only_peer = PeerId(1 - options.self);
     udp.frame_max = config.packet_max;
     udp.faults = rates_of(options.faults);
     udp.seed = seed;
@@ -279,7 +280,7 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
         met = until();
         if (handled > 0) in.spin.heard(now);
         if (met || now >= end) break;
-        if (handled > 0 || in.spin.look_again(now)) continue;
+        if (handled > 0 || in.node.gathers() || in.spin.look_again(now)) continue;
         host::wait_until(in.node.wire(), in.clock.steady(), std::min(end, in.node.next_deadline()));
     }
     in.node.set_awaiting(awaited);

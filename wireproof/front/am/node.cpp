@@ -59,7 +59,9 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
     ++requests_since_poll_;
-    return status_of(stir(peer).request(static_cast<HandlerId>(handler), words));
+    const Status status = status_of(stir(peer).request(static_cast<HandlerId>(handler), words));
+    more_asked_ = more_asked_ || status == Status::ok;
+    return status;
 }
 
 Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
@@ -150,6 +152,7 @@ bool Node::idle() const {
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
     polling_ = true;
+    gathering_ = std::exchange(more_asked_, false);
     if (requests_since_poll_ > 0) send(now);  // what was asked for need not wait for what came
     requests_since_poll_ = 0;
     std::size_t handled = finished_.empty() ? 0 : end_finished();
@@ -175,6 +178,7 @@ std::size_t Node::poll(Instant now) {
         handled += deliver_all(i);
     }
     send(now);
+    gathering_ = false;
     polling_ = false;
     return handled;
 }
@@ -186,13 +190,19 @@ void Node::send(Instant now) {
     while (more) {
         more = false;
         for (Peer& peer : peers_) {
-            if (!peer.stirred) continue;
+            if (!peer.stirred || (gathering_ && peer.connection.may_gather())) continue;
             const Transmitted sent = transmit(peer.connection, peer.lane, now);
             peer.stirred = sent.lane_full;
             more = more || (sent.frames > 0 && sent.lane_full);
         }
         wire_.flush(now);
     }
+}
+
+bool Node::gathers() const {
+    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+        return peer.stirred && peer.connection.may_gather();
+    });
 }
 
 Instant Node::next_deadline() const {

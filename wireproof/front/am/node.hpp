@@ -66,6 +66,8 @@ public:
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
     std::size_t poll(Instant now);
+    /// Requests wait for more to leave with: the next turn is due now.
+    bool gathers() const;
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
 
@@ -135,6 +137,8 @@ private:
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t requests_since_poll_ = 0;
     std::size_t current_peer_ = 0;
+    bool more_asked_ = false;  // since the last turn
+    bool gathering_ = false;   // in this turn: requests may wait for more
     bool in_handler_ = false;
     bool polling_ = false;
     bool awaiting_ = false;

@@ -158,6 +158,41 @@ TEST(AmNode, PollsAtEveryKthRequestWhateverBecameOfIt) {  // AM-21
     }
 }
 
+// While many are under way a turn that follows new requests may keep them back, the next may not.
+TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
+    Config config = quick();
+    config.gather = 4;
+    Job job(config);
+    std::uint32_t heard = 0;
+    job[1].handle(ask, [&](const Message&) { ++heard; });
+    const auto post = [&job](std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
+        }
+    };
+    const auto left = [&job] { return job[0].connection(1).stats().sent_of(Kind::bundle); };
+    post(1);
+    ASSERT_TRUE(job.run([&] { return heard == 1; }));
+    post(3);
+    job[0].poll(job.now);  // too few are under way
+    EXPECT_EQ(left(), 1U);
+    post(2);
+    job[0].poll(job.now);
+    EXPECT_EQ(left(), 1U);
+    EXPECT_TRUE(job[0].gathers());
+    job[0].poll(job.now);  // nothing was asked for since
+    EXPECT_EQ(left(), 2U);
+    EXPECT_FALSE(job[0].gathers());
+    post(3);
+    job[0].poll(job.now);
+    EXPECT_EQ(left(), 2U);
+    post(1);
+    job[0].poll(job.now);  // as many as are needed
+    EXPECT_EQ(left(), 3U);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(heard, 10U);
+}
+
 TEST(AmNode, TellsTheSenderOfHandlersThatThePeerDoesNotHave) {
     Job job;
     std::vector<std::byte> memory(8);

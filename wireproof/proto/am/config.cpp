@@ -42,6 +42,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.packet_max = header + data;
     config.words_max = data / 4;
     config.bundle_max = data;
+    config.probe_after = Duration::microseconds(100);
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     // One chunk is on its way to be acknowledged while the others fill the path.
     const double in_flight = path.bytes_per_second * path.round_trip.seconds();
@@ -52,6 +53,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.window = {std::max(1024U, bulk + 3), std::max(1024U, bulk + 4)};
     config.held_packets = std::max(config.window[0], config.window[1]);
     config.poll_every = 32;
+    config.gather = 128;
     return config;
 }
 
@@ -122,6 +124,9 @@ Expected<void> Config::check() const {
     }
     if (keepalive_after <= Duration{} || keepalive_max < keepalive_after || keepalive_limit < 1) {
         return unexpected("keep-alive needs 0 < first interval <= longest interval, and a limit");
+    }
+    if (probe_after < Duration{} || probe_after > keepalive_after) {
+        return unexpected("a probe waits 0 or up to the first keep-alive interval");
     }
     return {};
 }

@@ -52,11 +52,17 @@ struct Config {
     std::uint32_t held_packets = 128;  // short packets held ahead (selective)
 
     Duration keepalive_after = Duration::milliseconds(5);  // T_ka: above two round trips
+    /// Where the loop is measured, T_ka falls to three of the longest lately, but not below this: a
+    /// lost last packet is asked for that soon. 0: it stays as it is.
+    Duration probe_after{};
     Duration keepalive_max = Duration::milliseconds(500);  // doubling ends here
     std::uint32_t keepalive_limit = 4;  // K_ka: unanswered ones that end a session
     Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it
 
-    std::uint32_t poll_every = 1;    // the front polls at every k-th request
+    std::uint32_t poll_every = 1;  // the front polls at every k-th request
+    /// While so many requests are under way, the front lets those that follow wait from one turn to
+    /// the next until they are as many; a turn without new ones sends them. 0: each turn does.
+    std::uint32_t gather = 0;
     std::uint32_t fifo_entries = 0;  // of the adapter's receive FIFO; 0: none
     std::uint32_t lazy_pop = 0;      // polled messages before entries go back to the adapter
 

@@ -23,7 +23,9 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
       bulk_{BulkSender(config, config.stores_max), BulkSender(config, config.get_slots)},
       incoming_{std::vector<Incoming>(config.stores_max), std::vector<Incoming>(config.gets_max)},
       replies_(config),
-      ended_(config.stores_max + config.gets_max + config.window_of(Channel::request) + 1) {
+      ended_(config.stores_max + config.gets_max + config.window_of(Channel::request) + 1),
+      loops_{LoopTimer(config.keepalive_after, config.probe_after),
+             LoopTimer(config.keepalive_after, config.probe_after)} {
     keepalive_interval_.fill(config.keepalive_after);
     hello_interval_ = config.keepalive_after;
     route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
@@ -198,6 +200,7 @@ void Connection::forget_session() {
     refused_need_ = Need::nothing;
     note_refusal_ = NoteRefusal::none;
     timers_ = {};
+    loops_.fill(LoopTimer(config_.keepalive_after, config_.probe_after));
     keepalive_interval_.fill(config_.keepalive_after);
     keepalive_due_.fill(false);
     hello_interval_ = config_.keepalive_after;
@@ -212,16 +215,18 @@ void Connection::forget_session() {
 
 void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
     SendWindow& window = out_window(channel);
+    const std::uint32_t before = window.under_way();
     const bool progress = window.on_ack(
         expected, [&](const SendWindow::Saved& message) { on_acked(channel, message); });
     if (!progress) return;
-    keepalive_interval_[index(channel)] = config_.keepalive_after;
+    loops_[index(channel)].freed(now, before - window.under_way());
+    keepalive_interval_[index(channel)] = patience(channel);
     keepalive_due_[index(channel)] = false;
     if (window.empty()) {
         timers_.stop(keepalive_timer(channel));
         if (!waits_for_peer()) waited_ = false;
     } else {
-        timers_.set(keepalive_timer(channel), now + config_.keepalive_after);
+        timers_.set(keepalive_timer(channel), now + patience(channel));
     }
     refill(channel);
 }
@@ -261,10 +266,12 @@ void Connection::on_keepalive(const Header& header) {
 
 void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
     SendWindow& window = out_window(header.channel);
+    const std::uint32_t before = window.under_way();
     const bool valid = window.on_ack(header.number, [&](const SendWindow::Saved& message) {
         on_acked(header.channel, message);
     });
     if (!valid) return;
+    loops_[index(header.channel)].freed(now, before - window.under_way());
     refill(header.channel);
     SendWindow::Missing missing;
     missing.round = header.round;
@@ -276,7 +283,8 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
     }
     if (window.on_nack(missing)) {
         ++stats_.nacks_acted_on;
-        timers_.set(keepalive_timer(header.channel), now + config_.keepalive_after);
+        loops_[index(header.channel)].resent();
+        timers_.set(keepalive_timer(header.channel), now + patience(header.channel));
     }
 }
 
@@ -369,6 +377,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(refused_place_);
     }
     timers_.fingerprint(now, sink);
+    for (const LoopTimer& loop : loops_) loop.fingerprint(now, sink);
     sink.add(hello_interval_);
     sink.add(hello_due_);
     sink.add(unanswered_);

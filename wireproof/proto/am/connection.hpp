@@ -13,6 +13,7 @@
 
 #include "wireproof/base/ring.hpp"
 #include "wireproof/core/engine.hpp"
+#include "wireproof/core/loop_timer.hpp"
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/am/bulk_sender.hpp"
 #include "wireproof/proto/am/config.hpp"
@@ -181,6 +182,16 @@ public:
     void next_of_run(TxFrame& out);
     bool end_run(Instant now);
 
+    /// What waits to leave is only requests, fewer than `gather`, and as many are under way: they
+    /// may wait for more.
+    bool may_gather() const {
+        const SendWindow& requests = send_[0];
+        return config_.gather > 0 && requests.under_way() >= config_.gather &&
+               requests.waiting() < config_.gather && requests.nothing_lost() &&
+               send_[1].settled() && nothing_else_to_say() && !receive_[0].ack_due() &&
+               !receive_[1].ack_due() && !keepalive_due_[0] && !keepalive_due_[1];
+    }
+
     bool established() const { return handshake_.established(); }
     /// Nothing of ours is unacknowledged, waiting or under way.
     bool idle() const;
@@ -316,6 +327,7 @@ private:
     }
     bool waits_for_peer() const { return expects_peer() || !send_[0].empty() || !send_[1].empty(); }
     Instant next_check(Instant now, Duration interval) const;
+    Duration patience(Channel channel) const { return loops_[index(channel)].limit(); }
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
     bool may_complain(Channel channel) const {
         return channel == Channel::reply || (met(refused_need_) && !waits_for_room(channel));
@@ -369,6 +381,7 @@ private:
     NoteRefusal note_refusal_ = NoteRefusal::none;
 
     TimerTable<Timer, 3> timers_;
+    std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
     std::array<Duration, channel_count> keepalive_interval_{};
     std::array<bool, channel_count> keepalive_due_{};
     Duration hello_interval_{};

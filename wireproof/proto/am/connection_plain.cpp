@@ -61,6 +61,7 @@ void Connection::note_plain(Instant now, Channel channel) {
     if (!waited_) begin_waiting(now);
     receive_[0].acknowledged();
     receive_[1].acknowledged();
+    loops_[index(channel)].sent(now, out_window(channel).under_way());
     timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
 }
 

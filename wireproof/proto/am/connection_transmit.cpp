@@ -123,6 +123,7 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     }
     emit(out, header, departure->data);
     window.departed();
+    if (!departure->resent) loops_[index(channel)].sent(now, window.under_way());
     timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
     return true;
 }
@@ -222,6 +223,7 @@ void Connection::on_keepalive_timer(Instant now, Channel channel) {
     if (unanswered_ > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
     ++unanswered_;
     ++stats_.keepalive_timeouts;
+    loops_[index(channel)].resent();  // what answers now was asked for
     // What waits to leave says more than a keep-alive would.
     keepalive_due_[index(channel)] = window.settled();
     Duration& interval = keepalive_interval_[index(channel)];

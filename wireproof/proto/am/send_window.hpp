@@ -80,7 +80,11 @@ public:
     /// The number that acknowledges nothing new.
     std::uint32_t first_unacknowledged() const { return una_number_.value(); }
     std::uint8_t round() const { return round_; }
-    std::uint32_t in_flight() const { return static_cast<std::uint32_t>(next_ - una_); }
+    bool nothing_lost() const { return lost_count_ == 0; }
+    /// Packets that have not left.
+    std::uint32_t waiting() const { return static_cast<std::uint32_t>(next_ - high_); }
+    /// Packets that have left and are not acknowledged.
+    std::uint32_t under_way() const { return static_cast<std::uint32_t>(high_ - una_); }
 
     /// Saves a short message under the next number. False: the window or the save queue is full.
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
