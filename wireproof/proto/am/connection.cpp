@@ -35,6 +35,10 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
             ShortHeader::address_of(config.peer, config.node, kind, channel);
         address_out_.bundle[index(channel)] =
             ShortHeader::address_of(config.peer, config.node, Kind::bundle, channel);
+        address_out_.chunk[index(channel)] =
+            ShortHeader::address_of(config.peer, config.node, Kind::chunk, channel);
+        chunk_address_in_[index(channel)] =
+            ShortHeader::address_of(config.node, config.peer, Kind::chunk, channel);
         address_in_[index(channel)] =
             ShortHeader::address_of(config.node, config.peer, kind, channel);
     }
@@ -47,7 +51,9 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
 
 RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
     bundle_.left = 0;  // of a frame that is gone
-    const RxVerdict verdict = accept_plain(now, frame) ? RxVerdict::accepted : judge(now, frame);
+    nothing_to_draw_ = false;
+    const bool plain = accept_plain(now, frame) || accept_chunk_packet(now, frame);
+    const RxVerdict verdict = plain ? RxVerdict::accepted : judge(now, frame);
     ++stats_.received[static_cast<std::size_t>(verdict)];
     return verdict;
 }
@@ -102,6 +108,7 @@ RxVerdict Connection::on_hello(Instant now, const Header& header, ConstBytes dat
 }
 
 void Connection::on_wire_event(Instant, WireEvent event) {
+    nothing_to_draw_ = false;
     if (ending_.active || !handshake_.established()) return;
     handshake_.end();
     end_session(event == WireEvent::peer_gone ? SessionEnded::Why::gone

@@ -121,6 +121,7 @@ public:
     RxVerdict on_frame(Instant now, const RxFrame& frame);
     std::optional<Delivery> next_delivery() {
         may_reply_ = false;
+        if (nothing_to_draw_) return std::nullopt;
         const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
                            receive_[0].nothing_ahead() && receive_[1].nothing_ahead();
         if (!usual) return draw_general();
@@ -254,6 +255,9 @@ private:
     void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void note_plain(Instant now, Channel channel);
     bool accept_plain(Instant now, const RxFrame& frame);
+    bool accept_chunk_packet(Instant now, const RxFrame& frame);
+    void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
+    void seal_plain(TxFrame& out, Bytes head, ConstBytes data) const;
     bool unpack_plain();
 
     // connection.cpp: what arrives on the whole
@@ -349,9 +353,11 @@ private:
     struct ShortAddresses {
         std::array<std::uint64_t, channel_count> single{};
         std::array<std::uint64_t, channel_count> bundle{};
+        std::array<std::uint64_t, channel_count> chunk{};
         std::uint64_t note = 0;
     };
     ShortAddresses address_out_;
+    std::array<std::uint64_t, channel_count> chunk_address_in_{};
     std::array<std::uint64_t, channel_count> address_in_{};
     const MemoryTable* memory_;
     Handshake handshake_;
@@ -364,6 +370,7 @@ private:
     std::optional<Delivery> delivery_;  // of the frame just judged
     PlainMessage plain_;                // the same, if it came the short way
     bool plain_here_ = false;
+    bool nothing_to_draw_ = false;  // known without a look
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>

@@ -7,6 +7,7 @@
 // together.
 #include <algorithm>
 
+#include "wireproof/base/crc.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/proto/am/short_header.hpp"
 
@@ -66,6 +67,7 @@ void Connection::note_plain(Instant now, Channel channel) {
 }
 
 void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
+    if (message.kind == Kind::chunk) return fill_chunk_packet(channel, message, out);
     SendWindow& window = out_window(channel);
     const SendWindow::Bundle bundle = window.plain_bundle();
     const bool single = bundle.messages == 1;
@@ -89,12 +91,18 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     } else {
         out.add_payload(data);
     }
-    if (out.wants_check()) {
-        const Bytes head = room.first(ShortHeader::size);
-        store_checksum(config_.layout, head, checksum(config_.layout, head, data));
-    }
+    seal_plain(out, room.first(ShortHeader::size), data);
     ++stats_.sent[static_cast<std::size_t>(single ? message.kind : Kind::bundle)];
     window.plain_departed(bundle.messages);
+}
+
+/// The header still has a checksum of zero, as the sum is to take it.
+void Connection::seal_plain(TxFrame& out, Bytes head, ConstBytes data) const {
+    if (!out.wants_check()) return;
+    Crc32c crc;
+    crc.add(head);
+    crc.add(data);
+    store_checksum(config_.layout, head, crc.value());
 }
 
 bool Connection::accept_plain(Instant now, const RxFrame& frame) {

@@ -183,6 +183,7 @@ Instant Connection::next_check(Instant now, Duration interval) const {
 }
 
 void Connection::on_deadline(Instant now) {
+    nothing_to_draw_ = false;
     if (ending_.active) return;
     if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now);
     for (const Channel channel : {Channel::request, Channel::reply}) {

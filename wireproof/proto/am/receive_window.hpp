@@ -85,6 +85,8 @@ public:
 
     /// The expected message is complete: the next one is expected, this one is owed for.
     void pass();
+    /// Of the expected message so many packets from its first on have arrived, and none else.
+    bool begun_in_order(std::uint32_t packets) const { return highest_ == expected_ + packets; }
     /// The expected message is a short one, and with it came all there is.
     void pass_plain() {
         expected_number_ = circle_.advance(expected_number_, 1);

@@ -9,6 +9,7 @@
 // to tell.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -102,13 +103,24 @@ public:
     std::optional<Departure> next_departure();
     void departed();
 
-    /// The same for what is most frequent, a request, reply or note that leaves for the first time
-    /// while nothing is to be resent; else nullptr.
+    /// The same for what is most frequent, a request, a reply, a note or a packet of a chunk that
+    /// leaves for the first time while nothing is to be resent; else nullptr.
     const Saved* next_plain() {
         if (lost_count_ > 0 || high_ == next_) return nullptr;
         const Saved& message = first_unsent_message();
-        const bool plain = message.kind <= Kind::reply || message.in_place;
+        const bool plain = message.kind <= Kind::chunk || message.in_place;
         return plain ? &message : nullptr;
+    }
+    /// Of the chunk that next_plain named, the packet that leaves next.
+    Departure plain_chunk_packet(const Saved& chunk) const {
+        const std::uint64_t place = high_ - chunk.position;
+        const std::size_t begin = static_cast<std::size_t>(place) * data_max_;
+        Departure packet;
+        packet.number = place == 0 ? high_number_.value()
+                                   : circle_.advance(una_number_, chunk.position - una_).value();
+        packet.offset = chunk.offset + begin;
+        packet.data = ConstBytes(chunk.lent + begin, std::min(data_max_, chunk.size - begin));
+        return packet;
     }
     /// What may leave with the message that next_plain named.
     Bundle plain_bundle() const {

@@ -1,4 +1,4 @@
-// The header of most traffic, requests and replies in the wide layout, moved as six words instead
+// The header of most traffic, messages and chunks in the wide layout, moved as six words instead
 // of field by field. wire_format.hpp is the definition; a test holds the two together.
 #pragma once
 
@@ -30,6 +30,7 @@ struct ShortHeader {
     std::uint32_t number = 0;
     std::array<std::uint32_t, channel_count> ack{};
     std::uint32_t id = 0;
+    std::uint64_t offset = 0;
 
     /// With a checksum of zero, as encode() of wire_format.hpp.
     void encode(std::span<std::byte, size> to) const {
@@ -39,7 +40,7 @@ struct ShortHeader {
         store_le_at<std::uint64_t, 8>(to, cookie);
         store_le_at<std::uint64_t, 16>(to, number | std::uint64_t{ack[0]} << 32);
         store_le_at<std::uint64_t, 24>(to, ack[1] | std::uint64_t{id} << 32);
-        store_le_at<std::uint64_t, 32>(to, 0);
+        store_le_at<std::uint64_t, 32>(to, offset);
         store_le_at<std::uint64_t, 40>(to, 0);
     }
 
@@ -60,6 +61,7 @@ struct ShortHeader {
         header.number = static_cast<std::uint32_t>(third);
         header.ack = {static_cast<std::uint32_t>(third >> 32), static_cast<std::uint32_t>(fourth)};
         header.id = static_cast<std::uint32_t>(fourth >> 32);
+        header.offset = load_le_at<std::uint64_t, 32>(from);
         return header;
     }
     /// The four bytes behind the checksum.

@@ -308,14 +308,15 @@ TEST(AmWireFormat, DescribesPacketsAndCallsTheRestFrames) {
 }
 
 // The short way writes and reads what the definition does.
-TEST(AmWireFormat, AShortHeaderIsTheHeaderOfARequestOrReply) {
+TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
     Random random(7);
     for (int i = 0; i < 1000; ++i) {
         Header header;
         header.dst = static_cast<std::uint16_t>(random.next());
         header.src = static_cast<std::uint16_t>(random.next());
         header.channel = i % 2 == 0 ? Channel::request : Channel::reply;
-        header.kind = i % 2 == 0 ? Kind::request : Kind::reply;
+        header.kind = i % 4 >= 2 ? Kind::chunk : i % 4 == 0 ? Kind::request : Kind::reply;
+        if (header.kind == Kind::chunk) header.offset = random.next();
         header.route = static_cast<std::uint8_t>(random.next() % 4);
         header.round = static_cast<std::uint8_t>(random.next());
         header.count = static_cast<std::uint16_t>(random.next());
@@ -338,6 +339,7 @@ TEST(AmWireFormat, AShortHeaderIsTheHeaderOfARequestOrReply) {
         EXPECT_EQ(read.number, header.number);
         EXPECT_EQ(read.ack, header.ack);
         EXPECT_EQ(read.id, header.id);
+        EXPECT_EQ(read.offset, header.offset);
         EXPECT_EQ(ShortHeader::padding_in(bytes), 0U);
 
         std::array<std::byte, 48> written{};

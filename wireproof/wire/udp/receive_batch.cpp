@@ -12,8 +12,9 @@ namespace wireproof {
 namespace {
 
 constexpr std::size_t super_packet_max = 65'536;
-// A few super-packets stay in the cache until they are handed out; more fall out of it.
-constexpr std::size_t grouped_datagrams_max = 16;
+// A turn that takes in more keeps its acknowledgements for too long, and the peer waits; and more
+// would not stay in the cache until it is handed out.
+constexpr std::size_t grouped_datagrams_max = 4;
 // So many looks that each brought something, and the kernel is asked for more at once: one look for
 // one datagram is cheaper while both ends only take turns.
 constexpr std::size_t single_looks = 3;

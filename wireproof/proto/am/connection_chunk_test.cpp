@@ -1,0 +1,142 @@
+// The short way of packets of chunks: nothing may tell it from the general one.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/world_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+using enum RxVerdict;
+
+struct Bulk {
+    Bulk() : pair(small(ethernet())), source(pattern(2 * pair.config.chunk_bytes() - 100)) {
+        EXPECT_EQ(store(pair.a, source, 5), PostStatus::accepted);
+        frames = pair.a.take(pair.now);
+        EXPECT_EQ(pair.text(frames), "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..3");
+    }
+
+    ConstBytes arrived() { return pair.b.memory().first(source.size()); }
+
+    /// All that is still missing; the store ends once and its bytes are right.
+    void finish() {
+        for (int i = 0; i < 10 && !pair.a.engine.idle(); ++i) {
+            pair.settle();
+            if (!pair.a.engine.idle()) pair.wait_for_timer();
+        }
+        EXPECT_EQ(pair.b.log.size(), 1U);
+        EXPECT_EQ(pair.a.log, Log{"STORE_ENDED 5"});
+        EXPECT_TRUE(same(arrived(), source));
+        EXPECT_TRUE(pair.b.guards_intact());
+    }
+
+    Pair pair;
+    std::vector<std::byte> source;
+    Frames frames;
+};
+
+// Headers as the definition writes them, with checksums that hold, and the bytes that belong there.
+TEST(AmChunk, EachPacketIsWhatTheFormatSays) {
+    Bulk bulk;
+    const std::size_t header = bulk.pair.config.header_size();
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i < bulk.frames.size(); ++i) {
+        const Frame& frame = bulk.frames[i];
+        EXPECT_TRUE(checksum_holds(Layout::ethernet, frame.bytes));
+        std::vector<std::byte> written(header);
+        encode(frame.header, Layout::ethernet, written);
+        std::vector<std::byte> left(frame.bytes.begin(),
+                                    frame.bytes.begin() + static_cast<std::ptrdiff_t>(header));
+        std::fill(left.begin() + 40, left.begin() + 44, std::byte{0});
+        EXPECT_EQ(left, written);
+        const ConstBytes data = ConstBytes(frame.bytes).subspan(header);
+        EXPECT_EQ(frame.header.offset, begin);
+        EXPECT_TRUE(same(data, ConstBytes(bulk.source).subspan(begin, data.size())));
+        begin += data.size();
+    }
+    EXPECT_EQ(begin, bulk.source.size());
+}
+
+TEST(AmChunk, PacketsInOrderAreAcceptedAndDeliverNothingBeforeTheLast) {
+    Bulk bulk;
+    for (std::size_t i = 0; i < bulk.frames.size(); ++i) {
+        EXPECT_EQ(bulk.pair.b.log, Log{}) << i;
+        EXPECT_EQ(bulk.pair.give(bulk.pair.b, bulk.frames[i]), accepted) << i;
+    }
+    EXPECT_EQ(bulk.pair.b.log.size(), 1U);
+    bulk.finish();
+    EXPECT_EQ(bulk.pair.a.engine.stats().resent, 0U);
+}
+
+// Each with one packet left out, repeated or moved: what is missing is asked for, and no more.
+TEST(AmChunk, AnyPacketMayBeLostRepeatedOrLate) {
+    for (std::size_t which = 1; which <= 8; ++which) {
+        Bulk lost;
+        for (std::size_t i = 0; i < lost.frames.size(); ++i) {
+            if (i != which) lost.pair.give(lost.pair.b, lost.frames[i]);
+        }
+        EXPECT_EQ(lost.pair.b.log, Log{}) << which;
+        lost.finish();
+        EXPECT_EQ(lost.pair.a.engine.stats().resent, 1U) << which;
+
+        Bulk repeated;
+        for (std::size_t i = 0; i < repeated.frames.size(); ++i) {
+            repeated.pair.give(repeated.pair.b, repeated.frames[i]);
+            if (i == which) {
+                EXPECT_EQ(repeated.pair.give(repeated.pair.b, repeated.frames[i]), duplicate);
+            }
+        }
+        repeated.finish();
+        EXPECT_EQ(repeated.pair.a.engine.stats().resent, 0U) << which;
+
+        Bulk late;
+        std::swap(late.frames[which], late.frames[which == 8 ? 7 : which + 1]);
+        late.pair.give(late.pair.b, late.frames);
+        EXPECT_EQ(late.pair.b.log.size(), 1U) << which;
+        late.finish();
+    }
+}
+
+TEST(AmChunk, ADamagedOrForgedPacketChangesNothing) {
+    Bulk bulk;
+    bulk.pair.give(bulk.pair.b, bulk.frames[0]);
+    bulk.pair.give(bulk.pair.b, bulk.frames[1]);
+    const auto before = bulk.pair.b.fingerprint(bulk.pair.now);
+    const std::vector<std::byte> memory(bulk.arrived().begin(), bulk.arrived().end());
+    const auto expect = [&](RxVerdict verdict, const Frame& frame) {
+        EXPECT_EQ(bulk.pair.give(bulk.pair.b, frame), verdict);
+        EXPECT_TRUE(same(bulk.arrived(), memory));
+        EXPECT_EQ(bulk.pair.b.fingerprint(bulk.pair.now), before);
+    };
+    const Frame& next = bulk.frames[2];
+    Frame damaged = next;
+    damaged.bytes.back() ^= std::byte{4};
+    expect(corrupt, damaged);
+    const auto forged = [&](auto&& change) { return bulk.pair.forged(next, change); };
+    expect(foreign, forged([](Header& h) { h.cookie ^= 1; }));
+    expect(malformed, forged([](Header& h) { h.id = 2; }));
+    expect(malformed, forged([](Header& h) { h.id = 1000; }));
+    expect(malformed, forged([](Header& h) { h.count = 3; }));
+    expect(malformed, forged([](Header& h) { h.offset += 1; }));
+    expect(malformed, forged([](Header& h) { h.offset = std::uint64_t{1} << 40; }));
+    expect(malformed, forged([&](Header& h) { h.offset += bulk.pair.config.chunk_bytes(); }));
+    bulk.pair.give(bulk.pair.b, bulk.frames);
+    bulk.finish();
+}
+
+// A refused store is taken in all the same, and thrown away.
+TEST(AmChunk, OfARefusedStoreNoByteIsWritten) {
+    Pair pair(small(ethernet()));
+    const auto source = pattern(2 * pair.config.chunk_bytes() - 100);
+    EXPECT_EQ(pair.a.engine.store({Node::base + 1'000'000, source, HandlerId(9), 0, 5}),
+              PostStatus::accepted);
+    for (int i = 0; i < 10 && !pair.a.engine.idle(); ++i) {
+        pair.settle();
+        if (!pair.a.engine.idle()) pair.wait_for_timer();
+    }
+    EXPECT_EQ(pair.a.log, Log{"STORE_ENDED 5 forbidden"});
+    EXPECT_EQ(pair.b.log, Log{});
+    EXPECT_TRUE(pair.b.guards_intact());
+}
+
+}  // namespace
+}  // namespace wireproof::am::test
