@@ -227,7 +227,8 @@ public:
     Status unregister_memory(std::size_t peer, std::uint64_t address);
 
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does
-    /// not block.
+    /// not block. Over UDP, while 128 requests to a peer are under way, those made since the last
+    /// poll may leave with the next one only.
     std::size_t poll();
 
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to

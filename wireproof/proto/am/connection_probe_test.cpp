@@ -1,0 +1,143 @@
+// How soon a lost last packet is asked for, where the loop is measured.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+constexpr Duration start = Duration::milliseconds(5);
+constexpr Duration least = Duration::microseconds(100);
+
+Config probing() {
+    Config config = ethernet();
+    config.keepalive_after = start;
+    config.probe_after = least;
+    return config;
+}
+
+struct Timed {
+    Timed() : pair(probing()) { reply_to_all(pair.b); }
+
+    /// A request and its reply, so long after one another.
+    void round_trip(Duration loop) {
+        requests(pair.a, 1);
+        pair.carry(pair.a);
+        pair.now = pair.now + loop;
+        pair.carry(pair.b);
+    }
+    /// The time until a request that is lost now is asked after.
+    Duration patience() {
+        requests(pair.a, 1);
+        pair.a.take(pair.now);
+        return pair.a.engine.next_deadline() - pair.now;
+    }
+
+    Pair pair;
+};
+
+// AM-16: T_ka above two round trips.
+TEST(AmProbe, WaitsAsConfiguredUntilALoopWasMeasured) {
+    Timed timed;
+    EXPECT_EQ(timed.patience(), start);
+}
+
+TEST(AmProbe, WaitsThreeLoopsOnceOneWasMeasured) {
+    Timed timed;
+    timed.round_trip(Duration::microseconds(200));
+    EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+}
+
+TEST(AmProbe, NeverWaitsLessThanTheFloorOrMoreThanConfigured) {
+    Timed quick;
+    quick.round_trip(Duration::microseconds(1));
+    EXPECT_EQ(quick.patience(), least);
+    Timed slow;
+    slow.round_trip(Duration::milliseconds(4));
+    EXPECT_EQ(slow.patience(), start);
+}
+
+TEST(AmProbe, FindsALostRequestAndSendsItAgain) {
+    Timed timed;
+    timed.round_trip(Duration::microseconds(50));
+    timed.pair.a.take_log();
+    timed.pair.b.take_log();
+    requests(timed.pair.a, 1, 7);
+    timed.pair.a.take(timed.pair.now);  // lost
+    timed.pair.wait(Duration::microseconds(149));
+    EXPECT_EQ(timed.pair.taken(timed.pair.a), "");
+    timed.pair.wait(Duration::microseconds(1));
+    EXPECT_EQ(timed.pair.carry(timed.pair.a), "KEEPALIVE 0");
+    timed.pair.settle();
+    EXPECT_EQ(timed.pair.b.take_log(), Log{"REQ 1(7)"});
+    EXPECT_EQ(timed.pair.a.engine.stats().resent, 1U);
+    EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 1U);
+}
+
+// What answers a keep-alive or follows a resend may be the answer to either departure.
+TEST(AmProbe, MeasuresNothingThatWasAskedFor) {
+    Timed timed;
+    timed.round_trip(Duration::microseconds(50));
+    requests(timed.pair.a, 1);
+    timed.pair.a.take(timed.pair.now);  // lost
+    timed.pair.wait(Duration::microseconds(150));
+    timed.pair.carry(timed.pair.a);                               // KEEPALIVE
+    timed.pair.now = timed.pair.now + Duration::milliseconds(1);  // a host that slept
+    timed.pair.carry(timed.pair.b);
+    timed.pair.carry(timed.pair.a);  // the request again
+    timed.pair.now = timed.pair.now + Duration::milliseconds(1);
+    timed.pair.carry(timed.pair.b);
+    EXPECT_TRUE(timed.pair.a.engine.idle());
+    EXPECT_EQ(timed.patience(), Duration::microseconds(150));
+}
+
+TEST(AmProbe, OfAPeerThatDoesNotAnswerBecomesRarer) {
+    Timed timed;
+    timed.round_trip(Duration::microseconds(100));
+    requests(timed.pair.a, 1);
+    std::vector<Duration> waits;
+    for (int i = 0; i < 4; ++i) {
+        timed.pair.a.take(timed.pair.now);
+        waits.push_back(timed.pair.a.engine.next_deadline() - timed.pair.now);
+        timed.pair.wait_for_timer();
+    }
+    const auto microseconds = [](int n) { return Duration::microseconds(n); };
+    EXPECT_EQ(waits, (std::vector{microseconds(300), microseconds(600), microseconds(1200),
+                                  microseconds(2400)}));
+}
+
+// A new session may go another way.
+TEST(AmProbe, ANewSessionMeasuresAnew) {
+    Pair pair(meeting(probing()));
+    reply_to_all(pair.b);
+    requests(pair.a, 1);
+    pair.settle();
+    requests(pair.a, 1);
+    pair.carry(pair.a);
+    pair.now = pair.now + Duration::microseconds(10);
+    pair.carry(pair.b);
+    requests(pair.a, 1);
+    pair.a.take(pair.now);
+    EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, least);
+    pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+    pair.b.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+    pair.a.draw();
+    pair.b.draw();
+    requests(pair.a, 1);
+    pair.settle();
+    requests(pair.a, 1);
+    pair.a.take(pair.now);
+    EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, start);
+}
+
+TEST(AmProbe, IsCheckedWithTheRest) {
+    Config config = probing();
+    EXPECT_TRUE(config.check());
+    config.probe_after = start + Duration(1);
+    EXPECT_FALSE(config.check());
+    config.probe_after = Duration(-1);
+    EXPECT_FALSE(config.check());
+}
+
+}  // namespace
+}  // namespace wireproof::am::test
