@@ -1,31 +1,18 @@
 #include "wireproof/proto/ib/headers.hpp"
 
+#include "wireproof/proto/ib/big_endian.hpp"
+
 namespace wireproof::ib {
 namespace {
 
-// Big-endian integer of `Width` bytes at a constant offset.
-template <std::size_t Offset, std::size_t Width, std::size_t Extent>
-std::uint64_t load_at(std::span<const std::byte, Extent> from) {
-    const auto field = from.template subspan<Offset, Width>();
-    std::uint64_t value = 0;
-    for (const std::byte byte : field) value = value << 8 | std::to_integer<std::uint64_t>(byte);
-    return value;
-}
-
-template <std::size_t Offset, std::size_t Width, std::size_t Extent>
-void store_at(std::span<std::byte, Extent> to, std::uint64_t value) {
-    const auto field = to.template subspan<Offset, Width>();
-    for (std::size_t i = Width; i-- > 0; value >>= 8) field[i] = static_cast<std::byte>(value);
-}
-
 template <std::size_t Offset, std::size_t Extent>
 std::uint32_t load_24_at(std::span<const std::byte, Extent> from) {
-    return static_cast<std::uint32_t>(load_at<Offset, 3>(from));
+    return static_cast<std::uint32_t>(load_be_at<Offset, 3>(from));
 }
 
 template <std::size_t Offset, std::size_t Extent>
 std::uint32_t load_32_at(std::span<const std::byte, Extent> from) {
-    return static_cast<std::uint32_t>(load_at<Offset, 4>(from));
+    return static_cast<std::uint32_t>(load_be_at<Offset, 4>(from));
 }
 
 std::byte flag(bool set, unsigned bit) {
@@ -42,11 +29,11 @@ void Bth::encode(std::span<std::byte, size> to) const {
     to[0] = static_cast<std::byte>(opcode);
     to[1] = flag(solicited, 7) | flag(migrated, 6) | static_cast<std::byte>((pad & 3U) << 4) |
             static_cast<std::byte>(version & 0xFU);
-    store_at<2, 2>(to, partition);
+    store_be_at<2, 2>(to, partition);
     to[4] = flag(fecn, 7) | flag(becn, 6);
-    store_at<5, 3>(to, dest_qp);
+    store_be_at<5, 3>(to, dest_qp);
     to[8] = flag(ack_request, 7);
-    store_at<9, 3>(to, psn.value());
+    store_be_at<9, 3>(to, psn.value());
 }
 
 Bth Bth::decode(std::span<const std::byte, size> from) {
@@ -56,7 +43,7 @@ Bth Bth::decode(std::span<const std::byte, size> from) {
     bth.migrated = is_set(from[1], 6);
     bth.pad = std::to_integer<std::uint8_t>(from[1] >> 4 & std::byte{3});
     bth.version = std::to_integer<std::uint8_t>(from[1] & std::byte{0xF});
-    bth.partition = static_cast<std::uint16_t>(load_at<2, 2>(from));
+    bth.partition = static_cast<std::uint16_t>(load_be_at<2, 2>(from));
     bth.fecn = is_set(from[4], 7);
     bth.becn = is_set(from[4], 6);
     bth.dest_qp = load_24_at<5>(from);
@@ -66,29 +53,30 @@ Bth Bth::decode(std::span<const std::byte, size> from) {
 }
 
 void Reth::encode(std::span<std::byte, size> to) const {
-    store_at<0, 8>(to, address);
-    store_at<8, 4>(to, rkey);
-    store_at<12, 4>(to, length);
+    store_be_at<0, 8>(to, address);
+    store_be_at<8, 4>(to, rkey);
+    store_be_at<12, 4>(to, length);
 }
 
 Reth Reth::decode(std::span<const std::byte, size> from) {
-    return {load_at<0, 8>(from), load_32_at<8>(from), load_32_at<12>(from)};
+    return {load_be_at<0, 8>(from), load_32_at<8>(from), load_32_at<12>(from)};
 }
 
 void AtomicEth::encode(std::span<std::byte, size> to) const {
-    store_at<0, 8>(to, address);
-    store_at<8, 4>(to, rkey);
-    store_at<12, 8>(to, swap_or_add);
-    store_at<20, 8>(to, compare);
+    store_be_at<0, 8>(to, address);
+    store_be_at<8, 4>(to, rkey);
+    store_be_at<12, 8>(to, swap_or_add);
+    store_be_at<20, 8>(to, compare);
 }
 
 AtomicEth AtomicEth::decode(std::span<const std::byte, size> from) {
-    return {load_at<0, 8>(from), load_32_at<8>(from), load_at<12, 8>(from), load_at<20, 8>(from)};
+    return {load_be_at<0, 8>(from), load_32_at<8>(from), load_be_at<12, 8>(from),
+            load_be_at<20, 8>(from)};
 }
 
 void Aeth::encode(std::span<std::byte, size> to) const {
     to[0] = static_cast<std::byte>(syndrome.byte);
-    store_at<1, 3>(to, msn.value());
+    store_be_at<1, 3>(to, msn.value());
 }
 
 Aeth Aeth::decode(std::span<const std::byte, size> from) {
@@ -96,15 +84,15 @@ Aeth Aeth::decode(std::span<const std::byte, size> from) {
 }
 
 void AtomicAckEth::encode(std::span<std::byte, size> to) const {
-    store_at<0, 8>(to, original);
+    store_be_at<0, 8>(to, original);
 }
 
 AtomicAckEth AtomicAckEth::decode(std::span<const std::byte, size> from) {
-    return {load_at<0, 8>(from)};
+    return {load_be_at<0, 8>(from)};
 }
 
 void ImmDt::encode(std::span<std::byte, size> to) const {
-    store_at<0, 4>(to, value);
+    store_be_at<0, 4>(to, value);
 }
 
 ImmDt ImmDt::decode(std::span<const std::byte, size> from) {
@@ -112,7 +100,7 @@ ImmDt ImmDt::decode(std::span<const std::byte, size> from) {
 }
 
 void Ieth::encode(std::span<std::byte, size> to) const {
-    store_at<0, 4>(to, rkey);
+    store_be_at<0, 4>(to, rkey);
 }
 
 Ieth Ieth::decode(std::span<const std::byte, size> from) {
@@ -120,9 +108,9 @@ Ieth Ieth::decode(std::span<const std::byte, size> from) {
 }
 
 void Deth::encode(std::span<std::byte, size> to) const {
-    store_at<0, 4>(to, qkey);
+    store_be_at<0, 4>(to, qkey);
     to[4] = std::byte{0};
-    store_at<5, 3>(to, source_qp);
+    store_be_at<5, 3>(to, source_qp);
 }
 
 Deth Deth::decode(std::span<const std::byte, size> from) {
