@@ -40,7 +40,8 @@ struct Ip {
 
 ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     constexpr std::size_t least = 20;
-    if (bytes.size() < least || bytes[0] >> 4 != std::byte{4} || bytes[9] != udp) {
+    if (bytes.size() < least || (bytes[0] & std::byte{0xF0}) != std::byte{0x40} ||
+        bytes[9] != udp) {
         return Refused(NotRocev2::other);
     }
     Ip ip{.bytes = bytes};
@@ -58,7 +59,8 @@ ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
 }
 
 ExpectedOr<Ip, NotRocev2> ipv6_of(ConstBytes bytes, Rocev2Datagram& datagram) {
-    if (bytes.size() < ipv6_size || bytes[0] >> 4 != std::byte{6} || bytes[6] != udp) {
+    if (bytes.size() < ipv6_size || (bytes[0] & std::byte{0xF0}) != std::byte{0x60} ||
+        bytes[6] != udp) {
         return Refused(NotRocev2::other);
     }
     put_host(datagram.from, Address::Family::ipv6, bytes.subspan(8, 16));
