@@ -57,6 +57,53 @@ def link_corpus():
         write("decode_link", name, bytes.fromhex(text))
 
 
+# decode_ib: packets, frames with them, and captures of frames.
+
+def capture(order, *frames):
+    file = struct.pack(order + "IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    return file + b"".join(struct.pack(order + "IIII", 1, 2, len(f), len(f)) + f for f in frames)
+
+
+def captureng(order, *frames):
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        length = struct.pack(order + "I", len(body) + 12)
+        return struct.pack(order + "I", kind) + length + body + length
+    file = block(0x0A0D0D0A, struct.pack(order + "IHHQ", 0x1A2B3C4D, 1, 0, 2 ** 64 - 1))
+    file += block(1, struct.pack(order + "HHIHHI", 1, 0, 0, 9, 1, 9) + bytes(4))
+    for f in frames:
+        file += block(6, struct.pack(order + "IIIII", 0, 1, 2, len(f), len(f)) + f)
+        file += block(3, struct.pack(order + "I", len(f)) + f)
+    return file
+
+
+def ib_corpus():
+    packets = {
+        "send": "0230ffff0000003e80000002d8000000",
+        "write": "0b20ffff0000003f8000000200007f012b0970400000567c00000006c0de0005424950575e650000",
+        "ack": "1100ffff00000047" "00fffffb32000001",
+        "atomic": "1300ffff0000005f8032351f0000557184a9d00000008e66" + "00" * 16,
+        "atomic_ack": "1200ffff0000005f0032351f1f000001a2b4abefa0840159",
+        "datagram": "6400ffff0000000180000003800100000000000101070102"}
+    for name, text in packets.items():
+        write("decode_ib", name, bytes.fromhex(text))
+    native = "7012375c000e17d20a2024870087b1b3000dec2a01710a1c015d400238f27a050000000e" \
+             "bb884d85fd5cfba4728bc0690ed400009625b75a45fa"
+    write("decode_ib", "native", bytes.fromhex(native))
+    ipv4 = bytes.fromhex("52" * 12 + "0800"
+                         "45010040047840004011b4d5c0a80007c0a80007c00012b7002caca2"
+                         "2460ffff000000d300cf17104630818be28935d90e9a95505401be885e50000078f353f3")
+    ipv6 = bytes.fromhex("52" * 12 + "81000007" "86dd"
+                         "60000000001c1140fe80000000000000505400fffe120002"
+                         "fe80000000000000505400fffe120001d32412b7001c0000"
+                         "1100ffff0000004600fffffc1f000001d6f335c9")
+    write("decode_ib", "ipv4", ipv4)
+    write("decode_ib", "ipv6", ipv6)
+    for name, order in (("little", "<"), ("big", ">")):
+        write("decode_ib", "pcap_" + name, capture(order, ipv4, ipv6))
+        write("decode_ib", "pcapng_" + name, captureng(order, ipv4, ipv6))
+
+
 # drive_link: byte 0 chooses the engine and its configuration, then come turns: submit, send,
 # arrive, lose, damage, time.
 
@@ -145,6 +192,7 @@ def drive_corpus():
 
 decode_corpus()
 link_corpus()
+ib_corpus()
 drive_link_corpus()
 receive_corpus()
 drive_corpus()
