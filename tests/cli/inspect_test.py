@@ -1,0 +1,219 @@
+"""Captures of Soft-RoCE as `wireproof inspect` tells them, and captures that are damaged."""
+import glob
+import os
+import re
+import struct
+import textwrap
+import unittest
+
+from command import Case, one_object
+
+CAPTURES = os.path.join(os.path.dirname(__file__), "..", "data", "rocev2")
+PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "inspect.md")
+KINDS = ("gap", "nak", "rnr", "retry", "duplicate", "abandoned")
+
+
+def capture(name):
+    return os.path.join(CAPTURES, name + ".pcap")
+
+
+def records(name):
+    """The frames of a capture, each with seconds and microseconds."""
+    with open(capture(name), "rb") as file:
+        data = file.read()
+    at = 24
+    while at < len(data):
+        seconds, part, size, _ = struct.unpack_from("<IIII", data, at)
+        yield seconds, part, data[at + 16:at + 16 + size]
+        at += 16 + size
+
+
+def pcap(frames, order="<", magic=0xA1B2C3D4):
+    file = struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 65535, 1)
+    for seconds, part, frame in frames:
+        file += struct.pack(order + "IIII", seconds, part, len(frame), len(frame)) + frame
+    return file
+
+
+def pcapng(frames, order="<"):
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        length = struct.pack(order + "I", len(body) + 12)
+        return struct.pack(order + "I", kind) + length + body + length
+    file = block(0x0A0D0D0A, struct.pack(order + "IHHQ", 0x1A2B3C4D, 1, 0, 2 ** 64 - 1))
+    file += block(1, struct.pack(order + "HHI", 1, 0, 0))
+    for seconds, part, frame in frames:
+        time = seconds * 1_000_000 + part
+        file += block(6, struct.pack(order + "IIIII", 0, time >> 32, time & 0xFFFFFFFF,
+                                     len(frame), len(frame)) + frame)
+    return file
+
+
+class Inspection(Case):
+    def write(self, data, name="some.pcap"):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return name
+
+    def inspect(self, file):
+        ended, found = self.run_json("inspect", file)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(found["schema"], "wireproof.inspect/1")
+        return found
+
+
+class EveryCaptureIsRead(Inspection):
+    def test_every_icrc_is_right_but_the_one_that_was_made_wrong(self):
+        files = sorted(glob.glob(capture("*")))
+        self.assertEqual(len(files), 39)
+        packets = 0
+        for file in files:
+            with self.subTest(os.path.basename(file)):
+                found = self.inspect(file)
+                packets += found["packets"]
+                wrong = 1 if file.endswith("host_rc_bad_icrc_dropped.pcap") else 0
+                self.assertEqual((found["icrc_bad"], found["malformed"]), (wrong, 0))
+                names = [one["name"] for one in found["connections"]]
+                for event in found["events"]:
+                    self.assertTrue(event["what"].startswith(KINDS), event)
+                    self.assertIn(event["connection"], names)
+        self.assertEqual(packets, 606)
+
+    def test_the_table_has_a_row_for_each_packet_and_fits_80_columns(self):
+        for file in sorted(glob.glob(capture("*"))):
+            with self.subTest(os.path.basename(file)):
+                found = self.inspect(file)
+                ended = self.run_command("inspect", file)
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                lines = ended.out.splitlines()
+                self.assertLessEqual(max(map(len, lines)), 80)
+                rows = [line for line in lines if line[:6].strip().isdigit() and " * " not in line]
+                self.assertEqual(len(rows), found["packets"])
+                self.assertIn(f"{found['packets']} packets of RoCEv2", lines[-1])
+
+    def test_a_row_names_what_the_headers_say(self):
+        rows = self.run_command("inspect", capture("rc_write")).out.splitlines()
+        self.assertIn("way 1: 198.18.0.2 > 198.18.0.3 qp 00003f (RC)", rows)
+        row = next(row for row in rows if "WRITE Only Imm" in row)
+        self.assertEqual(row.split()[2:], ["1", "WRITE", "Only", "Imm", "000002", "6", "of", "6",
+                                           "imm", "c0de0005", "AckReq"])
+
+    def test_the_page_about_it_shows_what_its_example_prints(self):
+        with open(PAGE, encoding="utf-8") as file:
+            example = re.search(r"    \$ wireproof inspect tests/data/rocev2/(\w+)\.pcap\n(.*?)\n\n",
+                                file.read(), re.DOTALL)
+        ended = self.run_command("inspect", capture(example[1]))
+        self.assertEqual(ended.out.strip("\n"), textwrap.dedent(example[2]).strip("\n"))
+
+    def test_what_is_not_rocev2_is_counted_apart(self):
+        found = self.inspect(capture("ibv_rc_pingpong"))
+        self.assertEqual((found["packets"], found["other"]),
+                         (50, len(list(records("ibv_rc_pingpong"))) - 50))
+
+    def test_every_form_of_file_gives_the_same_answer(self):
+        frames = list(records("rc_rnr"))
+        expected = self.run_command("inspect", capture("rc_rnr")).out
+        nanoseconds = [(seconds, part * 1000, frame) for seconds, part, frame in frames]
+        for data in (pcap(frames), pcap(frames, ">"), pcap(nanoseconds, "<", 0xA1B23C4D),
+                     pcap(nanoseconds, ">", 0xA1B23C4D), pcapng(frames), pcapng(frames, ">")):
+            self.assertEqual(self.run_command("inspect", self.write(data)).out, expected)
+
+    def test_a_packet_that_does_not_decode_is_counted_and_the_rest_is_read(self):
+        frames = [frame for _, _, frame in records("rc_send")][:4]
+        short = bytearray(frames[1])
+        short[39] = 200  # the length in the UDP header
+        found = self.inspect(self.write(pcap(
+            [(0, 0, frames[0]), (0, 1, bytes(short)), (0, 2, frames[2][:50]), (0, 3, frames[3])])))
+        self.assertEqual((found["packets"], found["icrc_bad"], found["malformed"]), (4, 0, 2))
+
+    def test_every_bit_of_a_packet_is_covered(self):
+        frame = next(frame for _, _, frame in records("uc_send"))
+        for at in range(42, len(frame)):
+            if at == 42 + 4:  # the congestion bits, which are not
+                continue
+            changed = bytearray(frame)
+            changed[at] ^= 1 << at % 8
+            found = self.inspect(self.write(pcap([(0, 0, bytes(changed))])))
+            self.assertEqual((found["packets"], found["icrc_bad"]), (1, 1), at)
+
+    def test_an_empty_capture_is_no_mistake(self):
+        for data in (pcap([]), pcapng([])):
+            found = self.inspect(self.write(data))
+            self.assertEqual((found["packets"], found["other"], found["events"]), (0, 0, []))
+
+
+class EventsAreToldWithTheirPacket(Inspection):
+    def events(self, name):
+        return [(event["packet"], event["what"].split()[0].rstrip(":"))
+                for event in self.inspect(capture(name))["events"]]
+
+    def test_a_receiver_that_is_not_ready(self):
+        events = self.events("rc_rnr")
+        self.assertEqual([one for one in events if one[1] == "rnr"],
+                         [(number, "rnr") for number in (6, 11, 16, 21, 26, 31)])
+
+    def test_a_refusal_is_named(self):
+        for name, packet, reason in (
+                ("rc_nak_badkey_write", 6, "remote access"),
+                ("rc_nak_long_send", 4, "remote operational"),
+                ("host_rc_nak_misaligned_atomic", 2, "invalid request"),
+                ("rc_drop_send_middle.at_server", 9, "sequence")):
+            with self.subTest(name):
+                naks = [event for event in self.inspect(capture(name))["events"]
+                        if event["what"].startswith("nak")]
+                self.assertEqual([event["packet"] for event in naks], [packet])
+                self.assertIn(reason, naks[0]["what"])
+                self.assertIn(" > 198.18.0.", naks[0]["connection"])
+
+    def test_the_list_of_events_leaves_the_packets_out(self):
+        ended = self.run_command("inspect", capture("rc_nak_badkey_write"), "--events")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertIn("* nak: remote access", ended.out)
+        self.assertNotIn("WRITE", ended.out)
+
+
+class ADamagedCaptureIsToldInOneLine(Inspection):
+    def refuses(self, code, *arguments, words=()):
+        with self.subTest(arguments):
+            ended = self.run_command("inspect", *arguments)
+            self.expect_failure(ended, code, *words)
+            return ended
+
+    def test_the_command_line_makes_no_sense(self):
+        self.refuses(2, words=["FILE"])
+        self.refuses(2, capture("rc_send"), capture("rc_send"))
+        self.refuses(2, capture("rc_send"), "--packets")
+
+    def test_it_cannot_be_read(self):
+        self.refuses(1, "nowhere.pcap", words=["cannot read nowhere.pcap", "No such file"])
+        self.refuses(1, self.folder, words=["cannot read", "directory"])
+
+    def test_it_is_no_capture(self):
+        self.refuses(1, self.write(b""), words=["some.pcap: neither a pcap nor a pcapng file"])
+        self.refuses(1, self.write(b"\x7fELF" + bytes(100)), words=["neither a pcap nor"])
+        self.refuses(1, self.write(pcap([])[:10]), words=["cut short"])
+
+    def test_it_is_cut_short(self):
+        for whole in (pcap(records("rc_tos")), pcapng(records("rc_tos"))):
+            name = self.write(whole[:-30])
+            ended = self.refuses(1, name, words=["some.pcap: packet 5: the file ends after"])
+            self.assertEqual(ended.out.count("AckReq"), 2)
+            ended = self.run_command("inspect", "--json", name)
+            self.expect_failure(ended, 1, "packet 5: ")
+            found = one_object(ended)
+            self.assertEqual((found["packets"], found["icrc_bad"]), (4, 0))
+            self.assertIn("packet 5: the file ends", found["error"])
+
+    def test_it_is_damaged(self):
+        frames = list(records("rc_tos"))
+        data = bytearray(pcap(frames))
+        at = 24 + 16 + len(frames[0][2])
+        struct.pack_into("<I", data, at + 8, 0x7FFFFFFF)
+        self.refuses(1, self.write(bytes(data)), words=["packet 2: it claims 2147483647 bytes"])
+        data = bytearray(pcapng(frames))
+        data[28 + 20 + 4] ^= 4
+        self.refuses(1, self.write(bytes(data)), words=["packet 1: ", "damaged"])
+
+
+if __name__ == "__main__":
+    unittest.main()
