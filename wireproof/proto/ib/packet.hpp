@@ -13,6 +13,7 @@
 #include "wireproof/core/frame_info.hpp"
 #include "wireproof/proto/ib/headers.hpp"
 #include "wireproof/proto/ib/opcode.hpp"
+#include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {
 
@@ -77,6 +78,15 @@ constexpr std::size_t packet_size(const Opcode& opcode, std::size_t payload) {
 constexpr std::size_t packet_max(std::size_t path_mtu) {
     return packet_size(*find_opcode(opcode_of(Transport::rc, Operation::write_only_immediate)),
                        path_mtu);
+}
+
+/// The largest path MTU whose packets all fit into frames of so many bytes; 0: none does.
+constexpr std::size_t path_mtu_within(std::size_t frame_max) {
+    std::size_t largest = 0;
+    for (const std::size_t path_mtu : path_mtus) {
+        if (packet_max(path_mtu) <= frame_max) largest = path_mtu;
+    }
+    return largest;
 }
 
 /// The opcode's name, or that of an acknowledgement's syndrome ("ACK", "RNR NAK", "NAK sequence"),

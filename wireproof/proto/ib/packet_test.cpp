@@ -172,6 +172,19 @@ TEST(IbPacket, WhatIsNoneHasAReason) {
     EXPECT_EQ(reason("0430ffff 00000001 00000000 000000"), std::nullopt);
 }
 
+TEST(IbPacket, ThePathMtuLeavesRoomForEveryHeader) {
+    EXPECT_EQ(path_mtu_within(1500 - 28 - 4), 1024U);  // Ethernet, IPv4
+    EXPECT_EQ(path_mtu_within(1500 - 48 - 4), 1024U);
+    EXPECT_EQ(path_mtu_within(packet_max(4096)), 4096U);
+    EXPECT_EQ(path_mtu_within(packet_max(4096) - 1), 2048U);
+    EXPECT_EQ(path_mtu_within(65'536), 4096U);
+    EXPECT_EQ(path_mtu_within(256), 0U);
+    for (const Opcode& opcode : opcodes::all) {
+        const std::size_t payload = opcode.payload == PayloadRule::none ? 0 : 256;
+        EXPECT_LE(packet_size(opcode, payload), packet_max(256)) << opcode.name;
+    }
+}
+
 TEST(IbPacket, SeesAPadThatDoesNotMakeWholeWords) {
     const auto padded_right = [](std::string_view hex) {
         const PacketBytes bytes = from_hex(hex);
