@@ -68,29 +68,13 @@ ExpectedOr<Ip, NotRocev2> ipv6_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     return Ip{.bytes = bytes, .header_size = ipv6_size, .size = ipv6_size + pair_at(bytes, 4)};
 }
 
-ExpectedOr<Ip, NotRocev2> ip_of(ConstBytes ethernet, Rocev2Datagram& datagram) {
-    std::size_t at = addresses_size;
-    std::uint16_t type = pair_at(ethernet, at);
-    for (int tags = 0; tags < 2 && (type == type_vlan || type == type_outer_vlan); ++tags) {
-        at += 4;
-        type = pair_at(ethernet, at);
-    }
-    at += 2;
-    if (at > ethernet.size()) return Refused(NotRocev2::other);
-    if (type == type_ipv4) return ipv4_of(ethernet.subspan(at), datagram);
-    if (type == type_ipv6) return ipv6_of(ethernet.subspan(at), datagram);
-    return Refused(NotRocev2::other);
-}
-
-}  // namespace
-
-ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find(ConstBytes ethernet) {
+ExpectedOr<Rocev2Datagram, NotRocev2> read(ConstBytes bytes, bool ipv6, std::uint16_t port) {
     Rocev2Datagram datagram;
-    const auto ip = ip_of(ethernet, datagram);
+    const auto ip = ipv6 ? ipv6_of(bytes, datagram) : ipv4_of(bytes, datagram);
     if (!ip) return Refused(ip.error());
     datagram.from.port = pair_at(ip->bytes, ip->header_size);
     datagram.to.port = pair_at(ip->bytes, ip->header_size + 2);
-    if (datagram.to.port != rocev2_port) return Refused(NotRocev2::other);
+    if (datagram.to.port != port) return Refused(NotRocev2::other);
     if (ip->options) return Refused(NotRocev2::ip_options);
     if (ip->fragment) return Refused(NotRocev2::fragment);
 
@@ -107,6 +91,27 @@ ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find(ConstBytes ethernet) 
     datagram.packet = whole.first(whole.size() - IcrcCover::icrc_size).subspan(headers);
     datagram.icrc = load_le<std::uint32_t>(whole.last<IcrcCover::icrc_size>());
     return datagram;
+}
+
+}  // namespace
+
+ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find(ConstBytes ethernet) {
+    std::size_t at = addresses_size;
+    std::uint16_t type = pair_at(ethernet, at);
+    for (int tags = 0; tags < 2 && (type == type_vlan || type == type_outer_vlan); ++tags) {
+        at += 4;
+        type = pair_at(ethernet, at);
+    }
+    at += 2;
+    if (at > ethernet.size() || (type != type_ipv4 && type != type_ipv6)) {
+        return Refused(NotRocev2::other);
+    }
+    return read(ethernet.subspan(at), type == type_ipv6, rocev2_port);
+}
+
+ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find_in_ip(ConstBytes ip,
+                                                                 std::uint16_t port) {
+    return read(ip, !ip.empty() && (ip[0] & std::byte{0xF0}) == std::byte{0x60}, port);
 }
 
 bool Rocev2Datagram::icrc_right() const {

@@ -37,6 +37,8 @@ struct Rocev2Datagram {
 
     /// Everything points into `ethernet`. VLAN tags are passed over.
     static ExpectedOr<Rocev2Datagram, NotRocev2> find(ConstBytes ethernet);
+    /// Of bytes that begin with an IP header, to a port that need not be the usual one.
+    static ExpectedOr<Rocev2Datagram, NotRocev2> find_in_ip(ConstBytes ip, std::uint16_t port);
 
     bool icrc_right() const;
 };

@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "wireproof/wire/udp/rocev2_datagram.hpp"
+
 namespace wireproof {
 namespace {
 
@@ -97,7 +99,15 @@ Expected<Rocev2Wire> Rocev2Wire::open(const Config& config) {
     if (const auto ready = prepare(*socket, config.local.family); !ready) {
         return tl::unexpected(ready.error());
     }
-    Rocev2Wire wire(std::move(*socket), config);
+    std::optional<ShownDatagrams> shown;
+    // IPv6 has no identification.
+    if (config.identification == IdentificationSource::shown &&
+        config.local.family == Address::Family::ipv4) {
+        auto opened = ShownDatagrams::of(*socket, config.receive_buffer);
+        if (!opened) return tl::unexpected(opened.error());
+        shown = std::move(*opened);
+    }
+    Rocev2Wire wire(std::move(*socket), std::move(shown), config);
     for (const Address& peer : config.peers) {
         const auto set = wire.set_peer(static_cast<PeerId>(wire.peers()), peer);
         if (!set) return tl::unexpected(set.error());
@@ -105,13 +115,15 @@ Expected<Rocev2Wire> Rocev2Wire::open(const Config& config) {
     return wire;
 }
 
-Rocev2Wire::Rocev2Wire(UdpSocket socket, const Config& config)
+Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config)
     : socket_(std::move(socket)),
+      shown_(std::move(shown)),
       local_(with_port(config.local)),
       sending_(std::make_unique<SendBatch>(
           config.batch,
           LaneTerms{.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true})),
-      receiving_(config.batch, config.frame_max + IcrcCover::icrc_size),
+      receiving_(config.batch, config.frame_max + IcrcCover::icrc_size +
+                                   (shown_ ? ShownDatagrams::headers_max : 0)),
       config_(config) {}
 
 // The kernel knows what an interface carries, and what it has heard of the path since.
@@ -173,9 +185,11 @@ Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
 std::optional<RxFrame> Rocev2Wire::receive(Instant) {
     // Bounded, so that strangers who never stop cannot keep the peers from being served.
     for (std::size_t i = 0; i < config_.batch; ++i) {
-        const auto datagram = receiving_.next(socket_.handle(), counters_.udp);
+        const auto datagram = receiving_.next(wait_handle(), counters_.udp);
         if (!datagram) break;
-        if (const auto frame = checked(*datagram)) {
+        const auto arrival = arrival_of(*datagram);
+        if (!arrival) continue;
+        if (const auto frame = checked(*arrival)) {
             ++counters_.udp.frames_received;
             counters_.udp.bytes_received += frame->bytes.size();
             return frame;
@@ -184,38 +198,53 @@ std::optional<RxFrame> Rocev2Wire::receive(Instant) {
     return std::nullopt;
 }
 
-std::optional<RxFrame> Rocev2Wire::checked(const ReceiveBatch::Datagram& datagram) {
-    if (datagram.bytes.size() < IcrcCover::packet_least + IcrcCover::icrc_size) {
+std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Datagram& datagram) {
+    if (shown_) {
+        const auto found = Rocev2Datagram::find_in_ip(datagram.bytes, local_.port);
+        if (found && found->packet.size() <= config_.frame_max) {
+            return Arrival{found->from, found->headers, found->packet, found->icrc};
+        }
+        ++(found ? counters_.udp.too_long : counters_.too_short);
+        return std::nullopt;
+    }
+    constexpr std::size_t least = IcrcCover::packet_least + IcrcCover::icrc_size;
+    if (datagram.bytes.size() < least) {
         ++counters_.too_short;
         return std::nullopt;
     }
-    const auto peer = peer_of(datagram.from);
+    return Arrival{.from = datagram.from,
+                   .headers = {},
+                   .packet = datagram.bytes.first(datagram.bytes.size() - IcrcCover::icrc_size),
+                   .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>())};
+}
+
+std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
+    const auto peer = peer_of(arrival.from);
     if (!peer && lanes_.size() >= config_.peers_max) {
         ++counters_.udp.unknown_source;
         return std::nullopt;
     }
     // A stranger becomes a peer only with a packet that is one.
     IdentificationWindow unknown;
-    if (!icrc_holds(datagram, peer ? lane(*peer).identifications_ : unknown)) return std::nullopt;
+    if (!icrc_holds(arrival, peer ? lane(*peer).identifications_ : unknown)) return std::nullopt;
     const PeerId from = peer.value_or(static_cast<PeerId>(lanes_.size()));
     if (!peer) {
-        const auto added = set_peer(from, host_of(datagram.from));
+        const auto added = set_peer(from, host_of(arrival.from));
         WIREPROOF_CHECK(added.has_value());
         lane(from).identifications_ = unknown;
     }
-    return RxFrame{.bytes = datagram.bytes.first(datagram.bytes.size() - IcrcCover::icrc_size),
-                   .from = from,
-                   .integrity = Integrity::intact};
+    return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 
-bool Rocev2Wire::icrc_holds(const ReceiveBatch::Datagram& datagram, IdentificationWindow& window) {
-    const std::size_t size = datagram.bytes.size() - IcrcCover::icrc_size;
-    const IcrcCover cover({.from = datagram.from, .to = local_, .packet = size});
-    const auto stored = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>());
-    const std::uint32_t difference = cover.icrc(datagram.bytes.first(size)) ^ stored;
+bool Rocev2Wire::icrc_holds(const Arrival& arrival, IdentificationWindow& window) {
+    const std::size_t size = arrival.packet.size();
+    const auto cover = shown_ ? IcrcCover::of_headers(arrival.headers)
+                              : IcrcCover({.from = arrival.from, .to = local_, .packet = size});
+    WIREPROOF_CHECK(cover.has_value());  // its headers were read before
+    const std::uint32_t difference = cover->icrc(arrival.packet) ^ arrival.icrc;
     if (difference == 0) return true;
-    const bool ipv4 = local_.family == Address::Family::ipv4;
-    const auto identification = ipv4 ? identification_behind(difference, size) : std::nullopt;
+    const bool hidden = !shown_ && local_.family == Address::Family::ipv4;
+    const auto identification = hidden ? identification_behind(difference, size) : std::nullopt;
     if (!identification) {
         ++counters_.icrc_wrong;
         return false;

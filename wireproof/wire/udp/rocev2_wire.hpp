@@ -17,15 +17,22 @@
 #include "wireproof/wire/udp/identification_window.hpp"
 #include "wireproof/wire/udp/receive_batch.hpp"
 #include "wireproof/wire/udp/send_batch.hpp"
+#include "wireproof/wire/udp/shown_datagrams.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof {
 
+/// Where the IPv4 identification of a received packet comes from, which its ICRC covers.
+enum class IdentificationSource : std::uint8_t {
+    worked_out,  // from the ICRC that came; needs nothing
+    shown,       // from the header, by a raw socket; needs CAP_NET_RAW
+};
+
 /// Why packets were not handed up, and what left.
 struct Rocev2Counters {
-    UdpCounters udp;                          // unknown_source: of a host that is no peer
-    std::uint64_t too_short = 0;              // for a base header and an ICRC
-    std::uint64_t icrc_wrong = 0;             // whatever identification the kernel hides
+    UdpCounters udp;               // unknown_source: of a host that is no peer
+    std::uint64_t too_short = 0;   // for base header and ICRC, or headers that do not agree
+    std::uint64_t icrc_wrong = 0;  // whatever identification the kernel hides
     std::uint64_t identification_jumped = 0;  // right only with one far from the peer's last
     /// Of those handed up, how many had an identification that was worked out.
     std::uint64_t identified = 0;
@@ -71,6 +78,7 @@ public:
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
         std::size_t batch = 64;  // packets per system call
+        IdentificationSource identification = IdentificationSource::worked_out;
     };
 
     static Expected<Rocev2Wire> open(const Config& config);
@@ -93,19 +101,29 @@ public:
     Instant next_deadline() const { return never; }
 
     /// Readable when packets came.
-    int wait_handle() const { return socket_.handle(); }
+    int wait_handle() const { return shown_ ? shown_->handle() : socket_.handle(); }
     /// False: packets wait here, where the handle does not show them.
     bool prepare_to_sleep() const { return !receiving_.has_frame(); }
 
 private:
-    Rocev2Wire(UdpSocket socket, const Config& config);
+    /// A packet that came, its ICRC not yet believed. Without headers they are hidden.
+    struct Arrival {
+        Address from;
+        ConstBytes headers;
+        ConstBytes packet;
+        std::uint32_t icrc = 0;
+    };
 
-    std::optional<PeerId> peer_of(const Address& source);
-    std::optional<RxFrame> checked(const ReceiveBatch::Datagram& datagram);
+    Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);
+
+    std::optional<Arrival> arrival_of(const ReceiveBatch::Datagram& datagram);
+    std::optional<RxFrame> checked(const Arrival& arrival);
     /// Whether the ICRC is right, with a believable identification; counts what is not.
-    bool icrc_holds(const ReceiveBatch::Datagram& datagram, IdentificationWindow& window);
+    bool icrc_holds(const Arrival& arrival, IdentificationWindow& window);
+    std::optional<PeerId> peer_of(const Address& source);
 
     UdpSocket socket_;
+    std::optional<ShownDatagrams> shown_;
     Address local_;
     std::unique_ptr<SendBatch> sending_;  // lanes point at it
     ReceiveBatch receiving_;

@@ -307,24 +307,89 @@ private:
     int handle_;
 };
 
+/// A payload with the ICRC of a datagram that has this identification.
+Packet counted(const Address& from, const Address& to, const Packet& packet, std::uint16_t id) {
+    const IcrcCover cover({.from = from, .to = to, .packet = packet.size(), .identification = id});
+    Packet payload = packet;
+    payload.resize(packet.size() + 4);
+    store_le<std::uint32_t>(Bytes(payload).last<4>(), cover.icrc(packet));
+    return payload;
+}
+
+Address port_of_a_peer() {
+    Address from = host(1);
+    from.port = 0xC123;
+    return from;
+}
+
 TEST(Rocev2Wire, TakesRealDatagramsWithCountedIdentifications) {
     RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
-    Address from = host(1);
-    from.port = 0xC123;
     for (std::uint16_t id = 0x7FF0; id < 0x8010; ++id) {
-        Packet packet = packet_of(68, id);
-        const IcrcCover cover(
-            {.from = from, .to = wire.local_address(), .packet = 68, .identification = id});
-        const std::uint32_t icrc = cover.icrc(packet);
-        Packet payload = packet;
-        payload.resize(72);
-        store_le<std::uint32_t>(Bytes(payload).last<4>(), icrc);
-        raw.send(from, wire.local_address(), id, payload);
+        const Packet packet = packet_of(68, id);
+        const Address here = wire.local_address();
+        raw.send(port_of_a_peer(), here, id, counted(port_of_a_peer(), here, packet, id));
         EXPECT_EQ(next(wire), packet);
     }
     EXPECT_EQ(wire.counters().identified, 32U);
+}
+
+// Any identification that is in the header, and no other.
+TEST(Rocev2Wire, BelievesTheIdentificationThatItIsShown) {
+    RawSender raw;
+    if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
+    Rocev2Wire wire =
+        open({.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
+    const Address here = wire.local_address();
+    const Address there = port_of_a_peer();
+    Random random(9);
+    for (int i = 0; i < 50; ++i) {
+        const auto id = static_cast<std::uint16_t>(1 + random.below(65'534));
+        const Packet packet = packet_of(12 + 4 * random.below(262), id);
+        raw.send(there, here, id, counted(there, here, packet, id));
+        EXPECT_EQ(next(wire), packet);
+        const auto other = static_cast<std::uint16_t>(id + 1);
+        raw.send(there, here, other, counted(there, here, packet, id));
+        EXPECT_TRUE(nothing_comes(wire));
+    }
+    EXPECT_EQ(wire.counters().icrc_wrong, 50U);
+    EXPECT_EQ(wire.counters().identified, 0U);
+    EXPECT_EQ(wire.counters().identification_jumped, 0U);
+}
+
+TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
+    RawSender raw;
+    if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
+    Rocev2Wire wire =
+        open({.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
+    Address here = wire.local_address();
+    const Address there = port_of_a_peer();
+    const Packet good = counted(there, here, packet_of(40), 5);
+    const auto drops = [&] {
+        EXPECT_TRUE(nothing_comes(wire));
+        const Rocev2Counters& counters = wire.counters();
+        return std::array{counters.too_short, counters.icrc_wrong, counters.udp.unknown_source,
+                          counters.udp.too_long};
+    };
+    raw.send(there, here, 5, ConstBytes(good).first(15));
+    EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 0, 0, 0}));
+    Packet damaged = good;
+    damaged[30] ^= std::byte{1};
+    raw.send(there, here, 5, damaged);
+    EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 0, 0}));
+    Address stranger = host(2);
+    stranger.port = 0xC124;
+    raw.send(stranger, here, 5, counted(stranger, here, packet_of(40), 5));
+    EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 1, 0}));
+    raw.send(there, here, 5, counted(there, here, packet_of(1060), 5));
+    EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 1, 1}));
+    here.port = 4790;  // another program's
+    raw.send(there, here, 5, good);
+    EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 1, 1}));
+    here.port = rocev2_port;
+    raw.send(there, here, 5, good);
+    EXPECT_EQ(next(wire).size(), 40U);
 }
 
 TEST(Rocev2Wire, SaysWhatItCannotBeOpenedWith) {
