@@ -41,19 +41,17 @@ bool set_option(int handle, int level, int name, int value) {
     return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
 }
 
-// Identification 0 is what a kernel writes that may not fragment, and packets leave unchecked by
-// UDP, as those of adapters do: the ICRC is stronger.
+// Identification 0 is what a kernel writes that may not fragment. Over IPv4 packets leave unchecked
+// by UDP, as those of adapters do: the ICRC is stronger. Over IPv6 a check is due, but Soft-RoCE
+// leaves it out.
 Expected<void> prepare(const UdpSocket& socket, Address::Family family) {
     const int handle = socket.handle();
-    set_option(handle, SOL_SOCKET, SO_NO_CHECK, 1);
     if (family == Address::Family::ipv4) {
+        set_option(handle, SOL_SOCKET, SO_NO_CHECK, 1);
         if (set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) return {};
-    } else {
-        set_option(handle, IPPROTO_UDP, UDP_NO_CHECK6_TX, 1);
-        if (set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
-            set_option(handle, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1)) {
-            return {};
-        }
+    } else if (set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+               set_option(handle, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1)) {
+        return {};
     }
     return unexpected("RoCEv2 wire: " + std::generic_category().message(errno));
 }

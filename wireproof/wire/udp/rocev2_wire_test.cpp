@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -124,6 +125,26 @@ TEST(Rocev2Wire, CarriesPacketsOverIpv6) {
     commit(b, first, packet);
     b.flush(now);
     EXPECT_EQ(next(a), packet);
+}
+
+TEST(Rocev2Wire, TakesPacketsOverIpv6WhoseSenderLeftTheUdpChecksumOut) {
+    const Address here = *Address::parse("[::1]:47912");
+    auto opened = Rocev2Wire::open({.local = here, .peers = {*Address::parse("[::1]:47913")}});
+    if (!opened) GTEST_SKIP() << opened.error().message;
+    const auto socket = UdpSocket::open({.local = *Address::parse("[::1]:0")});
+    ASSERT_TRUE(socket);
+    const int on = 1;
+    ASSERT_EQ(::setsockopt(socket->handle(), IPPROTO_UDP, UDP_NO_CHECK6_TX, &on, sizeof on), 0);
+    Packet packet = packet_of(40);
+    const IcrcCover cover({.from = socket->local_address(), .to = here, .packet = 40});
+    const std::uint32_t icrc = cover.icrc(packet);
+    packet.resize(44);
+    store_le<std::uint32_t>(Bytes(packet).last<4>(), icrc);
+    const SocketAddress there = to_socket_address(here);
+    ASSERT_EQ(
+        ::sendto(socket->handle(), packet.data(), packet.size(), 0, &there.any, length_of(there)),
+        44);
+    EXPECT_EQ(next(*opened).size(), 40U);
 }
 
 /// A datagram socket of a host, to send bytes of any kind.
