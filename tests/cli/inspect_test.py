@@ -165,6 +165,15 @@ class EventsAreToldWithTheirPacket(Inspection):
                 self.assertIn(reason, naks[0]["what"])
                 self.assertIn(" > 198.18.0.", naks[0]["connection"])
 
+    def test_going_back_is_told_once_for_each_time(self):
+        for name, packets in (("rc_rnr", [8, 13, 18, 23, 28, 33]), ("rc_drop_ack", [3]),
+                              ("rc_drop_send_middle", [11]), ("rc_drop_read_request", [5]),
+                              ("rc_drop_read_response", [7]), ("rc_retry_exceeded", [3, 5, 7]),
+                              ("rc_pipelined", []), ("uc_drop_middle", [])):
+            with self.subTest(name):
+                self.assertEqual([packet for packet, what in self.events(name)
+                                  if what == "retry"], packets)
+
     def test_the_list_of_events_leaves_the_packets_out(self):
         ended = self.run_command("inspect", capture("rc_nak_badkey_write"), "--events")
         self.assertEqual((ended.code, ended.err), (0, ""))

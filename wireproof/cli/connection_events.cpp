@@ -19,7 +19,11 @@ std::string Direction::name() const {
 
 std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
     const std::size_t direction = direction_of(seen);
-    if (seen.packet->opcode->verb == ib::Verb::acknowledge) on_acknowledge(seen, direction);
+    const ib::Opcode& opcode = *seen.packet->opcode;
+    if (opcode.verb == ib::Verb::acknowledge) on_acknowledge(seen, direction);
+    if (opcode.transport() == ib::Transport::rc && !opcode.is_response()) {
+        on_request(seen, direction);
+    }
     return direction;
 }
 
@@ -32,7 +36,10 @@ std::size_t ConnectionEvents::direction_of(const SeenPacket& seen) {
     const Key key{direction.from.host, direction.to.host, direction.queue_pair,
                   direction.transport};
     const auto [place, fresh] = numbers_.emplace(key, directions_.size());
-    if (fresh) directions_.push_back(direction);
+    if (fresh) {
+        directions_.push_back(direction);
+        sent_.emplace_back();
+    }
     return place->second;
 }
 
@@ -49,7 +56,18 @@ void ConnectionEvents::on_acknowledge(const SeenPacket& seen, std::size_t direct
     } else {
         return;
     }
-    events_.push_back({seen.number, direction, what});
+    tell(seen, direction, std::move(what));
+}
+
+void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction) {
+    const Rocev2Datagram& datagram = seen.datagram;
+    const std::size_t path_mtu = path_mtus_.between(datagram.from, datagram.to);
+    if (!sent_[direction].goes_back(*seen.packet, path_mtu)) return;
+    tell(seen, direction, fmt::format("retry: from PSN {:06x} on", seen.packet->bth().psn.value()));
+}
+
+void ConnectionEvents::tell(const SeenPacket& seen, std::size_t direction, std::string what) {
+    events_.push_back({seen.number, direction, std::move(what)});
 }
 
 }  // namespace wireproof::cli

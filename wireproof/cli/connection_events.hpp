@@ -6,9 +6,12 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "wireproof/cli/capture_walk.hpp"
+#include "wireproof/cli/learned_path_mtus.hpp"
+#include "wireproof/cli/sent_sequence.hpp"
 
 namespace wireproof::cli {
 
@@ -31,6 +34,9 @@ struct ConnectionEvent {
 
 class ConnectionEvents {
 public:
+    ConnectionEvents() = default;
+    explicit ConnectionEvents(LearnedPathMtus path_mtus) : path_mtus_(std::move(path_mtus)) {}
+
     /// Takes a packet that arrived whole; returns the number of its direction, from 0. Numbers are
     /// given in the order in which directions appear.
     std::size_t on_packet(const SeenPacket& seen);
@@ -44,9 +50,13 @@ private:
 
     std::size_t direction_of(const SeenPacket& seen);
     void on_acknowledge(const SeenPacket& seen, std::size_t direction);
+    void on_request(const SeenPacket& seen, std::size_t direction);
+    void tell(const SeenPacket& seen, std::size_t direction, std::string what);
 
+    LearnedPathMtus path_mtus_;
     std::map<Key, std::size_t> numbers_;
     std::vector<Direction> directions_;
+    std::vector<SentSequence> sent_;  // by direction
     std::vector<ConnectionEvent> events_;
 };
 

@@ -76,7 +76,8 @@ struct InspectVerb {
         } catch (const Failure& failure) {
             error = failure.what();
         }
-        fmt::print("{}", json ? json_of(error) : summary());
+        if (json) fmt::print("{}", json_of(error));
+        if (!json && opened_) fmt::print("{}", summary());
         if (error.empty()) return 0;
         std::fflush(stdout);
         throw Failure(error);
@@ -84,7 +85,9 @@ struct InspectVerb {
 
 private:
     void walk() {
+        story_ = ConnectionEvents(LearnedPathMtus(file));
         CaptureWalk capture(file);
+        opened_ = true;
         if (table()) fmt::print("{}", heading());
         try {
             while (const auto seen = capture.next()) look_at(*seen);
@@ -183,6 +186,7 @@ private:
 
     CaptureWalk::Counts counts_;
     ConnectionEvents story_;
+    bool opened_ = false;
 };
 
 }  // namespace
