@@ -9,6 +9,8 @@
 #include "tests/interop/rocev2_captures.hpp"
 #include "tests/interop/tshark.hpp"
 
+#include "wireproof/wire/udp/identification_window.hpp"
+
 namespace wireproof::test {
 namespace {
 
@@ -28,6 +30,31 @@ TEST(Captures, EveryIcrcIsRightButOne) {
     }
     EXPECT_EQ(packets, 606U);
     EXPECT_EQ(wrong, std::vector<std::string>{"host_rc_bad_icrc_dropped 1"});
+}
+
+// As a plain socket gets them: the identification is hidden, and Soft-RoCE counts it up.
+TEST(Captures, EveryPacketIsVerifiedWithoutItsIdentification) {
+    std::size_t identified = 0;
+    for (const Capture& capture : all_captures()) {
+        std::map<std::string, IdentificationWindow> windows;  // by sender and receiver
+        for (const CapturedRocev2& one : capture.packets) {
+            const Rocev2Datagram datagram = one.datagram();
+            if (datagram.to.family != Address::Family::ipv4 || !datagram.icrc_right()) continue;
+            const std::size_t size = datagram.packet.size();
+            const IcrcCover hidden({.from = datagram.from, .to = datagram.to, .packet = size});
+            const std::uint32_t difference = hidden.icrc(datagram.packet) ^ datagram.icrc;
+            const auto identification = identification_behind(difference, size);
+            ASSERT_TRUE(identification) << capture.name << " " << one.number;
+            const auto shown = datagram.headers.subspan(4).first<2>();
+            EXPECT_EQ(*identification >> 8, std::to_integer<unsigned>(shown[0]));
+            EXPECT_EQ(*identification & 0xFF, std::to_integer<int>(shown[1]));
+            const std::string way = datagram.from.to_string() + datagram.to.to_string();
+            EXPECT_TRUE(windows[way].believes(*identification))
+                << capture.name << " " << one.number;
+            ++identified;
+        }
+    }
+    EXPECT_EQ(identified, 606U - 1 - 11);  // the damaged one, and those over IPv6
 }
 
 TEST(Captures, EveryPacketDecodesAndItsFieldsMakeTheSameBytes) {
