@@ -165,6 +165,36 @@ class EventsAreToldWithTheirPacket(Inspection):
                 self.assertIn(reason, naks[0]["what"])
                 self.assertIn(" > 198.18.0.", naks[0]["connection"])
 
+    def test_a_message_that_lost_a_packet_is_abandoned_at_the_gap(self):
+        self.assertEqual(self.events("uc_drop_middle.at_server"), [(3, "gap"), (3, "abandoned")])
+        self.assertEqual(self.events("uc_drop_middle"), [])
+        gap = self.inspect(capture("uc_drop_middle.at_server"))["events"][0]
+        self.assertEqual(gap["what"], "gap: PSN 000013, 000012 was expected")
+
+    def test_a_second_copy_on_uc_is_a_duplicate(self):
+        frames = list(records("uc_send"))
+        copies = frames[:8] + [frames[2], frames[7]] + frames[8:]
+        events = self.inspect(self.write(pcap(copies)))["events"]
+        self.assertEqual([(event["packet"], event["what"]) for event in events],
+                         [(9, "duplicate: PSN fffffc"), (10, "duplicate: PSN 000001")])
+
+    def test_every_single_loss_on_uc_is_told_where_it_shows(self):
+        frames = list(records("uc_send"))
+        for lost in range(1, len(frames) - 1):
+            with self.subTest(lost + 1):
+                found = self.inspect(self.write(pcap(frames[:lost] + frames[lost + 1:])))
+                self.assertEqual([event["packet"] for event in found["events"]
+                                  if event["what"].startswith("gap")], [lost + 1])
+                self.assertTrue(all(event["packet"] == lost + 1 for event in found["events"]))
+
+    def test_a_clean_exchange_has_no_events(self):
+        for name in ("uc_send", "uc_write", "uc_mtu256", "uc_mtu4096", "uc_errors_silent",
+                     "ibv_uc_pingpong", "ibv_ud_pingpong", "perftest_send_uc", "rc_send",
+                     "rc_write", "rc_read", "rc_atomic", "rc_mtu256", "rc_ipv6", "rc_pipelined",
+                     "ibv_rc_pingpong", "perftest_read_rc", "perftest_atomic_cas", "rping_rdmacm"):
+            with self.subTest(name):
+                self.assertEqual(self.events(name), [])
+
     def test_going_back_is_told_once_for_each_time(self):
         for name, packets in (("rc_rnr", [8, 13, 18, 23, 28, 33]), ("rc_drop_ack", [3]),
                               ("rc_drop_send_middle", [11]), ("rc_drop_read_request", [5]),

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace wireproof::cli {
 namespace {
 
@@ -21,7 +23,11 @@ std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
     const std::size_t direction = direction_of(seen);
     const ib::Opcode& opcode = *seen.packet->opcode;
     if (opcode.verb == ib::Verb::acknowledge) on_acknowledge(seen, direction);
-    if (opcode.transport() == ib::Transport::rc && !opcode.is_response()) {
+    const ib::Transport transport = opcode.transport();
+    if (transport != ib::Transport::rc && transport != ib::Transport::uc) return direction;
+    if (opcode.is_response()) {
+        on_response(seen, direction);
+    } else {
         on_request(seen, direction);
     }
     return direction;
@@ -39,6 +45,8 @@ std::size_t ConnectionEvents::direction_of(const SeenPacket& seen) {
     if (fresh) {
         directions_.push_back(direction);
         sent_.emplace_back();
+        responders_.emplace_back(direction.transport,
+                                 path_mtus_.between(direction.from, direction.to));
     }
     return place->second;
 }
@@ -60,10 +68,55 @@ void ConnectionEvents::on_acknowledge(const SeenPacket& seen, std::size_t direct
 }
 
 void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction) {
-    const Rocev2Datagram& datagram = seen.datagram;
-    const std::size_t path_mtu = path_mtus_.between(datagram.from, datagram.to);
-    if (!sent_[direction].goes_back(*seen.packet, path_mtu)) return;
-    tell(seen, direction, fmt::format("retry: from PSN {:06x} on", seen.packet->bth().psn.value()));
+    const Direction& way = directions_[direction];
+    const ib::Packet& request = *seen.packet;
+    const std::uint32_t psn = request.bth().psn.value();
+    const std::size_t path_mtu = path_mtus_.between(way.from, way.to);
+    // On UC nothing is sent again; there a second copy is the network's.
+    if (way.transport == ib::Transport::rc && sent_[direction].goes_back(request, path_mtu)) {
+        tell(seen, direction, fmt::format("retry: from PSN {:06x} on", psn));
+    }
+    const FollowedResponder::Outcome outcome = responders_[direction].on_request(request);
+    if (outcome.missing_from) {
+        tell(seen, direction,
+             fmt::format("gap: PSN {:06x}, {:06x} was expected", psn,
+                         outcome.missing_from->value()));
+    }
+    if (outcome.duplicate) tell(seen, direction, fmt::format("duplicate: PSN {:06x}", psn));
+    if (outcome.abandoned) {
+        tell(seen, direction, fmt::format("abandoned: a message that ends before PSN {:06x}", psn));
+    }
+}
+
+void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction) {
+    const ib::Psn psn = seen.packet->bth().psn;
+    FollowedResponder* responder = answered_by(direction, psn);
+    if (responder == nullptr) return;
+    const bool refuses = seen.packet->opcode->verb == ib::Verb::acknowledge &&
+                         seen.packet->headers.aeth.syndrome.kind() != ib::SyndromeKind::ack;
+    if (refuses) {
+        responder->on_refusal(psn);
+    } else {
+        responder->on_acknowledge(psn);
+    }
+}
+
+// A packet does not name the queue pair that it comes from: the nearest PSN tells.
+FollowedResponder* ConnectionEvents::answered_by(std::size_t direction, ib::Psn psn) {
+    const Direction& way = directions_[direction];
+    FollowedResponder* nearest = nullptr;
+    std::int64_t distance = 1 << 16;
+    for (std::size_t i = 0; i < directions_.size(); ++i) {
+        const Direction& other = directions_[i];
+        const bool back = other.from.host == way.to.host && other.to.host == way.from.host;
+        const auto expected = responders_[i].expected();
+        if (!back || other.transport != way.transport || !expected) continue;
+        const std::int64_t apart = std::abs(ib::difference(psn, *expected));
+        if (apart >= distance) continue;
+        distance = apart;
+        nearest = &responders_[i];
+    }
+    return nearest;
 }
 
 void ConnectionEvents::tell(const SeenPacket& seen, std::size_t direction, std::string what) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "wireproof/cli/capture_walk.hpp"
+#include "wireproof/cli/followed_responder.hpp"
 #include "wireproof/cli/learned_path_mtus.hpp"
 #include "wireproof/cli/sent_sequence.hpp"
 
@@ -51,12 +52,17 @@ private:
     std::size_t direction_of(const SeenPacket& seen);
     void on_acknowledge(const SeenPacket& seen, std::size_t direction);
     void on_request(const SeenPacket& seen, std::size_t direction);
+    void on_response(const SeenPacket& seen, std::size_t direction);
+    /// Whose requests the responses of a direction answer; null: they were not seen.
+    FollowedResponder* answered_by(std::size_t direction, ib::Psn psn);
     void tell(const SeenPacket& seen, std::size_t direction, std::string what);
 
     LearnedPathMtus path_mtus_;
     std::map<Key, std::size_t> numbers_;
     std::vector<Direction> directions_;
-    std::vector<SentSequence> sent_;  // by direction
+    // By direction.
+    std::vector<SentSequence> sent_;
+    std::vector<FollowedResponder> responders_;
     std::vector<ConnectionEvent> events_;
 };
 
