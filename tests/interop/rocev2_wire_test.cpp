@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "tests/interop/loopback_hosts.hpp"
 #include "tests/interop/tshark.hpp"
 
-#include "wireproof/base/random.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
 
@@ -21,14 +21,7 @@ namespace {
 
 using Frame = std::vector<std::byte>;
 
-/// 127.x.y.z by process, for tests run side by side.
-Address host(unsigned number) {
-    const std::uint64_t seed = mix64(static_cast<std::uint64_t>(::getpid()));
-    Address address{.family = Address::Family::ipv4};
-    address.host = {127, static_cast<std::uint8_t>(1 + seed % 250),
-                    static_cast<std::uint8_t>(seed >> 8), static_cast<std::uint8_t>(1 + number)};
-    return address;
-}
+using test::loopback_host;
 
 /// Every frame that arrives at the loopback interface.
 class Loopback {
@@ -126,7 +119,7 @@ TEST(Rocev2OnTheWire, EveryIcrcIsRightForTheHeadersThatWereSent) {
     Loopback loopback;
     if (!loopback.permitted()) GTEST_SKIP() << "packet sockets need a privilege";
     const std::vector<Frame> packets = packets_of_every_opcode();
-    const std::vector<Frame> frames = sent(loopback, packets, host(0), host(1));
+    const std::vector<Frame> frames = sent(loopback, packets, loopback_host(0), loopback_host(1));
     for (std::size_t i = 0; i < packets.size(); ++i) {
         ASSERT_FALSE(frames[i].empty()) << i;
         const auto found = Rocev2Datagram::find(frames[i]);
@@ -153,7 +146,7 @@ TEST(Rocev2OnTheWire, TsharkHasNothingToSayAgainstAnyPacket) {
     Loopback loopback;
     if (!loopback.permitted()) GTEST_SKIP() << "packet sockets need a privilege";
     const std::vector<Frame> packets = packets_of_every_opcode();
-    const std::vector<Frame> frames = sent(loopback, packets, host(0), host(1));
+    const std::vector<Frame> frames = sent(loopback, packets, loopback_host(0), loopback_host(1));
     const auto lines = test::dissected(frames, {"infiniband.bth.opcode", "infiniband.bth.psn"});
     if (!lines) GTEST_SKIP() << "tshark is not installed";
     expect_nothing_but_fields(packets, *lines);
