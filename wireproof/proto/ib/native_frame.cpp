@@ -1,6 +1,7 @@
 #include "wireproof/proto/ib/native_frame.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "wireproof/base/crc.hpp"
 #include "wireproof/proto/ib/big_endian.hpp"
@@ -14,7 +15,6 @@ using Refused = tl::unexpected<NativeFault>;
 constexpr std::byte ones{0xFF};
 constexpr std::size_t word = 4;
 constexpr std::size_t icrc_size = 4;
-constexpr std::size_t short_piece = 64;  // bytes; a packet's headers or pad
 
 std::uint8_t low_nibble(std::byte byte) {
     return std::to_integer<std::uint8_t>(byte & std::byte{0x0F});
@@ -22,6 +22,12 @@ std::uint8_t low_nibble(std::byte byte) {
 
 std::byte nibbles(unsigned high, unsigned low) {
     return static_cast<std::byte>((high & 0xF) << 4 | (low & 0xF));
+}
+
+bool lies_in(ConstBytes piece, ConstBytes room) {
+    const std::less_equal<const std::byte*> not_behind;  // also of unrelated places
+    return not_behind(room.data(), piece.data()) &&
+           not_behind(piece.data() + piece.size(), room.data() + room.size());
 }
 
 /// Which headers the frame has, and that they agree with its length.
@@ -130,7 +136,8 @@ ExpectedOr<NativeFrame, NativeFault> NativeFrame::decode(ConstBytes frame) {
     return result;
 }
 
-void encode(const NativeRoute& route, std::span<const ConstBytes> packet, TxFrame& out) {
+void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstBytes scratch,
+            TxFrame& out) {
     std::size_t size = 0;
     for (const ConstBytes piece : packet) size += piece.size();
     const std::size_t route_size = Lrh::size + (route.global ? Grh::size : 0);
@@ -149,10 +156,10 @@ void encode(const NativeRoute& route, std::span<const ConstBytes> packet, TxFram
     variant.add(headers);
     for (const ConstBytes piece : packet) {
         variant.add(piece);
-        if (piece.size() > short_piece) {
-            out.add_payload(piece);
-        } else {
+        if (lies_in(piece, scratch)) {
             std::ranges::copy(piece, out.add_room(piece.size()).begin());
+        } else {
+            out.add_payload(piece);
         }
     }
     const auto invariant = out.add_header<icrc_size>();

@@ -98,9 +98,11 @@ struct NativeFrame {
     static ExpectedOr<NativeFrame, NativeFault> decode(ConstBytes frame);
 };
 
-/// Writes a frame around a packet in pieces (TxFrame::pieces), whole words of it. Short pieces are
-/// copied, long ones pointed at, so at most one of them may be long.
-void encode(const NativeRoute& route, std::span<const ConstBytes> packet, TxFrame& out);
+/// Writes a frame around a packet in pieces (TxFrame::pieces), whole words of it, the first with a
+/// base header. Pieces that lie in `scratch` are copied, for it will be written again before the
+/// frame has left; others are only pointed at.
+void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstBytes scratch,
+            TxFrame& out);
 
 /// Of a frame without its CRCs: `headers` are the route headers, `packet` begins with its base
 /// header, of which the first piece has all.

@@ -21,7 +21,7 @@ PacketBytes frame_of(const NativeRoute& route, ConstBytes packet) {
     PacketBytes room(packet.size() + native_overhead_max);
     TxFrame frame;
     frame.open(room, {.frame_max = room.size()});
-    encode(route, std::span(&packet, 1), frame);
+    encode(route, std::span(&packet, 1), {}, frame);
     PacketBytes bytes(frame.size());
     frame.gather(bytes);
     return bytes;
@@ -70,14 +70,14 @@ TEST(NativeFrame, GivesRouteAndPacketBack) {
     }
 }
 
-TEST(NativeFrame, LongPayloadIsPointedAt) {
+TEST(NativeFrame, PayloadIsPointedAtAndScratchIsCopied) {
     const PacketBytes payload(2048, std::byte{7});
     const PacketBytes head = encoded({.bth = {.opcode = 0x00}});
     std::array<std::byte, 256> room;
     TxFrame out;
     out.open(room, {.frame_max = 4096});
     const std::array<ConstBytes, 2> pieces = {ConstBytes(head), ConstBytes(payload)};
-    encode(global_route(), pieces, out);
+    encode(global_route(), pieces, head, out);
     ASSERT_EQ(out.pieces().size(), 3U);
     EXPECT_EQ(out.pieces()[1].data(), payload.data());
     PacketBytes frame(out.size());
