@@ -1,10 +1,12 @@
 """Captures of Soft-RoCE as `wireproof inspect` tells them, and captures that are damaged."""
 import glob
 import os
+import random
 import re
 import struct
 import textwrap
 import unittest
+import zlib
 
 from command import Case, one_object
 
@@ -47,6 +49,15 @@ def pcapng(frames, order="<"):
         file += block(6, struct.pack(order + "IIIII", 0, time >> 32, time & 0xFFFFFFFF,
                                      len(frame), len(frame)) + frame)
     return file
+
+
+def with_icrc(frame):
+    """An Ethernet frame with IPv4 whose ICRC is made right."""
+    ip, udp, packet = bytearray(frame[14:34]), bytearray(frame[34:42]), bytearray(frame[42:-4])
+    covered = packet[:]
+    ip[1] = ip[8] = ip[10] = ip[11] = udp[6] = udp[7] = covered[4] = 0xFF
+    icrc = zlib.crc32(b"\xff" * 8 + ip + udp + covered)
+    return frame[:42] + bytes(packet) + struct.pack("<I", icrc)
 
 
 class Inspection(Case):
@@ -186,6 +197,26 @@ class EventsAreToldWithTheirPacket(Inspection):
                 self.assertEqual([event["packet"] for event in found["events"]
                                   if event["what"].startswith("gap")], [lost + 1])
                 self.assertTrue(all(event["packet"] == lost + 1 for event in found["events"]))
+
+    def test_packets_that_say_anything_are_followed_without_harm(self):
+        draw = random.Random(5)
+        for name in ("uc_write", "uc_send", "rc_pipelined", "rc_atomic", "rc_rnr"):
+            with self.subTest(name):
+                frames = []
+                for second in range(60):
+                    for _, part, frame in records(name):
+                        frame = bytearray(frame)
+                        for _ in range(draw.randrange(3)):
+                            # Not the opcode's transport, version or queue pair: these end it at once.
+                            at = draw.choice((43, 51, 52, 53, *range(54, min(len(frame), 84))))
+                            frame[at] = draw.choice((0, 1, 0x7F, 0xFF, draw.randrange(256)))
+                        frame[42] = (frame[42] & 0xE0) | draw.choice(
+                            (frame[42] & 0x1F, draw.randrange(0x18)))
+                        frame[43] &= 0xF0
+                        frames.append((second, part, with_icrc(bytes(frame))))
+                found = self.inspect(self.write(pcap(frames)))
+                self.assertEqual((found["packets"], found["icrc_bad"]), (len(frames), 0))
+                self.assertGreater(len(found["events"]), 5)
 
     def test_a_clean_exchange_has_no_events(self):
         for name in ("uc_send", "uc_write", "uc_mtu256", "uc_mtu4096", "uc_errors_silent",
