@@ -96,7 +96,8 @@ bool FollowedResponder::start(ib::Psn psn) {
                               .dest_queue_pair = queue_pair,
                               .receive_psn = psn};
     if (transport_ == ib::Transport::rc) {
-        ready.max_dest_rd_atomic = 255;
+        // Answers are taken at once, and nobody misses one that cannot be given again.
+        ready.max_dest_rd_atomic = 1;
         ready.min_rnr_timer = 0;
     }
     if (port.modify(queue_pair, ready) != ib::ModifyStatus::done) return false;
