@@ -4,6 +4,8 @@
 #pragma once
 
 #include "wireproof/proto/ib/queue_pair_core.hpp"
+#include "wireproof/proto/ib/rc_requester.hpp"
+#include "wireproof/proto/ib/rc_responder.hpp"
 #include "wireproof/proto/ib/uc_requester.hpp"
 #include "wireproof/proto/ib/uc_responder.hpp"
 
@@ -21,7 +23,7 @@ public:
 
     void set_partition(std::uint16_t partition) { core_.partition = partition; }
     ModifyStatus modify(const QueuePairChange& change, Adapter& adapter);
-    PostStatus post_send(Instant now, const WorkRequest& request, Adapter& adapter);
+    PostStatus post_send(const WorkRequest& request, Adapter& adapter);
     PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
 
     /// A packet for this queue pair, of its transport and from its peer.
@@ -77,8 +79,7 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
 }
 
 template <class Requester, class Responder>
-PostStatus ConnectedQueuePair<Requester, Responder>::post_send(Instant now,
-                                                               const WorkRequest& request,
+PostStatus ConnectedQueuePair<Requester, Responder>::post_send(const WorkRequest& request,
                                                                Adapter& adapter) {
     if (!Requester::supports(request.terms.request)) return PostStatus::not_supported;
     if (core_.state() < QueuePairState::rts) return PostStatus::wrong_state;
@@ -87,8 +88,6 @@ PostStatus ConnectedQueuePair<Requester, Responder>::post_send(Instant now,
     // In error a request is taken and ends at once.
     if (core_.state() == QueuePairState::error || core_.state() == QueuePairState::sqe) {
         core_.flush_sends(adapter);
-    } else {
-        requester_.on_posted(now, core_, adapter);
     }
     return status;
 }
@@ -190,5 +189,6 @@ void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerpr
 }
 
 using UcQueuePair = ConnectedQueuePair<UcRequester, UcResponder>;
+using RcQueuePair = ConnectedQueuePair<RcRequester, RcResponder>;
 
 }  // namespace wireproof::ib

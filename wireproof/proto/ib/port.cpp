@@ -49,6 +49,7 @@ Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
     }
     switch (config.transport) {
         case Transport::uc: queue_pairs_.emplace(config.number, UcQueuePair(config)); break;
+        case Transport::rc: queue_pairs_.emplace(config.number, RcQueuePair(config)); break;
         case Transport::ud:
             queue_pairs_.emplace(config.number, UdQueuePair(config, config_.path_mtu));
             break;
@@ -108,10 +109,10 @@ ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
     });
 }
 
-PostStatus Port::post_send(Instant now, std::uint32_t number, const WorkRequest& request) {
+PostStatus Port::post_send(std::uint32_t number, const WorkRequest& request) {
     QueuePair* queue_pair = find(number);
     if (queue_pair == nullptr) return PostStatus::wrong_state;
-    return with(*queue_pair, [&](auto& pair) { return pair.post_send(now, request, adapter_); });
+    return with(*queue_pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
 }
 
 PostStatus Port::post_receive(std::uint32_t number, const ReceiveRequest& request) {
@@ -160,18 +161,20 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (transport_of(bth.opcode) != core.config().transport) {
         return refuse(counters_.wrong_transport, RxVerdict::refused);
     }
-    if (auto* datagrams = std::get_if<UdQueuePair>(found)) {
-        return packet == nullptr ? RxVerdict::malformed
-                                 : datagrams->on_packet(*packet, frame.from, adapter_);
-    }
-    auto& pair = std::get<UcQueuePair>(*found);
-    return packet == nullptr ? pair.on_reserved(now, bth, adapter_)
-                             : pair.on_packet(now, *packet, adapter_);
+    return with(*found, [&](auto& pair) {
+        if constexpr (std::is_same_v<decltype(pair), UdQueuePair&>) {
+            return packet == nullptr ? RxVerdict::malformed
+                                     : pair.on_packet(*packet, frame.from, adapter_);
+        } else {
+            return packet == nullptr ? pair.on_reserved(now, bth, adapter_)
+                                     : pair.on_packet(now, *packet, adapter_);
+        }
+    });
 }
 
 void Port::on_deadline(Instant now) {
     for (auto& [number, queue_pair] : queue_pairs_) {
-        if (auto* pair = std::get_if<UcQueuePair>(&queue_pair)) pair->on_deadline(now, adapter_);
+        if (auto* pair = std::get_if<RcQueuePair>(&queue_pair)) pair->on_deadline(now, adapter_);
     }
 }
 

@@ -80,7 +80,7 @@ public:
     /// What was posted and has not completed is forgotten. False: there is none.
     bool remove_queue_pair(std::uint32_t number);
     ModifyStatus modify(std::uint32_t number, const QueuePairChange& change);
-    PostStatus post_send(Instant now, std::uint32_t number, const WorkRequest& request);
+    PostStatus post_send(std::uint32_t number, const WorkRequest& request);
     PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);
     /// Null: there is none.
     const QueuePairCore* queue_pair(std::uint32_t number) const;
@@ -103,7 +103,7 @@ public:
     const PortCounters& counters() const { return counters_; }
 
 private:
-    using QueuePair = std::variant<UcQueuePair, UdQueuePair>;
+    using QueuePair = std::variant<UcQueuePair, RcQueuePair, UdQueuePair>;
 
     RxVerdict receive(Instant now, const RxFrame& frame);
     RxVerdict on_packet(Instant now, const RxFrame& frame, const Bth& bth, const Packet* packet);

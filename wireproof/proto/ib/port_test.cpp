@@ -57,9 +57,8 @@ TEST(Port, QueuePairsTakeTurns) {
     }
     const Piece piece = pair.a.piece(0, 600);
     for (const std::uint32_t number : numbers) {
-        EXPECT_EQ(
-            pair.a.port.post_send(pair.now, number, {.terms = {}, .pieces = std::span(&piece, 1)}),
-            PostStatus::accepted);
+        EXPECT_EQ(pair.a.port.post_send(number, {.terms = {}, .pieces = std::span(&piece, 1)}),
+                  PostStatus::accepted);
     }
     // Three queue pairs of three packets each.
     std::vector<std::string> order;
@@ -68,8 +67,7 @@ TEST(Port, QueuePairsTakeTurns) {
     for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(order[i], order[i / 3 * 3]) << i;
 
     for (const std::uint32_t number : numbers) {
-        (void)pair.a.port.post_send(pair.now, number,
-                                    {.terms = {}, .pieces = std::span(&piece, 1)});
+        (void)pair.a.port.post_send(number, {.terms = {}, .pieces = std::span(&piece, 1)});
     }
     PacketBytes room(packet_max(4096));
     TxFrame out;
@@ -145,20 +143,20 @@ TEST(Port, StatesReceiveAndSendAsTheyShould) {
     EXPECT_EQ(pair.b.give(pair.now, packet), refused);
     pair.b.modify(to_init());
     EXPECT_EQ(pair.b.receive(1, pair.b.piece(0, 100)), PostStatus::accepted);
-    EXPECT_EQ(pair.b.post(pair.now, {}, pair.b.piece(0, 1)), PostStatus::wrong_state);
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::wrong_state);
     EXPECT_EQ(pair.b.give(pair.now, packet), refused);
     pair.b.modify(pair.to_rtr(1));
     EXPECT_EQ(pair.b.give(pair.now, packet), accepted);
     EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::established, 0x101}}));
-    EXPECT_EQ(pair.b.post(pair.now, {}, pair.b.piece(0, 1)), PostStatus::wrong_state);
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::wrong_state);
     pair.b.modify(pair.to_rts(1));
-    EXPECT_EQ(pair.b.post(pair.now, {}, pair.b.piece(0, 1)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::accepted);
     EXPECT_EQ(ids(pair.b.received()), std::vector<std::uint64_t>{1});
     EXPECT_EQ(pair.b.receive(2, pair.b.piece(0, 100)), PostStatus::accepted);
     pair.b.modify({.state = QueuePairState::error});
     EXPECT_EQ(statuses(pair.b.sent()), Statuses{CompletionStatus::flushed});
     EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
-    EXPECT_EQ(pair.b.post(pair.now, {}, pair.b.piece(0, 1)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::accepted);
     EXPECT_EQ(pair.b.receive(3, pair.b.piece(0, 100)), PostStatus::accepted);
     EXPECT_EQ(statuses(pair.b.sent()), Statuses{CompletionStatus::flushed});
     EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
@@ -177,7 +175,7 @@ TEST(Port, ABindLeavesNoPacketAndItsNewKeyAloneWorks) {
                  .address = End::base + 0x4000,
                  .length = 100,
                  .access = {.remote_write = true}};
-    EXPECT_EQ(pair.b.post(pair.now, bind, pair.b.piece(0, 0)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.post(bind, pair.b.piece(0, 0)), PostStatus::accepted);
     EXPECT_TRUE(pair.b.leaving(pair.now).empty());
     EXPECT_EQ(pair.b.sent(),
               (std::vector{
@@ -185,14 +183,14 @@ TEST(Port, ABindLeavesNoPacketAndItsNewKeyAloneWorks) {
     const auto write = [&](std::uint32_t key) {
         const WorkTerms terms{
             .request = Request::write, .remote_address = End::base + 0x4000, .remote_key = key};
-        EXPECT_EQ(pair.a.post(pair.now, terms, pair.a.piece(0, 100)), PostStatus::accepted);
+        EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 100)), PostStatus::accepted);
         return pair.b.give(pair.now, pair.a.leaving(pair.now).at(0));
     };
     const std::uint32_t after = (before & ~0xFFU) | 0x5A;
     EXPECT_EQ(write(before), refused);
     EXPECT_EQ(write(after), accepted);
     WorkTerms invalidate{.request = Request::local_invalidate, .remote_key = after};
-    EXPECT_EQ(pair.b.post(pair.now, invalidate, pair.b.piece(0, 0)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.post(invalidate, pair.b.piece(0, 0)), PostStatus::accepted);
     EXPECT_TRUE(pair.b.leaving(pair.now).empty());
     EXPECT_EQ(write(after), refused);
 }
@@ -200,7 +198,7 @@ TEST(Port, ABindLeavesNoPacketAndItsNewKeyAloneWorks) {
 TEST(Port, AFailedBindIsToldAndStopsTheSendQueue) {
     Pair pair;
     WorkTerms bind{.id = 1, .request = Request::bind_window};
-    EXPECT_EQ(pair.a.post(pair.now, bind, pair.a.piece(0, 0)), PostStatus::accepted);
+    EXPECT_EQ(pair.a.post(bind, pair.a.piece(0, 0)), PostStatus::accepted);
     pair.posted = 1;
     pair.send(10);
     EXPECT_TRUE(pair.a.leaving(pair.now).empty());

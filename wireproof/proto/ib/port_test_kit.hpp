@@ -85,8 +85,8 @@ public:
         return {from, from + static_cast<std::ptrdiff_t>(size)};
     }
 
-    PostStatus post(Instant now, WorkTerms terms, const Piece& local) {
-        return port.post_send(now, number, {.terms = terms, .pieces = std::span(&local, 1)});
+    PostStatus post(const WorkTerms& terms, const Piece& local) {
+        return port.post_send(number, {.terms = terms, .pieces = std::span(&local, 1)});
     }
     PostStatus receive(std::uint64_t id, const Piece& to) {
         const ReceiveRequest request{.id = id, .pieces = std::span(&to, 1)};
@@ -205,7 +205,7 @@ public:
         WorkTerms terms{.id = id, .request = request, .immediate = 0xC0DE0000};
         terms.remote_address = End::base + 0x4000;
         terms.remote_key = b.key;
-        EXPECT_EQ(a.post(now, terms, a.piece(at, length)), PostStatus::accepted);
+        EXPECT_EQ(a.post(terms, a.piece(at, length)), PostStatus::accepted);
         return id;
     }
     std::uint64_t send(std::size_t length) { return post(Request::send, length, 0x400 * posted); }

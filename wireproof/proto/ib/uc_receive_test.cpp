@@ -283,7 +283,7 @@ TEST(UcReceive, AWriteWithoutRightIsDroppedWhole) {
     Pair pair;
     const auto expect_refused = [&pair](const WorkTerms& terms) {
         const std::vector<std::byte> before = pair.b.memory;
-        EXPECT_EQ(pair.a.post(pair.now, terms, pair.a.piece(0, 600)), PostStatus::accepted);
+        EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 600)), PostStatus::accepted);
         EXPECT_EQ(pair.give(pair.a.leaving(pair.now)),
                   (Verdicts{refused, out_of_sequence, out_of_sequence}));
         EXPECT_EQ(pair.b.memory, before);
@@ -376,7 +376,7 @@ TEST(UcReceive, ASolicitedMessageWakesWhoAskedForIt) {
     pair.send(600);
     pair.settle();
     EXPECT_TRUE(pair.b.events().empty());
-    EXPECT_EQ(pair.a.post(pair.now, {.id = 2, .solicited = true}, pair.a.piece(0, 600)),
+    EXPECT_EQ(pair.a.post({.id = 2, .solicited = true}, pair.a.piece(0, 600)),
               PostStatus::accepted);
     pair.settle();
     const PortEvent told{PortEvent::What::completion, static_cast<std::uint32_t>(pair.b.receives)};

@@ -18,7 +18,6 @@ public:
         ++core.counters.not_allowed;
         return RxVerdict::refused;
     }
-    void on_posted(Instant, QueuePairCore&, Adapter&) {}
     void on_deadline(Instant, QueuePairCore&, Adapter&) {}
     Instant next_deadline() const { return never; }
     bool idle(const QueuePairCore&) const { return index_ == 0; }

@@ -54,8 +54,7 @@ TEST(UcSend, AWriteNamesItsTargetOnceAndCarriesItsImmediateLast) {
 TEST(UcSend, ReadsAndAtomicsAreRefusedAtPost) {
     Pair pair;
     for (const Request request : {Request::read, Request::compare_swap, Request::fetch_add}) {
-        EXPECT_EQ(pair.a.post(pair.now, {.request = request}, pair.a.piece(0, 8)),
-                  PostStatus::not_supported);
+        EXPECT_EQ(pair.a.post({.request = request}, pair.a.piece(0, 8)), PostStatus::not_supported);
     }
     EXPECT_TRUE(pair.a.leaving(pair.now).empty());
     EXPECT_TRUE(pair.a.sent().empty());
@@ -68,7 +67,7 @@ TEST(UcSend, MessagesOfNoBytesSucceed) {
     pair.post(Request::send, 0);
     // Of no bytes, so whatever the key is.
     WorkTerms write{.id = 2, .request = Request::write, .remote_address = 99, .remote_key = 12345};
-    EXPECT_EQ(pair.a.post(pair.now, write, pair.a.piece(0, 0)), PostStatus::accepted);
+    EXPECT_EQ(pair.a.post(write, pair.a.piece(0, 0)), PostStatus::accepted);
     EXPECT_EQ(pair.give(pair.a.leaving(pair.now)), (std::vector{accepted, accepted}));
     EXPECT_EQ(statuses(pair.a.sent()), Statuses(2, CompletionStatus::success));
     const auto received = pair.b.received();
@@ -81,7 +80,7 @@ TEST(UcSend, TwoGigabytesAreAcceptedAndOneByteMoreIsNot) {
     Pair pair;
     std::vector<Piece> pieces(2, Piece{End::base, 1U << 30, pair.a.key});
     const auto post = [&] {
-        return pair.a.port.post_send(pair.now, pair.a.number, {.terms = {}, .pieces = pieces});
+        return pair.a.port.post_send(pair.a.number, {.terms = {}, .pieces = pieces});
     };
     EXPECT_EQ(post(), PostStatus::accepted);
     ++pieces[1].length;
@@ -106,8 +105,7 @@ TEST(UcSend, CompletesOnceTheLastPacketHasLeftThoughAllAreLost) {
 TEST(UcSend, UnsignalledRequestsCompleteSilentlyUnlessTheQueuePairSignalsAll) {
     for (const bool all : {false, true}) {
         Pair pair({.queue_pair = {.signal_all = all}});
-        EXPECT_EQ(pair.a.post(pair.now, {.signalled = false}, pair.a.piece(0, 10)),
-                  PostStatus::accepted);
+        EXPECT_EQ(pair.a.post({.signalled = false}, pair.a.piece(0, 10)), PostStatus::accepted);
         EXPECT_EQ(pair.a.leaving(pair.now).size(), 1U);
         EXPECT_EQ(pair.a.sent().size(), all ? 1U : 0U);
     }
@@ -119,16 +117,16 @@ TEST(UcSend, InlinedBytesAreTheUsersAgainAtOnce) {
     auto bytes = pattern(20, 5);
     const std::vector<ConstBytes> inlined = {ConstBytes(bytes).first(7),
                                              ConstBytes(bytes).subspan(7)};
-    EXPECT_EQ(pair.a.port.post_send(pair.now, pair.a.number, {.terms = {}, .inlined = inlined}),
+    EXPECT_EQ(pair.a.port.post_send(pair.a.number, {.terms = {}, .inlined = inlined}),
               PostStatus::accepted);
     bytes.assign(20, std::byte{0});
     pair.settle();
     EXPECT_EQ(pair.got(0, 20), pattern(20, 5));
     std::vector<std::byte> much(65);
     const ConstBytes too_much = much;
-    EXPECT_EQ(pair.a.port.post_send(pair.now, pair.a.number,
-                                    {.terms = {}, .inlined = std::span(&too_much, 1)}),
-              PostStatus::too_long);
+    EXPECT_EQ(
+        pair.a.port.post_send(pair.a.number, {.terms = {}, .inlined = std::span(&too_much, 1)}),
+        PostStatus::too_long);
 }
 
 TEST(UcSend, GathersFromPiecesAndScattersIntoPieces) {
@@ -138,7 +136,7 @@ TEST(UcSend, GathersFromPiecesAndScattersIntoPieces) {
     const std::array to = {pair.b.piece(0, 255), pair.b.piece(255, 2), pair.b.piece(257, 900)};
     EXPECT_EQ(pair.b.port.post_receive(pair.b.number, {.id = 1, .pieces = to}),
               PostStatus::accepted);
-    EXPECT_EQ(pair.a.port.post_send(pair.now, pair.a.number, {.terms = {}, .pieces = from}),
+    EXPECT_EQ(pair.a.port.post_send(pair.a.number, {.terms = {}, .pieces = from}),
               PostStatus::accepted);
     pair.settle();
     EXPECT_EQ(pair.b.bytes(0, 600), pattern(600, 1));
@@ -148,9 +146,9 @@ TEST(UcSend, AFullQueueSaysSo) {
     Pair pair({.queue_pair = {.limits = {.sends = 2, .receives = 1, .pieces = 1}}});
     pair.send(1);
     pair.send(1);
-    EXPECT_EQ(pair.a.post(pair.now, {}, pair.a.piece(0, 1)), PostStatus::queue_full);
+    EXPECT_EQ(pair.a.post({}, pair.a.piece(0, 1)), PostStatus::queue_full);
     const std::array two = {pair.a.piece(0, 1), pair.a.piece(1, 1)};
-    EXPECT_EQ(pair.a.port.post_send(pair.now, pair.a.number, {.terms = {}, .pieces = two}),
+    EXPECT_EQ(pair.a.port.post_send(pair.a.number, {.terms = {}, .pieces = two}),
               PostStatus::too_many_pieces);
     pair.receives(1);
     EXPECT_EQ(pair.b.receive(5, pair.b.piece(0, 1)), PostStatus::queue_full);
@@ -162,7 +160,7 @@ TEST(UcSend, MemoryThatIsNotRegisteredStopsTheSendQueueOnly) {
     pair.receives(2);
     Piece unknown = pair.a.piece(0, 10);
     unknown.key += 256;
-    EXPECT_EQ(pair.a.post(pair.now, {.id = 1}, unknown), PostStatus::accepted);
+    EXPECT_EQ(pair.a.post({.id = 1}, unknown), PostStatus::accepted);
     pair.posted = 1;
     pair.send(10);
     EXPECT_TRUE(pair.a.leaving(pair.now).empty());

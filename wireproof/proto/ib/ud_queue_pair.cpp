@@ -32,7 +32,7 @@ ModifyStatus UdQueuePair::modify(const QueuePairChange& change, Adapter& adapter
     return status;
 }
 
-PostStatus UdQueuePair::post_send(Instant, const WorkRequest& request, Adapter& adapter) {
+PostStatus UdQueuePair::post_send(const WorkRequest& request, Adapter& adapter) {
     const Request what = request.terms.request;
     if (what != Request::send && what != Request::send_immediate) return PostStatus::not_supported;
     if (core_.state() < QueuePairState::rts) return PostStatus::wrong_state;

@@ -22,7 +22,7 @@ public:
 
     void set_partition(std::uint16_t partition) { core_.partition = partition; }
     ModifyStatus modify(const QueuePairChange& change, Adapter& adapter);
-    PostStatus post_send(Instant now, const WorkRequest& request, Adapter& adapter);
+    PostStatus post_send(const WorkRequest& request, Adapter& adapter);
     PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
 
     RxVerdict on_packet(const Packet& packet, PeerId from, Adapter& adapter);

@@ -28,7 +28,7 @@ protected:
                               .to = PeerId{9},
                               .to_queue_pair = b.number,
                               .qkey = key};
-        return a.post(now, terms, a.piece(0, length));
+        return a.post(terms, a.piece(0, length));
     }
 
     Instant now;
@@ -78,7 +78,7 @@ TEST_F(Datagrams, AQkeyWithItsHighestBitMeansTheSendersOwn) {
 
 TEST_F(Datagrams, AreOnePacketAndSendOnly) {
     EXPECT_EQ(send(4097, qkey), PostStatus::too_long);
-    EXPECT_EQ(a.post(now, {.request = Request::write}, a.piece(0, 1)), PostStatus::not_supported);
+    EXPECT_EQ(a.post({.request = Request::write}, a.piece(0, 1)), PostStatus::not_supported);
     ASSERT_EQ(send(4096, qkey), PostStatus::accepted);
     PacketBytes room(packet_max(4096));
     TxFrame out;
