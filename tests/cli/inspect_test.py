@@ -182,6 +182,43 @@ class EventsAreToldWithTheirPacket(Inspection):
         gap = self.inspect(capture("uc_drop_middle.at_server"))["events"][0]
         self.assertEqual(gap["what"], "gap: PSN 000013, 000012 was expected")
 
+    def test_what_a_responder_of_rc_misses_or_has_already_is_told(self):
+        for name, expected in {
+                "rc_drop_send_middle.at_server": [(3, "gap"), (9, "nak"), (10, "retry")],
+                # Where the packet was still there, the NAK alone shows the loss.
+                "rc_drop_send_middle": [(10, "nak"), (11, "retry")],
+                "rc_drop_ack": [(3, "retry"), (3, "duplicate"), (4, "duplicate")],
+                "rc_drop_ack.at_server": [(4, "retry"), (4, "duplicate"), (5, "duplicate")],
+                "rc_drop_read_request": [(4, "nak"), (5, "retry")],
+                "rc_drop_read_request.at_server": [(3, "nak"), (4, "retry")],
+                "rc_drop_read_response": [(7, "retry"), (7, "duplicate")],
+                "rc_drop_read_response.at_server": [(8, "retry"), (8, "duplicate")],
+                "rc_nak_badkey_write": [(6, "nak")], "rc_nak_oob_write": [(3, "nak")],
+                "rc_nak_long_send": [(4, "nak")],
+                "host_rc_nak_middle_without_first": [(2, "nak")],
+                "host_rc_nak_misaligned_atomic": [(2, "nak")]}.items():
+            with self.subTest(name):
+                self.assertEqual(self.events(name), expected)
+
+    def test_what_a_receiver_was_not_ready_for_is_no_duplicate_when_it_comes_again(self):
+        self.assertEqual({what for _, what in self.events("rc_rnr")}, {"rnr", "nak", "retry"})
+
+    def test_a_queue_pair_that_failed_begins_anew(self):
+        frames = list(records("rc_nak_badkey_write"))
+        events = self.inspect(self.write(pcap(frames + frames)))["events"]
+        self.assertEqual([(event["packet"], event["what"][:3]) for event in events],
+                         [(6, "nak"), (12, "nak")])
+
+    def test_what_only_the_capture_lost_is_no_event(self):
+        """One gap at most, and none after the acknowledgement of what was not seen."""
+        frames = list(records("rc_send"))
+        for lost in (4, 5, 14, 17, 26):
+            events = self.inspect(self.write(pcap(frames[:lost] + frames[lost + 1:])))["events"]
+            self.assertLessEqual(len(events), 1, events)
+            for event in events:
+                self.assertTrue(event["what"].startswith("gap"), event)
+                self.assertEqual(event["packet"], lost + 1)
+
     def test_a_second_copy_on_uc_is_a_duplicate(self):
         frames = list(records("uc_send"))
         copies = frames[:8] + [frames[2], frames[7]] + frames[8:]

@@ -90,21 +90,26 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction)
 
 void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction) {
     const ib::Psn psn = seen.packet->bth().psn;
-    FollowedResponder* responder = answered_by(direction, psn);
-    if (responder == nullptr) return;
-    const bool refuses = seen.packet->opcode->verb == ib::Verb::acknowledge &&
-                         seen.packet->headers.aeth.syndrome.kind() != ib::SyndromeKind::ack;
-    if (refuses) {
-        responder->on_refusal(psn);
-    } else {
-        responder->on_acknowledge(psn);
+    const auto requests = answered_by(direction, psn);
+    if (!requests) return;
+    FollowedResponder& responder = responders_[*requests];
+    // In responses without one it is that of an acknowledgement.
+    const ib::Syndrome syndrome = seen.packet->headers.aeth.syndrome;
+    if (syndrome.kind() == ib::SyndromeKind::ack) {
+        responder.on_acknowledge(psn);
+    } else if (syndrome.kind() == ib::SyndromeKind::nak &&
+               syndrome.nak_code() != ib::NakCode::sequence_error) {
+        responder.on_failure();
+        sent_[*requests] = {};  // what comes next is of another connection
+    } else if (syndrome.kind() != ib::SyndromeKind::reserved) {
+        responder.on_refusal(psn);
     }
 }
 
 // A packet does not name the queue pair that it comes from: the nearest PSN tells.
-FollowedResponder* ConnectionEvents::answered_by(std::size_t direction, ib::Psn psn) {
+std::optional<std::size_t> ConnectionEvents::answered_by(std::size_t direction, ib::Psn psn) const {
     const Direction& way = directions_[direction];
-    FollowedResponder* nearest = nullptr;
+    std::optional<std::size_t> nearest;
     std::int64_t distance = 1 << 16;
     for (std::size_t i = 0; i < directions_.size(); ++i) {
         const Direction& other = directions_[i];
@@ -114,7 +119,7 @@ FollowedResponder* ConnectionEvents::answered_by(std::size_t direction, ib::Psn 
         const std::int64_t apart = std::abs(ib::difference(psn, *expected));
         if (apart >= distance) continue;
         distance = apart;
-        nearest = &responders_[i];
+        nearest = i;
     }
     return nearest;
 }

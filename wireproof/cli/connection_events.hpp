@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -53,8 +54,8 @@ private:
     void on_acknowledge(const SeenPacket& seen, std::size_t direction);
     void on_request(const SeenPacket& seen, std::size_t direction);
     void on_response(const SeenPacket& seen, std::size_t direction);
-    /// Whose requests the responses of a direction answer; null: they were not seen.
-    FollowedResponder* answered_by(std::size_t direction, ib::Psn psn);
+    /// The direction whose requests the responses of this one answer; nothing: it was not seen.
+    std::optional<std::size_t> answered_by(std::size_t direction, ib::Psn psn) const;
     void tell(const SeenPacket& seen, std::size_t direction, std::string what);
 
     LearnedPathMtus path_mtus_;

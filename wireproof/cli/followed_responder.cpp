@@ -147,7 +147,6 @@ ConstBytes FollowedResponder::rewritten(const ib::Packet& request) {
     return frame.gather_in_place();
 }
 
-// It expects just this PSN.
 void FollowedResponder::on_refusal(ib::Psn psn) {
     if (!expected_ || psn == *expected_) return;
     // The first time that it was sent, for another one may have been taken for a duplicate.

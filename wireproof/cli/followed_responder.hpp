@@ -28,9 +28,11 @@ public:
     /// The first that begins a message sets the PSN that is expected.
     Outcome on_request(const ib::Packet& request);
 
-    /// The real responder refused the packet with this PSN, or was not ready for it: neither it nor
-    /// what came behind it was executed.
+    /// The real responder waits for this PSN, which it missed or was not ready for: neither that
+    /// packet nor what came behind it was executed.
     void on_refusal(ib::Psn psn);
+    /// The real responder is in error and takes nothing more.
+    void on_failure() { port_.reset(); }
     /// The real responder has all up to this PSN: what was not seen was lost to the capture alone.
     void on_acknowledge(ib::Psn psn);
 
