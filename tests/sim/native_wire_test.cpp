@@ -46,7 +46,7 @@ std::size_t whole_messages(const sim::NetworkConfig& config, NativeCounters& cou
         const auto message = pattern(length, i);
         a.end.fill(0, message);
         b.end.receive(i, b.end.piece(0, length));
-        a.end.post(now, {.request = Request::send}, a.end.piece(0, length));
+        a.end.post({.request = Request::send}, a.end.piece(0, length));
         a.turn(now);
         now = now + Duration::milliseconds(10);
         b.turn(now);
