@@ -57,6 +57,53 @@ def link_corpus():
         write("decode_link", name, bytes.fromhex(text))
 
 
+# decode_ib: packets, frames with them, and captures of frames.
+
+def capture(order, *frames):
+    file = struct.pack(order + "IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    return file + b"".join(struct.pack(order + "IIII", 1, 2, len(f), len(f)) + f for f in frames)
+
+
+def captureng(order, *frames):
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        length = struct.pack(order + "I", len(body) + 12)
+        return struct.pack(order + "I", kind) + length + body + length
+    file = block(0x0A0D0D0A, struct.pack(order + "IHHQ", 0x1A2B3C4D, 1, 0, 2 ** 64 - 1))
+    file += block(1, struct.pack(order + "HHIHHI", 1, 0, 0, 9, 1, 9) + bytes(4))
+    for f in frames:
+        file += block(6, struct.pack(order + "IIIII", 0, 1, 2, len(f), len(f)) + f)
+        file += block(3, struct.pack(order + "I", len(f)) + f)
+    return file
+
+
+def ib_corpus():
+    packets = {
+        "send": "0230ffff0000003e80000002d8000000",
+        "write": "0b20ffff0000003f8000000200007f012b0970400000567c00000006c0de0005424950575e650000",
+        "ack": "1100ffff00000047" "00fffffb32000001",
+        "atomic": "1300ffff0000005f8032351f0000557184a9d00000008e66" + "00" * 16,
+        "atomic_ack": "1200ffff0000005f0032351f1f000001a2b4abefa0840159",
+        "datagram": "6400ffff0000000180000003800100000000000101070102"}
+    for name, text in packets.items():
+        write("decode_ib", name, bytes.fromhex(text))
+    native = "7012375c000e17d20a2024870087b1b3000dec2a01710a1c015d400238f27a050000000e" \
+             "bb884d85fd5cfba4728bc0690ed400009625b75a45fa"
+    write("decode_ib", "native", bytes.fromhex(native))
+    ipv4 = bytes.fromhex("52" * 12 + "0800"
+                         "45010040047840004011b4d5c0a80007c0a80007c00012b7002caca2"
+                         "2460ffff000000d300cf17104630818be28935d90e9a95505401be885e50000078f353f3")
+    ipv6 = bytes.fromhex("52" * 12 + "81000007" "86dd"
+                         "60000000001c1140fe80000000000000505400fffe120002"
+                         "fe80000000000000505400fffe120001d32412b7001c0000"
+                         "1100ffff0000004600fffffc1f000001d6f335c9")
+    write("decode_ib", "ipv4", ipv4)
+    write("decode_ib", "ipv6", ipv6)
+    for name, order in (("little", "<"), ("big", ">")):
+        write("decode_ib", "pcap_" + name, capture(order, ipv4, ipv6))
+        write("decode_ib", "pcapng_" + name, captureng(order, ipv4, ipv6))
+
+
 # drive_link: byte 0 chooses the engine and its configuration, then come turns: submit, send,
 # arrive, lose, damage, time.
 
@@ -143,8 +190,43 @@ def drive_corpus():
     write("drive_am", "windows", [4] + [REQUEST, 1, B | REQUEST, 1] * 20 + lossy * 3)
 
 
+# receive_ib: turns of the port, most of them packets of a peer.
+
+def ib_packet(which, operation, psn, place=0, to=40, length=8, flags=1, syndrome=0x1F, payload=None):
+    size = [] if payload is None else [payload]
+    return [1, which, operation, psn + 4, flags, place, to & 255, to >> 8, length & 255, length >> 8, 5, syndrome, 1,
+            5] + size
+
+
+def receive_ib_corpus():
+    UC, RC, UD = 0, 1, 3
+    POST, TIME, SEND = 5, 6, 7
+    receives = [POST, UC, 0x40, 0, 0x80, POST, RC, 0x40, 0, 0x80, POST, UD, 0x40, 0, 0x80] * 4
+    for name, choice in {"plain": 0, "behind": 1, "credits": 3}.items():
+        messages = []
+        for which in (UC, RC):
+            messages += ib_packet(which, 0, 0, flags=9) + ib_packet(which, 2, 1, payload=20)
+            messages += ib_packet(which, 6, 2, length=300, flags=9) + ib_packet(which, 9, 3, payload=44)
+            messages += ib_packet(which, 10, 4, length=0, payload=0) + ib_packet(which, 1, 9, flags=8)
+        write("receive_ib", "messages_" + name, [choice] + receives + messages + [SEND, 15])
+        reads = ib_packet(RC, 12, 0, length=600 % 400) + ib_packet(RC, 12, 0, length=600 % 400)
+        reads += ib_packet(RC, 0x14, 1, flags=4) * 2 + ib_packet(RC, 0x13, 2, place=2, to=200, flags=4)
+        write("receive_ib", "reads_" + name, [choice] + reads + [SEND, 15])
+        asks = []
+        for request in (0, 3, 5, 7, 6, 1):
+            asks += [POST, RC, request, request * 16, 0x40, SEND, 3]
+        answers = ib_packet(RC, 0x11, 0) + ib_packet(RC, 0x11, 3, syndrome=0x60) + [SEND, 15]
+        answers += ib_packet(RC, 0x10, 2, payload=128) + ib_packet(RC, 0x12, 3)
+        answers += ib_packet(RC, 0x11, 5, syndrome=0x21) + [TIME, 10, SEND, 15, TIME, 200, SEND, 15]
+        write("receive_ib", "answers_" + name, [choice] + asks + answers)
+    datagrams = ib_packet(UD, 4, 0, payload=60) + ib_packet(UD, 5, 1, payload=200)
+    write("receive_ib", "datagrams", [0] + receives + datagrams)
+
+
 decode_corpus()
 link_corpus()
+ib_corpus()
+receive_ib_corpus()
 drive_link_corpus()
 receive_corpus()
 drive_corpus()

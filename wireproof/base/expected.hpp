@@ -16,6 +16,10 @@ struct Error {
 template <class T>
 using Expected = tl::expected<T, Error>;
 
+/// Where a number says why: on hot paths, and where nobody reads.
+template <class T, class Reason>
+using ExpectedOr = tl::expected<T, Reason>;
+
 inline tl::unexpected<Error> unexpected(std::string message) {
     return tl::unexpected<Error>(Error{std::move(message)});
 }

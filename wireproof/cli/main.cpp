@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
     add_ladder(app, run);
     add_perf(app, run);
     add_search(app, run);
+    add_inspect(app, run);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -1,0 +1,80 @@
+// Any bytes to everything that reads InfiniBand packets and captures of them.
+#include <array>
+#include <vector>
+
+#include "fuzz/input.hpp"
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/base/pcap.hpp"
+#include "wireproof/proto/ib/native_frame.hpp"
+#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/wire/udp/rocev2_datagram.hpp"
+
+namespace wireproof {
+namespace {
+
+// What decodes is within the frame, and what is written of it decodes to the same.
+void read_packet(ConstBytes bytes) {
+    WIREPROOF_CHECK(ib::describe(bytes).length == bytes.size());
+    const auto packet = ib::Packet::decode({.bytes = bytes});
+    if (!packet) return;
+    fuzz::touch(packet->payload);
+    std::vector<std::byte> room(bytes.size() + 4);
+    TxFrame out;
+    out.open(room, {.frame_max = room.size()});
+    encode(packet->headers, std::span(&packet->payload, 1), out);
+    std::vector<std::byte> written(out.size());
+    out.gather(written);
+    const auto again = ib::Packet::decode({.bytes = written});
+    WIREPROOF_CHECK(again && again->padded_right());
+    WIREPROOF_CHECK(again->payload.size() == packet->payload.size());
+    WIREPROOF_CHECK(again->headers.aeth == packet->headers.aeth);
+    WIREPROOF_CHECK(again->headers.reth == packet->headers.reth);
+    // Payload that lies elsewhere is the same payload.
+    const std::size_t head = ib::Bth::size + packet->opcode->extended_size();
+    std::vector<std::byte> rest(written.begin(),
+                                written.begin() + static_cast<std::ptrdiff_t>(head));
+    rest.insert(rest.end(), again->bth().pad, std::byte{0});
+    const auto lent = ib::Packet::decode({.bytes = rest, .lent = packet->payload, .lent_at = head});
+    WIREPROOF_CHECK(lent && lent->payload.size() == packet->payload.size());
+}
+
+void read_frame(ConstBytes bytes) {
+    if (const auto found = Rocev2Datagram::find(bytes)) {
+        (void)found->icrc_right();
+        fuzz::touch(found->packet);
+        read_packet(found->packet);
+    }
+    if (const auto native = ib::NativeFrame::decode(bytes)) fuzz::touch(native->packet);
+}
+
+void read_capture(ConstBytes file) {
+    CaptureReader reader(file.size(), [file](std::uint64_t offset, Bytes to) {
+        const ConstBytes from = file.subspan(static_cast<std::size_t>(offset), to.size());
+        std::copy(from.begin(), from.end(), to.begin());
+    });
+    std::uint64_t packets = 0;
+    while (true) {
+        const auto next = reader.next();
+        if (!next) {
+            WIREPROOF_CHECK(!next.error().message.empty());
+            return;
+        }
+        if (!*next) return;
+        WIREPROOF_CHECK((*next)->number == ++packets);
+        fuzz::touch((*next)->bytes);
+        read_frame((*next)->bytes);
+    }
+}
+
+}  // namespace
+}  // namespace wireproof
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace wireproof;
+    const ConstBytes bytes = std::as_bytes(std::span(data, size));
+    read_packet(bytes);
+    read_frame(bytes);
+    read_capture(bytes);
+    return 0;
+}

@@ -1,0 +1,174 @@
+// What the RoCEv2 wire really sends, as a packet socket sees it on the loopback interface: headers
+// with the identification that the ICRC was made with, and packets that tshark has nothing to say
+// against. Skipped where packet sockets are not permitted or tshark is missing.
+#include "wireproof/wire/udp/rocev2_wire.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "tests/interop/loopback_hosts.hpp"
+#include "tests/interop/tshark.hpp"
+
+#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/wire/udp/rocev2_datagram.hpp"
+
+namespace wireproof {
+namespace {
+
+using Frame = std::vector<std::byte>;
+
+using test::loopback_host;
+
+/// Every frame that arrives at the loopback interface.
+class Loopback {
+public:
+    Loopback() : handle_(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_ALL))) {
+        sockaddr_ll here{};
+        here.sll_family = AF_PACKET;
+        here.sll_protocol = htons(ETH_P_ALL);
+        here.sll_ifindex = static_cast<int>(::if_nametoindex("lo"));
+        if (handle_ >= 0) {
+            permitted_ = ::bind(handle_, reinterpret_cast<sockaddr*>(&here), sizeof here) == 0;
+        }
+    }
+    ~Loopback() {
+        if (handle_ >= 0) ::close(handle_);
+    }
+    Loopback(const Loopback&) = delete;
+    Loopback& operator=(const Loopback&) = delete;
+
+    bool permitted() const { return permitted_; }
+
+    /// The next RoCEv2 packet from a host, after a bounded wait.
+    Frame next(const Address& from) {
+        Frame frame(9000);
+        while (true) {
+            pollfd wanted{handle_, POLLIN, 0};
+            if (::poll(&wanted, 1, 1'000) != 1) return {};
+            sockaddr_ll source{};
+            socklen_t length = sizeof source;
+            const ssize_t got = ::recvfrom(handle_, frame.data(), frame.size(), 0,
+                                           reinterpret_cast<sockaddr*>(&source), &length);
+            // Loopback shows each frame when it leaves, too.
+            if (got <= 0 || source.sll_pkttype == PACKET_OUTGOING) continue;
+            const auto found =
+                Rocev2Datagram::find(ConstBytes(frame).first(static_cast<std::size_t>(got)));
+            if (!found || found->from.host != from.host) continue;
+            frame.resize(static_cast<std::size_t>(got));
+            return frame;
+        }
+    }
+
+private:
+    int handle_;
+    bool permitted_ = false;
+};
+
+/// A packet of each opcode, with what its headers must say to be understood.
+std::vector<Frame> packets_of_every_opcode() {
+    std::vector<Frame> packets;
+    std::uint32_t psn = 0xFFFFF0;
+    for (const ib::Opcode& opcode : ib::opcodes::all) {
+        ib::Headers headers;
+        headers.bth.opcode = opcode.byte;
+        headers.bth.dest_qp = 0x47;
+        headers.bth.psn = ib::Psn(psn++ & 0xFFFFFF);
+        headers.reth = {0x7FCF96D34000, 0x67BF, 100};
+        headers.atomic = {0x7FCF96D34000, 0x67BF, 1, 2};
+        headers.deth = {0x11111111, 0x48};
+        std::size_t size = 101;
+        if (opcode.payload == ib::PayloadRule::none) size = 0;
+        if (opcode.payload == ib::PayloadRule::whole) size = 1024;
+        if (opcode.payload == ib::PayloadRule::reserved_16) size = 16;
+        const Frame payload(size, std::byte{0xA5});
+        const ConstBytes piece(payload);
+        Frame room(ib::packet_max(1024));
+        TxFrame frame;
+        frame.open(room, {.frame_max = room.size()});
+        encode(headers, std::span(&piece, 1), frame);
+        Frame packet(frame.size());
+        frame.gather(packet);
+        packets.push_back(packet);
+    }
+    return packets;
+}
+
+/// Sends each packet through the wire; returns the frames that arrived, none if there is no way.
+std::vector<Frame> sent(Loopback& loopback, const std::vector<Frame>& packets, const Address& from,
+                        const Address& to) {
+    auto wire = Rocev2Wire::open({.local = from, .peers = {to}});
+    auto peer = Rocev2Wire::open({.local = to});  // so that nobody answers with ICMP
+    if (!wire || !peer) return {};
+    std::vector<Frame> frames;
+    for (const Frame& packet : packets) {
+        TxFrame* frame = wire->lane(PeerId{0}).claim();
+        std::ranges::copy(packet, frame->add_room(packet.size()).begin());
+        wire->lane(PeerId{0}).commit();
+        wire->flush({});
+        frames.push_back(loopback.next(from));
+    }
+    return frames;
+}
+
+// UC-2: with the headers as they were on the wire, identification included.
+TEST(Rocev2OnTheWire, EveryIcrcIsRightForTheHeadersThatWereSent) {
+    Loopback loopback;
+    if (!loopback.permitted()) GTEST_SKIP() << "packet sockets need a privilege";
+    const std::vector<Frame> packets = packets_of_every_opcode();
+    const std::vector<Frame> frames = sent(loopback, packets, loopback_host(0), loopback_host(1));
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        ASSERT_FALSE(frames[i].empty()) << i;
+        const auto found = Rocev2Datagram::find(frames[i]);
+        ASSERT_TRUE(found) << i;
+        EXPECT_TRUE(std::ranges::equal(found->packet, packets[i])) << i;
+        EXPECT_TRUE(found->icrc_right()) << i;
+        EXPECT_EQ(load_le<std::uint16_t>(found->headers.subspan(4).first<2>()), 0U) << i;
+        EXPECT_EQ(found->headers[6], std::byte{0x40}) << "may be fragmented";
+    }
+}
+
+void expect_nothing_but_fields(const std::vector<Frame>& packets,
+                               const std::vector<std::string>& lines) {
+    ASSERT_EQ(lines.size(), packets.size());
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        const auto packet = ib::Packet::decode({.bytes = packets[i]});
+        EXPECT_EQ(lines[i], std::to_string(packet->bth().opcode) + " " +
+                                std::to_string(packet->bth().psn.value()))
+            << packet->opcode->name;
+    }
+}
+
+TEST(Rocev2OnTheWire, TsharkHasNothingToSayAgainstAnyPacket) {
+    Loopback loopback;
+    if (!loopback.permitted()) GTEST_SKIP() << "packet sockets need a privilege";
+    const std::vector<Frame> packets = packets_of_every_opcode();
+    const std::vector<Frame> frames = sent(loopback, packets, loopback_host(0), loopback_host(1));
+    const auto lines = test::dissected(frames, {"infiniband.bth.opcode", "infiniband.bth.psn"});
+    if (!lines) GTEST_SKIP() << "tshark is not installed";
+    expect_nothing_but_fields(packets, *lines);
+}
+
+TEST(Rocev2OnTheWire, NorOverIpv6) {
+    Loopback loopback;
+    if (!loopback.permitted()) GTEST_SKIP() << "packet sockets need a privilege";
+    const std::vector<Frame> packets = packets_of_every_opcode();
+    const Address here = *Address::parse("[::1]:47914");
+    const std::vector<Frame> frames = sent(loopback, packets, here, *Address::parse("[::1]:4791"));
+    if (frames.empty()) GTEST_SKIP() << "no [::1]:4791";
+    for (const Frame& frame : frames) {
+        const auto found = Rocev2Datagram::find(frame);
+        ASSERT_TRUE(found);
+        EXPECT_TRUE(found->icrc_right());
+    }
+    const auto lines =
+        test::dissected(frames, {"infiniband.bth.opcode", "infiniband.bth.psn"}, false);
+    if (!lines) GTEST_SKIP() << "tshark is not installed";
+    expect_nothing_but_fields(packets, *lines);
+}
+
+}  // namespace
+}  // namespace wireproof

@@ -1,0 +1,284 @@
+#include "wireproof/base/pcap.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wireproof {
+namespace {
+
+using Next = Expected<std::optional<CapturedPacket>>;
+
+// The first four bytes of a file, read as little-endian.
+constexpr std::uint32_t pcap_microseconds = 0xA1B2C3D4;
+constexpr std::uint32_t pcap_nanoseconds = 0xA1B23C4D;
+constexpr std::uint32_t section_header = 0x0A0D0D0A;  // the same either way round
+constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
+
+constexpr std::uint32_t interface_description = 1;
+constexpr std::uint32_t obsolete_packet_block = 2;
+constexpr std::uint32_t simple_packet_block = 3;
+constexpr std::uint32_t enhanced_packet_block = 6;
+
+constexpr std::size_t pcap_header = 24;
+constexpr std::size_t record_header = 16;
+constexpr std::size_t block_frame = 12;  // type, length, length again
+
+// Libpcap takes no longer packets, whatever a file says of its own limit.
+constexpr std::uint32_t packet_limit = 262'144;
+// A length beyond it is damage, and not worth the memory.
+constexpr std::uint32_t block_limit = 16 << 20;
+constexpr std::size_t window_size = 256 << 10;
+
+constexpr std::uint64_t second = 1'000'000'000;  // in nanoseconds
+
+constexpr std::uint32_t swapped(std::uint32_t word) {
+    return word >> 24 | (word >> 8 & 0xFF00) | (word << 8 & 0xFF0000) | word << 24;
+}
+
+std::string number(std::uint64_t value) {
+    return std::to_string(value);
+}
+
+/// Ticks of any length, as far as 64 bits of nanoseconds reach.
+std::uint64_t nanoseconds(std::uint64_t ticks, std::uint64_t per_second) {
+    const std::uint64_t rest = ticks % per_second;
+    // Of a fast clock, the rest times 10^9 may not fit.
+    const std::uint64_t part =
+        per_second <= second ? rest * second / per_second
+                             : static_cast<std::uint64_t>(static_cast<double>(rest) /
+                                                          static_cast<double>(per_second) * 1e9);
+    return ticks / per_second * second + part;
+}
+
+}  // namespace
+
+CaptureReader::CaptureReader(std::uint64_t size, ReadAt read)
+    : size_(size), read_(std::move(read)) {}
+
+Next CaptureReader::next() {
+    if (format_ == Format::unknown) {
+        if (const auto header = read_file_header(); !header) return tl::unexpected(header.error());
+    }
+    auto packet = format_ == Format::pcap ? next_record() : next_in_blocks();
+    if (!packet) at_ = size_;
+    return packet;
+}
+
+Expected<void> CaptureReader::read_file_header() {
+    const auto magic = peek(4);
+    const std::uint32_t word = magic ? load_le<std::uint32_t>(magic->first<4>()) : 0;
+    if (word == section_header) {
+        format_ = Format::pcapng;
+        return {};
+    }
+    big_endian_ = swapped(word) == pcap_microseconds || swapped(word) == pcap_nanoseconds;
+    const std::uint32_t meant = big_endian_ ? swapped(word) : word;
+    if (meant != pcap_microseconds && meant != pcap_nanoseconds) {
+        return unexpected("neither a pcap nor a pcapng file");
+    }
+    const auto header = peek(pcap_header);
+    if (!header) return unexpected("the pcap file header is cut short");
+    if (word_16(*header, 4) != 2) {
+        return unexpected("pcap version " + number(word_16(*header, 4)) + " is unknown");
+    }
+    format_ = Format::pcap;
+    interfaces_ = {{.link_type = word_16(*header, big_endian_ ? 22 : 20),
+                    .snap_length = word_32(*header, 16),
+                    .ticks_per_second = meant == pcap_nanoseconds ? second : 1'000'000}};
+    at_ += pcap_header;
+    return {};
+}
+
+// Seconds, fraction, bytes captured, bytes on the wire.
+Next CaptureReader::next_record() {
+    if (left() == 0) return std::nullopt;
+    const auto header = peek(record_header);
+    if (!header) return cut("its record header", record_header);
+    const Interface& file = interfaces_.front();
+    const std::uint64_t fraction = word_32(*header, 4);
+    const std::uint32_t captured = word_32(*header, 8);
+    CapturedPacket packet{.number = packets_ + 1, .link_type = file.link_type};
+    packet.length = word_32(*header, 12);
+    packet.time = word_32(*header, 0) * second + nanoseconds(fraction, file.ticks_per_second);
+    if (fraction >= file.ticks_per_second) return wrong("its time is no time; the file is damaged");
+    if (captured > std::max(std::min(file.snap_length, block_limit), packet_limit)) {
+        return wrong("it claims " + number(captured) + " bytes; the file is damaged");
+    }
+    at_ += record_header;
+    const auto bytes = peek(captured);
+    if (!bytes) return cut("its data", captured);
+    packet.bytes = *bytes;
+    at_ += captured;
+    ++packets_;
+    return packet;
+}
+
+Next CaptureReader::next_in_blocks() {
+    const auto some = [](Expected<CapturedPacket> packet) -> Next {
+        if (!packet) return tl::unexpected(packet.error());
+        return *packet;
+    };
+    while (left() > 0) {
+        const auto block = read_block();
+        if (!block) return tl::unexpected(block.error());
+        switch (block->type) {
+            case enhanced_packet_block: return some(enhanced_packet(block->body));
+            case obsolete_packet_block: return some(obsolete_packet(block->body));
+            case simple_packet_block: return some(simple_packet(block->body));
+            case interface_description:
+                if (const auto added = add_interface(block->body); !added) {
+                    return tl::unexpected(added.error());
+                }
+                break;
+            default: break;  // a section, names, statistics, what others invent
+        }
+    }
+    return std::nullopt;
+}
+
+//   0      4                8            length - 4       length
+//  | type | total length   | body       | the same again  |        all in multiples of 4
+Expected<CaptureReader::Block> CaptureReader::read_block() {
+    const auto head = peek(block_frame);
+    if (!head) return cut("a block", block_frame);
+    if (load_le<std::uint32_t>(head->first<4>()) == section_header) {
+        if (const auto begun = begin_section(*head); !begun) return tl::unexpected(begun.error());
+    }
+    const std::uint32_t type = word_32(*head, 0);
+    const std::uint32_t length = word_32(*head, 4);
+    if (length < block_frame || length % 4 != 0 || length > block_limit) {
+        return wrong("a block claims " + number(length) + " bytes; the file is damaged");
+    }
+    const auto block = peek(length);
+    if (!block) return cut("a block", length);
+    if (word_32(*block, length - 4) != length) {
+        return wrong("a block's two lengths differ; the file is damaged");
+    }
+    at_ += length;
+    return Block{type, block->subspan(8, length - block_frame)};
+}
+
+// Byte order may change with every section, and interfaces are counted anew.
+Expected<void> CaptureReader::begin_section(ConstBytes first) {
+    const auto magic = load_le<std::uint32_t>(first.subspan(8).first<4>());
+    if (magic != byte_order_magic && swapped(magic) != byte_order_magic) {
+        return wrong("a section does not say its byte order; the file is damaged");
+    }
+    big_endian_ = magic != byte_order_magic;
+    interfaces_.clear();
+    return {};
+}
+
+// Link type 16, reserved 16, limit of a packet 32, options.
+Expected<void> CaptureReader::add_interface(ConstBytes body) {
+    if (body.size() < 8) return wrong("an interface description is too short");
+    Interface interface { .link_type = word_16(body, 0), .snap_length = word_32(body, 4) };
+    for (ConstBytes options = body.subspan(8); options.size() >= 4;) {
+        const std::uint16_t code = word_16(options, 0);
+        const std::size_t size = word_16(options, 2);
+        if (code == 0) break;
+        if (size > options.size() - 4) return wrong("an option of an interface is cut short");
+        const auto read = read_option(interface, code, options.subspan(4, size));
+        if (!read) return read;
+        options = options.subspan(std::min(options.size(), 4 + (size + 3) / 4 * 4));
+    }
+    interfaces_.push_back(interface);
+    return {};
+}
+
+Expected<void> CaptureReader::read_option(Interface& to, std::uint16_t code,
+                                          ConstBytes value) const {
+    constexpr std::uint16_t if_tsresol = 9;
+    constexpr std::uint16_t if_tsoffset = 14;
+    if (code == if_tsresol && value.size() == 1) {
+        const auto power = std::to_integer<unsigned>(value[0] & std::byte{0x7F});
+        const bool of_two = (value[0] & std::byte{0x80}) != std::byte{0};
+        if (power > (of_two ? 63U : 19U)) return wrong("an interface counts time too finely");
+        to.ticks_per_second = 1;
+        for (unsigned i = 0; i < power; ++i) to.ticks_per_second *= of_two ? 2 : 10;
+    } else if (code == if_tsoffset && value.size() == 8) {
+        const std::uint64_t first = word_32(value, 0);
+        const std::uint64_t second_half = word_32(value, 4);
+        to.offset_seconds = big_endian_ ? first << 32 | second_half : second_half << 32 | first;
+    }
+    return {};
+}
+
+// Interface, time in two halves, bytes captured, bytes on the wire.
+Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
+    if (body.size() < 20) return wrong("its block is too short");
+    const std::uint64_t ticks = std::uint64_t{word_32(body, 4)} << 32 | word_32(body, 8);
+    auto packet =
+        packet_in(body.subspan(20), word_32(body, 0), word_32(body, 12), word_32(body, 16));
+    if (!packet) return packet;
+    const Interface& interface = interfaces_[word_32(body, 0)];
+    packet->time =
+        nanoseconds(ticks, interface.ticks_per_second) + interface.offset_seconds * second;
+    return packet;
+}
+
+// As above, with an interface of 16 bits and a count of drops behind it.
+Expected<CapturedPacket> CaptureReader::obsolete_packet(ConstBytes body) {
+    if (body.size() < 20) return wrong("its block is too short");
+    const std::uint64_t ticks = std::uint64_t{word_32(body, 4)} << 32 | word_32(body, 8);
+    auto packet =
+        packet_in(body.subspan(20), word_16(body, 0), word_32(body, 12), word_32(body, 16));
+    if (!packet) return packet;
+    packet->time = nanoseconds(ticks, interfaces_[word_16(body, 0)].ticks_per_second);
+    return packet;
+}
+
+// Only bytes on the wire; what was captured follows from the interface's limit.
+Expected<CapturedPacket> CaptureReader::simple_packet(ConstBytes body) {
+    if (body.size() < 4) return wrong("its block is too short");
+    const std::uint32_t length = word_32(body, 0);
+    const std::uint32_t limit = interfaces_.empty() ? 0 : interfaces_.front().snap_length;
+    return packet_in(body.subspan(4), 0, limit == 0 ? length : std::min(length, limit), length);
+}
+
+Expected<CapturedPacket> CaptureReader::packet_in(ConstBytes behind, std::uint32_t interface,
+                                                  std::uint32_t captured, std::uint32_t length) {
+    if (interface >= interfaces_.size()) {
+        return wrong("it names interface " + number(interface) + ", which is not described");
+    }
+    if (captured > behind.size()) {
+        return wrong("it claims " + number(captured) + " bytes, and its block has " +
+                     number(behind.size()));
+    }
+    return CapturedPacket{.number = ++packets_,
+                          .link_type = interfaces_[interface].link_type,
+                          .bytes = behind.first(captured),
+                          .length = length};
+}
+
+std::optional<ConstBytes> CaptureReader::peek(std::size_t size) {
+    if (size > left()) return std::nullopt;
+    if (at_ < window_at_ || at_ + size > window_at_ + window_.size()) {
+        window_.resize(
+            static_cast<std::size_t>(std::min<std::uint64_t>(left(), std::max(size, window_size))));
+        window_at_ = at_;
+        read_(at_, window_);
+    }
+    return ConstBytes(window_).subspan(static_cast<std::size_t>(at_ - window_at_), size);
+}
+
+std::uint16_t CaptureReader::word_16(ConstBytes bytes, std::size_t at) const {
+    const auto word = load_le<std::uint16_t>(bytes.subspan(at).first<2>());
+    return big_endian_ ? static_cast<std::uint16_t>(word << 8 | word >> 8) : word;
+}
+
+std::uint32_t CaptureReader::word_32(ConstBytes bytes, std::size_t at) const {
+    const auto word = load_le<std::uint32_t>(bytes.subspan(at).first<4>());
+    return big_endian_ ? swapped(word) : word;
+}
+
+tl::unexpected<Error> CaptureReader::wrong(const std::string& what) const {
+    return unexpected("packet " + number(packets_ + 1) + ": " + what);
+}
+
+tl::unexpected<Error> CaptureReader::cut(const char* what, std::uint64_t needed) const {
+    return wrong("the file ends after " + number(left()) + " of " + number(needed) + " bytes of " +
+                 what);
+}
+
+}  // namespace wireproof

@@ -1,0 +1,86 @@
+// Capture files as others write them, pcap and pcapng, packet by packet: both byte orders, every
+// time resolution, any number of sections and interfaces. What is damaged or cut short is told in
+// one line that names the packet where reading ended; all packets before it are good.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/base/expected.hpp"
+
+namespace wireproof {
+
+inline constexpr std::uint16_t link_type_ethernet = 1;
+
+struct CapturedPacket {
+    std::uint64_t number = 0;             // from 1, in the order of the file
+    std::optional<std::uint64_t> time{};  // nanoseconds since 1970; not every block has one
+    std::uint16_t link_type = 0;
+    ConstBytes bytes{};      // lent until the next one
+    std::size_t length = 0;  // on the wire, where it may have been longer
+};
+
+class CaptureReader {
+public:
+    /// Fills `to` with the file's bytes from `offset` on; is never asked for more than there are.
+    using ReadAt = std::function<void(std::uint64_t offset, Bytes to)>;
+
+    /// A file of `size` bytes; a mistake in its first header is told by the first next().
+    CaptureReader(std::uint64_t size, ReadAt read);
+
+    /// Nothing at the end of the file. After an error there is no next.
+    Expected<std::optional<CapturedPacket>> next();
+
+private:
+    enum class Format : std::uint8_t { unknown, pcap, pcapng };
+
+    struct Interface {
+        std::uint16_t link_type = 0;
+        std::uint32_t snap_length = 0;  // 0: without limit
+        std::uint64_t ticks_per_second = 1'000'000;
+        std::uint64_t offset_seconds = 0;
+    };
+    struct Block {
+        std::uint32_t type = 0;
+        ConstBytes body;
+    };
+
+    Expected<void> read_file_header();
+    Expected<std::optional<CapturedPacket>> next_record();
+    Expected<std::optional<CapturedPacket>> next_in_blocks();
+    Expected<Block> read_block();
+    Expected<void> begin_section(ConstBytes first);
+    Expected<void> add_interface(ConstBytes body);
+    Expected<void> read_option(Interface& to, std::uint16_t code, ConstBytes value) const;
+    Expected<CapturedPacket> enhanced_packet(ConstBytes body);
+    Expected<CapturedPacket> obsolete_packet(ConstBytes body);
+    Expected<CapturedPacket> simple_packet(ConstBytes body);
+    Expected<CapturedPacket> packet_in(ConstBytes behind, std::uint32_t interface,
+                                       std::uint32_t captured, std::uint32_t length);
+
+    /// The file's bytes from where reading stands; nothing if it ends before.
+    std::optional<ConstBytes> peek(std::size_t size);
+    std::uint64_t left() const { return size_ - at_; }
+    std::uint16_t word_16(ConstBytes bytes, std::size_t at) const;
+    std::uint32_t word_32(ConstBytes bytes, std::size_t at) const;
+    /// "packet 7: what", of the packet that comes next.
+    tl::unexpected<Error> wrong(const std::string& what) const;
+    tl::unexpected<Error> cut(const char* what, std::uint64_t needed) const;
+
+    std::uint64_t size_;
+    ReadAt read_;
+    std::uint64_t at_ = 0;
+    std::uint64_t packets_ = 0;
+    Format format_ = Format::unknown;
+    bool big_endian_ = false;
+    std::vector<Interface> interfaces_;  // of the section; pcap has one
+
+    std::vector<std::byte> window_;  // a part of the file
+    std::uint64_t window_at_ = 0;
+};
+
+}  // namespace wireproof

@@ -1,0 +1,204 @@
+// What a capture of RoCEv2 holds: each packet, its ICRC, and what happened to the connections.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "wireproof/cli/capture_walk.hpp"
+#include "wireproof/cli/connection_events.hpp"
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr auto schema = "wireproof.inspect/1";
+
+constexpr auto explanation =
+    R"(Reads a capture (pcap or pcapng, Ethernet), decodes every RoCEv2 packet in it,
+checks its ICRC, and tells what happened to the connections. docs/inspect.md
+tells how to read the answer.
+
+Examples:
+  wireproof inspect capture.pcap
+  wireproof inspect capture.pcapng --events
+  wireproof inspect capture.pcap --json | jq '.events[] | .what'
+
+Exit code 0: the file was read whole, whatever it holds; 1: it is damaged, cut
+short, or cannot be read; 2: the command line is wrong.)";
+
+/// What the row of a packet has no column for.
+std::string fields_of(const ib::Packet& packet) {
+    std::string text;
+    const auto add = [&text](const std::string& word) { text += text.empty() ? word : " " + word; };
+    const ib::Headers& headers = packet.headers;
+    const ib::Opcode& opcode = *packet.opcode;
+    if (opcode.has(ib::Extended::aeth)) add(fmt::format("msn {}", headers.aeth.msn.value()));
+    if (opcode.has(ib::Extended::reth)) add(fmt::format("of {}", headers.reth.length));
+    if (opcode.has(ib::Extended::deth)) {
+        add(fmt::format("from qp {:06x}", headers.deth.source_qp));
+    }
+    if (opcode.has(ib::Extended::immediate)) {
+        add(fmt::format("imm {:08x}", headers.immediate.value));
+    }
+    if (opcode.has(ib::Extended::invalidate)) {
+        add(fmt::format("inv {:08x}", headers.invalidate.rkey));
+    }
+    if (headers.bth.ack_request) add("AckReq");
+    if (headers.bth.solicited) add("SE");
+    if (headers.bth.fecn) add("FECN");
+    if (headers.bth.becn) add("BECN");
+    return text;
+}
+
+std::string_view packet_name(const ib::Packet& packet) {
+    if (packet.opcode->verb == ib::Verb::acknowledge) return name_of(packet.headers.aeth.syndrome);
+    return packet.opcode->name;
+}
+
+struct InspectVerb {
+    std::string file;
+    bool events_only = false;
+    bool json = false;
+
+    int run() {
+        catch_interrupts();
+        std::string error;
+        try {
+            walk();
+        } catch (const Interrupted&) {
+            throw;
+        } catch (const Failure& failure) {
+            error = failure.what();
+        }
+        if (json) fmt::print("{}", json_of(error));
+        if (!json && opened_) fmt::print("{}", summary());
+        if (error.empty()) return 0;
+        std::fflush(stdout);
+        throw Failure(error);
+    }
+
+private:
+    void walk() {
+        story_ = ConnectionEvents(LearnedPathMtus(file));
+        CaptureWalk capture(file);
+        opened_ = true;
+        if (table()) fmt::print("{}", heading());
+        try {
+            while (const auto seen = capture.next()) look_at(*seen);
+        } catch (const Failure&) {
+            counts_ = capture.counts();
+            throw;
+        }
+        counts_ = capture.counts();
+    }
+
+    bool table() const { return !json && !events_only; }
+
+    // Nobody acts on a packet whose ICRC is wrong.
+    void look_at(const SeenPacket& seen) {
+        if (!seen.packet || !seen.icrc_right) {
+            if (table()) fmt::print("{}", bad_row(seen));
+            return;
+        }
+        const std::size_t known = story_.directions().size();
+        const std::size_t told = story_.events().size();
+        const std::size_t direction = story_.on_packet(seen);
+        if (json) return;
+        if (direction == known) fmt::print("{}", introduction(direction));
+        if (table()) fmt::print("{}", row(seen, direction));
+        for (std::size_t i = told; i < story_.events().size(); ++i) {
+            fmt::print("{}", event_line(story_.events()[i]));
+        }
+    }
+
+    static std::string heading() {
+        return fmt::format("{:>6} {:>9} {:>3} {:<22} {:<5} {}\n", "packet", "seconds", "way",
+                           "what", "PSN", "bytes");
+    }
+
+    std::string introduction(std::size_t direction) const {
+        const Direction& way = story_.directions()[direction];
+        return fmt::format("way {}: {} ({})\n", direction + 1, way.name(),
+                           ib::name_of(way.transport));
+    }
+
+    static std::string place(const SeenPacket& seen) {
+        if (!seen.seconds) return fmt::format("{:>6} {:>9}", seen.number, "-");
+        return fmt::format("{:>6} {:>9.6f}", seen.number, *seen.seconds);
+    }
+
+    static std::string row(const SeenPacket& seen, std::size_t direction) {
+        const ib::Packet& packet = *seen.packet;
+        const std::string fields = fields_of(packet);
+        return fmt::format("{} {:>3} {:<22} {:06x} {:>4}{}{}\n", place(seen), direction + 1,
+                           packet_name(packet), packet.bth().psn.value(), packet.payload.size(),
+                           fields.empty() ? "" : " ", fields);
+    }
+
+    static std::string bad_row(const SeenPacket& seen) {
+        const std::string_view why =
+            seen.datagram.packet.empty() || seen.icrc_right ? seen.malformed : "ICRC wrong";
+        return fmt::format("{} {:>3} ! {}\n", place(seen), "-", why);
+    }
+
+    static std::string event_line(const ConnectionEvent& event) {
+        return fmt::format("{:>6} {:>9} {:>3} * {}\n", event.packet, "", event.direction + 1,
+                           event.what);
+    }
+
+    std::string summary() const {
+        return fmt::format(
+            "{} packets of RoCEv2, {} other; ICRC wrong: {}, malformed: {}; {} events\n",
+            counts_.packets, counts_.other, counts_.icrc_bad, counts_.malformed,
+            story_.events().size());
+    }
+
+    std::string json_of(const std::string& error) const {
+        Json object;
+        object["schema"] = schema;
+        object["file"] = file;
+        object["packets"] = counts_.packets;
+        object["other"] = counts_.other;
+        object["icrc_bad"] = counts_.icrc_bad;
+        object["malformed"] = counts_.malformed;
+        object["connections"] = Json::array();
+        for (const Direction& way : story_.directions()) {
+            object["connections"].push_back({{"name", way.name()},
+                                             {"transport", ib::name_of(way.transport)},
+                                             {"qp", way.queue_pair}});
+        }
+        object["events"] = Json::array();
+        for (const ConnectionEvent& event : story_.events()) {
+            object["events"].push_back({{"packet", event.packet},
+                                        {"connection", story_.directions()[event.direction].name()},
+                                        {"what", event.what}});
+        }
+        if (!error.empty()) object["error"] = error;
+        // A file name need not be text.
+        return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
+
+    CaptureWalk::Counts counts_;
+    ConnectionEvents story_;
+    bool opened_ = false;
+};
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Run& run) {
+    const auto inspect = std::make_shared<InspectVerb>();
+    CLI::App* verb = app.add_subcommand("inspect", "what a capture of RoCEv2 holds");
+    verb->add_option("FILE", inspect->file, "the capture")->required()->type_name("");
+    verb->add_flag("--events", inspect->events_only, "print what happened, not every packet");
+    verb->add_flag("--json", inspect->json, "print one JSON object (schema wireproof.inspect/1)");
+    verb->footer(explanation);
+    verb->callback([inspect, &run] { run = [inspect] { return inspect->run(); }; });
+}
+
+}  // namespace wireproof::cli

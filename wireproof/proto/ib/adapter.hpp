@@ -1,0 +1,104 @@
+// What the queue pairs of one port have in common. It is handed along with each call, so that
+// nothing in a queue pair points anywhere: a copy of the port is a whole other world.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "wireproof/proto/ib/completion_queue.hpp"
+#include "wireproof/proto/ib/memory_table.hpp"
+#include "wireproof/proto/ib/receive_queue.hpp"
+
+namespace wireproof::ib {
+
+enum class CompletionQueueId : std::uint32_t {};
+enum class SharedReceiveQueueId : std::uint32_t {};
+
+/// What is told beside completions.
+struct PortEvent {
+    enum class What : std::uint8_t {
+        completion,        // that somebody asked to be told of; `number` is the completion queue
+        overrun,           // a completion was lost: the queue `number` is too small
+        established,       // the first packet came before the queue pair was ready to send
+        drained,           // a queue pair in SQD has nothing on its way
+        message_lost,      // UC, if asked for: at least one message will never be delivered
+        request_refused,   // RC: the peer asked for what is no request; in error now
+        access_refused,    // RC: the peer has no right to the memory it named; in error now
+        receive_faulty,    // memory of a receive request cannot be written; in error now
+        limit_reached,     // of the shared receive queue `number`
+        receives_flushed,  // a queue pair with shared receives went into error: it takes no more
+    };
+    What what = What::completion;
+    std::uint32_t number = 0;  // of the queue pair, unless it says otherwise
+    friend bool operator==(const PortEvent&, const PortEvent&) = default;
+};
+
+class Adapter {
+public:
+    static constexpr std::size_t events_max = 1024;  // the oldest go first
+
+    MemoryTable memory;
+
+    CompletionQueueId add_completion_queue(std::size_t capacity) {
+        return CompletionQueueId(add(completion_queues_, CompletionQueue(capacity)));
+    }
+    CompletionQueue& completion_queue(CompletionQueueId id) {
+        return *completion_queues_[static_cast<std::size_t>(id)];
+    }
+    void remove(CompletionQueueId id) { completion_queues_[static_cast<std::size_t>(id)].reset(); }
+
+    SharedReceiveQueueId add_shared_receive_queue(std::uint32_t domain, std::size_t requests,
+                                                  std::size_t pieces) {
+        return SharedReceiveQueueId(add(
+            shared_receives_, SharedReceiveQueue{.domain = domain, .ring = {requests, pieces}}));
+    }
+    SharedReceiveQueue& shared_receive_queue(SharedReceiveQueueId id) {
+        return *shared_receives_[static_cast<std::size_t>(id)];
+    }
+    void remove(SharedReceiveQueueId id) { shared_receives_[static_cast<std::size_t>(id)].reset(); }
+
+    void complete(CompletionQueueId id, const Completion& completion, bool solicited = false) {
+        CompletionQueue& queue = completion_queue(id);
+        const bool lost_before = queue.overrun();
+        if (queue.push(completion, solicited)) tell(PortEvent::What::completion, id);
+        if (queue.overrun() && !lost_before) tell(PortEvent::What::overrun, id);
+    }
+    template <class Number>
+    void tell(PortEvent::What what, Number number) {
+        if (events_.size() == events_max) events_.pop_front();
+        events_.push_back({what, static_cast<std::uint32_t>(number)});
+    }
+    std::optional<PortEvent> next_event() {
+        if (events_.empty()) return std::nullopt;
+        const PortEvent event = events_.front();
+        events_.pop_front();
+        return event;
+    }
+
+    void fingerprint(Fingerprint& sink) const {
+        memory.fingerprint(sink);
+        for (const auto& queue : shared_receives_) {
+            if (!queue) continue;
+            sink.add(queue->ring.size());
+            sink.add(queue->limit);
+        }
+    }
+
+private:
+    template <class T>
+    static std::size_t add(std::vector<std::optional<T>>& to, T thing) {
+        std::size_t place = 0;
+        while (place < to.size() && to[place]) ++place;
+        if (place == to.size()) to.emplace_back();
+        to[place].emplace(std::move(thing));
+        return place;
+    }
+
+    std::vector<std::optional<CompletionQueue>> completion_queues_;
+    std::vector<std::optional<SharedReceiveQueue>> shared_receives_;
+    std::deque<PortEvent> events_;
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,124 @@
+// Where work requests end: in the order of posting within each queue, and never more than once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/core/frame.hpp"
+#include "wireproof/proto/ib/work_request.hpp"
+
+namespace wireproof::ib {
+
+enum class CompletionStatus : std::uint8_t {
+    success,
+    local_length_error,
+    local_operation_error,
+    local_protection_error,
+    flushed,  // never tried, or not known to be done: the queue pair is in error
+    window_bind_error,
+    bad_response,
+    remote_invalid_request,
+    remote_access_error,
+    remote_operation_error,
+    retry_exceeded,
+    rnr_retry_exceeded,
+};
+
+inline constexpr std::array<std::string_view, 12> completion_status_names = {
+    "success",
+    "local length error",
+    "local operation error",
+    "local protection error",
+    "flushed",
+    "memory window bind error",
+    "bad response",
+    "remote invalid request",
+    "remote access error",
+    "remote operation error",
+    "transport retries exceeded",
+    "receiver-not-ready retries exceeded"};
+
+constexpr std::string_view name_of(CompletionStatus status) {
+    return completion_status_names[static_cast<std::size_t>(status)];
+}
+
+enum class CompletionKind : std::uint8_t {
+    send,
+    write,
+    read,
+    compare_swap,
+    fetch_add,
+    bind_window,
+    local_invalidate,
+    receive,
+    receive_write,  // a Write with immediate data
+};
+
+struct Completion {
+    std::uint64_t id = 0;
+    CompletionStatus status = CompletionStatus::success;
+    CompletionKind kind = CompletionKind::send;  // of a failed one: of what was asked
+    std::uint32_t queue_pair = 0;
+    std::uint32_t length = 0;  // bytes received or read
+    std::optional<std::uint32_t> immediate = {};
+    std::optional<std::uint32_t> invalidated = {};  // the key that a Send ended
+    // Of a datagram received.
+    PeerId from = {};
+    std::uint32_t from_queue_pair = 0;
+    friend bool operator==(const Completion&, const Completion&) = default;
+};
+
+/// Of many queue pairs. Holds so many; one more is lost, which is an error of whoever made it too
+/// small.
+class CompletionQueue {
+public:
+    explicit CompletionQueue(std::size_t capacity) : waiting_(capacity) {}
+
+    enum class Notify : std::uint8_t { none, solicited, any };
+
+    /// True: somebody asked to be told of it.
+    bool push(const Completion& completion, bool solicited) {
+        if (waiting_.full()) {
+            overrun_ = true;
+            return false;
+        }
+        waiting_.push(completion);
+        const bool failed = completion.status != CompletionStatus::success;
+        const bool tells =
+            notify_ == Notify::any || (notify_ == Notify::solicited && (solicited || failed));
+        if (tells) notify_ = Notify::none;
+        return tells;
+    }
+    std::optional<Completion> poll() {
+        if (waiting_.empty()) return std::nullopt;
+        const Completion completion = waiting_.front();
+        waiting_.pop();
+        return completion;
+    }
+    /// The next completion, or the next solicited or failed one, is told once as an event.
+    void request_notify(bool solicited_only) {
+        if (notify_ != Notify::any) notify_ = solicited_only ? Notify::solicited : Notify::any;
+    }
+
+    std::size_t capacity() const { return waiting_.capacity(); }
+    std::size_t size() const { return waiting_.size(); }
+    bool overrun() const { return overrun_; }
+    /// False: it holds more than that now.
+    bool resize(std::size_t capacity) {
+        if (capacity < waiting_.size()) return false;
+        Ring<Completion> larger(capacity);
+        while (const auto completion = poll()) larger.push(*completion);
+        waiting_ = std::move(larger);
+        return true;
+    }
+
+private:
+    Ring<Completion> waiting_;
+    Notify notify_ = Notify::none;
+    bool overrun_ = false;
+};
+
+}  // namespace wireproof::ib

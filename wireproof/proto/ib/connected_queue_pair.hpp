@@ -1,0 +1,198 @@
+// A queue pair with one peer: a requester, a responder, and what both share. UC is a subset of RC:
+// the states, the queues, segmentation and the execution of Sends and Writes are the same code;
+// the halves differ in what is answered and what is sent again.
+#pragma once
+
+#include "wireproof/proto/ib/queue_pair_core.hpp"
+#include "wireproof/proto/ib/rc_requester.hpp"
+#include "wireproof/proto/ib/rc_responder.hpp"
+#include "wireproof/proto/ib/uc_requester.hpp"
+#include "wireproof/proto/ib/uc_responder.hpp"
+
+namespace wireproof::ib {
+
+template <class Requester, class Responder>
+class ConnectedQueuePair {
+public:
+    explicit ConnectedQueuePair(const QueuePairConfig& config) : core_(config) {}
+
+    const QueuePairCore& core() const { return core_; }
+    const Requester& requester() const { return requester_; }
+    const Responder& responder() const { return responder_; }
+    static constexpr Transport transport() { return Requester::transport; }
+
+    void set_partition(std::uint16_t partition) { core_.partition = partition; }
+    ModifyStatus modify(const QueuePairChange& change, Adapter& adapter);
+    PostStatus post_send(const WorkRequest& request, Adapter& adapter);
+    PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
+
+    /// A packet for this queue pair, of its transport and from its peer.
+    RxVerdict on_packet(Instant now, const Packet& packet, Adapter& adapter);
+    /// One with an opcode that does not exist.
+    RxVerdict on_reserved(Instant now, const Bth& bth, Adapter& adapter);
+    void on_deadline(Instant now, Adapter& adapter);
+    bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
+    Instant next_deadline() const { return requester_.next_deadline(); }
+    std::optional<PeerId> next_peer() const { return core_.attributes().address; }
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+private:
+    bool refuse_by_state();
+    void note_state(QueuePairState before, Adapter& adapter);
+    void note_drained(Adapter& adapter);
+
+    QueuePairCore core_;
+    Requester requester_;
+    Responder responder_;
+    bool answer_first_ = true;  // answers and requests take turns
+    bool established_ = false;  // was told
+    bool drained_due_ = false;  // is to be told
+};
+
+template <class Requester, class Responder>
+ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairChange& change,
+                                                              Adapter& adapter) {
+    const QueuePairState before = core_.state();
+    const ModifyStatus status = check_change(transport(), before, change, core_.circle());
+    if (status != ModifyStatus::done) return status;
+    const QueuePairState after = change.state.value_or(before);
+    core_.apply(change);
+    if (after == QueuePairState::reset) {
+        core_.clear();
+        requester_.reset();
+        responder_.reset();
+        answer_first_ = true;
+        established_ = drained_due_ = false;
+        return status;
+    }
+    if (after == QueuePairState::error) {
+        core_.enter_error(adapter);
+        note_state(before, adapter);
+        return status;
+    }
+    core_.set_state(after);
+    if (before == QueuePairState::init && after == QueuePairState::rtr) {
+        responder_.start(core_);
+    } else if constexpr (Requester::transport == Transport::rc) {
+        if (change.max_dest_rd_atomic) responder_.keep_resources(*change.max_dest_rd_atomic);
+    }
+    if (before == QueuePairState::rtr && after == QueuePairState::rts) requester_.start(core_);
+    if (after == QueuePairState::sqd) drained_due_ = change.drained_notify.value_or(drained_due_);
+    note_drained(adapter);
+    return status;
+}
+
+template <class Requester, class Responder>
+PostStatus ConnectedQueuePair<Requester, Responder>::post_send(const WorkRequest& request,
+                                                               Adapter& adapter) {
+    if (!Requester::supports(request.terms.request)) return PostStatus::not_supported;
+    if (core_.state() < QueuePairState::rts) return PostStatus::wrong_state;
+    const PostStatus status = core_.sends.post(request, message_max);
+    if (status != PostStatus::accepted) return status;
+    // In error a request is taken and ends at once.
+    if (core_.state() == QueuePairState::error || core_.state() == QueuePairState::sqe) {
+        core_.flush_sends(adapter);
+    }
+    return status;
+}
+
+template <class Requester, class Responder>
+PostStatus ConnectedQueuePair<Requester, Responder>::post_receive(const ReceiveRequest& request,
+                                                                  Adapter& adapter) {
+    if (core_.state() == QueuePairState::reset) return PostStatus::wrong_state;
+    const PostStatus status = core_.receives.post(request);
+    if (status == PostStatus::accepted && core_.state() == QueuePairState::error) {
+        core_.flush_receives(adapter);
+    }
+    return status;
+}
+
+template <class Requester, class Responder>
+bool ConnectedQueuePair<Requester, Responder>::refuse_by_state() {
+    if (may_receive(core_.state())) return false;
+    ++core_.counters.wrong_state;
+    return true;
+}
+
+template <class Requester, class Responder>
+RxVerdict ConnectedQueuePair<Requester, Responder>::on_packet(Instant now, const Packet& packet,
+                                                              Adapter& adapter) {
+    if (refuse_by_state()) return RxVerdict::refused;
+    const QueuePairState before = core_.state();
+    if (before == QueuePairState::rtr && !established_) {
+        established_ = true;
+        adapter.tell(PortEvent::What::established, core_.number());
+    }
+    RxVerdict verdict = RxVerdict::refused;
+    if (!packet.opcode->is_response()) {
+        verdict = responder_.on_request(now, packet, core_, adapter);
+    } else if (may_send(before)) {
+        verdict = requester_.on_response(now, packet, core_, adapter);
+    } else {
+        ++core_.counters.wrong_state;
+    }
+    note_state(before, adapter);
+    note_drained(adapter);
+    return verdict;
+}
+
+template <class Requester, class Responder>
+RxVerdict ConnectedQueuePair<Requester, Responder>::on_reserved(Instant, const Bth& bth,
+                                                                Adapter& adapter) {
+    if (refuse_by_state()) return RxVerdict::refused;
+    const QueuePairState before = core_.state();
+    const RxVerdict verdict = responder_.on_reserved(bth, core_, adapter);
+    note_state(before, adapter);
+    return verdict;
+}
+
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::on_deadline(Instant now, Adapter& adapter) {
+    if (requester_.next_deadline() > now) return;
+    const QueuePairState before = core_.state();
+    requester_.on_deadline(now, core_, adapter);
+    note_state(before, adapter);
+}
+
+template <class Requester, class Responder>
+bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFrame& out,
+                                                             Adapter& adapter) {
+    const QueuePairState before = core_.state();
+    bool sent = answer_first_ && responder_.poll_transmit(now, core_, adapter, out);
+    answer_first_ = !sent;
+    if (!sent) sent = requester_.poll_transmit(now, core_, adapter, out);
+    if (!sent) sent = responder_.poll_transmit(now, core_, adapter, out);
+    note_state(before, adapter);
+    note_drained(adapter);
+    return sent;
+}
+
+/// What either half does may end in error; the other is to know.
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::note_state(QueuePairState before, Adapter&) {
+    if (core_.state() == before || core_.state() != QueuePairState::error) return;
+    requester_.reset();
+    responder_.on_error();
+}
+
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::note_drained(Adapter& adapter) {
+    if (!drained_due_ || core_.state() != QueuePairState::sqd || !requester_.idle(core_)) return;
+    drained_due_ = false;
+    adapter.tell(PortEvent::What::drained, core_.number());
+}
+
+template <class Requester, class Responder>
+void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerprint& sink) const {
+    core_.fingerprint(sink);
+    requester_.fingerprint(now, sink);
+    responder_.fingerprint(sink);
+    sink.add(answer_first_ && responder_.has_answers());
+    sink.add(established_);
+    sink.add(drained_due_);
+}
+
+using UcQueuePair = ConnectedQueuePair<UcRequester, UcResponder>;
+using RcQueuePair = ConnectedQueuePair<RcRequester, RcResponder>;
+
+}  // namespace wireproof::ib

@@ -1,0 +1,197 @@
+#include "wireproof/proto/ib/memory_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "wireproof/base/check.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+constexpr std::size_t entries_max = (std::size_t{1} << 24) - 1;
+
+/// Where `length` bytes from `address` on begin within `size` bytes from `first` on.
+std::optional<std::size_t> offset_within(std::uint64_t address, std::uint64_t length,
+                                         std::uint64_t first, std::uint64_t size) {
+    if (address < first) return std::nullopt;
+    const std::uint64_t offset = address - first;
+    if (offset > size || length > size - offset) return std::nullopt;
+    return static_cast<std::size_t>(offset);
+}
+
+std::optional<Bytes> bytes_of(const MemoryTable::Region& region, std::uint64_t address,
+                              std::uint64_t length) {
+    const auto offset = offset_within(address, length, region.address, region.memory.size());
+    if (!offset) return std::nullopt;
+    return region.memory.subspan(*offset, static_cast<std::size_t>(length));
+}
+
+bool changes(const Access& access) {
+    return access.remote_write || access.remote_atomic;
+}
+
+}  // namespace
+
+std::uint32_t MemoryTable::add(Entry entry) {
+    auto place = std::ranges::find(entries_, Use::free, &Entry::use);
+    if (place == entries_.end()) {
+        WIREPROOF_CHECK(entries_.size() < entries_max);
+        place = entries_.insert(place, Entry{});
+    }
+    // Whoever kept the key of what stood here before must not find what stands here now.
+    entry.key_byte = static_cast<std::uint8_t>(place->key_byte + 1);
+    *place = entry;
+    const auto index = static_cast<std::uint32_t>(place - entries_.begin()) + 1;
+    return index << 8 | entry.key_byte;
+}
+
+void MemoryTable::remove(std::uint32_t key) {
+    Entry& entry = entries_[(key >> 8) - 1];
+    entry = Entry{.key_byte = entry.key_byte};
+}
+
+const MemoryTable::Entry* MemoryTable::find(std::uint32_t key, Use use) const {
+    const std::size_t index = key >> 8;
+    if (index == 0 || index > entries_.size()) return nullptr;
+    const Entry& entry = entries_[index - 1];
+    return entry.use == use && entry.key_byte == (key & 0xFF) ? &entry : nullptr;
+}
+
+MemoryTable::Entry* MemoryTable::find(std::uint32_t key, Use use) {
+    return const_cast<Entry*>(std::as_const(*this).find(key, use));
+}
+
+Expected<std::uint32_t> MemoryTable::add_region(const Region& region) {
+    if (region.memory.size() > std::numeric_limits<std::uint64_t>::max() - region.address) {
+        return unexpected("a memory region must not wrap around the end of all addresses");
+    }
+    if (changes(region.access) && !region.access.local_write) {
+        return unexpected("remote write and atomic access to a region need local write access");
+    }
+    return add(Entry{.use = Use::region, .region = region});
+}
+
+bool MemoryTable::remove_region(std::uint32_t key) {
+    if (find(key, Use::region) == nullptr) return false;
+    const auto bound_to_it = [key](const Entry& entry) {
+        return entry.use == Use::window && entry.window.bound && entry.window.length > 0 &&
+               entry.window.region == key;
+    };
+    if (std::ranges::any_of(entries_, bound_to_it)) return false;
+    remove(key);
+    return true;
+}
+
+const MemoryTable::Region* MemoryTable::region(std::uint32_t key) const {
+    const Entry* entry = find(key, Use::region);
+    return entry == nullptr ? nullptr : &entry->region;
+}
+
+void MemoryTable::put_memory(std::uint32_t key, Bytes memory) {
+    Entry* entry = find(key, Use::region);
+    WIREPROOF_CHECK(entry != nullptr && entry->region.memory.size() == memory.size());
+    entry->region.memory = memory;
+}
+
+std::uint32_t MemoryTable::add_window(std::uint32_t domain, WindowType type) {
+    return add(Entry{.use = Use::window, .window = {.domain = domain, .type = type}});
+}
+
+bool MemoryTable::remove_window(std::uint32_t key) {
+    if (find(key, Use::window) == nullptr) return false;
+    remove(key);
+    return true;
+}
+
+// The domain is C10-72 of the specification, the right to bind C10-73, the write right of the
+// region C10-74, the range C10-75.
+std::optional<std::uint32_t> MemoryTable::bind(const WindowBind& bind, const KeyBearer& bearer) {
+    Entry* entry = find(bind.window, Use::window);
+    if (entry == nullptr || entry->window.domain != bearer.domain) return std::nullopt;
+    Window& window = entry->window;
+    const bool type_1 = window.type == WindowType::type_1;
+    if (!type_1 && (window.bound || bind.length == 0)) return std::nullopt;
+    if (type_1 && bind.zero_based) return std::nullopt;
+    if (bind.length > 0) {
+        const Region* region = this->region(bind.region);
+        if (region == nullptr || region->domain != bearer.domain) return std::nullopt;
+        if (!region->access.window_bind) return std::nullopt;
+        if (changes(bind.access) && !region->access.local_write) return std::nullopt;
+        if (!bytes_of(*region, bind.address, bind.length)) return std::nullopt;
+    }
+    entry->key_byte = bind.key_byte;
+    window.bound = bind.length > 0;
+    window.queue_pair = bearer.queue_pair;
+    window.region = bind.region;
+    window.address = bind.address;
+    window.length = bind.length;
+    window.access = bind.access;
+    window.zero_based = bind.zero_based;
+    return (bind.window & ~0xFFU) | bind.key_byte;
+}
+
+bool MemoryTable::can_invalidate(std::uint32_t key, const KeyBearer& bearer) const {
+    const Entry* entry = find(key, Use::window);
+    if (entry == nullptr) return false;
+    const Window& window = entry->window;
+    return window.type != WindowType::type_1 && window.bound &&
+           window.queue_pair == bearer.queue_pair && window.domain == bearer.domain;
+}
+
+bool MemoryTable::invalidate(std::uint32_t key, const KeyBearer& bearer) {
+    if (!can_invalidate(key, bearer)) return false;
+    find(key, Use::window)->window.bound = false;
+    return true;
+}
+
+std::optional<Bytes> MemoryTable::local(const Piece& piece, std::uint32_t domain,
+                                        bool write) const {
+    if (piece.length == 0) return Bytes();
+    const Region* region = this->region(piece.key);
+    if (region == nullptr || region->domain != domain) return std::nullopt;
+    if (write && !region->access.local_write) return std::nullopt;
+    return bytes_of(*region, piece.address, piece.length);
+}
+
+std::optional<Bytes> MemoryTable::remote(const Piece& piece, RemoteRight right,
+                                         const KeyBearer& bearer) const {
+    if (piece.length == 0) return Bytes();
+    if (const Region* region = this->region(piece.key)) {
+        if (region->domain != bearer.domain || !allows(region->access, right)) return std::nullopt;
+        return bytes_of(*region, piece.address, piece.length);
+    }
+    const Entry* entry = find(piece.key, Use::window);
+    if (entry == nullptr || !entry->window.bound) return std::nullopt;
+    const Window& window = entry->window;
+    if (window.type != WindowType::type_2a && window.domain != bearer.domain) return std::nullopt;
+    if (window.type != WindowType::type_1 && window.queue_pair != bearer.queue_pair) {
+        return std::nullopt;
+    }
+    if (!allows(window.access, right)) return std::nullopt;
+    const std::uint64_t first = window.zero_based ? 0 : window.address;
+    const auto offset = offset_within(piece.address, piece.length, first, window.length);
+    const Region* region = this->region(window.region);
+    if (!offset || region == nullptr) return std::nullopt;
+    return bytes_of(*region, window.address + *offset, piece.length);
+}
+
+void MemoryTable::fingerprint(Fingerprint& sink) const {
+    sink.add(entries_.size());
+    for (const Entry& entry : entries_) {
+        sink.add(entry.use);
+        sink.add(entry.key_byte);
+        if (entry.use != Use::window) continue;
+        const Window& window = entry.window;
+        sink.add(window.bound);
+        sink.add(window.queue_pair);
+        sink.add(window.region);
+        sink.add(window.address);
+        sink.add(window.length);
+        for (const bool right : {window.access.remote_write, window.access.remote_read,
+                                 window.access.remote_atomic, window.zero_based}) {
+            sink.add(right);
+        }
+    }
+}
+
+}  // namespace wireproof::ib

@@ -1,0 +1,137 @@
+// The memory that a port may touch, for its own work requests and for its peers': regions, and
+// windows that lend a part of a region for a while. Keys, addresses and lengths come from the
+// network: nothing outside a region is ever found.
+//
+// A key is the place in the table (24 bits) and a key byte below it, so a bind that changes the
+// byte ends the old key. A region has one key, for local and remote use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/base/expected.hpp"
+#include "wireproof/core/fingerprint.hpp"
+
+namespace wireproof::ib {
+
+/// What may be done with a region, a window or through a queue pair. Reading by its own side is
+/// always allowed.
+struct Access {
+    bool local_write = false;
+    bool remote_write = false;
+    bool remote_read = false;
+    bool remote_atomic = false;
+    bool window_bind = false;
+    friend bool operator==(const Access&, const Access&) = default;
+};
+
+enum class RemoteRight : std::uint8_t { write, read, atomic };
+
+constexpr bool allows(const Access& access, RemoteRight right) {
+    switch (right) {
+        case RemoteRight::write: return access.remote_write;
+        case RemoteRight::read: return access.remote_read;
+        case RemoteRight::atomic: return access.remote_atomic;
+    }
+    return false;
+}
+
+/// Who comes with a key: a queue pair, and the protection domain it belongs to.
+struct KeyBearer {
+    std::uint32_t domain = 0;
+    std::uint32_t queue_pair = 0;
+};
+
+/// Type 1 belongs to a protection domain; 2A to the queue pair that bound it; 2B to both.
+enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
+
+/// Some bytes of a region, by its key.
+struct Piece {
+    std::uint64_t address = 0;
+    std::uint32_t length = 0;  // bytes
+    std::uint32_t key = 0;
+    friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+/// What a window shall show from now on.
+struct WindowBind {
+    std::uint32_t window = 0;  // its key so far
+    std::uint8_t key_byte = 0;
+    std::uint32_t region = 0;  // the region's key
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;  // bytes; none: a window of type 1 is unbound
+    Access access = {};
+    bool zero_based = false;  // peers count addresses from 0; not with type 1
+};
+
+/// A regular value, but for the memory that its regions name: that is lent, and put_memory lends
+/// other bytes to a copy.
+class MemoryTable {
+public:
+    struct Region {
+        std::uint32_t domain = 0;
+        std::uint64_t address = 0;  // of its first byte, for work requests and peers
+        Bytes memory = {};
+        Access access = {};
+    };
+
+    /// The region's key. Refused: an address that wraps, or a right of peers to change what its
+    /// own side may not write.
+    Expected<std::uint32_t> add_region(const Region& region);
+    /// False: there is none with this key, or a window is bound to it.
+    bool remove_region(std::uint32_t key);
+    const Region* region(std::uint32_t key) const;
+    /// Other memory of the same length for a region.
+    void put_memory(std::uint32_t key, Bytes memory);
+
+    /// The window's first key; nobody can use it before a bind.
+    std::uint32_t add_window(std::uint32_t domain, WindowType type);
+    bool remove_window(std::uint32_t key);
+
+    /// The window's new key; nothing if a rule of section 10.6.7 of the specification forbids it.
+    std::optional<std::uint32_t> bind(const WindowBind& bind, const KeyBearer& bearer);
+    /// Whether a window of type 2 has this key and this bearer may end it.
+    bool can_invalidate(std::uint32_t key, const KeyBearer& bearer) const;
+    bool invalidate(std::uint32_t key, const KeyBearer& bearer);
+
+    /// The bytes of a piece of a work request; nothing if they are not all in a region of the
+    /// domain, or shall be written and may not. No bytes are everywhere.
+    std::optional<Bytes> local(const Piece& piece, std::uint32_t domain, bool write) const;
+    /// The bytes that a peer names, if its key shows them all with that right.
+    std::optional<Bytes> remote(const Piece& piece, RemoteRight right,
+                                const KeyBearer& bearer) const;
+
+    /// Keys and binds; not the memory.
+    void fingerprint(Fingerprint& sink) const;
+
+private:
+    struct Window {
+        std::uint32_t domain = 0;
+        WindowType type = WindowType::type_1;
+        bool bound = false;
+        std::uint32_t queue_pair = 0;  // that bound it
+        std::uint32_t region = 0;      // its key
+        std::uint64_t address = 0;     // in the region
+        std::uint64_t length = 0;
+        Access access = {};
+        bool zero_based = false;
+    };
+    enum class Use : std::uint8_t { free, region, window };
+    struct Entry {
+        Use use = Use::free;
+        std::uint8_t key_byte = 0;
+        Region region = {};
+        Window window = {};
+    };
+
+    std::uint32_t add(Entry entry);
+    void remove(std::uint32_t key);
+    Entry* find(std::uint32_t key, Use use);
+    const Entry* find(std::uint32_t key, Use use) const;
+
+    std::vector<Entry> entries_;  // by key >> 8, less one: a key is never 0 to 255
+};
+
+}  // namespace wireproof::ib

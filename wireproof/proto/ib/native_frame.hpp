@@ -1,0 +1,111 @@
+// A packet on a native InfiniBand link: local route header, global route header if it crosses
+// subnets, the packet, then two CRCs. The invariant one covers what no switch changes, end to end;
+// the variant one covers all bytes, link by link.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "wireproof/base/expected.hpp"
+#include "wireproof/core/frame.hpp"
+
+namespace wireproof::ib {
+
+/// What stands behind the local route header.
+enum class LinkNext : std::uint8_t { raw = 0, ip = 1, transport = 2, global = 3 };
+
+///      0       VL 4 | version 4
+///      1       SL 4 | reserved 2 | next header 2
+///      2 … 3   destination LID
+///      4 … 5   reserved 5 | length 11, in words of four bytes, from this header to the ICRC
+///      6 … 7   source LID
+struct Lrh {
+    static constexpr std::size_t size = 8;
+    std::uint8_t lane = 0;     // virtual, 4 bits; switches change it
+    std::uint8_t version = 0;  // 4 bits; only 0 exists
+    std::uint8_t service = 0;  // level, 4 bits
+    LinkNext next = LinkNext::transport;
+    std::uint16_t dest = 0;
+    std::uint16_t words = 0;  // 11 bits
+    std::uint16_t source = 0;
+
+    void encode(std::span<std::byte, size> to) const;
+    static Lrh decode(std::span<const std::byte, size> from);
+    friend bool operator==(const Lrh&, const Lrh&) = default;
+};
+
+using Gid = std::array<std::uint8_t, 16>;
+
+/// Laid out as an IPv6 header.
+///
+///      0 … 3     version 4 = 6 | traffic class 8 | flow label 20
+///      4 … 5     bytes behind this header, to the ICRC
+///      6, 7      next header = 0x1B, hop limit
+///      8 … 39    source, then destination
+struct Grh {
+    static constexpr std::size_t size = 40;
+    std::uint8_t traffic_class = 0;
+    std::uint32_t flow_label = 0;  // 20 bits
+    std::uint16_t length = 0;
+    std::uint8_t next = 0x1B;
+    std::uint8_t hop_limit = 64;
+    std::uint8_t version = 6;  // 4 bits
+    Gid source = {};
+    Gid dest = {};
+
+    void encode(std::span<std::byte, size> to) const;
+    static Grh decode(std::span<const std::byte, size> from);
+    friend bool operator==(const Grh&, const Grh&) = default;
+};
+
+/// Where a frame goes. Lengths and what follows are filled in where it is written.
+struct NativeRoute {
+    Lrh local = {};
+    std::optional<Grh> global = {};
+};
+
+inline constexpr std::size_t native_tail = 6;  // ICRC, VCRC
+inline constexpr std::size_t native_overhead_max = Lrh::size + Grh::size + native_tail;
+
+/// Why a native frame is dropped, in the order in which it is asked.
+enum class NativeFault : std::uint8_t {
+    too_short,
+    variant_crc,
+    link_version,
+    not_transport,  // raw datagrams, or an unknown header behind the global one
+    length,         // the headers' lengths are not the frame's
+    invariant_crc,
+};
+
+inline constexpr std::array<std::string_view, 6> native_fault_names = {
+    "too short for a frame", "wrong VCRC",         "unknown link version",
+    "no transport packet",   "wrong frame length", "wrong ICRC"};
+
+constexpr std::string_view name_of(NativeFault fault) {
+    return native_fault_names[static_cast<std::size_t>(fault)];
+}
+
+/// A received frame; the packet is the frame's.
+struct NativeFrame {
+    Lrh local;
+    std::optional<Grh> global;
+    ConstBytes packet;  // base header to pad
+
+    static ExpectedOr<NativeFrame, NativeFault> decode(ConstBytes frame);
+};
+
+/// Writes a frame around a packet in pieces (TxFrame::pieces), whole words of it, the first with a
+/// base header. Pieces that lie in `scratch` are copied, for it will be written again before the
+/// frame has left; others are only pointed at.
+void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstBytes scratch,
+            TxFrame& out);
+
+/// Of a frame without its CRCs: `headers` are the route headers, `packet` begins with its base
+/// header, of which the first piece has all.
+std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> packet);
+
+}  // namespace wireproof::ib

@@ -1,0 +1,24 @@
+// How long a packet's payload may be, and how many packets a message takes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace wireproof::ib {
+
+/// Bytes of payload, from the least that every path carries.
+inline constexpr std::array<std::size_t, 5> path_mtus = {256, 512, 1024, 2048, 4096};
+inline constexpr std::uint64_t message_max = std::uint64_t{1} << 31;  // bytes
+
+constexpr bool is_path_mtu(std::size_t bytes) {
+    return std::find(path_mtus.begin(), path_mtus.end(), bytes) != path_mtus.end();
+}
+
+/// One packet even for nothing.
+constexpr std::uint64_t packets_of(std::uint64_t message, std::size_t path_mtu) {
+    return std::max<std::uint64_t>(1, (message + path_mtu - 1) / path_mtu);
+}
+
+}  // namespace wireproof::ib

@@ -1,0 +1,216 @@
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+constexpr std::uint32_t numbers_max = 0xFFFFFF;
+
+/// Calls `use` with the queue pair as what it is.
+template <class QueuePair, class Use>
+decltype(auto) with(QueuePair& queue_pair, Use&& use) {
+    return std::visit(std::forward<Use>(use), queue_pair);
+}
+
+const QueuePairCore& core_of(const auto& queue_pair) {
+    return with(queue_pair, [](const auto& pair) -> const QueuePairCore& { return pair.core(); });
+}
+
+/// Same partition, and not limited members both.
+bool same_partition(std::uint16_t a, std::uint16_t b) {
+    return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & 0x8000) != 0;
+}
+
+const char* wrong_with(const QueuePairConfig& config) {
+    if (config.number > numbers_max) return "a queue pair's number has 24 bits";
+    if (config.limits.pieces > SendEntry::pieces_max) return "a work request has 32 pieces at most";
+    if (config.uc_behind_max >= config.psn_modulus) return "packets cannot be so far behind";
+    if (config.ack_every == 0 || config.ack_every > config.in_flight_max) {
+        return "an acknowledgement must be asked for before too many packets are in flight";
+    }
+    if (config.in_flight_max > config.psn_modulus / 2) {
+        return "half of all PSNs may be in flight at most";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Port::Port(const PortConfig& config) : config_(config), next_number_(config.first_number) {}
+
+Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
+    if (const char* wrong = wrong_with(wanted)) return unexpected(wrong);
+    QueuePairConfig config = wanted;
+    if (config.number == 0) {
+        while (queue_pairs_.contains(next_number_)) ++next_number_;
+        config.number = next_number_;
+        next_number_ = next_number_ == numbers_max ? config_.first_number : next_number_ + 1;
+    } else if (queue_pairs_.contains(config.number)) {
+        return unexpected("queue pair " + std::to_string(config.number) + " exists");
+    }
+    switch (config.transport) {
+        case Transport::uc: queue_pairs_.emplace(config.number, UcQueuePair(config)); break;
+        case Transport::rc: queue_pairs_.emplace(config.number, RcQueuePair(config)); break;
+        case Transport::ud:
+            queue_pairs_.emplace(config.number, UdQueuePair(config, config_.path_mtu));
+            break;
+        default:
+            return unexpected("no queue pair of transport " +
+                              std::string(name_of(config.transport)));
+    }
+    if (config.shared_receives) ++adapter_.shared_receive_queue(*config.shared_receives).users;
+    return config.number;
+}
+
+bool Port::remove_queue_pair(std::uint32_t number) {
+    const auto found = queue_pairs_.find(number);
+    if (found == queue_pairs_.end()) return false;
+    const QueuePairConfig& config = core_of(found->second).config();
+    if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
+    queue_pairs_.erase(found);
+    return true;
+}
+
+bool Port::remove(CompletionQueueId id) {
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        const QueuePairConfig& config = core_of(queue_pair).config();
+        if (config.send_completions == id || config.receive_completions == id) return false;
+    }
+    adapter_.remove(id);
+    return true;
+}
+
+bool Port::remove(SharedReceiveQueueId id) {
+    if (adapter_.shared_receive_queue(id).users > 0) return false;
+    adapter_.remove(id);
+    return true;
+}
+
+Port::QueuePair* Port::find(std::uint32_t number) {
+    const auto found = queue_pairs_.find(number);
+    return found == queue_pairs_.end() ? nullptr : &found->second;
+}
+
+const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
+    const auto found = queue_pairs_.find(number);
+    return found == queue_pairs_.end() ? nullptr : &core_of(found->second);
+}
+
+ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
+    QueuePair* queue_pair = find(number);
+    if (queue_pair == nullptr) return ModifyStatus::no_such_queue_pair;
+    const std::uint16_t index = change.partition_index.value_or(0);
+    if (index >= config_.partitions.size() || change.path_mtu.value_or(0) > config_.path_mtu) {
+        return ModifyStatus::bad_value;
+    }
+    return with(*queue_pair, [&](auto& pair) {
+        const ModifyStatus status = pair.modify(change, adapter_);
+        pair.set_partition(config_.partitions[pair.core().attributes().partition_index]);
+        return status;
+    });
+}
+
+PostStatus Port::post_send(std::uint32_t number, const WorkRequest& request) {
+    QueuePair* queue_pair = find(number);
+    if (queue_pair == nullptr) return PostStatus::wrong_state;
+    return with(*queue_pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
+}
+
+PostStatus Port::post_receive(std::uint32_t number, const ReceiveRequest& request) {
+    QueuePair* queue_pair = find(number);
+    if (queue_pair == nullptr) return PostStatus::wrong_state;
+    return with(*queue_pair, [&](auto& pair) { return pair.post_receive(request, adapter_); });
+}
+
+RxVerdict Port::on_frame(Instant now, const RxFrame& frame) {
+    const RxVerdict verdict = receive(now, frame);
+    ++counters_.received[static_cast<std::size_t>(verdict)];
+    return verdict;
+}
+
+RxVerdict Port::receive(Instant now, const RxFrame& frame) {
+    if (frame.integrity == Integrity::damaged) {
+        ++counters_.damaged;
+        return RxVerdict::corrupt;
+    }
+    const auto packet = Packet::decode(frame);
+    if (packet) return on_packet(now, frame, packet->bth(), &*packet);
+    ++counters_.malformed[static_cast<std::size_t>(packet.error())];
+    if (packet.error() != Malformed::unknown_opcode) return RxVerdict::malformed;
+    return on_packet(now, frame, Bth::decode(frame.bytes.first<Bth::size>()), nullptr);
+}
+
+/// `packet` is null if its opcode is reserved: RC answers that.
+RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, const Packet* packet) {
+    const auto refuse = [](std::uint64_t& reason, RxVerdict verdict) {
+        ++reason;
+        return verdict;
+    };
+    QueuePair* found = find(bth.dest_qp);
+    if (found == nullptr) return refuse(counters_.unknown_queue_pair, RxVerdict::foreign);
+    const QueuePairCore& core = core_of(*found);
+    if (!same_partition(bth.partition, core.partition)) {
+        return refuse(counters_.foreign_partition, RxVerdict::foreign);
+    }
+    const bool connected = !std::holds_alternative<UdQueuePair>(*found);
+    if (connected && may_receive(core.state()) && frame.from != core.attributes().address) {
+        return refuse(counters_.foreign_source, RxVerdict::foreign);
+    }
+    if (packet != nullptr && packet->opcode->verb == Verb::congestion) {
+        return refuse(counters_.congestion, RxVerdict::control);
+    }
+    if (transport_of(bth.opcode) != core.config().transport) {
+        return refuse(counters_.wrong_transport, RxVerdict::refused);
+    }
+    return with(*found, [&](auto& pair) {
+        if constexpr (std::is_same_v<decltype(pair), UdQueuePair&>) {
+            return packet == nullptr ? RxVerdict::malformed
+                                     : pair.on_packet(*packet, frame.from, adapter_);
+        } else {
+            return packet == nullptr ? pair.on_reserved(now, bth, adapter_)
+                                     : pair.on_packet(now, *packet, adapter_);
+        }
+    });
+}
+
+void Port::on_deadline(Instant now) {
+    for (auto& [number, queue_pair] : queue_pairs_) {
+        if (auto* pair = std::get_if<RcQueuePair>(&queue_pair)) pair->on_deadline(now, adapter_);
+    }
+}
+
+Instant Port::next_deadline() const {
+    Instant next = never;
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        next = earliest(next, with(queue_pair, [](auto& pair) { return pair.next_deadline(); }));
+    }
+    return next;
+}
+
+bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
+    const auto poll = [&](auto& pair) {
+        if (peer != nullptr && pair.next_peer() != *peer) return false;
+        return pair.poll_transmit(now, out, adapter_);
+    };
+    // Each once, from the one behind the last that sent.
+    auto turn = queue_pairs_.upper_bound(last_turn_);
+    for (std::size_t i = 0; i < queue_pairs_.size(); ++i, ++turn) {
+        if (turn == queue_pairs_.end()) turn = queue_pairs_.begin();
+        if (!with(turn->second, poll)) continue;
+        last_turn_ = turn->first;
+        return true;
+    }
+    return false;
+}
+
+void Port::fingerprint(Instant now, Fingerprint& sink) const {
+    adapter_.fingerprint(sink);
+    sink.add(queue_pairs_.size());
+    for (const auto& [number, queue_pair] : queue_pairs_) {
+        sink.add(number);
+        with(queue_pair, [&](const auto& pair) { pair.fingerprint(now, sink); });
+    }
+    // With one queue pair it is always its turn.
+    sink.add(queue_pairs_.size() > 1 ? last_turn_ : 0);
+}
+
+}  // namespace wireproof::ib

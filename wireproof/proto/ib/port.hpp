@@ -1,0 +1,124 @@
+// One port of an adapter: many queue pairs behind one engine. Packets find their queue pair by its
+// number, and only from the peer it is connected to; queue pairs take turns at sending.
+//
+// Everything but the memory of regions is the port's own, and all of it is named by number: a copy
+// is another world, in which MemoryTable::put_memory may lend other memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "wireproof/core/engine.hpp"
+#include "wireproof/proto/ib/adapter.hpp"
+#include "wireproof/proto/ib/connected_queue_pair.hpp"
+#include "wireproof/proto/ib/ud_queue_pair.hpp"
+
+namespace wireproof::ib {
+
+struct PortConfig {
+    std::size_t path_mtu = 1024;  // the longest datagram, and the most a queue pair may be told
+    std::vector<std::uint16_t> partitions = {default_partition};
+    std::uint32_t first_number = 2;  // of queue pairs that do not ask for one
+};
+
+/// What became of frames that no queue pair saw, by reason.
+struct PortCounters {
+    std::array<std::uint64_t, rx_verdict_names.size()> received{};  // all frames, by verdict
+    std::array<std::uint64_t, malformed_names.size()> malformed{};  // by reason
+    std::uint64_t damaged = 0;                                      // said who carried it
+    std::uint64_t unknown_queue_pair = 0;
+    std::uint64_t foreign_partition = 0;
+    std::uint64_t foreign_source = 0;   // not the peer that the queue pair is connected to
+    std::uint64_t wrong_transport = 0;  // of the queue pair
+    std::uint64_t congestion = 0;       // notifications, which change nothing here
+
+    std::uint64_t received_as(RxVerdict verdict) const {
+        return received[static_cast<std::size_t>(verdict)];
+    }
+};
+
+class Port {
+public:
+    using Delivery = PortEvent;
+
+    explicit Port(const PortConfig& config);
+
+    const PortConfig& config() const { return config_; }
+    MemoryTable& memory() { return adapter_.memory; }
+    const MemoryTable& memory() const { return adapter_.memory; }
+
+    // Queues live until they are removed; nothing may use them then.
+    CompletionQueueId add_completion_queue(std::size_t capacity) {
+        return adapter_.add_completion_queue(capacity);
+    }
+    /// False: a queue pair uses it.
+    bool remove(CompletionQueueId id);
+    CompletionQueue& completion_queue(CompletionQueueId id) {
+        return adapter_.completion_queue(id);
+    }
+    std::optional<Completion> poll(CompletionQueueId id) {
+        return adapter_.completion_queue(id).poll();
+    }
+    SharedReceiveQueueId add_shared_receive_queue(std::uint32_t domain, std::size_t requests,
+                                                  std::size_t pieces) {
+        return adapter_.add_shared_receive_queue(domain, requests, pieces);
+    }
+    bool remove(SharedReceiveQueueId id);
+    SharedReceiveQueue& shared_receive_queue(SharedReceiveQueueId id) {
+        return adapter_.shared_receive_queue(id);
+    }
+    PostStatus post_receive(SharedReceiveQueueId id, const ReceiveRequest& request) {
+        return adapter_.shared_receive_queue(id).ring.post(request);
+    }
+
+    /// Its number; an error if that is taken, or the transport or a limit is not one of ours.
+    Expected<std::uint32_t> add_queue_pair(const QueuePairConfig& config);
+    /// What was posted and has not completed is forgotten. False: there is none.
+    bool remove_queue_pair(std::uint32_t number);
+    ModifyStatus modify(std::uint32_t number, const QueuePairChange& change);
+    PostStatus post_send(std::uint32_t number, const WorkRequest& request);
+    PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);
+    /// Null: there is none.
+    const QueuePairCore* queue_pair(std::uint32_t number) const;
+
+    // Engine. Lives of peers mean nothing to queue pairs: a silent one runs into its retries.
+    RxVerdict on_frame(Instant now, const RxFrame& frame);
+    std::optional<Delivery> next_delivery() { return adapter_.next_event(); }
+    void on_deadline(Instant now);
+    void on_wire_event(Instant, WireEvent) {}
+    /// To any peer; for a wire with one.
+    bool poll_transmit(Instant now, TxFrame& out) { return transmit(now, nullptr, out); }
+    Instant next_deadline() const;
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+    /// Only packets to this peer.
+    bool poll_transmit_to(Instant now, PeerId peer, TxFrame& out) {
+        return transmit(now, &peer, out);
+    }
+
+    const PortCounters& counters() const { return counters_; }
+
+private:
+    using QueuePair = std::variant<UcQueuePair, RcQueuePair, UdQueuePair>;
+
+    RxVerdict receive(Instant now, const RxFrame& frame);
+    RxVerdict on_packet(Instant now, const RxFrame& frame, const Bth& bth, const Packet* packet);
+    bool in_partition(const Bth& bth, const QueuePairCore& core) const;
+    bool transmit(Instant now, const PeerId* peer, TxFrame& out);
+    QueuePair* find(std::uint32_t number);
+
+    PortConfig config_;
+    Adapter adapter_;
+    std::map<std::uint32_t, QueuePair> queue_pairs_;
+    std::uint32_t next_number_;
+    std::uint32_t last_turn_ = 0;  // the queue pair that sent last
+    PortCounters counters_;
+};
+
+static_assert(Engine<Port>);
+
+}  // namespace wireproof::ib

@@ -1,0 +1,236 @@
+// A port of several queue pairs: who gets a packet, who may send, what a copy is; and queue pairs
+// through their states.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/port_test_kit.hpp"
+
+namespace wireproof::ib::test {
+namespace {
+
+using enum RxVerdict;
+
+// UC-25
+TEST(Port, TakesPacketsOfAConnectionFromItsPeerOnly) {
+    Pair pair;
+    pair.receives(1);
+    pair.send(10);
+    const auto packet = pair.a.leaving(pair.now).at(0);
+    EXPECT_EQ(pair.b.give(pair.now, packet, PeerId{4}), foreign);
+    EXPECT_EQ(pair.b.port.counters().foreign_source, 1U);
+    EXPECT_TRUE(pair.b.received().empty());
+    EXPECT_EQ(pair.b.give(pair.now, packet), accepted);
+}
+
+TEST(Port, CountsWhatNoQueuePairSawByItsReason) {
+    Pair pair;
+    pair.send(10);
+    const auto good = pair.a.leaving(pair.now).at(0);
+    PacketBytes packet = good;
+    packet[7] = std::byte{0x55};
+    EXPECT_EQ(pair.b.give(pair.now, packet), foreign);
+    EXPECT_EQ(pair.b.port.counters().unknown_queue_pair, 1U);
+    packet = good;
+    packet[3] = std::byte{0xFE};
+    EXPECT_EQ(pair.b.give(pair.now, packet), foreign);
+    EXPECT_EQ(pair.b.port.counters().foreign_partition, 1U);
+    EXPECT_EQ(pair.b.give(pair.now, PacketBytes(11)), malformed);
+    EXPECT_EQ(pair.b.port.counters().malformed[0], 1U);
+    const RxFrame damaged{.bytes = good, .from = other_end, .integrity = Integrity::damaged};
+    EXPECT_EQ(pair.b.port.on_frame(pair.now, damaged), corrupt);
+    EXPECT_EQ(pair.b.port.counters().damaged, 1U);
+    EXPECT_EQ(pair.b.port.counters().received_as(foreign), 2U);
+}
+
+TEST(Port, QueuePairsTakeTurns) {
+    Pair pair;
+    QueuePairConfig config = pair.a.port.queue_pair(pair.a.number)->config();
+    std::vector<std::uint32_t> numbers = {pair.a.number};
+    for (int i = 0; i < 2; ++i) {
+        config.number = 0;
+        const auto number = pair.a.port.add_queue_pair(config).value();
+        EXPECT_EQ(pair.a.port.modify(number, to_init()), ModifyStatus::done);
+        QueuePairChange to_rtr = pair.to_rtr(0);
+        to_rtr.address = PeerId{5};
+        EXPECT_EQ(pair.a.port.modify(number, to_rtr), ModifyStatus::done);
+        EXPECT_EQ(pair.a.port.modify(number, pair.to_rts(0)), ModifyStatus::done);
+        numbers.push_back(number);
+    }
+    const Piece piece = pair.a.piece(0, 600);
+    for (const std::uint32_t number : numbers) {
+        EXPECT_EQ(pair.a.port.post_send(number, {.terms = {}, .pieces = std::span(&piece, 1)}),
+                  PostStatus::accepted);
+    }
+    // Three queue pairs of three packets each.
+    std::vector<std::string> order;
+    for (const auto& packet : pair.a.leaving(pair.now)) order.push_back(name(packet));
+    ASSERT_EQ(order.size(), 9U);
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(order[i], order[i / 3 * 3]) << i;
+
+    for (const std::uint32_t number : numbers) {
+        (void)pair.a.port.post_send(number, {.terms = {}, .pieces = std::span(&piece, 1)});
+    }
+    PacketBytes room(packet_max(4096));
+    TxFrame out;
+    std::size_t to_five = 0;
+    for (;; ++to_five) {
+        out.open(room, {.frame_max = room.size()});
+        if (!pair.a.port.poll_transmit_to(pair.now, PeerId{5}, out)) break;
+    }
+    EXPECT_EQ(to_five, 6U);
+    EXPECT_EQ(pair.a.leaving(pair.now).size(), 3U);
+}
+
+TEST(Port, ACopyIsAnotherWorld) {
+    Pair pair;
+    pair.receives(2);
+    pair.send(600);
+    const auto packets = pair.a.leaving(pair.now);
+    pair.b.give(pair.now, packets[0]);
+    Port copy = pair.b.port;
+    std::vector<std::byte> memory(65536);
+    copy.memory().put_memory(pair.b.key, memory);
+    const std::vector<std::byte> before = pair.b.memory;
+    for (const std::size_t i : {1U, 2U}) {
+        EXPECT_EQ(
+            copy.on_frame(pair.now,
+                          {.bytes = packets[i], .from = other_end, .integrity = Integrity::intact}),
+            accepted);
+    }
+    EXPECT_TRUE(copy.poll(pair.b.receives));
+    EXPECT_EQ(pair.b.memory, before);
+    EXPECT_TRUE(pair.b.received().empty());
+    EXPECT_EQ(pair.give({packets[1], packets[2]}), (std::vector{accepted, accepted}));
+    EXPECT_EQ(pair.b.received().size(), 1U);
+    Fingerprint one;
+    Fingerprint two;
+    pair.b.port.fingerprint(pair.now, one);
+    copy.fingerprint(pair.now, two);
+    EXPECT_EQ(one.value(), two.value());
+}
+
+TEST(Port, NumbersAreTakenOnceAndLimitsAreChecked) {
+    Port port({});
+    const CompletionQueueId queue = port.add_completion_queue(4);
+    const QueuePairConfig config{.transport = Transport::uc,
+                                 .number = 1,
+                                 .send_completions = queue,
+                                 .receive_completions = queue};
+    EXPECT_TRUE(port.add_queue_pair(config));
+    EXPECT_FALSE(port.add_queue_pair(config));
+    EXPECT_FALSE(port.remove(queue));
+    QueuePairConfig wrong = config;
+    wrong.number = 0x1000000;
+    EXPECT_FALSE(port.add_queue_pair(wrong));
+    wrong.number = 0;
+    wrong.limits.pieces = 33;
+    EXPECT_FALSE(port.add_queue_pair(wrong));
+    wrong.limits.pieces = 1;
+    wrong.transport = Transport::rd;
+    EXPECT_FALSE(port.add_queue_pair(wrong));
+    EXPECT_TRUE(port.remove_queue_pair(1));
+    EXPECT_FALSE(port.remove_queue_pair(1));
+    EXPECT_TRUE(port.remove(queue));
+}
+
+// UC-24: what each state does.
+TEST(Port, StatesReceiveAndSendAsTheyShould) {
+    Pair pair;
+    pair.receives(2);
+    pair.send(10);
+    const auto packet = pair.a.leaving(pair.now).at(0);
+    pair.b.modify({.state = QueuePairState::reset});
+    EXPECT_EQ(pair.b.receive(1, pair.b.piece(0, 100)), PostStatus::wrong_state);
+    EXPECT_EQ(pair.b.give(pair.now, packet), refused);
+    pair.b.modify(to_init());
+    EXPECT_EQ(pair.b.receive(1, pair.b.piece(0, 100)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::wrong_state);
+    EXPECT_EQ(pair.b.give(pair.now, packet), refused);
+    pair.b.modify(pair.to_rtr(1));
+    EXPECT_EQ(pair.b.give(pair.now, packet), accepted);
+    EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::established, 0x101}}));
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::wrong_state);
+    pair.b.modify(pair.to_rts(1));
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::accepted);
+    EXPECT_EQ(ids(pair.b.received()), std::vector<std::uint64_t>{1});
+    EXPECT_EQ(pair.b.receive(2, pair.b.piece(0, 100)), PostStatus::accepted);
+    pair.b.modify({.state = QueuePairState::error});
+    EXPECT_EQ(statuses(pair.b.sent()), Statuses{CompletionStatus::flushed});
+    EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
+    EXPECT_EQ(pair.b.post({}, pair.b.piece(0, 1)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.receive(3, pair.b.piece(0, 100)), PostStatus::accepted);
+    EXPECT_EQ(statuses(pair.b.sent()), Statuses{CompletionStatus::flushed});
+    EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
+    EXPECT_EQ(pair.b.give(pair.now, packet), refused);
+    EXPECT_EQ(pair.b.counters().wrong_state, 3U);
+}
+
+// UC-23
+TEST(Port, ABindLeavesNoPacketAndItsNewKeyAloneWorks) {
+    Pair pair;
+    const std::uint32_t before = pair.b.port.memory().add_window(domain, WindowType::type_2a);
+    WorkTerms bind{.id = 5, .request = Request::bind_window};
+    bind.bind = {.window = before,
+                 .key_byte = 0x5A,
+                 .region = pair.b.key,
+                 .address = End::base + 0x4000,
+                 .length = 100,
+                 .access = {.remote_write = true}};
+    EXPECT_EQ(pair.b.post(bind, pair.b.piece(0, 0)), PostStatus::accepted);
+    EXPECT_TRUE(pair.b.leaving(pair.now).empty());
+    EXPECT_EQ(pair.b.sent(),
+              (std::vector{
+                  Completion{.id = 5, .kind = CompletionKind::bind_window, .queue_pair = 0x101}}));
+    const auto write = [&](std::uint32_t key) {
+        const WorkTerms terms{
+            .request = Request::write, .remote_address = End::base + 0x4000, .remote_key = key};
+        EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 100)), PostStatus::accepted);
+        return pair.b.give(pair.now, pair.a.leaving(pair.now).at(0));
+    };
+    const std::uint32_t after = (before & ~0xFFU) | 0x5A;
+    EXPECT_EQ(write(before), refused);
+    EXPECT_EQ(write(after), accepted);
+    WorkTerms invalidate{.request = Request::local_invalidate, .remote_key = after};
+    EXPECT_EQ(pair.b.post(invalidate, pair.b.piece(0, 0)), PostStatus::accepted);
+    EXPECT_TRUE(pair.b.leaving(pair.now).empty());
+    EXPECT_EQ(write(after), refused);
+}
+
+TEST(Port, AFailedBindIsToldAndStopsTheSendQueue) {
+    Pair pair;
+    WorkTerms bind{.id = 1, .request = Request::bind_window};
+    EXPECT_EQ(pair.a.post(bind, pair.a.piece(0, 0)), PostStatus::accepted);
+    pair.posted = 1;
+    pair.send(10);
+    EXPECT_TRUE(pair.a.leaving(pair.now).empty());
+    EXPECT_EQ(statuses(pair.a.sent()),
+              (Statuses{CompletionStatus::window_bind_error, CompletionStatus::flushed}));
+}
+
+TEST(Port, SharedReceivesAreUsedInOrderAndFewAreTold) {
+    Pair pair({.shared_receives = 4});
+    pair.b.port.shared_receive_queue(*pair.b.shared).limit = 2;
+    pair.receives(3);
+    for (int i = 0; i < 3; ++i) pair.send(10);
+    pair.settle();
+    EXPECT_EQ(ids(pair.b.received()), (std::vector<std::uint64_t>{100, 101, 102}));
+    EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::limit_reached, 0}}));
+    EXPECT_EQ(pair.b.port.post_receive(pair.b.number, {}), PostStatus::not_supported);
+    EXPECT_FALSE(pair.b.port.remove(*pair.b.shared));
+}
+
+TEST(Port, ACompletionQueueThatIsTooSmallIsTold) {
+    Port port({});
+    const CompletionQueueId queue = port.add_completion_queue(1);
+    const auto number = port.add_queue_pair({.transport = Transport::uc,
+                                             .send_completions = queue,
+                                             .receive_completions = queue})
+                            .value();
+    EXPECT_EQ(port.modify(number, to_init()), ModifyStatus::done);
+    for (int i = 0; i < 3; ++i) (void)port.post_receive(number, {});
+    EXPECT_EQ(port.modify(number, {.state = QueuePairState::error}), ModifyStatus::done);
+    EXPECT_EQ(port.next_delivery(), (PortEvent{PortEvent::What::overrun, 0}));
+    EXPECT_FALSE(port.next_delivery());
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test

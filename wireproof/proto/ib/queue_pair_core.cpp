@@ -1,0 +1,117 @@
+#include "wireproof/proto/ib/queue_pair_core.hpp"
+
+#include <utility>
+
+namespace wireproof::ib {
+
+const ReceiveEntry* ReceiveQueue::take(Adapter& adapter) {
+    if (!shared_) return own_.empty() ? nullptr : &own_.front();
+    if (has_shared_) return &held_;
+    SharedReceiveQueue& queue = adapter.shared_receive_queue(*shared_);
+    if (queue.ring.empty()) return nullptr;
+    std::swap(held_, queue.ring.front());
+    queue.ring.pop();
+    has_shared_ = true;
+    if (queue.limit > queue.ring.size()) {
+        queue.limit = 0;
+        adapter.tell(PortEvent::What::limit_reached, *shared_);
+    }
+    return &held_;
+}
+
+void ReceiveQueue::finish() {
+    if (shared_) {
+        has_shared_ = false;
+    } else {
+        own_.pop();
+    }
+}
+
+std::optional<std::uint64_t> ReceiveQueue::give_back() {
+    if (!has_shared_) return std::nullopt;
+    has_shared_ = false;
+    return held_.id;
+}
+
+void ReceiveQueue::fingerprint(Fingerprint& sink) const {
+    sink.add(own_.size());
+    sink.add(has_shared_);
+}
+
+void QueuePairCore::complete_send(Adapter& adapter, CompletionStatus status) {
+    const SendEntry& entry = sends.front();
+    if (status != CompletionStatus::success || entry.terms.signalled || config_.signal_all) {
+        adapter.complete(config_.send_completions, {.id = entry.terms.id,
+                                                    .status = status,
+                                                    .kind = kind_of(entry.terms.request),
+                                                    .queue_pair = config_.number,
+                                                    .length = entry.length});
+    }
+    sends.pop();
+}
+
+void QueuePairCore::complete_receive(Adapter& adapter, Completion completion, bool solicited) {
+    completion.queue_pair = config_.number;
+    adapter.complete(config_.receive_completions, completion, solicited);
+}
+
+CompletionStatus QueuePairCore::run_local(const SendEntry& entry, Adapter& adapter) const {
+    if (entry.terms.request == Request::bind_window) {
+        return adapter.memory.bind(entry.terms.bind, bearer())
+                   ? CompletionStatus::success
+                   : CompletionStatus::window_bind_error;
+    }
+    return adapter.memory.invalidate(entry.terms.remote_key, bearer())
+               ? CompletionStatus::success
+               : CompletionStatus::local_protection_error;
+}
+
+void QueuePairCore::clear() {
+    sends.clear();
+    receives.flush([](std::uint64_t) {});
+    state_ = QueuePairState::reset;
+    attributes_ = {};
+}
+
+void QueuePairCore::flush_sends(Adapter& adapter) {
+    while (!sends.empty()) complete_send(adapter, CompletionStatus::flushed);
+}
+
+void QueuePairCore::flush_receives(Adapter& adapter) {
+    receives.flush([&](std::uint64_t id) {
+        complete_receive(
+            adapter,
+            {.id = id, .status = CompletionStatus::flushed, .kind = CompletionKind::receive},
+            false);
+    });
+    if (receives.shared()) adapter.tell(PortEvent::What::receives_flushed, config_.number);
+}
+
+void QueuePairCore::enter_error(Adapter& adapter) {
+    if (state_ == QueuePairState::error) return;
+    state_ = QueuePairState::error;
+    flush_sends(adapter);
+    flush_receives(adapter);
+}
+
+void QueuePairCore::enter_send_error(Adapter& adapter) {
+    state_ = QueuePairState::sqe;
+    flush_sends(adapter);
+}
+
+void QueuePairCore::fingerprint(Fingerprint& sink) const {
+    sink.add(state_);
+    sink.add(attributes_.path_mtu);
+    sink.add(attributes_.dest_queue_pair);
+    sink.add(attributes_.max_rd_atomic);
+    sink.add(attributes_.max_dest_rd_atomic);
+    sink.add(attributes_.timeout);
+    sink.add(attributes_.retry_count);
+    sink.add(attributes_.rnr_retry);
+    sink.add(attributes_.min_rnr_timer);
+    sink.add(attributes_.qkey);
+    sends.fingerprint(sink);
+    receives.fingerprint(sink);
+}
+
+}  // namespace wireproof::ib

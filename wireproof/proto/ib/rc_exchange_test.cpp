@@ -1,0 +1,102 @@
+// Both halves of RC together: a mixed exchange with every single packet lost, repeated or late.
+// What it costs is bounded, for a reliable protocol hides its own defects.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "wireproof/proto/ib/rc_test_kit.hpp"
+
+namespace wireproof::ib::test {
+namespace {
+
+enum class Fate { none, lost, repeated, late };
+
+class Exchange {
+public:
+    Exchange(Fate fate, std::size_t which) : fate_(fate), which_(which) {
+        pair.b.fill(0x4400, pattern(600, 50));
+        pair.b.fill(0x6000, std::vector<std::byte>(8));
+        pair.receives(2);
+        pair.send(600);
+        pair.read(600, 0x400);
+        pair.atomic(Request::fetch_add, 5);
+        pair.post(Request::write_immediate, 300, 0x1800);
+        pair.atomic(Request::compare_swap, 9, 5);
+    }
+
+    void run() {
+        for (int turns = 0; turns < 50; ++turns) {
+            for (bool moved = true; moved;) {
+                moved = move(pair.a, pair.b);
+                moved = move(pair.b, pair.a) || moved;
+            }
+            if (late_) {
+                (late_from_a_ ? pair.b : pair.a).give(pair.now, *late_);
+                late_.reset();
+                continue;
+            }
+            const Instant next = pair.a.port.next_deadline();
+            if (next == never) return;
+            pair.pass(next - pair.now);
+        }
+        ADD_FAILURE() << "never ends";
+    }
+
+    void expect_done() {
+        EXPECT_EQ(ids(pair.a.sent()), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+        EXPECT_EQ(pair.b.received().size(), 2U);
+        EXPECT_EQ(pair.got(0, 600), pattern(600, 1));
+        EXPECT_EQ(pair.a.bytes(0x2400, 600), pattern(600, 50));
+        EXPECT_EQ(pair.target(), 9U);
+        EXPECT_EQ(pair.result(), 5U);
+        EXPECT_LE(pair.a.counters().timeouts + pair.a.counters().went_back, 2U);
+        EXPECT_LE(pair.a.counters().sent, 24U);
+        EXPECT_LE(pair.b.counters().naks_sent, 2U);
+        EXPECT_EQ(pair.a.state(), QueuePairState::rts);
+    }
+
+    RcPair pair{QueuePairChange{.retry_count = std::uint8_t{2}}};
+    std::size_t packets = 0;
+
+private:
+    bool move(End& from, End& to) {
+        const auto packet = from.poll(pair.now);
+        if (!packet) return false;
+        const Fate fate = packets++ == which_ ? fate_ : Fate::none;
+        if (fate == Fate::lost) return true;
+        if (fate == Fate::late) {
+            late_ = packet;
+            late_from_a_ = &from == &pair.a;
+            return true;
+        }
+        to.give(pair.now, *packet);
+        if (fate == Fate::repeated) to.give(pair.now, *packet);
+        return true;
+    }
+
+    Fate fate_;
+    std::size_t which_;
+    std::optional<PacketBytes> late_;
+    bool late_from_a_ = false;
+};
+
+// RC-1
+TEST(RcExchange, EndsWellWhicheverPacketIsLostOrRepeated) {
+    Exchange clean(Fate::none, 0);
+    clean.run();
+    clean.expect_done();
+    EXPECT_EQ(clean.pair.a.counters().resent, 0U);
+    ASSERT_GE(clean.packets, 14U);
+    for (const Fate fate : {Fate::lost, Fate::repeated, Fate::late}) {
+        for (std::size_t which = 0; which < clean.packets; ++which) {
+            SCOPED_TRACE("fate " + std::to_string(static_cast<int>(fate)) + " of packet " +
+                         std::to_string(which));
+            Exchange exchange(fate, which);
+            exchange.run();
+            exchange.expect_done();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test

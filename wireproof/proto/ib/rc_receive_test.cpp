@@ -1,0 +1,384 @@
+// The receiving half of RC (section 6 of the rules): what is executed, and what is answered.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/rc_test_kit.hpp"
+
+namespace wireproof::ib::test {
+namespace {
+
+using enum RxVerdict;
+using Verdicts = std::vector<RxVerdict>;
+
+// RC-14
+TEST(RcReceive, MsnCountsCompletedMessagesFromNothing) {
+    RcPair pair;
+    pair.receives(3);
+    pair.send(600);
+    const auto packets = pair.a_leaving();
+    EXPECT_EQ(pair.give({packets[0], packets[1]}), (Verdicts{accepted, accepted}));
+    EXPECT_EQ(pair.b_says(), Names{});
+    // Asked in the middle of a message, none is complete.
+    pair.give({with_bth(packets[1], [](Bth& bth) { bth.ack_request = true; })});
+    EXPECT_EQ(pair.b_says(), Names{"ACK ffffff/0"});
+    pair.give({packets[2]});
+    EXPECT_EQ(pair.b_says(), Names{"ACK 000000/1"});
+    pair.post(Request::write, 10);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(pair.b_says(), Names{"ACK 000001/2"});
+    pair.read(600);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(names_with_msn({pair.b.leaving(pair.now).at(0)}), Names{"READ Resp First 000002/3"});
+}
+
+// RC-2
+TEST(RcReceive, AGapDrawsOneNakOfTheExpectedPsnUntilThatComes) {
+    RcPair pair;
+    pair.receives(2);
+    pair.send(1100);
+    const auto packets = pair.a_leaving();
+    pair.give({packets[0], packets[2], packets[3], packets[4]});
+    EXPECT_EQ(pair.b_says(), Names{"NAK sequence ffffff/0"});
+    EXPECT_EQ(pair.give({packets[3]}), Verdicts{out_of_sequence});
+    EXPECT_EQ(pair.b_says(), Names{});
+    // Once it has come, the next gap is another one.
+    EXPECT_EQ(pair.give({packets[1], packets[3]}), (Verdicts{accepted, out_of_sequence}));
+    EXPECT_EQ(pair.b_says(), Names{"NAK sequence 000000/0"});
+    EXPECT_EQ(pair.b.counters().naks_sent, 2U);
+    EXPECT_EQ(pair.b.counters().gaps, 5U);
+}
+
+// RC-2: nor after an RNR NAK for the same PSN.
+TEST(RcReceive, AnRnrNakIsTheOnlyComplaintOfItsPsn) {
+    RcPair pair({.min_rnr_timer = std::uint8_t{18}});
+    pair.send(600);
+    const auto packets = pair.a_leaving();
+    EXPECT_EQ(pair.give(packets), (Verdicts{refused, out_of_sequence, out_of_sequence}));
+    const auto answers = pair.b.leaving(pair.now);
+    EXPECT_EQ(names(answers), Names{"RNR NAK fffffe"});
+    EXPECT_EQ(decoded(answers[0]).headers.aeth.syndrome.byte, 0x32);
+    EXPECT_EQ(pair.give({packets[0]}), Verdicts{refused});
+    EXPECT_EQ(pair.b_says(), Names{"RNR NAK fffffe/0"});
+    pair.receives(1);
+    EXPECT_EQ(pair.give(packets), Verdicts(3, accepted));
+    EXPECT_EQ(pair.b_says(), Names{"ACK 000000/1"});
+    EXPECT_EQ(pair.got(0, 600), pattern(600, 1));
+}
+
+TEST(RcReceive, AWriteWithImmediateIsNotReadyAtItsLastPacketOnly) {
+    RcPair pair;
+    pair.post(Request::write_immediate, 600);
+    const auto packets = pair.a_leaving();
+    EXPECT_EQ(pair.give(packets), (Verdicts{accepted, accepted, refused}));
+    EXPECT_EQ(pair.b_says(), Names{"RNR NAK 000000/0"});
+    pair.receives(1);
+    EXPECT_EQ(pair.give({packets[2]}), Verdicts{accepted});
+    EXPECT_EQ(pair.b_says(), Names{"ACK 000000/1"});
+    EXPECT_EQ(pair.b.received().at(0).length, 600U);
+}
+
+// A complaint that could not leave before what it complains of came is none.
+TEST(RcReceive, AComplaintThatIsOvertakenByWhatItWantsDoesNotLeave) {
+    RcPair pair;
+    pair.receives(2);
+    pair.send(300);
+    const auto packets = pair.a_leaving();
+    pair.give({packets[1], packets[0], packets[1]});
+    EXPECT_EQ(pair.b_says(), Names{"ACK ffffff/1"});
+}
+
+// RC-4
+TEST(RcReceive, EachDuplicateOfASendOrWriteIsAcknowledgedAndNotExecuted) {
+    RcPair pair;
+    pair.receives(3);
+    pair.send(300);
+    pair.post(Request::write, 300);
+    const auto packets = pair.a_leaving();
+    pair.give(packets);
+    EXPECT_EQ(pair.b_says(), Names{"ACK 000001/2"});
+    pair.b.fill(0x4000, std::vector<std::byte>(300));
+    EXPECT_EQ(pair.give(packets), Verdicts(4, duplicate));
+    EXPECT_EQ(pair.b_says(), Names(4, "ACK 000001/2"));
+    EXPECT_EQ(pair.b.bytes(0x4000, 300), std::vector<std::byte>(300));
+    EXPECT_EQ(pair.b.received().size(), 1U);
+}
+
+TEST(RcReceive, DuplicatesAreAnsweredWhileAComplaintIsOutstanding) {
+    RcPair pair;
+    pair.receives(3);
+    for (int i = 0; i < 3; ++i) pair.send(10);
+    const auto packets = pair.a_leaving();
+    pair.give({packets[0], packets[2], packets[0]});
+    EXPECT_EQ(pair.b_says(), (Names{"ACK fffffe/1", "NAK sequence ffffff/1", "ACK fffffe/1"}));
+}
+
+// RC-5
+TEST(RcReceive, ADuplicateAtomicReturnsTheFirstResultAndChangesNothing) {
+    RcPair pair;
+    pair.b.fill(0x6000, std::vector<std::byte>(8));
+    pair.atomic(Request::fetch_add, 5);
+    pair.atomic(Request::fetch_add, 7);
+    const auto packets = pair.a_leaving();
+    EXPECT_EQ(pair.give(packets), (Verdicts{accepted, accepted}));
+    pair.b.leaving(pair.now);
+    EXPECT_EQ(pair.give({packets[0], packets[1], packets[0]}), Verdicts(3, duplicate));
+    const auto answers = pair.b.leaving(pair.now);
+    ASSERT_EQ(answers.size(), 3U);
+    EXPECT_EQ(decoded(answers[0]).headers.atomic_ack.original, 0U);
+    EXPECT_EQ(decoded(answers[1]).headers.atomic_ack.original, 5U);
+    EXPECT_EQ(decoded(answers[2]).headers.atomic_ack.original, 0U);
+    EXPECT_EQ(pair.target(), 12U);
+    EXPECT_EQ(pair.b.counters().replayed, 3U);
+}
+
+PacketBytes read_request(const RcPair& pair, std::uint32_t psn, std::uint64_t offset,
+                         std::uint32_t length) {
+    Headers headers;
+    headers.bth.opcode = opcode_of(Transport::rc, Operation::read_request);
+    headers.bth.dest_qp = 0x101;
+    headers.bth.psn = Psn(psn);
+    headers.reth = {End::base + 0x4000 + offset, pair.b.key, length};
+    return encoded(headers, std::span<const ConstBytes>());
+}
+
+// RC-6
+TEST(RcReceive, ADuplicateReadMayAskForATail) {
+    RcPair pair;
+    pair.b.fill(0x4000, pattern(1000, 3));
+    pair.read(1000);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(names(pair.b.leaving(pair.now)),
+              (Names{"READ Resp First fffffe", "READ Resp Middle ffffff", "READ Resp Middle 000000",
+                     "READ Resp Last 000001"}));
+    EXPECT_EQ(pair.give({read_request(pair, 0, 512, 488)}), Verdicts{duplicate});
+    const auto tail = pair.b.leaving(pair.now);
+    EXPECT_EQ(names(tail), (Names{"READ Resp First 000000", "READ Resp Last 000001"}));
+    const auto expected = pattern(1000, 3);
+    EXPECT_TRUE(std::ranges::equal(decoded(tail[1]).payload, std::span(expected).subspan(768)));
+    // Neither whole nor tail, elsewhere, or of another key.
+    pair.give({read_request(pair, 0, 512, 256), read_request(pair, 0, 513, 487),
+               read_request(pair, 0xFFFFFE, 0, 1001), read_request(pair, 0xFFFFFD, 0, 1000)});
+    EXPECT_EQ(pair.b_says(), Names{});
+    EXPECT_EQ(pair.b.counters().resource_gone, 4U);
+    // The replays took no new resource: the whole Read is still there.
+    pair.give({read_request(pair, 0xFFFFFE, 0, 1000)});
+    EXPECT_EQ(pair.b.leaving(pair.now).size(), 4U);
+}
+
+// RC-29
+TEST(RcReceive, WhatWasOverwrittenIsDroppedSilently) {
+    RcPair pair(QueuePairChange{.max_dest_rd_atomic = std::uint8_t{2}});
+    pair.b.fill(0x6000, std::vector<std::byte>(8));
+    pair.atomic(Request::fetch_add, 5);
+    pair.read(10);
+    pair.read(10);
+    const auto packets = pair.a_leaving();
+    for (const auto& packet : packets) {
+        pair.give({packet});
+        pair.b.leaving(pair.now);
+    }
+    EXPECT_EQ(pair.give({packets[0]}), Verdicts{duplicate});
+    EXPECT_EQ(pair.b_says(), Names{});
+    EXPECT_EQ(pair.target(), 5U);
+    EXPECT_EQ(pair.give({packets[1]}), Verdicts{duplicate});
+    EXPECT_EQ(pair.b_says().size(), 1U);
+}
+
+TEST(RcReceive, HowMuchIsKeptMayChangeWhileDraining) {
+    RcPair pair(QueuePairChange{.max_dest_rd_atomic = std::uint8_t{2}});
+    pair.read(10);
+    pair.read(20);
+    const auto packets = pair.a_leaving();
+    pair.give(packets);
+    pair.b.modify({.state = QueuePairState::sqd});
+    pair.b.modify({.max_dest_rd_atomic = std::uint8_t{1}});
+    EXPECT_EQ(pair.b.leaving(pair.now).size(), 2U);
+    pair.give(packets);
+    EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"READ Resp Only ffffff"});
+    pair.b.modify({.max_dest_rd_atomic = std::uint8_t{0}});
+    pair.read(10);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"NAK invalid request 000000"});
+}
+
+// RC-25
+TEST(RcReceive, NoAckNamesAPsnPastAReadThatHasNotBeenAnswered) {
+    RcPair pair;
+    pair.receives(4);
+    pair.send(10);
+    pair.read(600);
+    pair.send(10);
+    const auto packets = pair.a_leaving();
+    pair.give(packets);
+    pair.give({packets[0]});
+    EXPECT_EQ(pair.b_says(),
+              (Names{"ACK fffffe/3", "READ Resp First ffffff/3", "READ Resp Middle 000000/0",
+                     "READ Resp Last 000001/3", "ACK 000002/3", "ACK 000002/3"}));
+    // Beside a Read that is half answered, a duplicate's acknowledgement waits.
+    pair.read(600);
+    pair.give(pair.a_leaving());
+    ASSERT_TRUE(pair.b.poll(pair.now));
+    pair.give({packets[0]});
+    EXPECT_EQ(pair.b_says(),
+              (Names{"READ Resp Middle 000004/0", "READ Resp Last 000005/4", "ACK 000005/4"}));
+}
+
+// RC-17, RC-30
+TEST(RcReceive, AForbiddenWriteIsRefusedByTheNameOfItsFirstPacketAndLeavesNoByte) {
+    RcPair pair;
+    const std::vector<std::byte> before = pair.b.memory;
+    pair.receives(1);
+    pair.send(10);
+    WorkTerms terms{.id = 9,
+                    .request = Request::write,
+                    .remote_address = End::base + 65536 - 599,
+                    .remote_key = pair.b.key};
+    pair.a.fill(0, pattern(600, 4));
+    EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 600)), PostStatus::accepted);
+    pair.settle();
+    EXPECT_EQ(statuses(pair.a.sent()),
+              (Statuses{CompletionStatus::success, CompletionStatus::remote_access_error}));
+    EXPECT_EQ(pair.b.bytes(65536 - 599, 599), std::vector<std::byte>(599));
+    EXPECT_EQ(pair.a.state(), QueuePairState::error);
+    EXPECT_EQ(pair.b.state(), QueuePairState::error);
+    EXPECT_EQ(pair.b.counters().naks_sent, 1U);
+    EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::access_refused, 0x101}}));
+}
+
+TEST(RcReceive, TheNakOfAForbiddenRequestNamesWhereItBegan) {
+    RcPair pair;
+    const WorkTerms terms{.request = Request::write,
+                          .remote_address = End::base + 65536 - 599,
+                          .remote_key = pair.b.key};
+    EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 600)), PostStatus::accepted);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(pair.b_says(), Names{"NAK remote access fffffe/0"});
+}
+
+// RC-18, RC-30
+TEST(RcReceive, ASendTooLongIsAnInvalidRequestAtThePacketThatOverflows) {
+    RcPair pair;
+    pair.receives(1, 300);
+    pair.receives(1);
+    pair.send(600);
+    EXPECT_EQ(pair.give(pair.a_leaving()), (Verdicts{accepted, refused, refused}));
+    EXPECT_EQ(statuses(pair.b.received()),
+              (Statuses{CompletionStatus::local_length_error, CompletionStatus::flushed}));
+    const auto answers = pair.b.leaving(pair.now);
+    EXPECT_EQ(names(answers), Names{"NAK invalid request ffffff"});
+    pair.a.give(pair.now, answers[0]);
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_invalid_request});
+}
+
+// RC-18
+TEST(RcReceive, AFaultyReceiveRequestIsARemoteOperationError) {
+    RcPair pair;
+    Piece elsewhere = pair.b.piece(0, 100);
+    elsewhere.key += 256;
+    EXPECT_EQ(pair.b.receive(1, elsewhere), PostStatus::accepted);
+    pair.send(10);
+    pair.settle();
+    EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::local_protection_error});
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_operation_error});
+}
+
+/// What one packet in sequence draws; it ends the queue pair.
+std::string refusal_of(const PacketBytes& packet, const QueuePairChange& connection = {}) {
+    RcPair pair(connection);
+    pair.receives(1);
+    pair.give({packet});
+    EXPECT_EQ(pair.b.state(), QueuePairState::error);
+    const Names says = pair.b_says();
+    pair.give({packet});
+    EXPECT_EQ(pair.b_says(), Names{});  // in error nothing is answered
+    return says.empty() ? "" : says[0];
+}
+
+// RC-18
+TEST(RcReceive, WhatIsNoRequestIsInvalid) {
+    RcPair from;
+    from.send(600);
+    const auto send = from.a_leaving();
+    from.post(Request::write, 600);
+    const auto write = from.a_leaving();
+    from.read(10);
+    const auto read = from.a_leaving();
+    const auto first = [](PacketBytes packet) {
+        return with_bth(std::move(packet), [](Bth& bth) { bth.psn = Psn(0xFFFFFE); });
+    };
+    const std::string invalid = "NAK invalid request fffffe/0";
+    EXPECT_EQ(refusal_of(first(send[1])), invalid);  // a Middle without First
+    EXPECT_EQ(refusal_of(first(write[2])), invalid);
+    PacketBytes cut = first(send[0]);
+    cut.resize(cut.size() - 4);  // a First shorter than the path MTU
+    EXPECT_EQ(refusal_of(cut), invalid);
+    PacketBytes padded = first(write[0]);
+    padded = with_bth(padded, [](Bth& bth) { bth.pad = 1; });
+    EXPECT_EQ(refusal_of(padded), invalid);
+    for (const int reserved : {0x15, 0x18, 0x1F}) {
+        PacketBytes unknown = first(send[0]);
+        unknown[0] = static_cast<std::byte>(reserved);
+        EXPECT_EQ(refusal_of(unknown), invalid) << reserved;
+    }
+    EXPECT_EQ(refusal_of(first(read[0]), {.max_dest_rd_atomic = std::uint8_t{0}}), invalid);
+    PacketBytes huge = first(read[0]);
+    huge[Bth::size + 12] = std::byte{0x81};  // of the length
+    EXPECT_EQ(refusal_of(huge), invalid);
+    PacketBytes foreign_key = first(read[0]);
+    foreign_key[Bth::size + 8] ^= std::byte{1};
+    EXPECT_EQ(refusal_of(foreign_key), "NAK remote access fffffe/0");
+}
+
+// RC-18: of an Atomic.
+TEST(RcReceive, AnAtomicMustBeAlignedAndAllowed) {
+    RcPair from;
+    from.atomic(Request::fetch_add, 1);
+    PacketBytes packet = from.a_leaving().at(0);
+    packet[Bth::size + 7] |= std::byte{4};  // of the address
+    EXPECT_EQ(refusal_of(packet), "NAK invalid request fffffe/0");
+    RcPair pair;
+    pair.b.modify({.access = Access{.remote_write = true, .remote_read = true}});
+    pair.atomic(Request::compare_swap, 1);
+    pair.settle();
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_invalid_request});
+}
+
+// RC-20
+TEST(RcReceive, ASendWithInvalidateEndsTheWindowsKey) {
+    RcPair pair;
+    pair.receives(2);
+    const std::uint32_t free = pair.b.port.memory().add_window(domain, WindowType::type_2b);
+    const KeyBearer owner{domain, pair.b.number};
+    const std::uint32_t key = pair.b.port.memory()
+                                  .bind({.window = free,
+                                         .key_byte = 9,
+                                         .region = pair.b.key,
+                                         .address = End::base,
+                                         .length = 64,
+                                         .access = {.remote_write = true}},
+                                        owner)
+                                  .value();
+    const WorkTerms write{
+        .request = Request::write, .remote_address = End::base, .remote_key = key};
+    EXPECT_EQ(pair.a.post(write, pair.a.piece(0, 64)), PostStatus::accepted);
+    WorkTerms send{.request = Request::send_invalidate, .remote_key = key};
+    EXPECT_EQ(pair.a.post(send, pair.a.piece(0, 300)), PostStatus::accepted);
+    pair.settle();
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses(2, CompletionStatus::success));
+    EXPECT_EQ(pair.b.received().at(0).invalidated, key);
+    EXPECT_EQ(pair.a.post(write, pair.a.piece(0, 64)), PostStatus::accepted);
+    pair.settle();
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_access_error});
+}
+
+TEST(RcReceive, WhatIsAskedBeyondAllLimitsIsDroppedAndCounted) {
+    RcPair pair(QueuePairChange{.max_dest_rd_atomic = std::uint8_t{1}});
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        pair.give({read_request(pair, (0xFFFFFE + i) & 0xFFFFFF, 0, 10)});
+    }
+    EXPECT_EQ(pair.b.counters().no_room_to_answer, 28U);
+    EXPECT_EQ(pair.b.leaving(pair.now).size(), 12U);
+    EXPECT_EQ(pair.b.state(), QueuePairState::rts);
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test

@@ -1,0 +1,401 @@
+#include "wireproof/proto/ib/rc_requester.hpp"
+
+#include "wireproof/proto/ib/path_mtu.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+constexpr std::uint8_t rnr_retry_for_ever = 7;
+
+}  // namespace
+
+void RcRequester::start(const QueuePairCore& core) {
+    reset();
+    oldest_ = cursor_ = next_ = core.attributes().send_psn;
+    unlimited_ = !core.config().credits;
+    retries_left_ = core.attributes().retry_count;
+    rnr_retries_left_ = core.attributes().rnr_retry;
+}
+
+bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+    if (timers_.running(Timer::not_ready)) return false;
+    while (may_send(core.state()) && cursor_entry_ < core.sends.size()) {
+        SendEntry& entry = core.sends[cursor_entry_];
+        if (!entry.begun) {
+            if (!may_begin(entry, core) || !begin(entry, core, adapter)) return false;
+        }
+        if (entry.packets == 0) {  // local, and run
+            ++cursor_entry_;
+            retire(core, adapter);
+            continue;
+        }
+        if (!may_send_packet(entry, core)) return false;
+        if (wants_data(entry.terms.request)) {
+            send_data_request(entry, core, out);
+            sent(now, entry,
+                 core.circle().steps_after(core.circle().advance(entry.first, entry.packets),
+                                           cursor_),
+                 core, out);
+            return true;
+        }
+        const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
+        const auto payload = gather(entry, range_of(entry.length, index, core.path_mtu()),
+                                    adapter.memory, core.config().domain);
+        if (!payload) {
+            // The memory went away: what was sent of it is not known to have arrived.
+            while (&core.sends.front() != &entry) {
+                core.complete_send(adapter, CompletionStatus::flushed);
+            }
+            fail(CompletionStatus::local_protection_error, core, adapter);
+            return false;
+        }
+        send_message_packet(entry, *payload, core, out);
+        sent(now, entry, 1, core, out);
+        return true;
+    }
+    return false;
+}
+
+/// Beyond what was granted, with nothing on its way, one packet asks whether more is granted now.
+bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) const {
+    const Request request = entry.terms.request;
+    if (core.state() != QueuePairState::rts) return false;
+    if (entry.terms.fence && data_requests_ > 0) return false;
+    if (entry.status != CompletionStatus::success) return false;
+    if (is_local(request)) return true;
+    if (wants_data(request) && data_requests_ >= core.attributes().max_rd_atomic) return false;
+    const std::uint64_t half = core.circle().modulus() / 2;
+    const std::uint64_t psns =
+        request == Request::read ? packets_of(entry.length, core.path_mtu()) : 1;
+    if (core.circle().steps_after(next_, oldest_) + psns > half) return false;
+    if (unlimited_ || !takes_receive(request)) return true;
+    const Msn number = wire_circle.advance(message_, 1);
+    return difference(number, limit_) <= 0 || oldest_ == next_;
+}
+
+/// False: it cannot be begun, and is told once all before it has ended.
+bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter) {
+    const Request request = entry.terms.request;
+    if (is_local(request)) {
+        entry.status = core.run_local(entry, adapter);
+    } else if (!all_registered(entry.pieces, adapter.memory, core.config().domain,
+                               wants_data(request))) {
+        entry.status = CompletionStatus::local_protection_error;
+    }
+    if (entry.status != CompletionStatus::success) {
+        retire(core, adapter);
+        return false;
+    }
+    entry.begun = true;
+    entry.packets = 0;
+    if (is_local(request)) return true;
+    entry.first = next_;
+    entry.packets = is_atomic(request)
+                        ? 1U
+                        : static_cast<std::uint32_t>(packets_of(entry.length, core.path_mtu()));
+    message_ = wire_circle.advance(message_, 1);
+    entry.probe = !unlimited_ && takes_receive(request) && difference(message_, limit_) > 0;
+    if (entry.probe) ++core.counters.probes;
+    if (wants_data(request)) {
+        ++data_requests_;
+        data_psns_ += entry.packets;
+    }
+    return true;
+}
+
+/// Of a request that has begun.
+bool RcRequester::may_send_packet(const SendEntry& entry, const QueuePairCore& core) const {
+    if (wants_data(entry.terms.request)) return true;
+    // The rest of a probe waits until the probe has been taken.
+    if (entry.probe && cursor_ != entry.first && oldest_ == entry.first) return false;
+    const std::uint64_t out = core.circle().steps_after(cursor_, oldest_);
+    if (out >= core.circle().modulus() / 2) return false;
+    return out < core.config().in_flight_max + data_psns_;
+}
+
+void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
+                                      QueuePairCore& core, TxFrame& out) {
+    const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
+    Headers headers = headers_of(entry, index, transport);
+    core.address(headers, cursor_);
+    const bool asks = entry.ends_at(index) || (entry.probe && index == 0) ||
+                      ++since_ack_request_ >= core.config().ack_every;
+    if (asks) since_ack_request_ = 0;
+    headers.bth.ack_request = asks;
+    encode(headers, payload.all(), out);
+}
+
+/// A Read asks for what it has not got yet.
+void RcRequester::send_data_request(const SendEntry& entry, QueuePairCore& core, TxFrame& out) {
+    const WorkTerms& terms = entry.terms;
+    Headers headers;
+    cursor_ = core.circle().advance(entry.first, entry.answered);
+    core.address(headers, cursor_);
+    headers.bth.ack_request = true;
+    since_ack_request_ = 0;
+    if (terms.request == Request::read) {
+        const std::uint64_t got = std::uint64_t{entry.answered} * core.path_mtu();
+        headers.bth.opcode = opcode_of(transport, Operation::read_request);
+        headers.reth = {terms.remote_address + got, terms.remote_key,
+                        static_cast<std::uint32_t>(entry.length - got)};
+    } else {
+        const bool swaps = terms.request == Request::compare_swap;
+        headers.bth.opcode =
+            opcode_of(transport, swaps ? Operation::compare_swap : Operation::fetch_add);
+        headers.atomic = {terms.remote_address, terms.remote_key, terms.swap_or_add, terms.compare};
+    }
+    encode(headers, {}, out);
+}
+
+void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
+                       TxFrame& out) {
+    ++core.counters.sent;
+    if (difference(cursor_, next_, core.circle()) < 0) {
+        ++core.counters.resent;
+        out.mark_resent();
+    }
+    cursor_ = core.circle().advance(cursor_, psns);
+    if (difference(cursor_, next_, core.circle()) > 0) next_ = cursor_;
+    if (cursor_ == core.circle().advance(entry.first, entry.packets)) ++cursor_entry_;
+    const std::uint8_t code = core.attributes().timeout;
+    if (code != 0 && !timers_.running(Timer::answer)) {
+        timers_.set(Timer::answer, now + ack_timeout(code));
+    }
+}
+
+RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairCore& core,
+                                   Adapter& adapter) {
+    const Psn psn = packet.bth().psn;
+    const std::uint32_t outstanding = core.circle().steps_after(next_, oldest_);
+    const bool counts = core.circle().steps_after(psn, oldest_) < outstanding;
+    const SyndromeKind kind = packet.headers.aeth.syndrome.kind();
+    const bool has_aeth = packet.opcode->has(Extended::aeth);
+    if (!counts || (has_aeth && kind == SyndromeKind::reserved)) {
+        ++core.counters.stale;
+        return RxVerdict::stale;
+    }
+    if (has_aeth && kind == SyndromeKind::ack) take_credits(packet.headers.aeth);
+    RxVerdict verdict = RxVerdict::control;
+    if (packet.opcode->verb != Verb::acknowledge) {
+        verdict = on_data(now, packet, core, adapter);
+    } else if (kind == SyndromeKind::ack) {
+        verdict = on_ack(now, packet, core, adapter);
+    } else if (kind == SyndromeKind::rnr_nak) {
+        verdict = on_not_ready(now, packet, core, adapter);
+    } else {
+        verdict = on_nak(now, packet, core, adapter);
+    }
+    ++(verdict == RxVerdict::stale ? core.counters.stale : core.counters.answers);
+    return verdict;
+}
+
+/// Credits never take back what was granted: an old acknowledgement would, and so does rounding.
+void RcRequester::take_credits(const Aeth& aeth) {
+    if (unlimited_) return;
+    const auto credits = credits_of(aeth.syndrome.code());
+    unlimited_ = !credits;
+    const Msn limit = wire_circle.advance(aeth.msn, credits.value_or(0));
+    if (difference(limit, limit_) > 0) limit_ = limit;
+}
+
+/// Completes everything up to the PSN before this one. False: a Read or an Atomic among it has not
+/// been answered, so its answer was lost, and the retry has begun.
+bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter) {
+    const Circle& circle = core.circle();
+    while (oldest_ != psn && !core.sends.empty()) {
+        SendEntry& entry = core.sends.front();
+        if (wants_data(entry.terms.request)) {
+            retry(core, adapter);
+            return false;
+        }
+        const std::uint32_t wanted = circle.steps_after(psn, entry.first);
+        if (wanted < entry.packets) {
+            progress(now, psn, core);
+            return true;
+        }
+        progress(now, circle.advance(entry.first, entry.packets), core);
+        core.complete_send(adapter, CompletionStatus::success);
+        if (cursor_entry_ > 0) --cursor_entry_;
+        retire(core, adapter);
+    }
+    return core.state() != QueuePairState::error;
+}
+
+void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core) {
+    if (oldest == oldest_) return;
+    // An answer to what was sent before going back takes the cursor along.
+    const std::uint32_t ahead = core.circle().steps_after(oldest, oldest_);
+    if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
+    oldest_ = oldest;
+    went_back_ = false;
+    retries_left_ = core.attributes().retry_count;
+    rnr_retries_left_ = core.attributes().rnr_retry;
+    timers_.stop(Timer::not_ready);
+    timers_.stop(Timer::answer);
+    const std::uint8_t code = core.attributes().timeout;
+    if (oldest_ != next_ && code != 0) timers_.set(Timer::answer, now + ack_timeout(code));
+}
+
+RxVerdict RcRequester::on_ack(Instant now, const Packet& packet, QueuePairCore& core,
+                              Adapter& adapter) {
+    acknowledge_before(now, core.circle().advance(packet.bth().psn, 1), core, adapter);
+    return RxVerdict::control;
+}
+
+RxVerdict RcRequester::on_nak(Instant now, const Packet& packet, QueuePairCore& core,
+                              Adapter& adapter) {
+    const auto code = packet.headers.aeth.syndrome.nak_code();
+    if (!code || *code == NakCode::invalid_rd_request) return RxVerdict::stale;
+    if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
+    switch (*code) {
+        case NakCode::sequence_error:
+            // Whoever was not ready has complained of this very PSN already.
+            if (!timers_.running(Timer::not_ready)) retry(core, adapter);
+            break;
+        case NakCode::invalid_request:
+            fail(CompletionStatus::remote_invalid_request, core, adapter);
+            break;
+        case NakCode::remote_access:
+            fail(CompletionStatus::remote_access_error, core, adapter);
+            break;
+        default: fail(CompletionStatus::remote_operation_error, core, adapter); break;
+    }
+    return RxVerdict::control;
+}
+
+RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePairCore& core,
+                                    Adapter& adapter) {
+    if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
+    if (timers_.running(Timer::not_ready)) return RxVerdict::control;
+    if (rnr_retries_left_ == 0) {
+        fail(CompletionStatus::rnr_retry_exceeded, core, adapter);
+        return RxVerdict::control;
+    }
+    if (rnr_retries_left_ != rnr_retry_for_ever) --rnr_retries_left_;
+    ++core.counters.rnr_waits;
+    went_back_ = false;
+    go_back();
+    timers_.set(Timer::not_ready, now + rnr_wait(packet.headers.aeth.syndrome.code()));
+    return RxVerdict::control;
+}
+
+RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore& core,
+                               Adapter& adapter) {
+    const Circle& circle = core.circle();
+    const Psn psn = packet.bth().psn;
+    // All before the request that this answers.
+    for (std::size_t i = 0; i < core.sends.size(); ++i) {
+        SendEntry& entry = core.sends[i];
+        if (!entry.begun) break;
+        if (circle.steps_after(psn, entry.first) >= entry.packets) continue;
+        if (!wants_data(entry.terms.request)) return RxVerdict::stale;
+        const Psn wanted = circle.advance(entry.first, entry.answered);
+        if (!acknowledge_before(now, wanted, core, adapter)) return RxVerdict::control;
+        break;
+    }
+    SendEntry& entry = core.sends.front();
+    if (psn != oldest_) {
+        retry(core, adapter);
+        return RxVerdict::out_of_sequence;
+    }
+    const bool atomic = packet.opcode->verb == Verb::atomic_acknowledge;
+    if (atomic != is_atomic(entry.terms.request) || !take_data(packet, entry, core, adapter)) {
+        const bool unwritable =
+            !all_registered(entry.pieces, adapter.memory, core.config().domain, true);
+        fail(unwritable ? CompletionStatus::local_protection_error : CompletionStatus::bad_response,
+             core, adapter);
+        return RxVerdict::refused;
+    }
+    ++entry.answered;
+    const bool ends = entry.answered == entry.packets;
+    if (ends) {
+        --data_requests_;
+        data_psns_ -= entry.packets;
+    }
+    progress(now, circle.advance(psn, 1), core);
+    if (ends) {
+        core.complete_send(adapter, CompletionStatus::success);
+        if (cursor_entry_ > 0) --cursor_entry_;
+        retire(core, adapter);
+    }
+    return RxVerdict::accepted;
+}
+
+/// First and Middle are one, and Last and Only: a replayed tail may begin with either.
+bool RcRequester::take_data(const Packet& packet, SendEntry& entry, const QueuePairCore& core,
+                            const Adapter& adapter) const {
+    const std::uint32_t own = core.config().domain;
+    if (packet.opcode->verb == Verb::atomic_acknowledge) {
+        std::array<std::byte, 8> word;
+        std::memcpy(word.data(), &packet.headers.atomic_ack.original, word.size());
+        return scatter(entry.pieces, 0, word, adapter.memory, own);
+    }
+    const PayloadRange range = range_of(entry.length, entry.answered, core.path_mtu());
+    const bool ends = entry.answered + 1 == entry.packets;
+    if (packet.opcode->ends() != ends || packet.payload.size() != range.length) return false;
+    if (!packet.padded_right()) return false;
+    return scatter(entry.pieces, range.offset, packet.payload, adapter.memory, own);
+}
+
+/// One retry for one cause: what else is missing now may still be on its way.
+void RcRequester::retry(QueuePairCore& core, Adapter& adapter) {
+    if (went_back_) return;
+    if (retries_left_ == 0) return fail(CompletionStatus::retry_exceeded, core, adapter);
+    --retries_left_;
+    ++core.counters.went_back;
+    went_back_ = true;
+    go_back();
+}
+
+void RcRequester::go_back() {
+    cursor_ = oldest_;
+    cursor_entry_ = 0;
+    since_ack_request_ = 0;
+    // It runs again from the first packet that is sent again.
+    timers_.stop(Timer::answer);
+}
+
+void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter) {
+    (void)timers_.take_expired(Timer::not_ready, now);
+    if (!timers_.take_expired(Timer::answer, now)) return;
+    ++core.counters.timeouts;
+    if (retries_left_ == 0) return fail(CompletionStatus::retry_exceeded, core, adapter);
+    --retries_left_;
+    went_back_ = false;
+    go_back();
+}
+
+/// What ended out of turn and is the oldest now.
+void RcRequester::retire(QueuePairCore& core, Adapter& adapter) {
+    while (!core.sends.empty()) {
+        const SendEntry& entry = core.sends.front();
+        if (entry.status != CompletionStatus::success) return fail(entry.status, core, adapter);
+        if (!entry.begun || entry.packets > 0) return;
+        core.complete_send(adapter, CompletionStatus::success);
+        if (cursor_entry_ > 0) --cursor_entry_;
+    }
+}
+
+void RcRequester::fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter) {
+    core.complete_send(adapter, status);
+    core.enter_error(adapter);
+}
+
+void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
+    sink.add(next_.value());
+    sink.add(oldest_.value());
+    sink.add(cursor_.value());
+    sink.add(cursor_entry_);
+    sink.add(data_requests_);
+    sink.add(data_psns_);
+    sink.add(since_ack_request_);
+    sink.add(message_.value());
+    sink.add(limit_.value());
+    sink.add(unlimited_);
+    sink.add(retries_left_);
+    sink.add(rnr_retries_left_);
+    sink.add(went_back_);
+    timers_.fingerprint(now, sink);
+}
+
+}  // namespace wireproof::ib

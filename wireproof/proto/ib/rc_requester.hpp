@@ -1,0 +1,90 @@
+// The sending half of an RC queue pair (section 7 of the rules): requests are kept until they are
+// answered and go back to the oldest unanswered PSN when something is missing.
+//
+//   oldest_ ≤ cursor_ ≤ next_        unanswered ≤ to be sent next ≤ never sent
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/core/timer_table.hpp"
+#include "wireproof/proto/ib/queue_pair_core.hpp"
+
+namespace wireproof::ib {
+
+/// 4.096 us x 2^code; code 0 is for ever.
+constexpr Duration ack_timeout(std::uint8_t code) {
+    return Duration::nanoseconds(4096) * (std::int64_t{1} << code);
+}
+
+class RcRequester {
+public:
+    static constexpr Transport transport = Transport::rc;
+    static constexpr bool supports(Request) { return true; }
+
+    void start(const QueuePairCore& core);
+    void reset() { *this = {}; }
+    bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    RxVerdict on_response(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    void on_deadline(Instant now, QueuePairCore& core, Adapter& adapter);
+    Instant next_deadline() const { return timers_.next(); }
+    bool idle(const QueuePairCore& core) const {
+        return oldest_ == next_ && (core.sends.empty() || !core.sends[0].begun);
+    }
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+    Psn oldest() const { return oldest_; }
+    Psn next() const { return next_; }
+    /// The number of the last message that credits allow; nothing: any.
+    std::optional<Msn> limit() const { return unlimited_ ? std::nullopt : std::optional(limit_); }
+
+private:
+    enum class Timer : std::uint8_t { answer, not_ready };
+
+    // Sending.
+    bool may_begin(const SendEntry& entry, const QueuePairCore& core) const;
+    bool begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter);
+    bool may_send_packet(const SendEntry& entry, const QueuePairCore& core) const;
+    void send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
+                             QueuePairCore& core, TxFrame& out);
+    void send_data_request(const SendEntry& entry, QueuePairCore& core, TxFrame& out);
+    void sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
+              TxFrame& out);
+
+    // Answers.
+    RxVerdict on_ack(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_nak(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_not_ready(Instant now, const Packet& packet, QueuePairCore& core,
+                           Adapter& adapter);
+    RxVerdict on_data(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    bool take_data(const Packet& packet, SendEntry& entry, const QueuePairCore& core,
+                   const Adapter& adapter) const;
+    bool acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter);
+    void progress(Instant now, Psn oldest, QueuePairCore& core);
+    void take_credits(const Aeth& aeth);
+
+    // Recovery.
+    void retry(QueuePairCore& core, Adapter& adapter);
+    void go_back();
+    void retire(QueuePairCore& core, Adapter& adapter);
+    void fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter);
+
+    Psn oldest_ = {};
+    Psn cursor_ = {};
+    Psn next_ = {};
+    std::size_t cursor_entry_ = 0;         // the request that the cursor is in, from the oldest
+    std::uint32_t data_requests_ = 0;      // Reads and Atomics begun and not answered
+    std::uint64_t data_psns_ = 0;          // theirs
+    std::uint32_t since_ack_request_ = 0;  // packets sent without AckReq
+
+    Msn message_ = {};  // the number of the message begun last (SSN)
+    Msn limit_ = {};    // LSN
+    bool unlimited_ = true;
+
+    std::uint8_t retries_left_ = 0;
+    std::uint8_t rnr_retries_left_ = 0;
+    bool went_back_ = false;  // for something missing, and nothing came of it yet
+    TimerTable<Timer, 2> timers_;
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,387 @@
+#include "wireproof/proto/ib/rc_responder.hpp"
+
+#include <algorithm>
+
+#include "wireproof/proto/ib/path_mtu.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+// Beside the Reads and Atomics that a peer may have outstanding, each of which may be asked for
+// once more, there is an acknowledgement between any two, and one NAK.
+std::size_t answers_max(std::size_t resources) {
+    return 4 * resources + 8;
+}
+
+constexpr std::uint32_t duplicates_owed_max = 1024;
+
+}  // namespace
+
+void RcResponder::start(const QueuePairCore& core) {
+    reset();
+    expected_ = core.attributes().receive_psn;
+    keep_resources(core.attributes().max_dest_rd_atomic);
+}
+
+void RcResponder::keep_resources(std::size_t count) {
+    Ring<Resource> resources(count);
+    const std::size_t kept = std::min(count, resources_.size());
+    for (std::size_t i = resources_.size() - kept; i < resources_.size(); ++i) {
+        resources.push(resources_[i]);
+    }
+    resources_ = std::move(resources);
+    Ring<Answer> answers(std::max(answers_max(count), answers_.size()));
+    for (std::size_t i = 0; i < answers_.size(); ++i) answers.push(answers_[i]);
+    answers_ = std::move(answers);
+}
+
+RxVerdict RcResponder::on_request(Instant, const Packet& packet, QueuePairCore& core,
+                                  Adapter& adapter) {
+    const std::int64_t ahead = difference(packet.bth().psn, expected_, core.circle());
+    if (ahead > 0) return on_gap(core);
+    if (!room_to_answer(core)) return RxVerdict::refused;
+    if (ahead < 0) return on_duplicate(packet, core, adapter);
+    nak_given_ = false;
+    return on_expected(packet, core, adapter);
+}
+
+RxVerdict RcResponder::on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter) {
+    const std::int64_t ahead = difference(bth.psn, expected_, core.circle());
+    if (ahead > 0) return on_gap(core);
+    ++core.counters.not_allowed;
+    if (ahead == 0 && room_to_answer(core)) {
+        fail(NakCode::invalid_request, expected_, core, adapter);
+    }
+    return RxVerdict::malformed;
+}
+
+RxVerdict RcResponder::on_gap(QueuePairCore& core) {
+    ++core.counters.gaps;
+    if (!nak_given_ && room_to_answer(core)) {
+        nak_given_ = true;
+        nak(Syndrome::nak(NakCode::sequence_error), expected_);
+    }
+    return RxVerdict::out_of_sequence;
+}
+
+/// What a peer asks for beyond all limits is dropped as if it had been lost.
+bool RcResponder::room_to_answer(QueuePairCore& core) const {
+    if (!answers_.full()) return true;
+    ++core.counters.no_room_to_answer;
+    return false;
+}
+
+RxVerdict RcResponder::on_expected(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    if (!message_.continued_by(*packet.opcode)) {
+        ++core.counters.sequence_broken;
+        fail(NakCode::invalid_request, expected_, core, adapter);
+        return RxVerdict::refused;
+    }
+    switch (packet.opcode->verb) {
+        case Verb::read_request: return on_read(packet, core, adapter);
+        case Verb::compare_swap:
+        case Verb::fetch_add: return on_atomic(packet, core, adapter);
+        default: return on_message(packet, core, adapter);
+    }
+}
+
+RxVerdict RcResponder::on_message(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    if (const auto refusal = message_.execute(packet, core, adapter)) {
+        return refuse(*refusal, core, adapter);
+    }
+    expected_ = core.circle().advance(expected_, 1);
+    if (packet.opcode->ends()) completed_ = wire_circle.advance(completed_, 1);
+    if (packet.bth().ack_request) owe_ack();
+    return RxVerdict::accepted;
+}
+
+RxVerdict RcResponder::on_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    const Reth& reth = packet.headers.reth;
+    if (!core.allows(RemoteRight::read) || resources_.capacity() == 0) {
+        return refuse(Refusal::not_allowed, core, adapter);
+    }
+    if (reth.length > message_max || !packet.payload.empty() || packet.bth().pad != 0) {
+        return refuse(Refusal::bad_length, core, adapter);
+    }
+    const Piece whole{reth.address, reth.length, reth.rkey};
+    if (!adapter.memory.remote(whole, RemoteRight::read, core.bearer())) {
+        return refuse(Refusal::bad_key, core, adapter);
+    }
+    const auto packets = static_cast<std::uint32_t>(packets_of(reth.length, core.path_mtu()));
+    keep({.psn = expected_, .packets = packets, .from = reth});
+    answers_.push({.what = Answer::What::read, .psn = expected_, .packets = packets, .from = reth});
+    expected_ = core.circle().advance(expected_, packets);
+    completed_ = wire_circle.advance(completed_, 1);
+    ++core.counters.executed;
+    return RxVerdict::accepted;
+}
+
+RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    const AtomicEth& atomic = packet.headers.atomic;
+    if (!core.allows(RemoteRight::atomic) || resources_.capacity() == 0) {
+        return refuse(Refusal::not_allowed, core, adapter);
+    }
+    if (atomic.address % 8 != 0 || !packet.payload.empty() || packet.bth().pad != 0) {
+        return refuse(Refusal::bad_length, core, adapter);
+    }
+    const auto bytes =
+        adapter.memory.remote({atomic.address, 8, atomic.rkey}, RemoteRight::atomic, core.bearer());
+    if (!bytes) return refuse(Refusal::bad_key, core, adapter);
+    std::uint64_t word = 0;  // in the order of bytes of this machine
+    std::memcpy(&word, bytes->data(), sizeof word);
+    const std::uint64_t original = word;
+    if (packet.opcode->verb == Verb::fetch_add) {
+        word += atomic.swap_or_add;
+    } else if (word == atomic.compare) {
+        word = atomic.swap_or_add;
+    }
+    std::memcpy(bytes->data(), &word, sizeof word);
+    keep({.verb = packet.opcode->verb,
+          .psn = expected_,
+          .from = {.address = atomic.address, .rkey = atomic.rkey},
+          .original = original});
+    answers_.push({.what = Answer::What::atomic, .psn = expected_, .original = original});
+    expected_ = core.circle().advance(expected_, 1);
+    completed_ = wire_circle.advance(completed_, 1);
+    ++core.counters.executed;
+    return RxVerdict::accepted;
+}
+
+RxVerdict RcResponder::refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter) {
+    count(refusal, core.counters);
+    switch (refusal) {
+        case Refusal::not_ready:
+            // Whatever follows it is no second reason to complain.
+            nak_given_ = true;
+            nak(Syndrome::rnr_nak(core.attributes().min_rnr_timer), expected_);
+            break;
+        case Refusal::not_allowed:
+        case Refusal::bad_length: fail(NakCode::invalid_request, expected_, core, adapter); break;
+        case Refusal::too_long:
+            fail_receive(core, adapter, CompletionStatus::local_length_error);
+            fail(NakCode::invalid_request, expected_, core, adapter);
+            break;
+        case Refusal::bad_key: fail(NakCode::remote_access, expected_, core, adapter); break;
+        case Refusal::receive_faulty:
+            fail_receive(core, adapter, CompletionStatus::local_protection_error);
+            fail(NakCode::remote_operational, expected_, core, adapter);
+            break;
+    }
+    return RxVerdict::refused;
+}
+
+void RcResponder::fail(NakCode code, Psn psn, QueuePairCore& core, Adapter& adapter) {
+    nak(Syndrome::nak(code), psn);
+    failed_ = true;
+    const auto what = code == NakCode::remote_access        ? PortEvent::What::access_refused
+                      : code == NakCode::remote_operational ? PortEvent::What::receive_faulty
+                                                            : PortEvent::What::request_refused;
+    adapter.tell(what, core.number());
+    core.enter_error(adapter);
+}
+
+void RcResponder::on_error() {
+    message_.forget();
+    if (!failed_) answers_.clear();
+}
+
+void RcResponder::keep(const Resource& resource) {
+    if (resources_.full()) resources_.pop();
+    resources_.push(resource);
+}
+
+void RcResponder::owe_ack() {
+    // It will name the newest PSN when it leaves, so one is enough for all until then.
+    if (answers_.empty() || answers_.back().what != Answer::What::ack) answers_.push({});
+}
+
+void RcResponder::owe_duplicate_ack() {
+    if (answers_.empty() || answers_.back().what != Answer::What::duplicate_ack) {
+        answers_.push({.what = Answer::What::duplicate_ack});
+    }
+    answers_.back().sent = std::min(answers_.back().sent + 1, duplicates_owed_max);
+}
+
+RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    ++core.counters.duplicates;
+    switch (packet.opcode->verb) {
+        case Verb::read_request: return replay_read(packet, core, adapter);
+        case Verb::compare_swap:
+        case Verb::fetch_add: return replay_atomic(packet, core);
+        default: owe_duplicate_ack(); return RxVerdict::duplicate;
+    }
+}
+
+// The same Read or a tail of it, as a requester asks for what it missed.
+RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    const Reth& reth = packet.headers.reth;
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+        const Resource& kept = resources_[i];
+        if (kept.verb != Verb::read_request) continue;
+        const std::uint32_t skipped = core.circle().steps_after(packet.bth().psn, kept.psn);
+        if (skipped >= kept.packets) continue;
+        const std::uint64_t offset = std::uint64_t{skipped} * core.path_mtu();
+        if (reth.rkey != kept.from.rkey || reth.address != kept.from.address + offset ||
+            reth.length != kept.from.length - offset) {
+            continue;
+        }
+        const Piece tail{reth.address, reth.length, reth.rkey};
+        if (!adapter.memory.remote(tail, RemoteRight::read, core.bearer())) break;
+        ++core.counters.replayed;
+        answers_.push({.what = Answer::What::read,
+                       .replayed = true,
+                       .psn = packet.bth().psn,
+                       .packets = kept.packets - skipped,
+                       .from = reth});
+        return RxVerdict::duplicate;
+    }
+    ++core.counters.resource_gone;
+    return RxVerdict::duplicate;
+}
+
+RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) {
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+        const Resource& kept = resources_[i];
+        if (kept.verb != packet.opcode->verb || kept.psn != packet.bth().psn) continue;
+        if (kept.from.address != packet.headers.atomic.address) continue;
+        ++core.counters.replayed;
+        answers_.push({.what = Answer::What::atomic,
+                       .replayed = true,
+                       .psn = kept.psn,
+                       .original = kept.original});
+        return RxVerdict::duplicate;
+    }
+    ++core.counters.resource_gone;
+    return RxVerdict::duplicate;
+}
+
+/// Everything executed, but nothing from the first Read or Atomic on that has not been answered.
+Psn RcResponder::newest_to_acknowledge(const Circle& circle) const {
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+        const Answer& answer = answers_[i];
+        const bool data = answer.what == Answer::What::read || answer.what == Answer::What::atomic;
+        if (data && !answer.replayed) return before(answer.psn, circle);
+    }
+    return before(expected_, circle);
+}
+
+// The MSN does not count an open message yet, so the receive request that it uses is granted still.
+Syndrome RcResponder::ack_syndrome(const QueuePairCore& core) const {
+    if (!core.config().credits || core.receives.shared()) return Syndrome::ack(unlimited_credits);
+    return Syndrome::ack(credit_code_of(static_cast<std::uint32_t>(core.receives.size())));
+}
+
+/// What was missing came while the complaint had no room to leave.
+bool RcResponder::is_stale(const Answer& answer) const {
+    const auto code = answer.syndrome.nak_code();
+    const bool fatal = code && *code != NakCode::sequence_error;
+    return answer.what == Answer::What::nak && !fatal && answer.psn != expected_;
+}
+
+bool RcResponder::poll_transmit(Instant, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+    while (!answers_.empty() && is_stale(answers_.front())) answers_.pop();
+    if (answers_.empty()) return false;
+    Answer& answer = answers_.front();
+    switch (answer.what) {
+        case Answer::What::read: return send_read(core, adapter, out);
+        case Answer::What::atomic: send_atomic(answer, core, out); break;
+        case Answer::What::nak: send_nak(answer, core, out); break;
+        case Answer::What::ack:
+        case Answer::What::duplicate_ack:
+            send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
+            ++core.counters.acks_sent;
+            if (answer.what == Answer::What::duplicate_ack && --answer.sent > 0) return true;
+            break;
+    }
+    answers_.pop();
+    return true;
+}
+
+void RcResponder::send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFrame& out) const {
+    Headers headers;
+    headers.bth.opcode = opcode_of(Transport::rc, Operation::acknowledge);
+    core.address(headers, psn);
+    headers.aeth = aeth(syndrome);
+    encode(headers, {}, out);
+}
+
+void RcResponder::send_nak(const Answer& answer, QueuePairCore& core, TxFrame& out) {
+    const bool rnr = answer.syndrome.kind() == SyndromeKind::rnr_nak;
+    ++(rnr ? core.counters.rnr_naks_sent : core.counters.naks_sent);
+    send_ack(answer.psn, answer.syndrome, core, out);
+}
+
+void RcResponder::send_atomic(const Answer& answer, QueuePairCore& core, TxFrame& out) const {
+    Headers headers;
+    headers.bth.opcode = opcode_of(Transport::rc, Operation::atomic_acknowledge);
+    core.address(headers, answer.psn);
+    headers.aeth = aeth(ack_syndrome(core));
+    headers.atomic_ack = {answer.original};
+    encode(headers, {}, out);
+    ++core.counters.responses_sent;
+    if (answer.replayed) out.mark_resent();
+}
+
+bool RcResponder::send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+    Answer& answer = answers_.front();
+    const Psn psn = core.circle().advance(answer.psn, answer.sent);
+    const PayloadRange range = range_of(answer.from.length, answer.sent, core.path_mtu());
+    const Piece piece{answer.from.address + range.offset, range.length, answer.from.rkey};
+    const auto bytes = adapter.memory.remote(piece, RemoteRight::read, core.bearer());
+    if (!bytes) {
+        // The memory went away while it was being read.
+        ++core.counters.bad_key;
+        answers_.clear();
+        if (!failed_) {
+            fail(NakCode::remote_access, psn, core, adapter);
+            return poll_transmit({}, core, adapter, out);
+        }
+        return false;
+    }
+    const bool ends = answer.sent + 1 == answer.packets;
+    const Operation operation = answer.packets == 1 ? Operation::read_response_only
+                                : ends              ? Operation::read_response_last
+                                : answer.sent == 0  ? Operation::read_response_first
+                                                    : Operation::read_response_middle;
+    Headers headers;
+    headers.bth.opcode = opcode_of(Transport::rc, operation);
+    core.address(headers, psn);
+    headers.aeth = aeth(ack_syndrome(core));
+    const ConstBytes payload = *bytes;
+    encode(headers, std::span(&payload, 1), out);
+    ++core.counters.responses_sent;
+    if (answer.replayed) out.mark_resent();
+    ++answer.sent;
+    if (ends) answers_.pop();
+    return true;
+}
+
+void RcResponder::fingerprint(Fingerprint& sink) const {
+    sink.add(expected_.value());
+    sink.add(completed_.value());
+    sink.add(nak_given_);
+    sink.add(failed_);
+    message_.fingerprint(sink);
+    sink.add(answers_.size());
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+        const Answer& answer = answers_[i];
+        sink.add(answer.what);
+        sink.add(answer.replayed);
+        sink.add(answer.psn.value());
+        sink.add(answer.syndrome.byte);
+        sink.add(answer.packets);
+        sink.add(answer.sent);
+        sink.add(answer.from.address);
+        sink.add(answer.from.length);
+        sink.add(answer.original);
+    }
+    sink.add(resources_.size());
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+        sink.add(resources_[i].verb);
+        sink.add(resources_[i].psn.value());
+        sink.add(resources_[i].packets);
+        sink.add(resources_[i].original);
+    }
+}
+
+}  // namespace wireproof::ib

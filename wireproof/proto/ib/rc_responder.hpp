@@ -1,0 +1,90 @@
+// The receiving half of an RC queue pair (section 6 of the rules): every request is executed once
+// and answered in the order of PSNs, from one queue; what is asked again is answered again.
+#pragma once
+
+#include <cstdint>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/proto/ib/incoming_message.hpp"
+
+namespace wireproof::ib {
+
+class RcResponder {
+public:
+    RcResponder() : answers_(0), resources_(0) {}
+
+    void start(const QueuePairCore& core);
+    void reset() { *this = {}; }
+    /// So many Reads and Atomics are kept from now on, the newest of what there is.
+    void keep_resources(std::size_t count);
+    RxVerdict on_request(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    /// A reserved opcode in sequence is an invalid request.
+    RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);
+    bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    bool has_answers() const { return !answers_.empty(); }
+    /// In error nothing is answered any more, but what led there.
+    void on_error();
+    void fingerprint(Fingerprint& sink) const;
+
+    Psn expected() const { return expected_; }
+    Msn completed() const { return completed_; }
+
+private:
+    struct Answer {
+        enum class What : std::uint8_t { ack, duplicate_ack, nak, read, atomic };
+        What what = What::ack;
+        bool replayed = false;
+        Psn psn = {};               // of the request, or the one refused
+        Syndrome syndrome = {};     // of a NAK
+        std::uint32_t packets = 1;  // of a Read
+        std::uint32_t sent = 0;     // of those; of duplicate_ack, how many are still to leave
+        Reth from = {};             // of a Read
+        std::uint64_t original = 0;
+    };
+    /// What answers a Read or an Atomic again.
+    struct Resource {
+        Verb verb = Verb::read_request;
+        Psn psn = {};
+        std::uint32_t packets = 1;
+        Reth from = {};  // an Atomic's address and key, too
+        std::uint64_t original = 0;
+    };
+
+    RxVerdict on_expected(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_read(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_atomic(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_message(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_gap(QueuePairCore& core);
+    RxVerdict replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict replay_atomic(const Packet& packet, QueuePairCore& core);
+    RxVerdict refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter);
+
+    void owe_ack();
+    void owe_duplicate_ack();
+    void keep(const Resource& resource);
+    void nak(Syndrome syndrome, Psn psn) {
+        answers_.push({.what = Answer::What::nak, .psn = psn, .syndrome = syndrome});
+    }
+    void fail(NakCode code, Psn psn, QueuePairCore& core, Adapter& adapter);
+    bool room_to_answer(QueuePairCore& core) const;
+    Psn newest_to_acknowledge(const Circle& circle) const;
+    Aeth aeth(Syndrome syndrome) const { return {syndrome, completed_}; }
+    Syndrome ack_syndrome(const QueuePairCore& core) const;
+    bool is_stale(const Answer& answer) const;
+
+    void send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFrame& out) const;
+    bool send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    void send_atomic(const Answer& answer, QueuePairCore& core, TxFrame& out) const;
+    void send_nak(const Answer& answer, QueuePairCore& core, TxFrame& out);
+
+    IncomingMessage message_;
+    Psn expected_ = {};
+    Msn completed_ = {};        // the MSN: requests, a Read from its beginning
+    bool nak_given_ = false;    // for this expected PSN; no other until it comes
+    bool failed_ = false;       // a fatal NAK is the last answer
+    Ring<Answer> answers_;      // the oldest first
+    Ring<Resource> resources_;  // the oldest is given up for a new one
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,58 @@
+// Receive requests: a queue pair's own, or those that several share. A message takes one when it
+// begins and uses it up when it ends; one that breaks off gives its own back, and a shared one
+// completes in error, since others have gone on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/proto/ib/work_request.hpp"
+
+namespace wireproof::ib {
+
+struct ReceiveEntry {
+    std::uint64_t id = 0;
+    std::uint64_t length = 0;  // bytes of all pieces
+    std::vector<Piece> pieces = {};
+};
+
+/// Keeps so many requests of so many pieces each; takes its memory at construction.
+class ReceiveRing {
+public:
+    ReceiveRing(std::size_t requests, std::size_t pieces)
+        : entries_(requests), pieces_max_(pieces) {}
+
+    PostStatus post(const ReceiveRequest& request) {
+        if (request.pieces.size() > pieces_max_) return PostStatus::too_many_pieces;
+        if (entries_.full()) return PostStatus::queue_full;
+        ReceiveEntry& entry = entries_.add();
+        entry.id = request.id;
+        entry.pieces.assign(request.pieces.begin(), request.pieces.end());
+        entry.length = 0;
+        for (const Piece& piece : request.pieces) entry.length += piece.length;
+        return PostStatus::accepted;
+    }
+    bool empty() const { return entries_.empty(); }
+    std::size_t size() const { return entries_.size(); }
+    std::size_t capacity() const { return entries_.capacity(); }
+    std::size_t pieces_max() const { return pieces_max_; }
+    ReceiveEntry& front() { return entries_.front(); }
+    const ReceiveEntry& front() const { return entries_.front(); }
+    void pop() { entries_.pop(); }
+    void clear() { entries_.clear(); }
+
+private:
+    Ring<ReceiveEntry> entries_;
+    std::size_t pieces_max_;
+};
+
+struct SharedReceiveQueue {
+    std::uint32_t domain = 0;
+    ReceiveRing ring;
+    std::size_t limit = 0;  // fewer than this are told once as an event; 0: never
+    std::size_t users = 0;  // queue pairs
+};
+
+}  // namespace wireproof::ib

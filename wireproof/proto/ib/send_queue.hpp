@@ -1,0 +1,113 @@
+// The send queue: work requests as they are kept until they complete, and how one becomes packets.
+// What a Send or a Write looks like on the wire is the same on UC and RC.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/core/fingerprint.hpp"
+#include "wireproof/proto/ib/completion_queue.hpp"
+#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/work_request.hpp"
+
+namespace wireproof::ib {
+
+/// What a queue pair may keep and post.
+struct QueueLimits {
+    std::size_t sends = 64;     // requests in the send queue
+    std::size_t receives = 64;  // in the receive queue
+    std::size_t pieces = 4;     // of one request, at most SendEntry::pieces_max
+    std::size_t inlined = 64;   // bytes
+};
+
+struct SendEntry {
+    static constexpr std::size_t pieces_max = 32;
+
+    WorkTerms terms = {};
+    std::vector<Piece> pieces = {};
+    std::vector<std::byte> inlined = {};
+    std::uint32_t length = 0;  // bytes of the message
+
+    // Once begun. A local request takes no PSN.
+    bool begun = false;
+    std::uint32_t packets = 0;  // PSNs; those of a Read are its responses'
+    Psn first = {};
+    std::uint32_t answered = 0;                           // responses to a Read that have arrived
+    bool probe = false;                                   // began without credit
+    CompletionStatus status = CompletionStatus::success;  // of what failed before it left
+
+    bool ends_at(std::uint32_t index) const { return index + 1 == packets; }
+};
+
+/// Bytes of a message that lie in several places.
+class PayloadPieces {
+public:
+    void add(ConstBytes piece) {
+        if (!piece.empty()) pieces_[count_++] = piece;
+    }
+    /// For bytes that may change before the frame has left: pieces that are two are brought
+    /// together in the lane's room.
+    void add_copied(ConstBytes piece) {
+        pieces_[0] = piece;
+        count_ = 2;
+    }
+    std::span<const ConstBytes> all() const { return std::span(pieces_).first(count_); }
+
+private:
+    std::array<ConstBytes, SendEntry::pieces_max> pieces_{};
+    std::size_t count_ = 0;
+};
+
+class SendQueue {
+public:
+    explicit SendQueue(const QueueLimits& limits) : limits_(limits), entries_(limits.sends) {}
+
+    /// Copies what is inlined; everything else stays the user's until completion.
+    PostStatus post(const WorkRequest& request, std::uint64_t length_max);
+
+    bool empty() const { return entries_.empty(); }
+    std::size_t size() const { return entries_.size(); }
+    SendEntry& front() { return entries_.front(); }
+    SendEntry& operator[](std::size_t index) { return entries_[index]; }
+    const SendEntry& operator[](std::size_t index) const { return entries_[index]; }
+    void pop() { entries_.pop(); }
+    void clear() { entries_.clear(); }
+    const QueueLimits& limits() const { return limits_; }
+
+    void fingerprint(Fingerprint& sink) const;
+
+private:
+    QueueLimits limits_;
+    Ring<SendEntry> entries_;
+};
+
+/// Headers of one packet of a Send or Write, `index` counted from 0 in its `entry.packets`; the
+/// caller adds whom it goes to, PSN and AckReq.
+Headers headers_of(const SendEntry& entry, std::uint32_t index, Transport transport);
+
+/// Where the payload of packet `index` stands in a message.
+struct PayloadRange {
+    std::uint64_t offset = 0;
+    std::uint32_t length = 0;  // bytes
+};
+PayloadRange range_of(std::uint32_t message, std::uint32_t index, std::size_t path_mtu);
+
+/// The bytes of a message to be sent; nothing if some of them are no longer in a region.
+std::optional<PayloadPieces> gather(const SendEntry& entry, PayloadRange range,
+                                    const MemoryTable& memory, std::uint32_t domain);
+
+/// Whether all of the pieces are in regions now, and may be written if they are to be.
+bool all_registered(std::span<const Piece> pieces, const MemoryTable& memory, std::uint32_t domain,
+                    bool write);
+
+/// Copies bytes of a message to where its pieces say, `offset` bytes behind their beginning. False
+/// if a piece is not there to be written: some of them may have been.
+bool scatter(std::span<const Piece> pieces, std::uint64_t offset, ConstBytes bytes,
+             const MemoryTable& memory, std::uint32_t domain);
+
+CompletionKind kind_of(Request request);
+
+}  // namespace wireproof::ib

@@ -1,0 +1,34 @@
+// The sending half of a UC queue pair (sections 4 and 11 of the rules): packets leave once and are
+// forgotten; a request completes when its last packet has been handed over. No answer, no timer.
+#pragma once
+
+#include "wireproof/proto/ib/queue_pair_core.hpp"
+
+namespace wireproof::ib {
+
+class UcRequester {
+public:
+    static constexpr Transport transport = Transport::uc;
+    /// What UC has opcodes for, and what needs none.
+    static constexpr bool supports(Request request) {
+        return !wants_data(request) && request != Request::send_invalidate;
+    }
+
+    void start(const QueuePairCore& core) { next_ = core.attributes().send_psn; }
+    void reset() { *this = {}; }
+    bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    RxVerdict on_response(Instant, const Packet&, QueuePairCore& core, Adapter&) {
+        ++core.counters.not_allowed;
+        return RxVerdict::refused;
+    }
+    void on_deadline(Instant, QueuePairCore&, Adapter&) {}
+    Instant next_deadline() const { return never; }
+    bool idle(const QueuePairCore&) const { return index_ == 0; }
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+private:
+    Psn next_ = {};
+    std::uint32_t index_ = 0;  // of the next packet in the oldest request
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,80 @@
+#include "wireproof/proto/ib/uc_responder.hpp"
+
+namespace wireproof::ib {
+
+RxVerdict UcResponder::on_request(Instant, const Packet& packet, QueuePairCore& core,
+                                  Adapter& adapter) {
+    if (packet.opcode->transport() != Transport::uc) {
+        ++core.counters.not_allowed;
+        return RxVerdict::refused;
+    }
+    const std::uint32_t behind = core.circle().steps_after(expected_, packet.bth().psn);
+    if (core.config().uc_drop_behind && behind > 0 && behind <= core.config().uc_behind_max) {
+        ++core.counters.duplicates;
+        return RxVerdict::duplicate;
+    }
+    return packet.opcode->begins() ? on_begin(packet, core, adapter)
+                                   : on_rest(packet, core, adapter);
+}
+
+RxVerdict UcResponder::on_begin(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    const bool gap = packet.bth().psn != expected_;
+    if (gap) ++core.counters.gaps;
+    // What was dropped has been told already.
+    if (message_.open() || (gap && !dropping_)) tell_lost(core, adapter);
+    message_.abandon(core, adapter);
+    dropping_ = false;
+    return execute(packet, core, adapter);
+}
+
+RxVerdict UcResponder::on_rest(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    if (packet.bth().psn != expected_) {
+        ++core.counters.gaps;
+        drop_message(core, adapter);
+        return RxVerdict::out_of_sequence;
+    }
+    if (dropping_) {
+        ++core.counters.rest_dropped;
+        return RxVerdict::out_of_sequence;
+    }
+    if (!message_.continued_by(*packet.opcode)) {
+        ++core.counters.sequence_broken;
+        drop_message(core, adapter);
+        return RxVerdict::out_of_sequence;
+    }
+    return execute(packet, core, adapter);
+}
+
+RxVerdict UcResponder::execute(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+    // Also of a packet that is refused: another copy of it is a duplicate.
+    expected_ = core.circle().advance(packet.bth().psn, 1);
+    const auto refusal = message_.execute(packet, core, adapter);
+    if (!refusal) return RxVerdict::accepted;
+    count(*refusal, core.counters);
+    drop_message(core, adapter);
+    if (*refusal == Refusal::receive_faulty) {
+        fail_receive(core, adapter, CompletionStatus::local_protection_error);
+        adapter.tell(PortEvent::What::receive_faulty, core.number());
+        core.enter_error(adapter);
+    }
+    return RxVerdict::refused;
+}
+
+void UcResponder::drop_message(QueuePairCore& core, Adapter& adapter) {
+    if (!dropping_) tell_lost(core, adapter);
+    dropping_ = true;
+    message_.abandon(core, adapter);
+}
+
+void UcResponder::tell_lost(QueuePairCore& core, Adapter& adapter) const {
+    ++core.counters.messages_lost;
+    if (core.config().tell_lost) adapter.tell(PortEvent::What::message_lost, core.number());
+}
+
+void UcResponder::fingerprint(Fingerprint& sink) const {
+    sink.add(expected_.value());
+    sink.add(dropping_);
+    message_.fingerprint(sink);
+}
+
+}  // namespace wireproof::ib

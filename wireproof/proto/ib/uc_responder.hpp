@@ -1,0 +1,40 @@
+// The receiving half of a UC queue pair (section 5 of the rules): whole messages in order or not at
+// all, and never a word to the sender.
+#pragma once
+
+#include "wireproof/proto/ib/incoming_message.hpp"
+
+namespace wireproof::ib {
+
+class UcResponder {
+public:
+    void start(const QueuePairCore& core) { expected_ = core.attributes().receive_psn; }
+    void reset() { *this = {}; }
+    RxVerdict on_request(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_reserved(const Bth&, QueuePairCore& core, Adapter&) {
+        ++core.counters.not_allowed;
+        return RxVerdict::malformed;
+    }
+    bool poll_transmit(Instant, QueuePairCore&, Adapter&, TxFrame&) { return false; }
+    bool has_answers() const { return false; }
+    void on_error() {
+        message_.forget();
+        dropping_ = false;
+    }
+    void fingerprint(Fingerprint& sink) const;
+
+    Psn expected() const { return expected_; }
+
+private:
+    RxVerdict on_begin(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_rest(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict execute(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    void drop_message(QueuePairCore& core, Adapter& adapter);
+    void tell_lost(QueuePairCore& core, Adapter& adapter) const;
+
+    IncomingMessage message_;
+    Psn expected_ = {};
+    bool dropping_ = false;  // until the next First or Only
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,41 @@
+// Datagrams: each message is one packet, to any queue pair of any peer. Lost, repeated and
+// reordered as the wire likes.
+#pragma once
+
+#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/queue_pair_core.hpp"
+
+namespace wireproof::ib {
+
+class UdQueuePair {
+public:
+    /// Of a receive request, in front of the message: users expect the GRH of a native link, or the
+    /// IP header, there. It is left as it was.
+    static constexpr std::uint32_t front_room = 40;
+
+    /// `path_mtu` is the longest message, bytes.
+    UdQueuePair(const QueuePairConfig& config, std::size_t path_mtu)
+        : core_(config), path_mtu_(path_mtu) {}
+
+    const QueuePairCore& core() const { return core_; }
+    static constexpr Transport transport() { return Transport::ud; }
+
+    void set_partition(std::uint16_t partition) { core_.partition = partition; }
+    ModifyStatus modify(const QueuePairChange& change, Adapter& adapter);
+    PostStatus post_send(const WorkRequest& request, Adapter& adapter);
+    PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
+
+    RxVerdict on_packet(const Packet& packet, PeerId from, Adapter& adapter);
+    bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
+    /// Whom the next datagram goes to.
+    std::optional<PeerId> next_peer() const;
+    Instant next_deadline() const { return never; }
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+private:
+    QueuePairCore core_;
+    std::size_t path_mtu_;
+    Psn next_ = {};
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/port_test_kit.hpp"
+
+namespace wireproof::ib::test {
+namespace {
+
+using enum RxVerdict;
+constexpr std::uint32_t qkey = 0x11111111;
+
+class Datagrams : public testing::Test {
+protected:
+    void SetUp() override {
+        for (End* end : {&a, &b}) {
+            end->modify({.state = QueuePairState::init,
+                         .partition_index = std::uint16_t{0},
+                         .port = std::uint8_t{1},
+                         .qkey = qkey});
+            end->modify({.state = QueuePairState::rtr});
+            end->modify({.state = QueuePairState::rts, .send_psn = Psn(0xFFFFFF)});
+        }
+    }
+    PostStatus send(std::size_t length, std::uint32_t key) {
+        a.fill(0, pattern(length, 1));
+        const WorkTerms terms{.id = 1,
+                              .request = Request::send_immediate,
+                              .immediate = 77,
+                              .to = PeerId{9},
+                              .to_queue_pair = b.number,
+                              .qkey = key};
+        return a.post(terms, a.piece(0, length));
+    }
+
+    Instant now;
+    PairSettings settings{.transport = Transport::ud};
+    End a{settings, 0};
+    End b{settings, 1};
+};
+
+TEST_F(Datagrams, ArriveFromAnyoneWithTheQkeyBehindRoomForTheirHeader) {
+    ASSERT_EQ(b.receive(4, b.piece(0, 200)), PostStatus::accepted);
+    ASSERT_EQ(send(100, qkey), PostStatus::accepted);
+    const auto packet = a.poll(now).value();
+    EXPECT_EQ(a.sent().size(), 1U);
+    EXPECT_EQ(b.give(now, packet, PeerId{21}), accepted);
+    EXPECT_EQ(b.received(), (std::vector{Completion{.id = 4,
+                                                    .kind = CompletionKind::receive,
+                                                    .queue_pair = 0x101,
+                                                    .length = 140,
+                                                    .immediate = 77,
+                                                    .from = PeerId{21},
+                                                    .from_queue_pair = 0x100}}));
+    EXPECT_EQ(b.bytes(40, 100), pattern(100, 1));
+    EXPECT_EQ(b.bytes(0, 40), std::vector<std::byte>(40));
+}
+
+TEST_F(Datagrams, AreDroppedForANamedReason) {
+    ASSERT_EQ(b.receive(4, b.piece(0, 139)), PostStatus::accepted);
+    ASSERT_EQ(send(100, qkey + 1), PostStatus::accepted);
+    EXPECT_EQ(b.give(now, a.poll(now).value()), refused);
+    EXPECT_EQ(b.counters().bad_qkey, 1U);
+    ASSERT_EQ(send(100, qkey), PostStatus::accepted);
+    EXPECT_EQ(b.give(now, a.poll(now).value()), refused);
+    EXPECT_EQ(b.counters().bad_length, 1U);
+    EXPECT_TRUE(b.received().empty());
+    ASSERT_EQ(send(99, qkey), PostStatus::accepted);
+    const auto fits = a.poll(now).value();
+    EXPECT_EQ(b.give(now, fits), accepted);
+    EXPECT_EQ(b.give(now, fits), refused);
+    EXPECT_EQ(b.counters().not_ready, 1U);
+}
+
+TEST_F(Datagrams, AQkeyWithItsHighestBitMeansTheSendersOwn) {
+    ASSERT_EQ(b.receive(4, b.piece(0, 200)), PostStatus::accepted);
+    ASSERT_EQ(send(10, 0x80000000), PostStatus::accepted);
+    EXPECT_EQ(b.give(now, a.poll(now).value()), accepted);
+}
+
+TEST_F(Datagrams, AreOnePacketAndSendOnly) {
+    EXPECT_EQ(send(4097, qkey), PostStatus::too_long);
+    EXPECT_EQ(a.post({.request = Request::write}, a.piece(0, 1)), PostStatus::not_supported);
+    ASSERT_EQ(send(4096, qkey), PostStatus::accepted);
+    PacketBytes room(packet_max(4096));
+    TxFrame out;
+    out.open(room, {.frame_max = room.size()});
+    EXPECT_FALSE(a.port.poll_transmit_to(now, PeerId{8}, out));
+    EXPECT_TRUE(a.port.poll_transmit_to(now, PeerId{9}, out));
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test

@@ -1,0 +1,46 @@
+// A RoCEv2 packet in an Ethernet frame as a capture or a packet socket shows it: where it came
+// from, where its InfiniBand packet lies, and whether its ICRC is right.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/base/expected.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+
+namespace wireproof {
+
+/// Why a frame is no RoCEv2 packet, in the order in which it is asked.
+enum class NotRocev2 : std::uint8_t {
+    other,       // not IP, not UDP, or to another port
+    ip_options,  // whose place in the ICRC is not known
+    fragment,
+    length,     // the headers' lengths do not agree, or are those of no packet
+    cut_short,  // fewer bytes than the headers say
+};
+
+inline constexpr std::array<std::string_view, 5> not_rocev2_names = {
+    "not RoCEv2", "IP options", "a fragment", "lengths that do not agree", "cut short"};
+
+constexpr std::string_view name_of(NotRocev2 reason) {
+    return not_rocev2_names[static_cast<std::size_t>(reason)];
+}
+
+struct Rocev2Datagram {
+    Address from;
+    Address to;
+    ConstBytes headers;      // IP and UDP
+    ConstBytes packet;       // from its base header to its pad
+    std::uint32_t icrc = 0;  // as it came
+
+    /// Everything points into `ethernet`. VLAN tags are passed over.
+    static ExpectedOr<Rocev2Datagram, NotRocev2> find(ConstBytes ethernet);
+    /// Of bytes that begin with an IP header, to a port that need not be the usual one.
+    static ExpectedOr<Rocev2Datagram, NotRocev2> find_in_ip(ConstBytes ip, std::uint16_t port);
+
+    bool icrc_right() const;
+};
+
+}  // namespace wireproof

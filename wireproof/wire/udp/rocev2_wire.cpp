@@ -1,0 +1,264 @@
+#include "wireproof/wire/udp/rocev2_wire.hpp"
+
+#include <netinet/udp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "wireproof/wire/udp/rocev2_datagram.hpp"
+
+namespace wireproof {
+namespace {
+
+constexpr std::size_t ipv4_overhead = 20 + 8;
+constexpr std::size_t ipv6_overhead = 40 + 8;
+constexpr std::size_t longest_packet = 4096 + 44;  // a path MTU and every header before it
+constexpr std::size_t batch_limit = 1024;          // the kernel's, per system call
+
+std::size_t overhead_of(const Address& address) {
+    const bool ipv4 = address.family == Address::Family::ipv4;
+    return (ipv4 ? ipv4_overhead : ipv6_overhead) + IcrcCover::icrc_size;
+}
+
+Address with_port(Address address) {
+    if (address.port == 0) address.port = rocev2_port;
+    return address;
+}
+
+Address host_of(Address address) {
+    address.port = 0;
+    return address;
+}
+
+bool names_a_host(const Address& address) {
+    return address.is_set() &&
+           std::ranges::any_of(address.host, [](auto byte) { return byte != 0; });
+}
+
+bool set_option(int handle, int level, int name, int value) {
+    return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
+}
+
+// Identification 0 is what a kernel writes that may not fragment. Over IPv4 packets leave unchecked
+// by UDP, as those of adapters do: the ICRC is stronger. Over IPv6 a check is due, but Soft-RoCE
+// leaves it out.
+Expected<void> prepare(const UdpSocket& socket, Address::Family family) {
+    const int handle = socket.handle();
+    if (family == Address::Family::ipv4) {
+        set_option(handle, SOL_SOCKET, SO_NO_CHECK, 1);
+        if (set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) return {};
+    } else if (set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+               set_option(handle, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1)) {
+        return {};
+    }
+    return unexpected("RoCEv2 wire: " + std::generic_category().message(errno));
+}
+
+Expected<void> check(const Rocev2Wire::Config& config) {
+    const auto within = [](const char* what, std::size_t value, std::size_t least,
+                           std::size_t most) -> Expected<void> {
+        if (value >= least && value <= most) return {};
+        return unexpected(std::string("RoCEv2 wire: ") + what + " is " + std::to_string(value) +
+                          ", not " + std::to_string(least) + " to " + std::to_string(most));
+    };
+    if (!names_a_host(config.local)) {
+        return unexpected(
+            "RoCEv2 wire: the local address must be that of one interface, for "
+            "every packet's check covers it");
+    }
+    return within("frame_max", config.frame_max, IcrcCover::packet_least, longest_packet)
+        .and_then([&] { return within("batch", config.batch, 1, batch_limit); });
+}
+
+}  // namespace
+
+TxFrame* Rocev2Lane::claim() {
+    claimed_ = address_.is_set() ? batch_->claim() : nullptr;
+    return claimed_;
+}
+
+void Rocev2Lane::commit() {
+    WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= terms_.frame_max);
+    const IcrcCover cover({.from = local_, .to = address_, .packet = claimed_->size()});
+    const std::uint32_t icrc = cover.icrc(claimed_->pieces());
+    store_le<std::uint32_t>(claimed_->add_header<IcrcCover::icrc_size>(), icrc);
+    batch_->commit(to_);
+    claimed_ = nullptr;
+}
+
+Expected<Rocev2Wire> Rocev2Wire::open(const Config& config) {
+    if (const auto right = check(config); !right) return tl::unexpected(right.error());
+    auto socket = UdpSocket::open({.local = with_port(config.local),
+                                   .receive_buffer = config.receive_buffer,
+                                   .send_buffer = config.send_buffer});
+    if (!socket) return tl::unexpected(socket.error());
+    if (const auto ready = prepare(*socket, config.local.family); !ready) {
+        return tl::unexpected(ready.error());
+    }
+    std::optional<ShownDatagrams> shown;
+    // IPv6 has no identification.
+    if (config.identification == IdentificationSource::shown &&
+        config.local.family == Address::Family::ipv4) {
+        auto opened = ShownDatagrams::of(*socket, config.receive_buffer);
+        if (!opened) return tl::unexpected(opened.error());
+        shown = std::move(*opened);
+    }
+    Rocev2Wire wire(std::move(*socket), std::move(shown), config);
+    for (const Address& peer : config.peers) {
+        const auto set = wire.set_peer(static_cast<PeerId>(wire.peers()), peer);
+        if (!set) return tl::unexpected(set.error());
+    }
+    return wire;
+}
+
+Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config)
+    : socket_(std::move(socket)),
+      shown_(std::move(shown)),
+      local_(with_port(config.local)),
+      sending_(std::make_unique<SendBatch>(
+          config.batch,
+          LaneTerms{.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true})),
+      receiving_(config.batch, config.frame_max + IcrcCover::icrc_size +
+                                   (shown_ ? ShownDatagrams::headers_max : 0)),
+      config_(config) {}
+
+// The kernel knows what an interface carries, and what it has heard of the path since.
+Expected<std::size_t> Rocev2Wire::frame_max_between(const Address& local, const Address& peer) {
+    const auto failed = [&peer](const char* what) {
+        return unexpected("RoCEv2 wire: " + std::string(what) + peer.to_string() + ": " +
+                          std::generic_category().message(errno));
+    };
+    auto socket = UdpSocket::open({.local = host_of(local)});
+    if (!socket) return tl::unexpected(socket.error());
+    const SocketAddress to = to_socket_address(with_port(peer));
+    if (::connect(socket->handle(), &to.any, length_of(to)) != 0) return failed("no way to ");
+    const bool ipv4 = local.family == Address::Family::ipv4;
+    int mtu = 0;
+    socklen_t length = sizeof mtu;
+    if (::getsockopt(socket->handle(), ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_MTU : IPV6_MTU,
+                     &mtu, &length) != 0) {
+        return failed("no MTU on the way to ");
+    }
+    const std::size_t overhead = overhead_of(local);
+    const std::size_t room = std::max(static_cast<std::size_t>(mtu), overhead) - overhead;
+    return std::min(room, longest_packet);
+}
+
+Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
+    const auto number = static_cast<std::size_t>(peer);
+    const auto refused = [&address](const std::string& why) {
+        return unexpected("peer " + address.to_string() + ": " + why);
+    };
+    if (!names_a_host(address)) return refused("a peer has an address");
+    if (address.family != local_.family) {
+        return refused("not of the same family as local " + local_.to_string());
+    }
+    if (number > lanes_.size())
+        return refused("the next peer is number " + std::to_string(lanes_.size()));
+    const auto known = numbers_.find(host_of(address));
+    if (known != numbers_.end() && known->second != number) {
+        return refused("its host is peer " + std::to_string(known->second) + " already");
+    }
+    if (number == lanes_.size()) {
+        const LaneTerms terms{.frame_max = config_.frame_max, .carries_intact = true};
+        lanes_.push_back(Rocev2Lane(sending_.get(), terms, local_));
+    }
+    Rocev2Lane& lane = lanes_[number];
+    numbers_.erase(host_of(lane.address_));
+    numbers_.emplace(host_of(address), number);
+    lane.address_ = with_port(address);
+    lane.to_ = to_socket_address(lane.address_);
+    lane.identifications_ = {};
+    return {};
+}
+
+Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
+    const auto number = static_cast<std::size_t>(peer);
+    WIREPROOF_CHECK(number < lanes_.size());
+    return lanes_[number];
+}
+
+std::optional<RxFrame> Rocev2Wire::receive(Instant) {
+    // Bounded, so that strangers who never stop cannot keep the peers from being served.
+    for (std::size_t i = 0; i < config_.batch; ++i) {
+        const auto datagram = receiving_.next(wait_handle(), counters_.udp);
+        if (!datagram) break;
+        const auto arrival = arrival_of(*datagram);
+        if (!arrival) continue;
+        if (const auto frame = checked(*arrival)) {
+            ++counters_.udp.frames_received;
+            counters_.udp.bytes_received += frame->bytes.size();
+            return frame;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Datagram& datagram) {
+    if (shown_) {
+        const auto found = Rocev2Datagram::find_in_ip(datagram.bytes, local_.port);
+        if (found && found->packet.size() <= config_.frame_max) {
+            return Arrival{found->from, found->headers, found->packet, found->icrc};
+        }
+        ++(found ? counters_.udp.too_long : counters_.too_short);
+        return std::nullopt;
+    }
+    constexpr std::size_t least = IcrcCover::packet_least + IcrcCover::icrc_size;
+    if (datagram.bytes.size() < least) {
+        ++counters_.too_short;
+        return std::nullopt;
+    }
+    return Arrival{.from = datagram.from,
+                   .headers = {},
+                   .packet = datagram.bytes.first(datagram.bytes.size() - IcrcCover::icrc_size),
+                   .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>())};
+}
+
+std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
+    const auto peer = peer_of(arrival.from);
+    if (!peer && lanes_.size() >= config_.peers_max) {
+        ++counters_.udp.unknown_source;
+        return std::nullopt;
+    }
+    // A stranger becomes a peer only with a packet that is one.
+    IdentificationWindow unknown;
+    if (!icrc_holds(arrival, peer ? lane(*peer).identifications_ : unknown)) return std::nullopt;
+    const PeerId from = peer.value_or(static_cast<PeerId>(lanes_.size()));
+    if (!peer) {
+        const auto added = set_peer(from, host_of(arrival.from));
+        WIREPROOF_CHECK(added.has_value());
+        lane(from).identifications_ = unknown;
+    }
+    return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
+}
+
+bool Rocev2Wire::icrc_holds(const Arrival& arrival, IdentificationWindow& window) {
+    const std::size_t size = arrival.packet.size();
+    const auto cover = shown_ ? IcrcCover::of_headers(arrival.headers)
+                              : IcrcCover({.from = arrival.from, .to = local_, .packet = size});
+    WIREPROOF_CHECK(cover.has_value());  // its headers were read before
+    const std::uint32_t difference = cover->icrc(arrival.packet) ^ arrival.icrc;
+    if (difference == 0) return true;
+    const bool hidden = !shown_ && local_.family == Address::Family::ipv4;
+    const auto identification = hidden ? identification_behind(difference, size) : std::nullopt;
+    if (!identification) {
+        ++counters_.icrc_wrong;
+        return false;
+    }
+    if (!window.believes(*identification)) {
+        ++counters_.identification_jumped;
+        return false;
+    }
+    ++counters_.identified;
+    return true;
+}
+
+std::optional<PeerId> Rocev2Wire::peer_of(const Address& source) {
+    const auto known = numbers_.find(host_of(source));
+    if (known == numbers_.end()) return std::nullopt;
+    return static_cast<PeerId>(known->second);
+}
+
+}  // namespace wireproof

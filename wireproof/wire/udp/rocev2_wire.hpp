@@ -1,0 +1,139 @@
+// InfiniBand packets in UDP datagrams, as adapters and Linux's Soft-RoCE speak them: port 4791,
+// every packet ends in its ICRC. The wire puts it on and takes it off: engines see a packet from
+// base header to pad, and only packets whose ICRC was right. Plain sockets, no privilege.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "wireproof/core/wire.hpp"
+#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/wire/udp/counters.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+#include "wireproof/wire/udp/identification_window.hpp"
+#include "wireproof/wire/udp/receive_batch.hpp"
+#include "wireproof/wire/udp/send_batch.hpp"
+#include "wireproof/wire/udp/shown_datagrams.hpp"
+#include "wireproof/wire/udp/socket.hpp"
+
+namespace wireproof {
+
+/// Where the IPv4 identification of a received packet comes from, which its ICRC covers.
+enum class IdentificationSource : std::uint8_t {
+    worked_out,  // from the ICRC that came; needs nothing
+    shown,       // from the header, by a raw socket; needs CAP_NET_RAW
+};
+
+/// Why packets were not handed up, and what left.
+struct Rocev2Counters {
+    UdpCounters udp;               // unknown_source: of a host that is no peer
+    std::uint64_t too_short = 0;   // for base header and ICRC, or headers that do not agree
+    std::uint64_t icrc_wrong = 0;  // whatever identification the kernel hides
+    std::uint64_t identification_jumped = 0;  // right only with one far from the peer's last
+    /// Of those handed up, how many had an identification that was worked out.
+    std::uint64_t identified = 0;
+};
+
+/// The way to one peer. All lanes share the wire's batch: it is full for all of them at once, and
+/// only until the next flush.
+class Rocev2Lane {
+public:
+    /// What arrives is intact. `frame_max` is that of a packet; the frame that claim() lends has
+    /// four bytes more, which are not an engine's to use.
+    LaneTerms terms() const { return terms_; }
+    TxFrame* claim();
+    /// The frame's first piece has a base header at least.
+    void commit();
+
+    const Address& address() const { return address_; }
+
+private:
+    friend class Rocev2Wire;
+
+    Rocev2Lane(SendBatch* batch, LaneTerms terms, const Address& local)
+        : batch_(batch), terms_(terms), local_(local) {}
+
+    SendBatch* batch_;
+    LaneTerms terms_;
+    TxFrame* claimed_ = nullptr;
+    Address local_;
+    Address address_;
+    SocketAddress to_{};
+    IdentificationWindow identifications_;
+};
+
+class Rocev2Wire {
+public:
+    /// Ports of 0 are 4791.
+    struct Config {
+        Address local = {};               // of one interface: the ICRC covers it
+        std::vector<Address> peers = {};  // by PeerId
+        /// A host that is no peer becomes one with its first packet, up to so many peers in all.
+        std::size_t peers_max = 0;
+        std::size_t frame_max = 1056;  // bytes of a packet: a path MTU of 1024
+        int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
+        int send_buffer = 4 << 20;
+        std::size_t batch = 64;  // packets per system call
+        IdentificationSource identification = IdentificationSource::worked_out;
+    };
+
+    static Expected<Rocev2Wire> open(const Config& config);
+
+    /// Bytes of the longest packet that the way to a peer carries today, and no more than the
+    /// longest there is. Packets are never cut up on their way.
+    static Expected<std::size_t> frame_max_between(const Address& local, const Address& peer);
+
+    /// Gives a peer, known or the next, its address. No two peers are on one host.
+    Expected<void> set_peer(PeerId peer, const Address& address);
+
+    Address local_address() const { return local_; }
+    const Rocev2Counters& counters() const { return counters_; }
+    std::size_t peers() const { return lanes_.size(); }
+
+    Rocev2Lane& lane(PeerId peer);
+    std::optional<RxFrame> receive(Instant now);
+    void flush(Instant) { sending_->flush(socket_.handle(), counters_.udp); }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
+    Instant next_deadline() const { return never; }
+
+    /// Readable when packets came.
+    int wait_handle() const { return shown_ ? shown_->handle() : socket_.handle(); }
+    /// False: packets wait here, where the handle does not show them.
+    bool prepare_to_sleep() const { return !receiving_.has_frame(); }
+
+private:
+    /// A packet that came, its ICRC not yet believed. Without headers they are hidden.
+    struct Arrival {
+        Address from;
+        ConstBytes headers;
+        ConstBytes packet;
+        std::uint32_t icrc = 0;
+    };
+
+    Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);
+
+    std::optional<Arrival> arrival_of(const ReceiveBatch::Datagram& datagram);
+    std::optional<RxFrame> checked(const Arrival& arrival);
+    /// Whether the ICRC is right, with a believable identification; counts what is not.
+    bool icrc_holds(const Arrival& arrival, IdentificationWindow& window);
+    std::optional<PeerId> peer_of(const Address& source);
+
+    UdpSocket socket_;
+    std::optional<ShownDatagrams> shown_;
+    Address local_;
+    std::unique_ptr<SendBatch> sending_;  // lanes point at it
+    ReceiveBatch receiving_;
+    Config config_;
+    std::deque<Rocev2Lane> lanes_;  // a deque, so that a new peer leaves the others where they are
+    std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, ports left out
+    Rocev2Counters counters_;
+};
+
+static_assert(Lane<Rocev2Lane>);
+static_assert(Wire<Rocev2Wire>);
+
+}  // namespace wireproof
