@@ -123,6 +123,24 @@ TEST(AmChunk, ADamagedOrForgedPacketChangesNothing) {
     bulk.finish();
 }
 
+// Two stores are open, and a packet names the other.
+TEST(AmChunk, APacketOfAnotherTransferChangesNothing) {
+    Pair pair(small(ethernet()));
+    const auto source = pattern(3 * pair.config.chunk_bytes());
+    EXPECT_EQ(store(pair.a, source, 1), PostStatus::accepted);
+    EXPECT_EQ(store(pair.a, source, 2), PostStatus::accepted);
+    EXPECT_EQ(pair.carry(pair.a), "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..3 | OPEN 9");
+    pair.carry(pair.b);
+    const Frames frames = pair.a.take(pair.now);
+    ASSERT_GE(frames.size(), 2U);
+    ASSERT_EQ(frames[1].header.id, 0U);
+    EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+    const auto before = pair.b.fingerprint(pair.now);
+    EXPECT_EQ(pair.give(pair.b, pair.forged(frames[1], [](Header& h) { h.id = 1; })), malformed);
+    EXPECT_EQ(pair.b.fingerprint(pair.now), before);
+    EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
+}
+
 // A refused store is taken in all the same, and thrown away.
 TEST(AmChunk, OfARefusedStoreNoByteIsWritten) {
     Pair pair(small(ethernet()));

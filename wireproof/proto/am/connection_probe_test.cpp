@@ -91,6 +91,29 @@ TEST(AmProbe, MeasuresNothingThatWasAskedFor) {
     EXPECT_EQ(timed.patience(), Duration::microseconds(150));
 }
 
+// One way, and acknowledged only because it was asked for.
+TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
+    Pair pair(probing());
+    requests(pair.a, 1);
+    pair.carry(pair.a);
+    pair.wait(start);
+    EXPECT_EQ(pair.carry(pair.a), "KEEPALIVE 0");
+    pair.now = pair.now + Duration::microseconds(1);
+    pair.carry(pair.b);
+    EXPECT_TRUE(pair.a.engine.idle());
+    // The next loop is the first that counts.
+    for (int i = 0; i < 2; ++i) {
+        requests(pair.a, 1);
+        pair.carry(pair.a);
+        pair.now = pair.now + Duration::microseconds(300);
+        requests(pair.b, 1);  // carries the acknowledgement
+        pair.carry(pair.b);
+    }
+    requests(pair.a, 1);
+    pair.a.take(pair.now);
+    EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, Duration::microseconds(900));
+}
+
 TEST(AmProbe, OfAPeerThatDoesNotAnswerBecomesRarer) {
     Timed timed;
     timed.round_trip(Duration::microseconds(100));

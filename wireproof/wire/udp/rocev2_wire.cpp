@@ -17,6 +17,9 @@ constexpr std::size_t ipv6_overhead = 40 + 8;
 constexpr std::size_t longest_packet = 4096 + 44;  // a path MTU and every header before it
 constexpr std::size_t batch_limit = 1024;          // the kernel's, per system call
 
+// Of a super-packet the kernel would count the identifications up, which the ICRCs cover.
+constexpr std::size_t one_by_one = 1;
+
 std::size_t overhead_of(const Address& address) {
     const bool ipv4 = address.family == Address::Family::ipv4;
     return (ipv4 ? ipv4_overhead : ipv6_overhead) + IcrcCover::icrc_size;
@@ -84,7 +87,7 @@ void Rocev2Lane::commit() {
     const IcrcCover cover({.from = local_, .to = address_, .packet = claimed_->size()});
     const std::uint32_t icrc = cover.icrc(claimed_->pieces());
     store_le<std::uint32_t>(claimed_->add_header<IcrcCover::icrc_size>(), icrc);
-    batch_->commit(to_);
+    batch_->commit(0, to_, false);
     claimed_ = nullptr;
 }
 
@@ -119,9 +122,12 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
       local_(with_port(config.local)),
       sending_(std::make_unique<SendBatch>(
           config.batch,
-          LaneTerms{.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true})),
-      receiving_(config.batch, config.frame_max + IcrcCover::icrc_size +
-                                   (shown_ ? ShownDatagrams::headers_max : 0)),
+          LaneTerms{.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true},
+          one_by_one)),
+      receiving_(
+          config.batch,
+          config.frame_max + IcrcCover::icrc_size + (shown_ ? ShownDatagrams::headers_max : 0),
+          false),
       config_(config) {}
 
 // The kernel knows what an interface carries, and what it has heard of the path since.
@@ -186,12 +192,13 @@ std::optional<RxFrame> Rocev2Wire::receive(Instant) {
         const auto datagram = receiving_.next(wait_handle(), counters_.udp);
         if (!datagram) break;
         const auto arrival = arrival_of(*datagram);
-        if (!arrival) continue;
-        if (const auto frame = checked(*arrival)) {
+        const auto frame = arrival ? checked(*arrival) : std::nullopt;
+        if (frame) {
             ++counters_.udp.frames_received;
             counters_.udp.bytes_received += frame->bytes.size();
             return frame;
         }
+        receiving_.look_again();
     }
     return std::nullopt;
 }
@@ -210,7 +217,7 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Da
         ++counters_.too_short;
         return std::nullopt;
     }
-    return Arrival{.from = datagram.from,
+    return Arrival{.from = *datagram.from,
                    .headers = {},
                    .packet = datagram.bytes.first(datagram.bytes.size() - IcrcCover::icrc_size),
                    .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>())};
