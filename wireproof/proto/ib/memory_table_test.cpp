@@ -47,6 +47,7 @@ TEST_F(MemoryRegion, ShowsExactlyItsBytes) {
     EXPECT_FALSE(shows(region, 1000, 101));
     EXPECT_FALSE(shows(region, 1100, 1));
     EXPECT_FALSE(shows(region, 0xFFFFFFFFFFFFFFFF, 2));
+    EXPECT_FALSE(shows(region, 0xFFFFFFFFFFFFFFFF, 1002));  // ends where the region begins
     EXPECT_FALSE(shows(region, 1000, 0xFFFFFFFF));
 }
 
