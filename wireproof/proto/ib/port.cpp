@@ -67,6 +67,7 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     const QueuePairConfig& config = core_of(found->second).config();
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
     queue_pairs_.erase(found);
+    adapter_.memory.release_windows_of(number);
     return true;
 }
 
