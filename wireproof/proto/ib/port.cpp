@@ -1,5 +1,9 @@
 #include "wireproof/proto/ib/port.hpp"
 
+#include <string>
+#include <type_traits>
+#include <utility>
+
 namespace wireproof::ib {
 namespace {
 
