@@ -1,6 +1,7 @@
 #include "wireproof/proto/ib/rc_responder.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
