@@ -43,7 +43,7 @@ void print_shares(const char* what, const std::vector<double>& rates, double of)
 }
 
 TEST(AmCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
-    for (const std::size_t queue : {12'500u, 50'000u, 500'000u}) {
+    for (const std::size_t queue : {25'000u, 50'000u, 500'000u}) {
         const SharedLink::Config config{.queue = queue};
         SharedLink link(config);
         LinkFlow& flow =

@@ -39,7 +39,7 @@ void CongestionWindow::on_lost(Instant now, std::uint32_t packets) {
     }
     lost_ += packets;
     const bool starting = is_starting();
-    const std::uint32_t floor = std::max(least, before_losing_ * 7 / 10);
+    const std::uint32_t floor = std::max(least, before_losing_ / 2);
     const bool full = loop_has_grown() || lost_ * 4 > before_losing_;
     if (full) {
         packets_ = std::min(packets_, floor);

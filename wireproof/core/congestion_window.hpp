@@ -2,12 +2,10 @@
 // round trip, as TCP's does, so that flows that meet in one queue come to share it; what it gives
 // back at a loss depends on whether the round trip says that the queue is full:
 //
-//      it has grown, or a quarter was lost     three tenths, once in a round trip and a half
+//      it has grown, or a quarter was lost     half, once in a round trip and a half
 //      it has not                              as many as were lost, at most that
 //
-// So a path that loses one packet in a hundred by itself keeps about a hundred under way. Three
-// tenths, as CUBIC, and not TCP Reno's half: what leaves in small bursts loses more in a full queue
-// than what leaves evenly, and so the two come out about equal.
+// So a path that loses one packet in a hundred by itself keeps about a hundred under way.
 #pragma once
 
 #include <cstdint>

@@ -60,15 +60,15 @@ TEST(CongestionWindow, NeverGrowsBeyondItsMost) {
     EXPECT_EQ(window.packets(), 30u);
 }
 
-TEST(CongestionWindow, GivesBackThreeTenthsOnceARoundTripAndAHalfWhenTheQueueIsFull) {
+TEST(CongestionWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
     CongestionWindow window = grown_up();
     window.on_lost(at(2), 1);
-    EXPECT_EQ(window.packets(), 70u);
+    EXPECT_EQ(window.packets(), 50u);
     window.on_lost(at(3), 5);
     window.on_lost(at(10), 1);
-    EXPECT_EQ(window.packets(), 70u);
+    EXPECT_EQ(window.packets(), 50u);
     window.on_lost(at(12), 1);  // the loop is 6 ms
-    EXPECT_EQ(window.packets(), 49u);
+    EXPECT_EQ(window.packets(), 25u);
 }
 
 TEST(CongestionWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
@@ -87,7 +87,7 @@ TEST(CongestionWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
     window.on_lost(at(3), 20);
     EXPECT_EQ(window.packets(), 80u);
     window.on_lost(at(4), 6);
-    EXPECT_EQ(window.packets(), 70u);
+    EXPECT_EQ(window.packets(), 50u);
 }
 
 TEST(CongestionWindow, LossAloneDoesNotEndTheStart) {
