@@ -127,6 +127,14 @@ struct Faults {
     double reorder = 0;  // held back behind the next 1 to 8
 };
 
+/// Whether an Endpoint sends less than its windows allow when the path is full, so that flows that
+/// share it get about the same.
+enum class CongestionControl : std::uint8_t {
+    between_hosts,  // to peers on UDP whose address is not a loopback one
+    always,         // to all peers on UDP
+    never,
+};
+
 struct Options {
     /// Every node's "address:port", our own included; or, for processes of one host, "shm:NAME" for
     /// each, the same NAME, which leaves no file. With '/' in it NAME is the beginning of a path,
@@ -136,6 +144,7 @@ struct Options {
     std::uint64_t job = 0;   // frames of another job are dropped and counted
     std::size_t mtu = 1500;  // bytes of an IP packet; the same in all nodes; not of shm
     std::chrono::milliseconds peer_timeout{10'000};
+    CongestionControl congestion_control = CongestionControl::between_hosts;
     std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
     Faults faults{};
 };

@@ -182,7 +182,9 @@ class EveryProtocolCarries(Case):
 
     def test_and_resends_nothing_where_nothing_is_lost(self):
         for run in self.carries_all(self.file(1_000_000), "--wire", "sim", "--seed", "1"):
-            self.assertEqual((run["frames"]["resent"], run["timeouts"]), (0, 0), run)
+            self.assertEqual(run["frames"]["resent"], 0, run)
+            # The last acknowledgement of a one-way message is held back until it is asked for.
+            self.assertLessEqual(run["timeouts"], 1 if run["protocol"] == "sp-am" else 0, run)
             self.assertGreater(run["etr"], 0.7)
 
     def test_and_the_same_seed_gives_the_same_figures(self):

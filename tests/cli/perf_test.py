@@ -98,6 +98,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
                                 (["--op", "fly"], "--op"), (["--wire", "pigeon"], "--wire"),
                                 (["--protocol", "pcie"], "pcie"), (["--memory", "borrowed"], "borrowed"),
                                 (["--memory", "private", "--wire", "udp"], "--memory"),
+                                (["--congestion", "some"], "some"), (["--congestion", "on"], "--congestion"),
                                 (["--to", "127.0.0.1:1", "--wire", "shm"], "udp"), (["--loss", "1.5"], "1.5"),
                                 (["--op", "request-reply", "--size", "1000000"], "--size")):
             with self.subTest(arguments):

@@ -97,6 +97,7 @@ struct PerfVerb {
     std::string protocol = "sp-am";
     std::string sizes = "8,64";
     std::string memory = "shared";
+    std::string congestion = "auto";
     const CLI::Option* wire = nullptr;
 
     void check() {
@@ -110,6 +111,10 @@ struct PerfVerb {
         }
         plan.private_memory = memory == "private";
         if (plan.private_memory && plan.wire != PerfWire::shm) refuse("--memory is of --wire shm");
+        if (congestion != "auto" && congestion != "on" && congestion != "off") {
+            refuse("--congestion: " + congestion + " is none of auto, on, off");
+        }
+        if (congestion != "auto") plan.congestion = congestion == "on";
         plan.sizes = sizes_of(sizes);
         if (!plan.to.empty() || !plan.listen.empty()) {
             if (!plan.to.empty() && !plan.listen.empty())
@@ -117,6 +122,7 @@ struct PerfVerb {
             if (wire->count() == 0) plan.wire = PerfWire::udp;
             if (plan.wire != PerfWire::udp) refuse("--to and --listen need --wire udp");
         }
+        if (plan.congestion && plan.wire != PerfWire::udp) refuse("--congestion is of --wire udp");
         if (!plan.sends_messages()) return;
         const std::size_t most = perf_config(plan, 0).words_max * 4;
         for (const std::size_t size : plan.sizes) {
@@ -191,6 +197,10 @@ void add_perf(CLI::App& app, Run& run) {
                       ->capture_default_str(),
                  128, 65535);
     verb->add_option("--memory", perf->memory, "of stores and gets on shm: shared or private")
+        ->type_name("KIND")
+        ->capture_default_str();
+    verb->add_option("--congestion", perf->congestion,
+                     "control on udp: on, off, or auto: to and for other hosts")
         ->type_name("KIND")
         ->capture_default_str();
     verb->add_option("--to", plan.to, "the other end is a perf --listen there")

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "wireproof/cli/verbs.hpp"
+#include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::cli {
 
@@ -17,6 +18,18 @@ std::string PerfPlan::op_name() const {
     return names[static_cast<std::size_t>(op)];
 }
 
+namespace {
+
+bool controls_congestion(const PerfPlan& plan) {
+    if (plan.wire != PerfWire::udp) return false;
+    if (plan.congestion) return *plan.congestion;
+    const std::string& there = plan.to.empty() ? plan.listen : plan.to;
+    const auto address = Address::parse(there);
+    return address && !address->is_loopback();
+}
+
+}  // namespace
+
 am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
     am::Config config =
         plan.wire == PerfWire::udp ? am::Config::ethernet(plan.mtu) : am::Config::shared_memory();
@@ -26,6 +39,7 @@ am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
         const auto asked = static_cast<std::uint32_t>(plan.in_flight);
         config.window[0] = std::max(asked, least);
     }
+    config.congestion = controls_congestion(plan) ? am::Congestion::on : am::Congestion::off;
     config.node = node;
     config.peer = static_cast<std::uint16_t>(1 - node);
     config.seed = plan.seed + node;

@@ -25,6 +25,7 @@ struct PerfPlan {
     bool private_memory = false;  // on shm: of the process, not of a shared segment
     std::string to;  // of another `wireproof perf --listen`; empty: a process of our own
     std::string listen;
+    std::optional<bool> congestion;  // control on udp; unset: to or for other hosts
     std::uint64_t seed = 0;
     double slice_seconds = 0.1;
     int rounds = 7;

@@ -14,6 +14,7 @@ CableCounts& CableCounts::operator+=(const CableCounts& other) {
     bytes += other.bytes;
     resent += other.resent;
     lost += other.lost;
+    overflowed += other.overflowed;
     cut += other.cut;
     damaged += other.damaged;
     duplicated += other.duplicated;
@@ -94,6 +95,11 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     ++counts_.frames;
     counts_.bytes += size;
     counts_.resent += flight_.frame(slot).resent ? 1U : 0U;
+    if (config_.queue_max > 0 && !queue_takes(now, size)) {
+        ++counts_.overflowed;
+        flight_.give_back(slot);
+        return;
+    }
     const Duration leaving = time_on_cable(size);
     free_at_ = std::max(now, free_at_) + leaving;
     Instant arrival = free_at_ + config_.latency + detour;
@@ -129,6 +135,13 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
     held_.pass([&](Flight::Slot released) {
         flight_.move(released, std::min(flight_.frame(released).arrival, arrival));
     });
+}
+
+bool Cable::queue_takes(Instant now, std::size_t bytes) const {
+    if (free_at_ <= now) return bytes <= config_.queue_max;
+    const double waiting =
+        (free_at_ - now).seconds() * static_cast<double>(config_.bytes_per_second);
+    return waiting + static_cast<double>(bytes) <= static_cast<double>(config_.queue_max);
 }
 
 Flight::Slot Cable::copy_of(Flight::Slot slot) {

@@ -26,6 +26,8 @@ struct CableConfig {
     Duration jitter{};                               // up to this much more, uniform per frame
     // A frame held back arrives this much late at the latest, however few overtake it.
     Duration hold_limit = Duration::microseconds(100);
+    // Bytes that may wait to leave, as in a switch's port: what comes beyond is lost. 0: any.
+    std::size_t queue_max = 0;
     std::size_t in_flight_max = 4096;  // frames; the lane lends no room beyond
     // Off: the cable vouches for what it did not touch, and a damaged frame says that it is.
     // On: bits really flip, and nobody vouches for anything.
@@ -43,9 +45,10 @@ struct CableConfig {
 struct CableCounts {
     std::uint64_t frames = 0;  // sent, whatever became of them
     std::uint64_t bytes = 0;
-    std::uint64_t resent = 0;  // of the frames: had left before in the same meaning
-    std::uint64_t lost = 0;    // by the fault plan
-    std::uint64_t cut = 0;     // lost because the cable was cut
+    std::uint64_t resent = 0;      // of the frames: had left before in the same meaning
+    std::uint64_t lost = 0;        // by the fault plan
+    std::uint64_t overflowed = 0;  // lost because the queue was full
+    std::uint64_t cut = 0;         // lost because the cable was cut
     std::uint64_t damaged = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t held = 0;
@@ -120,6 +123,7 @@ private:
     void depart(Instant now, Flight::Slot slot, Duration detour);
     void depart_all(Instant now);
     Fate decide(Instant now, const Flight::Frame& frame);
+    bool queue_takes(Instant now, std::size_t bytes) const;
     void count(const Fate& fate);
     Flight::Slot copy_of(Flight::Slot slot);
     void fly(Flight::Slot slot, Instant arrival, std::uint32_t held_behind);

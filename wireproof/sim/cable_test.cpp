@@ -102,6 +102,20 @@ TEST(Cable, ExactToThePicosecondAtFortyMegabytes) {
     EXPECT_EQ(cable.next_arrival(), Instant(Duration(6'400'000 + 1'000'000)));
 }
 
+TEST(Cable, LosesWhatItsQueueDoesNotHold) {
+    CableConfig config = slow();
+    config.queue_max = 25;
+    Cable cable = cable_with(config);
+    send_frames(cable, Instant(), "ABCD");  // C would be the third to wait, with D behind it
+    commit_frame(cable, 'E', 10);
+    cable.flush(at(6));  // of A four bytes are left
+    commit_frame(cable, 'F', 10);
+    cable.flush(at(6));
+    EXPECT_EQ(arrivals(cable), "A110 B120 E130");
+    EXPECT_EQ(cable.counts().overflowed, 3u);
+    EXPECT_EQ(cable.counts().frames, 6u);
+}
+
 TEST(Cable, WithoutABandwidthFramesLeaveTogether) {
     CableConfig config = slow();
     config.bytes_per_second = 0;

@@ -48,6 +48,7 @@ Network::Network(const Config& config) {
                             .latency = config.latency,
                             .jitter = config.jitter,
                             .hold_limit = config.hold_limit,
+                            .queue_max = config.queue_max,
                             .in_flight_max = config.in_flight_max,
                             .flip_bits = config.flip_bits,
                             .lend_payload = config.lend_payload,

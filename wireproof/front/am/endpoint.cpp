@@ -39,6 +39,12 @@ FaultRates rates_of(const Faults& faults) {
     return {faults.loss, faults.bit_error, faults.duplicate, faults.reorder};
 }
 
+Congestion congestion_to(const Address& peer, CongestionControl wanted) {
+    const bool on = wanted == CongestionControl::always ||
+                    (wanted == CongestionControl::between_hosts && !peer.is_loopback());
+    return on ? Congestion::on : Congestion::off;
+}
+
 Expected<host::AnyWire> open_shm(const Options& options, const Config& config) {
     const std::string& first = options.peers.front();
     for (const std::string& peer : options.peers) {
@@ -100,8 +106,8 @@ Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> word
 struct Endpoint::Inside {
     Inside(host::AnyWire wire, const Config& config, std::size_t nodes)
         : node(std::move(wire), config, nodes) {}
-    Inside(UdpNode wire, const Config& config, std::size_t nodes)
-        : udp(std::move(wire)), node(udp->wire(), config, nodes) {}
+    Inside(UdpNode wire, const Config& config, const std::vector<Congestion>& congestion)
+        : udp(std::move(wire)), node(udp->wire(), config, congestion) {}
 
     host::SpinClock clock;
     host::SpinBudget spin;
@@ -159,7 +165,11 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     udp.seed = seed;
     auto wire = UdpNode::open(udp);
     if (!wire) return Opened::failure(wire.error().message);
-    return Endpoint(std::make_unique<Inside>(std::move(*wire), config, options.peers.size()));
+    std::vector<Congestion> congestion;
+    for (const Address& peer : udp.peers) {
+        congestion.push_back(congestion_to(peer, options.congestion_control));
+    }
+    return Endpoint(std::make_unique<Inside>(std::move(*wire), config, congestion));
 }
 
 std::size_t Endpoint::self() const {

@@ -167,6 +167,28 @@ TEST(AmEndpoint, CarriesRequestsRepliesStoresAndGets) {
     EXPECT_EQ(b.unregister_memory(0, *address), Status::ok);
 }
 
+// Whose path is shared asks how much of a long store has come; a loopback peer's is not.
+TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
+    for (const auto wanted : {CongestionControl::between_hosts, CongestionControl::always}) {
+        Options options = options_for(2);
+        options.congestion_control = wanted;
+        Endpoint a = open(options, 0);
+        Endpoint b = open(options, 1);
+        std::vector<std::byte> memory(500'000);
+        const auto source = pattern(memory.size(), 1);
+        auto address = b.register_memory(0, memory, {.store = true});
+        ASSERT_TRUE(address);
+        std::size_t ended = 0;
+        b.handle(stored, [](const Message&) {});
+        ASSERT_EQ(a.store_async(1, *address, source, stored, 0, [&](Status) { ++ended; }),
+                  Status::ok);
+        ASSERT_TRUE(run({&a, &b}, [&] { return ended == 1; }));
+        EXPECT_EQ(memory, source);
+        const PeerCounters counters = a.counters(1);
+        EXPECT_EQ(counters.keepalives > counters.timeouts + 5, wanted == CongestionControl::always);
+    }
+}
+
 TEST(AmEndpoint, DeliversExactlyOnceAndInOrderWithFaultsOfEveryKind) {  // AM-15
     Options options = options_for(2);
     options.faults = {.loss = 0.2, .bit_error = 2e-5, .duplicate = 0.2, .reorder = 0.2};

@@ -32,12 +32,17 @@ Status status_of(Reason reason) {
 }  // namespace
 
 Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
+    : Node(std::move(wire), config, std::vector<Congestion>(nodes, config.congestion)) {}
+
+Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion)
     : wire_(std::move(wire)), self_(config.node), poll_every_(config.poll_every) {
+    const std::size_t nodes = congestion.size();
     memory_.resize(nodes);
     peers_.reserve(nodes);
     for (std::size_t i = 0; i < nodes; ++i) {
         Config with_peer = config;
         with_peer.peer = static_cast<std::uint16_t>(i);
+        with_peer.congestion = congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().stirred = i != self_;
     }

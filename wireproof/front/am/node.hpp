@@ -19,6 +19,8 @@ class Node {
 public:
     /// Every connection gets `config` with its own peer number. The config has passed check().
     Node(host::AnyWire wire, const Config& config, std::size_t nodes);
+    /// By peer, whether its path is shared; as many as there are nodes.
+    Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion);
 
     // Connections point at the memory tables.
     Node(const Node&) = delete;

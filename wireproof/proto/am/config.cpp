@@ -98,6 +98,9 @@ Expected<void> Config::check() const {
     if (chunk_packets < 1 || chunk_packets > 0xFFFF) {
         return unexpected("a chunk has 1 to 65535 packets, not " + std::to_string(chunk_packets));
     }
+    if (congestion == Congestion::on && recovery != Recovery::selective) {
+        return unexpected("congestion control needs selective recovery");
+    }
     if (chunks_in_flight < 1) return unexpected(too_small("chunks in flight", 0, 1));
     if (reply_places < 1) return unexpected(too_small("reply places", 0, 1));
     if (stores_max < 1 || gets_max < 1 || get_slots < 1) {

@@ -21,6 +21,12 @@ enum class Recovery : std::uint8_t {
     selective,  // holds them; a NACK names what is missing
 };
 
+/// Whether a channel has fewer packets under way than its window where the path is shared.
+enum class Congestion : std::uint8_t {
+    off,  // for paths of one's own: the window is all that limits
+    on,   // core/congestion_window.hpp, a channel; needs selective recovery
+};
+
 /// The two channels of a connection; the second of each pair carries what the first asked for.
 enum class Channel : std::uint8_t { request = 0, reply = 1 };
 inline constexpr std::size_t channel_count = 2;
@@ -34,9 +40,10 @@ struct PathFigures {
 struct Config {
     Layout layout = Layout::ethernet;
     Recovery recovery = Recovery::selective;
-    std::size_t packet_max = 1472;  // bytes, header included
-    std::size_t words_max = 356;    // 32-bit arguments of a request or reply
-    std::size_t bundle_max = 0;     // bytes of short messages that leave as one packet; 0: never
+    Congestion congestion = Congestion::off;  // of what we send; the peer may have the other
+    std::size_t packet_max = 1472;            // bytes, header included
+    std::size_t words_max = 356;              // 32-bit arguments of a request or reply
+    std::size_t bundle_max = 0;  // bytes of short messages that leave as one packet; 0: never
 
     std::uint64_t modulus = std::uint64_t{1} << 32;               // of sequence numbers
     std::array<std::uint32_t, channel_count> first_number{};      // of a session

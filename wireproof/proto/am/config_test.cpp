@@ -59,6 +59,21 @@ TEST(AmConfig, EthernetKeepsALongPathFull) {
 }
 
 // AM-51
+TEST(AmConfig, CongestionControlNeedsSelectiveRecoveryAndIsNobodysByDefault) {
+    for (Config config : {Config::sp2(), Config::shared_memory(), Config::ethernet(), Config()}) {
+        EXPECT_EQ(config.congestion, Congestion::off);
+        config.congestion = Congestion::on;
+        EXPECT_EQ(config.check().has_value(), config.recovery == Recovery::selective);
+    }
+}
+
+TEST(AmConfig, APeerWithoutCongestionControlHasTheSameTerms) {
+    Config config = Config::ethernet();
+    const std::uint64_t terms = config.terms();
+    config.congestion = Congestion::on;
+    EXPECT_EQ(config.terms(), terms);
+}
+
 TEST(AmConfig, RefusesAWindowThatHeldBackAcksCouldCloseToAChunk) {
     for (const std::size_t channel : {0U, 1U}) {
         const auto with_window = [&](std::uint32_t window, std::uint32_t chunk) {

@@ -24,8 +24,11 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
       incoming_{std::vector<Incoming>(config.stores_max), std::vector<Incoming>(config.gets_max)},
       replies_(config),
       ended_(config.stores_max + config.gets_max + config.window_of(Channel::request) + 1),
+      congestion_{CongestionWindow(CongestionWindow::Config{}),
+                  CongestionWindow(CongestionWindow::Config{})},
       loops_{LoopTimer(config.keepalive_after, config.probe_after),
              LoopTimer(config.keepalive_after, config.probe_after)} {
+    forget_path();
     keepalive_interval_.fill(config.keepalive_after);
     hello_interval_ = config.keepalive_after;
     route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
@@ -208,6 +211,7 @@ void Connection::forget_session() {
     note_refusal_ = NoteRefusal::none;
     timers_ = {};
     loops_.fill(LoopTimer(config_.keepalive_after, config_.probe_after));
+    forget_path();
     keepalive_interval_.fill(config_.keepalive_after);
     keepalive_due_.fill(false);
     hello_interval_ = config_.keepalive_after;
@@ -227,6 +231,7 @@ void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
         expected, [&](const SendWindow::Saved& message) { on_acked(channel, message); });
     if (!progress) return;
     loops_[index(channel)].freed(now, before - window.under_way());
+    heed_path(now, channel);
     keepalive_interval_[index(channel)] = patience(channel);
     keepalive_due_[index(channel)] = false;
     if (window.empty()) {
@@ -288,7 +293,9 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
         missing.reach = body.reach;
         missing.map = data.subspan(NackBody::size);
     }
-    if (window.on_nack(missing)) {
+    const bool lost = window.on_nack(missing);
+    heed_answer(now, header.channel, missing.end);
+    if (lost) {
         ++stats_.nacks_acted_on;
         loops_[index(header.channel)].resent();
         timers_.set(keepalive_timer(header.channel), now + patience(header.channel));
@@ -352,7 +359,7 @@ std::optional<Delivery> Connection::draw_general() {
 void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     handshake_.fingerprint(sink);
     for (std::size_t i = 0; i < channel_count; ++i) {
-        send_[i].fingerprint(sink);
+        send_[i].fingerprint(now, sink);
         receive_[i].fingerprint(sink);
         bulk_[i].fingerprint(sink);
         for (const Incoming& incoming : incoming_[i]) {
@@ -385,6 +392,9 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     }
     timers_.fingerprint(now, sink);
     for (const LoopTimer& loop : loops_) loop.fingerprint(now, sink);
+    if (config_.congestion == Congestion::on) {
+        for (const CongestionWindow& window : congestion_) window.fingerprint(now, sink);
+    }
     sink.add(hello_interval_);
     sink.add(hello_due_);
     sink.add(unanswered_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wireproof/base/ring.hpp"
+#include "wireproof/core/congestion_window.hpp"
 #include "wireproof/core/engine.hpp"
 #include "wireproof/core/loop_timer.hpp"
 #include "wireproof/core/timer_table.hpp"
@@ -164,8 +165,8 @@ public:
     /// poll_transmit would return false and change nothing, whatever the time: true nearly always
     /// while one spins, and far cheaper than to ask for a frame.
     bool quiet() const {
-        return handshake_.established() && !ending_.active && send_[0].settled() &&
-               send_[1].settled() && !receive_[0].owes() && !receive_[1].owes() &&
+        return handshake_.established() && !ending_.active && send_[0].at_rest() &&
+               send_[1].at_rest() && !receive_[0].owes() && !receive_[1].owes() &&
                !keepalive_due_[0] && !keepalive_due_[1] && !hello_due_ &&
                !handshake_.answer_due() && refused_need_ == Need::nothing &&
                watches_as_it_should() && waits_for_peer() == waited_;
@@ -311,13 +312,20 @@ private:
     bool pass_held(Channel channel);
     void send_refusal(RefusalBody body, std::uint32_t owner);
 
+    // connection_congestion.cpp: how much may be under way
+    void forget_path();
+    void heed_path(Instant now, Channel channel);
+    void heed_answer(Instant now, Channel channel, std::uint32_t distance);
+    void heed_silence(Instant now, Channel channel);
+    bool send_question(Instant now, Channel channel, TxFrame& out);
+
     // connection_transmit.cpp: what leaves
     void watch_peer(Instant now);
     void begin_waiting(Instant now);
     bool send_hello(Instant now, TxFrame& out);
     bool send_nack(Channel channel, TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
-    bool send_keepalive(Channel channel, TxFrame& out);
+    bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
     void on_hello_timer(Instant now);
@@ -388,6 +396,7 @@ private:
     NoteRefusal note_refusal_ = NoteRefusal::none;
 
     TimerTable<Timer, 3> timers_;
+    std::array<CongestionWindow, channel_count> congestion_;
     std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
     std::array<Duration, channel_count> keepalive_interval_{};
     std::array<bool, channel_count> keepalive_due_{};

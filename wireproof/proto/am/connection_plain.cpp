@@ -16,7 +16,8 @@ namespace wireproof::am {
 bool Connection::nothing_else_to_say() const {
     return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
            !handshake_.answer_due() && refused_need_ == Need::nothing && !receive_[0].complains() &&
-           !receive_[1].complains() && watches_as_it_should();
+           !receive_[1].complains() && !send_[0].afoot().wants_answer() &&
+           !send_[1].afoot().wants_answer() && watches_as_it_should();
 }
 
 bool Connection::send_plain(Instant now, TxFrame& out) {
@@ -24,7 +25,7 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
     Channel channel = turn_;
     const SendWindow::Saved* message = out_window(channel).next_plain();
     if (message == nullptr) {
-        if (!out_window(channel).settled()) return false;
+        if (!out_window(channel).at_rest()) return false;
         channel = other(channel);
         message = out_window(channel).next_plain();
         if (message == nullptr) return false;
@@ -39,8 +40,8 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
 // Channels take turns, so a run is of one while the other has nothing.
 bool Connection::begin_run() {
     if (!nothing_else_to_say()) return false;
-    const bool requests = !send_[index(Channel::request)].settled();
-    const bool replies = !send_[index(Channel::reply)].settled();
+    const bool requests = !send_[index(Channel::request)].at_rest();
+    const bool replies = !send_[index(Channel::reply)].at_rest();
     if (requests == replies) return false;
     run_ = requests ? Channel::request : Channel::reply;
     return in_run();
@@ -54,7 +55,7 @@ bool Connection::end_run(Instant now) {
     if (turn_ == run_) turn_ = other(run_);
     next_of_run_ = nullptr;
     note_plain(now, run_);
-    return out_window(run_).settled() && !keepalive_due_[0] && !keepalive_due_[1];
+    return out_window(run_).at_rest() && !keepalive_due_[0] && !keepalive_due_[1];
 }
 
 /// What one frame or many of a run leave behind.

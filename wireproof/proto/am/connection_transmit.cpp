@@ -22,14 +22,17 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
         in_window(Channel::request).complain(refused_round_, refused_place_ + 1, true);  // AM-42
     }
     if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;
+    if (send_question(now, Channel::request, out) || send_question(now, Channel::reply, out)) {
+        return true;
+    }
     const Channel first = turn_;
     const Channel second = other(first);
     if (send_numbered(now, first, out)) {
         turn_ = second;
         return true;
     }
-    return send_numbered(now, second, out) || send_keepalive(Channel::request, out) ||
-           send_keepalive(Channel::reply, out) || send_ack(out);
+    return send_numbered(now, second, out) || send_keepalive(now, Channel::request, out) ||
+           send_keepalive(now, Channel::reply, out) || send_ack(out);
 }
 
 void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
@@ -128,9 +131,10 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     return true;
 }
 
-bool Connection::send_keepalive(Channel channel, TxFrame& out) {
+bool Connection::send_keepalive(Instant now, Channel channel, TxFrame& out) {
     if (!keepalive_due_[index(channel)]) return false;
     keepalive_due_[index(channel)] = false;
+    out_window(channel).asked(now);
     Header header;
     header.kind = Kind::keepalive;
     header.number = out_window(channel).first_unsent();
@@ -225,8 +229,9 @@ void Connection::on_keepalive_timer(Instant now, Channel channel) {
     ++unanswered_;
     ++stats_.keepalive_timeouts;
     loops_[index(channel)].resent();  // what answers now was asked for
+    heed_silence(now, channel);
     // What waits to leave says more than a keep-alive would.
-    keepalive_due_[index(channel)] = window.settled();
+    keepalive_due_[index(channel)] = window.at_rest();
     Duration& interval = keepalive_interval_[index(channel)];
     interval = std::min(interval * 2, config_.keepalive_max);
     timers_.set(keepalive_timer(channel), next_check(now, interval));

@@ -14,6 +14,7 @@ SendWindow::SendWindow(const Config& config, Channel channel)
       recovery_(config.recovery),
       saved_(window_),
       bytes_(config.save_bytes),
+      afoot_(window_, config.congestion == Congestion::on),
       lost_(window_),
       there_(window_),
       round_sent_(std::bit_ceil(std::size_t{window_})) {
@@ -87,6 +88,7 @@ void SendWindow::push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes da
 
 void SendWindow::mark_lost(std::uint64_t position) {
     if (lost_.test(position)) return;
+    afoot_.lost(position);
     marked_ = true;
     lost_.set(position);
     ++lost_count_;
@@ -148,7 +150,8 @@ SendWindow::Bundle SendWindow::bundle_from(std::size_t first, std::uint64_t end)
 }
 
 std::optional<SendWindow::Departure> SendWindow::next_departure() {
-    if (lost_count_ == 0 && high_ == next_) return std::nullopt;
+    const bool nothing_waits = lost_count_ == 0 && high_ == next_;
+    if (nothing_waits || afoot_.closed()) return std::nullopt;
     leaving_ = lost_count_ > 0 ? next_lost() : high_;
     const std::size_t place = message_at(leaving_);
     const Saved& message = saved_[place];
@@ -177,6 +180,7 @@ std::optional<SendWindow::Departure> SendWindow::next_departure() {
 
 void SendWindow::departed() {
     const std::uint64_t end = leaving_ + leaving_messages_;
+    if (afoot_.counted()) afoot_.left(leaving_, leaving_messages_);
     if (leaving_ < high_) {
         for (std::uint64_t at = leaving_; at < end; ++at) unmark_lost(at);
     } else {
@@ -203,6 +207,7 @@ void SendWindow::drop_front() {
     const std::uint64_t end = message.position + message.span;
     // A resend under way jumps over what was dropped (AM-36).
     for (std::uint64_t at = una_; lost_count_ > 0 && at < end; ++at) unmark_lost(at);
+    afoot_.arrived(una_, end);
     una_number_ = circle_.advance(una_number_, end - una_);
     una_ = end;
     cursor_ = std::max(cursor_, una_);
@@ -220,6 +225,7 @@ void SendWindow::drop_plain(std::uint64_t position) {
         bytes_.free_up_to(saved_[i].copy);
         break;
     }
+    afoot_.arrived(una_, position);
     una_number_ = circle_.advance(una_number_, count);
     una_ = position;
     cursor_ = std::max(cursor_, una_);
@@ -261,6 +267,7 @@ bool SendWindow::mark_missing(const Missing& missing) {
             marked_ = true;
             there_.set(at);
             unmark_lost(at);
+            afoot_.arrived(at);
         } else if (!there_.test(at) && !lost_.test(at) && left_before(at, missing, end)) {
             mark_lost(at);
             any = true;
@@ -280,11 +287,12 @@ void SendWindow::reset() {
     unsent_message_ = 0;
     saved_.clear();
     bytes_.clear();
+    afoot_.clear();
     lost_.clear_all();
     there_.clear_all();
 }
 
-void SendWindow::fingerprint(Fingerprint& sink) const {
+void SendWindow::fingerprint(Instant now, Fingerprint& sink) const {
     // Frames on their way carry numbers and rounds, so those of una_ and of now are part of the
     // state.
     sink.add(una_number_.value());
@@ -315,6 +323,7 @@ void SendWindow::fingerprint(Fingerprint& sink) const {
         sink.add(there_.test(at));
         sink.add(round_sent_[round_place(at)]);
     }
+    afoot_.fingerprint(now, una_, sink);
 }
 
 }  // namespace wireproof::am

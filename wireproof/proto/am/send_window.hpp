@@ -18,6 +18,7 @@
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/proto/am/bit_window.hpp"
 #include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/packets_afoot.hpp"
 #include "wireproof/proto/am/save_bytes.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 
@@ -76,6 +77,18 @@ public:
     bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
+    /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
+    bool at_rest() const { return (settled() || afoot_.closed()) && !afoot_.wants_answer(); }
+    PacketsAfoot& afoot() { return afoot_; }
+    const PacketsAfoot& afoot() const { return afoot_; }
+    /// The peer is asked what it has of all that has left.
+    void asked(Instant now) {
+        if (afoot_.counted()) afoot_.asked(now, high_);
+    }
+    /// A NACK was drawn by a packet or question at that distance: the loop it measures, if any.
+    std::optional<Duration> answered(Instant now, std::uint32_t distance) {
+        return afoot_.answered(now, una_ + distance);
+    }
     /// The number of the first packet that has not left.
     std::uint32_t first_unsent() const { return high_number_.value(); }
     /// The number that acknowledges nothing new.
@@ -106,7 +119,9 @@ public:
     /// The same for what is most frequent, a request, a reply, a note or a packet of a chunk that
     /// leaves for the first time while nothing is to be resent; else nullptr.
     const Saved* next_plain() {
-        if (lost_count_ > 0 || high_ == next_) return nullptr;
+        if (lost_count_ > 0 || high_ == next_ || afoot_.closed() || afoot_.wants_answer()) {
+            return nullptr;
+        }
         const Saved& message = first_unsent_message();
         const bool plain = message.kind <= Kind::chunk || message.in_place;
         return plain ? &message : nullptr;
@@ -129,6 +144,7 @@ public:
     }
     void plain_departed(std::uint32_t messages) {
         const std::uint64_t end = high_ + messages;
+        if (afoot_.counted()) afoot_.left(high_, messages);
         do {
             round_sent_[round_place(high_)] = round_;
         } while (++high_ != end);
@@ -167,7 +183,7 @@ public:
 
     /// Forgets everything: a new session.
     void reset();
-    void fingerprint(Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
     std::optional<std::uint64_t> acknowledged_position(std::uint32_t expected) const;
@@ -227,6 +243,7 @@ private:
     bool marked_ = false;             // some bit of lost_ or there_ may be set
     Ring<Saved> saved_;
     SaveBytes bytes_;
+    PacketsAfoot afoot_;
     BitWindow lost_;                        // to be resent
     BitWindow there_;                       // NACKs said that they arrived (selective)
     std::vector<std::uint8_t> round_sent_;  // at position mod its size: its last one (selective)

@@ -231,9 +231,9 @@ TEST(AmSendWindow, ForgetsEverythingWithASession) {
         sender.nack(1, 0, 4, {2});
         sender.window.reset();
         Fingerprint reset;
-        sender.window.fingerprint(reset);
+        sender.window.fingerprint(Instant(), reset);
         Fingerprint fresh;
-        SendWindow(config, Channel::request).fingerprint(fresh);
+        SendWindow(config, Channel::request).fingerprint(Instant(), fresh);
         EXPECT_EQ(reset.value(), fresh.value());
         ASSERT_TRUE(sender.push());
         EXPECT_EQ(sender.leave(), Positions{0});

@@ -89,6 +89,14 @@ Expected<Address> Address::parse(std::string_view text) {
     });
 }
 
+bool Address::is_loopback() const {
+    if (family == Family::ipv4) return host[0] == 127;
+    if (family == Family::none) return false;
+    constexpr std::array<std::uint8_t, 16> one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    constexpr std::array<std::uint8_t, 12> ipv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+    return host == one || (host[12] == 127 && std::equal(ipv4.begin(), ipv4.end(), host.begin()));
+}
+
 std::string Address::to_string() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
     const auto size = static_cast<socklen_t>(text.size());

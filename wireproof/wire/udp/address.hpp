@@ -24,6 +24,8 @@ struct Address {
     static Expected<Address> parse(std::string_view text);
 
     bool is_set() const { return family != Family::none; }
+    /// Of this very host, by any name that never leaves it: 127.0.0.0/8, ::1.
+    bool is_loopback() const;
 
     /// What parse() takes, with a scope as a number.
     std::string to_string() const;

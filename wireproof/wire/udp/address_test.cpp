@@ -30,6 +30,17 @@ TEST(Address, ReadsAScopeByTheNameOfItsInterface) {
     EXPECT_NE(error_of("[fe80::1%0]:9"), "none");
 }
 
+TEST(Address, KnowsWhatNeverLeavesTheHost) {
+    for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"}) {
+        EXPECT_TRUE(Address::parse(text)->is_loopback()) << text;
+    }
+    for (const char* text : {"128.0.0.1:1", "0.0.0.0:1", "192.0.2.7:1", "[::]:1", "[::2]:1",
+                             "[::ffff:128.0.0.1]:1", "[2001:db8::127:1]:1"}) {
+        EXPECT_FALSE(Address::parse(text)->is_loopback()) << text;
+    }
+    EXPECT_FALSE(Address().is_loopback());
+}
+
 TEST(Address, SaysWhatIsWrong) {
     EXPECT_EQ(error_of("127.0.0.1"),
               "bad address \"127.0.0.1\": an address without port; add one, as in :7000");

@@ -1,0 +1,128 @@
+// Flows of SP AM in one bottleneck: they fill it, share it, and leave others theirs. Shares are
+// printed.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <numeric>
+
+#include "tests/sim/link_flows.hpp"
+
+namespace wireproof {
+namespace {
+
+am::Config with_congestion_control() {
+    am::Config config = am::Config::ethernet();
+    config.congestion = am::Congestion::on;
+    return config;
+}
+
+constexpr Instant at(std::int64_t milliseconds) {
+    return Instant(Duration::milliseconds(milliseconds));
+}
+
+const am::Stats& stats_of(const LinkFlow& flow) {
+    return dynamic_cast<const StoreFlow&>(flow).asking().stats();
+}
+
+// What the link carries of stored bytes at best.
+double best(const SharedLink::Config& config) {
+    return static_cast<double>(config.bytes_per_second) * 1424 / 1472;
+}
+
+double jain(const std::vector<double>& rates) {
+    const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+    double squares = 0;
+    for (const double rate : rates) squares += rate * rate;
+    return sum * sum / (static_cast<double>(rates.size()) * squares);
+}
+
+void print_shares(const char* what, const std::vector<double>& rates, double of) {
+    std::printf("%s:", what);
+    for (const double rate : rates) std::printf(" %.2f", rate / of);
+    std::printf(" of the link\n");
+}
+
+TEST(AmCongestion, OneFlowFillsABottleneckAndLosesLittleToItsQueue) {
+    for (const std::size_t queue : {25'000u, 50'000u, 500'000u}) {
+        const SharedLink::Config config{.queue = queue};
+        SharedLink link(config);
+        LinkFlow& flow =
+            link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
+        link.run_until(at(500));
+        const auto rates = link.rates_until(at(4'000));
+        print_shares("alone", rates, best(config));
+        EXPECT_GE(rates[0], 0.85 * best(config)) << "with a queue of " << queue;
+        const sim::CableCounts& counts = link.there().counts();
+        EXPECT_LE(static_cast<double>(counts.overflowed), 0.01 * static_cast<double>(counts.frames))
+            << "with a queue of " << queue;
+        EXPECT_LE(stats_of(flow).keepalive_timeouts, 10u);
+    }
+}
+
+TEST(AmCongestion, WithoutItAFlowLosesMuchOfWhatItSends) {
+    am::Config config = with_congestion_control();
+    config.congestion = am::Congestion::off;
+    SharedLink link({});
+    link.add(std::make_unique<StoreFlow>(config, 0), Instant());
+    link.run_until(at(1'000));
+    const sim::CableCounts& counts = link.there().counts();
+    EXPECT_GT(static_cast<double>(counts.overflowed), 0.1 * static_cast<double>(counts.frames));
+}
+
+TEST(AmCongestion, TwoFlowsThatBeganApartShareFairly) {
+    const SharedLink::Config config;
+    SharedLink link(config);
+    link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
+    link.add(std::make_unique<StoreFlow>(with_congestion_control(), 1), at(700));
+    link.run_until(at(2'000));
+    const auto rates = link.rates_until(at(8'000));
+    print_shares("two flows", rates, best(config));
+    EXPECT_GE(jain(rates), 0.9);
+    EXPECT_GE(rates[0] + rates[1], 0.85 * best(config));
+}
+
+TEST(AmCongestion, AFlowBesideRenoGetsBetweenHalfAndTwiceItsShare) {
+    for (const std::size_t queue : {25'000u, 50'000u, 200'000u}) {
+        for (const bool reno_first : {false, true}) {
+            const SharedLink::Config config{.queue = queue};
+            SharedLink link(config);
+            link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0),
+                     at(reno_first ? 500 : 0));
+            link.add(std::make_unique<RenoFlow>(1), at(reno_first ? 0 : 500));
+            link.run_until(at(2'000));
+            const auto rates = link.rates_until(at(6'000));
+            print_shares("beside Reno", rates, best(config));
+            EXPECT_GE(rates[0], 0.5 * rates[1]) << queue << (reno_first ? ", second" : ", first");
+            EXPECT_LE(rates[0], 2.0 * rates[1]) << queue << (reno_first ? ", second" : ", first");
+        }
+    }
+}
+
+TEST(AmCongestion, RandomLossAloneLeavesMostOfTheRate) {
+    for (const auto& [loss, least] : {std::pair{0.01, 0.7}, std::pair{0.05, 0.25}}) {
+        const SharedLink::Config config{.loss = loss};
+        SharedLink link(config);
+        link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
+        link.run_until(at(500));
+        const auto rates = link.rates_until(at(4'000));
+        print_shares("with random loss", rates, best(config));
+        EXPECT_GE(rates[0], least * best(config)) << "at " << loss;
+    }
+}
+
+// The window falls to one packet again and again, and questions and answers are lost as well.
+TEST(AmCongestion, NeverStallsHoweverLittleTheQueueHoldsOrHowMuchIsLost) {
+    for (const double loss : {0.0, 0.1, 0.3}) {
+        SharedLink link({.bytes_per_second = 1'250'000, .queue = 3'000, .loss = loss});
+        LinkFlow& flow =
+            link.add(std::make_unique<StoreFlow>(with_congestion_control(), 0), Instant());
+        for (std::int64_t second = 0; second < 10; ++second) {
+            const std::uint64_t before = flow.arrived();
+            link.run_until(at(1'000 * (second + 1)));
+            EXPECT_GT(flow.arrived(), before) << "in second " << second << " at " << loss;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace wireproof

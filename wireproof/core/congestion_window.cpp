@@ -1,0 +1,91 @@
+#include "wireproof/core/congestion_window.hpp"
+
+#include <algorithm>
+
+namespace wireproof {
+namespace {
+
+// What hosts that are busy add to a loop says nothing of the path.
+constexpr Duration host_noise = Duration::microseconds(50);
+constexpr Duration period = Duration::milliseconds(5'000);  // of the lowest loop
+// Before any loop is known, shorter silence may be a long path.
+constexpr Duration first_patience = Duration::milliseconds(200);
+
+Duration part(Duration whole, std::int64_t divisor) {
+    return Duration(whole.picoseconds() / divisor);
+}
+
+}  // namespace
+
+void CongestionWindow::on_arrived(std::uint32_t packets, std::uint32_t most_under_way) {
+    if (most_under_way * 2 <= packets_) return;
+    if (is_starting()) {
+        packets_ = std::min(packets_ + packets, config_.most);
+        return;
+    }
+    credit_ += packets;
+    while (credit_ >= packets_) {
+        credit_ -= packets_;
+        packets_ = std::min(packets_ + 1, config_.most);
+    }
+}
+
+void CongestionWindow::on_lost(Instant now, std::uint32_t packets) {
+    if (!losing_ || now - losing_since_ >= recent_ + part(recent_, 2)) {
+        losing_ = true;
+        losing_since_ = now;
+        before_losing_ = packets_;
+        lost_ = 0;
+    }
+    lost_ += packets;
+    const bool starting = is_starting();
+    const std::uint32_t floor = std::max(least, before_losing_ / 2);
+    const bool full = loop_has_grown() || lost_ * 4 > before_losing_;
+    if (full) {
+        packets_ = std::min(packets_, floor);
+    } else if (packets_ > floor) {
+        packets_ -= std::min(packets, packets_ - floor);
+    }
+    if (full || !starting) threshold_ = std::min(threshold_, packets_);
+}
+
+void CongestionWindow::on_loop(Instant now, Duration loop) {
+    if (now - period_since_ >= period) {
+        period_since_ = now;
+        lowest_before_ = lowest_;
+        lowest_ = unmeasured;
+    }
+    lowest_ = std::min(lowest_, loop);
+    recent_ = recent_ == Duration() ? loop : recent_ + part(loop - recent_, 4);
+    if (is_starting() && loop_has_grown()) threshold_ = packets_;
+}
+
+void CongestionWindow::on_silence(Duration silence) {
+    const Duration patience = recent_ == Duration() ? first_patience : recent_ * 2;
+    if (silence < patience || packets_ == 1) return;
+    threshold_ = std::max(least, packets_ / 2);
+    packets_ = 1;
+    credit_ = 0;
+}
+
+bool CongestionWindow::loop_has_grown() const {
+    if (recent_ == Duration()) return false;
+    return recent_ > lowest() + part(lowest(), 8) + host_noise;
+}
+
+void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
+    sink.add(packets_);
+    sink.add(threshold_);
+    sink.add(credit_);
+    sink.add(recent_);
+    sink.add(lowest_);
+    sink.add(lowest_before_);
+    sink.add(now - period_since_);
+    sink.add(losing_);
+    if (!losing_) return;
+    sink.add(std::min(now - losing_since_, recent_));  // longer ago is all the same
+    sink.add(before_losing_);
+    sink.add(lost_);
+}
+
+}  // namespace wireproof

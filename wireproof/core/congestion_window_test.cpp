@@ -1,0 +1,149 @@
+#include "wireproof/core/congestion_window.hpp"
+
+#include <gtest/gtest.h>
+
+namespace wireproof {
+namespace {
+
+constexpr Duration loop = Duration::milliseconds(4);
+
+Instant at(std::int64_t milliseconds) {
+    return Instant(Duration::milliseconds(milliseconds));
+}
+
+// One that has met a full queue at a hundred packets, a second ago.
+CongestionWindow grown_up() {
+    CongestionWindow window({.start = 100});
+    window.on_loop(at(0), loop);
+    window.on_loop(at(1), loop * 3);
+    return window;
+}
+
+void calm(CongestionWindow& window) {
+    for (int i = 0; i < 40; ++i) window.on_loop(at(2), loop);
+}
+
+TEST(CongestionWindow, DoublesEachRoundTripUntilTheLoopGrows) {
+    CongestionWindow window({.start = 10});
+    window.on_loop(at(0), loop);
+    window.on_arrived(10, 10);
+    EXPECT_EQ(window.packets(), 20u);
+    window.on_loop(at(4), loop);
+    window.on_arrived(20, 20);
+    EXPECT_EQ(window.packets(), 40u);
+    EXPECT_TRUE(window.is_starting());
+    window.on_loop(at(8), loop * 2);
+    EXPECT_FALSE(window.is_starting());
+    window.on_arrived(40, 40);
+    EXPECT_EQ(window.packets(), 41u);
+}
+
+TEST(CongestionWindow, GrowsByOneARoundTripHoweverManyArriveAtOnce) {
+    CongestionWindow window = grown_up();
+    for (int i = 0; i < 10; ++i) window.on_arrived(10, 100);
+    EXPECT_EQ(window.packets(), 101u);
+    window.on_arrived(100, 100);
+    EXPECT_EQ(window.packets(), 101u);
+    window.on_arrived(1, 100);
+    EXPECT_EQ(window.packets(), 102u);
+}
+
+TEST(CongestionWindow, DoesNotGrowForAFlowThatDoesNotFillIt) {
+    CongestionWindow window({.start = 10});
+    for (int i = 0; i < 100; ++i) window.on_arrived(5, 5);
+    EXPECT_EQ(window.packets(), 10u);
+}
+
+TEST(CongestionWindow, NeverGrowsBeyondItsMost) {
+    CongestionWindow window({.start = 10, .most = 30});
+    for (int i = 0; i < 100; ++i) window.on_arrived(30, 30);
+    EXPECT_EQ(window.packets(), 30u);
+}
+
+TEST(CongestionWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
+    CongestionWindow window = grown_up();
+    window.on_lost(at(2), 1);
+    EXPECT_EQ(window.packets(), 50u);
+    window.on_lost(at(3), 5);
+    window.on_lost(at(10), 1);
+    EXPECT_EQ(window.packets(), 50u);
+    window.on_lost(at(12), 1);  // the loop is 6 ms
+    EXPECT_EQ(window.packets(), 25u);
+}
+
+TEST(CongestionWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
+    CongestionWindow window = grown_up();
+    calm(window);
+    ASSERT_FALSE(window.loop_has_grown());
+    window.on_lost(at(3), 1);
+    EXPECT_EQ(window.packets(), 99u);
+    window.on_lost(at(4), 4);
+    EXPECT_EQ(window.packets(), 95u);
+}
+
+TEST(CongestionWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
+    CongestionWindow window = grown_up();
+    calm(window);
+    window.on_lost(at(3), 20);
+    EXPECT_EQ(window.packets(), 80u);
+    window.on_lost(at(4), 6);
+    EXPECT_EQ(window.packets(), 50u);
+}
+
+TEST(CongestionWindow, LossAloneDoesNotEndTheStart) {
+    CongestionWindow window({.start = 40});
+    window.on_loop(at(0), loop);
+    window.on_lost(at(1), 1);
+    EXPECT_EQ(window.packets(), 39u);
+    EXPECT_TRUE(window.is_starting());
+}
+
+TEST(CongestionWindow, BeginsAnewAfterSilenceOfTwoLoops) {
+    CongestionWindow window = grown_up();
+    window.on_silence(Duration::milliseconds(11));
+    EXPECT_EQ(window.packets(), 100u);
+    window.on_silence(Duration::milliseconds(12));
+    EXPECT_EQ(window.packets(), 1u);
+    window.on_arrived(1, 1);
+    EXPECT_EQ(window.packets(), 2u);
+    EXPECT_TRUE(window.is_starting()) << "up to half of what it was";
+    for (std::uint32_t n = 2; n < 64; n *= 2) window.on_arrived(n, n);
+    EXPECT_FALSE(window.is_starting());
+}
+
+TEST(CongestionWindow, AllowsTwoHoweverMuchIsLost) {
+    CongestionWindow window({.start = 10});
+    for (int i = 0; i < 100; ++i) window.on_lost(at(100 * i), 10);
+    EXPECT_EQ(window.packets(), 2u);
+}
+
+// A route that became longer for good must not look like a full queue for ever.
+TEST(CongestionWindow, ForgetsALowestLoopOfLongAgo) {
+    CongestionWindow window({.start = 10});
+    window.on_loop(at(5'000), loop);
+    for (int i = 0; i < 100; ++i) window.on_loop(at(5'001 + i), loop * 2);
+    EXPECT_TRUE(window.loop_has_grown());
+    window.on_loop(at(11'000), loop * 2);
+    EXPECT_TRUE(window.loop_has_grown());
+    window.on_loop(at(17'000), loop * 2);
+    EXPECT_FALSE(window.loop_has_grown());
+}
+
+TEST(CongestionWindow, WhatItKnowsIsInItsFingerprint) {
+    const auto print = [](const CongestionWindow& window) {
+        Fingerprint sink;
+        window.fingerprint(at(20), sink);
+        return sink.value();
+    };
+    const CongestionWindow window = grown_up();
+    CongestionWindow other = window;
+    EXPECT_EQ(print(window), print(other));
+    other.on_arrived(1, 100);
+    EXPECT_NE(print(window), print(other));
+    other = window;
+    other.on_lost(at(19), 1);
+    EXPECT_NE(print(window), print(other));
+}
+
+}  // namespace
+}  // namespace wireproof
