@@ -137,7 +137,8 @@ TEST(AmChunk, APacketOfAnotherTransferChangesNothing) {
     ASSERT_EQ(frames[0].header.id, id);
     EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
     const auto before = pair.b.fingerprint(pair.now);
-    EXPECT_EQ(pair.give(pair.b, pair.forged(frames[1], [&](Header& h) { h.id = 1 - id; })), malformed);
+    EXPECT_EQ(pair.give(pair.b, pair.forged(frames[1], [&](Header& h) { h.id = 1 - id; })),
+              malformed);
     EXPECT_EQ(pair.b.fingerprint(pair.now), before);
     EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
 }
