@@ -190,9 +190,43 @@ def drive_corpus():
     write("drive_am", "windows", [4] + [REQUEST, 1, B | REQUEST, 1] * 20 + lossy * 3)
 
 
+# receive_ib: turns of the port, most of them packets of a peer.
+
+def ib_packet(which, operation, psn, place=0, to=40, length=8, flags=1, syndrome=0x1F, payload=None):
+    size = [] if payload is None else [payload]
+    return [1, which, operation, psn + 4, flags, place, to & 255, to >> 8, length & 255, length >> 8, 5, syndrome, 1,
+            5] + size
+
+
+def receive_ib_corpus():
+    UC, RC, UD = 0, 1, 3
+    POST, TIME, SEND = 5, 6, 7
+    receives = [POST, UC, 0x40, 0, 0x80, POST, RC, 0x40, 0, 0x80, POST, UD, 0x40, 0, 0x80] * 4
+    for name, choice in {"plain": 0, "behind": 1, "credits": 3}.items():
+        messages = []
+        for which in (UC, RC):
+            messages += ib_packet(which, 0, 0, flags=9) + ib_packet(which, 2, 1, payload=20)
+            messages += ib_packet(which, 6, 2, length=300, flags=9) + ib_packet(which, 9, 3, payload=44)
+            messages += ib_packet(which, 10, 4, length=0, payload=0) + ib_packet(which, 1, 9, flags=8)
+        write("receive_ib", "messages_" + name, [choice] + receives + messages + [SEND, 15])
+        reads = ib_packet(RC, 12, 0, length=600 % 400) + ib_packet(RC, 12, 0, length=600 % 400)
+        reads += ib_packet(RC, 0x14, 1, flags=4) * 2 + ib_packet(RC, 0x13, 2, place=2, to=200, flags=4)
+        write("receive_ib", "reads_" + name, [choice] + reads + [SEND, 15])
+        asks = []
+        for request in (0, 3, 5, 7, 6, 1):
+            asks += [POST, RC, request, request * 16, 0x40, SEND, 3]
+        answers = ib_packet(RC, 0x11, 0) + ib_packet(RC, 0x11, 3, syndrome=0x60) + [SEND, 15]
+        answers += ib_packet(RC, 0x10, 2, payload=128) + ib_packet(RC, 0x12, 3)
+        answers += ib_packet(RC, 0x11, 5, syndrome=0x21) + [TIME, 10, SEND, 15, TIME, 200, SEND, 15]
+        write("receive_ib", "answers_" + name, [choice] + asks + answers)
+    datagrams = ib_packet(UD, 4, 0, payload=60) + ib_packet(UD, 5, 1, payload=200)
+    write("receive_ib", "datagrams", [0] + receives + datagrams)
+
+
 decode_corpus()
 link_corpus()
 ib_corpus()
+receive_ib_corpus()
 drive_link_corpus()
 receive_corpus()
 drive_corpus()

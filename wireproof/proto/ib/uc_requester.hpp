@@ -9,7 +9,10 @@ namespace wireproof::ib {
 class UcRequester {
 public:
     static constexpr Transport transport = Transport::uc;
-    static constexpr bool supports(Request request) { return !wants_data(request); }
+    /// What UC has opcodes for, and what needs none.
+    static constexpr bool supports(Request request) {
+        return !wants_data(request) && request != Request::send_invalidate;
+    }
 
     void start(const QueuePairCore& core) { next_ = core.attributes().send_psn; }
     void reset() { *this = {}; }

@@ -51,9 +51,10 @@ TEST(UcSend, AWriteNamesItsTargetOnceAndCarriesItsImmediateLast) {
 }
 
 // UC-7
-TEST(UcSend, ReadsAndAtomicsAreRefusedAtPost) {
+TEST(UcSend, ReadsAtomicsAndSendsWithInvalidateAreRefusedAtPost) {
     Pair pair;
-    for (const Request request : {Request::read, Request::compare_swap, Request::fetch_add}) {
+    for (const Request request :
+         {Request::read, Request::compare_swap, Request::fetch_add, Request::send_invalidate}) {
         EXPECT_EQ(pair.a.post({.request = request}, pair.a.piece(0, 8)), PostStatus::not_supported);
     }
     EXPECT_TRUE(pair.a.leaving(pair.now).empty());

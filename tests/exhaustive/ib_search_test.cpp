@@ -1,0 +1,149 @@
+// UC and RC as shipped, in every small world: packets are lost, damaged, repeated and reordered
+// wherever they are, so often in all. RC does everything exactly once, or ends in error; UC
+// delivers whole messages, in order and at most once.
+#include "tests/exhaustive/search_report.hpp"
+
+#include "wireproof/lab/search_ib.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+using ib::Request;
+using ib::Transport;
+
+constexpr IbCall small_send{Request::send, 8};
+constexpr IbCall large_send{Request::send, 300};  // two packets
+constexpr IbCall small_write{Request::write, 8};
+constexpr IbCall large_write{Request::write, 300};
+constexpr IbCall write_immediate{Request::write_immediate, 300};
+constexpr IbCall small_read{Request::read, 8};
+constexpr IbCall large_read{Request::read, 300};
+constexpr IbCall fetch_add{Request::fetch_add, 8};
+
+SearchSetting bad_wire(std::size_t in_flight, std::uint32_t faults) {
+    return {.in_flight = in_flight,
+            .faults = faults,
+            .repeat = true,
+            .overtake = true,
+            .early_timers = false};
+}
+
+IbTask uc(std::vector<IbCall> calls) {
+    return {.transport = Transport::uc, .calls = std::move(calls)};
+}
+IbTask rc(std::vector<IbCall> calls) {
+    return {.calls = std::move(calls)};
+}
+
+void expect_to_hold(const std::string& what, const IbTask& task, const SearchSetting& setting) {
+    IbSearch search(task, setting);
+    expect_holds(what, search);
+}
+
+// UC-12, UC-17, UC-26, UC-27
+TEST(UcSearch, DeliversWholeMessagesInOrderAtMostOnceWhateverTheWireDoes) {
+    SearchSetting any = bad_wire(3, 0);
+    any.faults.reset();
+    expect_to_hold("UC, any faults, three sends", uc({large_send, small_send, large_send}), any);
+    expect_to_hold("UC, any faults, writes",
+                   uc({large_write, write_immediate, small_send, large_send}), any);
+}
+
+TEST(UcSearch, DuplicationAloneLosesNothing) {
+    IbTask task = uc({large_send, write_immediate, small_send, large_send});
+    task.all_arrive = true;
+    SearchSetting setting = bad_wire(3, 0);
+    setting.faults.reset();
+    setting.lose = setting.damage = setting.overtake = false;
+    expect_to_hold("UC, repeated packets", task, setting);
+}
+
+// The rule is there for a reason: as Soft-RoCE does it, a repeated Only is another message.
+TEST(UcSearch, WithoutDropBehindAMessageIsDeliveredTwice) {
+    IbTask task = uc({small_send, small_send});
+    task.uc_drop_behind = false;
+    IbSearch search(task, bad_wire(2, 1));
+    expect_refuted("UC, mode off", search, SearchVerdict::broken,
+                   "a message was delivered twice, or out of order");
+}
+
+// RC-1
+TEST(RcSearch, SendsAreDeliveredExactlyOnce) {
+    expect_to_hold("RC, three sends, 3 faults", rc({large_send, small_send, large_send}),
+                   bad_wire(3, 3));
+}
+
+// RC-1
+TEST(RcSearch, WritesAreDoneExactlyOnce) {
+    expect_to_hold("RC, writes, 3 faults", rc({large_write, write_immediate, small_write}),
+                   bad_wire(3, 3));
+}
+
+// RC-1, RC-26
+TEST(RcSearch, ReadsBringTheirBytes) {
+    expect_to_hold("RC, reads among sends, 3 faults", rc({large_read, small_send, small_read}),
+                   bad_wire(3, 3));
+}
+
+// RC-1, RC-5
+TEST(RcSearch, AtomicsAreDoneExactlyOnce) {
+    expect_to_hold("RC, atomics among sends, 3 faults", rc({fetch_add, small_send, fetch_add}),
+                   bad_wire(3, 3));
+    expect_to_hold("RC, reads and atomics, 2 faults",
+                   rc({fetch_add, large_read, fetch_add, small_send}), bad_wire(3, 2));
+}
+
+// RC-1, RC-21
+TEST(RcSearch, WaitsForReceivesThatArePostedLate) {
+    SearchSetting setting = bad_wire(3, 2);
+    setting.users_hesitate = true;
+    expect_to_hold("RC, late receives, 2 faults", rc({large_send, write_immediate}), setting);
+}
+
+// RC-16, RC-28
+TEST(RcSearch, CreditsHoldBackAndNeverForEver) {
+    IbTask task = rc({small_send, large_send, small_send});
+    task.credits = true;
+    SearchSetting setting = bad_wire(2, 2);
+    setting.users_hesitate = true;
+    expect_to_hold("RC, credits and late receives, 2 faults", task, setting);
+}
+
+TEST(RcSearch, TimersMayEndBeforeAnAnswerCanCome) {
+    SearchSetting setting = bad_wire(2, 2);
+    setting.early_timers = true;
+    expect_to_hold("RC, hasty timers, 2 faults", rc({large_send, small_read, fetch_add}), setting);
+}
+
+// RC-1, RC-10: never both, never neither.
+TEST(RcSearch, EndsWellOrInErrorWhenMoreIsLostThanRetriesRepair) {
+    IbTask task = rc({large_send, fetch_add, small_read});
+    task.retry_count = 1;
+    task.may_fail = true;
+    expect_to_hold("RC, one retry, 4 faults", task, bad_wire(2, 4));
+}
+
+// What exactly-once hides.
+TEST(RcSearch, AFaultIsWorthOneRecovery) {
+    SearchSetting setting = bad_wire(3, 2);
+    setting.repeat = setting.overtake = false;
+    setting.replays_per_fault = 2;
+    expect_to_hold("RC, cost of loss", rc({large_send, small_read, fetch_add, small_send}),
+                   setting);
+}
+
+// The search asks an end once for all worlds in which it has the same fingerprint.
+TEST(IbSearchTest, EqualFingerprintsHaveEqualFutures) {
+    SearchSetting setting = bad_wire(3, 2);
+    setting.doubt = true;
+    for (const IbTask& task :
+         {uc({large_send, write_immediate}), rc({large_send, small_read, fetch_add})}) {
+        IbSearch search(task, setting);
+        expect_holds("doubted", search);
+        EXPECT_GT(search.doubt().compared, 20U);
+        EXPECT_EQ(search.doubt().differing, 0U);
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::lab

@@ -1,0 +1,44 @@
+// The same promises in larger worlds, too large for sanitizers.
+#include "tests/exhaustive/search_report.hpp"
+
+#include "wireproof/lab/search_ib.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+using ib::Request;
+
+constexpr IbCall send{Request::send, 300};
+constexpr IbCall write{Request::write_immediate, 8};
+constexpr IbCall read{Request::read, 300};
+constexpr IbCall fetch_add{Request::fetch_add, 8};
+
+void expect_to_hold(const std::string& what, const IbTask& task, std::size_t in_flight,
+                    std::uint32_t faults, bool hesitate = false) {
+    IbSearch search(task, {.in_flight = in_flight,
+                           .faults = faults,
+                           .repeat = true,
+                           .overtake = true,
+                           .early_timers = false,
+                           .users_hesitate = hesitate});
+    expect_holds(what, search);
+}
+
+// RC-1
+TEST(LargeRcSearch, EveryKindOfRequestIsDoneExactlyOnce) {
+    expect_to_hold("RC, four kinds, 3 faults", {.calls = {send, read, fetch_add, write}}, 2, 3);
+}
+
+TEST(LargeRcSearch, ReceivesThatArePostedLateAreFound) {
+    expect_to_hold("RC, late receives, 3 faults", {.calls = {send, write, send}}, 2, 3, true);
+    IbTask credits{.calls = {send, write, send}, .credits = true};
+    expect_to_hold("RC, credits, 3 faults", credits, 2, 3, true);
+}
+
+TEST(LargeRcSearch, EndsWellOrInErrorWhenMoreIsLostThanRetriesRepair) {
+    IbTask task{.calls = {send, fetch_add, read}, .retry_count = 2, .may_fail = true};
+    expect_to_hold("RC, two retries, 5 faults", task, 1, 5);
+}
+
+}  // namespace
+}  // namespace wireproof::lab

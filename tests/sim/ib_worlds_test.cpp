@@ -1,0 +1,75 @@
+// Random worlds of UC and RC, each checked exactly. WIREPROOF_WORLDS says how many, WIREPROOF_SEED
+// which comes first; a world that fails names the command that repeats it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "wireproof/lab/ib_world.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
+}
+
+// RC-1, RC-10, UC-12, UC-17
+TEST(IbWorlds, KeepEveryPromise) {
+    const std::uint64_t first = from_environment("WIREPROOF_SEED", 1);
+    const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", 400);
+    IbWorldResult sum;
+    std::uint64_t broken = 0;
+    double cost_max = 0;
+    std::uint64_t costliest = 0;
+    for (std::uint64_t seed = first; seed < first + worlds && broken < 5; ++seed) {
+        const IbWorldResult result = run_ib_world(seed);
+        EXPECT_EQ(result.violation, "")
+            << "in the world of seed " << seed << " (" << result.what << ")\n"
+            << "repeat with: WIREPROOF_WORLDS=1 WIREPROOF_SEED=" << seed
+            << " wireproof_ib_worlds_test --gtest_filter=IbWorlds.KeepEveryPromise";
+        broken += result.ok() ? 0U : 1U;
+        sum.asked += result.asked;
+        sum.failed += result.failed;
+        sum.delivered += result.delivered;
+        sum.lost += result.lost;
+        sum.frames += result.frames;
+        sum.faults += result.faults;
+        sum.recoveries += result.recoveries;
+        sum.resent += result.resent;
+        const double cost = result.faults == 0 ? 0
+                                               : static_cast<double>(result.recoveries) /
+                                                     static_cast<double>(result.faults);
+        if (cost > cost_max) costliest = seed;
+        cost_max = std::max(cost_max, cost);
+    }
+    std::printf(
+        "%llu worlds from seed %llu: %llu requests, %llu failed; %llu messages delivered, %llu of "
+        "UC lost; %llu frames, %llu faults, %llu recoveries (at most %.2f a fault, seed %llu), "
+        "%llu packets resent\n",
+        static_cast<unsigned long long>(worlds), static_cast<unsigned long long>(first),
+        static_cast<unsigned long long>(sum.asked), static_cast<unsigned long long>(sum.failed),
+        static_cast<unsigned long long>(sum.delivered), static_cast<unsigned long long>(sum.lost),
+        static_cast<unsigned long long>(sum.frames), static_cast<unsigned long long>(sum.faults),
+        static_cast<unsigned long long>(sum.recoveries), cost_max,
+        static_cast<unsigned long long>(costliest), static_cast<unsigned long long>(sum.resent));
+    if (worlds < 100) return;
+    // Worlds in which nothing goes wrong would prove nothing.
+    EXPECT_GT(sum.faults, worlds);
+    EXPECT_GT(sum.failed, 0U);
+    EXPECT_GT(sum.lost, 0U);
+    EXPECT_GT(sum.delivered, 5 * worlds);
+    // What exactly-once hides: most faults cost less than a recovery.
+    EXPECT_LT(3 * sum.recoveries, sum.faults);
+}
+
+TEST(IbWorlds, AreAFunctionOfTheirSeed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        EXPECT_EQ(run_ib_world(seed), run_ib_world(seed)) << "seed " << seed;
+    }
+    EXPECT_NE(run_ib_world(1).digest, run_ib_world(2).digest);
+}
+
+}  // namespace
+}  // namespace wireproof::lab

@@ -1,0 +1,174 @@
+#include "wireproof/lab/ib_world.hpp"
+
+#include <deque>
+
+#include "wireproof/lab/ib_world_user.hpp"
+#include "wireproof/sim/network.hpp"
+#include "wireproof/sim/run.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+using ib::Request;
+
+constexpr std::uint32_t rd_atomic_max = 4;
+constexpr Duration time_limit = Duration::milliseconds(60'000);
+
+std::uint32_t between(Random& dice, std::uint32_t least, std::uint32_t most) {
+    return least + static_cast<std::uint32_t>(dice.below(most - least + 1));
+}
+
+IbAsk draw_ask(Random& dice, const IbLine& line) {
+    constexpr std::array requests = {Request::send,  Request::send_immediate,
+                                     Request::write, Request::write_immediate,
+                                     Request::read,  Request::fetch_add};
+    IbAsk ask;
+    const bool rc = line.transport == ib::Transport::rc;
+    ask.request = requests[dice.below(rc ? requests.size() : 4)];
+    const auto most = static_cast<std::uint32_t>(IbUser::place_size);
+    ask.length = dice.chance(0.5) ? between(dice, 0, most) : between(dice, 0, 600);
+    if (ib::is_atomic(ask.request)) ask.length = 8;
+    ask.signalled = dice.chance(0.7);
+    ask.fence = rc && dice.chance(0.1);
+    return ask;
+}
+
+IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share) {
+    IbLine line{.transport = dice.chance(0.3) ? ib::Transport::uc : ib::Transport::rc,
+                .number = number};
+    constexpr std::array<std::size_t, 4> mtus = {256, 512, 1024, 2048};
+    line.path_mtu = mtus[dice.below(mtus.size())];
+    for (std::size_t node = 0; node < 2; ++node) {
+        const std::uint32_t asks = between(dice, node == 0 ? 1 : 0, IbUser::asks_max);
+        for (std::uint32_t i = 0; i < asks; ++i) line.asks[node].push_back(draw_ask(dice, line));
+        line.first_psn[node] = ib::Psn(0xFFFFFF - between(dice, 0, 40));
+    }
+    line.retry_count = dice.chance(0.3) ? static_cast<std::uint8_t>(between(dice, 0, 2)) : 7;
+    line.rnr_timer = static_cast<std::uint8_t>(between(dice, 1, 10));
+    line.timeout = static_cast<std::uint8_t>(between(dice, 9, 12));
+    line.rd_atomic = static_cast<std::uint8_t>(between(dice, 1, rd_atomic_max));
+    line.credits = dice.chance(rnr_share);
+    line.in_flight_max = between(dice, 1, 40);
+    return line;
+}
+
+struct WorldPlan {
+    explicit WorldPlan(std::uint64_t seed) {
+        Random dice(seed);
+        const std::uint32_t count = between(dice, 1, 3);
+        for (std::uint32_t i = 0; i < count; ++i) lines.push_back(draw_line(dice, 2 + i, 0.4));
+        network.seed = dice.next();
+        network.frame_max = ib::packet_max(4096);
+        network.latency = Duration::nanoseconds(between(dice, 100, 20'000));
+        network.in_flight_max = between(dice, 2, 200);
+        const auto rate = [&dice](double most) {
+            return dice.chance(0.5) ? 0 : most * dice.uniform();
+        };
+        network.faults.loss = rate(0.2);
+        network.faults.duplicate = rate(0.2);
+        network.faults.reorder = rate(0.2);
+        network.faults.bit_error = rate(3e-5);
+        hurry = dice.uniform();
+        what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
+               ", repeated " + std::to_string(network.faults.duplicate) + ", held back " +
+               std::to_string(network.faults.reorder);
+    }
+
+    std::deque<IbLine> lines;
+    sim::NetworkConfig network;
+    double hurry = 1;  // how likely a user goes on in a turn
+    std::string what;
+};
+
+class World {
+public:
+    explicit World(std::uint64_t seed)
+        : plan_(seed), network_(plan_.network), dice_(seed ^ 0x5EED) {
+        for (std::size_t node = 0; node < 2; ++node) {
+            for (const IbLine& line : plan_.lines) {
+                users_[node].push_back(std::make_unique<IbUser>(line, node, ports_[node]));
+            }
+        }
+    }
+
+    IbWorldResult run(std::uint64_t seed) {
+        sim::Schedule schedule(2);
+        const auto ended = sim::run(
+            network_, schedule, [this](std::size_t node, Instant now) { return turn(node, now); },
+            [] { return false; }, {.until = Instant(time_limit)});
+        IbWorldResult result{.seed = seed, .what = plan_.what, .violation = {}};
+        result.duration = ended.now.since_start();
+        if (ended.end != sim::RunEnd::idle) result.violation = "this world never comes to rest";
+        Fingerprint digest;
+        for (std::size_t node = 0; node < 2; ++node) {
+            ports_[node].fingerprint(ended.now, digest);
+            for (std::size_t i = 0; i < plan_.lines.size(); ++i) judge(node, i, result);
+        }
+        const sim::CableCounts counts = network_.totals();
+        result.frames = counts.frames;
+        result.faults = counts.lost + counts.damaged + counts.duplicated + counts.held;
+        digest.add(counts.frames);
+        result.digest = digest.value();
+        // One lost answer may cost a recovery for each Read and Atomic that was outstanding: their
+        // answers are ignored, and each is missed once what is before it has come again.
+        if (result.violation.empty() && result.recoveries > rd_atomic_max * result.faults) {
+            result.violation = "more recoveries than the faults are reason for";
+        }
+        return result;
+    }
+
+private:
+    Instant turn(std::size_t node, Instant now) {
+        ib::Port& port = ports_[node];
+        sim::NodeWire& wire = network_.wire(node);
+        while (const auto frame = wire.receive(now)) port.on_frame(now, *frame);
+        if (port.next_deadline() <= now) port.on_deadline(now);
+        while (port.next_delivery()) {
+        }
+        bool wants = false;
+        for (auto& user : users_[node]) {
+            user->draw(port);
+            if (dice_.chance(plan_.hurry)) user->go_on(port);
+            wants = wants || user->wants_to_go_on();
+        }
+        sim::Cable& lane = wire.lane(PeerId{static_cast<std::uint16_t>(1 - node)});
+        while (TxFrame* room = lane.claim()) {
+            if (!port.poll_transmit(now, *room)) break;
+            lane.commit();
+        }
+        wire.flush(now);
+        for (auto& user : users_[node]) user->draw(port);
+        const Instant again = wants ? now + Duration::microseconds(3) : never;
+        return earliest(again, port.next_deadline());
+    }
+
+    void judge(std::size_t node, std::size_t line, IbWorldResult& result) {
+        IbUser& user = *users_[node][line];
+        IbUser& other = *users_[1 - node][line];
+        user.check_end(other, ports_[node]);
+        if (result.violation.empty()) result.violation = user.violation();
+        const bool uc = user.line().transport == ib::Transport::uc;
+        result.asked += user.asked();
+        result.failed += user.failed();
+        result.delivered += user.delivered();
+        if (uc) result.lost += user.receives_wanted() - user.delivered();
+        const ib::QueuePairCounters& counters =
+            ports_[node].queue_pair(user.line().number)->counters;
+        result.recoveries += counters.went_back + counters.timeouts;
+        result.resent += counters.resent;
+    }
+
+    WorldPlan plan_;
+    sim::Network network_;
+    Random dice_;
+    std::array<ib::Port, 2> ports_ = {ib::Port({.path_mtu = 4096}), ib::Port({.path_mtu = 4096})};
+    std::array<std::vector<std::unique_ptr<IbUser>>, 2> users_;
+};
+
+}  // namespace
+
+IbWorldResult run_ib_world(std::uint64_t seed) {
+    return World(seed).run(seed);
+}
+
+}  // namespace wireproof::lab

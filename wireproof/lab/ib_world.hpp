@@ -1,0 +1,35 @@
+// One random simulated world of UC and RC: two ports, a few queue pairs, cables with faults, and
+// users who ask all they can of one another, checked message by message and byte by byte. A
+// function of its seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/fingerprint.hpp"
+
+namespace wireproof::lab {
+
+struct IbWorldResult {
+    std::uint64_t seed = 0;
+    std::string what{};            // what kind of world, in one line
+    std::string violation{};       // the first promise that was broken, in one line; empty: none
+    Duration duration{};           // in the world
+    std::uint64_t asked = 0;       // work requests
+    std::uint64_t failed = 0;      // of those, on RC
+    std::uint64_t delivered = 0;   // messages that used a receive
+    std::uint64_t lost = 0;        // UC messages that should have used one and did not
+    std::uint64_t frames = 0;      // handed to cables
+    std::uint64_t faults = 0;      // frames that a cable lost, damaged, repeated or held back
+    std::uint64_t recoveries = 0;  // of RC: for a NAK, a missing response, or a timeout
+    std::uint64_t resent = 0;      // requests' packets
+    Fingerprint::Value digest{};   // of both ports at the end
+
+    bool ok() const { return violation.empty(); }
+    friend bool operator==(const IbWorldResult&, const IbWorldResult&) = default;
+};
+
+IbWorldResult run_ib_world(std::uint64_t seed);
+
+}  // namespace wireproof::lab

@@ -1,0 +1,92 @@
+// A user of one queue pair in a random world: what it asks of the other side, what it receives from
+// there, and whether all of it is as promised.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::lab {
+
+struct IbAsk {
+    ib::Request request = ib::Request::send;
+    std::uint32_t length = 0;  // bytes
+    bool signalled = true;
+    bool fence = false;
+};
+
+/// What a connection of a random world is like; both its ends know it.
+struct IbLine {
+    ib::Transport transport = ib::Transport::rc;
+    std::uint32_t number = 0;  // of the queue pair, at both ends
+    std::size_t path_mtu = 256;
+    std::array<std::vector<IbAsk>, 2> asks{};  // by the node that asks
+    std::array<ib::Psn, 2> first_psn{};
+    std::uint8_t retry_count = 7;
+    std::uint8_t rnr_timer = 1;
+    std::uint8_t timeout = 10;
+    std::uint8_t rd_atomic = 1;
+    bool credits = false;
+    std::uint32_t in_flight_max = 32;
+};
+
+class IbUser {
+public:
+    static constexpr std::uint64_t base = 0x100000;
+    static constexpr std::size_t asks_max = 16;
+    static constexpr std::size_t place_size = 2560;  // the longest message, bytes
+
+    IbUser(const IbLine& line, std::size_t node, ib::Port& port);
+    IbUser(const IbUser&) = delete;
+    IbUser& operator=(const IbUser&) = delete;
+    ~IbUser() = default;
+
+    /// Asks for one more thing, and posts one more receive, as long as there are any.
+    void go_on(ib::Port& port);
+    bool wants_to_go_on() const { return asked_ < asks().size() || posted_ < receives_wanted_; }
+    /// Draws what completed.
+    void draw(ib::Port& port);
+    bool all_answered(const ib::Port& port) const;
+    /// At the end of the world, of what this one asked of the other.
+    void check_end(const IbUser& other, const ib::Port& port);
+
+    const std::string& violation() const { return violation_; }
+    std::size_t asked() const { return asked_; }
+    std::size_t failed() const { return failed_; }
+    std::size_t delivered() const { return delivered_; }
+    std::size_t receives_wanted() const { return receives_wanted_; }
+    const IbLine& line() const { return *line_; }
+
+private:
+    const std::vector<IbAsk>& asks() const { return line_->asks[node_]; }
+    const std::vector<IbAsk>& others_asks() const { return line_->asks[1 - node_]; }
+    std::vector<std::byte> content(std::size_t node, std::size_t ask) const;
+    bool holds(std::size_t at, const std::vector<std::byte>& bytes) const;
+    std::uint64_t word(std::size_t at) const;
+    void on_sent(const ib::Completion& completion);
+    void on_received(const ib::Completion& completion);
+    void check_well(std::size_t ask);
+    bool is_message(std::size_t ask, const ib::Completion& completion) const;
+    void fail(const std::string& what);
+
+    const IbLine* line_;
+    std::size_t node_;
+    std::vector<std::byte> memory_;
+    std::uint32_t key_ = 0;
+    ib::CompletionQueueId sends_{};
+    ib::CompletionQueueId receives_{};
+    std::size_t receives_wanted_ = 0;
+    std::size_t asked_ = 0;
+    std::size_t posted_ = 0;
+    std::size_t ended_ = 0;  // asks known to have ended, in order
+    std::size_t failed_ = 0;
+    std::size_t delivered_ = 0;
+    std::size_t next_message_ = 0;  // of the other's asks, the first that may still be delivered
+    std::string violation_;
+};
+
+}  // namespace wireproof::lab

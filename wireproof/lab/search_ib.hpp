@@ -1,0 +1,115 @@
+// An end of a UC or RC connection for the search: a port with one queue pair as shipped, what its
+// user asks for, and the memory that peers write and read. A asks, B has receives and memory.
+//
+// A value: a copy lends its port a memory of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/lab/search_pair.hpp"
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::lab {
+
+struct IbCall {
+    ib::Request request = ib::Request::send;
+    std::uint32_t length = 0;  // bytes, up to IbTask::length_max; more than 256 are two packets
+};
+
+struct IbTask {
+    static constexpr std::size_t calls_max = 4;
+    static constexpr std::uint32_t length_max = 300;
+
+    ib::Transport transport = ib::Transport::rc;
+    std::vector<IbCall> calls = {};  // A's, in that order
+    std::uint8_t retry_count = 7;
+    std::uint8_t timeout = 1;  // a code; 0: never
+    std::uint8_t max_rd_atomic = 2;
+    bool credits = false;
+    bool uc_drop_behind = true;
+    /// More may go wrong than retries repair: calls may end in error, all from one on.
+    bool may_fail = false;
+    /// UC: nothing is lost or overtaken, so everything arrives.
+    bool all_arrive = false;
+};
+
+class IbEnd {
+public:
+    using Frame = std::vector<std::byte>;
+
+    static std::array<IbEnd, 2> both(const IbTask& task);
+
+    IbEnd(const IbEnd& other);
+    IbEnd(IbEnd&& other) noexcept = default;
+    IbEnd& operator=(IbEnd other) noexcept;
+    ~IbEnd() = default;
+
+    void offer_all();
+    /// A's calls, and B's receives.
+    bool can_offer() const;
+    void offer();
+    std::optional<Frame> transmit();
+    RxVerdict receive(const Frame& frame, bool damaged);
+    Instant deadline() const { return port_.next_deadline(); }
+    Instant now() const { return now_; }
+    void wait();
+    bool done() const;
+    std::uint64_t replays() const;
+    const char* violation() const { return violation_; }
+    static const char* contradiction(const IbEnd& a, const IbEnd& b);
+    static bool agree(const IbEnd& a, const IbEnd& b);
+    Fingerprint::Value fingerprint() const;
+    FrameInfo describe(ConstBytes frame) const { return ib::describe(frame); }
+    static std::string news(const IbEnd& before, const IbEnd& after);
+
+    const ib::QueuePairCounters& counters() const { return port_.queue_pair(number)->counters; }
+
+private:
+    static constexpr std::uint32_t number = 0x10;
+    using Memory = std::vector<std::byte>;
+
+    IbEnd(std::shared_ptr<const IbTask> task, std::size_t side);
+
+    void connect();
+    void draw();
+    void on_completion(const ib::Completion& completion);
+    void on_received(const ib::Completion& completion);
+    void check_result(std::size_t call);
+    bool holds(std::size_t at, const Memory& bytes) const;
+    std::uint64_t word(std::size_t at) const;
+    bool is_executed(std::size_t call) const;
+    std::size_t receives_wanted() const;
+    void fail(const char* sentence) {
+        if (violation_ == nullptr) violation_ = sentence;
+    }
+
+    std::shared_ptr<const IbTask> task_;
+    std::size_t side_;
+    Memory memory_;
+    ib::Port port_;
+    ib::CompletionQueueId completions_{};
+    std::uint32_t key_ = 0;
+    Instant now_;
+
+    std::size_t offered_ = 0;    // calls posted, or receives
+    std::size_t completed_ = 0;  // calls, well or not
+    std::size_t failed_ = 0;     // of those
+    std::size_t delivered_ = 0;  // receives completed
+    std::uint8_t arrived_ = 0;   // calls delivered by a receive, a bit each
+    const char* violation_ = nullptr;
+};
+
+class IbSearch : public PairSearch<IbEnd> {
+public:
+    IbSearch(const IbTask& task, const SearchSetting& setting)
+        : PairSearch<IbEnd>(setting, IbEnd::both(task)) {}
+};
+
+extern template class PairSearch<IbEnd>;
+
+}  // namespace wireproof::lab
