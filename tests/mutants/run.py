@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-MODULES = ["proto/am", "proto/pcie", "proto/hippi", "wire/shm"]  # each with the tests that kill its mutants
+MODULES = ["proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm"]  # each with the tests that kill its mutants
 FOLDERS = ["base", "core", *MODULES]
 SECONDS_MAX = 60  # a mutant that hangs is as good as dead
 

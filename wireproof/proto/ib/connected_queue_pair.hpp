@@ -71,7 +71,11 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
         return status;
     }
     core_.set_state(after);
-    if (before == QueuePairState::init && after == QueuePairState::rtr) responder_.start(core_);
+    if (before == QueuePairState::init && after == QueuePairState::rtr) {
+        responder_.start(core_);
+    } else if constexpr (Requester::transport == Transport::rc) {
+        if (change.max_dest_rd_atomic) responder_.keep_resources(*change.max_dest_rd_atomic);
+    }
     if (before == QueuePairState::rtr && after == QueuePairState::rts) requester_.start(core_);
     if (after == QueuePairState::sqd) drained_due_ = change.drained_notify.value_or(drained_due_);
     note_drained(adapter);

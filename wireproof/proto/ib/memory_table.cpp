@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "wireproof/base/check.hpp"
 
@@ -142,6 +143,14 @@ bool MemoryTable::invalidate(std::uint32_t key, const KeyBearer& bearer) {
     if (!can_invalidate(key, bearer)) return false;
     find(key, Use::window)->window.bound = false;
     return true;
+}
+
+void MemoryTable::release_windows_of(std::uint32_t queue_pair) {
+    for (Entry& entry : entries_) {
+        Window& window = entry.window;
+        const bool its = entry.use == Use::window && window.queue_pair == queue_pair;
+        if (its && window.type != WindowType::type_1) window.bound = false;
+    }
 }
 
 std::optional<Bytes> MemoryTable::local(const Piece& piece, std::uint32_t domain,

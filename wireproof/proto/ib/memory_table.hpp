@@ -95,6 +95,8 @@ public:
     /// Whether a window of type 2 has this key and this bearer may end it.
     bool can_invalidate(std::uint32_t key, const KeyBearer& bearer) const;
     bool invalidate(std::uint32_t key, const KeyBearer& bearer);
+    /// The queue pair is gone: what it bound of type 2 must not serve the next of its number.
+    void release_windows_of(std::uint32_t queue_pair);
 
     /// The bytes of a piece of a work request; nothing if they are not all in a region of the
     /// domain, or shall be written and may not. No bytes are everywhere.

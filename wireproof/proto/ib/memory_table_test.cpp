@@ -47,6 +47,7 @@ TEST_F(MemoryRegion, ShowsExactlyItsBytes) {
     EXPECT_FALSE(shows(region, 1000, 101));
     EXPECT_FALSE(shows(region, 1100, 1));
     EXPECT_FALSE(shows(region, 0xFFFFFFFFFFFFFFFF, 2));
+    EXPECT_FALSE(shows(region, 0xFFFFFFFFFFFFFFFF, 1002));  // ends where the region begins
     EXPECT_FALSE(shows(region, 1000, 0xFFFFFFFF));
 }
 
@@ -187,6 +188,19 @@ TEST_F(MemoryWindow, ABindNeedsTheDomainTheRightToBindTheRightToWriteAndTheRange
     EXPECT_TRUE(refused(far));
     far.length = 90;
     EXPECT_FALSE(refused(far));
+}
+
+TEST_F(MemoryWindow, OfType2EndsWithItsQueuePair) {
+    std::vector<std::uint32_t> keys;
+    for (const WindowType type : {WindowType::type_1, WindowType::type_2a, WindowType::type_2b}) {
+        keys.push_back(table.bind(bind_of(table.add_window(domain, type)), bearer).value());
+    }
+    table.release_windows_of(bearer.queue_pair + 1);
+    for (const std::uint32_t key : keys) EXPECT_TRUE(shows(key, 1010, 1));
+    table.release_windows_of(bearer.queue_pair);
+    EXPECT_TRUE(shows(keys[0], 1010, 1));
+    EXPECT_FALSE(shows(keys[1], 1010, 1));
+    EXPECT_FALSE(shows(keys[2], 1010, 1));
 }
 
 TEST_F(MemoryWindow, ARegionStaysWhileAWindowIsBoundToIt) {

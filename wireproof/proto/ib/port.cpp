@@ -1,5 +1,9 @@
 #include "wireproof/proto/ib/port.hpp"
 
+#include <string>
+#include <type_traits>
+#include <utility>
+
 namespace wireproof::ib {
 namespace {
 
@@ -67,6 +71,7 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     const QueuePairConfig& config = core_of(found->second).config();
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
     queue_pairs_.erase(found);
+    adapter_.memory.release_windows_of(number);
     return true;
 }
 

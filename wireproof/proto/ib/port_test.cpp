@@ -195,6 +195,23 @@ TEST(Port, ABindLeavesNoPacketAndItsNewKeyAloneWorks) {
     EXPECT_EQ(write(after), refused);
 }
 
+TEST(Port, AWindowEndsWithTheQueuePairThatBoundIt) {
+    Pair pair;
+    MemoryTable& memory = pair.b.port.memory();
+    const KeyBearer owner{domain, pair.b.number};
+    const auto key = memory
+                         .bind({.window = memory.add_window(domain, WindowType::type_2a),
+                                .region = pair.b.key,
+                                .address = End::base,
+                                .length = 8,
+                                .access = {.remote_write = true}},
+                               owner)
+                         .value();
+    EXPECT_TRUE(memory.remote({End::base, 8, key}, RemoteRight::write, owner));
+    EXPECT_TRUE(pair.b.port.remove_queue_pair(pair.b.number));
+    EXPECT_FALSE(memory.remote({End::base, 8, key}, RemoteRight::write, owner));
+}
+
 TEST(Port, AFailedBindIsToldAndStopsTheSendQueue) {
     Pair pair;
     WorkTerms bind{.id = 1, .request = Request::bind_window};

@@ -36,7 +36,8 @@ struct QueuePairConfig {
     std::uint64_t psn_modulus = wire_circle.modulus();  // smaller in a search over small worlds
 };
 
-/// Counted for the reason named. Received packets are in exactly one of those up to `stale`.
+/// Counted for the reason named. Each packet received is in one of those up to `stale`; one of UC
+/// that is executed behind a gap, in two.
 struct QueuePairCounters {
     std::uint64_t executed = 0;           // requests' packets, in order
     std::uint64_t answers = 0;            // responses that counted

@@ -26,7 +26,10 @@ public:
 
     void run() {
         for (int turns = 0; turns < 50; ++turns) {
-            for (bool moved = true; moved;) moved = move(pair.a, pair.b) | move(pair.b, pair.a);
+            for (bool moved = true; moved;) {
+                moved = move(pair.a, pair.b);
+                moved = move(pair.b, pair.a) || moved;
+            }
             if (late_) {
                 (late_from_a_ ? pair.b : pair.a).give(pair.now, *late_);
                 late_.reset();

@@ -183,6 +183,23 @@ TEST(RcReceive, WhatWasOverwrittenIsDroppedSilently) {
     EXPECT_EQ(pair.b_says().size(), 1U);
 }
 
+TEST(RcReceive, HowMuchIsKeptMayChangeWhileDraining) {
+    RcPair pair(QueuePairChange{.max_dest_rd_atomic = std::uint8_t{2}});
+    pair.read(10);
+    pair.read(20);
+    const auto packets = pair.a_leaving();
+    pair.give(packets);
+    pair.b.modify({.state = QueuePairState::sqd});
+    pair.b.modify({.max_dest_rd_atomic = std::uint8_t{1}});
+    EXPECT_EQ(pair.b.leaving(pair.now).size(), 2U);
+    pair.give(packets);
+    EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"READ Resp Only ffffff"});
+    pair.b.modify({.max_dest_rd_atomic = std::uint8_t{0}});
+    pair.read(10);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"NAK invalid request 000000"});
+}
+
 // RC-25
 TEST(RcReceive, NoAckNamesAPsnPastAReadThatHasNotBeenAnswered) {
     RcPair pair;

@@ -1,5 +1,8 @@
 #include "wireproof/proto/ib/rc_requester.hpp"
 
+#include <array>
+#include <cstring>
+
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {

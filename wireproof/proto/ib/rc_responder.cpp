@@ -1,6 +1,7 @@
 #include "wireproof/proto/ib/rc_responder.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
@@ -20,9 +21,19 @@ constexpr std::uint32_t duplicates_owed_max = 1024;
 void RcResponder::start(const QueuePairCore& core) {
     reset();
     expected_ = core.attributes().receive_psn;
-    const std::size_t resources = core.attributes().max_dest_rd_atomic;
-    resources_ = Ring<Resource>(resources);
-    answers_ = Ring<Answer>(answers_max(resources));
+    keep_resources(core.attributes().max_dest_rd_atomic);
+}
+
+void RcResponder::keep_resources(std::size_t count) {
+    Ring<Resource> resources(count);
+    const std::size_t kept = std::min(count, resources_.size());
+    for (std::size_t i = resources_.size() - kept; i < resources_.size(); ++i) {
+        resources.push(resources_[i]);
+    }
+    resources_ = std::move(resources);
+    Ring<Answer> answers(std::max(answers_max(count), answers_.size()));
+    for (std::size_t i = 0; i < answers_.size(); ++i) answers.push(answers_[i]);
+    answers_ = std::move(answers);
 }
 
 RxVerdict RcResponder::on_request(Instant, const Packet& packet, QueuePairCore& core,

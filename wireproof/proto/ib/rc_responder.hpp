@@ -15,6 +15,8 @@ public:
 
     void start(const QueuePairCore& core);
     void reset() { *this = {}; }
+    /// So many Reads and Atomics are kept from now on, the newest of what there is.
+    void keep_resources(std::size_t count);
     RxVerdict on_request(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
     /// A reserved opcode in sequence is an invalid request.
     RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);

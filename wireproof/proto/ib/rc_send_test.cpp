@@ -380,7 +380,8 @@ TEST(RcSend, AResponseThatIsNotWhatWasAskedForIsAnError) {
     RcPair pair;
     pair.read(300);
     pair.b.give(pair.now, pair.a_leaving().at(0));
-    Packet first = decoded(pair.b.leaving(pair.now).at(0));
+    const auto responses = pair.b.leaving(pair.now);
+    const Packet first = decoded(responses.at(0));
     EXPECT_EQ(pair.a.give(pair.now, encoded(first.headers, first.payload.first(252))), refused);
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::bad_response});
 }
