@@ -1,9 +1,11 @@
 """carry: a file over a bad wire, between two processes and in virtual time."""
 import math
 import os
+import signal
+import time
 import unittest
 
-from command import REPORT, Case, check_schema
+from command import REPORT, Case, check_schema, child_of, one_object
 
 HEADERS = 28 + 48  # bytes of IP and UDP, and of the protocol
 FAULTS = ("--loss", "0.1", "--ber", "1e-6", "--duplicate", "0.1", "--reorder", "0.1")
@@ -132,7 +134,7 @@ class AFileArrivesWholeInVirtualTime(Carries):
 
 
 class EveryProtocolCarries(Case):
-    PROTOCOLS = ["sp-am", "pcie", "hippi6400"]
+    PROTOCOLS = ["sp-am", "pcie", "hippi6400", "rc"]
 
     def carries_all(self, path, *arguments):
         ended, report = self.run_json("carry", path, "--protocol", "all", *arguments)
@@ -164,7 +166,7 @@ class EveryProtocolCarries(Case):
                 self.carries_all(self.file(size), "--wire", wire, "--loss", "0.1")
 
     def test_in_packets_of_any_size(self):
-        for mtu in ("200", "9000", "65535"):
+        for mtu in ("352", "9000", "65535"):
             self.carries_all(self.file(200_000), "--wire", "sim", "--mtu", mtu, "--loss", "0.02")
 
     def test_over_shared_memory_as_it_is(self):
@@ -200,6 +202,91 @@ class EveryProtocolCarries(Case):
             self.assertEqual((ended.code, ended.err), (0, ""))
             self.same_bytes(path, self.path("copy.bin"))
             os.remove(self.path("copy.bin"))
+
+
+class QueuePairsCarry(Case):
+    WIRES = ("udp", "shm", "sim")
+
+    def carried(self, path, protocol, *arguments):
+        """Whatever was lost of it, what is told adds up."""
+        ended, report = self.run_json("carry", path, "--protocol", protocol, *arguments)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        check_schema(report, REPORT)
+        run = report["runs"][0]
+        messages = run["messages"]
+        self.assertTrue(run["verified"], run)
+        self.assertEqual(messages["sent"], messages["delivered"] + messages["abandoned"])
+        self.assertEqual(run["complete"], messages["abandoned"] == 0)
+        self.assertEqual(run["bytes"] == report["bytes"], run["complete"])
+        return run
+
+    def test_every_message_unreliably_where_nothing_is_lost(self):
+        path = self.file(5_000_001)
+        for wire in self.WIRES:
+            with self.subTest(wire):
+                self.assertTrue(self.carried(path, "uc", "--wire", wire, "--out", "copy")["complete"])
+                self.same_bytes(path, self.path("copy"))
+
+    def test_and_count_the_messages_that_are_lost(self):
+        path = self.file(3_000_000)
+        for wire in self.WIRES:
+            with self.subTest(wire):
+                run = self.carried(path, "uc", "--wire", wire, "--loss", "0.02", "--out", "copy")
+                messages = run["messages"]
+                # 16 packets each
+                self.assertEqual(messages["sent"], math.ceil(3_000_000 / (16 * 1024 - 32)))
+                self.assertGreater(messages["abandoned"], 10)
+                self.assertGreater(messages["delivered"], 60)
+                self.assertLess(run["frames"]["resent"], 60)  # of control messages only
+                self.expect_no_part_left("file.bin")
+        text = self.run_command("carry", path, "--protocol", "uc", "--loss", "0.02")
+        self.assertEqual((text.code, text.err), (0, ""))
+        self.assertIn("in part", text.out)
+        self.assertIn(" abandoned", text.out)
+        self.assertLessEqual(max(map(len, text.out.splitlines())), 80)
+
+    def test_and_deliver_whole_messages_over_a_wire_that_does_all_there_is(self):
+        for wire in self.WIRES:
+            with self.subTest(wire):
+                run = self.carried(self.file(1_000_000), "uc", "--wire", wire, "--loss", "0.005",
+                                   "--ber", "1e-6", "--duplicate", "0.1", "--reorder", "0.01")
+                self.assertGreater(run["messages"]["abandoned"], 0)
+                self.assertGreater(run["messages"]["delivered"], 0)
+
+    def test_at_the_rate_asked_for(self):
+        run = self.carried(self.file(1_000_000), "uc", "--rate", "2e6")
+        self.assertGreater(run["seconds"], 0.45)
+        self.assertTrue(run["complete"])
+
+    def test_reliably_what_was_lost_and_damaged(self):
+        run = self.carried(self.file(16_000_000), "rc", "--loss", "0.01", "--ber", "1e-7")
+        self.assertTrue(run["complete"])
+        self.assertGreater(run["frames"]["damaged"], 0)
+        self.assertGreater(run["etr"], 0.3)
+
+    # Whoever sends unreliably waits for the sleeper, too, and floods nobody.
+    def test_and_sleep_longer_than_retries_last(self):
+        path = self.file(64_000_000)
+        for protocol in ("rc", "uc"):
+            with self.subTest(protocol):
+                process = self.start("carry", "--json", path, "--protocol", protocol)
+                child = child_of(process)
+                time.sleep(0.05)
+                os.kill(child, signal.SIGSTOP)
+                time.sleep(1)
+                os.kill(child, signal.SIGCONT)
+                ended = self.finish(process)
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                run = one_object(ended)["runs"][0]
+                self.assertTrue(run["complete"], run)
+                self.assertGreater(run["timeouts"], 8)
+
+    def test_only_in_packets_that_hold_their_least_path_mtu(self):
+        for wire in self.WIRES:
+            ended, _ = self.run_json("carry", self.file(10), "--protocol", "rc", "--wire", wire,
+                                     "--mtu", "319")
+            self.expect_failure(ended, 1, "--mtu", "320 bytes")
+            self.carried(self.file(10_000), "rc", "--wire", wire, "--mtu", "320")
 
 
 class TheSameSeedGivesTheSameBytesOfOutput(Case):

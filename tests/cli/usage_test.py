@@ -63,6 +63,7 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
     def test_a_number_is_none_or_too_large_or_too_small(self):
         for option, values in {
                 "--mtu": ("127", "65536", "-1", "1500.5", "0x600", "big"),
+                "--rate": ("0", "-1", "nan", "inf", "fast"),
                 "--peer-timeout": ("0", "-1", "nan", "inf", "86401", "soon"),
                 "--seed": ("-1", "1.5", "18446744073709551616", "seven")}.items():
             for value in values:

@@ -15,20 +15,28 @@ constexpr auto examples = R"(Examples:
   wireproof carry big.iso --wire sim --ber 1e-6 --seed 7 --json
   wireproof carry big.iso --protocol all --loss 0.01 --ber 1e-6
   wireproof carry big.iso --wire shm
+  wireproof carry big.iso --protocol uc --loss 0.001
 
 Probabilities are per frame, --ber is per bit. Frames are counted on both sides,
 resent ones too; etr is the file's bytes over the bytes of all frames of the
 sender. What fails is also said in "error" of the JSON object.
 
+uc loses whole messages: what arrives is verified, the lost ones are counted,
+"complete" says whether there are none, and only then --out keeps the file.
+
 Exit code 0: verified; 1: not, or it could not begin; 2: the command line is
 wrong.)";
 
 constexpr auto every_protocol = "all";
+constexpr std::string_view unreliable_protocol = "uc";
 
 std::vector<std::string> wanted(const CarryOptions& options) {
     if (options.protocol != every_protocol) return {options.protocol};
-    const auto names = carry_protocols();
-    return {names.begin(), names.end()};
+    std::vector<std::string> reliable;
+    for (const std::string_view name : carry_protocols()) {
+        if (name != unreliable_protocol) reliable.emplace_back(name);
+    }
+    return reliable;
 }
 
 std::vector<std::string> choices() {
@@ -57,7 +65,9 @@ int carry(const CarryOptions& options) {
         return conclude(options, report);
     }
     for (const CarryResult& result : report.runs) {
-        if (result.complete || !report.error.empty()) continue;
+        // Messages that an unreliable protocol lost are its result, not its failure.
+        const bool lossy = result.verified && result.failure.empty() && result.messages;
+        if (result.complete || lossy || !report.error.empty()) continue;
         report.error = options.file + " was not carried by " + result.protocol + ": " +
                        (result.failure.empty() ? "not complete" : result.failure) + " (seed " +
                        std::to_string(options.seed) + ")";
@@ -72,7 +82,8 @@ void add_carry(CLI::App& app, Run& run) {
     CLI::App* verb = app.add_subcommand("carry", "carry a file over a bad wire and verify it");
     verb->add_option("FILE", options->file, "the file")->required()->type_name("");
     verb->add_option("--out", options->out, "keep what arrives under this name")->type_name("FILE");
-    verb->add_option("--protocol", options->protocol, "sp-am, pcie, hippi6400, or all in turn")
+    verb->add_option("--protocol", options->protocol,
+                     "sp-am, pcie, hippi6400, rc, uc, or in turn all\nbut uc")
         ->capture_default_str()
         ->check(CLI::IsMember(choices()))
         ->type_name("NAME");
@@ -83,6 +94,11 @@ void add_carry(CLI::App& app, Run& run) {
         ->type_name("NAME");
     add_fault_options(*verb, *options);
     add_path_options(*verb, *options);
+    accept_range(*verb->add_option("--rate", options->rate,
+                                   "pace of uc, bytes per second; without it, what the\nreceiver "
+                                   "is seen to take")
+                      ->type_name("N"),
+                 1, 1e12);
     verb->add_flag("--json", options->json, "print one JSON object (schema wireproof.carry/1)");
     verb->footer(examples);
     verb->callback([options, &run] { run = [options] { return carry(*options); }; });

@@ -96,8 +96,10 @@ CarryResult carry_live(const CarryOptions& options, const InputFile& file) {
     const auto patience = Duration::from_seconds(result.verified ? options.peer_timeout : 1);
     const auto& report = receiver.report(patience);
     if (report) result.receiver = report->counts;
-    result.complete = result.verified && report && report->verified;
-    if (result.verified && !result.complete) {
+    const bool arrived = result.verified && report && report->verified;
+    result.messages = sender->messages();
+    result.complete = arrived && (!result.messages || result.messages->abandoned() == 0);
+    if (result.verified && !arrived) {
         result.failure = "the receiving process did not say that it has the file";
     }
     return result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "wireproof/cli/files.hpp"
@@ -19,6 +20,7 @@ struct CarryOptions {
     FaultRates faults;
     std::size_t mtu = 1500;
     double peer_timeout = 10;  // seconds
+    double rate = 0;           // bytes per second, of uc; 0: what the receiver takes
     std::uint64_t seed = 0;
     bool json = false;
 };
@@ -37,6 +39,14 @@ struct SideCounts {
     std::uint64_t timeouts = 0;
 };
 
+/// Of the file, where it goes in messages that may get lost as a whole.
+struct MessageCounts {
+    std::uint64_t sent = 0;
+    std::uint64_t delivered = 0;
+
+    std::uint64_t abandoned() const { return sent - delivered; }
+};
+
 struct CarryResult {
     std::string protocol = "sp-am";
     std::string wire = "udp";
@@ -45,6 +55,7 @@ struct CarryResult {
     std::string failure;      // one line; empty: none
     std::uint64_t bytes = 0;  // of the file, that arrived
     double seconds = 0;
+    std::optional<MessageCounts> messages;  // rc and uc
     // send and recv know their own side only.
     SideCounts sender;
     SideCounts receiver;

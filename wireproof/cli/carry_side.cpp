@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "wireproof/cli/carry_ib.hpp"
 #include "wireproof/cli/link_transfer.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/proto/hippi/link.hpp"
@@ -81,8 +82,8 @@ constexpr std::array<LinkProtocol, 2> link_protocols = {{
     {"pcie", make_pcie},
     {"hippi6400", make_hippi},
 }};
-constexpr std::array<std::string_view, 3> protocol_names = {"sp-am", link_protocols[0].name,
-                                                            link_protocols[1].name};
+constexpr std::array<std::string_view, 5> protocol_names = {
+    "sp-am", link_protocols[0].name, link_protocols[1].name, ib_protocols[0], ib_protocols[1]};
 
 std::unique_ptr<am::Node> make_am_node(const CarryOptions& options, std::uint16_t node,
                                        host::AnyWire wire) {
@@ -131,15 +132,18 @@ std::span<const std::string_view> carry_protocols() {
 
 std::unique_ptr<CarrySide> make_sending_side(const CarryOptions& options, host::AnyWire wire,
                                              const InputFile& file) {
+    if (is_ib(options.protocol)) return make_ib_sending_side(options, std::move(wire), file);
     return make_side<FileSender, LinkFileSender>(options, 0, std::move(wire), file);
 }
 
 std::unique_ptr<CarrySide> make_receiving_side(const CarryOptions& options, host::AnyWire wire,
                                                OutputFile& file) {
+    if (is_ib(options.protocol)) return make_ib_receiving_side(options, std::move(wire), file);
     return make_side<FileReceiver, LinkFileReceiver>(options, 1, std::move(wire), file);
 }
 
 std::size_t datagram_max(const CarryOptions& options) {
+    if (is_ib(options.protocol)) return ib_frame_max(options);
     if (link_protocol(options.protocol) != nullptr) return options.mtu - ip_and_udp;
     return carry_config(options, 0).packet_max;
 }

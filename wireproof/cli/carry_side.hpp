@@ -26,6 +26,8 @@ public:
     virtual bool may_leave(Instant now) const = 0;
     virtual Duration duration() const = 0;
     virtual std::uint64_t bytes_taken() const = 0;
+    /// Nothing where the file is one stream.
+    virtual std::optional<MessageCounts> messages() const { return std::nullopt; }
     /// What the engine counted; the wire's part is added by who owns the wire.
     virtual SideCounts engine_counts() const = 0;
 };

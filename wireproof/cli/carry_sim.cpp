@@ -60,7 +60,9 @@ CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file) {
     result.seconds = sender->duration().seconds();
     if (sender->end()) {
         result.verified = sender->end()->verified;
-        result.complete = result.verified && receiver->end() && receiver->end()->verified;
+        result.messages = sender->messages();
+        result.complete = result.verified && receiver->end() && receiver->end()->verified &&
+                          (!result.messages || result.messages->abandoned() == 0);
         result.failure = sender->end()->failure;
     } else {
         result.failure = "the simulated world stopped before the file had arrived";

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "wireproof/cli/carry_ib.hpp"
 #include "wireproof/cli/carry_side.hpp"
 #include "wireproof/cli/udp_session.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -121,7 +122,8 @@ LivePair shm_pair(const CarryOptions& options) {
 }  // namespace
 
 LivePair open_live_pair(const CarryOptions& options) {
-    return options.wire == "shm" ? shm_pair(options) : udp_pair(options);
+    if (options.wire == "shm") return shm_pair(options);
+    return is_ib(options.protocol) ? rocev2_pair(options) : udp_pair(options);
 }
 
 }  // namespace wireproof::cli

@@ -38,6 +38,11 @@ std::string etr_text(const CarryResult& run) {
     return value ? fmt::format("{:.3f}", *value) : "-";
 }
 
+std::string_view result_text(const CarryResult& run) {
+    if (run.complete) return "verified";
+    return run.verified && run.failure.empty() ? "in part" : "FAILED";
+}
+
 // Those that there are.
 std::string described(const FaultRates& faults) {
     std::string text;
@@ -75,6 +80,11 @@ Json json_of(const CarryResult& run) {
                    {"naks", s.nacks + r.nacks},
                    {"keepalives", s.keepalives + r.keepalives}}},
                  {"timeouts", s.timeouts + r.timeouts}};
+    if (run.messages) {
+        json["messages"] = {{"sent", run.messages->sent},
+                            {"delivered", run.messages->delivered},
+                            {"abandoned", run.messages->abandoned()}};
+    }
     if (run.sender_known) {
         const auto value = etr(run);
         json["etr"] = value ? Json(*value) : Json();
@@ -96,8 +106,8 @@ std::string report_table(const CarryOptions& options, const Report& report) {
         const SideCounts& s = run.sender;
         const SideCounts& r = run.receiver;
         text += fmt::format("{:<10}{:<5}{:<9}{:>9.3f}{:>9.1f}{:>11}{:>10}{:>7}{:>10}\n",
-                            run.protocol, run.wire, run.complete ? "verified" : "FAILED",
-                            run.seconds, goodput(run) / 1e6, grouped(s.frames + r.frames),
+                            run.protocol, run.wire, result_text(run), run.seconds,
+                            goodput(run) / 1e6, grouped(s.frames + r.frames),
                             grouped(s.resent + r.resent), etr_text(run), s.timeouts + r.timeouts);
         if (!etr(run)) {
             text += fmt::format("{:15}the bytes went from memory to memory, not in frames\n", "");
@@ -105,6 +115,11 @@ std::string report_table(const CarryOptions& options, const Report& report) {
         text += fmt::format("{:15}wire: {} lost, {} damaged, {} duplicated\n", "",
                             grouped(s.lost + r.lost), grouped(s.damaged + r.damaged),
                             grouped(s.duplicated + r.duplicated));
+        if (run.messages) {
+            text += fmt::format("{:15}messages: {} sent, {} delivered, {} abandoned\n", "",
+                                grouped(run.messages->sent), grouped(run.messages->delivered),
+                                grouped(run.messages->abandoned()));
+        }
         text += fmt::format("{:15}control: {} acks, {} naks, {} keep-alives\n", "",
                             grouped(s.acks + r.acks), grouped(s.nacks + r.nacks),
                             grouped(s.keepalives + r.keepalives));

@@ -100,6 +100,15 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return inner_->next_event(); }
     Instant next_deadline() const { return inner_->next_deadline(); }
 
+    int wait_handle() const {
+        if constexpr (requires { inner_->wait_handle(); }) return inner_->wait_handle();
+        return -1;
+    }
+    bool prepare_to_sleep() {
+        if constexpr (requires { inner_->prepare_to_sleep(); }) return inner_->prepare_to_sleep();
+        return true;
+    }
+
     const NativeCounters& counters() const { return counters_; }
 
 private:

@@ -1,0 +1,101 @@
+// Two processes on one machine, each with a device of its own: the writer puts a message into the
+// other's memory and tells so by immediate data, then reads back what the other made of it.
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wireproof/ib.hpp>
+
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+using namespace wireproof::rdma;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto meeting_point = "127.0.0.1:7471";
+constexpr std::string_view message = "written from afar";
+using Memory = std::array<std::byte, 64>;
+
+int fail(const char* who, std::string_view why) {
+    std::fprintf(stderr, "remote_write: %s: %.*s\n", who, static_cast<int>(why.size()), why.data());
+    return 1;
+}
+
+/// Offers memory, and answers what is written there in capitals.
+int answer() {
+    auto device = Device::open({.address = "127.71.0.2"});
+    if (!device) return fail("answer", device.error());
+    Memory memory{};
+    const ProtectionDomain domain(*device);
+    CompletionQueue completions(*device, 16);
+    const auto region = domain.register_memory(
+        memory, {.local_write = true, .remote_write = true, .remote_read = true});
+    auto pair = QueuePair::create(domain, completions, completions);
+    if (!region || !pair) return fail("answer", "no memory or no queue pair");
+    pair->post_receive(1, Piece());  // for the immediate data
+    pair->post_receive(2, Piece());  // for the goodbye
+    const auto peer = exchange_as_server(meeting_point, pair->contact(*region), 20s);
+    if (!peer) return fail("answer", peer.error());
+    if (pair->connect(*peer) != Status::ok) return fail("answer", "no connection");
+
+    const auto written = completions.wait(20s);
+    if (!written || written->status != WorkStatus::success) return fail("answer", "nothing came");
+    for (std::size_t i = 0; i < written->immediate.value_or(0) && i < memory.size(); ++i) {
+        memory[i] = static_cast<std::byte>(std::toupper(std::to_integer<int>(memory[i])));
+    }
+    // Says that it is done, and answers the Read until the goodbye.
+    pair->send(3, Piece());
+    for (int ended = 0; ended < 2; ++ended) {
+        const auto one = completions.wait(20s);
+        if (!one || one->status != WorkStatus::success) return fail("answer", "no goodbye");
+    }
+    device->wait([] { return false; }, 100ms);  // what is still unacknowledged
+    return 0;
+}
+
+int ask() {
+    auto device = Device::open({.address = "127.71.0.1"});
+    if (!device) return fail("ask", device.error());
+    Memory memory{};
+    std::memcpy(memory.data(), message.data(), message.size());
+    const ProtectionDomain domain(*device);
+    CompletionQueue completions(*device, 16);
+    const auto region = domain.register_memory(memory, {.local_write = true});
+    auto pair = QueuePair::create(domain, completions, completions);
+    if (!region || !pair) return fail("ask", "no memory or no queue pair");
+    pair->post_receive(1, Piece());
+    const auto peer = exchange_as_client(meeting_point, pair->contact(), 20s);
+    if (!peer) return fail("ask", peer.error());
+    if (pair->connect(*peer) != Status::ok) return fail("ask", "no connection");
+
+    const Remote there{peer->memory, peer->key};
+    const Piece here = region->piece(0, message.size());
+    pair->write(2, here, there, static_cast<std::uint32_t>(message.size()));
+    for (int ended = 0; ended < 2; ++ended) {  // the Write, and the word that it was answered
+        const auto one = completions.wait(20s);
+        if (!one || one->status != WorkStatus::success) return fail("ask", "no answer");
+    }
+    pair->read(3, here, there);
+    const auto read = completions.wait(20s);
+    if (!read || read->status != WorkStatus::success) return fail("ask", "cannot read");
+    pair->send(4, Piece());
+    completions.wait(20s);
+    const std::string text(reinterpret_cast<const char*>(memory.data()), message.size());
+    std::printf("%s\n", text.c_str());
+    return text == "WRITTEN FROM AFAR" ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+    const pid_t child = ::fork();
+    if (child < 0) return fail("main", "cannot fork");
+    if (child == 0) return answer();
+    const int asked = ask();
+    int answered = 0;
+    ::waitpid(child, &answered, 0);
+    return asked != 0 || answered != 0 ? 1 : 0;
+}

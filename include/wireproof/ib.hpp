@@ -1,0 +1,271 @@
+// InfiniBand queue pairs over an ordinary network, in the vocabulary of verbs: memory is
+// registered, work is posted, completions are polled. Packets are RoCEv2's on UDP port 4791, so the
+// other end may be another of these, Linux's Soft-RoCE or an adapter. Plain sockets, no privilege.
+//
+// A Device and all that was made from it belong to one thread at a time. Work moves while that
+// thread polls or waits, and not otherwise. What was made from a Device keeps it open. This header
+// stands alone: it includes the standard library only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace wireproof::rdma {
+
+/// What became of a call. All but `ok` leave everything as it was.
+enum class Status : std::uint8_t {
+    ok,
+    queue_full,       // until something completes: poll and call again
+    wrong_state,      // not connected, connected already, or in error
+    not_supported,    // by the transport: Reads and Atomics are reliable
+    too_long,         // more than 2^31 bytes
+    too_many_pieces,  // of this queue pair, or for it
+    bad_length,       // of an Atomic: it has 8 bytes
+    bad_contact,      // names no host, queue pair or path MTU
+};
+
+/// Its name, as above.
+std::string_view name_of(Status status);
+
+/// A value, or one line that says why there is none.
+template <class T>
+class Result {
+public:
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    static Result failure(std::string why) { return Result(Failure{std::move(why)}); }
+
+    explicit operator bool() const { return state_.index() == 0; }
+    T& operator*() { return std::get<0>(state_); }
+    T* operator->() { return &std::get<0>(state_); }
+    const T& operator*() const { return std::get<0>(state_); }
+    const T* operator->() const { return &std::get<0>(state_); }
+    const std::string& error() const { return std::get<1>(state_).why; }
+
+private:
+    struct Failure {
+        std::string why;
+    };
+    explicit Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
+    std::variant<T, Failure> state_;
+};
+
+struct DeviceOptions {
+    /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
+    std::string address;
+    /// 256, 512, 1024, 2048 or 4096 bytes; 1024 is what an Ethernet of 1500 carries.
+    std::size_t path_mtu = 1024;
+};
+
+class Device {
+public:
+    static Result<Device> open(const DeviceOptions& options);
+
+    /// Takes what has arrived and sends what is due. Does not block. Returns the packets moved.
+    std::size_t poll();
+    /// Polls until `until` says so: true; or for `limit`: false. Sleeps while nothing comes.
+    bool wait(const std::function<bool()>& until,
+              std::chrono::milliseconds limit = std::chrono::hours(24));
+
+    /// Packets that were dropped because their check was wrong, or because they were meant for no
+    /// queue pair here or came from another host than its peer.
+    std::uint64_t damaged() const;
+    std::uint64_t foreign() const;
+
+    struct Inside;
+
+private:
+    friend class ProtectionDomain;
+    friend class CompletionQueue;
+    explicit Device(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+/// Holds completions until they are polled. It must have room for all that can complete between two
+/// polls; one more is lost.
+enum class WorkStatus : std::uint8_t {
+    success,
+    local_length_error,
+    local_operation_error,
+    local_protection_error,
+    flushed,  // never tried, or not known to be done: the queue pair is in error
+    window_bind_error,
+    bad_response,
+    remote_invalid_request,
+    remote_access_error,
+    remote_operation_error,
+    retry_exceeded,
+    receiver_not_ready,  // more often than was to be borne
+};
+
+std::string_view name_of(WorkStatus status);
+
+struct Completion {
+    std::uint64_t id = 0;  // given with the work
+    WorkStatus status = WorkStatus::success;
+    bool received = false;         // of a receive, else of work that was posted to be sent
+    std::uint32_t queue_pair = 0;  // its number
+    std::uint32_t length = 0;      // bytes received or read
+    std::optional<std::uint32_t> immediate = {};
+};
+
+class CompletionQueue {
+public:
+    CompletionQueue(const Device& device, std::size_t capacity);
+
+    /// The oldest, if there is any. Moves no work: see Device::poll.
+    std::optional<Completion> poll();
+    /// Has the device work until there is one; nothing if `limit` passes before.
+    std::optional<Completion> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
+    /// Completions were lost for want of room.
+    bool overrun() const;
+
+    struct Inside;
+
+private:
+    friend class QueuePair;
+    std::shared_ptr<Inside> inside_;
+};
+
+/// What may be done with memory. Reading by its own side always may.
+struct Access {
+    bool local_write = false;  // receives, and what Reads bring
+    bool remote_write = false;
+    bool remote_read = false;
+    bool remote_atomic = false;
+};
+
+/// Some registered bytes of this side.
+struct Piece {
+    std::uint64_t address = 0;
+    std::uint32_t length = 0;
+    std::uint32_t key = 0;
+};
+
+/// Some registered bytes of the other side.
+struct Remote {
+    std::uint64_t address = 0;
+    std::uint32_t key = 0;
+};
+
+/// Memory that work and, with its key, peers may use while this lives; it is not owned. Work that
+/// names it later ends in error.
+class MemoryRegion {
+public:
+    /// As which it is named: the address of its first byte.
+    std::uint64_t address() const;
+    std::size_t length() const;
+    std::uint32_t key() const;
+    /// Nothing outside of it is ever touched, whatever is asked for here.
+    Piece piece(std::size_t offset, std::size_t length) const;
+    Piece all() const { return piece(0, length()); }
+
+    struct Inside;
+
+private:
+    friend class ProtectionDomain;
+    explicit MemoryRegion(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+/// Queue pairs use memory of their own domain only.
+class ProtectionDomain {
+public:
+    explicit ProtectionDomain(const Device& device);
+
+    /// Failure: peers may write what its own side may not.
+    Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
+
+    struct Inside;
+
+private:
+    friend class QueuePair;
+    std::shared_ptr<Inside> inside_;
+};
+
+/// What one side must know of the other, however it comes to know it.
+struct Contact {
+    std::string address;  // of the device
+    std::uint32_t queue_pair = 0;
+    std::uint32_t psn = 0;  // of its first packet
+    std::size_t path_mtu = 1024;
+    // Memory it offers, if any.
+    std::uint64_t memory = 0;
+    std::uint64_t length = 0;
+    std::uint32_t key = 0;
+};
+
+/// Both sides' contacts over a TCP connection, given as "address:port": one waits for it, the other
+/// makes it, again and again until `limit`. Anything else that tells contacts will do as well. Who
+/// can connect there is believed.
+Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
+                                   std::chrono::milliseconds limit);
+Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
+                                   std::chrono::milliseconds limit);
+
+enum class Transport : std::uint8_t {
+    reliable,    // RC: exactly once and in order, or an error completion
+    unreliable,  // UC: whole messages in order, some missing
+};
+
+struct QueuePairOptions {
+    Transport transport = Transport::reliable;
+    std::size_t sends = 64;     // posted and not completed, at most
+    std::size_t receives = 64;  // posted and not used, at most
+    std::size_t pieces = 4;     // of one of those, up to 32
+    Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
+};
+
+/// A message's memory stays put until its completion. Messages of no bytes are messages.
+class QueuePair {
+public:
+    /// Failure: a limit is not one that this can have.
+    static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    const QueuePairOptions& options = {});
+
+    std::uint32_t number() const;
+    /// What the peer needs to connect to this.
+    Contact contact() const;
+    Contact contact(const MemoryRegion& offered) const;
+    /// Once. The smaller path MTU of both is used.
+    Status connect(const Contact& peer);
+    /// Nothing more will be sent or received; what was posted has ended as flushed.
+    bool failed() const;
+
+    Status post_receive(std::uint64_t id, std::span<const Piece> to);
+    Status post_receive(std::uint64_t id, const Piece& to) {
+        return post_receive(id, std::span(&to, 1));
+    }
+
+    /// Into a receive of the peer's.
+    Status send(std::uint64_t id, const Piece& from,
+                std::optional<std::uint32_t> immediate = std::nullopt);
+    /// Into the peer's memory. With immediate data it uses a receive of the peer's, which then
+    /// learns of it.
+    Status write(std::uint64_t id, const Piece& from, const Remote& to,
+                 std::optional<std::uint32_t> immediate = std::nullopt);
+    /// Out of the peer's memory.
+    Status read(std::uint64_t id, const Piece& into, const Remote& from);
+    /// On 8 bytes of the peer's memory, of its byte order, at a multiple of 8. What they were
+    /// before comes to `before`.
+    Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add);
+    Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
+                        std::uint64_t expected, std::uint64_t desired);
+
+    struct Inside;
+
+private:
+    explicit QueuePair(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+}  // namespace wireproof::rdma

@@ -1,0 +1,135 @@
+// One end of a transfer over queue pairs: a port with two of them towards one peer. Short control
+// messages always go over a reliable connection; pieces of data over one, too, or over an
+// unreliable one. Both ends derive numbers and first PSNs from the seed, so nothing is exchanged.
+//
+// A connection whose retries are exceeded begins again at the first message that was not
+// acknowledged, under the PSN that it had: what had arrived of it is a duplicate. So what ends a
+// session is the peer's silence, as with the other protocols, and not a count of retries.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/host/any_wire.hpp"
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::cli {
+
+class IbSession {
+public:
+    static constexpr std::size_t control_max = 256;  // bytes: one packet of any path MTU
+    static constexpr std::size_t slots = 32;         // pieces on their way, or received at once
+
+    struct Config {
+        ib::Transport data = ib::Transport::rc;
+        std::uint16_t node = 0;  // 0 or 1; the peer is the other
+        std::size_t path_mtu = 1024;
+        std::size_t piece_max = 0;  // bytes
+        std::uint64_t seed = 0;
+        Duration peer_timeout = Duration::milliseconds(10'000);
+    };
+
+    IbSession(host::AnyWire wire, const Config& config);
+
+    /// Queues a message of at most control_max bytes; arrives once and in order.
+    void send_control(ConstBytes message);
+    /// No control message waits to be acknowledged.
+    bool control_idle() const { return waiting_.empty() && line(Line::control).posted.empty(); }
+    /// How many control messages were ever acknowledged.
+    std::uint64_t control_acknowledged() const { return line(Line::control).completed; }
+    /// How many were ever queued.
+    std::uint64_t control_queued() const { return queued_; }
+
+    /// Room for a piece; nothing while all slots are on their way.
+    std::optional<std::size_t> free_slot() const;
+    Bytes slot(std::size_t number);
+    /// Sends the first `length` bytes of a free slot.
+    void send_piece(std::size_t slot, std::size_t length, std::uint32_t immediate);
+    /// Pieces that were acknowledged, or that have left where nothing is.
+    std::uint64_t pieces_completed() const { return line(Line::data).completed; }
+
+    /// Bytes are lent for the call.
+    void on_control(std::function<void(ConstBytes)> handler) { on_control_ = std::move(handler); }
+    void on_piece(std::function<void(ConstBytes, std::uint32_t immediate)> handler) {
+        on_piece_ = std::move(handler);
+    }
+
+    /// Moves what can be moved; returns how many frames and completions that were.
+    std::size_t poll(Instant now);
+    Instant next_deadline() const;
+    host::AnyWire& wire() { return wire_; }
+
+    /// Why no more will come, in one line; empty: it may.
+    const std::string& failure() const { return failure_; }
+    bool connected() const { return heard_ != never; }
+    Duration peer_timeout() const { return config_.peer_timeout; }
+    const ib::QueuePairCounters& control_counters() const;
+    const ib::QueuePairCounters& data_counters() const;
+    std::uint64_t keepalives() const { return keepalives_; }
+
+private:
+    enum class Line : std::uint8_t { control, data };
+    struct Posted {
+        std::vector<std::byte> control = {};
+        std::size_t slot = 0;
+        std::size_t length = 0;
+        std::uint32_t immediate = 0;
+    };
+    struct Connection {
+        std::uint32_t number = 0;  // of the queue pair, the same at both ends
+        std::deque<Posted> posted = {};
+        std::uint64_t completed = 0;  // messages of ours
+        std::uint64_t packets = 0;    // that those had
+        std::uint64_t received = 0;   // control messages of the peer's, a packet each
+    };
+
+    Connection& line(Line line) { return lines_[static_cast<std::size_t>(line)]; }
+    const Connection& line(Line line) const { return lines_[static_cast<std::size_t>(line)]; }
+    ib::Transport transport_of(Line line) const {
+        return line == Line::control ? ib::Transport::rc : config_.data;
+    }
+    ib::Psn first_psn(Line line, std::uint16_t node) const;
+
+    void open(Line line);
+    void connect(Line line);
+    void post(Line line, const Posted& message);
+    void post_receive(Line line, std::size_t buffer);
+    void post_waiting();
+    std::size_t draw_completions();
+    void on_sent(const ib::Completion& completion);
+    void on_received(const ib::Completion& completion);
+    void resume(Line line);
+    void watch(Instant now);
+    std::size_t transmit_all(Instant now);
+
+    Config config_;
+    host::AnyWire wire_;
+    PeerId peer_;
+    ib::Port port_;
+    std::array<Connection, 2> lines_;
+    ib::CompletionQueueId sent_{};
+    ib::CompletionQueueId received_{};
+    std::vector<std::byte> control_memory_;
+    std::vector<std::byte> data_memory_;
+    std::vector<bool> busy_;  // slots on their way
+    std::uint32_t control_key_ = 0;
+    std::uint32_t data_key_ = 0;
+    std::deque<std::vector<std::byte>> waiting_;  // control messages for which there was no room
+    std::uint64_t queued_ = 0;
+    std::uint64_t keepalives_ = 0;
+    std::function<void(ConstBytes)> on_control_;
+    std::function<void(ConstBytes, std::uint32_t)> on_piece_;
+    Instant began_ = never;
+    Instant polled_;
+    bool completed_ = false;  // something that was sent, since completions were drawn
+    Instant heard_ = never;
+    Instant spoke_ = never;
+    std::string failure_;
+};
+
+}  // namespace wireproof::cli

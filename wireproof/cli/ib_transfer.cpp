@@ -1,0 +1,286 @@
+#include "wireproof/cli/ib_transfer.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/cli/digest.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+// 0 is the session's own, and says nothing.
+enum class What : std::uint8_t { begin = 1, ready, mark, end, verdict, bye, failed };
+
+constexpr std::size_t digest_size = std::tuple_size_v<Sha256>;
+constexpr std::uint64_t size_max = std::uint64_t{1} << 44;  // numbers of pieces have 32 bits
+constexpr std::size_t text_max = 200;
+
+// Unreliable pieces: a mark behind each two, and no more than three of those unacknowledged, so
+// that a socket's receive buffer holds what a receiver that sleeps has not taken.
+constexpr std::uint64_t pieces_per_mark = 2;
+constexpr std::size_t marks_max = 3;
+
+// For pieces that END overtook: longer than any wire here holds a frame back.
+constexpr Duration overtaken = Duration::milliseconds(20);
+// How long a side that is done, or failed, waits for the other to know.
+constexpr Duration linger = Duration::milliseconds(1'000);
+
+void send(IbSession& session, What what, ConstBytes body = {}) {
+    std::vector<std::byte> message;
+    message.reserve(1 + body.size());
+    message.push_back(static_cast<std::byte>(what));
+    message.insert(message.end(), body.begin(), body.end());
+    session.send_control(message);
+}
+
+void send_failed(IbSession& session, const std::string& why) {
+    const std::string text = shortened(one_line(why), text_max);
+    send(session, What::failed, std::as_bytes(std::span(text)));
+}
+
+// Text from the network, on its way to a terminal.
+std::string printable(ConstBytes bytes) {
+    std::string text;
+    for (const std::byte byte : bytes) {
+        const auto c = std::to_integer<char>(byte);
+        text += c >= ' ' && c <= '~' ? c : ' ';
+    }
+    return text;
+}
+
+Sha256 digest_of(ConstBytes bytes) {
+    Digest digest;
+    digest.add(bytes);
+    return digest.finish();
+}
+
+std::uint64_t pieces_of(std::uint64_t size, std::size_t path_mtu) {
+    const std::size_t piece = ib_piece_bytes(path_mtu);
+    return (size + piece - 1) / piece;
+}
+
+}  // namespace
+
+IbFileSender::IbFileSender(IbSession& session, const InputFile& file, const IbTransferTerms& terms)
+    : session_(session), file_(file), terms_(terms) {
+    session_.on_control([this](ConstBytes message) { on_control(message); });
+}
+
+std::uint64_t IbFileSender::pieces() const {
+    return pieces_of(file_.size(), terms_.path_mtu);
+}
+
+std::uint64_t IbFileSender::bytes_taken() const {
+    if (!terms_.reliable) return delivered_bytes_;
+    return std::min(session_.pieces_completed() * ib_piece_bytes(terms_.path_mtu), file_.size());
+}
+
+void IbFileSender::on_control(ConstBytes message) {
+    const ConstBytes body = message.subspan(1);
+    switch (static_cast<What>(message[0])) {
+        case What::ready: ready_ = true; return;
+        case What::verdict: return on_verdict(body);
+        case What::failed: return end_with({false, "the receiver: " + printable(body)});
+        default: return;
+    }
+}
+
+void IbFileSender::on_verdict(ConstBytes body) {
+    if (body.size() != 17) return;
+    delivered_ = load_le<std::uint64_t>(body.subspan<1, 8>());
+    delivered_bytes_ = load_le<std::uint64_t>(body.subspan<9, 8>());
+    const bool intact = body[0] == std::byte{1};
+    end_with({intact, intact ? "" : "a message arrived that is not as it was sent"});
+}
+
+void IbFileSender::end_with(TransferEnd end) {
+    if (!end_) end_ = std::move(end);
+}
+
+/// Whether the pace allows one more piece.
+bool IbFileSender::may_send() {
+    pace_at_ = never;
+    if (terms_.reliable) return true;
+    if (terms_.rate > 0) {
+        if (!paced_from_) paced_from_ = now_;
+        const double due = static_cast<double>(next_ * ib_piece_bytes(terms_.path_mtu));
+        const Instant at = *paced_from_ + Duration::from_seconds(due / terms_.rate);
+        if (at <= now_) return true;
+        pace_at_ = at;
+        return false;
+    }
+    while (!marks_.empty() && marks_.front() <= session_.control_acknowledged()) {
+        marks_.pop_front();
+    }
+    return marks_.size() < marks_max;
+}
+
+bool IbFileSender::send_piece(std::size_t slot) {
+    const std::size_t most = ib_piece_bytes(terms_.path_mtu);
+    const std::uint64_t offset = next_ * most;
+    const auto length =
+        static_cast<std::size_t>(std::min<std::uint64_t>(most, file_.size() - offset));
+    const Bytes room = session_.slot(slot).first(length + digest_size);
+    try {
+        file_.read(offset, room.first(length));
+    } catch (const Failure& failure) {
+        send_failed(session_, failure.what());
+        end_with({false, failure.what()});
+        return false;
+    }
+    const Sha256 digest = digest_of(room.first(length));
+    std::copy(digest.begin(), digest.end(), room.last(digest_size).begin());
+    session_.send_piece(slot, room.size(), static_cast<std::uint32_t>(next_));
+    return true;
+}
+
+void IbFileSender::send_pieces() {
+    while (next_ < pieces() && may_send()) {
+        const auto slot = session_.free_slot();
+        if (!slot || !send_piece(*slot)) return;
+        ++next_;
+        if (terms_.reliable || terms_.rate > 0 || next_ % pieces_per_mark != 0) continue;
+        send(session_, What::mark);
+        marks_.push_back(session_.control_queued());
+    }
+    // The reliable ones have arrived before END leaves; the others have left.
+    if (next_ < pieces() || asked_ || session_.pieces_completed() < next_) return;
+    asked_ = true;
+    std::array<std::byte, 8> count;
+    store_le<std::uint64_t>(count, next_);
+    send(session_, What::end, count);
+}
+
+void IbFileSender::step(Instant now) {
+    now_ = now;
+    if (!end_ && !session_.failure().empty()) end_ = TransferEnd{false, session_.failure()};
+    if (!end_) {
+        if (!begun_) {
+            begun_ = true;
+            std::array<std::byte, 8> size;
+            store_le<std::uint64_t>(size, file_.size());
+            send(session_, What::begin, size);
+        }
+        // From the first contact on: how long the receiver let us wait is no cost of ours.
+        if (!connected_) started_ = now;
+        connected_ = connected_ || session_.connected();
+        if (ready_) send_pieces();
+    }
+    if (!end_ || finished_) return;
+    finished_ = now;
+    pace_at_ = never;
+    if (session_.failure().empty()) send(session_, What::bye);
+}
+
+bool IbFileSender::may_leave(Instant now) const {
+    if (!finished_) return false;
+    return session_.control_idle() || !session_.failure().empty() || now >= *finished_ + linger;
+}
+
+IbFileReceiver::IbFileReceiver(IbSession& session, OutputFile& file, const IbTransferTerms& terms)
+    : session_(session), file_(file), terms_(terms) {
+    session_.on_control([this](ConstBytes message) { on_control(message); });
+    session_.on_piece([this](ConstBytes piece, std::uint32_t number) { on_piece(piece, number); });
+}
+
+void IbFileReceiver::on_control(ConstBytes message) {
+    const ConstBytes body = message.subspan(1);
+    switch (static_cast<What>(message[0])) {
+        case What::begin: return begin(body);
+        case What::end:
+            if (!begun_ || end_ || compare_at_ != never || body.size() != 8) return;
+            total_ = load_le<std::uint64_t>(body.first<8>());
+            compare_at_ = delivered_ == total_ ? now_ : now_ + overtaken;
+            return;
+        case What::bye: parted_ = true; return;
+        case What::failed:
+            if (!end_) end_ = TransferEnd{false, "the sender: " + printable(body)};
+            parted_ = true;
+            return;
+        default: return;
+    }
+}
+
+void IbFileReceiver::fail(const std::string& why) {
+    send_failed(session_, why);
+    end_ = TransferEnd{false, why};
+}
+
+void IbFileReceiver::begin(ConstBytes body) {
+    if (begun_ || end_ || body.size() != 8) return;
+    begun_ = true;
+    started_ = now_;
+    size_ = load_le<std::uint64_t>(body.first<8>());
+    if (size_ > size_max) return fail("the file is longer than pieces can be numbered");
+    try {
+        file_.reserve(size_);
+    } catch (const Failure& failure) {
+        return fail(failure.what());
+    }
+    send(session_, What::ready);
+}
+
+// Of a right number, for that is its place in the file; a reliable one comes in its turn.
+void IbFileReceiver::on_piece(ConstBytes piece, std::uint32_t number) {
+    if (end_ || !begun_) return;
+    const std::uint64_t offset = std::uint64_t{number} * ib_piece_bytes(terms_.path_mtu);
+    const bool in_order = terms_.reliable ? number == next_ : number >= next_;
+    const bool digested = piece.size() > digest_size;
+    const ConstBytes bytes = digested ? piece.first(piece.size() - digest_size) : ConstBytes();
+    const std::size_t due = static_cast<std::size_t>(
+        std::min<std::uint64_t>(ib_piece_bytes(terms_.path_mtu), size_ - std::min(size_, offset)));
+    if (!in_order || !digested || bytes.size() != due ||
+        !std::ranges::equal(digest_of(bytes), piece.last(digest_size))) {
+        intact_ = false;
+        return;
+    }
+    next_ = std::uint64_t{number} + 1;
+    try {
+        file_.write(offset, bytes);
+    } catch (const Failure& failure) {
+        return fail(failure.what());
+    }
+    ++delivered_;
+    written_ += bytes.size();
+}
+
+void IbFileReceiver::compare() {
+    compare_at_ = never;
+    const bool whole = intact_ && delivered_ == total_ && written_ == size_;
+    if (terms_.reliable && !whole) intact_ = false;
+    if (whole) {
+        try {
+            file_.finish();
+        } catch (const Failure& failure) {
+            return fail(failure.what());
+        }
+    }
+    std::array<std::byte, 17> verdict{};
+    verdict[0] = static_cast<std::byte>(intact_ ? 1 : 0);
+    store_le<std::uint64_t>(std::span(verdict).subspan<1, 8>(), delivered_);
+    store_le<std::uint64_t>(std::span(verdict).subspan<9, 8>(), written_);
+    send(session_, What::verdict, verdict);
+    end_ = TransferEnd{intact_, intact_ ? "" : "a message arrived that is not as it was sent"};
+}
+
+void IbFileReceiver::step(Instant now) {
+    now_ = now;
+    if (!end_ && compare_at_ <= now) compare();
+    if (!session_.failure().empty()) {
+        if (!end_) end_ = TransferEnd{false, session_.failure()};
+        parted_ = true;
+    }
+    if (end_ && !finished_) finished_ = now;
+}
+
+bool IbFileReceiver::may_leave(Instant now) const {
+    if (!finished_) return false;
+    if (parted_) return true;
+    if (end_->verified) return now >= *finished_ + session_.peer_timeout();
+    return session_.control_idle() || now >= *finished_ + linger;
+}
+
+}  // namespace wireproof::cli

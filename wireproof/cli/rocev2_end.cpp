@@ -1,0 +1,104 @@
+// Each process is a host of its own on the loopback network, for all of RoCEv2 is on one port.
+// Faults come between the socket and the check that packets end in.
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/cli/carry_ib.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/front/ib/icrc_wire.hpp"
+#include "wireproof/wire/faulty/faulty_wire.hpp"
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr int hosts_tried = 64;
+
+Address loopback_host(std::uint64_t number) {
+    Address address{.family = Address::Family::ipv4, .port = rocev2_port};
+    address.host = {127, static_cast<std::uint8_t>(1 + (number >> 16) % 250),
+                    static_cast<std::uint8_t>(number >> 8),
+                    static_cast<std::uint8_t>(1 + number % 250)};
+    return address;
+}
+
+/// On a host that nobody else uses.
+UdpWire opened_wire(const CarryOptions& options, std::uint16_t node) {
+    const auto process = static_cast<std::uint64_t>(::getpid());
+    std::string why;
+    for (std::uint64_t attempt = 0; attempt < hosts_tried; ++attempt) {
+        UdpWire::Config config;
+        config.local = loopback_host(mix64(process + mix64(attempt)) + node);
+        config.frame_max = ib_frame_max(options);
+        auto wire = UdpWire::open(config);
+        if (wire) return std::move(*wire);
+        why = wire.error().message;
+    }
+    throw Failure(why);
+}
+
+class Rocev2End final : public LiveEnd, public ClosedEnd {
+public:
+    Rocev2End(const CarryOptions& options, std::uint16_t node) {
+        UdpWire udp = opened_wire(options, node);
+        // As adapters send: never in fragments, with an identification of 0, which the ICRC covers.
+        const int discover = IP_PMTUDISC_DO;
+        if (::setsockopt(udp.wait_handle(), IPPROTO_IP, IP_MTU_DISCOVER, &discover,
+                         sizeof discover) != 0) {
+            throw Failure("the kernel does not keep packets from being fragmented");
+        }
+        local_ = udp.local_address();
+        FaultyWire<UdpWire>::Config faults;
+        faults.rates = options.faults;
+        faults.seed = options.seed + node;
+        wire_ = std::make_shared<FaultyWire<UdpWire>>(std::move(udp), std::move(faults));
+    }
+
+    const Address& local() const { return local_; }
+    void set_peer(std::size_t number, const Address& address) {
+        if (const auto set = wire_->inner().set_peer(static_cast<PeerId>(number), address); !set) {
+            throw Failure(set.error().message);
+        }
+        peers_.resize(2, local_);
+        peers_[number] = address;
+    }
+
+    std::unique_ptr<LiveEnd> open() override { return std::make_unique<Rocev2End>(*this); }
+    host::AnyWire wire() override {
+        return host::AnyWire(ib::IcrcWire<host::AnyWire>(host::AnyWire(std::ref(*wire_)),
+                                                         {.local = local_, .peers = peers_}));
+    }
+    void add_counts(SideCounts& counts) const override {
+        const SentCounts sent = wire_->total_sent();
+        const FaultCounts faults = wire_->total_counts();
+        const UdpCounters& socket = wire_->inner().counters();
+        counts.frames = sent.frames;
+        counts.bytes = sent.bytes;
+        counts.resent = sent.resent;
+        counts.lost = faults.lost + socket.kernel_dropped + socket.send_dropped;
+        counts.damaged = faults.damaged;
+        counts.duplicated = faults.duplicated;
+    }
+
+private:
+    std::shared_ptr<FaultyWire<UdpWire>> wire_;
+    Address local_;
+    std::vector<Address> peers_;
+};
+
+}  // namespace
+
+LivePair rocev2_pair(const CarryOptions& options) {
+    auto left = std::make_unique<Rocev2End>(options, std::uint16_t{0});
+    auto right = std::make_unique<Rocev2End>(options, std::uint16_t{1});
+    left->set_peer(1, right->local());
+    right->set_peer(0, left->local());
+    return {std::move(left), std::move(right)};
+}
+
+}  // namespace wireproof::cli

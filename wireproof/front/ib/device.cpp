@@ -1,0 +1,181 @@
+#include "wireproof/front/ib/device.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "wireproof/host/wait.hpp"
+#include "wireproof/proto/ib/path_mtu.hpp"
+
+namespace wireproof::rdma {
+
+Expected<Address> parse_host(std::string_view text) {
+    const bool ipv6 = text.find(':') != std::string_view::npos;
+    const std::string host(text);
+    return Address::parse(ipv6 ? "[" + host + "]:0" : host + ":0");
+}
+
+Result<Device> Device::open(const DeviceOptions& options) {
+    if (!ib::is_path_mtu(options.path_mtu)) {
+        return Result<Device>::failure("path MTU: 256, 512, 1024, 2048 or 4096, not " +
+                                       std::to_string(options.path_mtu));
+    }
+    const auto local = parse_host(options.address);
+    if (!local) return Result<Device>::failure(local.error().message);
+    auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(options.path_mtu)});
+    if (!wire) return Result<Device>::failure(wire.error().message);
+    return Device(std::make_shared<Inside>(std::move(*wire), options));
+}
+
+Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen)
+    : options(chosen),
+      wire(std::move(opened)),
+      any_wire(std::ref(wire)),
+      port({.path_mtu = chosen.path_mtu}) {}
+
+Expected<PeerId> Device::Inside::peer_at(const Address& address) {
+    const auto known = peers.find(address);
+    if (known != peers.end()) return known->second;
+    const auto next = static_cast<PeerId>(wire.peers());
+    if (const auto set = wire.set_peer(next, address); !set) return tl::unexpected(set.error());
+    peers.emplace(address, next);
+    return next;
+}
+
+// Events are not asked for here: what goes wrong is in completions and states.
+std::size_t Device::Inside::poll(Instant now) {
+    std::size_t packets = 0;
+    for (; const auto frame = any_wire.receive(now); ++packets) port.on_frame(now, *frame);
+    if (port.next_deadline() <= now) port.on_deadline(now);
+    while (port.next_delivery()) {
+    }
+    return packets + transmit(now);
+}
+
+std::size_t Device::Inside::transmit(Instant now) {
+    std::size_t packets = 0;
+    for (bool again = true; again;) {
+        again = false;
+        for (std::size_t peer = 0; peer < wire.peers(); ++peer) {
+            Rocev2Lane& lane = wire.lane(static_cast<PeerId>(peer));
+            for (TxFrame* room = lane.claim(); room != nullptr; room = lane.claim()) {
+                if (!port.poll_transmit_to(now, static_cast<PeerId>(peer), *room)) break;
+                lane.commit();
+                ++packets;
+                again = true;
+            }
+        }
+        wire.flush(now);
+    }
+    return packets;
+}
+
+bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
+    const Instant end = clock.now() + Duration::milliseconds(limit.count());
+    while (true) {
+        const Instant now = clock.now();
+        const std::size_t moved = poll(now);
+        if (until()) return true;
+        if (now >= end) return false;
+        if (moved == 0) host::wait_until(any_wire, clock, earliest(end, next_deadline()));
+    }
+}
+
+std::size_t Device::poll() {
+    return inside_->poll(inside_->clock.now());
+}
+
+bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
+    return inside_->wait(until, limit);
+}
+
+std::uint64_t Device::damaged() const {
+    const Rocev2Counters& counters = inside_->wire.counters();
+    return counters.icrc_wrong + counters.identification_jumped;
+}
+
+std::uint64_t Device::foreign() const {
+    const ib::PortCounters& counters = inside_->port.counters();
+    return inside_->wire.counters().udp.unknown_source + counters.unknown_queue_pair +
+           counters.foreign_partition + counters.foreign_source;
+}
+
+CompletionQueue::CompletionQueue(const Device& device, std::size_t capacity)
+    : inside_(std::make_shared<Inside>()) {
+    inside_->id = device.inside_->port.add_completion_queue(std::max<std::size_t>(capacity, 1));
+    inside_->device = device.inside_;
+}
+
+std::optional<Completion> CompletionQueue::poll() {
+    const auto one = inside_->device->port.poll(inside_->id);
+    if (!one) return std::nullopt;
+    return Completion{.id = one->id,
+                      .status = static_cast<WorkStatus>(one->status),
+                      .received = one->kind == ib::CompletionKind::receive ||
+                                  one->kind == ib::CompletionKind::receive_write,
+                      .queue_pair = one->queue_pair,
+                      .length = one->length,
+                      .immediate = one->immediate};
+}
+
+std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit) {
+    ib::CompletionQueue& queue = inside_->device->port.completion_queue(inside_->id);
+    if (queue.size() == 0) {
+        inside_->device->wait([&queue] { return queue.size() > 0; }, limit);
+    }
+    return poll();
+}
+
+bool CompletionQueue::overrun() const {
+    return inside_->device->port.completion_queue(inside_->id).overrun();
+}
+
+ProtectionDomain::ProtectionDomain(const Device& device)
+    : inside_(std::make_shared<Inside>(Inside{device.inside_, ++device.inside_->domains})) {}
+
+Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory,
+                                                       const Access& access) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    const auto key = inside_->device->port.memory().add_region(
+        {.domain = inside_->number,
+         .address = address,
+         .memory = memory,
+         .access = {.local_write = access.local_write,
+                    .remote_write = access.remote_write,
+                    .remote_read = access.remote_read,
+                    .remote_atomic = access.remote_atomic}});
+    if (!key) return Result<MemoryRegion>::failure(key.error().message);
+    auto region = std::make_shared<MemoryRegion::Inside>();
+    region->domain = inside_;
+    region->memory = memory;
+    region->key = *key;
+    return MemoryRegion(std::move(region));
+}
+
+std::uint64_t MemoryRegion::address() const {
+    return reinterpret_cast<std::uintptr_t>(inside_->memory.data());
+}
+
+std::size_t MemoryRegion::length() const {
+    return inside_->memory.size();
+}
+
+std::uint32_t MemoryRegion::key() const {
+    return inside_->key;
+}
+
+Piece MemoryRegion::piece(std::size_t offset, std::size_t length) const {
+    return {address() + offset, static_cast<std::uint32_t>(length), key()};
+}
+
+std::string_view name_of(WorkStatus status) {
+    return ib::name_of(static_cast<ib::CompletionStatus>(status));
+}
+
+std::string_view name_of(Status status) {
+    constexpr std::array<std::string_view, 8> names = {
+        "ok",       "queue_full",      "wrong_state", "not_supported",
+        "too_long", "too_many_pieces", "bad_length",  "bad_contact"};
+    return names[static_cast<std::size_t>(status)];
+}
+
+}  // namespace wireproof::rdma

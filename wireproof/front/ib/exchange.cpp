@@ -1,0 +1,169 @@
+// Contacts as one line of text each, over TCP:
+//
+//     wireproof-ib 1 ADDRESS QUEUE_PAIR PSN PATH_MTU MEMORY LENGTH KEY
+//
+// What comes is of whoever connected: it is read up to a limit and believed only if it parses.
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <sstream>
+#include <system_error>
+
+#include "wireproof/host/steady_clock.hpp"
+#include "wireproof/ib.hpp"
+#include "wireproof/wire/udp/socket.hpp"
+
+namespace wireproof::rdma {
+namespace {
+
+constexpr std::size_t line_max = 512;
+constexpr std::string_view greeting = "wireproof-ib 1";
+
+class Handle {
+public:
+    explicit Handle(int number) : number_(number) {}
+    Handle(Handle&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Handle& operator=(Handle&&) = delete;
+    ~Handle() {
+        if (number_ >= 0) ::close(number_);
+    }
+    int operator*() const { return number_; }
+    bool is_open() const { return number_ >= 0; }
+
+private:
+    int number_;
+};
+
+struct Patience {
+    explicit Patience(std::chrono::milliseconds limit)
+        : end(clock.now() + Duration::milliseconds(limit.count())) {}
+
+    /// Milliseconds left, as poll(2) takes them.
+    int left() const {
+        const std::int64_t left = (end - clock.now()).nanoseconds() / 1'000'000;
+        return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
+    }
+    /// False: it has run out.
+    bool until(int handle, short event) const {
+        for (int rest = left(); rest > 0; rest = left()) {
+            pollfd waiting{.fd = handle, .events = event, .revents = 0};
+            if (::poll(&waiting, 1, rest) > 0) return true;
+        }
+        return false;
+    }
+
+    host::SteadyClock clock;
+    Instant end;
+};
+
+std::string line_of(const Contact& contact) {
+    std::ostringstream line;
+    line << greeting << ' ' << contact.address << ' ' << contact.queue_pair << ' ' << contact.psn
+         << ' ' << contact.path_mtu << ' ' << contact.memory << ' ' << contact.length << ' '
+         << contact.key << '\n';
+    return line.str();
+}
+
+std::optional<Contact> contact_of(const std::string& text) {
+    std::istringstream line(text);
+    std::string name;
+    std::string version;
+    Contact contact;
+    line >> name >> version >> contact.address >> contact.queue_pair >> contact.psn >>
+        contact.path_mtu >> contact.memory >> contact.length >> contact.key;
+    if (!line || name + ' ' + version != greeting) return std::nullopt;
+    return contact;
+}
+
+Result<Contact> failed(const std::string& what) {
+    return Result<Contact>::failure("contact exchange: " + what);
+}
+
+Result<Contact> failed_call(const std::string& what) {
+    return failed(what + ": " + std::generic_category().message(errno));
+}
+
+Handle open_socket(const Address& address) {
+    const int family = address.family == Address::Family::ipv6 ? AF_INET6 : AF_INET;
+    return Handle(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+/// Says its own line and hears the other's.
+Result<Contact> exchange_over(const Handle& connection, const Contact& ours,
+                              const Patience& patience) {
+    const std::string mine = line_of(ours);
+    for (std::size_t sent = 0; sent < mine.size();) {
+        if (!patience.until(*connection, POLLOUT)) return failed("the other side takes nothing");
+        const ssize_t now =
+            ::send(*connection, mine.data() + sent, mine.size() - sent, MSG_NOSIGNAL);
+        if (now < 0 && errno != EAGAIN && errno != EINTR) return failed_call("send");
+        if (now > 0) sent += static_cast<std::size_t>(now);
+    }
+    std::string theirs;
+    while (theirs.find('\n') == std::string::npos) {
+        if (theirs.size() >= line_max) return failed("the other side sends no contact");
+        if (!patience.until(*connection, POLLIN)) return failed("the other side says nothing");
+        std::array<char, line_max> part;
+        const ssize_t now = ::recv(*connection, part.data(), part.size(), 0);
+        if (now < 0 && errno != EAGAIN && errno != EINTR) return failed_call("receive");
+        if (now == 0) return failed("the other side has gone");
+        if (now > 0) theirs.append(part.data(), static_cast<std::size_t>(now));
+    }
+    const auto contact = contact_of(theirs);
+    if (!contact) return failed("the other side sends no contact");
+    return *contact;
+}
+
+}  // namespace
+
+Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
+                                   std::chrono::milliseconds limit) {
+    const Patience patience(limit);
+    const auto address = Address::parse(listen);
+    if (!address) return failed(address.error().message);
+    const Handle door = open_socket(*address);
+    const int reuse = 1;
+    const SocketAddress at = to_socket_address(*address);
+    if (!door.is_open() ||
+        ::setsockopt(*door, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) != 0 ||
+        ::bind(*door, &at.any, length_of(at)) != 0 || ::listen(*door, 1) != 0) {
+        return failed_call(address->to_string());
+    }
+    if (!patience.until(*door, POLLIN)) return failed("nobody has connected");
+    const Handle connection(::accept4(*door, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!connection.is_open()) return failed_call("accept");
+    return exchange_over(connection, ours, patience);
+}
+
+Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
+                                   std::chrono::milliseconds limit) {
+    const Patience patience(limit);
+    const auto address = Address::parse(connect);
+    if (!address) return failed(address.error().message);
+    const SocketAddress to = to_socket_address(*address);
+    while (true) {
+        const Handle connection = open_socket(*address);
+        if (!connection.is_open()) return failed_call(address->to_string());
+        int error = ::connect(*connection, &to.any, length_of(to)) == 0 ? 0 : errno;
+        if (error == EINPROGRESS) {
+            socklen_t length = sizeof error;
+            const bool answered = patience.until(*connection, POLLOUT);
+            if (!answered) return failed(address->to_string() + " does not answer");
+            ::getsockopt(*connection, SOL_SOCKET, SO_ERROR, &error, &length);
+        }
+        if (error == 0) return exchange_over(connection, ours, patience);
+        // It may not be there yet.
+        errno = error;
+        if (error != ECONNREFUSED || patience.left() == 0) {
+            return failed_call(address->to_string());
+        }
+        ::poll(nullptr, 0, std::min(20, patience.left()));
+    }
+}
+
+}  // namespace wireproof::rdma

@@ -1,0 +1,125 @@
+// RoCEv2 packets around any wire of datagrams: engines see a packet from base header to pad, what
+// goes over the wire inside ends in its ICRC. Unlike Rocev2Wire it leaves the socket to others, so
+// a faulty wire can come between and damage what a check already covers. Both hosts are told to
+// leave the IPv4 identification 0: none is worked out.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wireproof/core/wire.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+
+namespace wireproof::ib {
+
+template <class InnerLane>
+class IcrcLane {
+public:
+    /// What arrives is intact: a packet with a wrong ICRC does not.
+    LaneTerms terms() const {
+        LaneTerms terms = lane_->terms();
+        terms.frame_max -= std::min(terms.frame_max, IcrcCover::icrc_size);
+        terms.carries_intact = true;
+        return terms;
+    }
+    /// The frame has four bytes more than the terms say, which are not an engine's to use.
+    TxFrame* claim() { return frame_ = lane_->claim(); }
+    /// The frame's first piece has a base header at least.
+    void commit() {
+        const IcrcCover cover({.from = from_, .to = to_, .packet = frame_->size()});
+        const std::uint32_t icrc = cover.icrc(frame_->pieces());
+        store_le<std::uint32_t>(frame_->template add_header<IcrcCover::icrc_size>(), icrc);
+        lane_->commit();
+    }
+
+private:
+    template <Wire W>
+    friend class IcrcWire;
+
+    IcrcLane(InnerLane* lane, const Address& from, const Address& to)
+        : lane_(lane), from_(from), to_(to) {}
+
+    InnerLane* lane_;
+    Address from_;
+    Address to_;
+    TxFrame* frame_ = nullptr;
+};
+
+template <Wire W>
+class IcrcWire {
+    using InnerLane = std::remove_reference_t<decltype(std::declval<W&>().lane(PeerId{}))>;
+
+public:
+    /// With their ports, which the check covers.
+    struct Config {
+        Address local = {};
+        std::vector<Address> peers = {};  // by PeerId, as the wire inside numbers them
+    };
+
+    IcrcWire(W inner, Config config)
+        : inner_(std::make_unique<W>(std::move(inner))), config_(std::move(config)) {
+        for (std::size_t peer = 0; peer < config_.peers.size(); ++peer) lanes_.emplace_back();
+    }
+
+    IcrcLane<InnerLane>& lane(PeerId peer) {
+        const auto number = static_cast<std::size_t>(peer);
+        WIREPROOF_CHECK(number < lanes_.size());
+        if (!lanes_[number]) {
+            lanes_[number] =
+                IcrcLane<InnerLane>(&inner_->lane(peer), config_.local, config_.peers[number]);
+        }
+        return *lanes_[number];
+    }
+
+    std::optional<RxFrame> receive(Instant now) {
+        while (const auto frame = inner_->receive(now)) {
+            if (!holds(*frame)) {
+                ++icrc_wrong_;
+                continue;
+            }
+            const std::size_t packet = frame->bytes.size() - IcrcCover::icrc_size;
+            return RxFrame{.bytes = frame->bytes.first(packet),
+                           .from = frame->from,
+                           .integrity = Integrity::intact};
+        }
+        return std::nullopt;
+    }
+    void flush(Instant now) { inner_->flush(now); }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return inner_->next_event(); }
+    Instant next_deadline() const { return inner_->next_deadline(); }
+
+    int wait_handle() const {
+        if constexpr (requires { inner_->wait_handle(); }) return inner_->wait_handle();
+        return -1;
+    }
+    bool prepare_to_sleep() {
+        if constexpr (requires { inner_->prepare_to_sleep(); }) return inner_->prepare_to_sleep();
+        return true;
+    }
+
+    /// Datagrams dropped: damaged, or too short for a packet.
+    std::uint64_t icrc_wrong() const { return icrc_wrong_; }
+
+private:
+    bool holds(const RxFrame& frame) const {
+        const ConstBytes bytes = frame.bytes;
+        const auto from = static_cast<std::size_t>(frame.from);
+        if (bytes.size() < IcrcCover::packet_least + IcrcCover::icrc_size) return false;
+        if (from >= config_.peers.size()) return false;
+        const std::size_t packet = bytes.size() - IcrcCover::icrc_size;
+        const IcrcCover cover({.from = config_.peers[from], .to = config_.local, .packet = packet});
+        return cover.icrc(bytes.first(packet)) ==
+               load_le<std::uint32_t>(bytes.template last<IcrcCover::icrc_size>());
+    }
+
+    std::unique_ptr<W> inner_;  // lanes point at it
+    Config config_;
+    std::deque<std::optional<IcrcLane<InnerLane>>> lanes_;
+    std::uint64_t icrc_wrong_ = 0;
+};
+
+}  // namespace wireproof::ib

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "wireproof/front/ib/device.hpp"
+#include "wireproof/proto/ib/path_mtu.hpp"
+
+namespace wireproof::rdma {
+namespace {
+
+constexpr std::uint8_t timeout_code = 14;    // 67 ms
+constexpr std::uint8_t not_ready_code = 12;  // 0.64 ms
+constexpr std::uint8_t retries = 7;
+constexpr std::uint8_t outstanding_reads = 16;
+
+ib::Access access_of(const Access& access) {
+    return {.remote_write = access.remote_write,
+            .remote_read = access.remote_read,
+            .remote_atomic = access.remote_atomic};
+}
+
+ib::Piece piece_of(const Piece& piece) {
+    return {piece.address, piece.length, piece.key};
+}
+
+// Both list the same reasons in the same order.
+Status status_of(ib::PostStatus status) {
+    return static_cast<Status>(status);
+}
+static_assert(static_cast<int>(Status::bad_length) == static_cast<int>(ib::PostStatus::bad_length));
+static_assert(static_cast<int>(WorkStatus::receiver_not_ready) ==
+              static_cast<int>(ib::CompletionStatus::rnr_retry_exceeded));
+
+}  // namespace
+
+Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    const QueuePairOptions& options) {
+    if (options.sends == 0 || options.receives == 0) {
+        return Result<QueuePair>::failure("a queue pair has room for one send and one receive");
+    }
+    if (sends.inside_->device != domain.inside_->device ||
+        receives.inside_->device != domain.inside_->device) {
+        return Result<QueuePair>::failure("the completion queues are of another device");
+    }
+    ib::QueuePairConfig config;
+    config.transport =
+        options.transport == Transport::reliable ? ib::Transport::rc : ib::Transport::uc;
+    config.domain = domain.inside_->number;
+    config.send_completions = sends.inside_->id;
+    config.receive_completions = receives.inside_->id;
+    config.limits = {
+        .sends = options.sends, .receives = options.receives, .pieces = options.pieces};
+    const auto number = domain.inside_->device->port.add_queue_pair(config);
+    if (!number) return Result<QueuePair>::failure(number.error().message);
+
+    auto inside = std::make_shared<Inside>();
+    inside->domain = domain.inside_;
+    inside->sends = sends.inside_;
+    inside->receives = receives.inside_;
+    inside->options = options;
+    inside->number = *number;
+    // Not to be guessed, so that a late packet of an earlier connection is none of this.
+    std::random_device system;
+    inside->psn = static_cast<std::uint32_t>(system() % ib::wire_circle.modulus());
+    // Receives may be posted before the peer is known.
+    const auto status = inside->port().modify(*number, {.state = ib::QueuePairState::init,
+                                                        .partition_index = 0,
+                                                        .port = 1,
+                                                        .access = access_of(options.peer)});
+    WIREPROOF_CHECK(status == ib::ModifyStatus::done);
+    return QueuePair(std::move(inside));
+}
+
+std::uint32_t QueuePair::number() const {
+    return inside_->number;
+}
+
+Contact QueuePair::contact() const {
+    const DeviceOptions& device = inside_->domain->device->options;
+    return {.address = device.address,
+            .queue_pair = inside_->number,
+            .psn = inside_->psn,
+            .path_mtu = device.path_mtu};
+}
+
+Contact QueuePair::contact(const MemoryRegion& offered) const {
+    Contact contact = this->contact();
+    contact.memory = offered.address();
+    contact.length = offered.length();
+    contact.key = offered.key();
+    return contact;
+}
+
+Status QueuePair::connect(const Contact& peer) {
+    ib::Port& port = inside_->port();
+    if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
+        return Status::wrong_state;
+    }
+    const auto host = parse_host(peer.address);
+    if (!host || !ib::is_path_mtu(peer.path_mtu) || !ib::wire_circle.holds(peer.psn) ||
+        !ib::wire_circle.holds(peer.queue_pair)) {
+        return Status::bad_contact;
+    }
+    const auto address = inside_->domain->device->peer_at(*host);
+    if (!address) return Status::bad_contact;
+    const std::size_t path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu);
+    ib::QueuePairChange to_rtr{.state = ib::QueuePairState::rtr,
+                               .address = *address,
+                               .path_mtu = path_mtu,
+                               .dest_queue_pair = peer.queue_pair,
+                               .receive_psn = ib::Psn(peer.psn)};
+    ib::QueuePairChange to_rts{.state = ib::QueuePairState::rts, .send_psn = ib::Psn(inside_->psn)};
+    if (inside_->options.transport == Transport::reliable) {
+        to_rtr.max_dest_rd_atomic = to_rts.max_rd_atomic = outstanding_reads;
+        to_rtr.min_rnr_timer = not_ready_code;
+        to_rts.timeout = timeout_code;
+        to_rts.retry_count = retries;
+        to_rts.rnr_retry = retries;
+    }
+    const bool done = port.modify(inside_->number, to_rtr) == ib::ModifyStatus::done &&
+                      port.modify(inside_->number, to_rts) == ib::ModifyStatus::done;
+    return done ? Status::ok : Status::bad_contact;
+}
+
+bool QueuePair::failed() const {
+    const ib::QueuePairState state = inside_->port().queue_pair(inside_->number)->state();
+    return state == ib::QueuePairState::error || state == ib::QueuePairState::sqe;
+}
+
+Status QueuePair::post_receive(std::uint64_t id, std::span<const Piece> to) {
+    std::array<ib::Piece, ib::SendEntry::pieces_max> pieces;
+    if (to.size() > pieces.size()) return Status::too_many_pieces;
+    std::transform(to.begin(), to.end(), pieces.begin(), piece_of);
+    return status_of(inside_->port().post_receive(
+        inside_->number, {.id = id, .pieces = std::span(pieces).first(to.size())}));
+}
+
+Status QueuePair::Inside::post(const ib::WorkTerms& terms, const Piece& local) const {
+    const ib::Piece piece = piece_of(local);
+    return status_of(port().post_send(number, {.terms = terms, .pieces = std::span(&piece, 1)}));
+}
+
+Status QueuePair::send(std::uint64_t id, const Piece& from,
+                       std::optional<std::uint32_t> immediate) {
+    return inside_->post({.id = id,
+                          .request = immediate ? ib::Request::send_immediate : ib::Request::send,
+                          .immediate = immediate.value_or(0)},
+                         from);
+}
+
+Status QueuePair::write(std::uint64_t id, const Piece& from, const Remote& to,
+                        std::optional<std::uint32_t> immediate) {
+    return inside_->post({.id = id,
+                          .request = immediate ? ib::Request::write_immediate : ib::Request::write,
+                          .immediate = immediate.value_or(0),
+                          .remote_address = to.address,
+                          .remote_key = to.key},
+                         from);
+}
+
+Status QueuePair::read(std::uint64_t id, const Piece& into, const Remote& from) {
+    return inside_->post({.id = id,
+                          .request = ib::Request::read,
+                          .remote_address = from.address,
+                          .remote_key = from.key},
+                         into);
+}
+
+Status QueuePair::fetch_add(std::uint64_t id, const Piece& before, const Remote& at,
+                            std::uint64_t add) {
+    return inside_->post({.id = id,
+                          .request = ib::Request::fetch_add,
+                          .remote_address = at.address,
+                          .remote_key = at.key,
+                          .swap_or_add = add},
+                         before);
+}
+
+Status QueuePair::compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
+                               std::uint64_t expected, std::uint64_t desired) {
+    return inside_->post({.id = id,
+                          .request = ib::Request::compare_swap,
+                          .remote_address = at.address,
+                          .remote_key = at.key,
+                          .compare = expected,
+                          .swap_or_add = desired},
+                         before);
+}
+
+}  // namespace wireproof::rdma
