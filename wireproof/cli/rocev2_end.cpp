@@ -35,6 +35,7 @@ UdpWire opened_wire(const CarryOptions& options, std::uint16_t node) {
         UdpWire::Config config;
         config.local = loopback_host(mix64(process + mix64(attempt)) + node);
         config.frame_max = ib_frame_max(options);
+        config.segments = false;  // of which the kernel would count the identifications up
         auto wire = UdpWire::open(config);
         if (wire) return std::move(*wire);
         why = wire.error().message;
