@@ -15,11 +15,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "wireproof/result.hpp"
+
 namespace wireproof::am {
+
+using wireproof::Result;
 
 /// What became of a call.
 enum class Status : std::uint8_t {
@@ -35,28 +37,6 @@ enum class Status : std::uint8_t {
 
 /// Its name, as above.
 std::string_view name_of(Status status);
-
-/// A value, or one line that says why there is none.
-template <class T>
-class Result {
-public:
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    static Result failure(std::string why) { return Result(Failure{std::move(why)}); }
-
-    explicit operator bool() const { return state_.index() == 0; }
-    T& operator*() { return std::get<0>(state_); }
-    T* operator->() { return &std::get<0>(state_); }
-    const T& operator*() const { return std::get<0>(state_); }
-    const T* operator->() const { return &std::get<0>(state_); }
-    const std::string& error() const { return std::get<1>(state_).why; }
-
-private:
-    struct Failure {
-        std::string why;
-    };
-    explicit Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
-    std::variant<T, Failure> state_;
-};
 
 /// The words a message came with, read where they lie. Dead when the handler returns.
 class Words {

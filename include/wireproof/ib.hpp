@@ -17,9 +17,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
+
+#include "wireproof/result.hpp"
 
 namespace wireproof::rdma {
+
+using wireproof::Result;
 
 /// What became of a call. All but `ok` leave everything as it was.
 enum class Status : std::uint8_t {
@@ -35,28 +38,6 @@ enum class Status : std::uint8_t {
 
 /// Its name, as above.
 std::string_view name_of(Status status);
-
-/// A value, or one line that says why there is none.
-template <class T>
-class Result {
-public:
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    static Result failure(std::string why) { return Result(Failure{std::move(why)}); }
-
-    explicit operator bool() const { return state_.index() == 0; }
-    T& operator*() { return std::get<0>(state_); }
-    T* operator->() { return &std::get<0>(state_); }
-    const T& operator*() const { return std::get<0>(state_); }
-    const T* operator->() const { return &std::get<0>(state_); }
-    const std::string& error() const { return std::get<1>(state_).why; }
-
-private:
-    struct Failure {
-        std::string why;
-    };
-    explicit Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
-    std::variant<T, Failure> state_;
-};
 
 struct DeviceOptions {
     /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.

@@ -26,13 +26,6 @@ public:
         WIREPROOF_CHECK(capacity <= std::numeric_limits<std::uint32_t>::max());
     }
 
-    /// Copies `data` in one piece; nothing when it does not fit now.
-    std::optional<Place> save(ConstBytes data) {
-        const auto place = take(data.size());
-        if (place) copy_short(bytes_.data() + place->at, data.data(), data.size());
-        return place;
-    }
-
     /// Room for `size` bytes in one piece, to be written now; nothing when it does not fit now.
     std::optional<Place> take(std::size_t size) {
         if (filled_ == freed_) filled_ = freed_ = at_ = 0;
