@@ -231,6 +231,7 @@ void perf_listen(const PerfPlan& plan) {
             end->node().wire().unsettle(PeerId{0});
             server.begin_anew();
         }
+        if (server.expects_limit()) continue;  // which comes by another socket
         host::wait_until(end->node().wire(), end->clock().steady(),
                          std::min(end->node().next_deadline(),
                                   end->clock().now() + Duration::milliseconds(100)));

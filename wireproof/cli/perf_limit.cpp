@@ -132,6 +132,12 @@ bool LimitServer::has_half() const {
     return kind_ == LimitKind::cache_lines || kind_ == LimitKind::ring || socket_ >= 0;
 }
 
+bool LimitServer::asked() const {
+    if (socket_ < 0) return word_at(arena_->data() + places_at).load() != 0;
+    std::byte first{};
+    return ::recv(socket_, &first, sizeof first, MSG_PEEK) >= 0;
+}
+
 void LimitServer::run() {
     if (kind_ == LimitKind::cache_lines) answer_lines();
     if (kind_ == LimitKind::ring) drain_ring();

@@ -39,6 +39,9 @@ public:
     /// Of its socket, where it has one; else 0.
     std::uint16_t port() const { return port_; }
     bool has_half() const;
+    /// Whether the asking half has begun. Until then its go-ahead may be lost and wanted again, so
+    /// the protocol's end must not be left alone.
+    bool asked() const;
     /// Until the asking half has had enough, or has been silent for some seconds.
     void run();
 

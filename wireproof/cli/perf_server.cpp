@@ -33,7 +33,7 @@ PerfServer::PerfServer(PerfEnd& end, SharedArena* arena) : end_(end), arena_(are
 
 void PerfServer::turn() {
     end_.node().poll(end_.clock().now());
-    if (!limit_due_) return;
+    if (!limit_due_ || !limit_->asked()) return;
     limit_due_ = false;
     limit_->run();
 }

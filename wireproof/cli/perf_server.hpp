@@ -43,6 +43,8 @@ public:
     /// Turns until it is asked to quit.
     void serve();
     bool asked_to_quit() const { return quit_; }
+    /// The asking half of a limit may begin at any moment, without a word on the wire.
+    bool expects_limit() const { return limit_due_; }
     /// For the next client.
     void begin_anew() { quit_ = false; }
 
