@@ -29,6 +29,8 @@ struct RxFrame {
     /// between the bytes above. Empty on every other wire.
     ConstBytes lent{};
     std::size_t lent_at = 0;
+    /// This host had no room for frames that came before it, whoever sent them.
+    bool after_overrun = false;
 
     std::size_t size() const { return bytes.size() + lent.size(); }
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace wireproof {
 namespace {
@@ -33,25 +34,25 @@ ReceiveBatch::ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool gr
     }
 }
 
-std::optional<ReceiveBatch::Datagram> ReceiveBatch::next(int handle, UdpCounters& counters) {
-    if (auto datagram = next_here(counters)) return datagram;
+std::optional<ReceiveBatch::Frame> ReceiveBatch::next(int handle, UdpCounters& counters) {
+    if (auto frame = next_here(counters)) return frame;
     if (drained_) {
         drained_ = false;
         return std::nullopt;
     }
     if (!refill(handle, counters)) return std::nullopt;
-    auto datagram = next_here(counters);
-    if (!datagram) drained_ = false;
-    return datagram;
+    auto frame = next_here(counters);
+    if (!frame) drained_ = false;
+    return frame;
 }
 
-std::optional<ReceiveBatch::Datagram> ReceiveBatch::next_here(UdpCounters& counters) {
+std::optional<ReceiveBatch::Frame> ReceiveBatch::next_here(UdpCounters& counters) {
     while (more_ || open_next(counters)) {
         const std::size_t size = std::min(segment_, rest_.size() - at_);
         const ConstBytes bytes = rest_.subspan(at_, size);
         at_ += size;
         more_ = at_ < rest_.size();
-        if (size <= frame_max_) return Datagram{bytes, &from_};
+        if (size <= frame_max_) return Frame{bytes, &from_, std::exchange(begins_, false)};
         ++counters.too_long;
     }
     return std::nullopt;
@@ -72,6 +73,7 @@ bool ReceiveBatch::open_next(UdpCounters& counters) {
         segment_ = segment > 0 ? segment : std::max<std::size_t>(rest_.size(), 1);
         if (segment > 0 && rest_.size() > segment) ++counters.super_packets_received;
         from_ = from_socket_address(slot.from);
+        begins_ = true;
         more_ = true;  // an empty datagram is a frame of no bytes
         return true;
     }

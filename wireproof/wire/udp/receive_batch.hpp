@@ -21,9 +21,10 @@ namespace wireproof {
 
 class ReceiveBatch {
 public:
-    struct Datagram {
+    struct Frame {
         ConstBytes bytes;
         const Address* from = nullptr;  // valid as long as the bytes
+        bool begins = false;            // the first of its datagram that is handed out
     };
 
     /// Room for so many datagrams. `grouped`: the socket was told to leave super-packets whole.
@@ -31,7 +32,7 @@ public:
 
     /// The next frame of at most frame_max bytes, lent until the next call. Asks the kernel at most
     /// once, so that a flood of bad frames holds nobody here.
-    std::optional<Datagram> next(int handle, UdpCounters& counters);
+    std::optional<Frame> next(int handle, UdpCounters& counters);
 
     /// The last frame was nobody's: the kernel is asked again before "nothing" is said.
     void look_again() { drained_ = false; }
@@ -50,7 +51,7 @@ private:
         alignas(cmsghdr) std::array<std::byte, control_size> control{};
     };
 
-    std::optional<Datagram> next_here(UdpCounters& counters);
+    std::optional<Frame> next_here(UdpCounters& counters);
     bool open_next(UdpCounters& counters);
     bool refill(int handle, UdpCounters& counters);
     std::size_t ask(int handle, std::size_t datagrams, UdpCounters& counters);
@@ -68,6 +69,7 @@ private:
     ConstBytes rest_;
     std::size_t at_ = 0;
     bool more_ = false;
+    bool begins_ = false;
     std::size_t segment_ = 0;
     Address from_;
     std::vector<std::byte> buffers_;

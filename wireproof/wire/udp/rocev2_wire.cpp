@@ -203,7 +203,7 @@ std::optional<RxFrame> Rocev2Wire::receive(Instant) {
     return std::nullopt;
 }
 
-std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Datagram& datagram) {
+std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Frame& datagram) {
     if (shown_) {
         const auto found = Rocev2Datagram::find_in_ip(datagram.bytes, local_.port);
         if (found && found->packet.size() <= config_.frame_max) {

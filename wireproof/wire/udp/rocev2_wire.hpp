@@ -116,7 +116,7 @@ private:
 
     Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);
 
-    std::optional<Arrival> arrival_of(const ReceiveBatch::Datagram& datagram);
+    std::optional<Arrival> arrival_of(const ReceiveBatch::Frame& datagram);
     std::optional<RxFrame> checked(const Arrival& arrival);
     /// Whether the ICRC is right, with a believable identification; counts what is not.
     bool icrc_holds(const Arrival& arrival, IdentificationWindow& window);

@@ -172,6 +172,25 @@ TEST(SuperPacket, SegmentsLongerThanAFrameAreCountedEach) {
     EXPECT_EQ(two.b.counters().frames_received, 1U);
 }
 
+// Of a super-packet of which only the end is heard the source is known, too.
+TEST(SuperPacket, FramesAreTheirSendersWhateverWasDroppedBeforeThem) {
+    Two two({.frame_max = 900}, {.frame_max = 800});
+    UdpWire other = open({.frame_max = 900});
+    ASSERT_TRUE(two.b.set_peer(second, other.local_address()));
+    ASSERT_TRUE(other.set_peer(first, two.b.local_address()));
+    send(two.a, first, {{1, 700}, {2, 700}});
+    send(other, first, {{3, 900}, {4, 900}, {5, 600}});
+    send(two.a, first, {{6, 900}, {7, 500}});
+    std::vector<std::pair<std::size_t, PeerId>> heard;
+    for (int i = 0; i < 20; ++i) {
+        if (const auto frame = two.b.receive(now))
+            heard.emplace_back(frame->bytes.size(), frame->from);
+    }
+    const std::vector<std::pair<std::size_t, PeerId>> wanted = {
+        {700, first}, {700, first}, {600, second}, {500, first}};
+    EXPECT_EQ(heard, wanted);
+}
+
 TEST(SuperPacket, LongHeadersFillABatchSooner) {
     Two two({.frame_max = 1000, .batch = 8});
     std::size_t taken = 0;

@@ -109,12 +109,16 @@ UdpLane& UdpWire::lane(PeerId peer) {
 std::optional<RxFrame> UdpWire::receive(Instant) {
     // Bounded, so that strangers who never stop cannot keep the peers from being served.
     for (std::size_t i = 0; i < batch_; ++i) {
-        const auto datagram = receiving_.next(socket_.handle(), counters_);
-        if (!datagram) break;
-        if (const auto peer = peer_of(*datagram->from)) {
+        const auto frame = receiving_.next(socket_.handle(), counters_);
+        if (!frame) break;
+        if (frame->begins || !sender_) sender_ = peer_of(*frame->from);
+        if (sender_) {
             ++counters_.frames_received;
-            counters_.bytes_received += datagram->bytes.size();
-            return RxFrame{datagram->bytes, *peer, Integrity::check};
+            counters_.bytes_received += frame->bytes.size();
+            const auto dropped = static_cast<std::uint32_t>(counters_.kernel_dropped);
+            RxFrame received{.bytes = frame->bytes, .from = *sender_, .lent = {}};
+            received.after_overrun = std::exchange(told_dropped_, dropped) != dropped;
+            return received;
         }
         ++counters_.unknown_source;
         receiving_.look_again();
@@ -149,6 +153,7 @@ std::optional<PeerId> UdpWire::place_for(const Address& source) {
 }
 
 void UdpWire::give(std::size_t peer, const Address& address) {
+    sender_.reset();
     UdpLane& lane = lanes_[peer];
     const auto old = numbers_.find(lane.address_);
     if (old != numbers_.end() && old->second == peer) numbers_.erase(old);

@@ -107,8 +107,10 @@ private:
     std::optional<PeerId> only_peer_;
     std::deque<UdpLane> lanes_;  // a deque, so that a new peer leaves the others where they are
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;
-    std::size_t latest_ = 0;       // whose frame came last
-    std::size_t open_places_ = 0;  // not settled
+    std::size_t latest_ = 0;          // whose frame came last
+    std::uint32_t told_dropped_ = 0;  // of the kernel's count, modulo 2^32
+    std::optional<PeerId> sender_;    // of the datagram that is handed out frame by frame
+    std::size_t open_places_ = 0;     // not settled
     UdpCounters counters_;
 };
 
