@@ -125,6 +125,9 @@ struct Options {
     std::size_t mtu = 1500;  // bytes of an IP packet; the same in all nodes; not of shm
     std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
+    /// On UDP: bytes of stores and gets are trusted to the carrier, whose own checks are then all
+    /// there is; headers and messages keep their CRC-32C. The same in all nodes.
+    bool trust_payload = false;
     std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
     Faults faults{};
 };

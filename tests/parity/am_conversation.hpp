@@ -117,7 +117,7 @@ private:
 /// Small chunks, numbers that wrap on the way, sessions agreed by HELLO.
 inline am::Config small(am::Config config) {
     config.chunk_packets = 8;
-    config.chunks_in_flight = 2;
+    config.chunks_in_flight = config.ack_chunks = 2;
     config.window = {24, 25};
     config.held_packets = config.recovery == am::Recovery::selective ? 24 : 0;
     config.first_number = {static_cast<std::uint32_t>(config.modulus - 3),

@@ -123,6 +123,12 @@ struct PerfVerb {
             if (plan.wire != PerfWire::udp) refuse("--to and --listen need --wire udp");
         }
         if (plan.congestion && plan.wire != PerfWire::udp) refuse("--congestion is of --wire udp");
+        if (plan.trust_payload && plan.wire != PerfWire::udp) {
+            refuse("--trust-payload is of --wire udp");
+        }
+        if (plan.trust_payload && plan.sends_messages() && plan.listen.empty()) {
+            refuse("--trust-payload is of stores and gets");
+        }
         if (!plan.sends_messages()) return;
         const std::size_t most = perf_config(plan, 0).words_max * 4;
         for (const std::size_t size : plan.sizes) {
@@ -203,6 +209,8 @@ void add_perf(CLI::App& app, Run& run) {
                      "control on udp: on, off, or auto: to and for other hosts")
         ->type_name("KIND")
         ->capture_default_str();
+    verb->add_flag("--trust-payload", plan.trust_payload,
+                   "on udp: no CRC of the bytes of stores and gets; at both ends");
     verb->add_option("--to", plan.to, "the other end is a perf --listen there")
         ->type_name("ADDR:PORT")
         ->check(is_address);

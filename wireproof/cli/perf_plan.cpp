@@ -18,17 +18,12 @@ std::string PerfPlan::op_name() const {
     return names[static_cast<std::size_t>(op)];
 }
 
-namespace {
-
-bool controls_congestion(const PerfPlan& plan) {
-    if (plan.wire != PerfWire::udp) return false;
-    if (plan.congestion) return *plan.congestion;
-    const std::string& there = plan.to.empty() ? plan.listen : plan.to;
-    const auto address = Address::parse(there);
+bool PerfPlan::controls_congestion() const {
+    if (wire != PerfWire::udp) return false;
+    if (congestion) return *congestion;
+    const auto address = Address::parse(to.empty() ? listen : to);
     return address && !address->is_loopback();
 }
-
-}  // namespace
 
 am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
     am::Config config =
@@ -39,7 +34,8 @@ am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
         const auto asked = static_cast<std::uint32_t>(plan.in_flight);
         config.window[0] = std::max(asked, least);
     }
-    config.congestion = controls_congestion(plan) ? am::Congestion::on : am::Congestion::off;
+    config.congestion = plan.controls_congestion() ? am::Congestion::on : am::Congestion::off;
+    config.trusts_payload = plan.trust_payload;
     config.node = node;
     config.peer = static_cast<std::uint16_t>(1 - node);
     config.seed = plan.seed + node;

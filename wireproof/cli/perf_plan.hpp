@@ -26,12 +26,14 @@ struct PerfPlan {
     std::string to;  // of another `wireproof perf --listen`; empty: a process of our own
     std::string listen;
     std::optional<bool> congestion;  // control on udp; unset: to or for other hosts
+    bool trust_payload = false;      // of stores and gets on udp
     std::uint64_t seed = 0;
     double slice_seconds = 0.1;
     int rounds = 7;
     bool json = false;
     std::string html;  // file; empty: none
 
+    bool controls_congestion() const;
     bool sends_messages() const { return op == PerfOp::request_reply || op == PerfOp::stream; }
     std::string wire_name() const;
     std::string op_name() const;

@@ -53,6 +53,8 @@ std::string what(const PerfPlan& plan) {
     if (plan.op == PerfOp::stream) text += fmt::format(", {} a poll", plan.per_poll);
     if (plan.in_flight > 0) text += fmt::format(", {} in flight", plan.in_flight);
     if (plan.loss > 0) text += fmt::format(", loss {:g} %", plan.loss * 100);
+    if (plan.controls_congestion()) text += ", congestion control";
+    if (plan.trust_payload) text += ", payload trusted";
     return text;
 }
 
@@ -102,10 +104,14 @@ std::vector<std::string> row_of(const PerfPlan& plan, const PerfRun& run) {
 std::string conditions(const PerfPlan& plan, const PerfReport& report) {
     double cpu = 0;
     for (const PerfRun& run : report.runs) cpu += run.cpu_seconds;
-    return fmt::format(
-        "Medians of {} rounds of {:g} ms, each followed by one of the limit:\n{}.\n"
-        "CPU time of both ends while measured: {:.2f} s. Seed {}.\n",
-        plan.rounds, plan.slice_seconds * 1000, report.limit_name, cpu, plan.seed);
+    const std::string trust =
+        plan.trust_payload
+            ? "Bytes of stores and gets are trusted to the carrier: no CRC of them.\n"
+            : "";
+    return trust + fmt::format(
+                       "Medians of {} rounds of {:g} ms, each followed by one of the limit:\n{}.\n"
+                       "CPU time of both ends while measured: {:.2f} s. Seed {}.\n",
+                       plan.rounds, plan.slice_seconds * 1000, report.limit_name, cpu, plan.seed);
 }
 
 }  // namespace
@@ -166,6 +172,11 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
         }
     }
     also.push_back({{"what", "limit"}, {"is", report.limit_name}, {"unit", main_unit(plan)}});
+    if (plan.wire == PerfWire::udp) {
+        also.push_back({{"what", "congestion control"}, {"on", plan.controls_congestion()}});
+        also.push_back({{"what", "payload"},
+                        {"is", plan.trust_payload ? "trusted to the carrier" : "checked"}});
+    }
     json["also"] = std::move(also);
     return json.dump() + "\n";
 }

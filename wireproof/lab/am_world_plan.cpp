@@ -65,6 +65,7 @@ am::Config draw_small(Dice& dice) {
     config.words_max = dice.between(0, static_cast<std::uint32_t>(config.data_max() / 4));
     config.chunk_packets = dice.between(1, 9);
     config.chunks_in_flight = dice.between(1, 3);
+    config.ack_chunks = dice.between(1, config.chunks_in_flight);
     for (auto& window : config.window) {
         window = widened(dice.between(1, 2 * config.chunk_packets + 8), config.chunk_packets);
     }
@@ -88,6 +89,7 @@ am::Config draw_ethernet(Dice& dice, am::Recovery recovery) {
     if (dice.chance(0.7)) {  // what is in flight here would never fill the windows of a real path
         config.chunk_packets = dice.between(8, 32);
         config.chunks_in_flight = dice.between(1, 4);
+        config.ack_chunks = dice.between(1, config.chunks_in_flight);
         const std::uint32_t bulk = config.chunk_packets * config.chunks_in_flight;
         for (auto& window : config.window) {
             window = widened(bulk + dice.between(3, 30), config.chunk_packets);

@@ -148,6 +148,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     config.node = static_cast<std::uint16_t>(options.self);
     config.job = options.job;
     config.seed = seed;
+    config.trusts_payload = !shm && options.trust_payload;
     config.peer_timeout = duration_of(options.peer_timeout);
     if (const auto checked = config.check(); !checked) {
         return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +

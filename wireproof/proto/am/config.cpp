@@ -49,6 +49,8 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     const double chunk = static_cast<double>(std::max<std::size_t>(config.chunk_bytes(), 1));
     config.chunks_in_flight =
         static_cast<std::uint32_t>(std::clamp(std::ceil(in_flight / chunk) + 1, 2.0, 512.0));
+    // Enough is acknowledged at any time to keep most of the path full.
+    config.ack_chunks = std::clamp(config.chunks_in_flight / 3, 1U, 8U);
     const std::uint32_t bulk = config.chunks_in_flight * config.chunk_packets;
     config.window = {std::max(1024U, bulk + 3), std::max(1024U, bulk + 4)};
     config.held_packets = std::max(config.window[0], config.window[1]);
@@ -102,6 +104,11 @@ Expected<void> Config::check() const {
         return unexpected("congestion control needs selective recovery");
     }
     if (chunks_in_flight < 1) return unexpected(too_small("chunks in flight", 0, 1));
+    if (ack_chunks < 1 || ack_chunks > chunks_in_flight) {
+        return unexpected("an acknowledgement for each " + std::to_string(ack_chunks) +
+                          " chunks, where " + std::to_string(chunks_in_flight) +
+                          " may be in flight");
+    }
     if (reply_places < 1) return unexpected(too_small("reply places", 0, 1));
     if (stores_max < 1 || gets_max < 1 || get_slots < 1) {
         return unexpected("stores, gets and get slots must each be at least 1");
@@ -142,7 +149,10 @@ std::uint64_t Config::terms() const {
     add(packet_max);
     add(modulus);
     add(bundle_max);
+    add(trusts_payload);
     add(chunk_packets);
+    add(chunks_in_flight);
+    add(ack_chunks);
     add(stores_max);
     add(gets_max);
     for (std::size_t i = 0; i < channel_count; ++i) {

@@ -41,19 +41,23 @@ struct Config {
     Layout layout = Layout::ethernet;
     Recovery recovery = Recovery::selective;
     Congestion congestion = Congestion::off;  // of what we send; the peer may have the other
-    std::size_t packet_max = 1472;            // bytes, header included
-    std::size_t words_max = 356;              // 32-bit arguments of a request or reply
-    std::size_t bundle_max = 0;  // bytes of short messages that leave as one packet; 0: never
+    /// Bytes of stores and gets are trusted to the carrier: a CHUNK's checksum covers its header
+    /// alone.
+    bool trusts_payload = false;
+    std::size_t packet_max = 1472;  // bytes, header included
+    std::size_t words_max = 356;    // 32-bit arguments of a request or reply
+    std::size_t bundle_max = 0;     // bytes of short messages that leave as one packet; 0: never
 
     std::uint64_t modulus = std::uint64_t{1} << 32;               // of sequence numbers
     std::array<std::uint32_t, channel_count> first_number{};      // of a session
     std::array<std::uint32_t, channel_count> window{1024, 1024};  // packets
     std::uint32_t chunk_packets = 32;                             // packets of a whole chunk
     std::uint32_t chunks_in_flight = 2;                           // of one transfer
-    std::uint32_t reply_places = 128;                             // replies waiting for the window
-    std::uint32_t stores_max = 16;                                // open at once, each way
-    std::uint32_t gets_max = 16;                                  // asked for at once
-    std::uint32_t get_slots = 4;                                  // served at once
+    std::uint32_t ack_chunks = 1;  // whole chunks to an acknowledgement, but for a transfer's last
+    std::uint32_t reply_places = 128;  // replies waiting for the window
+    std::uint32_t stores_max = 16;     // open at once, each way
+    std::uint32_t gets_max = 16;       // asked for at once
+    std::uint32_t get_slots = 4;       // served at once
     std::size_t save_bytes =
         std::size_t{256} * 1024;       // arguments kept until acknowledged, a channel
     std::uint32_t held_packets = 128;  // short packets held ahead (selective)

@@ -93,6 +93,16 @@ TEST(AmConfig, RefusesAWindowThatHeldBackAcksCouldCloseToAChunk) {
     }
 }
 
+// A sender that waits for the acknowledgement of what it may have in flight must get one.
+TEST(AmConfig, RefusesAnAckForMoreChunksThanMayBeInFlight) {
+    const auto with_ack_chunks = [](std::uint32_t chunks) {
+        return refused(Config::sp2(), [&](Config& c) { c.ack_chunks = chunks; });
+    };
+    EXPECT_TRUE(with_ack_chunks(0));
+    EXPECT_FALSE(with_ack_chunks(2));
+    EXPECT_TRUE(with_ack_chunks(3));
+}
+
 // AM-51
 TEST(AmConfig, RefusesAWindowOfAQuarterOfTheModulus) {
     const auto with_modulus = [](std::uint64_t modulus) {
@@ -155,6 +165,9 @@ TEST(AmConfig, TermsDifferWithEveryFigureThatBothEndsMustShare) {
     EXPECT_TRUE(differs([](Config& c) { --c.packet_max; }));
     EXPECT_TRUE(differs([](Config& c) { --c.modulus; }));
     EXPECT_TRUE(differs([](Config& c) { --c.chunk_packets; }));
+    EXPECT_TRUE(differs([](Config& c) { c.trusts_payload = true; }));
+    EXPECT_TRUE(differs([](Config& c) { --c.chunks_in_flight; }));
+    EXPECT_TRUE(differs([](Config& c) { ++c.ack_chunks; }));
     EXPECT_TRUE(differs([](Config& c) { --c.stores_max; }));
     EXPECT_TRUE(differs([](Config& c) { --c.gets_max; }));
     EXPECT_TRUE(differs([](Config& c) { --c.window[0]; }));

@@ -68,7 +68,8 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
     if (packet.size() < config_.header_size() || packet.size() > config_.packet_max) {
         return RxVerdict::malformed;
     }
-    if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, packet)) {
+    if (frame.integrity == Integrity::check &&
+        !checksum_holds(config_.layout, packet, config_.trusts_payload)) {
         return RxVerdict::corrupt;
     }
     const auto header = decode(config_.layout, packet);

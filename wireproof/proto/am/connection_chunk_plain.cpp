@@ -29,7 +29,7 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
     } else {
         out.add_payload(packet.data);
     }
-    seal_plain(out, head, packet.data);
+    seal_plain(out, head, covered(packet.data, Kind::chunk, config_.trusts_payload));
     ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
     window.plain_departed(1);
 }
@@ -58,7 +58,8 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
                        !incoming.drained && ShortHeader::padding_in(bytes) == 0 &&
                        header.offset == chunk.base + std::uint64_t{chunk.arrived} * data_max;
     if (!usual) return false;
-    if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, frame.bytes)) {
+    if (frame.integrity == Integrity::check &&
+        !checksum_holds(config_.layout, frame.bytes, config_.trusts_payload)) {
         return false;
     }
     silent_since_ = now;

@@ -123,6 +123,37 @@ TEST(AmChunk, ADamagedOrForgedPacketChangesNothing) {
     bulk.finish();
 }
 
+// Where payload is trusted to the carrier, all but the bytes of chunks is checked as ever.
+TEST(AmChunk, TrustedPayloadIsTakenAsItComesAndNothingElse) {
+    Config config = small(ethernet());
+    config.trusts_payload = true;
+    Pair pair(config);
+    const auto source = pattern(2 * config.chunk_bytes() - 100);
+    EXPECT_EQ(store(pair.a, source, 5), PostStatus::accepted);
+    const Frames frames = pair.a.take(pair.now);
+    const std::size_t header = config.header_size();
+    for (const Frame& frame : frames) {
+        Frame damaged = frame;
+        damaged.bytes[header - 12] ^= std::byte{1};
+        EXPECT_EQ(pair.give(pair.b, damaged), corrupt);
+        damaged = frame;
+        damaged.bytes.back() ^= std::byte{4};
+        const bool trusted = frame.header.kind == Kind::chunk;
+        EXPECT_EQ(pair.give(pair.b, damaged), trusted ? accepted : corrupt);
+        if (!trusted) {
+            EXPECT_EQ(pair.give(pair.b, frame), accepted);
+        }
+    }
+    const ConstBytes arrived = pair.b.memory().first(source.size());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < source.size(); ++i) wrong += source[i] != arrived[i] ? 1U : 0U;
+    EXPECT_EQ(wrong, frames.size() - 1);
+    requests(pair.a, 1);
+    Frames request = pair.a.take(pair.now);
+    request.at(0).bytes.back() ^= std::byte{4};
+    EXPECT_EQ(pair.give(pair.b, request[0]), corrupt);
+}
+
 // Two stores are open, and a packet names the other.
 TEST(AmChunk, APacketOfAnotherTransferChangesNothing) {
     Pair pair(small(ethernet()));

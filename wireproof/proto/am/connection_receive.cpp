@@ -430,9 +430,11 @@ void Connection::finish_chunk(Channel channel) {
     const std::uint64_t left = incoming.total - chunk.base;
     incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
     window.pass();
-    window.owe_ack();  // AM-5: one for the chunk
+    // AM-5: one for the chunk; where many are in flight, one for some of them.
+    const bool ends = incoming.completed == incoming.total;
+    if (ends || window.owed() >= config_.ack_chunks * config_.chunk_packets) window.owe_ack();
     if (channel == Channel::request) refused_need_ = Need::nothing;
-    if (incoming.completed == incoming.total) finish_transfer(channel, chunk.id);
+    if (ends) finish_transfer(channel, chunk.id);
 }
 
 void Connection::finish_transfer(Channel channel, std::uint32_t id) {

@@ -57,8 +57,10 @@ void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
     } else {
         out.add_payload(data);
     }
-    if (out.wants_check())
-        store_checksum(config_.layout, head, checksum(config_.layout, head, data));
+    if (out.wants_check()) {
+        const ConstBytes with = covered(data, header.kind, config_.trusts_payload);
+        store_checksum(config_.layout, head, checksum(config_.layout, head, with));
+    }
     ++stats_.sent[static_cast<std::size_t>(header.kind)];
 }
 

@@ -95,6 +95,8 @@ public:
     }
 
     void owe_ack() { ack_due_ = true; }
+    /// Packets that were passed since one left that carries the acks.
+    std::uint32_t owed() const { return owed_; }
     bool ack_due() const { return ack_due_ || owed_ >= mark_; }
     /// A packet left that carries the acks of now.
     void acknowledged() {

@@ -1,5 +1,8 @@
 #include "wireproof/proto/am/wire_format.hpp"
 
+#include <array>
+#include <cstring>
+
 #include "wireproof/base/crc.hpp"
 
 namespace wireproof::am {
@@ -18,6 +21,10 @@ std::byte kind_byte(const Header& header) {
     if (header.channel == Channel::reply) byte |= channel_bit;
     if (header.in_place) byte |= in_place_bit;
     return byte;
+}
+
+Kind kind_in(ConstBytes packet) {
+    return static_cast<Kind>(std::to_integer<unsigned>(packet[4] & std::byte{0x0F}));
 }
 
 // The first 16 bytes are the same in both widths.
@@ -55,7 +62,7 @@ template <std::size_t N>
 void decode_common(std::span<const std::byte, N> from, Header& header) {
     header.dst = load_le_at<std::uint16_t, 0>(from);
     header.src = load_le_at<std::uint16_t, 2>(from);
-    header.kind = static_cast<Kind>(std::to_integer<unsigned>(from[4] & std::byte{0x0F}));
+    header.kind = kind_in(from);
     header.channel = (from[4] & channel_bit) != std::byte{0} ? Channel::reply : Channel::request;
     header.in_place = (from[4] & in_place_bit) != std::byte{0};
     header.route = std::to_integer<std::uint8_t>(from[4] >> 6);
@@ -146,12 +153,13 @@ std::optional<Header> decode(Layout layout, ConstBytes packet) {
 }
 
 std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data) {
-    constexpr std::array<std::byte, 4> zero{};
+    const std::size_t size = layout == Layout::sp2 ? sp2_size : ethernet_size;
     const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
+    std::array<std::byte, ethernet_size> zeroed;
+    std::memcpy(zeroed.data(), header.data(), size);
+    store_le<std::uint32_t>(Bytes(zeroed).subspan(at).first<4>(), 0);
     Crc32c crc;
-    crc.add(header.first(at));
-    crc.add(zero);
-    crc.add(header.subspan(at + zero.size()));
+    crc.add(ConstBytes(zeroed).first(size));
     crc.add(data);
     return crc.value();
 }
@@ -161,12 +169,13 @@ void store_checksum(Layout layout, Bytes header, std::uint32_t checksum) {
     store_le<std::uint32_t>(header.subspan(at).first<4>(), checksum);
 }
 
-bool checksum_holds(Layout layout, ConstBytes packet) {
+bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload) {
     const std::size_t size = layout == Layout::sp2 ? sp2_size : ethernet_size;
     const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
     if (packet.size() < size) return false;
     const auto stored = load_le<std::uint32_t>(packet.subspan(at).first<4>());
-    return stored == checksum(layout, packet.first(size), packet.subspan(size));
+    const ConstBytes data = covered(packet.subspan(size), kind_in(packet), trusts_payload);
+    return stored == checksum(layout, packet.first(size), data);
 }
 
 void OpenBody::encode(std::span<std::byte, size> to) const {

@@ -57,14 +57,20 @@ void encode(const Header& header, Layout layout, Bytes to);
 /// Puts the checksum of the whole packet into its encoded header.
 void store_checksum(Layout layout, Bytes header, std::uint32_t checksum);
 
+/// What of a packet its checksum covers behind the header: of a CHUNK nothing, where payload is
+/// trusted to the carrier.
+inline ConstBytes covered(ConstBytes data, Kind kind, bool trusts_payload) {
+    return trusts_payload && kind == Kind::chunk ? ConstBytes() : data;
+}
+
 /// CRC-32C over the packet with the checksum field taken as zero, in pieces: header, then data.
 std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data);
 
 /// Nothing: too short, or a field has a value no sender writes.
 std::optional<Header> decode(Layout layout, ConstBytes packet);
 
-/// Whether the checksum that the packet carries is that of its bytes.
-bool checksum_holds(Layout layout, ConstBytes packet);
+/// Whether the checksum that the packet carries is that of the bytes which it covers.
+bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload = false);
 
 /// In front of the arguments of each message of a BUNDLE.
 struct BundleEntry {
