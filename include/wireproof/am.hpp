@@ -150,6 +150,7 @@ struct PeerCounters {
     std::uint64_t resent = 0;
     std::uint64_t acks = 0;  // frames that only acknowledge
     std::uint64_t nacks = 0;
+    std::uint64_t overruns = 0;  // of the peer's: what is missing found no room at its host
     std::uint64_t keepalives = 0;
     std::uint64_t hellos = 0;
     std::uint64_t timeouts = 0;  // keep-alive timers that ran out

@@ -31,6 +31,14 @@ void CongestionWindow::on_arrived(std::uint32_t packets, std::uint32_t most_unde
 }
 
 void CongestionWindow::on_lost(Instant now, std::uint32_t packets) {
+    lose(now, packets, false);
+}
+
+void CongestionWindow::on_overrun(Instant now, std::uint32_t packets) {
+    lose(now, packets, true);
+}
+
+void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
     if (!losing_ || now - losing_since_ >= recent_ + part(recent_, 2)) {
         losing_ = true;
         losing_since_ = now;
@@ -40,7 +48,7 @@ void CongestionWindow::on_lost(Instant now, std::uint32_t packets) {
     lost_ += packets;
     const bool starting = is_starting();
     const std::uint32_t floor = std::max(least, before_losing_ / 2);
-    const bool full = loop_has_grown() || lost_ * 4 > before_losing_;
+    const bool full = no_room || loop_has_grown() || lost_ * 4 > before_losing_;
     if (full) {
         packets_ = std::min(packets_, floor);
     } else if (packets_ > floor) {

@@ -35,6 +35,8 @@ public:
     void on_arrived(std::uint32_t packets, std::uint32_t most_under_way);
     /// So many were lost.
     void on_lost(Instant now, std::uint32_t packets);
+    /// So many were lost, and the receiver says that it had no room.
+    void on_overrun(Instant now, std::uint32_t packets);
     /// A packet and its answer took so long.
     void on_loop(Instant now, Duration loop);
     /// Nothing was heard for so long though answers were asked for more than once.
@@ -48,6 +50,7 @@ public:
 private:
     static constexpr std::uint32_t least = 2;  // that a loss leaves; a silence leaves one
 
+    void lose(Instant now, std::uint32_t packets, bool no_room);
     Duration lowest() const { return lowest_ < lowest_before_ ? lowest_ : lowest_before_; }
 
     Config config_;

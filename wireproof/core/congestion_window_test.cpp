@@ -145,5 +145,20 @@ TEST(CongestionWindow, WhatItKnowsIsInItsFingerprint) {
     EXPECT_NE(print(window), print(other));
 }
 
+// However short the round trip: a receiver without room is as a queue that is full.
+TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
+    CongestionWindow window({.start = 100, .most = 1000});
+    Instant now = Instant() + loop;
+    window.on_loop(now, loop);
+    ASSERT_FALSE(window.loop_has_grown());
+    window.on_overrun(now, 1);
+    EXPECT_EQ(window.packets(), 50U);
+    window.on_overrun(now + loop, 1);
+    EXPECT_EQ(window.packets(), 50U);
+    EXPECT_FALSE(window.is_starting());
+    window.on_overrun(now + loop * 2, 1);
+    EXPECT_EQ(window.packets(), 25U);
+}
+
 }  // namespace
 }  // namespace wireproof

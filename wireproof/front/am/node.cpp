@@ -347,6 +347,7 @@ PeerCounters Node::counters(std::size_t peer) const {
     counters.resent = stats.resent;
     counters.acks = stats.sent_of(Kind::ack);
     counters.nacks = stats.sent_of(Kind::nack);
+    counters.overruns = stats.overruns;
     counters.keepalives = stats.sent_of(Kind::keepalive);
     counters.hellos = stats.sent_of(Kind::hello);
     counters.timeouts = stats.keepalive_timeouts;

@@ -55,6 +55,7 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
 RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
     bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
+    if (frame.after_overrun) overrun_ = true;
     const bool plain = accept_plain(now, frame) || accept_chunk_packet(now, frame);
     const RxVerdict verdict = plain ? RxVerdict::accepted : judge(now, frame);
     ++stats_.received[static_cast<std::size_t>(verdict)];
@@ -220,6 +221,7 @@ void Connection::forget_session() {
     unanswered_ = 0;
     waited_ = false;
     awaiting_ = false;
+    overrun_ = false;
     arriving_ = 0;
     ending_ = Ending{};
     if (handshake_.established()) ended_.push(SessionBegan{});
@@ -295,9 +297,11 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
         missing.map = data.subspan(NackBody::size);
     }
     const bool lost = window.on_nack(missing);
-    heed_answer(now, header.channel, missing.end);
+    const bool overrun = lost && header.count != 0;
+    heed_answer(now, header.channel, missing.end, overrun ? before : 0);
     if (lost) {
         ++stats_.nacks_acted_on;
+        stats_.overruns += overrun ? 1 : 0;
         loops_[index(header.channel)].resent();
         timers_.set(keepalive_timer(header.channel), now + patience(header.channel));
     }
@@ -393,9 +397,10 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     }
     timers_.fingerprint(now, sink);
     for (const LoopTimer& loop : loops_) loop.fingerprint(now, sink);
-    if (config_.congestion == Congestion::on) {
-        for (const CongestionWindow& window : congestion_) window.fingerprint(now, sink);
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        if (send_[i].afoot().counted()) congestion_[i].fingerprint(now, sink);
     }
+    sink.add(overrun_);
     sink.add(hello_interval_);
     sink.add(hello_due_);
     sink.add(unanswered_);

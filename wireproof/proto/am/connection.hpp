@@ -36,6 +36,7 @@ struct Stats {
     std::array<std::uint64_t, 11> sent{};  // packets by Kind
     std::uint64_t resent = 0;              // of those, left before
     std::uint64_t nacks_acted_on = 0;      // resends begun
+    std::uint64_t overruns = 0;            // of those, where the peer's host had no room
     std::uint64_t keepalive_timeouts = 0;
     std::uint64_t sessions = 0;
 
@@ -314,8 +315,8 @@ private:
 
     // connection_congestion.cpp: how much may be under way
     void forget_path();
-    void heed_path(Instant now, Channel channel);
-    void heed_answer(Instant now, Channel channel, std::uint32_t distance);
+    void heed_path(Instant now, Channel channel, std::uint32_t overran = 0);
+    void heed_answer(Instant now, Channel channel, std::uint32_t distance, std::uint32_t overran);
     void heed_silence(Instant now, Channel channel);
     bool send_question(Instant now, Channel channel, TxFrame& out);
 
@@ -406,6 +407,7 @@ private:
     Instant silent_since_;          // last frame of the session, or when the waiting began
     bool waited_ = false;
     bool awaiting_ = false;
+    bool overrun_ = false;        // our host had no room for frames, and the next NACK is to say so
     std::uint32_t arriving_ = 0;  // transfers whose bytes come to us
     std::uint8_t route_ = 0;
     Channel turn_ = Channel::reply;   // which channel sends first

@@ -5,37 +5,60 @@
 namespace wireproof::am {
 
 void Connection::forget_path() {
-    if (config_.congestion == Congestion::off) return;
     for (const Channel channel : {Channel::request, Channel::reply}) {
+        PacketsAfoot& afoot = out_window(channel).afoot();
+        if (config_.congestion == Congestion::off) {
+            afoot.end_counting();
+            continue;
+        }
         congestion_[index(channel)] = CongestionWindow({.most = config_.window_of(channel)});
-        out_window(channel).afoot().allow(congestion_[index(channel)].packets());
+        afoot.allow(congestion_[index(channel)].packets());
     }
 }
 
-// What was heard of the packets under way decides how many may be.
-void Connection::heed_path(Instant now, Channel channel) {
-    if (config_.congestion == Congestion::off) return;
+// What was heard of the packets under way decides how many may be. A peer whose host has no room is
+// heeded without congestion control, too: from then on until the window is whole again packets are
+// counted, and nothing else counts. `overran`: packets under way that were too many for it.
+void Connection::heed_path(Instant now, Channel channel, std::uint32_t overran) {
+    const bool controlled = config_.congestion == Congestion::on;
+    SendWindow& window = out_window(channel);
+    PacketsAfoot& afoot = window.afoot();
     CongestionWindow& congestion = congestion_[index(channel)];
-    PacketsAfoot& afoot = out_window(channel).afoot();
+    if (overran > 0 && !afoot.counted()) {
+        congestion = CongestionWindow({.start = overran, .most = config_.window_of(channel)});
+        window.count_afoot();
+    }
+    if (!afoot.counted()) return;
     const PacketsAfoot::Heard heard = afoot.take_heard();
     if (heard.arrived > 0) congestion.on_arrived(heard.arrived, afoot.most());
-    if (heard.lost > 0) congestion.on_lost(now, heard.lost);
+    if (overran > 0) {
+        congestion.on_overrun(now, heard.lost);
+    } else if (heard.lost > 0 && controlled) {
+        congestion.on_lost(now, heard.lost);
+    }
     if (heard.arrived + heard.lost > 0) keepalive_interval_[index(channel)] = patience(channel);
-    afoot.allow(congestion.packets());
+    if (!controlled && congestion.packets() == config_.window_of(channel)) {
+        afoot.end_counting();
+    } else {
+        afoot.allow(congestion.packets());
+    }
 }
 
 // An answer may be to the question that measures the loop.
-void Connection::heed_answer(Instant now, Channel channel, std::uint32_t distance) {
+void Connection::heed_answer(Instant now, Channel channel, std::uint32_t distance,
+                             std::uint32_t overran) {
     const auto loop = out_window(channel).answered(now, distance);
     if (loop) congestion_[index(channel)].on_loop(now, *loop);
-    heed_path(now, channel);
+    heed_path(now, channel, overran);
     if (loop) out_window(channel).afoot().begin_most();
 }
 
 // One question may be lost by itself, and its answer too.
 void Connection::heed_silence(Instant now, Channel channel) {
     out_window(channel).afoot().forget_questions();
-    if (unanswered_ > 1) congestion_[index(channel)].on_silence(now - silent_since_);
+    if (unanswered_ > 1 && config_.congestion == Congestion::on) {
+        congestion_[index(channel)].on_silence(now - silent_since_);
+    }
     heed_path(now, channel);
 }
 

@@ -56,6 +56,109 @@ TEST(AmConnection, AsksForTheAnswersThatOpenTheWindowWithoutATimer) {
     EXPECT_LE(pair.a.engine.stats().sent_of(Kind::keepalive), 100);
 }
 
+// Of a run of requests the middle finds no room; `told`: the frame after it says so.
+struct Overrun {
+    explicit Overrun(const Config& config, bool told) : pair(config) {
+        requests(pair.a, 400);
+        const Frames frames = pair.a.take(pair.now);
+        left = numbered(frames);
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            if (i == left / 2) continue;
+            if (i == left / 2 + 1 && told) {
+                pair.give_after_overrun(pair.b, frames[i]);
+            } else {
+                pair.give(pair.b, frames[i]);
+            }
+        }
+        nacks = pair.b.take(pair.now);
+        pair.give(pair.a, nacks);
+    }
+
+    Pair pair;
+    std::size_t left = 0;
+    Frames nacks;
+};
+
+TEST(AmConnection, AHostWithoutRoomSaysSoInItsNackAndOnlyInOne) {
+    Overrun overrun(ethernet(), true);
+    ASSERT_EQ(overrun.left, 400U);
+    ASSERT_EQ(overrun.nacks.size(), 1U);
+    EXPECT_EQ(overrun.nacks[0].header.kind, Kind::nack);
+    EXPECT_EQ(overrun.nacks[0].header.count, 1);
+    EXPECT_EQ(overrun.pair.a.engine.stats().overruns, 1U);
+    const Frames again = overrun.pair.a.take(overrun.pair.now);
+    ASSERT_EQ(numbered(again), 1U);
+    Frames more;
+    requests(overrun.pair.a, 3);
+    for (const Frame& frame : overrun.pair.a.take(overrun.pair.now)) more.push_back(frame);
+    ASSERT_EQ(numbered(more), 3U);
+    overrun.pair.give(overrun.pair.b, more[2]);
+    const Frames next = overrun.pair.b.take(overrun.pair.now);
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next[0].header.count, 0);
+}
+
+// Loss that is the path's own slows nobody who was not asked to heed the path.
+TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
+    for (const bool told : {false, true}) {
+        Overrun overrun(ethernet(), told);
+        for (int i = 0; i < 10 && !overrun.pair.a.engine.idle(); ++i) {
+            overrun.pair.settle();
+            if (!overrun.pair.a.engine.idle()) overrun.pair.wait_for_timer();
+        }
+        ASSERT_TRUE(overrun.pair.a.engine.idle());
+        requests(overrun.pair.a, 1000);
+        const std::size_t afterwards = numbered(overrun.pair.a.take(overrun.pair.now));
+        if (told) {
+            EXPECT_EQ(afterwards, 100U);  // half of what was under way when it was heard
+        } else {
+            EXPECT_EQ(afterwards, 1000U);
+        }
+    }
+}
+
+// A window that is whole again is no longer counted, and asks for nothing.
+TEST(AmConnection, ASlowedSenderComesToItsWholeWindowAgain) {
+    Overrun overrun(ethernet(), true);
+    Pair& pair = overrun.pair;
+    const auto questions = [&] { return pair.a.engine.stats().sent_of(Kind::keepalive); };
+    std::uint64_t loops = 0;
+    for (std::size_t posted = 0; posted < 1'500'000; ++loops) {
+        posted += requests(pair.a, 1000);
+        pair.settle();
+        const std::uint64_t asked = questions();
+        posted += requests(pair.a, 1000);
+        pair.settle();
+        if (questions() == asked) break;
+    }
+    EXPECT_LT(loops, 1'000U);
+    requests(pair.a, 1024);
+    EXPECT_EQ(numbered(pair.a.take(pair.now)), 1024U);
+}
+
+// A host that takes in a few frames now and then, and drops what finds no place.
+TEST(AmConnection, ASenderThatHearsOfOverrunsResendsFarLess) {
+    std::array<std::uint64_t, 2> resent{};
+    for (const bool told : {false, true}) {
+        Pair pair(ethernet(), 4'000'000);
+        World world(pair);
+        world.per_tick = 40;
+        world.delay = 10;
+        world.poll_every = {1, 8};
+        world.fifo_max = 100;
+        world.tells_overrun = told;
+        const auto source = pattern(4'000'000);
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        ASSERT_TRUE(world.run([&] { return pair.a.engine.idle(); }, 1'000'000));
+        EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+        resent[told ? 1 : 0] = pair.a.engine.stats().resent;
+        EXPECT_EQ(pair.a.engine.stats().overruns > 0, told);
+    }
+    RecordProperty("resent untold", std::to_string(resent[0]));
+    RecordProperty("resent told", std::to_string(resent[1]));
+    EXPECT_LT(resent[1] * 2, resent[0]);
+}
+
 TEST(AmConnection, WithoutCongestionControlNothingIsAsked) {
     Pair pair(ethernet(), 200'000);
     const auto source = pattern(200'000);

@@ -1,5 +1,6 @@
 // The sending half of Connection: what leaves next, and the timers that make something leave.
 #include <algorithm>
+#include <utility>
 
 #include "wireproof/proto/am/connection.hpp"
 
@@ -101,6 +102,7 @@ bool Connection::send_nack(Channel channel, TxFrame& out) {
         NackBody{window.complaint_end(), reach}.encode(Bytes(data).first<NackBody::size>());
         window.write_map(Bytes(data).subspan(NackBody::size, map_size));
         size = NackBody::size + map_size;
+        header.count = std::exchange(overrun_, false) ? 1 : 0;
     }
     window.complained();
     emit(out, header, ConstBytes(data).first(size));

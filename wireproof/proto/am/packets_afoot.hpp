@@ -20,9 +20,15 @@ public:
     /// Of a window of so many positions. Not counted: there may be any number, and none is asked
     /// for.
     PacketsAfoot(std::uint32_t window, bool counted)
-        : counted_(counted), first_of_packet_(counted ? window : 1) {}
+        : counted_(counted), first_of_packet_(window) {}
 
     bool counted() const { return counted_; }
+    void begin_counting() { counted_ = true; }
+    void end_counting() {
+        clear();
+        counted_ = false;
+        limit_ = unlimited;
+    }
     /// As many are under way as may be.
     bool closed() const { return count_ >= limit_; }
     /// It is time to ask the peer what has arrived.
@@ -136,7 +142,8 @@ private:
     }
 
     bool counted_;
-    std::uint32_t limit_ = ~std::uint32_t{0};
+    static constexpr std::uint32_t unlimited = ~std::uint32_t{0};
+    std::uint32_t limit_ = unlimited;
     std::uint32_t count_ = 0;
     std::uint32_t most_ = 0;
     std::uint32_t since_asked_ = 0;  // packets that left

@@ -184,7 +184,10 @@ public:
     }
 
     RxVerdict give(Instant now, ConstBytes bytes, Integrity integrity = Integrity::check) {
-        const RxVerdict verdict = engine.on_frame(now, {bytes, PeerId{0}, integrity});
+        return give(now, RxFrame{.bytes = bytes, .integrity = integrity, .lent = {}});
+    }
+    RxVerdict give(Instant now, const RxFrame& frame) {
+        const RxVerdict verdict = engine.on_frame(now, frame);
         draw();
         return verdict;
     }
@@ -253,6 +256,10 @@ struct Pair {
 
     std::string taken(Node& from) { return text(from.take(now)); }
     RxVerdict give(Node& to, const Frame& frame) { return to.give(now, frame.bytes); }
+    /// As a host that had no room for what came before it.
+    RxVerdict give_after_overrun(Node& to, const Frame& frame) {
+        return to.give(now, RxFrame{.bytes = frame.bytes, .lent = {}, .after_overrun = true});
+    }
     Verdicts give(Node& to, const Frames& frames) {
         Verdicts verdicts;
         for (const Frame& frame : frames) verdicts.push_back(give(to, frame));

@@ -276,6 +276,13 @@ bool SendWindow::mark_missing(const Missing& missing) {
     return any;
 }
 
+void SendWindow::count_afoot() {
+    afoot_.begin_counting();
+    for (std::uint64_t at = una_; at < high_; ++at) {
+        if (!lost_.test(at) && !there_.test(at)) afoot_.left(at, 1);
+    }
+}
+
 void SendWindow::reset() {
     una_ = high_ = next_ = cursor_ = leaving_ = 0;
     leaving_messages_ = 1;

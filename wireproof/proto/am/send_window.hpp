@@ -81,6 +81,8 @@ public:
     bool at_rest() const { return (settled() || afoot_.closed()) && !afoot_.wants_answer(); }
     PacketsAfoot& afoot() { return afoot_; }
     const PacketsAfoot& afoot() const { return afoot_; }
+    /// From now on, with all that is under way.
+    void count_afoot();
     /// The peer is asked what it has of all that has left.
     void asked(Instant now) {
         if (afoot_.counted()) afoot_.asked(now, high_);

@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <utility>
 
 #include "wireproof/core/fault_plan.hpp"
 #include "wireproof/core/hold_back.hpp"
@@ -35,7 +36,11 @@ struct World {
             if (ticks % poll_every[i] == 0) {
                 auto& in = flights[i];
                 for (; !in.empty() && in.front().at <= pair.now; in.pop_front()) {
-                    pair.give(node, in.front().frame);
+                    if (tells_overrun && in.front().after_overrun) {
+                        pair.give_after_overrun(node, in.front().frame);
+                    } else {
+                        pair.give(node, in.front().frame);
+                    }
                 }
             }
             for (const Frame& frame : node.take(pair.now, per_tick)) send(1 - i, frame);
@@ -60,12 +65,18 @@ struct World {
     }
 
     void fly(std::size_t to, const Frame& frame) {
-        if (flights[to].size() < fifo_max) flights[to].push_back({frame, pair.now + tick * delay});
+        if (flights[to].size() == fifo_max) {
+            overran[to] = true;
+        } else {
+            flights[to].push_back(
+                {frame, pair.now + tick * delay, std::exchange(overran[to], false)});
+        }
     }
 
     struct Flight {
         Frame frame;
         Instant at;
+        bool after_overrun = false;
     };
 
     Pair& pair;
@@ -73,6 +84,7 @@ struct World {
     std::int64_t delay = 10;
     std::size_t per_tick = 1;
     std::size_t fifo_max = 1'000'000;
+    bool tells_overrun = false;  // whether the host says that its FIFO was full
     std::array<std::uint64_t, 2> poll_every{1, 1};
     std::function<void(Node&)> each_tick;
     std::uint64_t ticks = 0;
@@ -80,6 +92,7 @@ struct World {
     std::array<FaultPlan, 2> plans;  // towards a, towards b
     std::array<std::deque<Flight>, 2> flights;
     std::array<HoldBack<Frame>, 2> holds;
+    std::array<bool, 2> overran{};
 };
 
 }  // namespace wireproof::am::test
