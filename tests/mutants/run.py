@@ -14,8 +14,9 @@ import shutil
 import subprocess
 import sys
 
-MODULES = ["proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm"]  # each with the tests that kill its mutants
-FOLDERS = ["base", "core", *MODULES]
+# Each with the tests that kill its mutants.
+MODULES = ["core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp"]
+FOLDERS = ["base", *MODULES]
 SECONDS_MAX = 60  # a mutant that hangs is as good as dead
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
