@@ -155,6 +155,7 @@ struct PeerCounters {
     std::uint64_t hellos = 0;
     std::uint64_t timeouts = 0;  // keep-alive timers that ran out
     std::uint64_t sessions = 0;
+    std::uint64_t unhandled_replies = 0;  // to handlers that we do not have
 };
 
 /// One node of a job. Movable. Belongs to one thread at a time.
@@ -220,8 +221,9 @@ public:
     Status unregister_memory(std::size_t peer, std::uint64_t address);
 
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does
-    /// not block. Over UDP, while 128 requests to a peer are under way, those made since the last
-    /// poll may leave with the next one only.
+    /// not block. What a handler or callback throws comes through; its message counts as handled,
+    /// and the rest of the turn is for the next. Over UDP, while 128 requests to a peer are under
+    /// way, those made since the last poll may leave with the next one only.
     std::size_t poll();
 
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to

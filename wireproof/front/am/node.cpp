@@ -29,6 +29,18 @@ Status status_of(Reason reason) {
     return Status::forbidden;  // a reason that a later version may give
 }
 
+/// True for a while, however that ends: handlers and callbacks may throw.
+class While {
+public:
+    explicit While(bool& flag) : flag_(flag) { flag_ = true; }
+    ~While() { flag_ = false; }
+    While(const While&) = delete;
+    While& operator=(const While&) = delete;
+
+private:
+    bool& flag_;
+};
+
 }  // namespace
 
 Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
@@ -156,7 +168,7 @@ bool Node::idle() const {
 
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
-    polling_ = true;
+    const While polling(polling_);
     gathering_ = std::exchange(more_asked_, false);
     if (requests_since_poll_ > 0) send(now);  // what was asked for need not wait for what came
     requests_since_poll_ = 0;
@@ -184,7 +196,6 @@ std::size_t Node::poll(Instant now) {
     }
     send(now);
     gathering_ = false;
-    polling_ = false;
     return handled;
 }
 
@@ -261,13 +272,18 @@ void Node::deliver(std::size_t peer, const Delivery& delivery) {
 void Node::run(std::size_t peer, HandlerId handler, Message message, bool may_refuse) {
     const auto id = static_cast<std::size_t>(handler);
     if (id >= handlers_.size() || !handlers_[id]) {
-        if (may_refuse) (void)stir(peer).refuse(handler);
+        if (may_refuse) {
+            (void)stir(peer).refuse(handler);
+        } else {
+            ++peers_[peer].unhandled_replies;
+        }
         return;
     }
-    in_handler_ = true;
     current_peer_ = peer;
-    handlers_[id](message);
-    in_handler_ = false;
+    {
+        const While in_handler(in_handler_);
+        handlers_[id](message);
+    }
     if (handlers_to_be_.empty()) return;
     for (auto& [number, next] : std::exchange(handlers_to_be_, {})) handle(number, std::move(next));
 }
@@ -299,11 +315,13 @@ void Node::end_transfer(std::uint64_t tag, Status status) {
 }
 
 std::size_t Node::end_finished() {
-    const std::vector<Done> finished = std::exchange(finished_, {});
-    for (const Done& done : finished) {
+    const std::size_t count = finished_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const Done done = std::move(finished_.front());
+        finished_.pop_front();
         if (done) done(Status::ok);
     }
-    return finished.size();
+    return count;
 }
 
 void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
@@ -352,6 +370,7 @@ PeerCounters Node::counters(std::size_t peer) const {
     counters.hellos = stats.sent_of(Kind::hello);
     counters.timeouts = stats.keepalive_timeouts;
     counters.sessions = stats.sessions;
+    counters.unhandled_replies = peers_[peer].unhandled_replies;
     return counters;
 }
 

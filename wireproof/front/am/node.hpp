@@ -3,6 +3,7 @@
 // engine.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
@@ -98,6 +99,7 @@ private:
         Connection connection;
         host::AnyLane lane;
         bool stirred = true;  // since it was last asked for frames: it may have some
+        std::uint64_t unhandled_replies = 0;
         std::vector<Undelivered> undelivered;
     };
     /// Callbacks of transfers under way, by tag.
@@ -133,7 +135,7 @@ private:
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
     Transfers transfers_;
-    std::vector<Done> finished_;  // gets that the wire did at once; told in the next turn
+    std::deque<Done> finished_;  // gets that the wire did at once; told in the next turn
     std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;

@@ -2,6 +2,8 @@
 // own. Rules of proto/am/README.md that only a front can keep are tested here.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "wireproof/front/am/node_test_kit.hpp"
 
 namespace wireproof::am {
@@ -92,6 +94,32 @@ TEST(AmNode, ARefusedReplyMayBeTriedAgainWithOtherWords) {
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(statuses, (std::vector<Status>{Status::not_allowed, Status::too_long, Status::ok}));
     EXPECT_EQ(size, 356U);
+}
+
+TEST(AmNode, AHandlerThatThrowsEndsTheTurnAndNothingElse) {
+    Job job;
+    std::vector<std::uint32_t> asked;
+    std::vector<std::uint32_t> answered;
+    job[1].handle(ask, [&](const Message& m) {
+        asked.push_back(m.words()[0]);
+        if (m.words()[0] == 2) throw std::runtime_error("two");
+        EXPECT_EQ(m.reply(answer, {m.words()[0]}), Status::ok);
+    });
+    job[0].handle(answer, [&](const Message& m) { answered.push_back(m.words()[0]); });
+    for (std::uint32_t i = 1; i <= 4; ++i) ASSERT_EQ(job.request(0, 1, ask, {i}), Status::ok);
+    EXPECT_THROW((void)job.settle(), std::runtime_error);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(asked, (Values{1, 2, 3, 4}));
+    EXPECT_EQ(answered, (Values{1, 3, 4}));
+}
+
+TEST(AmNode, CountsRepliesThatNobodyHandles) {
+    Job job;
+    job[1].handle(ask, [](const Message& m) { EXPECT_EQ(m.reply(missing, {1}), Status::ok); });
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(job[0].counters(1).unhandled_replies, 1U);
+    EXPECT_EQ(job[1].counters(0).unhandled_replies, 0U);
 }
 
 TEST(AmNode, LetsNothingBeSentFromAReplyHandler) {  // AM-23
