@@ -92,7 +92,8 @@ class AFileArrivesWholeInVirtualTime(Carries):
         self.assertEqual(run["frames"]["resent"], 0)
         self.assertEqual(run["frames"]["lost"], 0)
         self.assertEqual(run["frames"]["damaged"], 0)
-        self.assertLessEqual(run["control"]["naks"], 1)  # what a held-back acknowledgement is asked for with
+        # A first reply may be asked after: its acknowledgement rides behind a flight that fills the cable.
+        self.assertLessEqual(run["control"]["naks"], 1)
         self.assertGreater(run["etr"], 0.95)
 
     def test_and_what_is_lost_and_repeated_is_what_was_asked_for(self):
@@ -185,7 +186,7 @@ class EveryProtocolCarries(Case):
     def test_and_resends_nothing_where_nothing_is_lost(self):
         for run in self.carries_all(self.file(1_000_000), "--wire", "sim", "--seed", "1"):
             self.assertEqual(run["frames"]["resent"], 0, run)
-            # The last acknowledgement of a one-way message is held back until it is asked for.
+            # As above.
             self.assertLessEqual(run["timeouts"], 1 if run["protocol"] == "sp-am" else 0, run)
             self.assertGreater(run["etr"], 0.7)
 

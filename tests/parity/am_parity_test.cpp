@@ -23,6 +23,7 @@ TYPED_TEST_SUITE(AmParity, Roads, RoadNames);
 Config untimed(Config config) {
     config = small(config);
     config.keepalive_after = config.keepalive_max = Duration::milliseconds(1'000'000);
+    config.ack_after = {};
     config.probe_after = {};  // nor may a host that pauses look like a loss
     config.peer_timeout = Duration::milliseconds(10'000'000);
     return config;

@@ -21,6 +21,7 @@ constexpr std::size_t heard = 2 * messages + 4;
 Config carried(Config config) {
     config = small(config);
     config.keepalive_after = config.keepalive_max = Duration::milliseconds(1'000'000);
+    config.ack_after = {};
     config.probe_after = {};
     config.peer_timeout = Duration::milliseconds(10'000'000);
     return config;

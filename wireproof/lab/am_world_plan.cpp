@@ -204,6 +204,8 @@ void draw_patience(Dice& dice, AmWorldPlan& plan) {
         plan.round_trip * static_cast<std::int64_t>(dice.between(2, 6)) + Duration::nanoseconds(1);
     const auto probe = plan.round_trip * static_cast<std::int64_t>(dice.between(0, 4));
     config.probe_after = std::min(probe, config.keepalive_after);
+    const auto held = plan.round_trip * static_cast<std::int64_t>(dice.between(0, 2));
+    config.ack_after = std::min(held, config.keepalive_after);
     config.keepalive_max = config.keepalive_after * static_cast<std::int64_t>(dice.between(1, 32));
     // With a fifth of the frames lost and a fifth damaged each way, an answer comes in 41 of 100
     // cases: 64 in a row fail less than once in 10^14.

@@ -43,6 +43,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.words_max = data / 4;
     config.bundle_max = data;
     config.probe_after = Duration::microseconds(100);
+    config.ack_after = Duration::microseconds(50);
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     // One chunk is on its way to be acknowledged while the others fill the path.
     const double in_flight = path.bytes_per_second * path.round_trip.seconds();
@@ -137,6 +138,9 @@ Expected<void> Config::check() const {
     }
     if (probe_after < Duration{} || probe_after > keepalive_after) {
         return unexpected("a probe waits 0 or up to the first keep-alive interval");
+    }
+    if (ack_after < Duration{} || ack_after > keepalive_after) {
+        return unexpected("an acknowledgement waits 0 or up to the first keep-alive interval");
     }
     return {};
 }

@@ -66,6 +66,9 @@ struct Config {
     /// Where the loop is measured, T_ka falls to three of the longest lately, but not below this: a
     /// lost last packet is asked for that soon. 0: it stays as it is.
     Duration probe_after{};
+    /// An acknowledgement that is held back below the mark leaves after so long by itself, before
+    /// the sender asks for it. 0: it waits to be asked.
+    Duration ack_after{};
     Duration keepalive_max = Duration::milliseconds(500);  // doubling ends here
     std::uint32_t keepalive_limit = 4;  // K_ka: unanswered ones that end a session
     Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it

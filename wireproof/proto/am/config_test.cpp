@@ -93,6 +93,15 @@ TEST(AmConfig, RefusesAWindowThatHeldBackAcksCouldCloseToAChunk) {
     }
 }
 
+TEST(AmConfig, RefusesAHeldBackAckThatWaitsLongerThanItsSender) {
+    const auto with_ack_after = [](Duration time) {
+        return refused(Config::sp2(), [&](Config& c) { c.ack_after = time; });
+    };
+    EXPECT_TRUE(with_ack_after(Duration(-1)));
+    EXPECT_FALSE(with_ack_after(Config::sp2().keepalive_after));
+    EXPECT_TRUE(with_ack_after(Config::sp2().keepalive_after + Duration(1)));
+}
+
 // A sender that waits for the acknowledgement of what it may have in flight must get one.
 TEST(AmConfig, RefusesAnAckForMoreChunksThanMayBeInFlight) {
     const auto with_ack_chunks = [](std::uint32_t chunks) {

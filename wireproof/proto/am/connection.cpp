@@ -58,6 +58,9 @@ RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
     if (frame.after_overrun) overrun_ = true;
     const bool plain = accept_plain(now, frame) || accept_chunk_packet(now, frame);
     const RxVerdict verdict = plain ? RxVerdict::accepted : judge(now, frame);
+    if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
+        timers_.set(Timer::held_ack, now + config_.ack_after);
+    }
     ++stats_.received[static_cast<std::size_t>(verdict)];
     return verdict;
 }

@@ -209,7 +209,7 @@ private:
     // Data up to this size is copied behind its header, so that the frame is one piece.
     static constexpr std::size_t copied_max = 192;
 
-    enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello };
+    enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
 
     /// A store into our memory, or a get of ours: bytes that arrive.
     struct Incoming {
@@ -330,6 +330,7 @@ private:
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
     void on_hello_timer(Instant now);
+    void release_held_acks();
     void on_keepalive_timer(Instant now, Channel channel);
     bool given_up(Instant now) const;
     std::ptrdiff_t arriving_gets() const;
@@ -358,6 +359,7 @@ private:
 
     Config config_;
     bool wide_ = config_.layout == Layout::ethernet;
+    bool holds_acks_ = config_.ack_after > Duration();  // for a time only
     // What the short way writes: of requests, replies, notes, bundles of either.
     struct ShortAddresses {
         std::array<std::uint64_t, channel_count> single{};
@@ -396,7 +398,7 @@ private:
     enum class NoteRefusal : std::uint8_t { none, unacked, acked };
     NoteRefusal note_refusal_ = NoteRefusal::none;
 
-    TimerTable<Timer, 3> timers_;
+    TimerTable<Timer, 4> timers_;
     std::array<CongestionWindow, channel_count> congestion_;
     std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
     std::array<Duration, channel_count> keepalive_interval_{};

@@ -219,5 +219,60 @@ TEST(AmConnection, AResentPacketCarriesTheAcksOfNow) {
     }
 }
 
+// Below the mark an acknowledgement waits for what it can ride on, but no longer than it takes the
+// sender to ask.
+struct HeldAck {
+    HeldAck() : pair(config()) {}
+
+    static Config config() {
+        Config config = ethernet();
+        config.ack_after = Duration::microseconds(50);
+        return config;
+    }
+    void wait(Duration time) {
+        pair.now = pair.now + time;
+        if (pair.b.engine.next_deadline() <= pair.now) pair.b.engine.on_deadline(pair.now);
+    }
+
+    Pair pair;
+};
+
+TEST(AmHeldAck, LeavesByItselfBeforeTheSenderAsks) {
+    HeldAck held;
+    requests(held.pair.a, 3);
+    held.pair.carry(held.pair.a);
+    EXPECT_EQ(held.pair.taken(held.pair.b), "");
+    EXPECT_EQ(held.pair.b.engine.next_deadline(), held.pair.now + Duration::microseconds(50));
+    held.wait(Duration::microseconds(49));
+    EXPECT_EQ(held.pair.taken(held.pair.b), "");
+    held.wait(Duration::microseconds(1));
+    const Frames frames = held.pair.b.take(held.pair.now);
+    EXPECT_EQ(held.pair.text(frames), "ACK 3 0");
+    held.pair.give(held.pair.a, frames);
+    EXPECT_TRUE(held.pair.a.engine.idle());
+    EXPECT_EQ(held.pair.a.engine.stats().sent_of(Kind::keepalive), 0U);
+    EXPECT_EQ(held.pair.b.engine.next_deadline(), never);
+}
+
+TEST(AmHeldAck, IsNotRepeatedWhenAReplyHasCarriedIt) {
+    HeldAck held;
+    reply_to_all(held.pair.b);
+    requests(held.pair.a, 1);
+    held.pair.carry(held.pair.a);
+    EXPECT_EQ(held.pair.taken(held.pair.b), "REP 0");
+    held.wait(Duration::microseconds(50));
+    EXPECT_EQ(held.pair.taken(held.pair.b), "");
+}
+
+TEST(AmHeldAck, OfABundleLeavesByItselfToo) {
+    Pair pair(bundling(HeldAck::config()));
+    requests(pair.a, 3);
+    pair.carry(pair.a);
+    EXPECT_EQ(pair.taken(pair.b), "");
+    pair.now = pair.now + Duration::microseconds(50);
+    pair.b.engine.on_deadline(pair.now);
+    EXPECT_EQ(pair.taken(pair.b), "ACK 3 0");
+}
+
 }  // namespace
 }  // namespace wireproof::am::test

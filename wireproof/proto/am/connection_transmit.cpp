@@ -194,6 +194,7 @@ void Connection::on_deadline(Instant now) {
     nothing_to_draw_ = false;
     if (ending_.active) return;
     if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now);
+    if (timers_.take_expired(Timer::held_ack, now)) release_held_acks();
     for (const Channel channel : {Channel::request, Channel::reply}) {
         if (ending_.active) return;
         if (timers_.take_expired(keepalive_timer(channel), now)) on_keepalive_timer(now, channel);
@@ -210,6 +211,13 @@ void Connection::on_hello_timer(Instant now) {
     }
     hello_interval_ = std::min(hello_interval_ * 2, config_.keepalive_max);
     hello_due_ = true;
+}
+
+// What left meanwhile has acknowledged what came before it.
+void Connection::release_held_acks() {
+    for (ReceiveWindow& window : receive_) {
+        if (window.owed() > 0) window.owe_ack();
+    }
 }
 
 void Connection::on_keepalive_timer(Instant now, Channel channel) {

@@ -37,6 +37,7 @@ inline Config ethernet() {
     Config config = Config::ethernet();
     config.bundle_max =
         0;  // so that tests can name each message's frame; bundling() lets them share
+    config.ack_after = {};  // so that timers ask; AmHeldAck has those that release
     config.cookie = 0xC00C1E;
     config.first_number = {0xFFFFFFFD, 0xFFFFFFFE};
     return config;

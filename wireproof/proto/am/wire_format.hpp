@@ -40,8 +40,8 @@ struct Header {
     bool in_place = false;   // of an OPEN: its bytes are there already, no chunks follow
     std::uint8_t route = 0;  // 0..3
     std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
-    std::uint16_t count = 0;  // arguments; packets of the chunk; messages of the bundle; HELLO:
-                              // answer me; NACK: my host had no room for some
+    std::uint16_t count = 0;   // arguments; packets of the chunk; messages of the bundle; HELLO:
+                               // answer me; NACK: my host had no room for some
     std::uint64_t cookie = 0;  // 0 only in HELLO
     std::uint32_t number = 0;  // own; NACK: the one expected; KEEPALIVE: first that has not left
     std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
