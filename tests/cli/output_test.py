@@ -93,6 +93,22 @@ class ASimulationSaysWhatCameOut(Case):
                          ("wireproof.soak/1", 7, 5, 0))
         self.assertGreater(out["frames"], out["operations"])
 
+    def test_worlds_of_queue_pairs_are_of_those_asked_for(self):
+        outs = {}
+        for protocol in ("rc", "uc", "ib"):
+            ended, out = self.run_json("soak", "--protocol", protocol, "--worlds", "40",
+                                       "--seed", "7")
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            self.assertEqual(
+                (out["schema"], out["protocol"], out["seed"], out["worlds"], out["failed"]),
+                ("wireproof.soak/1", protocol, 7, 40, 0))
+            self.assertGreater(out["faults"], 0)
+            outs[protocol] = out
+        # Only UC loses messages, and only RC recovers.
+        self.assertEqual((outs["rc"]["messages_lost"], outs["uc"]["recoveries"]), (0, 0))
+        self.assertGreater(min(outs["uc"]["messages_lost"], outs["ib"]["messages_lost"]), 0)
+        self.assertGreater(min(outs["rc"]["recoveries"], outs["ib"]["recoveries"]), 0)
+
     def test_the_machine_of_the_paper_as_one_object(self):
         ended, out = self.run_json("sp2")
         self.assertEqual((ended.code, ended.err), (0, ""))
@@ -100,8 +116,9 @@ class ASimulationSaysWhatCameOut(Case):
         self.assertLessEqual(out["round_trip_us"], 1.086 * out["raw_round_trip_us"])
         self.assertGreaterEqual(out["bandwidth_mb_s"], 0.979 * out["payload_share_mb_s"])
 
-    def test_both_fit_80_columns(self):
-        for arguments in (("sp2",), ("soak", "--worlds", "2")):
+    def test_all_fit_80_columns(self):
+        for arguments in (("sp2",), ("soak", "--worlds", "2"),
+                          ("soak", "--protocol", "ib", "--worlds", "400")):
             ended = self.run_command(*arguments)
             self.assertEqual((ended.code, ended.err), (0, ""))
             self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
