@@ -3,14 +3,12 @@
 #include <random>
 
 #include "wireproof/front/ib/device.hpp"
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::rdma {
 namespace {
 
-constexpr std::uint8_t timeout_code = 14;    // 67 ms
-constexpr std::uint8_t not_ready_code = 12;  // 0.64 ms
-constexpr std::uint8_t retries = 7;
 constexpr std::uint8_t outstanding_reads = 16;
 
 ib::Access access_of(const Access& access) {
@@ -64,10 +62,7 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     std::random_device system;
     inside->psn = static_cast<std::uint32_t>(system() % ib::wire_circle.modulus());
     // Receives may be posted before the peer is known.
-    const auto status = inside->port().modify(*number, {.state = ib::QueuePairState::init,
-                                                        .partition_index = 0,
-                                                        .port = 1,
-                                                        .access = access_of(options.peer)});
+    const auto status = inside->port().modify(*number, ib::to_init(access_of(options.peer)));
     WIREPROOF_CHECK(status == ib::ModifyStatus::done);
     return QueuePair(std::move(inside));
 }
@@ -104,22 +99,15 @@ Status QueuePair::connect(const Contact& peer) {
     }
     const auto address = inside_->domain->device->peer_at(*host);
     if (!address) return Status::bad_contact;
-    const std::size_t path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu);
-    ib::QueuePairChange to_rtr{.state = ib::QueuePairState::rtr,
-                               .address = *address,
-                               .path_mtu = path_mtu,
-                               .dest_queue_pair = peer.queue_pair,
-                               .receive_psn = ib::Psn(peer.psn)};
-    ib::QueuePairChange to_rts{.state = ib::QueuePairState::rts, .send_psn = ib::Psn(inside_->psn)};
-    if (inside_->options.transport == Transport::reliable) {
-        to_rtr.max_dest_rd_atomic = to_rts.max_rd_atomic = outstanding_reads;
-        to_rtr.min_rnr_timer = not_ready_code;
-        to_rts.timeout = timeout_code;
-        to_rts.retry_count = retries;
-        to_rts.rnr_retry = retries;
-    }
-    const bool done = port.modify(inside_->number, to_rtr) == ib::ModifyStatus::done &&
-                      port.modify(inside_->number, to_rts) == ib::ModifyStatus::done;
+    const ib::Connection connection{
+        .peer = *address,
+        .path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu),
+        .dest_queue_pair = peer.queue_pair,
+        .receive_psn = ib::Psn(peer.psn),
+        .send_psn = ib::Psn(inside_->psn),
+        .max_dest_rd_atomic = outstanding_reads,
+        .max_rd_atomic = outstanding_reads};
+    const bool done = ib::connect(port, inside_->number, connection) == ib::ModifyStatus::done;
     return done ? Status::ok : Status::bad_contact;
 }
 
