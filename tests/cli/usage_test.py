@@ -75,6 +75,10 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
                 "--seconds": ("nan", "0", "-5", "inf", "long")}.items():
             for value in values:
                 self.refuses("soak", option, value, words=[option])
+        for options in (("--hostile", "0"), ("--hostile", "many"), ("--hostile", "5"),
+                        ("--hostile", "5", "--protocol", "rc", "--worlds", "5"),
+                        ("--hostile", "5", "--protocol", "rc", "--seconds", "5")):
+            self.refuses("soak", *options, words=["--hostile"])
         for value in ("1", "-2", "two", "1000"):
             self.refuses("sp2", "--nodes", value, words=["--nodes"])
 

@@ -1,4 +1,5 @@
-// Random simulated worlds, one seed after another, until one breaks a rule.
+// Random simulated worlds, one seed after another, until one breaks a rule; or a real device that a
+// hostile host sends all it can think of.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/hostile_soak.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -21,8 +23,12 @@ constexpr auto examples = R"(Examples:
   wireproof soak --worlds 10000
   wireproof soak --protocol rc --seconds 28800
   wireproof soak --worlds 1 --seed 4711     repeats one world
+  wireproof soak --protocol ib --hostile 10000000
 
-Exit code 0: every world kept every rule; 1: one did not, and is named.)";
+Exit code 0: every world kept every rule; 1: one did not, and is named.
+--hostile: a device on the loopback network is sent random and altered packets
+beside an honest connection. Nothing may be written outside of what was offered,
+nothing complete that was not asked for, and every packet counts for one reason.)";
 
 using Json = nlohmann::ordered_json;
 
@@ -102,14 +108,34 @@ struct SoakVerb {
     std::uint64_t worlds = 0;
     double seconds = 0;
     std::uint64_t seed = 0;
+    std::uint64_t hostile = 0;  // packets
     bool json = false;
 
     int run() {
         catch_interrupts();
         seed = chosen_seed(seed);
+        if (hostile > 0) return attack();
         if (protocol == "sp-am") return simulate(AmWorlds());
-        if (protocol == "ib") return simulate(IbWorlds(std::nullopt));
-        return simulate(IbWorlds(protocol == "rc" ? ib::Transport::rc : ib::Transport::uc));
+        return simulate(IbWorlds(transport()));
+    }
+
+    /// Nothing: of both.
+    std::optional<ib::Transport> transport() const {
+        if (protocol == "ib") return std::nullopt;
+        return protocol == "rc" ? ib::Transport::rc : ib::Transport::uc;
+    }
+
+    int attack() {
+        const auto start = std::chrono::steady_clock::now();
+        const HostileSoakResult result =
+            run_hostile_soak({.packets = hostile, .seed = seed, .transport = transport()});
+        const double took =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        print_hostile_soak(result,
+                           {.protocol = protocol, .seed = seed, .json = json, .seconds = took});
+        if (result.violation.empty()) return 0;
+        throw Failure(fmt::format("{}; repeat: wireproof soak --protocol {} --hostile {} --seed {}",
+                                  result.violation, protocol, hostile, seed));
     }
 
     template <class Worlds>
@@ -177,12 +203,23 @@ void add_soak(CLI::App& app, Run& run) {
         1, any);
     accept_range(*verb->add_option("--seconds", soak->seconds, "for how long")->type_name("S"), 0.1,
                  1e7);
+    accept_whole(*verb->add_option("--hostile", soak->hostile,
+                                   "attack a device with so many packets instead")
+                      ->type_name("N")
+                      ->excludes("--worlds", "--seconds"),
+                 1, any);
     accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
                       ->type_name("N"),
                  0, any);
-    verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
+    verb->add_flag("--json", soak->json,
+                   "print one JSON object (schema wireproof.soak/1,\nor wireproof.soak-hostile/1)");
     verb->footer(examples);
-    verb->callback([soak, &run] { run = [soak] { return soak->run(); }; });
+    verb->callback([soak, &run] {
+        if (soak->hostile > 0 && soak->protocol == "sp-am") {
+            throw CLI::ValidationError("--hostile needs --protocol rc, uc or ib", exit_usage);
+        }
+        run = [soak] { return soak->run(); };
+    });
 }
 
 }  // namespace wireproof::cli
