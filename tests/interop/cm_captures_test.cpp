@@ -1,0 +1,98 @@
+// The communication management datagrams of two Linux hosts that met by rdma_cm.
+#include "tests/interop/rocev2_captures.hpp"
+
+#include "wireproof/proto/ib/cm_messages.hpp"
+
+namespace wireproof::test {
+namespace {
+
+using namespace wireproof::ib;
+
+struct CapturedCm {
+    Packet packet;
+    CmDatagram datagram;
+};
+
+std::vector<CapturedCm> captured(const Capture& capture) {
+    std::vector<CapturedCm> all;
+    for (const CapturedRocev2& one : capture.packets) {
+        const Packet packet = one.packet();
+        if (packet.bth().dest_qp != cm_queue_pair) continue;
+        const auto datagram = CmDatagram::decode(packet.payload);
+        EXPECT_TRUE(datagram) << one.number;
+        if (datagram) all.push_back({packet, *datagram});
+    }
+    return all;
+}
+
+TEST(CmCaptures, EveryDatagramIsWrittenAsLinuxWroteIt) {
+    const Capture capture = Capture::named("rping_rdmacm");
+    const auto all = captured(capture);
+    std::string names;
+    for (const CapturedCm& one : all) {
+        EXPECT_EQ(one.packet.headers.deth.qkey, cm_qkey);
+        EXPECT_EQ(one.packet.headers.deth.source_qp, cm_queue_pair);
+        std::array<std::byte, cm_datagram_size> written{};
+        one.datagram.encode(written);
+        EXPECT_TRUE(std::ranges::equal(written, one.packet.payload))
+            << name_of(one.datagram.message);
+        names += std::string(name_of(one.datagram.message)) + " ";
+    }
+    EXPECT_EQ(names, "REQ REP RTU DREQ DREP ");
+}
+
+// The figures are those of rping_rdmacm.txt and of the data packets behind.
+TEST(CmCaptures, FieldsAreWhereLinuxHasThem) {
+    const auto all = captured(Capture::named("rping_rdmacm"));
+    ASSERT_EQ(all.size(), 5U);
+    const auto& request = std::get<CmRequest>(all[0].datagram.message);
+    EXPECT_EQ(request.service, service_of_port(7174));
+    EXPECT_TRUE(is_ip_service(request.service));
+    EXPECT_EQ(request.ca_guid, 0x505400FFFE120001U);
+    EXPECT_EQ(request.queue_pair, 0x60U);
+    EXPECT_EQ(request.starting_psn, Psn(0x1CB8DF));
+    EXPECT_EQ(request.responder_resources, 1);
+    EXPECT_EQ(request.initiator_depth, 1);
+    EXPECT_EQ(request.remote_response_timeout, 20);
+    EXPECT_EQ(request.local_response_timeout, 20);
+    EXPECT_EQ(request.transport, 0);
+    EXPECT_FALSE(request.flow_control);
+    EXPECT_EQ(request.retry_count, 7);
+    EXPECT_EQ(request.rnr_retry, 7);
+    EXPECT_EQ(request.partition, 0xFFFF);
+    EXPECT_EQ(path_mtu_of(request.path_mtu), 4096U);
+    EXPECT_EQ(request.max_retries, 15);
+    EXPECT_EQ(request.primary.hop_limit, 64);
+    EXPECT_EQ(request.primary.flow_label, 0x65CE1U);
+    EXPECT_EQ(request.primary.ack_timeout, 19);
+    EXPECT_EQ(request.alternate, CmPath());
+    const Gid client = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 198, 18, 0, 2};
+    EXPECT_EQ(request.primary.local_gid, client);
+
+    const auto addresses = CmIpAddresses::decode(
+        std::span<const std::byte, 92>(request.private_bytes).first<CmIpAddresses::size>());
+    ASSERT_TRUE(addresses);
+    EXPECT_FALSE(addresses->ipv6);
+    EXPECT_EQ(addresses->source_port, 0xB7C5);
+    EXPECT_EQ(addresses->destination[15], 3);
+    std::array<std::byte, CmIpAddresses::size> written{};
+    addresses->encode(written);
+    EXPECT_TRUE(std::equal(written.begin(), written.end(), request.private_bytes.begin()));
+
+    const auto& reply = std::get<CmReply>(all[1].datagram.message);
+    EXPECT_EQ(reply.remote_id, request.local_id);
+    EXPECT_EQ(reply.queue_pair, 0x60U);
+    EXPECT_EQ(reply.starting_psn, Psn(0x49A542));
+    EXPECT_EQ(reply.target_ack_delay, 15);
+    EXPECT_EQ(reply.rnr_retry, 7);
+    EXPECT_EQ(reply.ca_guid, 0x505400FFFE120002U);
+    EXPECT_EQ(std::get<CmReady>(all[2].datagram.message).remote_id, reply.local_id);
+    EXPECT_EQ(std::get<CmDisconnect>(all[3].datagram.message).remote_queue_pair, 0x60U);
+    EXPECT_EQ(std::get<CmDisconnected>(all[4].datagram.message).local_id, reply.local_id);
+    for (const CapturedCm& one : all) {
+        EXPECT_EQ(one.datagram.transaction, all[0].datagram.transaction);
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::test
