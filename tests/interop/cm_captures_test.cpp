@@ -1,7 +1,7 @@
 // The communication management datagrams of two Linux hosts that met by rdma_cm.
 #include "tests/interop/rocev2_captures.hpp"
 
-#include "wireproof/proto/ib/cm_messages.hpp"
+#include "wireproof/proto/ib/connection_management.hpp"
 
 namespace wireproof::test {
 namespace {
@@ -92,6 +92,80 @@ TEST(CmCaptures, FieldsAreWhereLinuxHasThem) {
     for (const CapturedCm& one : all) {
         EXPECT_EQ(one.datagram.transaction, all[0].datagram.transaction);
     }
+}
+
+/// What an engine sends next, as bytes; nothing it sends is an empty one.
+std::vector<std::byte> next_of(ConnectionManagement& cm) {
+    const auto one = cm.poll_transmit();
+    if (!one) return {};
+    std::vector<std::byte> bytes(cm_datagram_size);
+    one->datagram.encode(std::span(bytes).first<cm_datagram_size>());
+    return bytes;
+}
+
+constexpr PeerId linux_host{0};
+
+// Identifiers and GUID are given to be those of the capture; what the user answers with are the
+// captured REP's queue pair, PSN and limits.
+TEST(CmCaptures, ThePassiveSideAnswersAsLinuxDid) {
+    const auto all = captured(Capture::named("rping_rdmacm"));
+    ASSERT_EQ(all.size(), 5U);
+    const auto& captured_reply = std::get<CmReply>(all[1].datagram.message);
+    ConnectionManagement cm(
+        {.ca_guid = captured_reply.ca_guid, .first_id = captured_reply.local_id});
+    cm.listen(service_of_port(7174));
+    Instant now{};
+    EXPECT_EQ(cm.on_datagram(now, linux_host, all[0].packet.payload), RxVerdict::accepted);
+    const auto asked = cm.next_event();
+    ASSERT_TRUE(asked);
+    EXPECT_EQ(asked->what, CmEvent::What::requested);
+    ASSERT_TRUE(cm.accept(now, asked->id,
+                          {.queue_pair = 0x60,
+                           .starting_psn = Psn(0x49A542),
+                           .responder_resources = 1,
+                           .initiator_depth = 1,
+                           .target_ack_delay = 15,
+                           .rnr_retry = 7}));
+    EXPECT_TRUE(std::ranges::equal(next_of(cm), all[1].packet.payload));
+    EXPECT_EQ(cm.on_datagram(now, linux_host, all[2].packet.payload), RxVerdict::accepted);
+    EXPECT_EQ(cm.next_event()->what, CmEvent::What::established);
+    EXPECT_EQ(cm.on_datagram(now, linux_host, all[3].packet.payload), RxVerdict::accepted);
+    EXPECT_EQ(cm.next_event()->what, CmEvent::What::disconnected);
+    EXPECT_TRUE(std::ranges::equal(next_of(cm), all[4].packet.payload));
+    EXPECT_TRUE(next_of(cm).empty());
+}
+
+// The transaction may differ: Linux's has the number of its own user of datagrams in it.
+TEST(CmCaptures, TheActiveSideAsksAsLinuxDid) {
+    const auto all = captured(Capture::named("rping_rdmacm"));
+    ASSERT_EQ(all.size(), 5U);
+    const auto& request = std::get<CmRequest>(all[0].datagram.message);
+    ConnectionManagement cm(
+        {.ca_guid = request.ca_guid, .first_id = request.local_id, .response_timeout = 20});
+    const auto same_but_transaction = [&](const std::vector<std::byte>& ours, std::size_t which) {
+        auto read = CmDatagram::decode(ours);
+        ASSERT_TRUE(read);
+        EXPECT_NE(read->transaction, 0U);
+        read->transaction = all[which].datagram.transaction;
+        EXPECT_EQ(*read, all[which].datagram) << which;
+    };
+    // What the user chooses; the engine fills in the rest.
+    CmRequest chosen = request;
+    chosen.local_id = 0;
+    chosen.ca_guid = 0;
+    chosen.remote_response_timeout = chosen.local_response_timeout = chosen.max_retries = 0;
+    Instant now{};
+    const auto id = cm.connect(now, linux_host, chosen);
+    ASSERT_TRUE(id);
+    same_but_transaction(next_of(cm), 0);
+    EXPECT_EQ(cm.on_datagram(now, linux_host, all[1].packet.payload), RxVerdict::accepted);
+    EXPECT_EQ(cm.next_event()->what, CmEvent::What::replied);
+    ASSERT_TRUE(cm.confirm(now, *id));
+    same_but_transaction(next_of(cm), 2);
+    ASSERT_TRUE(cm.disconnect(now, *id));
+    same_but_transaction(next_of(cm), 3);
+    EXPECT_EQ(cm.on_datagram(now, linux_host, all[4].packet.payload), RxVerdict::accepted);
+    EXPECT_EQ(cm.next_event()->what, CmEvent::What::disconnected);
 }
 
 }  // namespace
