@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wireproof/result.hpp"
 
@@ -46,6 +47,11 @@ struct DeviceOptions {
     std::size_t path_mtu = 1024;
 };
 
+/// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
+constexpr std::uint64_t service_of_port(std::uint16_t port) {
+    return std::uint64_t{0x0106} << 16 | port;
+}
+
 class Device {
 public:
     static Result<Device> open(const DeviceOptions& options);
@@ -66,6 +72,7 @@ public:
 private:
     friend class ProtectionDomain;
     friend class CompletionQueue;
+    friend class Listener;
     explicit Device(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     std::shared_ptr<Inside> inside_;
 };
@@ -192,6 +199,9 @@ Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
 Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
                                    std::chrono::milliseconds limit);
 
+// Or both sides meet by the datagrams of communication management, as programs of Linux's rdma_cm
+// do: one listens to a service, the other asks for a connection to it. Private data goes along.
+
 enum class Transport : std::uint8_t {
     reliable,    // RC: exactly once and in order, or an error completion
     unreliable,  // UC: whole messages in order, some missing
@@ -219,6 +229,15 @@ public:
     Contact contact(const MemoryRegion& offered) const;
     /// Once. The smaller path MTU of both is used.
     Status connect(const Contact& peer);
+    /// Once: to whoever listens to that service on that host, which must take our path MTU. `told`
+    /// is up to 92 bytes, or 56 to a service of rdma_cm. Returns the 196 bytes that came with the
+    /// answer. Failure: refused, for the reason named, or no answer until `limit`; then the queue
+    /// pair has failed.
+    Result<std::vector<std::byte>> connect(
+        std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
+        std::chrono::milliseconds limit = std::chrono::seconds(30));
+    /// Nothing more is sent or received; a peer that was met by a service is told.
+    void disconnect();
     /// Nothing more will be sent or received; what was posted has ended as flushed.
     bool failed() const;
 
@@ -245,7 +264,52 @@ public:
     struct Inside;
 
 private:
+    friend class ConnectionRequest;
     explicit QueuePair(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+/// Somebody who asks for a connection. Refused when it goes unanswered.
+class ConnectionRequest {
+public:
+    /// Of the host that asks.
+    const std::string& address() const;
+    Transport transport() const;
+    /// What came along: 92 bytes, or 56 to a service of rdma_cm; zeros behind what was given.
+    std::span<const std::byte> told() const;
+
+    /// Makes `pair`, of the same device and transport, the other end, and tells up to 196 bytes;
+    /// returns once the pair may send. Failure: the asker has gone, or does not answer until
+    /// `limit`; then the pair has failed, unless it was none for this.
+    Result<bool> accept(QueuePair& pair, std::span<const std::byte> tell = {},
+                        std::chrono::milliseconds limit = std::chrono::seconds(30));
+    /// Tells up to 148 bytes.
+    void reject(std::span<const std::byte> why = {});
+
+    struct Inside;
+
+private:
+    friend class Listener;
+    explicit ConnectionRequest(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+/// While this lives, requests for connections to a service are kept. From now on the device hears
+/// hosts that it did not know, up to 4096.
+class Listener {
+public:
+    /// Failure: somebody listens to it on this device already.
+    static Result<Listener> open(const Device& device, std::uint64_t service);
+
+    /// The oldest request, if there is any. Moves no work: see Device::poll.
+    std::optional<ConnectionRequest> poll();
+    /// Has the device work until there is one; nothing if `limit` passes before.
+    std::optional<ConnectionRequest> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
+
+    struct Inside;
+
+private:
+    explicit Listener(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     std::shared_ptr<Inside> inside_;
 };
 

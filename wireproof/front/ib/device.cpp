@@ -33,21 +33,37 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen)
       port({.path_mtu = chosen.path_mtu}) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
-    const auto known = peers.find(address);
-    if (known != peers.end()) return known->second;
+    if (const auto known = wire.peer_at(address)) return *known;
     const auto next = static_cast<PeerId>(wire.peers());
     if (const auto set = wire.set_peer(next, address); !set) return tl::unexpected(set.error());
-    peers.emplace(address, next);
     return next;
 }
 
-// Events are not asked for here: what goes wrong is in completions and states.
+std::string Device::Inside::host_of(PeerId peer) {
+    std::string text = wire.lane(peer).address().to_string();
+    text.erase(text.rfind(':'));
+    return text.front() == '[' ? text.substr(1, text.size() - 2) : text;
+}
+
+CmQueuePair& Device::Inside::connection_management() {
+    if (cm == nullptr) cm = std::make_unique<CmQueuePair>(port, options.path_mtu);
+    return *cm;
+}
+
+Instant Device::Inside::next_deadline() const {
+    return cm == nullptr ? port.next_deadline()
+                         : earliest(port.next_deadline(), cm->next_deadline());
+}
+
+// What goes wrong is in completions and states: most events are not asked for here.
 std::size_t Device::Inside::poll(Instant now) {
     std::size_t packets = 0;
     for (; const auto frame = any_wire.receive(now); ++packets) port.on_frame(now, *frame);
     if (port.next_deadline() <= now) port.on_deadline(now);
-    while (port.next_delivery()) {
+    while (const auto event = port.next_delivery()) {
+        if (cm != nullptr) cm->on_event(*event);
     }
+    if (cm != nullptr) cm->poll(now);
     return packets + transmit(now);
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 
+#include "wireproof/front/ib/cm_queue_pair.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
@@ -16,18 +16,21 @@ struct Device::Inside {
     Inside(Rocev2Wire opened, const DeviceOptions& options);
 
     std::size_t poll(Instant now);
-    Instant next_deadline() const { return port.next_deadline(); }
+    Instant next_deadline() const;
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     /// The peer at that address, which it becomes now if it is none.
     Expected<PeerId> peer_at(const Address& address);
+    /// Of a peer: "10.0.0.1".
+    std::string host_of(PeerId peer);
+    CmQueuePair& connection_management();
 
     DeviceOptions options;
     host::SteadyClock clock;
     Rocev2Wire wire;
     host::AnyWire any_wire;
     ib::Port port;
-    std::unordered_map<Address, PeerId, AddressHash> peers;
     std::uint32_t domains = 0;
+    std::unique_ptr<CmQueuePair> cm;  // once somebody needs it
 
 private:
     std::size_t transmit(Instant now);
@@ -51,9 +54,25 @@ struct MemoryRegion::Inside {
     std::uint32_t key = 0;
 };
 
+struct Listener::Inside {
+    ~Inside();
+    std::shared_ptr<Device::Inside> device;
+    std::uint64_t service = 0;
+};
+
+struct ConnectionRequest::Inside {
+    ~Inside();
+    std::shared_ptr<Device::Inside> device;
+    ib::CmEvent event;
+    std::string address;
+    bool answered = false;
+};
+
 struct QueuePair::Inside {
-    ~Inside() { domain->device->port.remove_queue_pair(number); }
+    ~Inside();
     ib::Port& port() const { return domain->device->port; }
+    Device::Inside& device() const { return *domain->device; }
+    void fail() const { port().modify(number, {.state = ib::QueuePairState::error}); }
     Status post(const ib::WorkTerms& terms, const Piece& local) const;
 
     std::shared_ptr<ProtectionDomain::Inside> domain;
@@ -63,6 +82,9 @@ struct QueuePair::Inside {
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
 };
+
+/// Of a queue pair, without an answer, and of its peer's that are kept to be answered again.
+inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 /// "10.0.0.1" or "fe80::1%eth0", without a port.
 Expected<Address> parse_host(std::string_view text);

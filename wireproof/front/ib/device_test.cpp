@@ -1,6 +1,5 @@
 // Queue pairs of two devices in one program, over the loopback network, as a user has them.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -8,48 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/ib.hpp"
+#include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::rdma::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// 127.x.y.z; x and y by process, for tests run side by side and all speak on one port.
-std::string host(unsigned number) {
-    const auto process = static_cast<unsigned>(::getpid());
-    return "127." + std::to_string(100 + process / 256 % 100) + "." +
-           std::to_string(process % 256) + "." + std::to_string(number);
-}
-
-struct End {
-    End(unsigned number, std::size_t path_mtu, const QueuePairOptions& options,
-        const Access& access)
-        : device(*Device::open({.address = host(number), .path_mtu = path_mtu})),
-          domain(device),
-          completions(device, 64),
-          memory(20'000),
-          region(*domain.register_memory(memory, access)),
-          pair(*QueuePair::create(domain, completions, completions, options)) {}
-
-    std::string text(std::size_t at, std::size_t size) const {
-        return {reinterpret_cast<const char*>(memory.data()) + at, size};
-    }
-    void put(std::size_t at, std::string_view text) {
-        std::memcpy(memory.data() + at, text.data(), text.size());
-    }
-    Remote remote(std::size_t at) const { return {region->address() + at, region->key()}; }
-
-    Device device;
-    ProtectionDomain domain;
-    CompletionQueue completions;
-    std::vector<std::byte> memory;
-    std::optional<MemoryRegion> region;
-    QueuePair pair;
-};
-
-constexpr Access all{
-    .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
 
 class Devices : public testing::Test {
 protected:
@@ -262,4 +225,4 @@ TEST(CompletionQueue, OfAnotherDeviceIsRefused) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma
+}  // namespace wireproof::rdma::test

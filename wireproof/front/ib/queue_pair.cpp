@@ -9,8 +9,6 @@
 namespace wireproof::rdma {
 namespace {
 
-constexpr std::uint8_t outstanding_reads = 16;
-
 ib::Access access_of(const Access& access) {
     return {.remote_write = access.remote_write,
             .remote_read = access.remote_read,
@@ -105,8 +103,8 @@ Status QueuePair::connect(const Contact& peer) {
         .dest_queue_pair = peer.queue_pair,
         .receive_psn = ib::Psn(peer.psn),
         .send_psn = ib::Psn(inside_->psn),
-        .max_dest_rd_atomic = outstanding_reads,
-        .max_rd_atomic = outstanding_reads};
+        .max_dest_rd_atomic = outstanding_reads_max,
+        .max_rd_atomic = outstanding_reads_max};
     const bool done = ib::connect(port, inside_->number, connection) == ib::ModifyStatus::done;
     return done ? Status::ok : Status::bad_contact;
 }

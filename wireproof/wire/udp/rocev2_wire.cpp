@@ -224,7 +224,7 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Da
 }
 
 std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
-    const auto peer = peer_of(arrival.from);
+    const auto peer = peer_at(arrival.from);
     if (!peer && lanes_.size() >= config_.peers_max) {
         ++counters_.udp.unknown_source;
         return std::nullopt;
@@ -262,8 +262,8 @@ bool Rocev2Wire::icrc_holds(const Arrival& arrival, IdentificationWindow& window
     return true;
 }
 
-std::optional<PeerId> Rocev2Wire::peer_of(const Address& source) {
-    const auto known = numbers_.find(host_of(source));
+std::optional<PeerId> Rocev2Wire::peer_at(const Address& host) const {
+    const auto known = numbers_.find(host_of(host));
     if (known == numbers_.end()) return std::nullopt;
     return static_cast<PeerId>(known->second);
 }

@@ -1,0 +1,52 @@
+// For tests: devices of one program, each on a host of its own, with memory and a queue pair.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/ib.hpp"
+
+namespace wireproof::rdma::test {
+
+/// 127.x.y.z; x and y by process, for tests run side by side and all speak on one port.
+inline std::string host(unsigned number) {
+    const auto process = static_cast<unsigned>(::getpid());
+    return "127." + std::to_string(100 + process / 256 % 100) + "." +
+           std::to_string(process % 256) + "." + std::to_string(number);
+}
+
+inline constexpr Access all{
+    .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
+
+struct End {
+    End(unsigned number, std::size_t path_mtu, const QueuePairOptions& options,
+        const Access& access = all)
+        : device(*Device::open({.address = host(number), .path_mtu = path_mtu})),
+          domain(device),
+          completions(device, 64),
+          memory(20'000),
+          region(*domain.register_memory(memory, access)),
+          pair(*QueuePair::create(domain, completions, completions, options)) {}
+
+    std::string text(std::size_t at, std::size_t size) const {
+        return {reinterpret_cast<const char*>(memory.data()) + at, size};
+    }
+    void put(std::size_t at, std::string_view text) {
+        std::memcpy(memory.data() + at, text.data(), text.size());
+    }
+    Remote remote(std::size_t at) const { return {region->address() + at, region->key()}; }
+
+    Device device;
+    ProtectionDomain domain;
+    CompletionQueue completions;
+    std::vector<std::byte> memory;
+    std::optional<MemoryRegion> region;
+    QueuePair pair;
+};
+
+}  // namespace wireproof::rdma::test
