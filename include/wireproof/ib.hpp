@@ -103,6 +103,7 @@ struct Completion {
     std::uint32_t queue_pair = 0;  // its number
     std::uint32_t length = 0;      // bytes received or read
     std::optional<std::uint32_t> immediate = {};
+    std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
 };
 
 class CompletionQueue {
@@ -115,6 +116,12 @@ public:
     std::optional<Completion> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
     /// Completions were lost for want of room.
     bool overrun() const;
+
+    /// Asks to be told of the next completion, or of the next that failed or was solicited by who
+    /// sent it; once.
+    void request_notify(bool solicited_only = false);
+    /// Has the device work until that comes: true; or for `limit`: false, and it may still come.
+    bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct Inside;
 
@@ -129,6 +136,7 @@ struct Access {
     bool remote_write = false;
     bool remote_read = false;
     bool remote_atomic = false;
+    bool window_bind = false;  // of regions: windows may be bound to it
 };
 
 /// Some registered bytes of this side.
@@ -164,6 +172,26 @@ private:
     std::shared_ptr<Inside> inside_;
 };
 
+/// Whom a window's key serves: of type 1, all queue pairs of the domain; of type 2A, the one that
+/// bound it; of type 2B, the same, while it is of the domain.
+enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
+
+/// A key that shows part of a region to peers for a while. Nothing, until QueuePair::bind.
+class MemoryWindow {
+public:
+    /// That of the latest bind which was posted; good once that has completed, until the next, an
+    /// invalidation, or the end of the region or of this.
+    std::uint32_t key() const;
+
+    struct Inside;
+
+private:
+    friend class ProtectionDomain;
+    friend class QueuePair;
+    explicit MemoryWindow(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
 /// Queue pairs use memory of their own domain only.
 class ProtectionDomain {
 public:
@@ -171,11 +199,13 @@ public:
 
     /// Failure: peers may write what its own side may not.
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
+    MemoryWindow create_window(WindowType type) const;
 
     struct Inside;
 
 private:
     friend class QueuePair;
+    friend class SharedReceiveQueue;
     std::shared_ptr<Inside> inside_;
 };
 
@@ -212,7 +242,43 @@ struct QueuePairOptions {
     std::size_t sends = 64;     // posted and not completed, at most
     std::size_t receives = 64;  // posted and not used, at most
     std::size_t pieces = 4;     // of one of those, up to 32
+    std::size_t inlined = 64;   // bytes of an inline request, at most
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
+};
+
+/// Of work that is posted to be sent.
+struct WorkOptions {
+    bool signalled = true;   // else it has a completion only if it fails
+    bool solicited = false;  // the peer's completion is told to who asked for those only
+    bool fence = false;      // begins once earlier Reads and Atomics have ended
+};
+
+/// What a window shows after a bind.
+struct WindowBind {
+    std::uint64_t address = 0;  // in the region
+    std::uint64_t length = 0;   // bytes; none: a window of type 1 shows nothing more
+    Access peer = {};
+    bool zero_based = false;  // peers count addresses from 0; not with type 1
+};
+
+/// Receives that several queue pairs use, in the order in which messages begin.
+class SharedReceiveQueue {
+public:
+    /// Failure: a limit is not one that this can have.
+    static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
+                                             std::size_t receives = 64, std::size_t pieces = 4);
+
+    Status post_receive(std::uint64_t id, std::span<const Piece> to);
+    Status post_receive(std::uint64_t id, const Piece& to) {
+        return post_receive(id, std::span(&to, 1));
+    }
+
+    struct Inside;
+
+private:
+    friend class QueuePair;
+    explicit SharedReceiveQueue(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
 };
 
 /// A message's memory stays put until its completion. Messages of no bytes are messages.
@@ -221,6 +287,11 @@ public:
     /// Failure: a limit is not one that this can have.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
+                                    const QueuePairOptions& options = {});
+    /// With the receives of a shared queue of the same domain; it has none of its own.
+    static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    const SharedReceiveQueue& shared,
                                     const QueuePairOptions& options = {});
 
     std::uint32_t number() const;
@@ -248,23 +319,51 @@ public:
 
     /// Into a receive of the peer's.
     Status send(std::uint64_t id, const Piece& from,
-                std::optional<std::uint32_t> immediate = std::nullopt);
+                std::optional<std::uint32_t> immediate = std::nullopt,
+                const WorkOptions& options = {});
+    /// The same, of any bytes, which are the caller's again at once.
+    Status send_inline(std::uint64_t id, std::span<const std::byte> bytes,
+                       std::optional<std::uint32_t> immediate = std::nullopt,
+                       const WorkOptions& options = {});
+    /// With the end of a key: of a window of type 2 that the peer bound to this connection.
+    Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
+                           const WorkOptions& options = {});
     /// Into the peer's memory. With immediate data it uses a receive of the peer's, which then
     /// learns of it.
     Status write(std::uint64_t id, const Piece& from, const Remote& to,
-                 std::optional<std::uint32_t> immediate = std::nullopt);
+                 std::optional<std::uint32_t> immediate = std::nullopt,
+                 const WorkOptions& options = {});
+    Status write_inline(std::uint64_t id, std::span<const std::byte> bytes, const Remote& to,
+                        std::optional<std::uint32_t> immediate = std::nullopt,
+                        const WorkOptions& options = {});
     /// Out of the peer's memory.
-    Status read(std::uint64_t id, const Piece& into, const Remote& from);
+    Status read(std::uint64_t id, const Piece& into, const Remote& from,
+                const WorkOptions& options = {});
     /// On 8 bytes of the peer's memory, of its byte order, at a multiple of 8. What they were
     /// before comes to `before`.
-    Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add);
+    Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add,
+                     const WorkOptions& options = {});
     Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
-                        std::uint64_t expected, std::uint64_t desired);
+                        std::uint64_t expected, std::uint64_t desired,
+                        const WorkOptions& options = {});
+
+    // These leave no packet, and run in the order of posting.
+    /// Gives the window a new key, for part of a region of the same domain that allows it. A bind
+    /// that a rule forbids ends in window_bind_error, and ends the queue pair's work.
+    Status bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
+                const WindowBind& bind, const WorkOptions& options = {});
+    /// Ends the key of a window of type 2 that this queue pair bound; it may be bound again.
+    Status invalidate(std::uint64_t id, const MemoryWindow& window,
+                      const WorkOptions& options = {});
 
     struct Inside;
 
 private:
     friend class ConnectionRequest;
+    static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    std::shared_ptr<SharedReceiveQueue::Inside> shared,
+                                    const QueuePairOptions& options);
     explicit QueuePair(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     std::shared_ptr<Inside> inside_;
 };

@@ -8,6 +8,16 @@
 
 namespace wireproof::rdma {
 
+static_assert(static_cast<int>(WindowType::type_2b) == static_cast<int>(ib::WindowType::type_2b));
+
+ib::Access access_of(const Access& access) {
+    return {.local_write = access.local_write,
+            .remote_write = access.remote_write,
+            .remote_read = access.remote_read,
+            .remote_atomic = access.remote_atomic,
+            .window_bind = access.window_bind};
+}
+
 Expected<Address> parse_host(std::string_view text) {
     const bool ipv6 = text.find(':') != std::string_view::npos;
     const std::string host(text);
@@ -61,6 +71,9 @@ std::size_t Device::Inside::poll(Instant now) {
     for (; const auto frame = any_wire.receive(now); ++packets) port.on_frame(now, *frame);
     if (port.next_deadline() <= now) port.on_deadline(now);
     while (const auto event = port.next_delivery()) {
+        if (event->what == ib::PortEvent::What::completion) {
+            notified.insert(ib::CompletionQueueId(event->number));
+        }
         if (cm != nullptr) cm->on_event(*event);
     }
     if (cm != nullptr) cm->poll(now);
@@ -130,7 +143,8 @@ std::optional<Completion> CompletionQueue::poll() {
                                   one->kind == ib::CompletionKind::receive_write,
                       .queue_pair = one->queue_pair,
                       .length = one->length,
-                      .immediate = one->immediate};
+                      .immediate = one->immediate,
+                      .invalidated = one->invalidated};
 }
 
 std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit) {
@@ -145,26 +159,43 @@ bool CompletionQueue::overrun() const {
     return inside_->device->port.completion_queue(inside_->id).overrun();
 }
 
+void CompletionQueue::request_notify(bool solicited_only) {
+    inside_->device->port.completion_queue(inside_->id).request_notify(solicited_only);
+}
+
+bool CompletionQueue::wait_notified(std::chrono::milliseconds limit) {
+    Device::Inside& device = *inside_->device;
+    return device.wait([&] { return device.notified.erase(inside_->id) > 0; }, limit);
+}
+
 ProtectionDomain::ProtectionDomain(const Device& device)
     : inside_(std::make_shared<Inside>(Inside{device.inside_, ++device.inside_->domains})) {}
 
 Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory,
                                                        const Access& access) const {
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    const auto key = inside_->device->port.memory().add_region(
-        {.domain = inside_->number,
-         .address = address,
-         .memory = memory,
-         .access = {.local_write = access.local_write,
-                    .remote_write = access.remote_write,
-                    .remote_read = access.remote_read,
-                    .remote_atomic = access.remote_atomic}});
+    const auto key = inside_->device->port.memory().add_region({.domain = inside_->number,
+                                                                .address = address,
+                                                                .memory = memory,
+                                                                .access = access_of(access)});
     if (!key) return Result<MemoryRegion>::failure(key.error().message);
     auto region = std::make_shared<MemoryRegion::Inside>();
     region->domain = inside_;
     region->memory = memory;
     region->key = *key;
     return MemoryRegion(std::move(region));
+}
+
+MemoryWindow ProtectionDomain::create_window(WindowType type) const {
+    auto window = std::make_shared<MemoryWindow::Inside>();
+    window->domain = inside_;
+    window->key = inside_->device->port.memory().add_window(inside_->number,
+                                                            static_cast<ib::WindowType>(type));
+    return MemoryWindow(std::move(window));
+}
+
+std::uint32_t MemoryWindow::key() const {
+    return inside_->key;
 }
 
 std::uint64_t MemoryRegion::address() const {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -47,6 +48,31 @@ struct End {
     std::vector<std::byte> memory;
     std::optional<MemoryRegion> region;
     QueuePair pair;
+};
+
+/// Two ends, connected.
+class Devices : public testing::Test {
+protected:
+    void open(const QueuePairOptions& options = {}, const Access& access = all) {
+        a.emplace(1, 1024, options, access);
+        b.emplace(2, 512, options, access);
+        ASSERT_EQ(a->pair.connect(b->pair.contact(*b->region)), Status::ok);
+        ASSERT_EQ(b->pair.connect(a->pair.contact()), Status::ok);
+    }
+    /// The next completion of an end while both work.
+    Completion next(End& end) {
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (std::chrono::steady_clock::now() < patience) {
+            a->device.poll();
+            b->device.poll();
+            if (const auto one = end.completions.poll()) return *one;
+        }
+        ADD_FAILURE() << "nothing completes";
+        return {.id = 0xDEAD};
+    }
+
+    std::optional<End> a;
+    std::optional<End> b;
 };
 
 }  // namespace wireproof::rdma::test
