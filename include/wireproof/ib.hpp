@@ -43,8 +43,9 @@ std::string_view name_of(Status status);
 struct DeviceOptions {
     /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
     std::string address;
-    /// 256, 512, 1024, 2048 or 4096 bytes; 1024 is what an Ethernet of 1500 carries.
-    std::size_t path_mtu = 1024;
+    /// 256, 512, 1024, 2048 or 4096 bytes; 0: the most that the interface carries, which of an
+    /// Ethernet of 1500 is 1024.
+    std::size_t path_mtu = 0;
 };
 
 /// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
@@ -300,10 +301,10 @@ public:
     Contact contact(const MemoryRegion& offered) const;
     /// Once. The smaller path MTU of both is used.
     Status connect(const Contact& peer);
-    /// Once: to whoever listens to that service on that host, which must take our path MTU. `told`
-    /// is up to 92 bytes, or 56 to a service of rdma_cm. Returns the 196 bytes that came with the
-    /// answer. Failure: refused, for the reason named, or no answer until `limit`; then the queue
-    /// pair has failed.
+    /// Once: to whoever listens to that service on that host, which must take our path MTU: the
+    /// device's, or less if the way there carries less. `told` is up to 92 bytes, or 56 to a
+    /// service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: refused, for
+    /// the reason named, or no answer until `limit`; then the queue pair has failed.
     Result<std::vector<std::byte>> connect(
         std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));

@@ -25,15 +25,25 @@ Expected<Address> parse_host(std::string_view text) {
 }
 
 Result<Device> Device::open(const DeviceOptions& options) {
-    if (!ib::is_path_mtu(options.path_mtu)) {
+    if (options.path_mtu != 0 && !ib::is_path_mtu(options.path_mtu)) {
         return Result<Device>::failure("path MTU: 256, 512, 1024, 2048 or 4096, not " +
                                        std::to_string(options.path_mtu));
     }
     const auto local = parse_host(options.address);
     if (!local) return Result<Device>::failure(local.error().message);
-    auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(options.path_mtu)});
+    DeviceOptions chosen = options;
+    if (chosen.path_mtu == 0) {
+        const auto room = Rocev2Wire::frame_max_at(*local);
+        if (!room) return Result<Device>::failure(room.error().message);
+        chosen.path_mtu = ib::path_mtu_within(*room);
+        if (chosen.path_mtu == 0) {
+            return Result<Device>::failure("the interface of " + options.address +
+                                           " carries no path MTU, not even 256");
+        }
+    }
+    auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(chosen.path_mtu)});
     if (!wire) return Result<Device>::failure(wire.error().message);
-    return Device(std::make_shared<Inside>(std::move(*wire), options));
+    return Device(std::make_shared<Inside>(std::move(*wire), chosen));
 }
 
 Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen)

@@ -104,13 +104,18 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     if (!address) return failed(address.error().message);
     const auto peer = device.peer_at(*address);
     if (!peer) return failed(peer.error().message);
+    // The way may be narrower than the interface, as far as the kernel knows.
+    const auto room = Rocev2Wire::frame_max_between(device.wire.local_address(), *address);
+    if (!room) return failed(room.error().message);
+    const std::size_t path_mtu = std::min(device.options.path_mtu, ib::path_mtu_within(*room));
+    if (path_mtu == 0) return failed("the way carries no path MTU, not even 256");
     ib::CmRequest request = request_of(device.wire.local_address(), *address, service);
     if (!put(told, told_at(service), request.private_bytes)) return failed("too much to tell");
     const bool reliable = inside_->options.transport == Transport::reliable;
     request.queue_pair = inside_->number;
     request.starting_psn = ib::Psn(inside_->psn);
     request.transport = reliable ? 0 : 1;
-    request.path_mtu = ib::path_mtu_code(device.options.path_mtu);
+    request.path_mtu = ib::path_mtu_code(path_mtu);
     request.responder_resources = request.initiator_depth = reliable ? outstanding_reads_max : 0;
     CmQueuePair& cm = device.connection_management();
     const auto id = cm.management().connect(device.clock.now(), *peer, request);
@@ -126,7 +131,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     const auto connected =
         ib::connect(port, inside_->number,
                     {.peer = *peer,
-                     .path_mtu = device.options.path_mtu,
+                     .path_mtu = path_mtu,
                      .dest_queue_pair = reply.queue_pair,
                      .receive_psn = ib::Psn(inside_->psn),
                      .send_psn = reply.starting_psn,

@@ -87,6 +87,9 @@ public:
     /// longest there is. Packets are never cut up on their way.
     static Expected<std::size_t> frame_max_between(const Address& local, const Address& peer);
 
+    /// The same of all that leaves by the interface of a local address, whoever the peer.
+    static Expected<std::size_t> frame_max_at(const Address& local);
+
     /// Gives a peer, known or the next, its address. No two peers are on one host.
     Expected<void> set_peer(PeerId peer, const Address& address);
 
