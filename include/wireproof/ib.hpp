@@ -308,7 +308,8 @@ public:
     Result<std::vector<std::byte>> connect(
         std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Nothing more is sent or received; a peer that was met by a service is told.
+    /// Nothing more is sent or received; a peer that was met by a service is told once the device
+    /// works. The same when this goes.
     void disconnect();
     /// Nothing more will be sent or received; what was posted has ended as flushed.
     bool failed() const;

@@ -145,7 +145,8 @@ class AHostileHostGetsNowhere(Case):
         for reason in ("icrc_wrong", "identification_jumped", "unknown_queue_pair",
                        "foreign_partition", "foreign_source", "wrong_transport",
                        "unknown_transport_version", "headers_cut_short", "duplicates", "gaps",
-                       "sequence_broken", "bad_length", "bad_key", "not_allowed", "executed"):
+                       "sequence_broken", "bad_length", "bad_key", "bad_qkey", "not_allowed",
+                       "executed"):
             self.assertGreater(out["received"][reason], 0, reason)
         # The connections of the hostile host do go on between, and the honest one all the time.
         self.assertGreater(out["completed"], 500)

@@ -16,7 +16,7 @@ constexpr double good_share = 0.6;     // of what its connections send: without 
 constexpr double altered_share = 0.6;  // of the rest, while it is what the target waits for
 
 // How often each is sent, in the order of Hostility.
-constexpr std::array<unsigned, hostility_names.size()> weights = {30, 8, 8, 8, 8, 5, 3, 3, 5, 5};
+constexpr std::array<unsigned, hostility_names.size()> weights = {30, 8, 8, 8, 8, 5, 5, 3, 3, 5, 5};
 
 Hostility drawn(Random& dice) {
     unsigned sum = 0;
@@ -124,6 +124,7 @@ void HostileHost::send_harm(Hostility kind, PacketBytes packet, Instant now) {
     std::uint16_t identification = 0;
     switch (kind) {
         case Hostility::altered: packets_.alter(packet); break;
+        case Hostility::meeting: packet = packets_.meeting(); break;
         case Hostility::invented: packet = packets_.invented(); break;
         case Hostility::far_identification:
             identification = static_cast<std::uint16_t>(1000 + packets_.dice().below(60'000));

@@ -142,6 +142,33 @@ PacketBytes HostilePackets::plausible() {
     return packet;
 }
 
+PacketBytes HostilePackets::meeting() {
+    constexpr std::array<unsigned char, 4> head = {1, 7, 2, 3};
+    PacketBytes payload(ib::cm_datagram_size);
+    for (std::byte& byte : payload) byte = std::byte(dice_.next());
+    if (chance(0.95)) std::ranges::copy(std::as_bytes(std::span(head)), payload.begin());
+    payload[16] = std::byte{0};
+    payload[17] = std::byte(0x10 + dice_.below(8));
+    if (auto datagram = ib::CmDatagram::decode(payload)) {
+        if (auto* request = std::get_if<ib::CmRequest>(&datagram->message)) {
+            if (chance(0.8)) request->service = aims_.service;
+            request->local_id = static_cast<std::uint32_t>(dice_.below(256));
+            request->transport = static_cast<std::uint8_t>(dice_.below(3));
+            request->path_mtu = static_cast<std::uint8_t>(dice_.below(7));
+        }
+        datagram->encode(std::span(payload).first<ib::cm_datagram_size>());
+    }
+    if (chance(0.05)) payload.resize(dice_.below(payload.size()));
+    ib::Headers headers;
+    headers.bth.opcode = ib::opcode_of(ib::Transport::ud, ib::Operation::send_only);
+    headers.bth.dest_qp = ib::cm_queue_pair;
+    headers.deth.qkey = chance(0.95) ? ib::cm_qkey : static_cast<std::uint32_t>(dice_.next());
+    headers.deth.source_qp = ib::cm_queue_pair;
+    PacketBytes packet;
+    write(headers, payload, packet);
+    return packet;
+}
+
 void HostilePackets::check(PacketBytes& packet, const Way& way,
                            std::uint16_t identification) const {
     const IcrcCover cover({.from = way.from,

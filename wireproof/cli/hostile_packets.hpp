@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/proto/ib/cm_messages.hpp"
 #include "wireproof/proto/ib/memory_table.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/wire/udp/address.hpp"
@@ -21,21 +22,23 @@ enum class Hostility : std::uint8_t {
     damaged,             // one bit of packet or check flipped on the way
     unchecked,           // a check of chance
     far_identification,  // the check right with an IPv4 identification far from the last
+    meeting,             // a datagram to queue pair 1 that asks for a connection, or speaks of one
     cut,                 // too short for a packet
     too_long,            // for every packet of the path MTU
     stranger,            // altered, of a host that is no peer
     impostor,            // of the honest peer's host, damaged: somebody there has no key to it
 };
 
-inline constexpr std::array<std::string_view, 10> hostility_names = {
-    "altered", "repeated", "invented", "damaged", "unchecked", "far_identification",
-    "cut",     "too_long", "stranger", "impostor"};
+inline constexpr std::array<std::string_view, 11> hostility_names = {
+    "altered", "repeated", "invented", "damaged",  "unchecked", "far_identification",
+    "meeting", "cut",      "too_long", "stranger", "impostor"};
 
 /// What is worth aiming at.
 struct HostileAims {
     ib::Transport transport = ib::Transport::rc;
     std::vector<std::uint32_t> queue_pairs = {};
     std::vector<ib::Piece> regions = {};
+    std::uint64_t service = 0;   // that somebody listens to
     std::size_t packet_max = 0;  // that the target takes, bytes
 };
 
@@ -52,6 +55,8 @@ public:
     PacketBytes invented();
     /// A write to one of the queue pairs, with a right length.
     PacketBytes plausible();
+    /// Of connection management, most fields of chance.
+    PacketBytes meeting();
 
     /// Puts the check behind a packet that goes from here to there.
     struct Way {

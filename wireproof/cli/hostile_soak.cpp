@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t path_mtu = 1024;
 constexpr std::size_t hostile_connections = 4;
 constexpr std::uint64_t packets_per_turn = 48;  // which every socket buffer holds
+constexpr std::uint64_t service = ib::service_of_port(7174);
 constexpr std::uint64_t turns_between_checks = 32;
 constexpr double begun_anew = 1.0 / 256;  // of the connections in a turn, though nothing broke
 // Time is counted, not measured, so that a seed repeats what the kernel lets repeat.
@@ -55,6 +56,7 @@ public:
                     .impostor = friend_->wire.local_address(),
                     .path_mtu = path_mtu,
                     .seed = dice_.next()}) {
+        device_->connection_management().listen(service);
         const auto peer = device_->peer_at(hostile_.address());
         if (!peer) throw Failure(peer.error().message);
         peer_ = *peer;
@@ -64,7 +66,10 @@ public:
             connect(i);
         }
         attacked_.also_count(honest_.number(0));
-        HostileAims aims{.transport = transport_of(0), .packet_max = ib::packet_max(path_mtu)};
+        attacked_.also_count(ib::cm_queue_pair);
+        HostileAims aims{.transport = transport_of(0),
+                         .service = service,
+                         .packet_max = ib::packet_max(path_mtu)};
         attacked_.add_aims(aims);
         aims.regions.push_back(honest_.memory(0));
         hostile_.aim(aims);
@@ -126,6 +131,7 @@ private:
         }
         honest_.work(more);
         device_->poll(now_);
+        answer_requests();
         for (Conversation& one : attacked_.conversations()) {
             one.draw();
             fail(one.violation());
@@ -140,6 +146,18 @@ private:
             if (!broken && !(more && dice_.chance(begun_anew))) continue;
             connect(i);
             ++reconnected_;
+        }
+    }
+
+    /// Whoever asks is refused, told that it may come, or left without a word for a while.
+    void answer_requests() {
+        if (dice_.chance(0.5)) return;
+        while (const auto request = device_->cm->next_request(service)) {
+            ib::ConnectionManagement& cm = device_->cm->management();
+            const bool done = dice_.chance(0.5)
+                                  ? cm.accept(now_, request->id, {})
+                                  : cm.reject(now_, request->id, ib::CmReason::consumer);
+            if (!done) fail("a request for a connection cannot be answered");
         }
     }
 
@@ -178,7 +196,17 @@ private:
         return result;
     }
 
-    static std::string check_counts(const HostileSoakResult& result) {
+    std::string check_counts(const HostileSoakResult& result) const {
+        const ib::CmCounters& cm = device_->cm->management().counters();
+        std::uint64_t datagrams =
+            cm.taken + cm.duplicates + cm.unknown + cm.out_of_state + cm.refused;
+        for (const std::uint64_t count : cm.malformed) datagrams += count;
+        const std::uint64_t executed =
+            device_->port.queue_pair(ib::cm_queue_pair)->counters.executed;
+        if (datagrams != executed) {
+            return fmt::format("queue pair 1 took {} datagrams, and its counters tell of {}",
+                               executed, datagrams);
+        }
         std::uint64_t sum = result.kernel_dropped;
         for (const auto& [reason, count] : result.received) sum += count;
         if (sum != result.datagrams) {

@@ -395,6 +395,79 @@ TEST_F(Sides, WhatIsOfNobodyOrNotOfThisStateIsCountedAndChangesNothing) {
     EXPECT_TRUE(b.cm.disconnect(now, there));
 }
 
+// Bytes of chance in good datagrams, with identifiers that are right more often than not: whatever
+// comes, there is room for the next honest connection afterwards, and each datagram counts once.
+TEST_F(Sides, NoDatagramOfChanceBreaksAnything) {
+    ConnectionManagement::Config config = of_right;
+    config.connections_max = 64;
+    b = Side(config);
+    b.cm.listen(service);
+    Random dice(3);
+    constexpr std::uint64_t datagrams = 100'000;
+    std::vector<CmId> known;
+    for (std::uint64_t i = 0; i < datagrams; ++i) {
+        std::array<std::byte, cm_datagram_size> bytes{};
+        for (std::byte& byte : bytes) byte = std::byte(dice.next());
+        // The head of a good one, and one of seven attributes.
+        constexpr std::array<unsigned char, 4> head = {1, 7, 2, 3};
+        if (!dice.chance(0.05)) std::ranges::copy(std::as_bytes(std::span(head)), bytes.begin());
+        bytes[16] = std::byte{0};
+        bytes[17] = std::byte(0x10 + dice.below(7));
+        if (auto datagram = CmDatagram::decode(bytes)) {
+            const auto set_ids = [&](auto& message) {
+                message.local_id = static_cast<std::uint32_t>(dice.below(100));
+                if constexpr (requires { message.service; }) {
+                    if (dice.chance(0.8)) message.service = service;
+                    message.queue_pair = static_cast<std::uint32_t>(dice.below(500));
+                } else {
+                    message.remote_id =
+                        config.first_id + static_cast<std::uint32_t>(dice.below(300));
+                }
+                if constexpr (requires { message.remote_queue_pair; }) {
+                    message.remote_queue_pair = static_cast<std::uint32_t>(dice.below(2));
+                }
+            };
+            std::visit(set_ids, datagram->message);
+            datagram->encode(bytes);
+        }
+        b.cm.on_datagram(now, PeerId{static_cast<std::uint16_t>(dice.below(3))}, bytes);
+        for (const CmEvent& event : b.events()) {
+            if (event.what == What::requested) known.push_back(event.id);
+        }
+        if (!known.empty()) {
+            const CmId id = known[dice.below(known.size())];
+            if (dice.chance(0.1)) b.cm.accept(now, id, {});
+            if (dice.chance(0.05)) b.cm.reject(now, id, CmReason::consumer);
+            if (dice.chance(0.05)) b.cm.disconnect(now, id);
+        }
+        while (b.cm.poll_transmit()) {
+        }
+        now = now + Duration::milliseconds(static_cast<std::int64_t>(dice.below(3)));
+        b.cm.on_deadline(now);
+    }
+    const CmCounters& counters = b.cm.counters();
+    std::uint64_t sum = counters.taken + counters.duplicates + counters.unknown +
+                        counters.out_of_state + counters.refused;
+    for (const std::uint64_t count : counters.malformed) sum += count;
+    EXPECT_EQ(sum, datagrams);
+    for (const std::uint64_t count : {counters.taken, counters.duplicates, counters.unknown,
+                                      counters.out_of_state, counters.refused}) {
+        EXPECT_GT(count, 100U);
+    }
+    // The hosts of chance go on for no more than their connections' time.
+    while (b.cm.next_deadline() != never) {
+        now = b.cm.next_deadline();
+        b.cm.on_deadline(now);
+        for (const CmId id : known) b.cm.reject(now, id, CmReason::consumer);
+        for (const CmId id : known) b.cm.disconnect(now, id);
+        b.events();
+        while (b.cm.poll_transmit()) {
+        }
+    }
+    EXPECT_EQ(b.cm.size(), 0U);
+    connect();
+}
+
 /// Both sides' view of one connection.
 struct View {
     bool up = false;

@@ -192,7 +192,7 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     }
     const RxVerdict verdict = with(*found, [&](auto& pair) {
         if constexpr (std::is_same_v<decltype(pair), UdQueuePair&>) {
-            return packet == nullptr ? RxVerdict::malformed
+            return packet == nullptr ? pair.on_reserved()
                                      : pair.on_packet(*packet, frame.from, adapter_);
         } else {
             return packet == nullptr ? pair.on_reserved(now, bth, adapter_)
