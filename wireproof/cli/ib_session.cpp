@@ -76,6 +76,10 @@ void IbSession::open(Line which) {
     // No credits: who begins again would ask with one packet at a time, and be told of packets that
     // it has not sent again yet. Receive requests are posted again at once.
     config.in_flight_max = in_flight_max;
+    // A connection goes on at the first message that has not completed, of which much may have
+    // been taken.
+    config.peer_ahead_max = in_flight_max + static_cast<std::uint32_t>(ib::packets_of(
+                                                config_.piece_max, config_.path_mtu));
     const auto number = port_.add_queue_pair(config);
     WIREPROOF_CHECK(number.has_value());
     line(which).number = *number;

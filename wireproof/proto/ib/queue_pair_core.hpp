@@ -34,6 +34,10 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // packets without AckReq, at most
     std::uint32_t in_flight_max =
         256;  // Send and Write packets unacknowledged; not below ack_every
+    /// For who begins a connection anew on this side alone, at the first message that has not
+    /// completed: the peer may have taken so many packets more than will have been sent. Its
+    /// acknowledgements then mean all that has.
+    std::uint32_t peer_ahead_max = 0;
 
     std::uint64_t psn_modulus = wire_circle.modulus();  // smaller in a search over small worlds
 };
