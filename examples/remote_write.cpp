@@ -1,5 +1,7 @@
 // Two processes on one machine, each with a device of its own: the writer puts a message into the
 // other's memory and tells so by immediate data, then reads back what the other made of it.
+//
+//     remote_write [WRITER [ANSWERER [MEETING]]]     two addresses, and address:port of a TCP door
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wireproof/ib.hpp>
@@ -15,7 +17,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto meeting_point = "127.0.0.1:7471";
+struct Places {
+    std::string writer = "127.71.0.1";
+    std::string answerer = "127.71.0.2";
+    std::string meeting = "127.0.0.1:7471";
+};
+
 constexpr std::string_view message = "written from afar";
 using Memory = std::array<std::byte, 64>;
 
@@ -25,8 +32,8 @@ int fail(const char* who, std::string_view why) {
 }
 
 /// Offers memory, and answers what is written there in capitals.
-int answer() {
-    auto device = Device::open({.address = "127.71.0.2"});
+int answer(const Places& places) {
+    auto device = Device::open({.address = places.answerer});
     if (!device) return fail("answer", device.error());
     Memory memory{};
     const ProtectionDomain domain(*device);
@@ -37,7 +44,7 @@ int answer() {
     if (!region || !pair) return fail("answer", "no memory or no queue pair");
     pair->post_receive(1, Piece());  // for the immediate data
     pair->post_receive(2, Piece());  // for the goodbye
-    const auto peer = exchange_as_server(meeting_point, pair->contact(*region), 20s);
+    const auto peer = exchange_as_server(places.meeting, pair->contact(*region), 20s);
     if (!peer) return fail("answer", peer.error());
     if (pair->connect(*peer) != Status::ok) return fail("answer", "no connection");
 
@@ -56,8 +63,8 @@ int answer() {
     return 0;
 }
 
-int ask() {
-    auto device = Device::open({.address = "127.71.0.1"});
+int ask(const Places& places) {
+    auto device = Device::open({.address = places.writer});
     if (!device) return fail("ask", device.error());
     Memory memory{};
     std::memcpy(memory.data(), message.data(), message.size());
@@ -67,7 +74,7 @@ int ask() {
     auto pair = QueuePair::create(domain, completions, completions);
     if (!region || !pair) return fail("ask", "no memory or no queue pair");
     pair->post_receive(1, Piece());
-    const auto peer = exchange_as_client(meeting_point, pair->contact(), 20s);
+    const auto peer = exchange_as_client(places.meeting, pair->contact(), 20s);
     if (!peer) return fail("ask", peer.error());
     if (pair->connect(*peer) != Status::ok) return fail("ask", "no connection");
 
@@ -90,11 +97,19 @@ int ask() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    if (argc > 4) {
+        std::fprintf(stderr, "usage: remote_write [WRITER [ANSWERER [MEETING]]]\n");
+        return 2;
+    }
+    Places places;
+    if (argc > 1) places.writer = argv[1];
+    if (argc > 2) places.answerer = argv[2];
+    if (argc > 3) places.meeting = argv[3];
     const pid_t child = ::fork();
     if (child < 0) return fail("main", "cannot fork");
-    if (child == 0) return answer();
-    const int asked = ask();
+    if (child == 0) return answer(places);
+    const int asked = ask(places);
     int answered = 0;
     ::waitpid(child, &answered, 0);
     return asked != 0 || answered != 0 ? 1 : 0;

@@ -6,6 +6,7 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/pcap.hpp"
+#include "wireproof/proto/ib/cm_messages.hpp"
 #include "wireproof/proto/ib/native_frame.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
@@ -37,6 +38,15 @@ void read_packet(ConstBytes bytes) {
     rest.insert(rest.end(), again->bth().pad, std::byte{0});
     const auto lent = ib::Packet::decode({.bytes = rest, .lent = packet->payload, .lent_at = head});
     WIREPROOF_CHECK(lent && lent->payload.size() == packet->payload.size());
+}
+
+// What is read of a datagram is written to the same, but for what is reserved.
+void read_datagram(ConstBytes bytes) {
+    const auto datagram = ib::CmDatagram::decode(bytes);
+    if (!datagram) return;
+    std::array<std::byte, ib::cm_datagram_size> written{};
+    datagram->encode(written);
+    WIREPROOF_CHECK(ib::CmDatagram::decode(written) == *datagram);
 }
 
 void read_frame(ConstBytes bytes) {
@@ -74,6 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace wireproof;
     const ConstBytes bytes = std::as_bytes(std::span(data, size));
     read_packet(bytes);
+    read_datagram(bytes);
     read_frame(bytes);
     read_capture(bytes);
     return 0;

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wireproof/result.hpp"
 
@@ -42,9 +43,15 @@ std::string_view name_of(Status status);
 struct DeviceOptions {
     /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
     std::string address;
-    /// 256, 512, 1024, 2048 or 4096 bytes; 1024 is what an Ethernet of 1500 carries.
-    std::size_t path_mtu = 1024;
+    /// 256, 512, 1024, 2048 or 4096 bytes; 0: the most that the interface carries, which of an
+    /// Ethernet of 1500 is 1024.
+    std::size_t path_mtu = 0;
 };
+
+/// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
+constexpr std::uint64_t service_of_port(std::uint16_t port) {
+    return std::uint64_t{0x0106} << 16 | port;
+}
 
 class Device {
 public:
@@ -66,6 +73,7 @@ public:
 private:
     friend class ProtectionDomain;
     friend class CompletionQueue;
+    friend class Listener;
     explicit Device(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     std::shared_ptr<Inside> inside_;
 };
@@ -96,6 +104,7 @@ struct Completion {
     std::uint32_t queue_pair = 0;  // its number
     std::uint32_t length = 0;      // bytes received or read
     std::optional<std::uint32_t> immediate = {};
+    std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
 };
 
 class CompletionQueue {
@@ -108,6 +117,12 @@ public:
     std::optional<Completion> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
     /// Completions were lost for want of room.
     bool overrun() const;
+
+    /// Asks to be told of the next completion, or of the next that failed or was solicited by who
+    /// sent it; once.
+    void request_notify(bool solicited_only = false);
+    /// Has the device work until that comes: true; or for `limit`: false, and it may still come.
+    bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct Inside;
 
@@ -122,6 +137,7 @@ struct Access {
     bool remote_write = false;
     bool remote_read = false;
     bool remote_atomic = false;
+    bool window_bind = false;  // of regions: windows may be bound to it
 };
 
 /// Some registered bytes of this side.
@@ -157,6 +173,26 @@ private:
     std::shared_ptr<Inside> inside_;
 };
 
+/// Whom a window's key serves: of type 1, all queue pairs of the domain; of type 2A, the one that
+/// bound it; of type 2B, the same, while it is of the domain.
+enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
+
+/// A key that shows part of a region to peers for a while. Nothing, until QueuePair::bind.
+class MemoryWindow {
+public:
+    /// That of the latest bind which was posted; good once that has completed, until the next, an
+    /// invalidation, or the end of the region or of this.
+    std::uint32_t key() const;
+
+    struct Inside;
+
+private:
+    friend class ProtectionDomain;
+    friend class QueuePair;
+    explicit MemoryWindow(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
 /// Queue pairs use memory of their own domain only.
 class ProtectionDomain {
 public:
@@ -164,11 +200,13 @@ public:
 
     /// Failure: peers may write what its own side may not.
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
+    MemoryWindow create_window(WindowType type) const;
 
     struct Inside;
 
 private:
     friend class QueuePair;
+    friend class SharedReceiveQueue;
     std::shared_ptr<Inside> inside_;
 };
 
@@ -192,6 +230,9 @@ Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
 Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
                                    std::chrono::milliseconds limit);
 
+// Or both sides meet by the datagrams of communication management, as programs of Linux's rdma_cm
+// do: one listens to a service, the other asks for a connection to it. Private data goes along.
+
 enum class Transport : std::uint8_t {
     reliable,    // RC: exactly once and in order, or an error completion
     unreliable,  // UC: whole messages in order, some missing
@@ -202,7 +243,43 @@ struct QueuePairOptions {
     std::size_t sends = 64;     // posted and not completed, at most
     std::size_t receives = 64;  // posted and not used, at most
     std::size_t pieces = 4;     // of one of those, up to 32
+    std::size_t inlined = 64;   // bytes of an inline request, at most
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
+};
+
+/// Of work that is posted to be sent.
+struct WorkOptions {
+    bool signalled = true;   // else it has a completion only if it fails
+    bool solicited = false;  // the peer's completion is told to who asked for those only
+    bool fence = false;      // begins once earlier Reads and Atomics have ended
+};
+
+/// What a window shows after a bind.
+struct WindowBind {
+    std::uint64_t address = 0;  // in the region
+    std::uint64_t length = 0;   // bytes; none: a window of type 1 shows nothing more
+    Access peer = {};
+    bool zero_based = false;  // peers count addresses from 0; not with type 1
+};
+
+/// Receives that several queue pairs use, in the order in which messages begin.
+class SharedReceiveQueue {
+public:
+    /// Failure: a limit is not one that this can have.
+    static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
+                                             std::size_t receives = 64, std::size_t pieces = 4);
+
+    Status post_receive(std::uint64_t id, std::span<const Piece> to);
+    Status post_receive(std::uint64_t id, const Piece& to) {
+        return post_receive(id, std::span(&to, 1));
+    }
+
+    struct Inside;
+
+private:
+    friend class QueuePair;
+    explicit SharedReceiveQueue(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
 };
 
 /// A message's memory stays put until its completion. Messages of no bytes are messages.
@@ -212,6 +289,11 @@ public:
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const QueuePairOptions& options = {});
+    /// With the receives of a shared queue of the same domain; it has none of its own.
+    static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    const SharedReceiveQueue& shared,
+                                    const QueuePairOptions& options = {});
 
     std::uint32_t number() const;
     /// What the peer needs to connect to this.
@@ -219,6 +301,16 @@ public:
     Contact contact(const MemoryRegion& offered) const;
     /// Once. The smaller path MTU of both is used.
     Status connect(const Contact& peer);
+    /// Once: to whoever listens to that service on that host, which must take our path MTU: the
+    /// device's, or less if the way there carries less. `told` is up to 92 bytes, or 56 to a
+    /// service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: refused, for
+    /// the reason named, or no answer until `limit`; then the queue pair has failed.
+    Result<std::vector<std::byte>> connect(
+        std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
+        std::chrono::milliseconds limit = std::chrono::seconds(30));
+    /// Nothing more is sent or received; a peer that was met by a service is told once the device
+    /// works. The same when this goes.
+    void disconnect();
     /// Nothing more will be sent or received; what was posted has ended as flushed.
     bool failed() const;
 
@@ -229,23 +321,96 @@ public:
 
     /// Into a receive of the peer's.
     Status send(std::uint64_t id, const Piece& from,
-                std::optional<std::uint32_t> immediate = std::nullopt);
+                std::optional<std::uint32_t> immediate = std::nullopt,
+                const WorkOptions& options = {});
+    /// The same, of any bytes, which are the caller's again at once.
+    Status send_inline(std::uint64_t id, std::span<const std::byte> bytes,
+                       std::optional<std::uint32_t> immediate = std::nullopt,
+                       const WorkOptions& options = {});
+    /// With the end of a key: of a window of type 2 that the peer bound to this connection.
+    Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
+                           const WorkOptions& options = {});
     /// Into the peer's memory. With immediate data it uses a receive of the peer's, which then
     /// learns of it.
     Status write(std::uint64_t id, const Piece& from, const Remote& to,
-                 std::optional<std::uint32_t> immediate = std::nullopt);
+                 std::optional<std::uint32_t> immediate = std::nullopt,
+                 const WorkOptions& options = {});
+    Status write_inline(std::uint64_t id, std::span<const std::byte> bytes, const Remote& to,
+                        std::optional<std::uint32_t> immediate = std::nullopt,
+                        const WorkOptions& options = {});
     /// Out of the peer's memory.
-    Status read(std::uint64_t id, const Piece& into, const Remote& from);
+    Status read(std::uint64_t id, const Piece& into, const Remote& from,
+                const WorkOptions& options = {});
     /// On 8 bytes of the peer's memory, of its byte order, at a multiple of 8. What they were
     /// before comes to `before`.
-    Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add);
+    Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add,
+                     const WorkOptions& options = {});
     Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
-                        std::uint64_t expected, std::uint64_t desired);
+                        std::uint64_t expected, std::uint64_t desired,
+                        const WorkOptions& options = {});
+
+    // These leave no packet, and run in the order of posting.
+    /// Gives the window a new key, for part of a region of the same domain that allows it. A bind
+    /// that a rule forbids ends in window_bind_error, and ends the queue pair's work.
+    Status bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
+                const WindowBind& bind, const WorkOptions& options = {});
+    /// Ends the key of a window of type 2 that this queue pair bound; it may be bound again.
+    Status invalidate(std::uint64_t id, const MemoryWindow& window,
+                      const WorkOptions& options = {});
 
     struct Inside;
 
 private:
+    friend class ConnectionRequest;
+    static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    std::shared_ptr<SharedReceiveQueue::Inside> shared,
+                                    const QueuePairOptions& options);
     explicit QueuePair(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+/// Somebody who asks for a connection. Refused when it goes unanswered.
+class ConnectionRequest {
+public:
+    /// Of the host that asks.
+    const std::string& address() const;
+    Transport transport() const;
+    /// What came along: 92 bytes, or 56 to a service of rdma_cm; zeros behind what was given.
+    std::span<const std::byte> told() const;
+
+    /// Makes `pair`, of the same device and transport, the other end, and tells up to 196 bytes;
+    /// returns once the pair may send. Failure: the asker has gone, or does not answer until
+    /// `limit`; then the pair has failed, unless it was none for this.
+    Result<bool> accept(QueuePair& pair, std::span<const std::byte> tell = {},
+                        std::chrono::milliseconds limit = std::chrono::seconds(30));
+    /// Tells up to 148 bytes.
+    void reject(std::span<const std::byte> why = {});
+
+    struct Inside;
+
+private:
+    friend class Listener;
+    explicit ConnectionRequest(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    std::shared_ptr<Inside> inside_;
+};
+
+/// While this lives, requests for connections to a service are kept. From now on the device hears
+/// hosts that it did not know, up to 4096.
+class Listener {
+public:
+    /// Failure: somebody listens to it on this device already.
+    static Result<Listener> open(const Device& device, std::uint64_t service);
+
+    /// The oldest request, if there is any. Moves no work: see Device::poll.
+    std::optional<ConnectionRequest> poll();
+    /// Has the device work until there is one; nothing if `limit` passes before.
+    std::optional<ConnectionRequest> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
+
+    struct Inside;
+
+private:
+    explicit Listener(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     std::shared_ptr<Inside> inside_;
 };
 

@@ -93,6 +93,22 @@ class ASimulationSaysWhatCameOut(Case):
                          ("wireproof.soak/1", 7, 5, 0))
         self.assertGreater(out["frames"], out["operations"])
 
+    def test_worlds_of_queue_pairs_are_of_those_asked_for(self):
+        outs = {}
+        for protocol in ("rc", "uc", "ib"):
+            ended, out = self.run_json("soak", "--protocol", protocol, "--worlds", "40",
+                                       "--seed", "7")
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            self.assertEqual(
+                (out["schema"], out["protocol"], out["seed"], out["worlds"], out["failed"]),
+                ("wireproof.soak/1", protocol, 7, 40, 0))
+            self.assertGreater(out["faults"], 0)
+            outs[protocol] = out
+        # Only UC loses messages, and only RC recovers.
+        self.assertEqual((outs["rc"]["messages_lost"], outs["uc"]["recoveries"]), (0, 0))
+        self.assertGreater(min(outs["uc"]["messages_lost"], outs["ib"]["messages_lost"]), 0)
+        self.assertGreater(min(outs["rc"]["recoveries"], outs["ib"]["recoveries"]), 0)
+
     def test_the_machine_of_the_paper_as_one_object(self):
         ended, out = self.run_json("sp2")
         self.assertEqual((ended.code, ended.err), (0, ""))
@@ -100,11 +116,58 @@ class ASimulationSaysWhatCameOut(Case):
         self.assertLessEqual(out["round_trip_us"], 1.086 * out["raw_round_trip_us"])
         self.assertGreaterEqual(out["bandwidth_mb_s"], 0.979 * out["payload_share_mb_s"])
 
-    def test_both_fit_80_columns(self):
-        for arguments in (("sp2",), ("soak", "--worlds", "2")):
+    def test_all_fit_80_columns(self):
+        for arguments in (("sp2",), ("soak", "--worlds", "2"),
+                          ("soak", "--protocol", "ib", "--worlds", "400")):
             ended = self.run_command(*arguments)
             self.assertEqual((ended.code, ended.err), (0, ""))
             self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
+
+
+class AHostileHostGetsNowhere(Case):
+    """Which the command itself looks at; here is seen that the host tried, and how it fared."""
+
+    def attack(self, protocol):
+        ended, out = self.run_json("soak", "--protocol", protocol, "--hostile", "20000",
+                                   "--seed", "11")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual((out["schema"], out["protocol"], out["seed"], out["hostile"]),
+                         ("wireproof.soak-hostile/1", protocol, 11, 20000))
+        self.assertEqual(sum(out["sent_as"].values()), 20000)
+        self.assertGreater(min(out["sent_as"].values()), 100)
+        self.assertEqual(out["datagrams"], 20000 + out["harmless"] + out["honest"])
+        self.assertEqual(out["datagrams"], sum(out["received"].values()) + out["kernel_dropped"])
+        # By name, where a kind can end in one way only.
+        if out["kernel_dropped"] == 0:
+            for kind, reason in (("too_long", "too_long"), ("cut", "too_short"),
+                                 ("stranger", "unknown_source")):
+                self.assertEqual(out["received"][reason], out["sent_as"][kind], kind)
+        for reason in ("icrc_wrong", "identification_jumped", "unknown_queue_pair",
+                       "foreign_partition", "foreign_source", "wrong_transport",
+                       "unknown_transport_version", "headers_cut_short", "duplicates", "gaps",
+                       "sequence_broken", "bad_length", "bad_key", "bad_qkey", "not_allowed",
+                       "executed"):
+            self.assertGreater(out["received"][reason], 0, reason)
+        # The connections of the hostile host do go on between, and the honest one all the time.
+        self.assertGreater(out["completed"], 500)
+        self.assertGreater(out["honest_messages"], 500)
+        self.assertLessEqual(out["honest_lost"], out["kernel_dropped"])
+        self.assertGreater(out["memory_checks"], 10)
+        return out
+
+    def test_with_reliable_connections(self):
+        out = self.attack("rc")
+        self.assertGreater(min(out["received"]["answers"], out["received"]["stale"]), 0)
+        self.assertEqual(out["honest_lost"], 0)
+        self.assertGreater(out["reconnected"], 20)
+
+    def test_with_unreliable_connections(self):
+        out = self.attack("uc")
+        self.assertGreater(min(out["received"]["rest_dropped"], out["received"]["not_ready"]), 0)
+        self.assertEqual(out["received"]["answers"], 0)
+
+    def test_with_both(self):
+        self.attack("ib")
 
 
 if __name__ == "__main__":

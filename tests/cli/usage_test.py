@@ -75,12 +75,17 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
                 "--seconds": ("nan", "0", "-5", "inf", "long")}.items():
             for value in values:
                 self.refuses("soak", option, value, words=[option])
+        for options in (("--hostile", "0"), ("--hostile", "many"), ("--hostile", "5"),
+                        ("--hostile", "5", "--protocol", "rc", "--worlds", "5"),
+                        ("--hostile", "5", "--protocol", "rc", "--seconds", "5")):
+            self.refuses("soak", *options, words=["--hostile"])
         for value in ("1", "-2", "two", "1000"):
             self.refuses("sp2", "--nodes", value, words=["--nodes"])
 
     def test_a_name_is_not_one_of_those_that_there_are(self):
         self.refuses("carry", self.file(1), "--wire", "tin", words=["--wire", "udp", "sim"])
         self.refuses("carry", self.file(1), "--protocol", "tcp", words=["--protocol", "sp-am"])
+        self.refuses("soak", "--protocol", "pcie", words=["--protocol", "sp-am", "ib"])
 
     def test_an_address_lacks_its_port_or_is_none(self):
         for address in ("127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "1.2.3:7000", "::1", ""):

@@ -19,31 +19,15 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 TEST(IbWorlds, KeepEveryPromise) {
     const std::uint64_t first = from_environment("WIREPROOF_SEED", 1);
     const std::uint64_t worlds = from_environment("WIREPROOF_WORLDS", 400);
-    IbWorldResult sum;
-    std::uint64_t broken = 0;
-    double cost_max = 0;
-    std::uint64_t costliest = 0;
-    for (std::uint64_t seed = first; seed < first + worlds && broken < 5; ++seed) {
-        const IbWorldResult result = run_ib_world(seed);
+    IbWorldsSummary summary;
+    for (std::uint64_t seed = first; seed < first + worlds && summary.broken < 5; ++seed) {
+        const IbWorldResult result = run_ib_world({.seed = seed});
         EXPECT_EQ(result.violation, "")
             << "in the world of seed " << seed << " (" << result.what << ")\n"
-            << "repeat with: WIREPROOF_WORLDS=1 WIREPROOF_SEED=" << seed
-            << " wireproof_ib_worlds_test --gtest_filter=IbWorlds.KeepEveryPromise";
-        broken += result.ok() ? 0U : 1U;
-        sum.asked += result.asked;
-        sum.failed += result.failed;
-        sum.delivered += result.delivered;
-        sum.lost += result.lost;
-        sum.frames += result.frames;
-        sum.faults += result.faults;
-        sum.recoveries += result.recoveries;
-        sum.resent += result.resent;
-        const double cost = result.faults == 0 ? 0
-                                               : static_cast<double>(result.recoveries) /
-                                                     static_cast<double>(result.faults);
-        if (cost > cost_max) costliest = seed;
-        cost_max = std::max(cost_max, cost);
+            << "repeat with: wireproof soak --protocol ib --worlds 1 --seed " << seed;
+        summary.add(result);
     }
+    const IbWorldResult& sum = summary.sum;
     std::printf(
         "%llu worlds from seed %llu: %llu requests, %llu failed; %llu messages delivered, %llu of "
         "UC lost; %llu frames, %llu faults, %llu recoveries (at most %.2f a fault, seed %llu), "
@@ -52,8 +36,9 @@ TEST(IbWorlds, KeepEveryPromise) {
         static_cast<unsigned long long>(sum.asked), static_cast<unsigned long long>(sum.failed),
         static_cast<unsigned long long>(sum.delivered), static_cast<unsigned long long>(sum.lost),
         static_cast<unsigned long long>(sum.frames), static_cast<unsigned long long>(sum.faults),
-        static_cast<unsigned long long>(sum.recoveries), cost_max,
-        static_cast<unsigned long long>(costliest), static_cast<unsigned long long>(sum.resent));
+        static_cast<unsigned long long>(sum.recoveries), summary.cost_max,
+        static_cast<unsigned long long>(summary.costliest_seed),
+        static_cast<unsigned long long>(sum.resent));
     if (worlds < 100) return;
     // Worlds in which nothing goes wrong would prove nothing.
     EXPECT_GT(sum.faults, worlds);
@@ -66,9 +51,23 @@ TEST(IbWorlds, KeepEveryPromise) {
 
 TEST(IbWorlds, AreAFunctionOfTheirSeed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        EXPECT_EQ(run_ib_world(seed), run_ib_world(seed)) << "seed " << seed;
+        EXPECT_EQ(run_ib_world({.seed = seed}), run_ib_world({.seed = seed})) << "seed " << seed;
     }
-    EXPECT_NE(run_ib_world(1).digest, run_ib_world(2).digest);
+    EXPECT_NE(run_ib_world({.seed = 1}).digest, run_ib_world({.seed = 2}).digest);
+}
+
+TEST(IbWorlds, AreOfOneTransportIfAsked) {
+    IbWorldsSummary rc;
+    IbWorldsSummary uc;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        rc.add(run_ib_world({.seed = seed, .transport = ib::Transport::rc}));
+        uc.add(run_ib_world({.seed = seed, .transport = ib::Transport::uc}));
+    }
+    EXPECT_EQ(rc.broken + uc.broken, 0U);
+    EXPECT_EQ(rc.sum.lost, 0U);
+    EXPECT_GT(rc.sum.recoveries, 0U);
+    EXPECT_GT(uc.sum.lost, 0U);
+    EXPECT_EQ(uc.sum.recoveries, 0U);
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/core/pump.hpp"
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/port_test_kit.hpp"
 #include "wireproof/sim/network.hpp"
+#include "wireproof/sim/run.hpp"
 
 namespace wireproof::ib::test {
 namespace {
@@ -14,16 +16,19 @@ namespace {
 constexpr std::size_t path_mtu = 512;
 
 struct Node {
-    Node(sim::Network& network, unsigned number)
-        : end({}, number), wire(network.wire(number), {.local = static_cast<PeerId>(number)}) {
+    Node(sim::Network& network, unsigned number, Transport transport = Transport::uc)
+        : end({.transport = transport}, number),
+          wire(network.wire(number), {.local = static_cast<PeerId>(number)}) {
         const unsigned other = 1 - number;
         end.modify(to_init());
-        end.modify({.state = QueuePairState::rtr,
-                    .address = static_cast<PeerId>(other),
-                    .path_mtu = path_mtu,
-                    .dest_queue_pair = 0x100 + other,
-                    .receive_psn = Psn(0xFFFFF0)});
-        end.modify({.state = QueuePairState::rts, .send_psn = Psn(0xFFFFF0)});
+        const auto connected = connect(end.port, end.number,
+                                       {.peer = static_cast<PeerId>(other),
+                                        .path_mtu = path_mtu,
+                                        .dest_queue_pair = 0x100 + other,
+                                        .receive_psn = Psn(0xFFFFF0),
+                                        .send_psn = Psn(0xFFFFF0),
+                                        .timeout = 10});
+        EXPECT_EQ(connected, ModifyStatus::done);
     }
     void turn(Instant now) {
         const PeerId peer = end.port.queue_pair(end.number)->attributes().address;
@@ -79,6 +84,50 @@ TEST(NativeWireOnCables, NoDamagedPacketIsHandedUp) {
         EXPECT_GT(whole, 140U) << flip;
         EXPECT_LT(whole, 195U) << flip;
         EXPECT_EQ(counters.other_source + counters.other_destination, 0U);
+    }
+}
+
+// RC-1
+TEST(NativeWireOnCables, ReliableConnectionsRepairWhatTheVariantCrcCaught) {
+    constexpr unsigned messages = 60;
+    constexpr std::size_t length = 800;
+    for (const bool flip : {false, true}) {
+        sim::Network network({.flip_bits = flip, .faults = {.bit_error = 1e-5}, .seed = 11});
+        Node a(network, 0, Transport::rc);
+        Node b(network, 1, Transport::rc);
+        for (unsigned i = 0; i < messages; ++i) {
+            a.end.fill(i * length, pattern(length, i));
+            EXPECT_EQ(b.end.receive(i, b.end.piece(i * length, length)), PostStatus::accepted);
+            EXPECT_EQ(
+                a.end.post({.id = i, .request = Request::send}, a.end.piece(i * length, length)),
+                PostStatus::accepted);
+        }
+        sim::Schedule schedule(2);
+        const auto turn = [&](std::size_t node, Instant now) {
+            Node& one = node == 0 ? a : b;
+            one.turn(now);
+            return one.end.port.next_deadline();
+        };
+        const auto ended = sim::run(network, schedule, turn, [] { return false; },
+                                    {.until = Instant(Duration::milliseconds(10'000))});
+        EXPECT_EQ(ended.end, sim::RunEnd::idle);
+        const auto sent = a.end.sent();
+        const auto received = b.end.received();
+        ASSERT_EQ(sent.size(), messages);
+        ASSERT_EQ(received.size(), messages);
+        for (unsigned i = 0; i < messages; ++i) {
+            EXPECT_EQ(sent[i].status, CompletionStatus::success);
+            EXPECT_EQ(received[i].id, i);
+            EXPECT_EQ(received[i].length, length);
+            EXPECT_EQ(b.end.bytes(i * length, length), pattern(length, i)) << i;
+        }
+        const std::uint64_t caught = a.wire.counters().of(NativeFault::variant_crc) +
+                                     b.wire.counters().of(NativeFault::variant_crc);
+        const QueuePairCounters& counters = a.end.counters();
+        EXPECT_GT(caught, 2U) << flip;
+        EXPECT_GT(counters.resent, 0U) << flip;
+        // One recovery for one damaged frame is enough.
+        EXPECT_LE(counters.went_back + counters.timeouts, caught) << flip;
     }
 }
 

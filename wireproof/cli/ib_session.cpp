@@ -6,6 +6,7 @@
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/pump.hpp"
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::cli {
@@ -21,10 +22,7 @@ constexpr std::uint64_t data_base = 0x2000'0000;
 constexpr std::uint64_t data_id = std::uint64_t{1} << 32;  // in ids: what is below is the buffer
 
 // As long as a busy machine may leave a process alone without a resend that nobody needed.
-constexpr std::uint8_t timeout_code = 13;    // 34 ms
-constexpr std::uint8_t not_ready_code = 12;  // 0.64 ms
-constexpr std::uint8_t retries = 7;
-constexpr std::uint8_t for_ever = 7;  // as the count of retries of a receiver that is not ready
+constexpr std::uint8_t timeout_code = 13;  // 34 ms
 // Little enough for the receive buffer that any socket has, and for going back over it to be cheap.
 constexpr std::uint32_t in_flight_max = 64;
 
@@ -78,6 +76,10 @@ void IbSession::open(Line which) {
     // No credits: who begins again would ask with one packet at a time, and be told of packets that
     // it has not sent again yet. Receive requests are posted again at once.
     config.in_flight_max = in_flight_max;
+    // A connection goes on at the first message that has not completed, of which much may have
+    // been taken.
+    config.peer_ahead_max = in_flight_max + static_cast<std::uint32_t>(ib::packets_of(
+                                                config_.piece_max, config_.path_mtu));
     const auto number = port_.add_queue_pair(config);
     WIREPROOF_CHECK(number.has_value());
     line(which).number = *number;
@@ -87,33 +89,17 @@ void IbSession::open(Line which) {
 /// From RESET. The first time nothing was completed or received, and PSNs are the first.
 void IbSession::connect(Line which) {
     const Connection& connection = line(which);
-    const bool reliable = transport_of(which) == ib::Transport::rc;
     const auto peer_node = static_cast<std::uint16_t>(peer_);
-    const auto modified = [&](const ib::QueuePairChange& change) {
-        WIREPROOF_CHECK(port_.modify(connection.number, change) == ib::ModifyStatus::done);
-    };
-    modified({.state = ib::QueuePairState::init,
-              .partition_index = 0,
-              .port = 1,
-              .access = ib::Access{}});
-    ib::QueuePairChange to_rtr{
-        .state = ib::QueuePairState::rtr,
-        .address = peer_,
-        .path_mtu = config_.path_mtu,
-        .dest_queue_pair = connection.number,
-        .receive_psn = ib::wire_circle.advance(first_psn(which, peer_node), connection.received)};
-    ib::QueuePairChange to_rts{
-        .state = ib::QueuePairState::rts,
-        .send_psn = ib::wire_circle.advance(first_psn(which, config_.node), connection.packets)};
-    if (reliable) {
-        to_rtr.max_dest_rd_atomic = to_rts.max_rd_atomic = 1;
-        to_rtr.min_rnr_timer = not_ready_code;
-        to_rts.timeout = timeout_code;
-        to_rts.retry_count = retries;
-        to_rts.rnr_retry = for_ever;
-    }
-    modified(to_rtr);
-    modified(to_rts);
+    const auto init = port_.modify(connection.number, ib::to_init({}));
+    const auto ready = ib::connect(
+        port_, connection.number,
+        {.peer = peer_,
+         .path_mtu = config_.path_mtu,
+         .dest_queue_pair = connection.number,
+         .receive_psn = ib::wire_circle.advance(first_psn(which, peer_node), connection.received),
+         .send_psn = ib::wire_circle.advance(first_psn(which, config_.node), connection.packets),
+         .timeout = timeout_code});
+    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
     const std::size_t buffers = which == Line::control ? control_buffers : receives_of_data;
     // Only the receiver of the data takes any; the sender's slots are its own.
     if (which == Line::data && config_.node == 0) return;

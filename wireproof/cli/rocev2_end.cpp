@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <functional>
 
-#include "wireproof/base/random.hpp"
 #include "wireproof/cli/carry_ib.hpp"
+#include "wireproof/cli/loopback_host.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
@@ -17,30 +16,15 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr int hosts_tried = 64;
-
-Address loopback_host(std::uint64_t number) {
-    Address address{.family = Address::Family::ipv4, .port = rocev2_port};
-    address.host = {127, static_cast<std::uint8_t>(1 + (number >> 16) % 250),
-                    static_cast<std::uint8_t>(number >> 8),
-                    static_cast<std::uint8_t>(1 + number % 250)};
-    return address;
-}
-
 /// On a host that nobody else uses.
 UdpWire opened_wire(const CarryOptions& options, std::uint16_t node) {
-    const auto process = static_cast<std::uint64_t>(::getpid());
-    std::string why;
-    for (std::uint64_t attempt = 0; attempt < hosts_tried; ++attempt) {
+    return opened_on_free_host(node, [&](const Address& host) {
         UdpWire::Config config;
-        config.local = loopback_host(mix64(process + mix64(attempt)) + node);
+        config.local = host;
         config.frame_max = ib_frame_max(options);
         config.segments = false;  // of which the kernel would count the identifications up
-        auto wire = UdpWire::open(config);
-        if (wire) return std::move(*wire);
-        why = wire.error().message;
-    }
-    throw Failure(why);
+        return UdpWire::open(config);
+    });
 }
 
 class Rocev2End final : public LiveEnd, public ClosedEnd {

@@ -1,37 +1,146 @@
-// Random simulated worlds, one seed after another, until one breaks a rule.
+// Random simulated worlds, one seed after another, until one breaks a rule; or a real device that a
+// hostile host sends all it can think of.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <limits>
+#include <optional>
 
 #include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/hostile_soak.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/am_world.hpp"
+#include "wireproof/lab/ib_world.hpp"
 
 namespace wireproof::cli {
 namespace {
 
 constexpr auto examples = R"(Examples:
   wireproof soak --worlds 10000
-  wireproof soak --seconds 28800
+  wireproof soak --protocol rc --seconds 28800
   wireproof soak --worlds 1 --seed 4711     repeats one world
+  wireproof soak --protocol ib --hostile 10000000
 
-Exit code 0: every world kept every rule; 1: one did not, and is named.)";
+Exit code 0: every world kept every rule; 1: one did not, and is named.
+--hostile: a device on the loopback network is sent random and altered packets
+beside an honest connection. Nothing may be written outside of what was offered,
+nothing complete that was not asked for, and every packet counts for one reason.)";
+
+using Json = nlohmann::ordered_json;
+
+std::string broken(const std::string& violation, const std::string& what) {
+    return violation.empty() ? "" : fmt::format("{} ({})", violation, what);
+}
+
+class AmWorlds {
+public:
+    std::string run(std::uint64_t seed) {
+        const lab::AmWorldResult result = lab::run_am_world({.seed = seed});
+        summary_.add(result);
+        return broken(result.violation, result.what);
+    }
+    std::uint64_t worlds() const { return summary_.worlds; }
+    std::uint64_t failed() const { return summary_.failed; }
+    void add_to(Json& out) const {
+        out["operations"] = summary_.operations;
+        out["frames"] = summary_.frames;
+        out["cost_mean"] = summary_.cost_mean();
+        out["cost_max"] = summary_.cost_max;
+        out["costliest_seed"] = summary_.costliest_seed;
+    }
+    std::string text() const {
+        return fmt::format(
+            "{} operations, {} frames; packets sent for one needed: {:.2f} on average,\n"
+            "{:.2f} at worst (seed {})\n",
+            summary_.operations, summary_.frames, summary_.cost_mean(), summary_.cost_max,
+            summary_.costliest_seed);
+    }
+
+private:
+    lab::AmWorldsSummary summary_;
+};
+
+class IbWorlds {
+public:
+    explicit IbWorlds(std::optional<ib::Transport> transport) : transport_(transport) {}
+
+    std::string run(std::uint64_t seed) {
+        const lab::IbWorldResult result =
+            lab::run_ib_world({.seed = seed, .transport = transport_});
+        summary_.add(result);
+        return broken(result.violation, result.what);
+    }
+    std::uint64_t worlds() const { return summary_.worlds; }
+    std::uint64_t failed() const { return summary_.broken; }
+    void add_to(Json& out) const {
+        const lab::IbWorldResult& sum = summary_.sum;
+        out["operations"] = sum.asked;
+        out["operations_failed"] = sum.failed;
+        out["messages_delivered"] = sum.delivered;
+        out["messages_lost"] = sum.lost;
+        out["frames"] = sum.frames;
+        out["faults"] = sum.faults;
+        out["recoveries"] = sum.recoveries;
+        out["cost_max"] = summary_.cost_max;
+        out["costliest_seed"] = summary_.costliest_seed;
+    }
+    std::string text() const {
+        const lab::IbWorldResult& sum = summary_.sum;
+        return fmt::format(
+            "{} operations, {} of them failed for want of an answer;\n"
+            "{} messages delivered, {} of UC lost; {} frames, {} faults,\n"
+            "{} recoveries: at worst {:.2f} for a fault (seed {})\n",
+            sum.asked, sum.failed, sum.delivered, sum.lost, sum.frames, sum.faults, sum.recoveries,
+            summary_.cost_max, summary_.costliest_seed);
+    }
+
+private:
+    std::optional<ib::Transport> transport_;
+    lab::IbWorldsSummary summary_;
+};
 
 struct SoakVerb {
+    std::string protocol = "sp-am";
     std::uint64_t worlds = 0;
     double seconds = 0;
     std::uint64_t seed = 0;
+    std::uint64_t hostile = 0;  // packets
     bool json = false;
 
     int run() {
-        using Clock = std::chrono::steady_clock;
         catch_interrupts();
         seed = chosen_seed(seed);
+        if (hostile > 0) return attack();
+        if (protocol == "sp-am") return simulate(AmWorlds());
+        return simulate(IbWorlds(transport()));
+    }
+
+    /// Nothing: of both.
+    std::optional<ib::Transport> transport() const {
+        if (protocol == "ib") return std::nullopt;
+        return protocol == "rc" ? ib::Transport::rc : ib::Transport::uc;
+    }
+
+    int attack() {
+        const auto start = std::chrono::steady_clock::now();
+        const HostileSoakResult result =
+            run_hostile_soak({.packets = hostile, .seed = seed, .transport = transport()});
+        const double took =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        print_hostile_soak(result,
+                           {.protocol = protocol, .seed = seed, .json = json, .seconds = took});
+        if (result.violation.empty()) return 0;
+        throw Failure(fmt::format("{}; repeat: wireproof soak --protocol {} --hostile {} --seed {}",
+                                  result.violation, protocol, hostile, seed));
+    }
+
+    template <class Worlds>
+    int simulate(Worlds summary) {
+        using Clock = std::chrono::steady_clock;
         if (worlds == 0) {
             worlds = seconds > 0 ? std::numeric_limits<std::uint64_t>::max() : 1'000;
         }
@@ -39,7 +148,6 @@ struct SoakVerb {
         const auto passed = [start] {
             return std::chrono::duration<double>(Clock::now() - start).count();
         };
-        lab::AmWorldsSummary summary;
         std::string violation;
         {
             Progress progress("worlds",
@@ -47,13 +155,12 @@ struct SoakVerb {
             for (std::uint64_t i = 0; i < worlds && violation.empty(); ++i) {
                 check_interrupt();
                 if (seconds > 0 && passed() >= seconds) break;
-                const lab::AmWorldResult result = lab::run_am_world({.seed = seed + i});
-                summary.add(result);
+                violation = summary.run(seed + i);
                 progress.show(seconds > 0 ? static_cast<std::uint64_t>(passed() * 10) : i);
-                if (!result.ok()) {
-                    violation = fmt::format("{} ({}); repeat: wireproof soak --worlds 1 --seed {}",
-                                            result.violation, result.what, seed + i);
-                }
+                if (violation.empty()) continue;
+                violation +=
+                    fmt::format("; repeat: wireproof soak --protocol {} --worlds 1 --seed {}",
+                                protocol, seed + i);
             }
         }
         report(summary, passed());
@@ -61,29 +168,22 @@ struct SoakVerb {
         throw Failure(violation);
     }
 
-    void report(const lab::AmWorldsSummary& summary, double took) const {
+    template <class Worlds>
+    void report(const Worlds& summary, double took) const {
         if (json) {
-            nlohmann::ordered_json out;
+            Json out;
             out["schema"] = "wireproof.soak/1";
+            out["protocol"] = protocol;
             out["seed"] = seed;
-            out["worlds"] = summary.worlds;
-            out["failed"] = summary.failed;
-            out["operations"] = summary.operations;
-            out["frames"] = summary.frames;
-            out["cost_mean"] = summary.cost_mean();
-            out["cost_max"] = summary.cost_max;
-            out["costliest_seed"] = summary.costliest_seed;
+            out["worlds"] = summary.worlds();
+            out["failed"] = summary.failed();
+            summary.add_to(out);
             out["seconds"] = took;
             fmt::print("{}\n", out.dump());
             return;
         }
-        fmt::print("{} worlds from seed {} in {:.1f} s: {} failed\n", summary.worlds, seed, took,
-                   summary.failed);
-        fmt::print(
-            "{} operations, {} frames; packets sent for one needed: {:.2f} on average,\n"
-            "{:.2f} at worst (seed {})\n",
-            summary.operations, summary.frames, summary.cost_mean(), summary.cost_max,
-            summary.costliest_seed);
+        fmt::print("{} worlds from seed {} in {:.1f} s: {} failed\n{}", summary.worlds(), seed,
+                   took, summary.failed(), summary.text());
     }
 };
 
@@ -93,18 +193,33 @@ void add_soak(CLI::App& app, Run& run) {
     const auto soak = std::make_shared<SoakVerb>();
     CLI::App* verb = app.add_subcommand("soak", "simulate random worlds until one breaks a rule");
     constexpr auto any = std::numeric_limits<std::uint64_t>::max();
+    verb->add_option("--protocol", soak->protocol, "sp-am, rc, uc, or ib: queue pairs of rc and uc")
+        ->type_name("NAME")
+        ->check(CLI::IsMember({"sp-am", "rc", "uc", "ib"}))
+        ->capture_default_str();
     accept_whole(
         *verb->add_option("--worlds", soak->worlds, "how many (1000 if neither this nor --seconds)")
              ->type_name("N"),
         1, any);
     accept_range(*verb->add_option("--seconds", soak->seconds, "for how long")->type_name("S"), 0.1,
                  1e7);
+    accept_whole(*verb->add_option("--hostile", soak->hostile,
+                                   "attack a device with so many packets instead")
+                      ->type_name("N")
+                      ->excludes("--worlds", "--seconds"),
+                 1, any);
     accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
                       ->type_name("N"),
                  0, any);
-    verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
+    verb->add_flag("--json", soak->json,
+                   "print one JSON object (schema wireproof.soak/1,\nor wireproof.soak-hostile/1)");
     verb->footer(examples);
-    verb->callback([soak, &run] { run = [soak] { return soak->run(); }; });
+    verb->callback([soak, &run] {
+        if (soak->hostile > 0 && soak->protocol == "sp-am") {
+            throw CLI::ValidationError("--hostile needs --protocol rc, uc or ib", exit_usage);
+        }
+        run = [soak] { return soak->run(); };
+    });
 }
 
 }  // namespace wireproof::cli

@@ -33,9 +33,10 @@ IbAsk draw_ask(Random& dice, const IbLine& line) {
     return ask;
 }
 
-IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share) {
-    IbLine line{.transport = dice.chance(0.3) ? ib::Transport::uc : ib::Transport::rc,
-                .number = number};
+IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share,
+                 std::optional<ib::Transport> transport) {
+    const ib::Transport drawn = dice.chance(0.3) ? ib::Transport::uc : ib::Transport::rc;
+    IbLine line{.transport = transport.value_or(drawn), .number = number};
     constexpr std::array<std::size_t, 4> mtus = {256, 512, 1024, 2048};
     line.path_mtu = mtus[dice.below(mtus.size())];
     for (std::size_t node = 0; node < 2; ++node) {
@@ -53,10 +54,12 @@ IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share) {
 }
 
 struct WorldPlan {
-    explicit WorldPlan(std::uint64_t seed) {
-        Random dice(seed);
+    explicit WorldPlan(const IbWorldConfig& config) {
+        Random dice(config.seed);
         const std::uint32_t count = between(dice, 1, 3);
-        for (std::uint32_t i = 0; i < count; ++i) lines.push_back(draw_line(dice, 2 + i, 0.4));
+        for (std::uint32_t i = 0; i < count; ++i) {
+            lines.push_back(draw_line(dice, 2 + i, 0.4, config.transport));
+        }
         network.seed = dice.next();
         network.frame_max = ib::packet_max(4096);
         network.latency = Duration::nanoseconds(between(dice, 100, 20'000));
@@ -82,8 +85,8 @@ struct WorldPlan {
 
 class World {
 public:
-    explicit World(std::uint64_t seed)
-        : plan_(seed), network_(plan_.network), dice_(seed ^ 0x5EED) {
+    explicit World(const IbWorldConfig& config)
+        : plan_(config), network_(plan_.network), dice_(config.seed ^ 0x5EED) {
         for (std::size_t node = 0; node < 2; ++node) {
             for (const IbLine& line : plan_.lines) {
                 users_[node].push_back(std::make_unique<IbUser>(line, node, ports_[node]));
@@ -167,8 +170,26 @@ private:
 
 }  // namespace
 
-IbWorldResult run_ib_world(std::uint64_t seed) {
-    return World(seed).run(seed);
+IbWorldResult run_ib_world(const IbWorldConfig& config) {
+    return World(config).run(config.seed);
+}
+
+void IbWorldsSummary::add(const IbWorldResult& result) {
+    ++worlds;
+    broken += result.ok() ? 0U : 1U;
+    sum.asked += result.asked;
+    sum.failed += result.failed;
+    sum.delivered += result.delivered;
+    sum.lost += result.lost;
+    sum.frames += result.frames;
+    sum.faults += result.faults;
+    sum.recoveries += result.recoveries;
+    sum.resent += result.resent;
+    if (result.faults == 0) return;
+    const double cost = static_cast<double>(result.recoveries) / static_cast<double>(result.faults);
+    if (cost <= cost_max) return;
+    cost_max = cost;
+    costliest_seed = result.seed;
 }
 
 }  // namespace wireproof::lab

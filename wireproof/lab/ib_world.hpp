@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/fingerprint.hpp"
+#include "wireproof/proto/ib/opcode.hpp"
 
 namespace wireproof::lab {
 
@@ -30,6 +32,23 @@ struct IbWorldResult {
     friend bool operator==(const IbWorldResult&, const IbWorldResult&) = default;
 };
 
-IbWorldResult run_ib_world(std::uint64_t seed);
+struct IbWorldConfig {
+    std::uint64_t seed = 1;
+    /// Of every queue pair; not given, each draws its own.
+    std::optional<ib::Transport> transport = {};  // RC or UC
+};
+
+IbWorldResult run_ib_world(const IbWorldConfig& config);
+
+/// Figures of many worlds.
+struct IbWorldsSummary {
+    std::uint64_t worlds = 0;
+    std::uint64_t broken = 0;  // a promise
+    IbWorldResult sum{};       // its numbers only
+    double cost_max = 0;       // recoveries for one fault
+    std::uint64_t costliest_seed = 0;
+
+    void add(const IbWorldResult& result);
+};
 
 }  // namespace wireproof::lab

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wireproof/proto/ib/connection.hpp"
+
 namespace wireproof::lab {
 namespace {
 
@@ -70,28 +72,21 @@ IbUser::IbUser(const IbLine& line, std::size_t node, ib::Port& port)
                              .in_flight_max = line.in_flight_max})
             .has_value();
     WIREPROOF_CHECK(added);
-    using State = ib::QueuePairState;
-    const ib::QueuePairChange to_init{
-        .state = State::init,
-        .partition_index = std::uint16_t{0},
-        .port = std::uint8_t{1},
-        .access = ib::Access{.remote_write = true, .remote_read = true, .remote_atomic = true}};
-    ib::QueuePairChange to_rtr{.state = State::rtr,
-                               .address = PeerId{static_cast<std::uint16_t>(1 - node)},
-                               .path_mtu = line.path_mtu,
-                               .dest_queue_pair = line.number,
-                               .receive_psn = line.first_psn[1 - node]};
-    ib::QueuePairChange to_rts{.state = State::rts, .send_psn = line.first_psn[node]};
-    if (line.transport == ib::Transport::rc) {
-        to_rtr.max_dest_rd_atomic = to_rts.max_rd_atomic = line.rd_atomic;
-        to_rtr.min_rnr_timer = line.rnr_timer;
-        to_rts.timeout = line.timeout;
-        to_rts.retry_count = line.retry_count;
-        to_rts.rnr_retry = std::uint8_t{7};
-    }
-    for (const auto& change : {to_init, to_rtr, to_rts}) {
-        WIREPROOF_CHECK(port.modify(line.number, change) == ib::ModifyStatus::done);
-    }
+    const auto init = port.modify(
+        line.number,
+        ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
+    const auto ready = ib::connect(port, line.number,
+                                   {.peer = PeerId{static_cast<std::uint16_t>(1 - node)},
+                                    .path_mtu = line.path_mtu,
+                                    .dest_queue_pair = line.number,
+                                    .receive_psn = line.first_psn[1 - node],
+                                    .send_psn = line.first_psn[node],
+                                    .max_dest_rd_atomic = line.rd_atomic,
+                                    .max_rd_atomic = line.rd_atomic,
+                                    .min_rnr_timer = line.rnr_timer,
+                                    .timeout = line.timeout,
+                                    .retry_count = line.retry_count});
+    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
 }
 
 std::vector<std::byte> IbUser::content(std::size_t node, std::size_t ask) const {

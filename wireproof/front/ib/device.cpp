@@ -8,6 +8,16 @@
 
 namespace wireproof::rdma {
 
+static_assert(static_cast<int>(WindowType::type_2b) == static_cast<int>(ib::WindowType::type_2b));
+
+ib::Access access_of(const Access& access) {
+    return {.local_write = access.local_write,
+            .remote_write = access.remote_write,
+            .remote_read = access.remote_read,
+            .remote_atomic = access.remote_atomic,
+            .window_bind = access.window_bind};
+}
+
 Expected<Address> parse_host(std::string_view text) {
     const bool ipv6 = text.find(':') != std::string_view::npos;
     const std::string host(text);
@@ -15,15 +25,25 @@ Expected<Address> parse_host(std::string_view text) {
 }
 
 Result<Device> Device::open(const DeviceOptions& options) {
-    if (!ib::is_path_mtu(options.path_mtu)) {
+    if (options.path_mtu != 0 && !ib::is_path_mtu(options.path_mtu)) {
         return Result<Device>::failure("path MTU: 256, 512, 1024, 2048 or 4096, not " +
                                        std::to_string(options.path_mtu));
     }
     const auto local = parse_host(options.address);
     if (!local) return Result<Device>::failure(local.error().message);
-    auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(options.path_mtu)});
+    DeviceOptions chosen = options;
+    if (chosen.path_mtu == 0) {
+        const auto room = Rocev2Wire::frame_max_at(*local);
+        if (!room) return Result<Device>::failure(room.error().message);
+        chosen.path_mtu = ib::path_mtu_within(*room);
+        if (chosen.path_mtu == 0) {
+            return Result<Device>::failure("the interface of " + options.address +
+                                           " carries no path MTU, not even 256");
+        }
+    }
+    auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(chosen.path_mtu)});
     if (!wire) return Result<Device>::failure(wire.error().message);
-    return Device(std::make_shared<Inside>(std::move(*wire), options));
+    return Device(std::make_shared<Inside>(std::move(*wire), chosen));
 }
 
 Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen)
@@ -33,21 +53,40 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen)
       port({.path_mtu = chosen.path_mtu}) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
-    const auto known = peers.find(address);
-    if (known != peers.end()) return known->second;
+    if (const auto known = wire.peer_at(address)) return *known;
     const auto next = static_cast<PeerId>(wire.peers());
     if (const auto set = wire.set_peer(next, address); !set) return tl::unexpected(set.error());
-    peers.emplace(address, next);
     return next;
 }
 
-// Events are not asked for here: what goes wrong is in completions and states.
+std::string Device::Inside::host_of(PeerId peer) {
+    std::string text = wire.lane(peer).address().to_string();
+    text.erase(text.rfind(':'));
+    return text.front() == '[' ? text.substr(1, text.size() - 2) : text;
+}
+
+CmQueuePair& Device::Inside::connection_management() {
+    if (cm == nullptr) cm = std::make_unique<CmQueuePair>(port, options.path_mtu);
+    return *cm;
+}
+
+Instant Device::Inside::next_deadline() const {
+    return cm == nullptr ? port.next_deadline()
+                         : earliest(port.next_deadline(), cm->next_deadline());
+}
+
+// What goes wrong is in completions and states: most events are not asked for here.
 std::size_t Device::Inside::poll(Instant now) {
     std::size_t packets = 0;
     for (; const auto frame = any_wire.receive(now); ++packets) port.on_frame(now, *frame);
     if (port.next_deadline() <= now) port.on_deadline(now);
-    while (port.next_delivery()) {
+    while (const auto event = port.next_delivery()) {
+        if (event->what == ib::PortEvent::What::completion) {
+            notified.insert(ib::CompletionQueueId(event->number));
+        }
+        if (cm != nullptr) cm->on_event(*event);
     }
+    if (cm != nullptr) cm->poll(now);
     return packets + transmit(now);
 }
 
@@ -114,7 +153,8 @@ std::optional<Completion> CompletionQueue::poll() {
                                   one->kind == ib::CompletionKind::receive_write,
                       .queue_pair = one->queue_pair,
                       .length = one->length,
-                      .immediate = one->immediate};
+                      .immediate = one->immediate,
+                      .invalidated = one->invalidated};
 }
 
 std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit) {
@@ -129,26 +169,43 @@ bool CompletionQueue::overrun() const {
     return inside_->device->port.completion_queue(inside_->id).overrun();
 }
 
+void CompletionQueue::request_notify(bool solicited_only) {
+    inside_->device->port.completion_queue(inside_->id).request_notify(solicited_only);
+}
+
+bool CompletionQueue::wait_notified(std::chrono::milliseconds limit) {
+    Device::Inside& device = *inside_->device;
+    return device.wait([&] { return device.notified.erase(inside_->id) > 0; }, limit);
+}
+
 ProtectionDomain::ProtectionDomain(const Device& device)
     : inside_(std::make_shared<Inside>(Inside{device.inside_, ++device.inside_->domains})) {}
 
 Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory,
                                                        const Access& access) const {
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    const auto key = inside_->device->port.memory().add_region(
-        {.domain = inside_->number,
-         .address = address,
-         .memory = memory,
-         .access = {.local_write = access.local_write,
-                    .remote_write = access.remote_write,
-                    .remote_read = access.remote_read,
-                    .remote_atomic = access.remote_atomic}});
+    const auto key = inside_->device->port.memory().add_region({.domain = inside_->number,
+                                                                .address = address,
+                                                                .memory = memory,
+                                                                .access = access_of(access)});
     if (!key) return Result<MemoryRegion>::failure(key.error().message);
     auto region = std::make_shared<MemoryRegion::Inside>();
     region->domain = inside_;
     region->memory = memory;
     region->key = *key;
     return MemoryRegion(std::move(region));
+}
+
+MemoryWindow ProtectionDomain::create_window(WindowType type) const {
+    auto window = std::make_shared<MemoryWindow::Inside>();
+    window->domain = inside_;
+    window->key = inside_->device->port.memory().add_window(inside_->number,
+                                                            static_cast<ib::WindowType>(type));
+    return MemoryWindow(std::move(window));
+}
+
+std::uint32_t MemoryWindow::key() const {
+    return inside_->key;
 }
 
 std::uint64_t MemoryRegion::address() const {

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
+#include <set>
 
+#include "wireproof/front/ib/cm_queue_pair.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
@@ -16,25 +17,32 @@ struct Device::Inside {
     Inside(Rocev2Wire opened, const DeviceOptions& options);
 
     std::size_t poll(Instant now);
-    Instant next_deadline() const { return port.next_deadline(); }
+    Instant next_deadline() const;
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     /// The peer at that address, which it becomes now if it is none.
     Expected<PeerId> peer_at(const Address& address);
+    /// Of a peer: "10.0.0.1".
+    std::string host_of(PeerId peer);
+    CmQueuePair& connection_management();
 
     DeviceOptions options;
     host::SteadyClock clock;
     Rocev2Wire wire;
     host::AnyWire any_wire;
     ib::Port port;
-    std::unordered_map<Address, PeerId, AddressHash> peers;
     std::uint32_t domains = 0;
+    std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
+    std::unique_ptr<CmQueuePair> cm;           // once somebody needs it
 
 private:
     std::size_t transmit(Instant now);
 };
 
 struct CompletionQueue::Inside {
-    ~Inside() { device->port.remove(id); }
+    ~Inside() {
+        device->port.remove(id);
+        device->notified.erase(id);
+    }
     std::shared_ptr<Device::Inside> device;
     ib::CompletionQueueId id{};
 };
@@ -45,24 +53,63 @@ struct ProtectionDomain::Inside {
 };
 
 struct MemoryRegion::Inside {
-    ~Inside() { domain->device->port.memory().remove_region(key); }
+    ~Inside() { domain->device->port.memory().end_region(key); }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::span<std::byte> memory;
     std::uint32_t key = 0;
 };
 
+struct MemoryWindow::Inside {
+    ~Inside() { domain->device->port.memory().remove_window(key); }
+    std::shared_ptr<ProtectionDomain::Inside> domain;
+    std::uint32_t key = 0;
+};
+
+struct SharedReceiveQueue::Inside {
+    ~Inside() { domain->device->port.remove(id); }
+    std::shared_ptr<ProtectionDomain::Inside> domain;
+    ib::SharedReceiveQueueId id{};
+};
+
+struct Listener::Inside {
+    ~Inside();
+    std::shared_ptr<Device::Inside> device;
+    std::uint64_t service = 0;
+};
+
+struct ConnectionRequest::Inside {
+    ~Inside();
+    std::shared_ptr<Device::Inside> device;
+    ib::CmEvent event;
+    std::string address;
+    bool answered = false;
+};
+
 struct QueuePair::Inside {
-    ~Inside() { domain->device->port.remove_queue_pair(number); }
+    ~Inside();
     ib::Port& port() const { return domain->device->port; }
-    Status post(const ib::WorkTerms& terms, const Piece& local) const;
+    Device::Inside& device() const { return *domain->device; }
+    void fail() const { port().modify(number, {.state = ib::QueuePairState::error}); }
+    /// Of a piece, or of bytes that are copied.
+    Status post(ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
+    Status post_inline(ib::WorkTerms terms, const WorkOptions& how,
+                       std::span<const std::byte> bytes) const;
+    /// Of a request for which no packet leaves.
+    Status post_local(ib::WorkTerms terms, const WorkOptions& how) const;
 
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::shared_ptr<CompletionQueue::Inside> sends;
     std::shared_ptr<CompletionQueue::Inside> receives;
+    std::shared_ptr<SharedReceiveQueue::Inside> shared;  // null: it has its own
     QueuePairOptions options;
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
 };
+
+/// Of a queue pair, without an answer, and of its peer's that are kept to be answered again.
+inline constexpr std::uint8_t outstanding_reads_max = 16;
+
+ib::Access access_of(const Access& access);
 
 /// "10.0.0.1" or "fe80::1%eth0", without a port.
 Expected<Address> parse_host(std::string_view text);

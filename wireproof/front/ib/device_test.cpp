@@ -1,6 +1,5 @@
 // Queue pairs of two devices in one program, over the loopback network, as a user has them.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -8,72 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/ib.hpp"
+#include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::rdma::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// 127.x.y.z; x and y by process, for tests run side by side and all speak on one port.
-std::string host(unsigned number) {
-    const auto process = static_cast<unsigned>(::getpid());
-    return "127." + std::to_string(100 + process / 256 % 100) + "." +
-           std::to_string(process % 256) + "." + std::to_string(number);
-}
-
-struct End {
-    End(unsigned number, std::size_t path_mtu, const QueuePairOptions& options,
-        const Access& access)
-        : device(*Device::open({.address = host(number), .path_mtu = path_mtu})),
-          domain(device),
-          completions(device, 64),
-          memory(20'000),
-          region(*domain.register_memory(memory, access)),
-          pair(*QueuePair::create(domain, completions, completions, options)) {}
-
-    std::string text(std::size_t at, std::size_t size) const {
-        return {reinterpret_cast<const char*>(memory.data()) + at, size};
-    }
-    void put(std::size_t at, std::string_view text) {
-        std::memcpy(memory.data() + at, text.data(), text.size());
-    }
-    Remote remote(std::size_t at) const { return {region->address() + at, region->key()}; }
-
-    Device device;
-    ProtectionDomain domain;
-    CompletionQueue completions;
-    std::vector<std::byte> memory;
-    std::optional<MemoryRegion> region;
-    QueuePair pair;
-};
-
-constexpr Access all{
-    .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
-
-class Devices : public testing::Test {
-protected:
-    void open(const QueuePairOptions& options = {}, const Access& access = all) {
-        a.emplace(1, 1024, options, access);
-        b.emplace(2, 512, options, access);
-        ASSERT_EQ(a->pair.connect(b->pair.contact(*b->region)), Status::ok);
-        ASSERT_EQ(b->pair.connect(a->pair.contact()), Status::ok);
-    }
-    /// The next completion of an end while both work.
-    Completion next(End& end) {
-        const auto patience = std::chrono::steady_clock::now() + 10s;
-        while (std::chrono::steady_clock::now() < patience) {
-            a->device.poll();
-            b->device.poll();
-            if (const auto one = end.completions.poll()) return *one;
-        }
-        ADD_FAILURE() << "nothing completes";
-        return {.id = 0xDEAD};
-    }
-
-    std::optional<End> a;
-    std::optional<End> b;
-};
 
 TEST_F(Devices, SendsArriveInReceivesInOrder) {
     open();
@@ -262,4 +201,4 @@ TEST(CompletionQueue, OfAnotherDeviceIsRefused) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma
+}  // namespace wireproof::rdma::test

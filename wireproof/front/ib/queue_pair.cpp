@@ -1,33 +1,13 @@
 #include <algorithm>
-#include <array>
 #include <random>
 
 #include "wireproof/front/ib/device.hpp"
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::rdma {
 namespace {
 
-constexpr std::uint8_t timeout_code = 14;    // 67 ms
-constexpr std::uint8_t not_ready_code = 12;  // 0.64 ms
-constexpr std::uint8_t retries = 7;
-constexpr std::uint8_t outstanding_reads = 16;
-
-ib::Access access_of(const Access& access) {
-    return {.remote_write = access.remote_write,
-            .remote_read = access.remote_read,
-            .remote_atomic = access.remote_atomic};
-}
-
-ib::Piece piece_of(const Piece& piece) {
-    return {piece.address, piece.length, piece.key};
-}
-
-// Both list the same reasons in the same order.
-Status status_of(ib::PostStatus status) {
-    return static_cast<Status>(status);
-}
-static_assert(static_cast<int>(Status::bad_length) == static_cast<int>(ib::PostStatus::bad_length));
 static_assert(static_cast<int>(WorkStatus::receiver_not_ready) ==
               static_cast<int>(ib::CompletionStatus::rnr_retry_exceeded));
 
@@ -35,6 +15,23 @@ static_assert(static_cast<int>(WorkStatus::receiver_not_ready) ==
 
 Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
+                                    const QueuePairOptions& options) {
+    return create(domain, sends, receives, nullptr, options);
+}
+
+Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    const SharedReceiveQueue& shared,
+                                    const QueuePairOptions& options) {
+    if (shared.inside_->domain != domain.inside_) {
+        return Result<QueuePair>::failure("the shared receives are of another domain");
+    }
+    return create(domain, sends, receives, shared.inside_, options);
+}
+
+Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
+                                    const CompletionQueue& receives,
+                                    std::shared_ptr<SharedReceiveQueue::Inside> shared,
                                     const QueuePairOptions& options) {
     if (options.sends == 0 || options.receives == 0) {
         return Result<QueuePair>::failure("a queue pair has room for one send and one receive");
@@ -49,8 +46,11 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     config.domain = domain.inside_->number;
     config.send_completions = sends.inside_->id;
     config.receive_completions = receives.inside_->id;
-    config.limits = {
-        .sends = options.sends, .receives = options.receives, .pieces = options.pieces};
+    if (shared != nullptr) config.shared_receives = shared->id;
+    config.limits = {.sends = options.sends,
+                     .receives = options.receives,
+                     .pieces = options.pieces,
+                     .inlined = options.inlined};
     const auto number = domain.inside_->device->port.add_queue_pair(config);
     if (!number) return Result<QueuePair>::failure(number.error().message);
 
@@ -58,16 +58,14 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     inside->domain = domain.inside_;
     inside->sends = sends.inside_;
     inside->receives = receives.inside_;
+    inside->shared = std::move(shared);
     inside->options = options;
     inside->number = *number;
     // Not to be guessed, so that a late packet of an earlier connection is none of this.
     std::random_device system;
     inside->psn = static_cast<std::uint32_t>(system() % ib::wire_circle.modulus());
     // Receives may be posted before the peer is known.
-    const auto status = inside->port().modify(*number, {.state = ib::QueuePairState::init,
-                                                        .partition_index = 0,
-                                                        .port = 1,
-                                                        .access = access_of(options.peer)});
+    const auto status = inside->port().modify(*number, ib::to_init(access_of(options.peer)));
     WIREPROOF_CHECK(status == ib::ModifyStatus::done);
     return QueuePair(std::move(inside));
 }
@@ -104,88 +102,21 @@ Status QueuePair::connect(const Contact& peer) {
     }
     const auto address = inside_->domain->device->peer_at(*host);
     if (!address) return Status::bad_contact;
-    const std::size_t path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu);
-    ib::QueuePairChange to_rtr{.state = ib::QueuePairState::rtr,
-                               .address = *address,
-                               .path_mtu = path_mtu,
-                               .dest_queue_pair = peer.queue_pair,
-                               .receive_psn = ib::Psn(peer.psn)};
-    ib::QueuePairChange to_rts{.state = ib::QueuePairState::rts, .send_psn = ib::Psn(inside_->psn)};
-    if (inside_->options.transport == Transport::reliable) {
-        to_rtr.max_dest_rd_atomic = to_rts.max_rd_atomic = outstanding_reads;
-        to_rtr.min_rnr_timer = not_ready_code;
-        to_rts.timeout = timeout_code;
-        to_rts.retry_count = retries;
-        to_rts.rnr_retry = retries;
-    }
-    const bool done = port.modify(inside_->number, to_rtr) == ib::ModifyStatus::done &&
-                      port.modify(inside_->number, to_rts) == ib::ModifyStatus::done;
+    const ib::Connection connection{
+        .peer = *address,
+        .path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu),
+        .dest_queue_pair = peer.queue_pair,
+        .receive_psn = ib::Psn(peer.psn),
+        .send_psn = ib::Psn(inside_->psn),
+        .max_dest_rd_atomic = outstanding_reads_max,
+        .max_rd_atomic = outstanding_reads_max};
+    const bool done = ib::connect(port, inside_->number, connection) == ib::ModifyStatus::done;
     return done ? Status::ok : Status::bad_contact;
 }
 
 bool QueuePair::failed() const {
     const ib::QueuePairState state = inside_->port().queue_pair(inside_->number)->state();
     return state == ib::QueuePairState::error || state == ib::QueuePairState::sqe;
-}
-
-Status QueuePair::post_receive(std::uint64_t id, std::span<const Piece> to) {
-    std::array<ib::Piece, ib::SendEntry::pieces_max> pieces;
-    if (to.size() > pieces.size()) return Status::too_many_pieces;
-    std::transform(to.begin(), to.end(), pieces.begin(), piece_of);
-    return status_of(inside_->port().post_receive(
-        inside_->number, {.id = id, .pieces = std::span(pieces).first(to.size())}));
-}
-
-Status QueuePair::Inside::post(const ib::WorkTerms& terms, const Piece& local) const {
-    const ib::Piece piece = piece_of(local);
-    return status_of(port().post_send(number, {.terms = terms, .pieces = std::span(&piece, 1)}));
-}
-
-Status QueuePair::send(std::uint64_t id, const Piece& from,
-                       std::optional<std::uint32_t> immediate) {
-    return inside_->post({.id = id,
-                          .request = immediate ? ib::Request::send_immediate : ib::Request::send,
-                          .immediate = immediate.value_or(0)},
-                         from);
-}
-
-Status QueuePair::write(std::uint64_t id, const Piece& from, const Remote& to,
-                        std::optional<std::uint32_t> immediate) {
-    return inside_->post({.id = id,
-                          .request = immediate ? ib::Request::write_immediate : ib::Request::write,
-                          .immediate = immediate.value_or(0),
-                          .remote_address = to.address,
-                          .remote_key = to.key},
-                         from);
-}
-
-Status QueuePair::read(std::uint64_t id, const Piece& into, const Remote& from) {
-    return inside_->post({.id = id,
-                          .request = ib::Request::read,
-                          .remote_address = from.address,
-                          .remote_key = from.key},
-                         into);
-}
-
-Status QueuePair::fetch_add(std::uint64_t id, const Piece& before, const Remote& at,
-                            std::uint64_t add) {
-    return inside_->post({.id = id,
-                          .request = ib::Request::fetch_add,
-                          .remote_address = at.address,
-                          .remote_key = at.key,
-                          .swap_or_add = add},
-                         before);
-}
-
-Status QueuePair::compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
-                               std::uint64_t expected, std::uint64_t desired) {
-    return inside_->post({.id = id,
-                          .request = ib::Request::compare_swap,
-                          .remote_address = at.address,
-                          .remote_key = at.key,
-                          .compare = expected,
-                          .swap_or_add = desired},
-                         before);
 }
 
 }  // namespace wireproof::rdma

@@ -62,6 +62,12 @@ MemoryTable::Entry* MemoryTable::find(std::uint32_t key, Use use) {
     return const_cast<Entry*>(std::as_const(*this).find(key, use));
 }
 
+MemoryTable::Entry* MemoryTable::find_window(std::uint32_t key) {
+    const std::size_t index = key >> 8;
+    if (index == 0 || index > entries_.size()) return nullptr;
+    return find(static_cast<std::uint32_t>(index) << 8 | entries_[index - 1].key_byte, Use::window);
+}
+
 Expected<std::uint32_t> MemoryTable::add_region(const Region& region) {
     if (region.memory.size() > std::numeric_limits<std::uint64_t>::max() - region.address) {
         return unexpected("a memory region must not wrap around the end of all addresses");
@@ -83,6 +89,15 @@ bool MemoryTable::remove_region(std::uint32_t key) {
     return true;
 }
 
+bool MemoryTable::end_region(std::uint32_t key) {
+    if (find(key, Use::region) == nullptr) return false;
+    for (Entry& entry : entries_) {
+        if (entry.use == Use::window && entry.window.region == key) entry.window.bound = false;
+    }
+    remove(key);
+    return true;
+}
+
 const MemoryTable::Region* MemoryTable::region(std::uint32_t key) const {
     const Entry* entry = find(key, Use::region);
     return entry == nullptr ? nullptr : &entry->region;
@@ -99,7 +114,7 @@ std::uint32_t MemoryTable::add_window(std::uint32_t domain, WindowType type) {
 }
 
 bool MemoryTable::remove_window(std::uint32_t key) {
-    if (find(key, Use::window) == nullptr) return false;
+    if (find_window(key) == nullptr) return false;
     remove(key);
     return true;
 }
@@ -107,7 +122,7 @@ bool MemoryTable::remove_window(std::uint32_t key) {
 // The domain is C10-72 of the specification, the right to bind C10-73, the write right of the
 // region C10-74, the range C10-75.
 std::optional<std::uint32_t> MemoryTable::bind(const WindowBind& bind, const KeyBearer& bearer) {
-    Entry* entry = find(bind.window, Use::window);
+    Entry* entry = find_window(bind.window);
     if (entry == nullptr || entry->window.domain != bearer.domain) return std::nullopt;
     Window& window = entry->window;
     const bool type_1 = window.type == WindowType::type_1;

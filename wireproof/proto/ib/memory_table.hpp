@@ -57,7 +57,7 @@ struct Piece {
 
 /// What a window shall show from now on.
 struct WindowBind {
-    std::uint32_t window = 0;  // its key so far
+    std::uint32_t window = 0;  // any key that it has had
     std::uint8_t key_byte = 0;
     std::uint32_t region = 0;  // the region's key
     std::uint64_t address = 0;
@@ -82,12 +82,15 @@ public:
     Expected<std::uint32_t> add_region(const Region& region);
     /// False: there is none with this key, or a window is bound to it.
     bool remove_region(std::uint32_t key);
+    /// The same, and windows that are bound to it are bound to nothing. False: there is none.
+    bool end_region(std::uint32_t key);
     const Region* region(std::uint32_t key) const;
     /// Other memory of the same length for a region.
     void put_memory(std::uint32_t key, Bytes memory);
 
     /// The window's first key; nobody can use it before a bind.
     std::uint32_t add_window(std::uint32_t domain, WindowType type);
+    /// By any key that it has had. False: there is none.
     bool remove_window(std::uint32_t key);
 
     /// The window's new key; nothing if a rule of section 10.6.7 of the specification forbids it.
@@ -130,6 +133,8 @@ private:
 
     std::uint32_t add(Entry entry);
     void remove(std::uint32_t key);
+    /// Whatever its key byte.
+    Entry* find_window(std::uint32_t key);
     Entry* find(std::uint32_t key, Use use);
     const Entry* find(std::uint32_t key, Use use) const;
 

@@ -211,5 +211,36 @@ TEST_F(MemoryWindow, ARegionStaysWhileAWindowIsBoundToIt) {
     EXPECT_TRUE(table.remove_region(region));
 }
 
+TEST_F(MemoryWindow, IsBoundByAnyKeyItHasHad) {
+    const std::uint32_t first = table.add_window(domain, WindowType::type_1);
+    const std::uint32_t second = table.bind(bind_of(first), bearer).value();
+    WindowBind again = bind_of(first);
+    again.key_byte = static_cast<std::uint8_t>(second + 1);
+    const std::uint32_t third = table.bind(again, bearer).value();
+    EXPECT_EQ(third, second + 1);
+    EXPECT_FALSE(shows(second, 1010, 8));
+    EXPECT_TRUE(shows(third, 1010, 8));
+    EXPECT_TRUE(table.remove_window(first));
+    EXPECT_FALSE(table.remove_window(third));
+    EXPECT_FALSE(table.bind(again, bearer));
+}
+
+// Its memory may be given back at once.
+TEST_F(MemoryRegion, EndsTheWindowsOnItWithIt) {
+    for (const WindowType type : {WindowType::type_1, WindowType::type_2a, WindowType::type_2b}) {
+        const std::uint32_t own = add(1000, all);
+        WindowBind bind = bind_of(table.add_window(domain, type));
+        bind.region = own;
+        const std::uint32_t key = table.bind(bind, bearer).value();
+        EXPECT_FALSE(table.remove_region(own));
+        EXPECT_TRUE(table.end_region(own));
+        EXPECT_FALSE(table.end_region(own));
+        EXPECT_FALSE(shows(key, 1010, 8));
+        // Free for the next region, even if that has its place.
+        bind.region = add(1000, all);
+        EXPECT_TRUE(table.bind(bind, bearer));
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::ib

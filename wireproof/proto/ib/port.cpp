@@ -62,6 +62,8 @@ Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
                               std::string(name_of(config.transport)));
     }
     if (config.shared_receives) ++adapter_.shared_receive_queue(*config.shared_receives).users;
+    ready_.reserve(queue_pairs_.size());
+    timed_.reserve(queue_pairs_.size());
     return config.number;
 }
 
@@ -71,6 +73,8 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     const QueuePairConfig& config = core_of(found->second).config();
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
     queue_pairs_.erase(found);
+    ready_.remove(number);
+    timed_.remove(number);
     adapter_.memory.release_windows_of(number);
     return true;
 }
@@ -95,6 +99,21 @@ Port::QueuePair* Port::find(std::uint32_t number) {
     return found == queue_pairs_.end() ? nullptr : &found->second;
 }
 
+void Port::note(std::uint32_t number, const QueuePair& queue_pair) {
+    ready_.put(number);
+    note_deadline(number, queue_pair);
+}
+
+void Port::note_deadline(std::uint32_t number, const QueuePair& queue_pair) {
+    const Instant deadline =
+        with(queue_pair, [](const auto& pair) { return pair.next_deadline(); });
+    if (deadline == never) {
+        timed_.remove(number);
+    } else {
+        timed_.put(number, deadline);
+    }
+}
+
 const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     return found == queue_pairs_.end() ? nullptr : &core_of(found->second);
@@ -107,17 +126,22 @@ ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
     if (index >= config_.partitions.size() || change.path_mtu.value_or(0) > config_.path_mtu) {
         return ModifyStatus::bad_value;
     }
-    return with(*queue_pair, [&](auto& pair) {
+    const ModifyStatus done = with(*queue_pair, [&](auto& pair) {
         const ModifyStatus status = pair.modify(change, adapter_);
         pair.set_partition(config_.partitions[pair.core().attributes().partition_index]);
         return status;
     });
+    note(number, *queue_pair);
+    return done;
 }
 
 PostStatus Port::post_send(std::uint32_t number, const WorkRequest& request) {
     QueuePair* queue_pair = find(number);
     if (queue_pair == nullptr) return PostStatus::wrong_state;
-    return with(*queue_pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
+    const PostStatus status =
+        with(*queue_pair, [&](auto& pair) { return pair.post_send(request, adapter_); });
+    note(number, *queue_pair);
+    return status;
 }
 
 PostStatus Port::post_receive(std::uint32_t number, const ReceiveRequest& request) {
@@ -166,43 +190,53 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (transport_of(bth.opcode) != core.config().transport) {
         return refuse(counters_.wrong_transport, RxVerdict::refused);
     }
-    return with(*found, [&](auto& pair) {
+    const RxVerdict verdict = with(*found, [&](auto& pair) {
         if constexpr (std::is_same_v<decltype(pair), UdQueuePair&>) {
-            return packet == nullptr ? RxVerdict::malformed
+            return packet == nullptr ? pair.on_reserved()
                                      : pair.on_packet(*packet, frame.from, adapter_);
         } else {
             return packet == nullptr ? pair.on_reserved(now, bth, adapter_)
                                      : pair.on_packet(now, *packet, adapter_);
         }
     });
+    note(bth.dest_qp, *found);
+    return verdict;
 }
 
 void Port::on_deadline(Instant now) {
-    for (auto& [number, queue_pair] : queue_pairs_) {
-        if (auto* pair = std::get_if<RcQueuePair>(&queue_pair)) pair->on_deadline(now, adapter_);
+    // What is due may get another deadline, or none, and then what is behind moves up.
+    for (std::size_t place = 0; place < timed_.size();) {
+        const QueuePairList::Member due = timed_[place];
+        if (due.deadline <= now) {
+            QueuePair& queue_pair = *find(due.number);
+            if (auto* pair = std::get_if<RcQueuePair>(&queue_pair))
+                pair->on_deadline(now, adapter_);
+            note(due.number, queue_pair);
+        }
+        place = timed_.after(due.number);
     }
-}
-
-Instant Port::next_deadline() const {
-    Instant next = never;
-    for (const auto& [number, queue_pair] : queue_pairs_) {
-        next = earliest(next, with(queue_pair, [](auto& pair) { return pair.next_deadline(); }));
-    }
-    return next;
 }
 
 bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
-    const auto poll = [&](auto& pair) {
-        if (peer != nullptr && pair.next_peer() != *peer) return false;
-        return pair.poll_transmit(now, out, adapter_);
-    };
     // Each once, from the one behind the last that sent.
-    auto turn = queue_pairs_.upper_bound(last_turn_);
-    for (std::size_t i = 0; i < queue_pairs_.size(); ++i, ++turn) {
-        if (turn == queue_pairs_.end()) turn = queue_pairs_.begin();
-        if (!with(turn->second, poll)) continue;
-        last_turn_ = turn->first;
-        return true;
+    std::size_t turn = ready_.after(last_turn_);
+    for (std::size_t left = ready_.size(); left > 0; --left) {
+        if (turn >= ready_.size()) turn = 0;
+        const std::uint32_t number = ready_[turn].number;
+        QueuePair& queue_pair = *find(number);
+        const auto to = with(queue_pair, [](auto& pair) { return pair.next_peer(); });
+        if (peer != nullptr && to && *to != *peer) {
+            ++turn;
+            continue;
+        }
+        const bool sent =
+            with(queue_pair, [&](auto& pair) { return pair.poll_transmit(now, out, adapter_); });
+        note_deadline(number, queue_pair);
+        if (sent) {
+            last_turn_ = number;
+            return true;
+        }
+        ready_.remove(number);
     }
     return false;
 }

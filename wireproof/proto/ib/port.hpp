@@ -15,6 +15,7 @@
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/ib/adapter.hpp"
 #include "wireproof/proto/ib/connected_queue_pair.hpp"
+#include "wireproof/proto/ib/queue_pair_list.hpp"
 #include "wireproof/proto/ib/ud_queue_pair.hpp"
 
 namespace wireproof::ib {
@@ -92,7 +93,7 @@ public:
     void on_wire_event(Instant, WireEvent) {}
     /// To any peer; for a wire with one.
     bool poll_transmit(Instant now, TxFrame& out) { return transmit(now, nullptr, out); }
-    Instant next_deadline() const;
+    Instant next_deadline() const { return timed_.next_deadline(); }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
     /// Only packets to this peer.
@@ -110,10 +111,15 @@ private:
     bool in_partition(const Bth& bth, const QueuePairCore& core) const;
     bool transmit(Instant now, const PeerId* peer, TxFrame& out);
     QueuePair* find(std::uint32_t number);
+    /// Something was done with it: it may have something to send now, and another deadline.
+    void note(std::uint32_t number, const QueuePair& queue_pair);
+    void note_deadline(std::uint32_t number, const QueuePair& queue_pair);
 
     PortConfig config_;
     Adapter adapter_;
     std::map<std::uint32_t, QueuePair> queue_pairs_;
+    QueuePairList ready_;  // all but those that had nothing to send when they were asked last
+    QueuePairList timed_;  // those with a deadline
     std::uint32_t next_number_;
     std::uint32_t last_turn_ = 0;  // the queue pair that sent last
     PortCounters counters_;

@@ -249,5 +249,17 @@ TEST(Port, ACompletionQueueThatIsTooSmallIsTold) {
     EXPECT_FALSE(port.next_delivery());
 }
 
+// It is not asked as long as nothing happens to it.
+TEST(Port, AQueuePairThatHadNothingToSendIsAskedAgainOnceItMayHave) {
+    Pair pair({.transport = Transport::uc});
+    EXPECT_TRUE(pair.a.leaving(pair.now).empty());
+    EXPECT_TRUE(pair.a.leaving(pair.now).empty());
+    pair.send(10);
+    EXPECT_EQ(pair.a.leaving(pair.now).size(), 1U);
+    EXPECT_TRUE(pair.a.leaving(pair.now).empty());
+    pair.send(600);
+    EXPECT_EQ(pair.a.leaving(pair.now).size(), 3U);
+}
+
 }  // namespace
 }  // namespace wireproof::ib::test

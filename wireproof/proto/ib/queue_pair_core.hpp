@@ -1,8 +1,10 @@
 // What every queue pair has, of whatever transport: its state, its queues, its figures.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/ib/adapter.hpp"
@@ -32,12 +34,16 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // packets without AckReq, at most
     std::uint32_t in_flight_max =
         256;  // Send and Write packets unacknowledged; not below ack_every
+    /// For who begins a connection anew on this side alone, at the first message that has not
+    /// completed: the peer may have taken so many packets more than will have been sent. Its
+    /// acknowledgements then mean all that has.
+    std::uint32_t peer_ahead_max = 0;
 
     std::uint64_t psn_modulus = wire_circle.modulus();  // smaller in a search over small worlds
 };
 
-/// Counted for the reason named. Each packet received is in one of those up to `stale`; one of UC
-/// that is executed behind a gap, in two.
+/// Counted for the reason named. Each packet received is in one of those up to `stale`; a First or
+/// Only of UC behind a gap is in `gaps`, in what became of it, and in `resumed`.
 struct QueuePairCounters {
     std::uint64_t executed = 0;           // requests' packets, in order
     std::uint64_t answers = 0;            // responses that counted
@@ -53,7 +59,8 @@ struct QueuePairCounters {
     std::uint64_t no_room_to_answer = 0;  // more asked at once than resources allow; dropped
     std::uint64_t wrong_state = 0;        // nothing is received, or nothing answered, in it
     std::uint64_t bad_qkey = 0;
-    std::uint64_t stale = 0;  // responses to nothing that is outstanding, or bad ones
+    std::uint64_t stale = 0;    // responses to nothing that is outstanding, or bad ones
+    std::uint64_t resumed = 0;  // UC: messages that begin behind a gap
 
     std::uint64_t sent = 0;       // requests' packets
     std::uint64_t resent = 0;     // of those
@@ -69,7 +76,40 @@ struct QueuePairCounters {
     std::uint64_t probes = 0;
     std::uint64_t messages_lost = 0;  // UC: times that at least one message was lost
     std::uint64_t abandoned = 0;      // of those, messages that had begun here
+
+    /// Packets that came to this queue pair.
+    std::uint64_t received() const;
 };
+
+/// A counter of received packets, and the name of its reason.
+struct ReceptionCounter {
+    std::string_view name;
+    std::uint64_t QueuePairCounters::*count;
+};
+
+inline constexpr std::array<ReceptionCounter, 15> reception_counters = {{
+    {"executed", &QueuePairCounters::executed},
+    {"answers", &QueuePairCounters::answers},
+    {"duplicates", &QueuePairCounters::duplicates},
+    {"gaps", &QueuePairCounters::gaps},
+    {"rest_dropped", &QueuePairCounters::rest_dropped},
+    {"sequence_broken", &QueuePairCounters::sequence_broken},
+    {"not_ready", &QueuePairCounters::not_ready},
+    {"bad_length", &QueuePairCounters::bad_length},
+    {"bad_key", &QueuePairCounters::bad_key},
+    {"not_allowed", &QueuePairCounters::not_allowed},
+    {"receive_faulty", &QueuePairCounters::receive_faulty},
+    {"no_room_to_answer", &QueuePairCounters::no_room_to_answer},
+    {"wrong_state", &QueuePairCounters::wrong_state},
+    {"bad_qkey", &QueuePairCounters::bad_qkey},
+    {"stale", &QueuePairCounters::stale},
+}};
+
+inline std::uint64_t QueuePairCounters::received() const {
+    std::uint64_t packets = 0;
+    for (const ReceptionCounter& counter : reception_counters) packets += this->*counter.count;
+    return packets - resumed;
+}
 
 /// The receive request that an incoming message uses, and those behind it.
 class ReceiveQueue {

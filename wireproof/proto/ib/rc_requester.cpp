@@ -170,9 +170,16 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
                                    Adapter& adapter) {
     const Psn psn = packet.bth().psn;
     const std::uint32_t outstanding = core.circle().steps_after(next_, oldest_);
-    const bool counts = core.circle().steps_after(psn, oldest_) < outstanding;
+    const std::uint32_t ahead = core.circle().steps_after(psn, oldest_);
+    const bool counts = ahead < outstanding;
     const SyndromeKind kind = packet.headers.aeth.syndrome.kind();
     const bool has_aeth = packet.opcode->has(Extended::aeth);
+    const bool acks = packet.opcode->verb == Verb::acknowledge && kind == SyndromeKind::ack;
+    if (acks && !counts && outstanding > 0 && ahead - outstanding < core.config().peer_ahead_max) {
+        ++core.counters.answers;
+        acknowledge_before(now, next_, core, adapter);
+        return RxVerdict::control;
+    }
     if (!counts || (has_aeth && kind == SyndromeKind::reserved)) {
         ++core.counters.stale;
         return RxVerdict::stale;

@@ -359,6 +359,22 @@ TEST(RcSend, AnAckOfWhatWasSentBeforeGoingBackCounts) {
     EXPECT_EQ(names(pair.a_leaving()), Names{"SEND Last 000003"});
 }
 
+// Which no peer that began when this did can send.
+TEST(RcSend, AnAckBeyondAllThatWasSentMeansAllIfThePeerMayBeAhead) {
+    RcPair pair(PairSettings{.transport = Transport::rc, .queue_pair = {.peer_ahead_max = 4}});
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), stale);
+    for (int i = 0; i < 3; ++i) pair.send(10);
+    pair.a_leaving();
+    for (const std::uint32_t psn : {5U, 0xFFFFFDU}) {
+        EXPECT_EQ(pair.a.give(pair.now, ack(psn)), stale) << psn;
+    }
+    EXPECT_EQ(pair.a.give(pair.now, nak(4, NakCode::sequence_error)), stale);
+    EXPECT_TRUE(pair.a.sent().empty());
+    EXPECT_EQ(pair.a.give(pair.now, ack(4)), control);
+    EXPECT_EQ(ids(pair.a.sent()), (std::vector<std::uint64_t>{1, 2, 3}));
+    EXPECT_EQ(pair.a.port.next_deadline(), never);
+}
+
 // RC-18, RC-17
 TEST(RcSend, AFatalNakEndsTheRequestItNamesAndFlushesTheRest) {
     const std::array<std::pair<NakCode, CompletionStatus>, 3> fatal = {

@@ -227,6 +227,7 @@ TEST(UcReceive, AnOnlyAfterAGapIsTakenWhateverItsPsn) {
         EXPECT_EQ(pair.b.give(pair.now, with_psn(packet, psn)), accepted) << psn;
         EXPECT_EQ(pair.b.give(pair.now, with_psn(packet, (psn + 1) & 0xFFFFFF)), accepted) << psn;
         EXPECT_EQ(pair.b.counters().gaps, 1U);
+        EXPECT_EQ(pair.b.counters().resumed, 1U);
     }
 }
 

@@ -19,7 +19,10 @@ RxVerdict UcResponder::on_request(Instant, const Packet& packet, QueuePairCore& 
 
 RxVerdict UcResponder::on_begin(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
     const bool gap = packet.bth().psn != expected_;
-    if (gap) ++core.counters.gaps;
+    if (gap) {
+        ++core.counters.gaps;
+        ++core.counters.resumed;
+    }
     // What was dropped has been told already.
     if (message_.open() || (gap && !dropping_)) tell_lost(core, adapter);
     message_.abandon(core, adapter);

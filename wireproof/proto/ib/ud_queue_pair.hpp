@@ -26,6 +26,11 @@ public:
     PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
 
     RxVerdict on_packet(const Packet& packet, PeerId from, Adapter& adapter);
+    /// One with an opcode that does not exist.
+    RxVerdict on_reserved() {
+        ++core_.counters.not_allowed;
+        return RxVerdict::malformed;
+    }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
     /// Whom the next datagram goes to.
     std::optional<PeerId> next_peer() const;

@@ -68,6 +68,11 @@ TEST_F(Datagrams, AreDroppedForANamedReason) {
     EXPECT_EQ(b.give(now, fits), accepted);
     EXPECT_EQ(b.give(now, fits), refused);
     EXPECT_EQ(b.counters().not_ready, 1U);
+    PacketBytes reserved = fits;
+    reserved[0] = std::byte{0x66};
+    EXPECT_EQ(b.give(now, reserved), RxVerdict::malformed);
+    EXPECT_EQ(b.counters().not_allowed, 1U);
+    EXPECT_EQ(b.counters().received(), 5U);
 }
 
 TEST_F(Datagrams, AQkeyWithItsHighestBitMeansTheSendersOwn) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "wireproof/wire/udp/interface_mtu.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
 
 namespace wireproof {
@@ -23,6 +24,12 @@ constexpr std::size_t one_by_one = 1;
 std::size_t overhead_of(const Address& address) {
     const bool ipv4 = address.family == Address::Family::ipv4;
     return (ipv4 ? ipv4_overhead : ipv6_overhead) + IcrcCover::icrc_size;
+}
+
+/// Bytes of the longest packet in an IP packet of so many.
+std::size_t packet_within(std::size_t mtu, const Address& address) {
+    const std::size_t overhead = overhead_of(address);
+    return std::min(std::max(mtu, overhead) - overhead, longest_packet);
 }
 
 Address with_port(Address address) {
@@ -147,9 +154,12 @@ Expected<std::size_t> Rocev2Wire::frame_max_between(const Address& local, const 
                      &mtu, &length) != 0) {
         return failed("no MTU on the way to ");
     }
-    const std::size_t overhead = overhead_of(local);
-    const std::size_t room = std::max(static_cast<std::size_t>(mtu), overhead) - overhead;
-    return std::min(room, longest_packet);
+    return packet_within(static_cast<std::size_t>(mtu), local);
+}
+
+Expected<std::size_t> Rocev2Wire::frame_max_at(const Address& local) {
+    return interface_mtu(local).map(
+        [&local](std::size_t mtu) { return packet_within(mtu, local); });
 }
 
 Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
@@ -224,7 +234,7 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
 }
 
 std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
-    const auto peer = peer_of(arrival.from);
+    const auto peer = peer_at(arrival.from);
     if (!peer && lanes_.size() >= config_.peers_max) {
         ++counters_.udp.unknown_source;
         return std::nullopt;
@@ -262,8 +272,8 @@ bool Rocev2Wire::icrc_holds(const Arrival& arrival, IdentificationWindow& window
     return true;
 }
 
-std::optional<PeerId> Rocev2Wire::peer_of(const Address& source) {
-    const auto known = numbers_.find(host_of(source));
+std::optional<PeerId> Rocev2Wire::peer_at(const Address& host) const {
+    const auto known = numbers_.find(host_of(host));
     if (known == numbers_.end()) return std::nullopt;
     return static_cast<PeerId>(known->second);
 }

@@ -87,8 +87,17 @@ public:
     /// longest there is. Packets are never cut up on their way.
     static Expected<std::size_t> frame_max_between(const Address& local, const Address& peer);
 
+    /// The same of all that leaves by the interface of a local address, whoever the peer.
+    static Expected<std::size_t> frame_max_at(const Address& local);
+
     /// Gives a peer, known or the next, its address. No two peers are on one host.
     Expected<void> set_peer(PeerId peer, const Address& address);
+
+    /// From now on hosts that are no peers become some with their first packet, up to so many in
+    /// all; fewer than there are change nothing.
+    void welcome(std::size_t peers_max) { config_.peers_max = peers_max; }
+    /// The peer on this host, whatever the port.
+    std::optional<PeerId> peer_at(const Address& host) const;
 
     Address local_address() const { return local_; }
     const Rocev2Counters& counters() const { return counters_; }
@@ -120,7 +129,6 @@ private:
     std::optional<RxFrame> checked(const Arrival& arrival);
     /// Whether the ICRC is right, with a believable identification; counts what is not.
     bool icrc_holds(const Arrival& arrival, IdentificationWindow& window);
-    std::optional<PeerId> peer_of(const Address& source);
 
     UdpSocket socket_;
     std::optional<ShownDatagrams> shown_;

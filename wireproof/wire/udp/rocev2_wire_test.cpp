@@ -262,6 +262,13 @@ TEST(Rocev2Wire, AStrangerBecomesAPeerByARightPacketWhileThereIsRoom) {
     two.send(here, two.with_icrc(here, packet_of(40)));
     EXPECT_TRUE(nothing_comes(wire));
     EXPECT_EQ(wire.counters().udp.unknown_source, 1U);
+    EXPECT_FALSE(wire.peer_at(host(2)));
+    wire.welcome(2);
+    two.send(here, two.with_icrc(here, packet_of(40)));
+    EXPECT_EQ(next(wire, &from), packet_of(40));
+    EXPECT_EQ(from, PeerId{1});
+    EXPECT_EQ(wire.peer_at(host(1)), first);
+    EXPECT_EQ(wire.peer_at(host(2)), PeerId{1});
 }
 
 /// The kernel's identification is hidden from sender and receiver; what the ICRC was made with is

@@ -1,0 +1,75 @@
+// A connection between two devices whose messages are known: each must arrive whole and in order,
+// whatever others do to either device meanwhile. UC may lose some.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wireproof/front/ib/device.hpp"
+#include "wireproof/proto/ib/connection.hpp"
+
+namespace wireproof::cli {
+
+class HonestPair {
+public:
+    static constexpr std::uint32_t domain = 77;
+
+    /// Both devices outlive this.
+    HonestPair(rdma::Device::Inside& a, rdma::Device::Inside& b, ib::Transport transport,
+               std::uint64_t seed);
+
+    /// Both ends post and draw. Without `more` nothing new is sent.
+    void work(bool more);
+    bool idle() const;
+
+    /// Where messages come to rest at an end.
+    ib::Piece memory(std::size_t end) const {
+        return ends_[end].slot(0, 0, 3 * slots * message_max);
+    }
+    std::uint32_t number(std::size_t end) const { return ends_[end].number; }
+    std::uint64_t delivered() const { return delivered_; }
+    std::uint64_t lost() const { return lost_; }
+    const std::string& violation() const { return violation_; }
+
+private:
+    static constexpr std::uint32_t message_max = 2500;  // bytes
+    static constexpr std::size_t under_way = 4;
+    static constexpr std::size_t slots = 2 * under_way;  // of messages at each end, each way
+
+    struct End {
+        rdma::Device::Inside* device = nullptr;
+        std::uint32_t number = 0;
+        ib::CompletionQueueId sends{};
+        ib::CompletionQueueId receives{};
+        std::vector<std::byte> memory = std::vector<std::byte>(3 * slots * message_max);
+        std::uint32_t key = 0;
+        std::uint32_t sent = 0;       // messages
+        std::uint32_t completed = 0;  // of those
+        std::uint32_t posted = 0;     // receives
+        std::uint32_t received = 0;
+        std::uint32_t expected = 0;  // the next message
+
+        ib::Piece slot(std::size_t area, std::uint32_t number, std::uint32_t length) const;
+        Bytes bytes(const ib::Piece& piece);
+    };
+
+    void open(End& end, rdma::Device::Inside& device);
+    void post(std::size_t end);
+    void draw(std::size_t end);
+    void on_received(std::size_t end, const ib::Completion& completion);
+    void fail(std::string what) {
+        if (violation_.empty()) violation_ = std::move(what);
+    }
+    std::vector<std::byte> message(std::size_t end, std::uint32_t number) const;
+
+    ib::Transport transport_;
+    std::uint64_t seed_;
+    std::array<End, 2> ends_;
+    std::uint64_t delivered_ = 0;
+    std::uint64_t lost_ = 0;
+    std::string violation_;
+};
+
+}  // namespace wireproof::cli

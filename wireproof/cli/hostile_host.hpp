@@ -1,0 +1,72 @@
+// A host that is a peer and means harm: it has connections and good traffic of its own, and sends
+// what it likes of it, altered as it likes, from there and from other hosts that it has got hold
+// of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "wireproof/cli/conversation.hpp"
+#include "wireproof/cli/hostile_packets.hpp"
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+namespace wireproof::cli {
+
+class HostileHost {
+public:
+    struct Config {
+        Address target;
+        Address impostor;  // the host of the target's honest peer; the kernel chooses the port
+        std::size_t path_mtu = 1024;
+        std::uint64_t seed = 0;
+    };
+    HostileHost(UdpWire own, UdpWire stranger, const Config& config);
+
+    Address address() const { return own_.wire.local_address(); }
+    Conversation& add_conversation(ib::Transport transport, std::uint64_t seed);
+    std::deque<Conversation>& conversations() { return conversations_; }
+    ib::Piece open() const;
+    void aim(const HostileAims& aims) { packets_ = HostilePackets(config_.seed, aims); }
+
+    /// Sends so many packets of harm, and good ones between them.
+    void attack(Instant now, std::uint64_t count);
+    /// What the target says to its connections here.
+    void take_answers(Instant now);
+
+    std::uint64_t sent(Hostility as) const { return sent_[static_cast<std::size_t>(as)]; }
+    std::uint64_t good() const { return good_; }
+    /// Datagrams that the kernel took.
+    std::uint64_t datagrams() const;
+
+private:
+    struct Mouth {
+        UdpWire wire;
+        Address address;
+    };
+    static constexpr std::size_t remembered_max = 256;
+
+    Mouth opened_impostor() const;
+    /// What a connection here would send now; empty: nothing.
+    PacketBytes genuine(Instant now);
+    void send_harm(Hostility kind, PacketBytes packet, Instant now);
+    void send(Mouth& mouth, ConstBytes datagram, Instant now);
+    void remember(const PacketBytes& packet);
+
+    Config config_;
+    Mouth own_;
+    Mouth stranger_;
+    Mouth impostor_;
+    ib::Port port_;
+    std::vector<std::byte> memory_;
+    std::uint32_t key_ = 0;
+    std::deque<Conversation> conversations_;
+    HostilePackets packets_;
+    std::vector<PacketBytes> remembered_;
+    std::size_t forget_next_ = 0;
+    std::array<std::uint64_t, hostility_names.size()> sent_{};
+    std::uint64_t good_ = 0;
+};
+
+}  // namespace wireproof::cli

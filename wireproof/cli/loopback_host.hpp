@@ -1,0 +1,39 @@
+// Hosts of the loopback network, of which a process may have as many as it likes: all RoCEv2 is on
+// one port, so each device needs a host of its own.
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/wire/udp/address.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+
+namespace wireproof::cli {
+
+inline Address loopback_host(std::uint64_t number) {
+    Address address{.family = Address::Family::ipv4, .port = rocev2_port};
+    address.host = {127, static_cast<std::uint8_t>(1 + (number >> 16) % 250),
+                    static_cast<std::uint8_t>(number >> 8),
+                    static_cast<std::uint8_t>(1 + number % 250)};
+    return address;
+}
+
+/// What `open` makes of an address that nobody else uses: an Expected. Different numbers keep one
+/// process from trying its own hosts again. Throws Failure with the last reason.
+template <class Open>
+auto opened_on_free_host(std::uint64_t number, Open&& open) {
+    constexpr std::uint64_t hosts_tried = 64;
+    const auto process = static_cast<std::uint64_t>(::getpid());
+    std::string why;
+    for (std::uint64_t attempt = 0; attempt < hosts_tried; ++attempt) {
+        auto opened = open(loopback_host(mix64(process + mix64(attempt)) + number));
+        if (opened) return std::move(*opened);
+        why = opened.error().message;
+    }
+    throw Failure(why);
+}
+
+}  // namespace wireproof::cli

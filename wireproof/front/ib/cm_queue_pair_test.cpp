@@ -1,0 +1,121 @@
+// Queue pair 1 of two hosts on the loopback network, whose packets get lost and damaged between
+// socket and check. Time is counted, so that waiting costs none.
+#include "wireproof/front/ib/cm_queue_pair.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wireproof/front/ib/device_test_kit.hpp"
+#include "wireproof/front/ib/icrc_wire.hpp"
+#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/wire/faulty/faulty_wire.hpp"
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+namespace wireproof::rdma::test {
+namespace {
+
+constexpr std::size_t path_mtu = 1024;
+constexpr PeerId peer{0};
+constexpr std::uint64_t service = service_of_port(9);
+
+Address address_of(unsigned number) {
+    return Address::parse(host(number) + ":4791").value();
+}
+
+struct LossyHost {
+    using Faulty = FaultyWire<UdpWire>;
+
+    static Faulty faulty(unsigned own, unsigned other, const FaultRates& rates,
+                         std::uint64_t seed) {
+        auto udp = UdpWire::open({.local = address_of(own),
+                                  .peers = {address_of(other)},
+                                  .frame_max = ib::packet_max(path_mtu) + 4,
+                                  .segments = false});
+        EXPECT_TRUE(udp) << udp.error().message;
+        return Faulty(std::move(*udp), {.rates = rates, .seed = seed});
+    }
+
+    LossyHost(unsigned own, unsigned other, const FaultRates& rates, std::uint64_t seed)
+        : wire(faulty(own, other, rates, seed),
+               {.local = address_of(own), .peers = {address_of(other)}}),
+          port({.path_mtu = path_mtu}),
+          cm(port, path_mtu) {
+        completions = port.add_completion_queue(16);
+        pair = port.add_queue_pair({.transport = ib::Transport::rc,
+                                    .domain = 1,
+                                    .send_completions = completions,
+                                    .receive_completions = completions})
+                   .value();
+        EXPECT_EQ(port.modify(pair, ib::to_init({})), ib::ModifyStatus::done);
+    }
+
+    void turn(Instant now) {
+        while (const auto frame = wire.receive(now)) port.on_frame(now, *frame);
+        if (port.next_deadline() <= now) port.on_deadline(now);
+        while (const auto event = port.next_delivery()) cm.on_event(*event);
+        cm.poll(now);
+        auto& lane = wire.lane(peer);
+        while (TxFrame* room = lane.claim()) {
+            if (!port.poll_transmit(now, *room)) break;
+            lane.commit();
+        }
+        wire.flush(now);
+    }
+    bool failed() const { return port.queue_pair(pair)->state() == ib::QueuePairState::error; }
+
+    ib::IcrcWire<Faulty> wire;
+    ib::Port port;
+    CmQueuePair cm;
+    ib::CompletionQueueId completions{};
+    std::uint32_t pair = 0;
+};
+
+TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
+    std::uint64_t resent = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const FaultRates rates{.loss = 0.3, .bit_error = 1e-4, .duplicate = 0.2, .reorder = 0.2};
+        LossyHost active(21, 22, rates, 2 * seed);
+        LossyHost passive(22, 21, rates, 2 * seed + 1);
+        ASSERT_TRUE(passive.cm.listen(service));
+        Instant now{};
+        const auto asked =
+            active.cm.management().connect(now, peer,
+                                           {.service = service,
+                                            .queue_pair = active.pair,
+                                            .path_mtu = ib::path_mtu_code(path_mtu)});
+        ASSERT_TRUE(asked);
+        active.cm.join(*asked, active.pair);
+        std::optional<ib::CmId> id;
+        bool up = false;
+        bool told = false;
+        for (int i = 0; i < 4000 && !(active.failed() && passive.failed()); ++i) {
+            now = now + Duration::milliseconds(5);
+            active.turn(now);
+            passive.turn(now);
+            if (const auto request = passive.cm.next_request(service)) {
+                EXPECT_FALSE(id) << "asked twice";
+                id = request->id;
+                passive.cm.join(*id, passive.pair);
+                EXPECT_TRUE(passive.cm.management().accept(now, *id, {.queue_pair = passive.pair}));
+            }
+            if (const auto answer = active.cm.take_answer(*asked)) {
+                EXPECT_EQ(answer->what, ib::CmEvent::What::replied);
+                EXPECT_TRUE(active.cm.management().confirm(now, *asked));
+            }
+            if (id && passive.cm.take_answer(*id)) up = true;
+            // The passive side's pair goes because it wants to, the other's because it is told.
+            if (up && !told) {
+                told = true;
+                passive.cm.part(now, passive.pair);
+                passive.port.modify(passive.pair, {.state = ib::QueuePairState::error});
+            }
+        }
+        EXPECT_TRUE(up) << seed;
+        EXPECT_TRUE(active.failed()) << seed;
+        resent += active.cm.management().counters().resent;
+        resent += passive.cm.management().counters().resent;
+    }
+    EXPECT_GT(resent, 20U);
+}
+
+}  // namespace
+}  // namespace wireproof::rdma::test

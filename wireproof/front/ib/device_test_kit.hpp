@@ -1,0 +1,78 @@
+// For tests: devices of one program, each on a host of its own, with memory and a queue pair.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/ib.hpp"
+
+namespace wireproof::rdma::test {
+
+/// 127.x.y.z; x and y by process, for tests run side by side and all speak on one port.
+inline std::string host(unsigned number) {
+    const auto process = static_cast<unsigned>(::getpid());
+    return "127." + std::to_string(100 + process / 256 % 100) + "." +
+           std::to_string(process % 256) + "." + std::to_string(number);
+}
+
+inline constexpr Access all{
+    .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
+
+struct End {
+    End(unsigned number, std::size_t path_mtu, const QueuePairOptions& options,
+        const Access& access = all)
+        : device(*Device::open({.address = host(number), .path_mtu = path_mtu})),
+          domain(device),
+          completions(device, 64),
+          memory(20'000),
+          region(*domain.register_memory(memory, access)),
+          pair(*QueuePair::create(domain, completions, completions, options)) {}
+
+    std::string text(std::size_t at, std::size_t size) const {
+        return {reinterpret_cast<const char*>(memory.data()) + at, size};
+    }
+    void put(std::size_t at, std::string_view text) {
+        std::memcpy(memory.data() + at, text.data(), text.size());
+    }
+    Remote remote(std::size_t at) const { return {region->address() + at, region->key()}; }
+
+    Device device;
+    ProtectionDomain domain;
+    CompletionQueue completions;
+    std::vector<std::byte> memory;
+    std::optional<MemoryRegion> region;
+    QueuePair pair;
+};
+
+/// Two ends, connected.
+class Devices : public testing::Test {
+protected:
+    void open(const QueuePairOptions& options = {}, const Access& access = all) {
+        a.emplace(1, 1024, options, access);
+        b.emplace(2, 512, options, access);
+        ASSERT_EQ(a->pair.connect(b->pair.contact(*b->region)), Status::ok);
+        ASSERT_EQ(b->pair.connect(a->pair.contact()), Status::ok);
+    }
+    /// The next completion of an end while both work.
+    Completion next(End& end) {
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (std::chrono::steady_clock::now() < patience) {
+            a->device.poll();
+            b->device.poll();
+            if (const auto one = end.completions.poll()) return *one;
+        }
+        ADD_FAILURE() << "nothing completes";
+        return {.id = 0xDEAD};
+    }
+
+    std::optional<End> a;
+    std::optional<End> b;
+};
+
+}  // namespace wireproof::rdma::test

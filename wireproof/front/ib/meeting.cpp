@@ -1,0 +1,261 @@
+// Queue pairs that meet by communication management. The starting PSN that one side names is that
+// of the first packet it receives.
+#include <algorithm>
+
+#include "wireproof/front/ib/device.hpp"
+#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/path_mtu.hpp"
+
+namespace wireproof::rdma {
+namespace {
+
+constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address
+constexpr std::uint8_t hop_limit = 64;
+constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: a process may sleep
+constexpr std::size_t strangers_max = 4096;    // hosts that a listening device may get to know
+
+/// Both families have the place of an IPv6 address.
+ib::Gid gid_of(const Address& address) {
+    ib::Gid gid{};
+    if (address.family == Address::Family::ipv6) return address.host;
+    gid[10] = gid[11] = 0xFF;
+    std::copy_n(address.host.begin(), 4, gid.begin() + 12);
+    return gid;
+}
+
+ib::Gid ip_of(const Address& address) {
+    ib::Gid ip = gid_of(address);
+    if (address.family == Address::Family::ipv4) ip[10] = ip[11] = 0;
+    return ip;
+}
+
+std::size_t told_at(std::uint64_t service) {
+    return ib::is_ip_service(service) ? ib::CmIpAddresses::size : 0;
+}
+
+template <std::size_t Size>
+bool put(std::span<const std::byte> told, std::size_t at, ib::PrivateBytes<Size>& to) {
+    if (told.size() > Size - at) return false;
+    std::ranges::copy(told, to.begin() + static_cast<std::ptrdiff_t>(at));
+    return true;
+}
+
+ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service) {
+    ib::CmRequest request{.service = service};
+    request.primary = {.local_lid = permissive_lid,
+                       .remote_lid = permissive_lid,
+                       .local_gid = gid_of(from),
+                       .remote_gid = gid_of(to),
+                       .hop_limit = hop_limit,
+                       .ack_timeout = ib::Connection().timeout};
+    request.retry_count = ib::Connection().retry_count;
+    request.rnr_retry = ib::Connection().rnr_retry;
+    if (ib::is_ip_service(service)) {
+        const ib::CmIpAddresses addresses{.ipv6 = from.family == Address::Family::ipv6,
+                                          .source_port = static_cast<std::uint16_t>(service),
+                                          .source = ip_of(from),
+                                          .destination = ip_of(to)};
+        addresses.encode(std::span(request.private_bytes).first<ib::CmIpAddresses::size>());
+    }
+    return request;
+}
+
+std::string why(const ib::CmEvent& event) {
+    if (event.what != ib::CmEvent::What::rejected) return "no answer";
+    const ib::CmReason reason = std::get<ib::CmReject>(event.message).reason;
+    const std::string_view name = ib::name_of(reason);
+    return "refused: " + (name.empty() ? "reason " + std::to_string(static_cast<int>(reason))
+                                       : std::string(name));
+}
+
+/// What our request or reply has become; nothing: too late.
+std::optional<ib::CmEvent> answer_to(Device::Inside& device, ib::CmId id,
+                                     std::chrono::milliseconds limit) {
+    device.wait([&] { return device.cm->has_answer(id); }, limit);
+    return device.cm->take_answer(id);
+}
+
+}  // namespace
+
+QueuePair::Inside::~Inside() {
+    if (device().cm != nullptr) device().cm->part(device().clock.now(), number);
+    port().remove_queue_pair(number);
+}
+
+void QueuePair::disconnect() {
+    Device::Inside& device = inside_->device();
+    if (device.cm != nullptr) device.cm->part(device.clock.now(), inside_->number);
+    inside_->fail();
+}
+
+Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::uint64_t service,
+                                                  std::span<const std::byte> told,
+                                                  std::chrono::milliseconds limit) {
+    using Answer = Result<std::vector<std::byte>>;
+    Device::Inside& device = inside_->device();
+    ib::Port& port = inside_->port();
+    const auto failed = [&host](const std::string& reason) {
+        return Answer::failure("connection to " + std::string(host) + ": " + reason);
+    };
+    if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
+        return failed("the queue pair has been connected before");
+    }
+    const auto address = parse_host(host);
+    if (!address) return failed(address.error().message);
+    const auto peer = device.peer_at(*address);
+    if (!peer) return failed(peer.error().message);
+    // The way may be narrower than the interface, as far as the kernel knows.
+    const auto room = Rocev2Wire::frame_max_between(device.wire.local_address(), *address);
+    if (!room) return failed(room.error().message);
+    const std::size_t path_mtu = std::min(device.options.path_mtu, ib::path_mtu_within(*room));
+    if (path_mtu == 0) return failed("the way carries no path MTU, not even 256");
+    ib::CmRequest request = request_of(device.wire.local_address(), *address, service);
+    if (!put(told, told_at(service), request.private_bytes)) return failed("too much to tell");
+    const bool reliable = inside_->options.transport == Transport::reliable;
+    request.queue_pair = inside_->number;
+    request.starting_psn = ib::Psn(inside_->psn);
+    request.transport = reliable ? 0 : 1;
+    request.path_mtu = ib::path_mtu_code(path_mtu);
+    request.responder_resources = request.initiator_depth = reliable ? outstanding_reads_max : 0;
+    CmQueuePair& cm = device.connection_management();
+    const auto id = cm.management().connect(device.clock.now(), *peer, request);
+    if (!id) return failed("too many connections");
+    cm.join(*id, inside_->number);
+
+    const auto event = answer_to(device, *id, limit);
+    if (!event || event->what != ib::CmEvent::What::replied) {
+        disconnect();
+        return failed(event ? why(*event) : "no answer");
+    }
+    const auto& reply = std::get<ib::CmReply>(event->message);
+    const auto connected =
+        ib::connect(port, inside_->number,
+                    {.peer = *peer,
+                     .path_mtu = path_mtu,
+                     .dest_queue_pair = reply.queue_pair,
+                     .receive_psn = ib::Psn(inside_->psn),
+                     .send_psn = reply.starting_psn,
+                     .max_dest_rd_atomic = std::min(outstanding_reads_max, reply.initiator_depth),
+                     .max_rd_atomic = std::min(outstanding_reads_max, reply.responder_resources)});
+    if (connected != ib::ModifyStatus::done || !cm.management().confirm(device.clock.now(), *id)) {
+        disconnect();
+        return failed("the answer makes no sense");
+    }
+    device.poll(device.clock.now());
+    return std::vector<std::byte>(reply.private_bytes.begin(), reply.private_bytes.end());
+}
+
+ConnectionRequest::Inside::~Inside() {
+    if (answered) return;
+    device->cm->management().reject(device->clock.now(), event.id, ib::CmReason::consumer);
+}
+
+const std::string& ConnectionRequest::address() const {
+    return inside_->address;
+}
+
+Transport ConnectionRequest::transport() const {
+    const auto& request = std::get<ib::CmRequest>(inside_->event.message);
+    return request.transport == 0 ? Transport::reliable : Transport::unreliable;
+}
+
+std::span<const std::byte> ConnectionRequest::told() const {
+    const auto& request = std::get<ib::CmRequest>(inside_->event.message);
+    return std::span(request.private_bytes).subspan(told_at(request.service));
+}
+
+void ConnectionRequest::reject(std::span<const std::byte> why) {
+    ib::PrivateBytes<148> bytes{};
+    put(why.first(std::min(why.size(), bytes.size())), 0, bytes);
+    if (inside_->answered) return;
+    inside_->answered = true;
+    inside_->device->cm->management().reject(inside_->device->clock.now(), inside_->event.id,
+                                             ib::CmReason::consumer, bytes);
+}
+
+Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byte> tell,
+                                       std::chrono::milliseconds limit) {
+    const auto failed = [this](const std::string& reason) {
+        return Result<bool>::failure("connection from " + inside_->address + ": " + reason);
+    };
+    QueuePair::Inside& inside = *pair.inside_;
+    Device::Inside& device = *inside_->device;
+    ib::Port& port = device.port;
+    if (inside_->answered) return failed("answered before");
+    if (&inside.device() != &device) return failed("the queue pair is of another device");
+    if (inside.options.transport != transport()) return failed("asks for the other transport");
+    if (port.queue_pair(inside.number)->state() != ib::QueuePairState::init) {
+        return failed("the queue pair has been connected before");
+    }
+    const auto& request = std::get<ib::CmRequest>(inside_->event.message);
+    const ib::Connection connection{
+        .peer = inside_->event.peer,
+        .path_mtu = ib::path_mtu_of(request.path_mtu).value(),
+        .dest_queue_pair = request.queue_pair,
+        .receive_psn = ib::Psn(inside.psn),
+        .send_psn = request.starting_psn,
+        .max_dest_rd_atomic = std::min(outstanding_reads_max, request.initiator_depth),
+        .max_rd_atomic = std::min(outstanding_reads_max, request.responder_resources)};
+    ib::CmReply reply{.queue_pair = inside.number,
+                      .starting_psn = connection.receive_psn,
+                      .responder_resources = connection.max_dest_rd_atomic,
+                      .initiator_depth = connection.max_rd_atomic,
+                      .target_ack_delay = target_ack_delay,
+                      .rnr_retry = connection.rnr_retry};
+    if (!put(tell, 0, reply.private_bytes)) return failed("too much to tell");
+    inside_->answered = true;
+    // Ready for the first packet before it can come.
+    const ib::Transport kind = port.queue_pair(inside.number)->config().transport;
+    const ib::CmId id = inside_->event.id;
+    device.cm->join(id, inside.number);
+    const bool ready =
+        port.modify(inside.number, to_rtr(kind, connection)) == ib::ModifyStatus::done &&
+        device.cm->management().accept(device.clock.now(), id, reply);
+    const auto event = ready ? answer_to(device, id, limit) : std::nullopt;
+    const bool up = event && event->what == ib::CmEvent::What::established &&
+                    port.modify(inside.number, to_rts(kind, connection)) == ib::ModifyStatus::done;
+    if (up) return true;
+    pair.disconnect();
+    return failed(event ? why(*event) : ready ? "no answer" : "the asker has gone");
+}
+
+Listener::Inside::~Inside() {
+    device->cm->stop_listening(device->clock.now(), service);
+}
+
+Result<Listener> Listener::open(const Device& device, std::uint64_t service) {
+    Device::Inside& inside = *device.inside_;
+    if (!inside.connection_management().listen(service)) {
+        return Result<Listener>::failure("somebody listens to service " + std::to_string(service) +
+                                         " already");
+    }
+    inside.wire.welcome(strangers_max);
+    auto listener = std::make_shared<Inside>();
+    listener->device = device.inside_;
+    listener->service = service;
+    return Listener(std::move(listener));
+}
+
+std::optional<ConnectionRequest> Listener::poll() {
+    auto event = inside_->device->cm->next_request(inside_->service);
+    if (!event) return std::nullopt;
+    auto request = std::make_shared<ConnectionRequest::Inside>();
+    request->device = inside_->device;
+    request->address = inside_->device->host_of(event->peer);
+    request->event = std::move(*event);
+    return ConnectionRequest(std::move(request));
+}
+
+std::optional<ConnectionRequest> Listener::wait(std::chrono::milliseconds limit) {
+    auto request = poll();
+    if (request) return request;
+    inside_->device->wait(
+        [&] {
+            request = poll();
+            return request.has_value();
+        },
+        limit);
+    return request;
+}
+
+}  // namespace wireproof::rdma

@@ -1,0 +1,149 @@
+// Devices that meet by communication management over the loopback network: one side in a thread of
+// its own, as two programs would be.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wireproof/front/ib/device_test_kit.hpp"
+
+namespace wireproof::rdma::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t service = service_of_port(7174);
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+/// Without the zeros behind.
+std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data())};
+}
+
+TEST(Meeting, QueuePairsMeetByAServiceAndTellOneAnotherSomething) {
+    for (const Transport transport : {Transport::reliable, Transport::unreliable}) {
+        End passive(11, 1024, {.transport = transport});
+        auto listener = Listener::open(passive.device, service);
+        ASSERT_TRUE(listener) << listener.error();
+        ASSERT_EQ(passive.pair.post_receive(1, passive.region->all()), Status::ok);
+
+        std::string answered;
+        bool parted = false;
+        std::thread other([&] {
+            End active(12, 1024, {.transport = transport});
+            const auto met = active.pair.connect(host(11), service, bytes_of("may I?"), 10s);
+            answered = met ? text_of(*met) : "failed: " + met.error();
+            active.put(0, "over the new connection");
+            EXPECT_EQ(active.pair.send(5, active.region->piece(0, 23)), Status::ok);
+            const auto sent = active.completions.wait(10s);
+            EXPECT_TRUE(sent && sent->status == WorkStatus::success);
+            parted = active.device.wait([&] { return active.pair.failed(); }, 10s);
+        });
+        auto asked = listener->wait(10s);
+        ASSERT_TRUE(asked);
+        EXPECT_EQ(asked->address(), host(12));
+        EXPECT_EQ(asked->transport(), transport);
+        EXPECT_EQ(asked->told().size(), 56U);
+        EXPECT_EQ(text_of(asked->told()), "may I?");
+        const auto accepted = asked->accept(passive.pair, bytes_of("you may"), 10s);
+        EXPECT_TRUE(accepted) << accepted.error();
+        const auto received = passive.completions.wait(10s);
+        ASSERT_TRUE(received);
+        EXPECT_EQ(received->status, WorkStatus::success);
+        EXPECT_EQ(passive.text(0, received->length), "over the new connection");
+        // Time for the acknowledgement, then the end.
+        passive.device.wait([] { return false; }, 20ms);
+        passive.pair.disconnect();
+        EXPECT_TRUE(passive.pair.failed());
+        passive.device.wait([] { return false; }, 50ms);
+        other.join();
+        EXPECT_EQ(answered, "you may");
+        EXPECT_TRUE(parted);
+    }
+}
+
+TEST(Meeting, WhatIsRefusedIsRefusedInOneLine) {
+    End passive(13, 1024, {});
+    std::vector<std::string> reasons;
+    std::atomic<bool> over = false;
+    std::thread other([&] {
+        const auto ask = [&](const QueuePairOptions& options, std::size_t path_mtu,
+                             std::string_view told, std::uint64_t whom) {
+            End active(14, path_mtu, options);
+            const auto met = active.pair.connect(host(13), whom, bytes_of(told), 10s);
+            EXPECT_FALSE(met);
+            EXPECT_TRUE(active.pair.failed() || told.size() > 56);
+            reasons.push_back(met ? "" : met.error());
+        };
+        ask({}, 1024, "nobody there", service_of_port(1));
+        ask({}, 4096, "packets too long", service);
+        ask({}, 1024, "no", service);
+        ask({.transport = Transport::unreliable}, 1024, "other transport", service);
+        ask({}, 1024, std::string(57, 'x'), service);
+        over = true;
+    });
+    auto listener = Listener::open(passive.device, service);
+    ASSERT_TRUE(listener);
+    EXPECT_FALSE(Listener::open(passive.device, service));
+    std::vector<std::string> told;
+    while (!over) {
+        auto asked = listener->wait(10ms);
+        if (!asked) continue;
+        told.push_back(text_of(asked->told()));
+        if (told.size() == 1) {
+            asked->reject(bytes_of("because"));
+        } else {
+            const auto accepted = asked->accept(passive.pair);
+            EXPECT_FALSE(accepted);
+            EXPECT_NE(accepted.error().find("the other transport"), std::string::npos);
+            // It goes unanswered, which is an answer.
+        }
+        passive.device.poll();
+    }
+    other.join();
+    EXPECT_EQ(told, (std::vector<std::string>{"no", "other transport"}));
+    const std::string begin = "connection to " + host(13) + ": ";
+    EXPECT_EQ(reasons,
+              (std::vector<std::string>{
+                  begin + "refused: nobody listens there", begin + "refused: invalid path MTU",
+                  begin + "refused: refused by its user", begin + "refused: refused by its user",
+                  begin + "too much to tell"}));
+}
+
+TEST(Meeting, NobodyAtAllIsNoAnswer) {
+    End lone(15, 1024, {});
+    const auto met = lone.pair.connect(host(16), service, {}, 50ms);
+    ASSERT_FALSE(met);
+    EXPECT_EQ(met.error(), "connection to " + host(16) + ": no answer");
+    EXPECT_TRUE(lone.pair.failed());
+    EXPECT_FALSE(lone.pair.connect(host(16), service, {}, 50ms));
+    auto other = QueuePair::create(lone.domain, lone.completions, lone.completions);
+    EXPECT_FALSE(other->connect("nowhere", service, {}, 50ms));
+    EXPECT_FALSE(other->connect("::1", service, {}, 50ms));
+}
+
+TEST(Meeting, AListenerThatGoesRefusesWhoWaits) {
+    End passive(17, 1024, {});
+    auto listener = Listener::open(passive.device, service);
+    ASSERT_TRUE(listener);
+    std::string reason;
+    std::thread other([&] {
+        End active(18, 1024, {});
+        const auto met = active.pair.connect(host(17), service, {}, 10s);
+        if (!met) reason = met.error();
+    });
+    passive.device.wait([] { return false; }, 100ms);  // it has asked by then, or asks in vain
+    listener = Listener::open(passive.device, service_of_port(2));
+    passive.device.wait([] { return false; }, 300ms);
+    other.join();
+    EXPECT_EQ(reason, "connection to " + host(17) + ": refused: nobody listens there");
+}
+
+}  // namespace
+}  // namespace wireproof::rdma::test

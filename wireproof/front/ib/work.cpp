@@ -1,0 +1,178 @@
+// Work requests in the words of the public header, and as the port wants them.
+#include <algorithm>
+#include <array>
+
+#include "wireproof/front/ib/device.hpp"
+
+namespace wireproof::rdma {
+namespace {
+
+ib::Piece piece_of(const Piece& piece) {
+    return {piece.address, piece.length, piece.key};
+}
+
+// Both list the same reasons in the same order.
+Status status_of(ib::PostStatus status) {
+    return static_cast<Status>(status);
+}
+static_assert(static_cast<int>(Status::bad_length) == static_cast<int>(ib::PostStatus::bad_length));
+
+ib::WorkTerms send_terms(std::uint64_t id, std::optional<std::uint32_t> immediate) {
+    return {.id = id,
+            .request = immediate ? ib::Request::send_immediate : ib::Request::send,
+            .immediate = immediate.value_or(0)};
+}
+
+ib::WorkTerms write_terms(std::uint64_t id, const Remote& to,
+                          std::optional<std::uint32_t> immediate) {
+    return {.id = id,
+            .request = immediate ? ib::Request::write_immediate : ib::Request::write,
+            .immediate = immediate.value_or(0),
+            .remote_address = to.address,
+            .remote_key = to.key};
+}
+
+/// Calls `post` with the pieces as the port names them.
+template <class Post>
+Status post_pieces(std::uint64_t id, std::span<const Piece> to, Post&& post) {
+    std::array<ib::Piece, ib::SendEntry::pieces_max> pieces;
+    if (to.size() > pieces.size()) return Status::too_many_pieces;
+    std::transform(to.begin(), to.end(), pieces.begin(), piece_of);
+    return status_of(
+        post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces).first(to.size())}));
+}
+
+ib::WorkTerms with(ib::WorkTerms terms, const WorkOptions& options) {
+    terms.signalled = options.signalled;
+    terms.solicited = options.solicited;
+    terms.fence = options.fence;
+    return terms;
+}
+
+}  // namespace
+
+Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& domain,
+                                                      std::size_t receives, std::size_t pieces) {
+    if (receives == 0 || pieces > ib::SendEntry::pieces_max) {
+        return Result<SharedReceiveQueue>::failure(
+            "shared receives are one at least, of 32 pieces at most");
+    }
+    auto inside = std::make_shared<Inside>();
+    inside->domain = domain.inside_;
+    inside->id = domain.inside_->device->port.add_shared_receive_queue(domain.inside_->number,
+                                                                       receives, pieces);
+    return SharedReceiveQueue(std::move(inside));
+}
+
+Status SharedReceiveQueue::post_receive(std::uint64_t id, std::span<const Piece> to) {
+    ib::Port& port = inside_->domain->device->port;
+    return post_pieces(
+        id, to, [&](const ib::ReceiveRequest& one) { return port.post_receive(inside_->id, one); });
+}
+
+Status QueuePair::post_receive(std::uint64_t id, std::span<const Piece> to) {
+    return post_pieces(id, to, [&](const ib::ReceiveRequest& one) {
+        return inside_->port().post_receive(inside_->number, one);
+    });
+}
+
+Status QueuePair::Inside::post(ib::WorkTerms terms, const WorkOptions& how,
+                               const Piece& local) const {
+    const ib::Piece piece = piece_of(local);
+    return status_of(
+        port().post_send(number, {.terms = with(terms, how), .pieces = std::span(&piece, 1)}));
+}
+
+Status QueuePair::Inside::post_inline(ib::WorkTerms terms, const WorkOptions& how,
+                                      std::span<const std::byte> bytes) const {
+    return status_of(
+        port().post_send(number, {.terms = with(terms, how), .inlined = std::span(&bytes, 1)}));
+}
+
+Status QueuePair::Inside::post_local(ib::WorkTerms terms, const WorkOptions& how) const {
+    return status_of(port().post_send(number, {.terms = with(terms, how)}));
+}
+
+Status QueuePair::send(std::uint64_t id, const Piece& from, std::optional<std::uint32_t> immediate,
+                       const WorkOptions& options) {
+    return inside_->post(send_terms(id, immediate), options, from);
+}
+
+Status QueuePair::send_inline(std::uint64_t id, std::span<const std::byte> bytes,
+                              std::optional<std::uint32_t> immediate, const WorkOptions& options) {
+    return inside_->post_inline(send_terms(id, immediate), options, bytes);
+}
+
+Status QueuePair::send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
+                                  const WorkOptions& options) {
+    return inside_->post(
+        {.id = id, .request = ib::Request::send_invalidate, .remote_key = peers_key}, options,
+        from);
+}
+
+Status QueuePair::write(std::uint64_t id, const Piece& from, const Remote& to,
+                        std::optional<std::uint32_t> immediate, const WorkOptions& options) {
+    return inside_->post(write_terms(id, to, immediate), options, from);
+}
+
+Status QueuePair::write_inline(std::uint64_t id, std::span<const std::byte> bytes, const Remote& to,
+                               std::optional<std::uint32_t> immediate, const WorkOptions& options) {
+    return inside_->post_inline(write_terms(id, to, immediate), options, bytes);
+}
+
+Status QueuePair::read(std::uint64_t id, const Piece& into, const Remote& from,
+                       const WorkOptions& options) {
+    return inside_->post({.id = id,
+                          .request = ib::Request::read,
+                          .remote_address = from.address,
+                          .remote_key = from.key},
+                         options, into);
+}
+
+Status QueuePair::fetch_add(std::uint64_t id, const Piece& before, const Remote& at,
+                            std::uint64_t add, const WorkOptions& options) {
+    return inside_->post({.id = id,
+                          .request = ib::Request::fetch_add,
+                          .remote_address = at.address,
+                          .remote_key = at.key,
+                          .swap_or_add = add},
+                         options, before);
+}
+
+Status QueuePair::compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
+                               std::uint64_t expected, std::uint64_t desired,
+                               const WorkOptions& options) {
+    return inside_->post({.id = id,
+                          .request = ib::Request::compare_swap,
+                          .remote_address = at.address,
+                          .remote_key = at.key,
+                          .compare = expected,
+                          .swap_or_add = desired},
+                         options, before);
+}
+
+Status QueuePair::bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
+                       const WindowBind& bind, const WorkOptions& options) {
+    const std::uint32_t before = window.inside_->key;
+    const auto key_byte = static_cast<std::uint8_t>(before + 1);
+    const Status status = inside_->post_local({.id = id,
+                                               .request = ib::Request::bind_window,
+                                               .bind = {.window = before,
+                                                        .key_byte = key_byte,
+                                                        .region = region.key(),
+                                                        .address = bind.address,
+                                                        .length = bind.length,
+                                                        .access = access_of(bind.peer),
+                                                        .zero_based = bind.zero_based}},
+                                              options);
+    if (status == Status::ok) window.inside_->key = (before & ~0xFFU) | key_byte;
+    return status;
+}
+
+Status QueuePair::invalidate(std::uint64_t id, const MemoryWindow& window,
+                             const WorkOptions& options) {
+    return inside_->post_local(
+        {.id = id, .request = ib::Request::local_invalidate, .remote_key = window.key()}, options);
+}
+
+}  // namespace wireproof::rdma

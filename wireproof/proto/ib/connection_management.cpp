@@ -1,0 +1,185 @@
+#include "wireproof/proto/ib/connection_management.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wireproof::ib {
+namespace {
+
+constexpr std::int64_t kept_for = 4;  // times the wait for an answer, when all is over
+
+}  // namespace
+
+ConnectionManagement::Connection* ConnectionManagement::find(std::uint32_t local_id, PeerId peer) {
+    const auto found = connections_.find(local_id);
+    if (found == connections_.end() || found->second.peer != peer) return nullptr;
+    return &found->second;
+}
+
+ConnectionManagement::Connection* ConnectionManagement::find(CmId id) {
+    const auto found = connections_.find(static_cast<std::uint32_t>(id));
+    return found == connections_.end() ? nullptr : &found->second;
+}
+
+bool ConnectionManagement::has_room() const {
+    const auto alive = std::count_if(connections_.begin(), connections_.end(), [](const auto& one) {
+        return one.second.state != State::over;
+    });
+    return static_cast<std::size_t>(alive) < config_.connections_max;
+}
+
+void ConnectionManagement::send(Connection& connection, CmMessage message) {
+    connection.last = CmDatagram{connection.transaction, std::move(message)};
+    outgoing_.push_back({connection.peer, *connection.last});
+}
+
+void ConnectionManagement::ask(Instant now, Connection& connection, CmMessage message) {
+    send(connection, std::move(message));
+    connection.tries_left = connection.retries;
+    connection.deadline = now + connection.patience;
+}
+
+void ConnectionManagement::end(Instant now, Connection& connection) {
+    connection.state = State::over;
+    connection.deadline = now + connection.patience * kept_for;
+}
+
+void ConnectionManagement::tell(CmEvent::What what, const Connection& connection,
+                                CmMessage message) {
+    events_.push_back({what, CmId(connection.local_id), connection.peer, std::move(message)});
+}
+
+std::optional<CmEvent> ConnectionManagement::next_event() {
+    if (events_.empty()) return std::nullopt;
+    CmEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+}
+
+std::optional<ConnectionManagement::Outgoing> ConnectionManagement::poll_transmit() {
+    if (outgoing_.empty()) return std::nullopt;
+    Outgoing one = std::move(outgoing_.front());
+    outgoing_.pop_front();
+    return one;
+}
+
+std::optional<CmId> ConnectionManagement::connect(Instant now, PeerId to, CmRequest request) {
+    if (!has_room()) return std::nullopt;
+    while (connections_.contains(next_id_)) ++next_id_;
+    request.local_id = next_id_++;
+    request.ca_guid = config_.ca_guid;
+    request.remote_response_timeout = request.local_response_timeout = config_.response_timeout;
+    request.max_retries = config_.retries;
+    Connection& connection = connections_[request.local_id];
+    connection.active = true;
+    connection.peer = to;
+    connection.transaction = request.local_id;
+    connection.local_id = request.local_id;
+    connection.local_queue_pair = request.queue_pair;
+    connection.patience = cm_response_time(config_.response_timeout);
+    connection.retries = config_.retries;
+    ask(now, connection, request);
+    return CmId(request.local_id);
+}
+
+bool ConnectionManagement::accept(Instant now, CmId id, CmReply reply) {
+    Connection* connection = find(id);
+    if (connection == nullptr || connection->state != State::requested) return false;
+    reply.local_id = connection->local_id;
+    reply.remote_id = connection->remote_id;
+    reply.ca_guid = config_.ca_guid;
+    connection->local_queue_pair = reply.queue_pair;
+    connection->state = State::replying;
+    ask(now, *connection, reply);
+    return true;
+}
+
+bool ConnectionManagement::confirm(Instant, CmId id, const CmReady& told) {
+    Connection* connection = find(id);
+    if (connection == nullptr || connection->state != State::replied) return false;
+    CmReady ready = told;
+    ready.local_id = connection->local_id;
+    ready.remote_id = connection->remote_id;
+    connection->state = State::established;
+    connection->deadline = never;
+    send(*connection, ready);
+    return true;
+}
+
+bool ConnectionManagement::reject(Instant now, CmId id, CmReason reason,
+                                  const PrivateBytes<148>& why) {
+    Connection* connection = find(id);
+    if (connection == nullptr || connection->state >= State::established) return false;
+    const bool before_reply =
+        connection->state == State::requested || connection->state == State::requesting;
+    send(*connection, CmReject{.local_id = connection->local_id,
+                               .remote_id = connection->remote_id,
+                               .subject = before_reply ? CmSubject::request : CmSubject::reply,
+                               .reason = reason,
+                               .private_bytes = why});
+    end(now, *connection);
+    return true;
+}
+
+bool ConnectionManagement::disconnect(Instant now, CmId id, const PrivateBytes<220>& why) {
+    Connection* connection = find(id);
+    if (connection == nullptr) return false;
+    if (connection->state != State::established && connection->state != State::replying) {
+        return false;
+    }
+    connection->state = State::disconnecting;
+    ask(now, *connection,
+        CmDisconnect{.local_id = connection->local_id,
+                     .remote_id = connection->remote_id,
+                     .remote_queue_pair = connection->remote_queue_pair,
+                     .private_bytes = why});
+    return true;
+}
+
+bool ConnectionManagement::note_first_packet(CmId id) {
+    Connection* connection = find(id);
+    if (connection == nullptr || connection->state != State::replying) return false;
+    connection->state = State::established;
+    connection->deadline = never;
+    tell(CmEvent::What::established, *connection);
+    return true;
+}
+
+Instant ConnectionManagement::next_deadline() const {
+    Instant next = never;
+    for (const auto& [id, one] : connections_) next = earliest(next, one.deadline);
+    return next;
+}
+
+void ConnectionManagement::on_deadline(Instant now) {
+    for (auto at = connections_.begin(); at != connections_.end();) {
+        Connection& one = at->second;
+        if (one.deadline > now) {
+            ++at;
+            continue;
+        }
+        if (one.state == State::over) {
+            at = connections_.erase(at);
+            continue;
+        }
+        ++at;
+        if (one.tries_left > 0) {
+            --one.tries_left;
+            ++counters_.resent;
+            one.deadline = now + one.patience;
+            outgoing_.push_back({one.peer, *one.last});
+            continue;
+        }
+        if (one.state == State::disconnecting) {
+            tell(CmEvent::What::disconnected, one);
+            end(now, one);
+            one.last.reset();
+        } else {
+            // The other side may have heard, and be waiting in turn.
+            tell(CmEvent::What::unanswered, one);
+            reject(now, CmId(one.local_id), CmReason::timeout);
+        }
+    }
+}
+
+}  // namespace wireproof::ib

@@ -1,0 +1,168 @@
+// Connections being made and ended by datagrams to queue pair 1: REQ, REP, RTU, or REJ; DREQ, DREP.
+// Datagrams get lost: who waits for an answer sends again, and a question that comes again is
+// answered again. IBA volume 1, section 12.9. It moves no queue pair: its user does, as told by
+// events.
+//
+//   active     connect ─► requesting ──REP─► replied ──confirm─► established
+//   passive    REQ ─► requested ──accept─► replying ──RTU, data─► established
+//   both       established ──disconnect─► disconnecting ──DREP─► over;  DREQ, REJ, silence ─► over
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/engine.hpp"
+#include "wireproof/proto/ib/cm_messages.hpp"
+
+namespace wireproof::ib {
+
+/// A connection, by the number that the datagrams call its local identifier.
+enum class CmId : std::uint32_t {};
+
+/// How long an answer may take, by its code of five bits: 4.096 us x 2^code. What a stranger says
+/// is kept between 4 ms and 17 s.
+constexpr Duration cm_response_time(std::uint8_t code) {
+    constexpr std::uint8_t least = 10;
+    constexpr std::uint8_t most = 22;
+    return Duration::nanoseconds(4096) * (std::int64_t{1} << std::clamp(code, least, most));
+}
+
+struct CmEvent {
+    enum class What : std::uint8_t {
+        requested,     // somebody asks: `message` is a CmRequest; accept or reject
+        replied,       // the other side accepts: a CmReply; confirm or reject
+        established,   // the passive side may send
+        rejected,      // a CmReject
+        unanswered,    // every retry was
+        disconnected,  // by either side: a CmDisconnect of the other's, if there was one
+    };
+    What what = What::requested;
+    CmId id{};
+    PeerId peer{};
+    CmMessage message = {};
+};
+
+/// Datagrams received, by what became of them: each is in one of these.
+struct CmCounters {
+    std::array<std::uint64_t, 4> malformed{};  // by NotCm
+    std::uint64_t taken = 0;
+    std::uint64_t duplicates = 0;    // answered again if that is what they wait for
+    std::uint64_t unknown = 0;       // of no connection here
+    std::uint64_t out_of_state = 0;  // which the connection has not come to, or has left
+    std::uint64_t refused = 0;       // requests: nobody listens, no room, a stale connection
+
+    std::uint64_t resent = 0;  // for want of an answer
+};
+
+class ConnectionManagement {
+public:
+    struct Config {
+        std::uint64_t ca_guid = 0;
+        std::uint32_t first_id = 1;  // not to be guessed, so that a late datagram finds nobody
+        std::uint8_t response_timeout = 16;  // 4.096 us x 2^n: 268 ms; Linux asks for 4.3 s
+        std::uint8_t retries = 15;           // of each datagram that wants an answer
+        std::uint8_t delay = 20;             // asked for in an MRA while the user thinks
+        std::size_t connections_max = 4096;  // that are not over
+    };
+
+    explicit ConnectionManagement(const Config& config)
+        : config_(config), next_id_(config.first_id) {}
+
+    void listen(std::uint64_t service) { services_.insert(service); }
+    /// False: nobody listened.
+    bool stop_listening(std::uint64_t service) { return services_.erase(service) > 0; }
+
+    /// Identifier, timeouts, retries and GUID are filled in here. Nothing: there is no room.
+    std::optional<CmId> connect(Instant now, PeerId to, CmRequest request);
+    // False: the connection is not where this could be done.
+    bool accept(Instant now, CmId id, CmReply reply);
+    bool confirm(Instant now, CmId id, const CmReady& ready = {});
+    /// Before it is established.
+    bool reject(Instant now, CmId id, CmReason reason, const PrivateBytes<148>& why = {});
+    bool disconnect(Instant now, CmId id, const PrivateBytes<220>& why = {});
+    /// A packet came on the connection's queue pair before RTU did.
+    bool note_first_packet(CmId id);
+
+    RxVerdict on_datagram(Instant now, PeerId from, ConstBytes bytes);
+    std::optional<CmEvent> next_event();
+    void on_deadline(Instant now);
+    Instant next_deadline() const;
+
+    struct Outgoing {
+        PeerId to{};
+        CmDatagram datagram;
+    };
+    std::optional<Outgoing> poll_transmit();
+    bool has_outgoing() const { return !outgoing_.empty(); }
+
+    const CmCounters& counters() const { return counters_; }
+    /// Connections, those that are over included for a while: their duplicates are answered.
+    std::size_t size() const { return connections_.size(); }
+
+private:
+    enum class State : std::uint8_t {
+        requesting,
+        replied,
+        requested,
+        replying,
+        established,
+        disconnecting,
+        over,
+    };
+    struct Connection {
+        State state = State::requesting;
+        bool active = false;
+        PeerId peer{};
+        std::uint64_t transaction = 0;
+        std::uint32_t local_id = 0;
+        std::uint32_t remote_id = 0;
+        std::uint32_t local_queue_pair = 0;
+        std::uint32_t remote_queue_pair = 0;
+        std::optional<CmDatagram> last = {};  // sent; to be sent again for a duplicate, or in time
+        Instant deadline = never;
+        Duration patience = {};
+        std::uint8_t tries_left = 0;
+        std::uint8_t retries = 0;
+    };
+    using Connections = std::map<std::uint32_t, Connection>;
+
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmRequest& request);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmDelay& delay);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmReject& reject);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmReply& reply);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmReady& ready);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmDisconnect& ask);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmDisconnected& told);
+    RxVerdict take_again(Instant now, Connection& connection);
+    RxVerdict refuse(PeerId from, std::uint64_t transaction, const CmRequest& request,
+                     CmReason reason);
+
+    Connection* find(std::uint32_t local_id, PeerId peer);
+    Connection* find(CmId id);
+    Connection* find_passive(std::uint32_t remote_id, PeerId peer);
+    Connection* find_stale(std::uint32_t remote_queue_pair, PeerId peer);
+    bool has_room() const;
+    void send(Connection& connection, CmMessage message);
+    /// Sends, and again until an answer comes.
+    void ask(Instant now, Connection& connection, CmMessage message);
+    void end(Instant now, Connection& connection);
+    void tell(CmEvent::What what, const Connection& connection, CmMessage message = {});
+    RxVerdict counted(std::uint64_t CmCounters::*reason, RxVerdict verdict);
+
+    Config config_;
+    std::uint32_t next_id_;
+    std::set<std::uint64_t> services_;
+    Connections connections_;
+    std::deque<Outgoing> outgoing_;
+    std::deque<CmEvent> events_;
+    CmCounters counters_;
+};
+
+}  // namespace wireproof::ib

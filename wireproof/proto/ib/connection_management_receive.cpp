@@ -1,0 +1,214 @@
+// What datagrams of the other side change, and how duplicates are answered.
+#include <utility>
+
+#include "wireproof/proto/ib/connection_management.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+// To strangers, while nothing leaves; what connections have to say is bounded by their number.
+constexpr std::size_t answers_max = 16384;
+
+}  // namespace
+
+RxVerdict ConnectionManagement::counted(std::uint64_t CmCounters::*reason, RxVerdict verdict) {
+    ++(counters_.*reason);
+    return verdict;
+}
+
+ConnectionManagement::Connection* ConnectionManagement::find_passive(std::uint32_t remote_id,
+                                                                     PeerId peer) {
+    for (auto& [id, one] : connections_) {
+        if (!one.active && one.remote_id == remote_id && one.peer == peer) return &one;
+    }
+    return nullptr;
+}
+
+ConnectionManagement::Connection* ConnectionManagement::find_stale(std::uint32_t remote_queue_pair,
+                                                                   PeerId peer) {
+    for (auto& [id, one] : connections_) {
+        const bool lives = one.state != State::over && one.state != State::requesting;
+        if (lives && one.remote_queue_pair == remote_queue_pair && one.peer == peer) return &one;
+    }
+    return nullptr;
+}
+
+RxVerdict ConnectionManagement::on_datagram(Instant now, PeerId from, ConstBytes bytes) {
+    const auto datagram = CmDatagram::decode(bytes);
+    if (!datagram) {
+        ++counters_.malformed[static_cast<std::size_t>(datagram.error())];
+        return RxVerdict::malformed;
+    }
+    return std::visit(
+        [&](const auto& message) { return take(now, from, datagram->transaction, message); },
+        datagram->message);
+}
+
+RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t transaction,
+                                     const CmRequest& request) {
+    if (Connection* known = find_passive(request.local_id, from)) return take_again(now, *known);
+    if (!services_.contains(request.service)) {
+        return refuse(from, transaction, request, CmReason::invalid_service);
+    }
+    if (Connection* old = find_stale(request.queue_pair, from)) {
+        // The queue pair was given up without a word, or its host began anew.
+        tell(CmEvent::What::disconnected, *old);
+        end(now, *old);
+        old->last.reset();
+        return refuse(from, transaction, request, CmReason::stale_connection);
+    }
+    if (!has_room()) return refuse(from, transaction, request, CmReason::no_resources);
+    while (connections_.contains(next_id_)) ++next_id_;
+    Connection& connection = connections_[next_id_];
+    connection.state = State::requested;
+    connection.peer = from;
+    connection.transaction = transaction;
+    connection.local_id = next_id_++;
+    connection.remote_id = request.local_id;
+    connection.remote_queue_pair = request.queue_pair;
+    connection.patience = cm_response_time(request.local_response_timeout);
+    connection.retries = request.max_retries;
+    tell(CmEvent::What::requested, connection, request);
+    return counted(&CmCounters::taken, RxVerdict::accepted);
+}
+
+/// A request that came before: the answer was lost, or has not been thought of.
+RxVerdict ConnectionManagement::take_again(Instant, Connection& connection) {
+    if (connection.state == State::requested) {
+        connection.last =
+            CmDatagram{connection.transaction, CmDelay{.local_id = connection.local_id,
+                                                       .remote_id = connection.remote_id,
+                                                       .subject = CmSubject::request,
+                                                       .service_timeout = config_.delay}};
+    }
+    const bool answers = connection.state == State::requested ||
+                         connection.state == State::replying || connection.state == State::over;
+    if (answers && connection.last) outgoing_.push_back({connection.peer, *connection.last});
+    return counted(&CmCounters::duplicates, RxVerdict::duplicate);
+}
+
+RxVerdict ConnectionManagement::refuse(PeerId from, std::uint64_t transaction,
+                                       const CmRequest& request, CmReason reason) {
+    if (outgoing_.size() < answers_max) {
+        outgoing_.push_back(
+            {from, {transaction, CmReject{.remote_id = request.local_id, .reason = reason}}});
+    }
+    return counted(&CmCounters::refused, RxVerdict::refused);
+}
+
+RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
+                                     const CmDelay& delay) {
+    Connection* connection = find(delay.remote_id, from);
+    if (connection == nullptr) return counted(&CmCounters::unknown, RxVerdict::foreign);
+    const bool of_request =
+        connection->state == State::requesting && delay.subject == CmSubject::request;
+    const bool of_reply = connection->state == State::replying && delay.subject == CmSubject::reply;
+    if (!of_request && !of_reply) return counted(&CmCounters::out_of_state, RxVerdict::stale);
+    connection->deadline = now + cm_response_time(delay.service_timeout) + connection->patience;
+    return counted(&CmCounters::taken, RxVerdict::control);
+}
+
+RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
+                                     const CmReject& reject) {
+    Connection* connection = find(reject.remote_id, from);
+    // Who heard nothing at all does not know our identifier.
+    if (connection == nullptr && reject.reason == CmReason::timeout) {
+        connection = find_passive(reject.local_id, from);
+    }
+    if (connection == nullptr) return counted(&CmCounters::unknown, RxVerdict::foreign);
+    if (connection->state >= State::established) {
+        return counted(&CmCounters::out_of_state, RxVerdict::stale);
+    }
+    tell(CmEvent::What::rejected, *connection, reject);
+    end(now, *connection);
+    connection->last.reset();
+    return counted(&CmCounters::taken, RxVerdict::accepted);
+}
+
+RxVerdict ConnectionManagement::take(Instant, PeerId from, std::uint64_t transaction,
+                                     const CmReply& reply) {
+    Connection* connection = find(reply.remote_id, from);
+    if (connection == nullptr || !connection->active) {
+        if (outgoing_.size() < answers_max) {
+            outgoing_.push_back({from,
+                                 {transaction, CmReject{.local_id = reply.remote_id,
+                                                        .remote_id = reply.local_id,
+                                                        .subject = CmSubject::reply,
+                                                        .reason = CmReason::invalid_id}}});
+        }
+        return counted(&CmCounters::unknown, RxVerdict::foreign);
+    }
+    if (connection->state == State::requesting) {
+        connection->state = State::replied;
+        connection->deadline = never;
+        connection->remote_id = reply.local_id;
+        connection->remote_queue_pair = reply.queue_pair;
+        connection->last.reset();
+        tell(CmEvent::What::replied, *connection, reply);
+        return counted(&CmCounters::taken, RxVerdict::accepted);
+    }
+    // Ready to use was lost, or the refusal; or the user has not made up its mind.
+    if (connection->last && connection->state != State::disconnecting) {
+        outgoing_.push_back({connection->peer, *connection->last});
+    }
+    return counted(&CmCounters::duplicates, RxVerdict::duplicate);
+}
+
+RxVerdict ConnectionManagement::take(Instant, PeerId from, std::uint64_t, const CmReady& ready) {
+    Connection* connection = find(ready.remote_id, from);
+    if (connection == nullptr || connection->active) {
+        return counted(&CmCounters::unknown, RxVerdict::foreign);
+    }
+    if (connection->state == State::established) {
+        return counted(&CmCounters::duplicates, RxVerdict::duplicate);
+    }
+    if (!note_first_packet(CmId(connection->local_id))) {
+        return counted(&CmCounters::out_of_state, RxVerdict::stale);
+    }
+    return counted(&CmCounters::taken, RxVerdict::accepted);
+}
+
+RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t transaction,
+                                     const CmDisconnect& ask) {
+    const auto answer = [&] {
+        return CmDisconnected{.local_id = ask.remote_id, .remote_id = ask.local_id};
+    };
+    Connection* connection = find(ask.remote_id, from);
+    if (connection == nullptr) {
+        // It is over here, and was forgotten: who asks shall not wait.
+        if (outgoing_.size() < answers_max) outgoing_.push_back({from, {transaction, answer()}});
+        return counted(&CmCounters::unknown, RxVerdict::foreign);
+    }
+    if (ask.remote_queue_pair != connection->local_queue_pair) {
+        return counted(&CmCounters::out_of_state, RxVerdict::stale);
+    }
+    if (connection->state == State::requesting || connection->state == State::requested ||
+        connection->state == State::replied) {
+        return counted(&CmCounters::out_of_state, RxVerdict::stale);
+    }
+    connection->transaction = transaction;
+    send(*connection, answer());
+    if (connection->state == State::over) {
+        return counted(&CmCounters::duplicates, RxVerdict::duplicate);
+    }
+    tell(CmEvent::What::disconnected, *connection, ask);
+    end(now, *connection);
+    return counted(&CmCounters::taken, RxVerdict::accepted);
+}
+
+RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
+                                     const CmDisconnected& told) {
+    Connection* connection = find(told.remote_id, from);
+    if (connection == nullptr) return counted(&CmCounters::unknown, RxVerdict::foreign);
+    if (connection->state != State::disconnecting) {
+        const bool again = connection->state == State::over;
+        return again ? counted(&CmCounters::duplicates, RxVerdict::duplicate)
+                     : counted(&CmCounters::out_of_state, RxVerdict::stale);
+    }
+    tell(CmEvent::What::disconnected, *connection);
+    end(now, *connection);
+    connection->last.reset();
+    return counted(&CmCounters::taken, RxVerdict::accepted);
+}
+
+}  // namespace wireproof::ib
