@@ -23,7 +23,19 @@ double mixed(double lost, double by_notice, double by_timer) {
     return (1 - lost) * by_notice + (lost > 0 ? lost * by_timer : 0);
 }
 
-Costs costs_of(RetryScheme scheme, const FailureCosts& c) {
+// After a timeout all M2 units that left meanwhile are replayed, and one of them that fails costs
+// what is left of that replay, if this is more than N. The next unit is one with r of a replay left
+// with probability p^2 (1 - p^2)^(M2 - 1 - r), which is how long ago a timeout must have been.
+void add_patience(Costs& costs, const FailureCosts& c, double p) {
+    double chance = p * p;
+    for (double left = c.head_timer - 1; left > c.by_notice && chance > 0; --left) {
+        costs.first += (1 - c.notice_loss) * chance * (left - c.by_notice);
+        costs.first_squared += (1 - c.notice_loss) * chance * (square(left) - square(c.by_notice));
+        chance *= 1 - p * p;
+    }
+}
+
+Costs costs_of(RetryScheme scheme, const FailureCosts& c, double p) {
     const double f = c.notice_loss;
     const double first = mixed(f, c.by_notice, c.first_timer);
     const double first_squared = mixed(f, square(c.by_notice), square(c.first_timer));
@@ -34,6 +46,11 @@ Costs costs_of(RetryScheme scheme, const FailureCosts& c) {
                     mixed(f, square(c.by_notice), square(c.head_timer))};
         case RetryScheme::one_notice:
             return {first, first_squared, c.head_timer, square(c.head_timer)};
+        case RetryScheme::patient_notice: {
+            Costs costs{first, first_squared, c.head_timer, square(c.head_timer)};
+            add_patience(costs, c, p);
+            return costs;
+        }
         case RetryScheme::timeout_only:
             return {c.first_timer, square(c.first_timer), c.head_timer, square(c.head_timer)};
     }
@@ -74,7 +91,7 @@ FailureCosts FailureCosts::of(const Line& line, double notice_loss) {
 }
 
 double resend_ratio(RetryScheme scheme, double unit_error, const FailureCosts& costs) {
-    const Costs c = costs_of(scheme, costs);
+    const Costs c = costs_of(scheme, costs, unit_error);
     const double p = unit_error;
     const double later = p * p / (1 - p);
     return p * c.first + (later > 0 ? later * c.later : 0);
@@ -82,7 +99,7 @@ double resend_ratio(RetryScheme scheme, double unit_error, const FailureCosts& c
 
 double resend_ratio_error(RetryScheme scheme, double unit_error, const FailureCosts& costs,
                           double delivered) {
-    const Costs c = costs_of(scheme, costs);
+    const Costs c = costs_of(scheme, costs, unit_error);
     const double p = unit_error;
     if (p == 0) return 0;
     // Of a unit that failed: how often it fails again, and the mean square of that.

@@ -29,6 +29,7 @@ enum class RetryScheme : std::uint8_t {
     selective_repeat,  // (0) the bad unit alone leaves again
     fresh_notice,      // (i) go-back-N, every failure of the expected unit draws a notice
     one_notice,        // (ii) one notice for a gap; a resent head that is bad waits for the timer
+    patient_notice,    // (ii), and a notice that comes during a replay waits for its end (PCIe)
     timeout_only,      // (iii) no notices
 };
 

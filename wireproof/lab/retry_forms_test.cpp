@@ -176,6 +176,22 @@ TEST(RetryForms, KeepTheTwoKindsOfTimerFailureApart) {
     EXPECT_NEAR(1 + resend_ratio(RetryScheme::timeout_only, 0.05, one), 11.79, 5e-3);
 }
 
+// Of the next unit: p^2 (1 - p^2)^k is that a timeout was k + 1 units ago, and the rest of its
+// replay of M2 is what one more failure costs.
+TEST(RetryForms, ANoticeThatWaitsForAReplayCostsTheRestOfIt) {
+    const FailureCosts costs{.by_notice = 2, .first_timer = 4, .head_timer = 5};
+    const double p = 0.3;
+    EXPECT_NEAR(resend_ratio(RetryScheme::patient_notice, p, costs),
+                resend_ratio(RetryScheme::one_notice, p, costs) +
+                    p * (p * p * (4 - 2) + p * p * (1 - p * p) * (3 - 2)),
+                1e-12);
+    EXPECT_EQ(resend_ratio(RetryScheme::patient_notice, 1e-9, costs),
+              resend_ratio(RetryScheme::one_notice, 1e-9, costs));
+    // A timer shorter than a notice leaves no replay to wait for.
+    EXPECT_EQ(resend_ratio(RetryScheme::patient_notice, p, {.by_notice = 4, .head_timer = 5}),
+              resend_ratio(RetryScheme::one_notice, p, {.by_notice = 4, .head_timer = 5}));
+}
+
 // The slot simulations that the analysis quotes.
 TEST(RetryForms, GiveTheThroughputOfTheAnalysis) {
     const auto share = [](RetryScheme scheme, double p, const FailureCosts& costs) {
