@@ -45,7 +45,7 @@ struct PcieEnd {
 };
 
 struct HippiEnd {
-    static constexpr std::uint64_t stride = 255;  // numbers
+    static constexpr std::uint64_t stride = 765;  // three times all numbers
 
     hippi::Link engine;
     ConstBytes payload;

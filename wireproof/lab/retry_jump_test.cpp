@@ -45,6 +45,7 @@ TEST(RetryJump, EqualsTheLifeItJumpsOver) {
     const std::vector<Row> rows = {
         {"pcie", {.bit_error = 1e-9}},
         {"pcie, often", {.bit_error = 3e-8}},
+        {"pcie, fresh notices", {.bit_error = 1e-9, .renak_on_bad_head = true}},
         {"pcie, acks for five", {.bit_error = 1e-9, .ack_every = 5}},
         {"pcie, long loop", {.bit_error = 1e-9, .loop = 50'000}},
         {"pcie, stalled", {.bit_error = 1e-9, .loop = 50'000, .buffer = 7}},

@@ -38,7 +38,7 @@ std::uint64_t pcie_timer(const RetrySettings& s, const RetryLink& link, std::uin
     std::uint32_t size = 128;
     while (size < s.payload) size *= 2;
     const std::uint64_t limit = pcie::replay_limit({pcie::Speed::gen1, 1}, size);
-    return std::max(limit, s.loop + (link.ack_every + 2) * unit);
+    return std::max(limit, s.loop + (link.ack_every + 1) * unit);
 }
 
 void fill_in(const RetrySettings& s, RetryLink& link) {
@@ -59,7 +59,7 @@ void fill_in(const RetrySettings& s, RetryLink& link) {
         case RetryProtocol::hippi6400:
             if (link.ack_every == 0) link.ack_every = 8;
             if (link.timer == 0) {
-                link.timer = std::max(4 * (s.loop + unit), s.loop + (link.ack_every + 2) * unit);
+                link.timer = std::max(4 * (s.loop + unit), s.loop + (link.ack_every + 1) * unit);
             }
             if (link.buffer == 0) link.buffer = hippi_window;
             link.scheme = RetryScheme::one_notice;

@@ -13,11 +13,12 @@ std::size_t places(const RetryLink& link) {
 
 }  // namespace
 
-RetryModel::RetryModel(const RetryLink& link, RetryFaults faults, bool jumps)
+RetryModel::RetryModel(const RetryLink& link, RetryFaults faults, bool jumps, RetryPulse pulse)
     : unit_(static_cast<std::uint64_t>(link.unit.bytes())),
       round_(link.loop + unit_),
       selective_(link.scheme == RetryScheme::selective_repeat),
       jumps_(jumps),
+      pulse_(std::move(pulse)),
       faults_(std::move(faults)),
       failed_(places(link)) {
     round_ = std::max(round_, failed_.size() * unit_);
@@ -25,6 +26,7 @@ RetryModel::RetryModel(const RetryLink& link, RetryFaults faults, bool jumps)
 
 void RetryModel::advance(Wide accepted) {
     while (totals_[RetryCount::accepted] < accepted) {
+        if (pulse_ && (++turns_ & 0xFFFFF) == 0) pulse_(totals_[RetryCount::accepted]);
         if (!jumps_ || !skip(accepted - totals_[RetryCount::accepted])) live();
     }
 }

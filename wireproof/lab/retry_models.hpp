@@ -16,7 +16,7 @@ namespace wireproof::lab {
 /// round idle. A regular value.
 class RetryModel {
 public:
-    RetryModel(const RetryLink& link, RetryFaults faults, bool jumps);
+    RetryModel(const RetryLink& link, RetryFaults faults, bool jumps, RetryPulse pulse = {});
 
     void advance(Wide accepted);
 
@@ -37,6 +37,8 @@ private:
     std::uint64_t round_;  // bytes
     bool selective_;
     bool jumps_;
+    RetryPulse pulse_;
+    std::uint64_t turns_ = 0;
     RetryFaults faults_;
     RetryLatencies latencies_;
     RetryTotals totals_;

@@ -95,47 +95,52 @@ void take_figures(Run& run, RetryPoint& point) {
     point.latency.back() = latencies.largest();
 }
 
-/// In steps, each long enough to be worth looking at what came of it. `advance(n)` false: at rest.
-template <class Advance, class Look>
-bool run_to_plan(const RetryPlan& plan, const RetryPoint& point, Advance&& advance, Look&& look) {
-    const auto goes_on = [&plan](double share) {
-        return plan.go_on == nullptr || plan.go_on(share);
-    };
-    if (plan.packets > 0) {
-        constexpr std::uint64_t steps = 64;
-        for (std::uint64_t i = 1; i <= steps; ++i) {
-            const auto n = static_cast<std::uint64_t>(Wide{plan.packets} * i / steps);
-            if (!advance(n)) return false;
-            if (!goes_on(static_cast<double>(i) / steps)) return true;
+/// Where a run is going to, and who is told how far it is.
+class Goal {
+public:
+    explicit Goal(const RetryPlan& plan) : plan_(plan) {}
+
+    RetryPulse pulse() {
+        if (!plan_.progress) return {};
+        return [this](Wide accepted) { plan_.progress(number(accepted) / units_); };
+    }
+
+    /// `advance(n)` false: the link is at rest, and so is this. `measured()` is the relative error.
+    template <class Advance, class Measured>
+    bool reach(const RetryPoint& point, Advance&& advance, Measured&& measured) {
+        if (plan_.packets > 0) {
+            units_ = static_cast<double>(plan_.packets);
+            return advance(plan_.packets);
         }
-        return true;
-    }
-    // As many as the closed form says that it takes; then as many as the measured error says.
-    const double p = point.unit_error;
-    const double mean = resend_ratio(point.link.scheme, p, point.link.costs);
-    const double wanted = plan.relative_error;
-    double n = static_cast<double>(plan.packets_max);
-    if (p == 0) {
-        n = 100'000;
-    } else if (std::isfinite(mean)) {
-        const double one = resend_ratio_error(point.link.scheme, p, point.link.costs, 1) / mean;
-        n = std::max(one * one / (wanted * wanted), static_cast<double>(plan.failures_min) / p);
-    }
-    double done = 0;
-    while (true) {
-        n = std::min(n, static_cast<double>(plan.packets_max));
-        constexpr double steps = 8;
-        for (double i = 1; i <= steps; ++i) {
-            if (!advance(static_cast<std::uint64_t>(done + (n - done) * i / steps))) return false;
-            if (!goes_on(std::min(0.99, (done + (n - done) * i / steps) / n))) return true;
+        units_ = foreseen(point);
+        while (true) {
+            const double most = static_cast<double>(plan_.packets_max);
+            units_ = std::min(units_, most);
+            if (!advance(static_cast<std::uint64_t>(units_))) return false;
+            if (point.unit_error == 0 || units_ >= most) return true;
+            const std::optional<double> error = measured();
+            if (error && *error <= plan_.relative_error) return true;
+            const double more = error ? *error / plan_.relative_error : 2;
+            units_ *= std::clamp(more * more, 1.02, 4.0);
         }
-        done = n;
-        if (p == 0 || n >= static_cast<double>(plan.packets_max)) return true;
-        const auto measured = look();
-        if (measured && *measured <= wanted) return true;
-        n *= measured ? std::clamp(*measured * *measured / (wanted * wanted), 1.02, 4.0) : 4;
     }
-}
+
+private:
+    // What the closed form says that it takes.
+    double foreseen(const RetryPoint& point) const {
+        const double p = point.unit_error;
+        if (p == 0) return 100'000;
+        const RetryLink& link = point.link;
+        const double one = resend_ratio_error(link.scheme, p, link.costs, 1) /
+                           resend_ratio(link.scheme, p, link.costs);
+        const double wanted = one / plan_.relative_error;
+        const double failures = static_cast<double>(plan_.failures_min) / p;
+        return std::isfinite(wanted) ? std::max(wanted * wanted, failures) : failures;
+    }
+
+    const RetryPlan& plan_;
+    double units_ = 1;
+};
 
 template <RetryEnd End>
 Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
@@ -154,17 +159,19 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     if (!start.start()) return unexpected("the link does not come up");
     if (plan.trace != nullptr) start.record(plan.trace, End::describe);
     const bool jumps = plan.jump && plan.trace == nullptr;
-    constexpr std::size_t memory = std::size_t{64} << 20;
+    constexpr std::size_t memory = std::size_t{128} << 20;
     const std::size_t world_size = 16'384 + link.buffer * 400;
-    RetryRun<End> run({.unit = unit, .jumps = jumps, .places_max = memory / world_size}, start,
-                      faults_of(s, plan.seed));
+    Goal goal(plan);
+    RetryRun<End> run(
+        {.unit = unit, .jumps = jumps, .places_max = memory / world_size, .pulse = goal.pulse()},
+        start, faults_of(s, plan.seed));
     RetryPoint point = point_of(s, link);
     const auto measured = [&] {
         point.totals = run.totals();
         return point.relative_error();
     };
-    const bool runs = run_to_plan(
-        plan, point, [&](std::uint64_t n) { return run.advance(n); }, measured);
+    const bool runs = goal.reach(
+        point, [&](std::uint64_t n) { return run.advance(n); }, measured);
     if (!runs) return unexpected("the link has come to rest");
     take_figures(run, point);
     if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
@@ -173,10 +180,11 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
 }
 
 RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryLink& link) {
-    RetryModel run(link, faults_of(s, plan.seed), plan.jump);
+    Goal goal(plan);
+    RetryModel run(link, faults_of(s, plan.seed), plan.jump, goal.pulse());
     RetryPoint point = point_of(s, link);
-    run_to_plan(
-        plan, point,
+    goal.reach(
+        point,
         [&](std::uint64_t n) {
             run.advance(n);
             return true;

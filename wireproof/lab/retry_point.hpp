@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -55,8 +56,8 @@ struct RetryPlan {
     std::uint64_t failures_min = 100;  // before the measured error is believed
     bool jump = true;
     std::uint64_t seed = 1;
-    /// Asked now and then with the share that is done; false ends the point in the middle.
-    bool (*go_on)(double) = nullptr;
+    /// Told now and then of the share that is done; may throw, and the point is given up.
+    std::function<void(double)> progress = {};
     Trace* trace = nullptr;  // engines only; nothing is jumped over
 };
 

@@ -16,6 +16,7 @@ public:
         std::size_t unit = 0;  // bytes of one on the line
         bool jumps = true;
         std::size_t places_max = 1024;  // states to jump to
+        RetryPulse pulse = {};
     };
     /// The world has started.
     RetryRun(const Config& config, World world, RetryFaults faults)
@@ -29,11 +30,13 @@ public:
     /// Until the receiver has taken so many units in all. False: the link has come to rest before.
     bool advance(Wide accepted) {
         while (total_accepted() < accepted) {
+            if (config_.pulse && (++turns_ & (config_.jumps ? 0xFFF : 0)) == 0)
+                config_.pulse(total_accepted());
             const Wide left = accepted - total_accepted();
             const std::uint64_t here = world_.accepted();
             if (!config_.jumps || !far_from_errors()) {
                 last_ = nowhere;
-                const std::uint64_t few = config_.jumps ? End::stride : std::uint64_t{1} << 32;
+                const std::uint64_t few = config_.jumps ? End::stride : std::uint64_t{1} << 20;
                 if (!live(here + static_cast<std::uint64_t>(std::min<Wide>(left, few))))
                     return false;
                 continue;
@@ -96,13 +99,9 @@ private:
     void jump(Wide left) {
         RetryTotals skipped;
         Place at = last_;
-        bool lapped = false;
         while (true) {
             const auto* const lap = regime_.lap(at);
-            if (lap != nullptr && !lapped) {
-                lapped = true;
-                skip(*lap, repetitions(*lap, left), skipped, left);
-            }
+            if (lap != nullptr) skip(*lap, repetitions(*lap, left), skipped, left);
             if (regime_.next(at) == nowhere) break;
             const auto& between = regime_.between(at);
             if (repetitions(between, left) == 0) break;
@@ -149,6 +148,7 @@ private:
     RetryTotals carried_;  // what is not in the world's own counts
     std::size_t kept_most_ = 0;
     Wide jumped_ = 0;
+    std::uint64_t turns_ = 0;
 
     Place last_ = nowhere;  // where the world stood last, and what it had counted then
     RetryCounts counts_then_;
