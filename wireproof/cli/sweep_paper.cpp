@@ -118,7 +118,7 @@ std::string paper_table(const SweepPaper& result, std::uint64_t seed) {
     text += fmt::format("{:<46}{:>12.5g}\n", "the paper's arithmetic, done exactly",
                         result.seed_recomputed);
     const auto line = [&text](const char* what, const SweepPaper::Crossover& c) {
-        text += fmt::format("{:<46}{:>12.5g}{:>14.4g} +- {:.0f} %\n", what, c.closed_form,
+        text += fmt::format("{:<46}{:>12.5g}{:>14.4g} +- {:.1f} %\n", what, c.closed_form,
                             c.simulated.bit_error,
                             100 * c.simulated.standard_error / c.simulated.bit_error);
     };
