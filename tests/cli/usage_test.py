@@ -4,7 +4,7 @@ import unittest
 from command import Case
 
 CARRYING = ("carry", "send", "recv")
-VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect")
+VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "sweep")
 
 
 class EveryVerbExplainsItself(Case):

@@ -11,10 +11,10 @@ namespace wireproof {
 
 class Histogram {
 public:
-    void add(std::uint64_t value) {
-        ++counts_[place_of(value)];
-        ++count_;
-        sum_ += value;
+    void add(std::uint64_t value, std::uint64_t times = 1) {
+        counts_[place_of(value)] += times;
+        count_ += times;
+        sum_ += value * times;
         largest_ = std::max(largest_, value);
     }
     void add(const Histogram& other) {

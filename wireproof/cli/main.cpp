@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
     add_perf(app, run);
     add_search(app, run);
     add_inspect(app, run);
+    add_sweep(app, run);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

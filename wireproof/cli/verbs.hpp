@@ -33,5 +33,6 @@ void add_ladder(CLI::App& app, Run& run);
 void add_perf(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
+void add_sweep(CLI::App& app, Run& run);
 
 }  // namespace wireproof::cli

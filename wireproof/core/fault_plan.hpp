@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/base/check.hpp"
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/frame_info.hpp"
 
@@ -86,6 +87,18 @@ public:
         ++counts_.frames;
         bits_to_error_ -= rates_.bit_error > 0 ? 8 * length : 0;
         return true;
+    }
+
+    /// Bits from here on that meet nothing, whatever frames they are in; 0 where each frame has a
+    /// fate of its own to be drawn.
+    std::uint64_t clean_bits() const {
+        return only_bit_errors_ && !scripted() ? bits_to_error_ : 0;
+    }
+    /// As so many frames of together so many bits, at most clean_bits(), had passed.
+    void skip(std::uint64_t frames, std::uint64_t bits) {
+        WIREPROOF_CHECK(bits <= clean_bits());
+        counts_.frames += frames;
+        bits_to_error_ -= rates_.bit_error > 0 ? bits : 0;
     }
 
     /// Flips the bits of the frame last decided on; flips one at random where a rule said

@@ -261,5 +261,28 @@ TEST(FaultPlan, ALostFrameIsNothingElse) {
     EXPECT_EQ(plan.counts().damaged + plan.counts().duplicated + plan.counts().held, 0U);
 }
 
+TEST(FaultPlan, WhatIsSkippedMeetsTheSameErrorsAfterwards) {
+    FaultPlan walking({.bit_error = 1e-6}, 11);
+    FaultPlan skipping({.bit_error = 1e-6}, 11);
+    std::uint64_t damaged = 0;
+    for (int round = 0; round < 200; ++round) {
+        const std::uint64_t clean = skipping.clean_bits() / (8 * 100);
+        for (std::uint64_t i = 0; i < clean; ++i) {
+            ASSERT_EQ(walking.decide({.length = 100}), Fate());
+        }
+        skipping.skip(clean, clean * 8 * 100);
+        const Fate fate = walking.decide({.length = 100});
+        ASSERT_EQ(fate, skipping.decide({.length = 100}));
+        damaged += fate.damaged ? 1 : 0;
+        ASSERT_EQ(walking.clean_bits(), skipping.clean_bits());
+        ASSERT_EQ(walking.counts().frames, skipping.counts().frames);
+    }
+    EXPECT_EQ(damaged, 200U);
+    EXPECT_EQ(FaultPlan({.loss = 0.1}, 1).clean_bits(), 0U);
+    FaultPlan bursts;
+    bursts.set_bursts({.begin = 0.1});
+    EXPECT_EQ(bursts.clean_bits(), 0U);
+}
+
 }  // namespace
 }  // namespace wireproof

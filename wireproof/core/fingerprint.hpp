@@ -37,6 +37,9 @@ public:
 
     void add_bytes(ConstBytes bytes) {
         add(bytes.size());
+        for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+            add(load_le<std::uint64_t>(bytes.first<8>()));
+        }
         for (const std::byte byte : bytes) add(std::to_integer<unsigned>(byte));
     }
 

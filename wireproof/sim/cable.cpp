@@ -50,7 +50,10 @@ void Cable::commit() {
     WIREPROOF_CHECK(claimed_ != Flight::none);
     Flight::Frame& frame = flight_.frame(claimed_);
     if (config_.lend_payload) {
-        lend(lent_frame_, frame);
+        const LentFrame parts = lend(lent_frame_, frame.buffer);
+        frame.size = parts.size;
+        frame.lent = parts.lent;
+        frame.lent_at = parts.lent_at;
     } else {
         frame.size = compose(lent_frame_, frame.buffer).size();
     }
@@ -61,17 +64,6 @@ void Cable::commit() {
     } else {
         committed_.push_back(slot);
     }
-}
-
-// Headers and trailers lie in the buffer one after the other already.
-void Cable::lend(const TxFrame& from, Flight::Frame& frame) {
-    const auto pieces = from.pieces();
-    const bool begins_here = !pieces.empty() && pieces[0].data() == frame.buffer.data();
-    frame.lent = {};
-    frame.lent_at = begins_here ? pieces[0].size() : 0;
-    if (pieces.size() > (begins_here ? 1U : 0U)) frame.lent = pieces[begins_here ? 1 : 0];
-    frame.size = from.size() - frame.lent.size();
-    WIREPROOF_CHECK(pieces.size() <= (begins_here ? 3U : 2U));
 }
 
 void Cable::depart_all(Instant now) {

@@ -119,7 +119,6 @@ public:
 
 private:
     RxFrame take_next(Instant now);
-    static void lend(const TxFrame& from, Flight::Frame& frame);
     void depart(Instant now, Flight::Slot slot, Duration detour);
     void depart_all(Instant now);
     Fate decide(Instant now, const Flight::Frame& frame);

@@ -25,4 +25,25 @@ inline Bytes compose(const TxFrame& frame, Bytes room) {
     return room.first(frame.size());
 }
 
+/// A frame in two parts: what stands in the room, one part after the other, and payload by
+/// reference between them.
+struct LentFrame {
+    std::size_t size = 0;     // bytes of the room
+    ConstBytes lent{};        // empty: the frame is all in the room
+    std::size_t lent_at = 0;  // where it stands
+};
+
+/// Headers and trailers lie in the room one after the other already, so nothing is copied. At most
+/// one piece may lie elsewhere.
+inline LentFrame lend(const TxFrame& frame, ConstBytes room) {
+    const auto pieces = frame.pieces();
+    const bool begins_here = !pieces.empty() && pieces[0].data() == room.data();
+    LentFrame parts;
+    parts.lent_at = begins_here ? pieces[0].size() : 0;
+    if (pieces.size() > (begins_here ? 1U : 0U)) parts.lent = pieces[begins_here ? 1 : 0];
+    parts.size = frame.size() - parts.lent.size();
+    WIREPROOF_CHECK(pieces.size() <= (begins_here ? 3U : 2U));
+    return parts;
+}
+
 }  // namespace wireproof::sim

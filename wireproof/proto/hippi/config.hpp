@@ -44,7 +44,9 @@ struct Config {
     Duration start_again_after = Duration::microseconds(10);  // T_init
 
     /// Micropackets, advertised as credit. Half are returned late (credits.hpp), so a window and 63
-    /// must fit in the other half, or a long link waits for credit.
+    /// must fit in the other half, or a long link waits for credit. `unlimited`: of that channel no
+    /// credit is taken, kept or returned.
+    static constexpr std::uint16_t unlimited = 0xFFFF;
     std::array<std::uint16_t, channel_count> buffers{512, 512, 512, 512};
     std::size_t message_max = std::size_t{64} * 1024;  // bytes, on every channel
     std::uint32_t messages_queued = 8;                 // waiting to be cut, on every channel

@@ -28,7 +28,9 @@ public:
     }
 
     bool available(std::size_t channel) const { return available_[channel] > 0; }
-    void consume(std::size_t channel) { --available_[channel]; }
+    void consume(std::size_t channel) {
+        if (available_[channel] != Config::unlimited) --available_[channel];
+    }
 
     /// From a unit accepted in order. False: more than was ever out; the surplus is not believed.
     [[nodiscard]] bool on_return(Return credits) {
@@ -42,6 +44,7 @@ public:
     /// A unit takes a buffer, which is empty again once its data are in the message. False: the
     /// peer had no credit for it.
     [[nodiscard]] bool on_unit(std::size_t channel) {
+        if (buffers_[channel] == Config::unlimited) return true;
         if (owed_[channel] == buffers_[channel]) return false;
         ++owed_[channel];
         return true;

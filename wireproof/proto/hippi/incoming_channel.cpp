@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/hippi/add_words.hpp"
-
 namespace wireproof::hippi {
 
 IncomingChannel::Took IncomingChannel::take(const Control& control,
@@ -64,7 +62,7 @@ void IncomingChannel::fingerprint(Fingerprint& sink) const {
     sink.add(marked_bad_);
     sink.add(length_);
     sink.add(ecrc_.value());
-    add_words(sink, memory_.bytes().first(filled_));
+    sink.add_bytes(memory_.bytes().first(filled_));
 }
 
 }  // namespace wireproof::hippi

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/hippi/add_words.hpp"
-
 namespace wireproof::hippi {
 
 /// A received micropacket, wherever the cable left its data.
@@ -199,7 +197,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     for (std::size_t i = 0; i < events_.size(); ++i) {
         sink.add(events_[i].what);
         sink.add(events_[i].channel);
-        add_words(sink, incoming_[events_[i].channel].bytes());
+        sink.add_bytes(incoming_[events_[i].channel].bytes());
     }
 }
 

@@ -137,6 +137,21 @@ TEST(HippiCredit, AUnitWithoutCreditBreaksTheLinkOff) {
     EXPECT_EQ(pair.b.downs, 1);
 }
 
+// HIPPI-24, 25: more units than a control word could ever promise, and nothing goes back for them.
+TEST(HippiCredit, AChannelOfUnlimitedBuffersIsNotCredited) {
+    Pair pair = Pair::started(few_buffers(Config::unlimited));
+    for (std::uint64_t i = 0; i < 70'000; i += 5) {
+        ASSERT_EQ(pair.a.submit(5, i), 5);
+        pair.carry(pair.a);
+        pair.wait_for_null();
+        ASSERT_EQ(pair.carry(pair.b).substr(0, 4), "null") << i;
+        pair.b.messages.clear();
+    }
+    EXPECT_EQ(pair.a.engine.credits().held(0), Config::unlimited);
+    EXPECT_EQ(pair.b.engine.credits().owed(0), 0);
+    EXPECT_EQ(pair.b.engine.stats().credit_units, 0);
+}
+
 // HIPPI-24: over bad cables, all credits come home.
 TEST(HippiCredit, CreditsAreNeitherLostNorDoubledUnderLoss) {
     for (const auto buffers : std::vector<std::uint16_t>{1, 3, 200}) {

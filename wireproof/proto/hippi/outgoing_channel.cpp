@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/hippi/add_words.hpp"
-
 namespace wireproof::hippi {
 
 OutgoingChannel::OutgoingChannel(const Config& config, std::uint8_t channel)
@@ -79,7 +77,7 @@ void OutgoingChannel::fingerprint(Fingerprint& sink) const {
     for (std::size_t i = 0; i < messages_.size(); ++i) {
         const ConstBytes message = bytes_of(messages_[i]);
         sink.add(message.size());
-        add_words(sink, i == 0 ? message.subspan(cut_) : message);
+        sink.add_bytes(i == 0 ? message.subspan(cut_) : message);
     }
 }
 

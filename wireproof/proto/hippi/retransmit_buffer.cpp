@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "wireproof/proto/hippi/add_words.hpp"
-
 namespace wireproof::hippi {
 
 RetransmitBuffer::RetransmitBuffer(const Config& config)
@@ -101,8 +99,8 @@ void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
     for (std::size_t i = 0; i < units_.size(); ++i) {
         DataBytes control{};
         units_[i].control.encode(Bytes(control).first<control_size>());
-        add_words(sink, Bytes(control).first<control_size>());
-        add_words(sink, units_[i].data());
+        sink.add_bytes(Bytes(control).first<control_size>());
+        sink.add_bytes(units_[i].data());
     }
 }
 

@@ -1,5 +1,7 @@
 #include "wireproof/proto/pcie/receiver.hpp"
 
+#include <algorithm>
+
 namespace wireproof::pcie {
 
 Receiver::Receiver(const Config& config) : config_(config), circle_(config.modulus) {
@@ -72,8 +74,9 @@ void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(ack_waits_);
     sink.add(config_.ack_after > 0 ? owed_ : 0);
     sink.add_deadline(ack_deadline_, now);
-    if (config_.renak_after > Duration()) {
-        sink.add(complained_at_ == never ? Duration(-1) : now - complained_at_);
+    if (config_.renak_after > Duration() && nak_scheduled_) {
+        // Once another Nak may leave, it does not matter for how long.
+        sink.add(std::min(now - complained_at_, config_.renak_after + Duration(1)));
     }
 }
 

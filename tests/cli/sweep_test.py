@@ -1,0 +1,186 @@
+"""Points of the laboratory, one and many: the numbers, their files, and sweeps that were interrupted."""
+import json
+import os
+import signal
+import time
+import unittest
+
+from command import COUNT, MEASURE, TEXT, Case, check_schema, one_object
+
+POINT = {
+    "protocol": TEXT, "ber": MEASURE, "packets": COUNT, "payload": COUNT, "etr": MEASURE,
+    "throughput": MEASURE, "relative_error": MEASURE, "closed_form": MEASURE, "resent": COUNT,
+    "timeouts": COUNT, "wall_seconds": MEASURE, "frames_per_second": MEASURE,
+}
+GRID = """
+seed = 7
+relative_error = 0.1
+[grid]
+protocol = ["pcie", "hippi6400", "ideal"]
+ber = { from = 1e-9, to = 1e-5, points = 5 }
+payload = [256, 4096]
+"""
+
+
+class APointIsSimulated(Case):
+    def point(self, *arguments):
+        _, out = self.run_json("sweep", *arguments)
+        self.assertEqual(out["schema"], "wireproof.sweep/1")
+        (point,) = out["points"]
+        return point
+
+    def test_rare_errors_are_jumped_to(self):
+        point = self.point("--protocol", "pcie", "--ber", "1e-15", "--packets", "1e15")
+        check_schema({key: point[key] for key in POINT}, POINT)
+        self.assertEqual(point["packets"], 10**15)
+        self.assertLess(point["relative_error"], 0.01)
+        self.assertGreater(point["jumped"], 0.999999 * 10**15)
+        self.assertLess(abs(point["deviation"]), 4)
+        self.assertAlmostEqual(point["etr"], 4096 / 4124, 9)
+
+    def test_jumping_changes_no_number(self):
+        arguments = ("--ber", "3e-9", "--packets", "300000", "--seed", "5")
+        jumped, lived = self.point(*arguments), self.point(*arguments, "--no-jump")
+        self.assertGreater(jumped.pop("jumped"), 200000)
+        self.assertEqual(lived.pop("jumped"), 0)
+        for point in (jumped, lived):
+            del point["wall_seconds"], point["frames_per_second"]
+        self.assertEqual(jumped, lived)
+
+    def test_without_errors_there_is_no_relative_error(self):
+        point = self.point("--ber", "0", "--packets", "1000")
+        self.assertIsNone(point["relative_error"])
+        self.assertEqual(point["etr"], 4096 / 4124)
+
+    def test_it_ends_at_the_relative_error_wanted(self):
+        point = self.point("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.05")
+        self.assertLessEqual(point["relative_error"], 0.05)
+
+    def test_what_makes_no_sense_is_refused(self):
+        for arguments in (("--ber", "1e-18"), ("--payload", "5000"), ("--packets", "1.5"),
+                          ("--packets", "0"), ("--packets", "1e19"), ("--protocol", "tcp"),
+                          ("--buffer", "3", "--ack-every", "9"), ("--merge",), ("--shard", "1/2")):
+            with self.subTest(arguments):
+                ended = self.run_command("sweep", *arguments)
+                self.assertEqual((ended.code, ended.out), (2, ""))
+                self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
+
+
+class ThePaperIsPutRight(Case):
+    def test_the_crossovers_stand_where_they_belong(self):
+        ended = self.run_command("sweep", "--paper", "--json")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        crossovers = one_object(ended)["crossovers"]
+        self.assertEqual(crossovers["seed_printed"], 1.56e-5)
+        self.assertAlmostEqual(crossovers["seed_recomputed"], 1.4494e-5, 9)
+        for name, expected in (("seed_costs_corrected", 2.8768e-6), ("equal_loop_2000", 4.7238e-6)):
+            self.assertAlmostEqual(crossovers[name]["closed_form"] / expected, 1, 4)
+            self.assertAlmostEqual(crossovers[name]["simulated"] / expected, 1, delta=0.1)
+
+
+class ASweepGoesOnWhereItEnded(Case):
+    def grid(self, text=GRID, name="grid.toml"):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return name
+
+    def results(self, name="grid.results"):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def sweep(self, *arguments):
+        ended = self.run_command("sweep", *arguments)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        return ended
+
+    def test_every_point_has_a_line_and_lines_are_sorted(self):
+        out = one_object(self.sweep(self.grid(), "--json", "--csv", "grid.csv"))
+        lines = self.results().decode().splitlines()
+        self.assertEqual(len(lines), 30)
+        self.assertEqual(lines, sorted(lines))
+        self.assertNotIn("wall", lines[0])
+        self.assertEqual(len(out["points"]), 30)
+        for point in out["points"]:
+            self.assertLess(abs(point["deviation"]), 4.5, point)
+        with open(self.path("grid.csv"), encoding="utf-8") as file:
+            rows = [line.split(",") for line in file]
+        self.assertEqual({len(row) for row in rows}, {len(rows[0])})
+        self.assertEqual(len(rows), 31)
+        self.expect_no_part_left("grid.toml", "grid.results", "grid.csv")
+
+    def test_a_torn_line_is_dropped_and_what_is_there_is_not_simulated_again(self):
+        self.sweep(self.grid())
+        whole = self.results()
+        lines = whole.splitlines(keepends=True)
+        # A number that no simulation gives shows who was believed.
+        kept = lines[0].replace(b'"timeouts":', b'"timeouts":99')
+        with open(self.path("grid.results"), "wb") as file:
+            file.write(kept + b"".join(lines[5:20]) + lines[20][:40])
+        self.sweep("grid.toml")
+        self.assertEqual(sorted(self.results().splitlines(keepends=True)),
+                         sorted([kept] + lines[1:]))
+
+    def test_killed_and_started_again_it_has_the_same_results(self):
+        self.sweep(self.grid())
+        whole = self.results()
+        os.remove(self.path("grid.results"))
+        process = self.start("sweep", "grid.toml")
+        end = time.monotonic() + 30
+        while time.monotonic() < end and process.poll() is None:
+            if os.path.exists(self.path("grid.results")) and self.results().count(b"\n") > 2:
+                break
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.sweep("grid.toml")
+        self.assertEqual(self.results(), whole)
+
+    def test_three_shards_are_one_sweep(self):
+        self.sweep(self.grid())
+        whole = self.results()
+        os.remove(self.path("grid.results"))
+        self.sweep("grid.toml", "--shard", "1/3")
+        for rank, names in ((1, ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")),
+                            (2, ("PMI_RANK", "PMI_SIZE"))):
+            ended = self.run_command("sweep", "grid.toml", env={**os.environ, names[0]: str(rank),
+                                                                names[1]: "3"})
+            self.assertEqual(ended.code, 0, ended.err)
+        self.sweep("grid.toml", "--merge")
+        self.assertEqual(self.results(), whole)
+
+    def test_slurm_counts_from_where_its_array_begins(self):
+        slurm = {"SLURM_ARRAY_TASK_ID": "11", "SLURM_ARRAY_TASK_MIN": "10",
+                 "SLURM_ARRAY_TASK_COUNT": "3"}
+        ended = self.run_command("sweep", self.grid(), env={**os.environ, **slurm})
+        self.assertEqual(ended.code, 0, ended.err)
+        self.expect_no_part_left("grid.toml", "grid.2-of-3.results")
+        self.expect_failure(self.run_command("sweep", "grid.toml", "--merge"), 1, "20 of 30")
+
+    def test_results_of_another_sweep_are_left_alone(self):
+        self.sweep(self.grid())
+        self.grid(GRID.replace("seed = 7", "seed = 8"))
+        before = self.results()
+        self.expect_failure(self.run_command("sweep", "grid.toml"), 1, "grid.results:1: ")
+        self.assertEqual(self.results(), before)
+
+
+class ASweepFileThatMakesNoSenseIsToldWithItsPlace(Case):
+    def test_line_and_column_are_named(self):
+        for text, place in (("[grid\n", "1:"), ("seed = 1\n", "1:1: "),
+                            ("[grid]\nber = [1e-9, 2]\n", "2:14: "),
+                            ("[grid]\nprotocol = \"tcp\"\n", "2:12: "),
+                            ("[grid]\nspeed = 3\n", "2:1: "),
+                            ("[grid]\npayload = []\n", "2:11: "),
+                            ("\n[grid]\npayload = 5000\n", "2:1: "),
+                            ("name = \"a/b\"\n[grid]\n", "1:8: "),
+                            ("relative_error = 2\n[grid]\n", "1:18: ")):
+            with self.subTest(text):
+                with open(self.path("bad.toml"), "w", encoding="utf-8") as file:
+                    file.write(text)
+                ended = self.run_command("sweep", "bad.toml", "--csv", "bad.csv")
+                self.expect_failure(ended, 1, "bad.toml:" + place)
+                self.expect_no_part_left("bad.toml")
+
+
+if __name__ == "__main__":
+    unittest.main()

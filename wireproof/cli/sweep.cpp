@@ -1,0 +1,236 @@
+// What link-level retry costs: points of a sweep, simulated on the shipped engines next to the
+// closed form.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/files.hpp"
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/sweep_paper.hpp"
+#include "wireproof/cli/sweep_results.hpp"
+#include "wireproof/cli/sweep_run.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto examples =
+    R"(A saturated sender over a link with bit errors. ETR is payload over all bytes
+sent for it; throughput counts idle time too. Lengths and times are in bytes on
+the line. Protocols: pcie and hippi6400 are the engines, go-back-n (a notice for
+every failure) and ideal (selective repeat) are models.
+
+Examples:
+  wireproof sweep --protocol pcie --ber 1e-15 --packets 1e15 --json
+  wireproof sweep --protocol hippi6400 --ber 1e-6 --relative-error 0.01
+  wireproof sweep --paper
+  wireproof sweep grid.toml --csv grid.csv   keeps grid.results, goes on from it
+  wireproof sweep grid.toml --shard 2/3      a part; when all three are here:
+  wireproof sweep grid.toml --merge
+
+Exit code 0: simulated; 1: not; 2: the command line is wrong.)";
+
+// "1e15" as well as 1000000000000000.
+std::string is_count(const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool good = end != text.c_str() && *end == '\0' && value >= 1 && value <= 1e18 &&
+                      value == std::floor(value) && text.find_first_of("xX+-") == std::string::npos;
+    // An exponent may have a sign.
+    const bool signed_exponent = text.find("e+") != std::string::npos;
+    if (good || (signed_exponent && value >= 1 && value <= 1e18)) return {};
+    return fmt::format("{} is no whole number of 1 to 1e18", text);
+}
+
+struct SweepVerb {
+    lab::RetrySettings settings;
+    lab::RetryPlan plan;
+    std::string protocol = "pcie";
+    std::string packets;
+    std::string csv;
+    std::string file;
+    std::string shard;
+    bool merge = false;
+    bool no_jump = false;
+    bool paper = false;
+    bool json = false;
+    CLI::Option* relative_error = nullptr;
+    CLI::Option* chosen_seed = nullptr;
+
+    void check() {
+        settings.protocol = lab::retry_protocol(protocol).value();
+        plan.jump = !no_jump;
+        if (!packets.empty()) {
+            plan.packets = static_cast<std::uint64_t>(std::strtod(packets.c_str(), nullptr));
+        }
+        if (file.empty() && (merge || !shard.empty())) {
+            throw CLI::ValidationError("--shard and --merge are of a sweep file", exit_usage);
+        }
+        if (paper || !file.empty()) return;
+        if (const auto link = lab::resolve(settings); !link) {
+            throw CLI::ValidationError(link.error().message, exit_usage);
+        }
+    }
+
+    int run() {
+        catch_interrupts();
+        if (paper) return run_paper();
+        OutputFile table(csv);
+        std::vector<SweepJson> points;
+        std::uint64_t seed = plan.seed;
+        std::optional<SweepWall> wall;
+        if (file.empty()) {
+            points = {run_point(wall)};
+        } else {
+            const lab::Sweep sweep = read_file();
+            seed = sweep.plan.seed;
+            points = merge ? merge_sweep(sweep) : run_sweep(sweep, chosen_shard(), plan.jump);
+        }
+        if (!csv.empty()) {
+            const std::string text = sweep_csv(points);
+            table.write(0, std::as_bytes(std::span(text)));
+            table.finish();
+        }
+        print(points, seed, wall);
+        return 0;
+    }
+
+    void print(std::vector<SweepJson>& points, std::uint64_t seed,
+               const std::optional<SweepWall>& wall) const {
+        for (SweepJson& point : points) add_wall(point, wall);
+        if (json) {
+            SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", seed}};
+            out["points"] = points;
+            fmt::print("{}\n", out.dump());
+            return;
+        }
+        fmt::print("{}seed {}", sweep_table(points), seed);
+        if (wall)
+            fmt::print("; {:.3g} frames/s in {:.2f} s", wall->frames_per_second, wall->seconds);
+        fmt::print("\n");
+    }
+
+    lab::Sweep read_file() const {
+        constexpr std::uint64_t longest = 1 << 20;
+        const InputFile input(file);
+        if (input.size() > longest) throw Failure(fmt::format("{} is longer than 1 MiB", file));
+        std::string text(input.size(), '\0');
+        input.read(0, std::as_writable_bytes(std::span(text)));
+        auto sweep = lab::read_sweep(text, file);
+        if (!sweep) throw Failure(sweep.error().message);
+        if (relative_error->count() > 0) sweep->plan.relative_error = plan.relative_error;
+        if (chosen_seed->count() > 0) sweep->plan.seed = plan.seed;
+        if (plan.packets > 0) sweep->plan.packets = plan.packets;
+        return *sweep;
+    }
+
+    SweepShard chosen_shard() const {
+        return shard.empty() ? shard_from_environment() : shard_of(shard);
+    }
+
+    SweepJson run_point(std::optional<SweepWall>& wall) const {
+        using Clock = std::chrono::steady_clock;
+        Progress bar("simulating", 1000);
+        lab::RetryPlan own = plan;
+        own.seed = point_seed(settings, plan.seed);
+        own.progress = [&bar](double share) {
+            check_interrupt();
+            bar.show(static_cast<std::uint64_t>(share * 1000));
+        };
+        const auto start = Clock::now();
+        const auto point = lab::run_retry_point(settings, own);
+        if (!point) throw Failure(point.error().message);
+        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        wall = SweepWall{seconds, sweep_frames(*point) / std::max(seconds, 1e-9)};
+        return sweep_json(settings, plan, *point);
+    }
+
+    int run_paper() const {
+        SweepPaper result;
+        {
+            Progress bar("simulating", 2);
+            result = sweep_paper(plan.seed, [&bar](int done) {
+                check_interrupt();
+                bar.show(static_cast<std::uint64_t>(done));
+            });
+        }
+        fmt::print("{}", json ? paper_json(result, plan.seed) : paper_table(result, plan.seed));
+        return 0;
+    }
+};
+
+void add_settings(CLI::App& verb, SweepVerb& sweep) {
+    lab::RetrySettings& s = sweep.settings;
+    const auto whole = [&verb](const char* name, auto& value, const char* what,
+                               std::uint64_t most) {
+        accept_whole(*verb.add_option(name, value, what)->type_name("N"), 1, most);
+    };
+    std::vector<std::string> names(lab::retry_protocol_names.begin(),
+                                   lab::retry_protocol_names.end());
+    verb.add_option("--protocol", sweep.protocol, "pcie, hippi6400, go-back-n or ideal")
+        ->type_name("NAME")
+        ->check(CLI::IsMember(names));
+    accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
+                      ->type_name("P"),
+                 0, 0.1);
+    whole("--payload", s.payload, "bytes of a message (4096)", 65536);
+    accept_whole(*verb.add_option("--loop", s.loop,
+                                  "bytes from a bad unit's end until the first\n"
+                                  "resent one may start (2000)")
+                      ->type_name("N"),
+                 0, 100'000'000);
+    whole("--buffer", s.buffer, "units that may be unacknowledged", 2047);
+    whole("--ack-every", s.ack_every, "units for each ack", 1024);
+    whole("--timer", s.timer, "bytes after which silence is a failure", 10'000'000'000);
+    accept_range(*verb.add_option("--notice-loss", s.notice_loss, "lose a notice")->type_name("P"),
+                 0, 1);
+    verb.add_flag("--clean-back", s.clean_back, "no bit errors on the way back");
+    verb.add_flag("--loaded-back", s.loaded_back, "the other direction is saturated, too");
+    verb.add_flag("--renak-on-bad-head", s.renak_on_bad_head,
+                  "pcie: a resent TLP that is bad draws another Nak");
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Run& run) {
+    const auto sweep = std::make_shared<SweepVerb>();
+    CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
+    verb->add_option("FILE", sweep->file, "a grid of points in TOML (docs/link-retry.md)");
+    verb->add_option("--shard", sweep->shard,
+                     "the K-th of N parts of the file; else as Slurm\n"
+                     "arrays, Open MPI or PMI say")
+        ->type_name("K/N");
+    verb->add_flag("--merge", sweep->merge, "gather the parts instead");
+    add_settings(*verb, *sweep);
+    verb->add_option("--packets", sweep->packets,
+                     "simulate exactly so many units, for instance 1e15")
+        ->type_name("N")
+        ->check(is_count);
+    sweep->relative_error = verb->add_option("--relative-error", sweep->plan.relative_error,
+                                             "else until one standard error of the resends is\n"
+                                             "this share of them (0.02)")
+                                ->type_name("R");
+    accept_range(*sweep->relative_error, 1e-4, 0.5);
+    verb->add_flag("--no-jump", sweep->no_jump,
+                   "simulate every frame of error-free stretches, too");
+    sweep->chosen_seed =
+        verb->add_option("--seed", sweep->plan.seed, "of the bit errors (1)")->type_name("N");
+    accept_whole(*sweep->chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
+    verb->add_flag("--paper", sweep->paper, "section 5 of the seed paper, put right");
+    verb->add_option("--csv", sweep->csv, "write the points as a table")->type_name("FILE");
+    verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
+    verb->footer(examples);
+    verb->callback([sweep, &run] {
+        sweep->check();
+        run = [sweep] { return sweep->run(); };
+    });
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,36 @@
+// Section 5 of the seed paper: as printed, as recomputed, as simulated.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+
+#include "wireproof/lab/retry_crossover.hpp"
+
+namespace wireproof::cli {
+
+struct SweepPaper {
+    struct Crossover {
+        double closed_form = 0;
+        lab::SimulatedCrossover simulated;
+    };
+    /// A bit error rate, with the paper's loops: closed form and simulation of either side.
+    struct Row {
+        double bit_error = 0;
+        std::array<double, 2> closed_form{};  // TLP, micropacket
+        std::array<double, 2> simulated{};
+    };
+    double seed_recomputed = 0;
+    Crossover seed_costs_corrected;
+    Crossover equal_loop_2000;
+    Crossover equal_loop_as_specified;  // form (ii): no fresh Nak for a bad head
+    std::array<Row, 6> rows{};
+};
+
+/// `progress(step)` is told of each of two steps and may throw.
+SweepPaper sweep_paper(std::uint64_t seed, const std::function<void(int)>& progress);
+
+std::string paper_json(const SweepPaper& paper, std::uint64_t seed);
+std::string paper_table(const SweepPaper& paper, std::uint64_t seed);
+
+}  // namespace wireproof::cli

@@ -1,0 +1,41 @@
+// The points of a sweep as JSON, as lines of a results file, as CSV and as a table.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wireproof/lab/retry_point.hpp"
+
+namespace wireproof::cli {
+
+using SweepJson = nlohmann::ordered_json;
+
+/// How long a point took to simulate; nothing of it goes into a results file.
+struct SweepWall {
+    double seconds = 0;
+    double frames_per_second = 0;
+};
+
+/// What a point is: its settings as asked for, the seed of the sweep and when it ends. Two lines
+/// are of one point if these are equal.
+SweepJson sweep_key(const lab::RetrySettings& settings, const lab::RetryPlan& plan);
+
+/// The point as it is printed and kept; nothing that differs from run to run.
+SweepJson sweep_json(const lab::RetrySettings& settings, const lab::RetryPlan& plan,
+                     const lab::RetryPoint& point);
+void add_wall(SweepJson& point, const std::optional<SweepWall>& wall);
+
+/// Frames of both directions.
+double sweep_frames(const lab::RetryPoint& point);
+
+/// For 80 columns, with notes of what could not be jumped over.
+std::string sweep_table(const std::vector<SweepJson>& points);
+std::string sweep_csv(const std::vector<SweepJson>& points);
+
+/// A seed of a point's own: a function of the sweep's and of the settings.
+std::uint64_t point_seed(const lab::RetrySettings& settings, std::uint64_t seed);
+
+}  // namespace wireproof::cli

@@ -1,0 +1,79 @@
+// What a point of the laboratory counts, as numbers that can be added and multiplied: a stretch of
+// the simulation that repeats is worth its counts times its repetitions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace wireproof::lab {
+
+/// 10^15 packets of 4 KiB are 4 10^18 bytes, and that is not the end.
+__extension__ using Wide = unsigned __int128;
+
+/// Called some times a second with the units accepted so far; may throw, and the run is given up.
+using RetryPulse = std::function<void(Wide)>;
+
+enum class RetryCount : std::uint8_t {
+    accepted,        // units that the receiver took, each once
+    units,           // put on the line
+    resent,          // of these, not for the first time
+    wasted,          // units that arrived and were not taken
+    wasted_squared,  // the same between two that were taken, squared and summed
+    kept,            // units in the replay buffer at each first departure, summed
+    timeouts,
+    replays,
+    acks,  // frames for nothing but to acknowledge
+    naks,
+    frames_forward,
+    frames_back,
+    bytes_forward,
+    bytes_back,
+    time,  // in bytes on the line
+    count_
+};
+
+template <class Word>
+class CountsOf {
+public:
+    Word& operator[](RetryCount what) { return words_[static_cast<std::size_t>(what)]; }
+    const Word& operator[](RetryCount what) const { return words_[static_cast<std::size_t>(what)]; }
+
+    CountsOf& operator+=(const CountsOf& other) {
+        for (std::size_t i = 0; i < size; ++i) words_[i] += other.words_[i];
+        return *this;
+    }
+    /// May pass through less than nothing, as differences of unsigned numbers do.
+    CountsOf& operator-=(const CountsOf& other) {
+        for (std::size_t i = 0; i < size; ++i) words_[i] -= other.words_[i];
+        return *this;
+    }
+    CountsOf& operator*=(Word times) {
+        for (Word& word : words_) word *= times;
+        return *this;
+    }
+    friend CountsOf operator+(CountsOf a, const CountsOf& b) { return a += b; }
+    friend CountsOf operator-(CountsOf a, const CountsOf& b) { return a -= b; }
+    friend CountsOf operator*(CountsOf a, Word times) { return a *= times; }
+    friend bool operator==(const CountsOf&, const CountsOf&) = default;
+
+    template <class Other>
+    CountsOf<Other> as() const {
+        CountsOf<Other> other;
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto what = static_cast<RetryCount>(i);
+            other[what] = static_cast<Other>((*this)[what]);
+        }
+        return other;
+    }
+
+private:
+    static constexpr std::size_t size = static_cast<std::size_t>(RetryCount::count_);
+    std::array<Word, size> words_{};
+};
+
+using RetryCounts = CountsOf<std::uint64_t>;  // of a stretch
+using RetryTotals = CountsOf<Wide>;           // of a whole point
+
+}  // namespace wireproof::lab

@@ -1,0 +1,253 @@
+#include "wireproof/lab/retry_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "wireproof/lab/retry_models.hpp"
+#include "wireproof/lab/retry_run.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+double number(Wide value) {
+    return static_cast<double>(value);
+}
+
+RetryFaults faults_of(const RetrySettings& s, std::uint64_t seed) {
+    return RetryFaults({.forward = s.bit_error,
+                        .back = s.clean_back ? 0 : s.bit_error,
+                        .notice_loss = s.notice_loss,
+                        .bursts = s.bursts},
+                       seed);
+}
+
+/// What the engines are built of; payload outlives them.
+template <class End>
+struct Ends;
+
+template <>
+struct Ends<PcieEnd> {
+    static PcieEnd make(const RetrySettings& s, const RetryLink& link, ConstBytes payload, bool) {
+        const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
+        pcie::Config config;
+        config.payload_max = s.payload;
+        config.byte_time = line_time(1);
+        config.first_number = config.modulus - 16;
+        config.replay_slots = link.buffer + 1;  // one waits
+        config.outstanding = link.buffer;
+        config.payload_lent = true;
+        config.ack_after = link.ack_every;
+        config.ack_latency = line_time(link.ack_every * unit);
+        config.replay_after = line_time(link.timer);
+        config.retrain_time = Duration();
+        config.init_every = line_time(8 * (s.loop + unit));
+        if (s.renak_on_bad_head) {
+            // Between the ends of a gap's last unit and of the resent head (etr, section 5).
+            config.renak_after = line_time((s.loop + unit - 1) / unit * unit + unit / 2);
+        }
+        return {pcie::Link(config), payload};
+    }
+};
+
+template <>
+struct Ends<HippiEnd> {
+    static HippiEnd make(const RetrySettings& s, const RetryLink& link, ConstBytes payload,
+                         bool receiver) {
+        hippi::Config config;
+        config.w_max = link.buffer;
+        config.first_number = config.modulus - 16;
+        config.retries_max = hippi::Config::retries_unlimited;
+        config.null_after = line_time(link.ack_every > 1 ? link.ack_every * hippi::unit_size : 0);
+        config.retry_after = line_time(link.timer);
+        config.loop = line_time(s.loop + 2 * hippi::unit_size);
+        config.start_again_after = config.loop * 10;
+        config.message_max = std::max<std::size_t>(s.payload, hippi::data_size);
+        config.messages_queued = 2;
+        config.buffers.fill(hippi::Config::unlimited);
+        config.lent = true;
+        config.check_messages = false;  // the line says what it damaged
+        config.seed = receiver ? 2 : 1;
+        return {hippi::Link(config), payload};
+    }
+};
+
+RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
+    RetryPoint point;
+    point.link = link;
+    point.unit_error = unit_error(s.bit_error, link.unit.bytes());
+    point.has_closed_form = s.bursts.begin == 0 && !s.loaded_back;
+    return point;
+}
+
+template <class Run>
+void take_figures(Run& run, RetryPoint& point) {
+    point.totals = run.totals();
+    point.jumped = run.jumped();
+    point.kept_most = run.kept_most();
+    const Wide first = point.totals[RetryCount::units] - point.totals[RetryCount::resent];
+    point.kept_mean = first == 0 ? 0 : number(point.totals[RetryCount::kept]) / number(first);
+    const Histogram& latencies = run.latencies();
+    constexpr std::array<double, 4> shares = {0.5, 0.99, 0.999, 1};
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        point.latency[i] = latencies.percentile(shares[i]);
+    }
+    point.latency.back() = latencies.largest();
+}
+
+/// Where a run is going to, and who is told how far it is.
+class Goal {
+public:
+    explicit Goal(const RetryPlan& plan) : plan_(plan) {}
+
+    RetryPulse pulse() {
+        if (!plan_.progress) return {};
+        return [this](Wide accepted) { plan_.progress(number(accepted) / units_); };
+    }
+
+    /// `advance(n)` false: the link is at rest, and so is this. `measured()` is the relative error.
+    template <class Advance, class Measured>
+    bool reach(const RetryPoint& point, Advance&& advance, Measured&& measured) {
+        if (plan_.packets > 0) {
+            units_ = static_cast<double>(plan_.packets);
+            return advance(plan_.packets);
+        }
+        units_ = foreseen(point);
+        while (true) {
+            const double most = static_cast<double>(plan_.packets_max);
+            units_ = std::min(units_, most);
+            if (!advance(static_cast<std::uint64_t>(units_))) return false;
+            if (point.unit_error == 0 || units_ >= most) return true;
+            const std::optional<double> error = measured();
+            if (error && *error <= plan_.relative_error) return true;
+            const double more = error ? *error / plan_.relative_error : 2;
+            units_ *= std::clamp(more * more, 1.02, 4.0);
+        }
+    }
+
+private:
+    // What the closed form says that it takes.
+    double foreseen(const RetryPoint& point) const {
+        const double p = point.unit_error;
+        if (p == 0) return 100'000;
+        const RetryLink& link = point.link;
+        const double one = resend_ratio_error(link.scheme, p, link.costs, 1) /
+                           resend_ratio(link.scheme, p, link.costs);
+        const double wanted = one / plan_.relative_error;
+        const double failures = static_cast<double>(plan_.failures_min) / p;
+        return std::isfinite(wanted) ? std::max(wanted * wanted, failures) : failures;
+    }
+
+    const RetryPlan& plan_;
+    double units_ = 1;
+};
+
+template <RetryEnd End>
+Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
+                                 const RetryLink& link) {
+    const std::vector<std::byte> payload(s.payload, std::byte{0x5A});
+    const auto unit = static_cast<std::size_t>(link.unit.bytes());
+    typename RetryWorld<End>::Config world;
+    world.forward = {.frame_max = std::max<std::size_t>(unit, 64), .payload = payload};
+    world.back = world.forward;
+    world.back.delay = line_time(s.loop);
+    world.back.takes_time = s.loaded_back;
+    world.window = link.buffer;
+    world.loaded_back = s.loaded_back;
+    RetryWorld<End> start(world, Ends<End>::make(s, link, payload, false),
+                          Ends<End>::make(s, link, payload, true));
+    if (!start.start()) return unexpected("the link does not come up");
+    if (plan.trace != nullptr) start.record(plan.trace, End::describe);
+    const bool jumps = plan.jump && plan.trace == nullptr;
+    constexpr std::size_t memory = std::size_t{128} << 20;
+    const std::size_t world_size = 16'384 + link.buffer * 400;
+    Goal goal(plan);
+    RetryRun<End> run(
+        {.unit = unit, .jumps = jumps, .places_max = memory / world_size, .pulse = goal.pulse()},
+        start, faults_of(s, plan.seed));
+    RetryPoint point = point_of(s, link);
+    const auto measured = [&] {
+        point.totals = run.totals();
+        return point.relative_error();
+    };
+    const bool runs = goal.reach(
+        point, [&](std::uint64_t n) { return run.advance(n); }, measured);
+    if (!runs) return unexpected("the link has come to rest");
+    take_figures(run, point);
+    if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
+    if (plan.jump && s.notice_loss > 0) point.cannot_jump = "notices that are lost";
+    return point;
+}
+
+RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryLink& link) {
+    Goal goal(plan);
+    RetryModel run(link, faults_of(s, plan.seed), plan.jump, goal.pulse());
+    RetryPoint point = point_of(s, link);
+    goal.reach(
+        point,
+        [&](std::uint64_t n) {
+            run.advance(n);
+            return true;
+        },
+        [&] {
+            point.totals = run.totals();
+            return point.relative_error();
+        });
+    take_figures(run, point);
+    if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
+    return point;
+}
+
+}  // namespace
+
+double RetryPoint::packets() const {
+    return number(totals[RetryCount::accepted]);
+}
+
+double RetryPoint::resend_ratio() const {
+    return number(totals[RetryCount::wasted]) / packets();
+}
+
+double RetryPoint::throughput() const {
+    return packets() * link.unit.payload / number(totals[RetryCount::time]);
+}
+
+std::optional<double> RetryPoint::relative_error() const {
+    const double n = packets();
+    const double mean = resend_ratio();
+    if (mean == 0) return std::nullopt;
+    const double squared = number(totals[RetryCount::wasted_squared]) / n;
+    return std::sqrt((squared - mean * mean) / n) / mean;
+}
+
+std::optional<double> RetryPoint::closed_ratio() const {
+    if (!has_closed_form) return std::nullopt;
+    return lab::resend_ratio(link.scheme, unit_error, link.costs);
+}
+
+std::optional<double> RetryPoint::closed_etr() const {
+    const auto ratio = closed_ratio();
+    if (!ratio) return std::nullopt;
+    return etr_of(link.unit, *ratio);
+}
+
+std::optional<double> RetryPoint::deviation() const {
+    const auto ratio = closed_ratio();
+    if (!ratio || unit_error == 0) return std::nullopt;
+    return (resend_ratio() - *ratio) /
+           resend_ratio_error(link.scheme, unit_error, link.costs, packets());
+}
+
+Expected<RetryPoint> run_retry_point(const RetrySettings& settings, const RetryPlan& plan) {
+    const auto link = resolve(settings);
+    if (!link) return tl::unexpected(link.error());
+    switch (settings.protocol) {
+        case RetryProtocol::pcie: return run_engines<PcieEnd>(settings, plan, *link);
+        case RetryProtocol::hippi6400: return run_engines<HippiEnd>(settings, plan, *link);
+        case RetryProtocol::go_back_n:
+        case RetryProtocol::ideal: return run_model(settings, plan, *link);
+    }
+    return unexpected("no such protocol");
+}
+
+}  // namespace wireproof::lab

@@ -1,0 +1,22 @@
+// Sweeps as text: small TOML files whose lists multiply; docs/link-retry.md tells every key.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wireproof/lab/retry_point.hpp"
+
+namespace wireproof::lab {
+
+struct Sweep {
+    std::string name;
+    RetryPlan plan;
+    std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest
+};
+
+/// `file` is what complaints call it, and lends its stem to a sweep without a name. What is wrong
+/// is one line, "FILE:LINE:COLUMN: what", of the first place where anything is.
+Expected<Sweep> read_sweep(std::string_view text, std::string_view file);
+
+}  // namespace wireproof::lab
