@@ -15,8 +15,9 @@ import subprocess
 import sys
 
 # Each with the tests that kill its mutants.
-MODULES = ["core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp"]
-FOLDERS = ["base", *MODULES]
+MODULES = ["core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "lab"]
+FOLDERS = ["base", *MODULES[:-1], "sim", "lab"]
+WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
 SECONDS_MAX = 60  # a mutant that hangs is as good as dead
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
@@ -40,7 +41,7 @@ def copy_if_changed(source, target):
 
 
 def prepare(root, work):
-    for folder in FOLDERS:
+    for folder in FOLDERS + WITHIN:
         for file in (root / "wireproof" / folder).iterdir():
             if file.is_file():
                 copy_if_changed(file, work / "wireproof" / folder / file.name)
