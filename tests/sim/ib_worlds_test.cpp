@@ -70,5 +70,14 @@ TEST(IbWorlds, AreOfOneTransportIfAsked) {
     EXPECT_EQ(uc.sum.recoveries, 0U);
 }
 
+// On a cable that holds few packets, all of which a flush lost: the next must leave all the same,
+// for nothing arrives that would wake an unreliable sender.
+TEST(IbWorlds, AFlushThatLosesAllLeavesRoomForTheNext) {
+    for (const std::uint32_t seed : {201'030U, 119'155U, 311'264U, 804'688U}) {
+        const IbWorldResult result = run_ib_world({.seed = seed, .transport = ib::Transport::uc});
+        EXPECT_TRUE(result.ok()) << result.violation << ", seed " << seed;
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::lab

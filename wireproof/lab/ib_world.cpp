@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "wireproof/core/pump.hpp"
 #include "wireproof/lab/ib_world_user.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
@@ -134,12 +135,13 @@ private:
             if (dice_.chance(plan_.hurry)) user->go_on(port);
             wants = wants || user->wants_to_go_on();
         }
+        // What a flush loses leaves room at once, and nobody would come back for it.
         sim::Cable& lane = wire.lane(PeerId{static_cast<std::uint16_t>(1 - node)});
-        while (TxFrame* room = lane.claim()) {
-            if (!port.poll_transmit(now, *room)) break;
-            lane.commit();
+        for (bool again = true; again;) {
+            const Transmitted sent = transmit(port, lane, now);
+            wire.flush(now);
+            again = sent.lane_full && sent.frames > 0;
         }
-        wire.flush(now);
         for (auto& user : users_[node]) user->draw(port);
         const Instant again = wants ? now + Duration::microseconds(3) : never;
         return earliest(again, port.next_deadline());
