@@ -1,0 +1,178 @@
+// Communication management under datagrams that chance writes, loses, repeats and delays.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/proto/ib/connection_management_test_kit.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+using namespace test;
+
+// Bytes of chance in good datagrams, with identifiers that are right more often than not: whatever
+// comes, there is room for the next honest connection afterwards, and each datagram counts once.
+TEST_F(Sides, NoDatagramOfChanceBreaksAnything) {
+    ConnectionManagement::Config config = of_right;
+    config.connections_max = 64;
+    b = Side(config);
+    b.cm.listen(service);
+    Random dice(3);
+    constexpr std::uint64_t datagrams = 100'000;
+    std::vector<CmId> known;
+    for (std::uint64_t i = 0; i < datagrams; ++i) {
+        std::array<std::byte, cm_datagram_size> bytes{};
+        for (std::byte& byte : bytes) byte = std::byte(dice.next());
+        // The head of a good one, and one of seven attributes.
+        constexpr std::array<unsigned char, 4> head = {1, 7, 2, 3};
+        if (!dice.chance(0.05)) std::ranges::copy(std::as_bytes(std::span(head)), bytes.begin());
+        bytes[16] = std::byte{0};
+        bytes[17] = std::byte(0x10 + dice.below(7));
+        if (auto datagram = CmDatagram::decode(bytes)) {
+            const auto set_ids = [&](auto& message) {
+                message.local_id = static_cast<std::uint32_t>(dice.below(100));
+                if constexpr (requires { message.service; }) {
+                    if (dice.chance(0.8)) message.service = service;
+                    message.queue_pair = static_cast<std::uint32_t>(dice.below(500));
+                } else {
+                    message.remote_id =
+                        config.first_id + static_cast<std::uint32_t>(dice.below(300));
+                }
+                if constexpr (requires { message.remote_queue_pair; }) {
+                    message.remote_queue_pair = static_cast<std::uint32_t>(dice.below(2));
+                }
+            };
+            std::visit(set_ids, datagram->message);
+            datagram->encode(bytes);
+        }
+        b.cm.on_datagram(now, PeerId{static_cast<std::uint16_t>(dice.below(3))}, bytes);
+        for (const CmEvent& event : b.events()) {
+            if (event.what == What::requested) known.push_back(event.id);
+        }
+        if (!known.empty()) {
+            const CmId id = known[dice.below(known.size())];
+            if (dice.chance(0.1)) b.cm.accept(now, id, {});
+            if (dice.chance(0.05)) b.cm.reject(now, id, CmReason::consumer);
+            if (dice.chance(0.05)) b.cm.disconnect(now, id);
+        }
+        while (b.cm.poll_transmit()) {
+        }
+        now = now + Duration::milliseconds(static_cast<std::int64_t>(dice.below(3)));
+        b.cm.on_deadline(now);
+    }
+    const CmCounters& counters = b.cm.counters();
+    std::uint64_t sum = counters.taken + counters.duplicates + counters.unknown +
+                        counters.out_of_state + counters.refused;
+    for (const std::uint64_t count : counters.malformed) sum += count;
+    EXPECT_EQ(sum, datagrams);
+    for (const std::uint64_t count : {counters.taken, counters.duplicates, counters.unknown,
+                                      counters.out_of_state, counters.refused}) {
+        EXPECT_GT(count, 100U);
+    }
+    // The hosts of chance go on for no more than their connections' time.
+    while (b.cm.next_deadline() != never) {
+        now = b.cm.next_deadline();
+        b.cm.on_deadline(now);
+        for (const CmId id : known) b.cm.reject(now, id, CmReason::consumer);
+        for (const CmId id : known) b.cm.disconnect(now, id);
+        b.events();
+        while (b.cm.poll_transmit()) {
+        }
+    }
+    EXPECT_EQ(b.cm.size(), 0U);
+    connect();
+}
+
+/// Both sides' view of one connection.
+struct View {
+    bool up = false;
+    bool ended = false;
+};
+
+// Lost, repeated and late datagrams: both sides come up and go down, or neither comes up; nothing
+// is told twice.
+TEST(ConnectionManagement, EndsWellByAnyRoad) {
+    std::size_t up = 0;
+    std::size_t failed = 0;
+    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+        Random dice(seed);
+        const double loss = 0.5 * dice.uniform();
+        Side a(of_left);
+        Side b(of_right);
+        b.cm.listen(service);
+        Instant now{};
+        const auto id = a.cm.connect(now, right, {.service = service, .queue_pair = 0x11});
+        View at_a;
+        View at_b;
+        struct Late {
+            Instant at;
+            bool to_a;
+            CmDatagram datagram;
+        };
+        std::vector<Late> road;
+        const auto put = [&](Side& from, bool to_a) {
+            while (const auto one = from.cm.poll_transmit()) {
+                for (int copies = dice.chance(0.2) ? 2 : 1; copies > 0; --copies) {
+                    if (dice.chance(loss)) continue;
+                    const auto late = Duration::milliseconds(
+                        static_cast<std::int64_t>(dice.chance(0.1) ? dice.below(900) : 1));
+                    road.push_back({now + late, to_a, one->datagram});
+                }
+            }
+        };
+        for (int turns = 0; turns < 2000; ++turns) {
+            for (const CmEvent& event : b.events()) {
+                if (event.what == What::requested) {
+                    EXPECT_TRUE(b.cm.accept(now, event.id, {.queue_pair = 0x22}));
+                } else if (event.what == What::established) {
+                    EXPECT_FALSE(at_b.up) << seed;
+                    at_b.up = true;
+                } else {
+                    EXPECT_FALSE(at_b.ended) << seed;
+                    at_b.ended = true;
+                }
+            }
+            for (const CmEvent& event : a.events()) {
+                if (event.what == What::replied) {
+                    EXPECT_FALSE(at_a.up) << seed;
+                    at_a.up = a.cm.confirm(now, *id);
+                } else {
+                    EXPECT_FALSE(at_a.ended) << seed;
+                    at_a.ended = true;
+                }
+            }
+            if (at_a.up && at_b.up && !at_a.ended) a.cm.disconnect(now, *id);
+            put(a, false);
+            put(b, true);
+            Instant next = earliest(a.cm.next_deadline(), b.cm.next_deadline());
+            for (const Late& one : road) next = earliest(next, one.at);
+            if (next == never) break;
+            now = next;
+            a.cm.on_deadline(now);
+            b.cm.on_deadline(now);
+            for (std::size_t i = 0; i < road.size();) {
+                if (road[i].at > now) {
+                    ++i;
+                    continue;
+                }
+                std::array<std::byte, cm_datagram_size> bytes{};
+                road[i].datagram.encode(bytes);
+                const bool to_a = road[i].to_a;
+                road.erase(road.begin() + static_cast<std::ptrdiff_t>(i));
+                (to_a ? a : b).cm.on_datagram(now, to_a ? right : left, bytes);
+            }
+        }
+        EXPECT_EQ(a.cm.size() + b.cm.size(), 0U) << seed;
+        EXPECT_EQ(at_a.up, at_b.up) << seed;
+        EXPECT_TRUE(at_a.ended) << seed;
+        EXPECT_TRUE(at_b.ended || !at_b.up) << seed;
+        ++(at_a.up ? up : failed);
+    }
+    // With sixteen tries of each, half of all lost ends few of them.
+    EXPECT_GT(up, 390U);
+}
+
+}  // namespace
+}  // namespace wireproof::ib

@@ -1,0 +1,119 @@
+// For tests: two sides of communication management, and the datagrams between them moved by hand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "wireproof/proto/ib/connection_management.hpp"
+
+namespace wireproof::ib::test {
+
+using What = CmEvent::What;
+
+constexpr PeerId left{4};   // as the right side numbers it
+constexpr PeerId right{9};  // as the left side does
+constexpr std::uint64_t service = service_of_port(7174);
+constexpr ConnectionManagement::Config of_left{.ca_guid = 1, .first_id = 0x1000};
+constexpr ConnectionManagement::Config of_right{.ca_guid = 2, .first_id = 0x2000};
+
+template <std::size_t Size>
+PrivateBytes<Size> bytes(unsigned seed) {
+    PrivateBytes<Size> bytes{};
+    for (std::size_t i = 0; i < Size; ++i) bytes[i] = std::byte(seed + i);
+    return bytes;
+}
+
+struct Side {
+    explicit Side(const ConnectionManagement::Config& config) : cm(config) {}
+
+    std::vector<CmEvent> events() {
+        std::vector<CmEvent> all;
+        while (auto event = cm.next_event()) all.push_back(std::move(*event));
+        return all;
+    }
+    /// The only one; of another kind is a failure.
+    CmEvent event(What what) {
+        const auto all = events();
+        EXPECT_EQ(all.size(), 1U);
+        if (all.empty()) return {};
+        EXPECT_EQ(all[0].what, what);
+        return all[0];
+    }
+    bool silent() { return events().empty(); }
+
+    ConnectionManagement cm;
+};
+
+class Sides : public testing::Test {
+protected:
+    /// Moves what waits at both until nothing does; the names of all. Those in `lose` are lost,
+    /// each once.
+    std::string carry() {
+        std::string names;
+        while (a.cm.has_outgoing() || b.cm.has_outgoing()) {
+            names += carry_one(a.cm, b.cm, left);
+            names += carry_one(b.cm, a.cm, right);
+        }
+        return names;
+    }
+    std::string carry_one(ConnectionManagement& from, ConnectionManagement& to, PeerId as) {
+        const auto one = from.poll_transmit();
+        if (!one) return "";
+        EXPECT_EQ(one->to, as == left ? right : left);
+        const std::string name(name_of(one->datagram.message));
+        const auto lost = lose.find(" " + name);
+        if (lost != std::string::npos) {
+            lose.erase(lost, 1 + name.size());
+            return "(" + name + ") ";
+        }
+        std::array<std::byte, cm_datagram_size> bytes{};
+        one->datagram.encode(bytes);
+        last_verdict = to.on_datagram(now, as, bytes);
+        return name + " ";
+    }
+    /// To the next deadline of either side.
+    void wait() {
+        now = earliest(a.cm.next_deadline(), b.cm.next_deadline());
+        ASSERT_NE(now, never);
+        a.cm.on_deadline(now);
+        b.cm.on_deadline(now);
+    }
+
+    CmId ask(std::uint32_t queue_pair = 0x11) {
+        const auto id = a.cm.connect(now, right,
+                                     {.service = service,
+                                      .queue_pair = queue_pair,
+                                      .starting_psn = Psn(7),
+                                      .private_bytes = bytes<92>(1)});
+        EXPECT_TRUE(id);
+        return id.value_or(CmId{});
+    }
+    void accept(CmId id) {
+        EXPECT_TRUE(b.cm.accept(now, id, {.queue_pair = 0x22, .private_bytes = bytes<196>(2)}));
+    }
+    /// Both established.
+    void connect() {
+        b.cm.listen(service);
+        here = ask();
+        carry();
+        there = b.event(What::requested).id;
+        accept(there);
+        carry();
+        a.event(What::replied);
+        ASSERT_TRUE(a.cm.confirm(now, here));
+        carry();
+        b.event(What::established);
+    }
+
+    Instant now{};
+    Side a{of_left};
+    Side b{of_right};
+    CmId here{};
+    CmId there{};
+    std::string lose;  // names, a space before each
+    RxVerdict last_verdict = RxVerdict::accepted;
+};
+
+}  // namespace wireproof::ib::test
