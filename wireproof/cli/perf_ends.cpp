@@ -17,6 +17,7 @@
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/front/am/udp_node.hpp"
+#include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/wait.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/memory/memory_wire.hpp"
@@ -223,18 +224,22 @@ void perf_listen(const PerfPlan& plan) {
     set_peer(answering, PeerId{0}, Address());  // whoever comes
     const auto end = end_on(std::move(answering), perf_config(plan, 1));
     PerfServer server(*end, nullptr);
+    host::SpinBudget spin;
     tell("answering at " + plan.listen + "; Ctrl-C ends it");
     while (true) {
         check_interrupt();
-        server.turn();
+        const std::size_t handled = server.turn();
+        const Instant now = end->clock().now();
+        if (handled > 0) spin.heard(now);
         if (server.asked_to_quit()) {
             end->node().wire().unsettle(PeerId{0});
             server.begin_anew();
         }
         if (server.expects_limit()) continue;  // which comes by another socket
-        host::wait_until(end->node().wire(), end->clock().steady(),
-                         std::min(end->node().next_deadline(),
-                                  end->clock().now() + Duration::milliseconds(100)));
+        if (handled > 0 || spin.look_again(now)) continue;
+        host::wait_until(
+            end->node().wire(), end->clock().steady(),
+            std::min(end->node().next_deadline(), now + Duration::milliseconds(100)));
     }
 }
 

@@ -31,11 +31,12 @@ PerfServer::PerfServer(PerfEnd& end, SharedArena* arena) : end_(end), arena_(are
     node.handle(perf_quit, [this](const am::Message&) { quit_ = true; });
 }
 
-void PerfServer::turn() {
-    end_.node().poll(end_.clock().now());
-    if (!limit_due_ || !limit_->asked()) return;
+std::size_t PerfServer::turn() {
+    const std::size_t handled = end_.node().poll(end_.clock().now());
+    if (!limit_due_ || !limit_->asked()) return handled;
     limit_due_ = false;
     limit_->run();
+    return handled;
 }
 
 void PerfServer::serve() {
