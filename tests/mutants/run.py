@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 # Each with the tests that kill its mutants.
-MODULES = ["core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "lab"]
-FOLDERS = ["base", *MODULES[:-1], "sim", "lab"]
+MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "lab"]
+FOLDERS = [*MODULES[:-1], "sim", "lab"]
 WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
 SECONDS_MAX = 60  # a mutant that hangs is as good as dead
 

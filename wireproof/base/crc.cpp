@@ -163,11 +163,23 @@ constexpr std::size_t wide_least = 256;
 
 __attribute__((target("avx512f,vpclmulqdq"))) inline __m512i folded_wide(__m512i bits,
                                                                          __m512i factors,
-                                                                         const std::byte* next) {
+                                                                         __m512i next) {
     constexpr int exclusive_or = 0x96;  // of three
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(bits, factors, 0x00),
-                                     _mm512_clmulepi64_epi128(bits, factors, 0x11),
-                                     _mm512_loadu_si512(next), exclusive_or);
+                                     _mm512_clmulepi64_epi128(bits, factors, 0x11), next,
+                                     exclusive_or);
+}
+
+/// The next 64 bytes, which go to `to` as well.
+template <bool copies>
+__attribute__((target("avx512f"))) inline __m512i next_wide(const std::byte*& at, std::byte*& to) {
+    const __m512i block = _mm512_loadu_si512(at);
+    at += 64;
+    if constexpr (copies) {
+        _mm512_storeu_si512(to, block);
+        to += 64;
+    }
+    return block;
 }
 
 __attribute__((target("avx512f"))) inline __m512i four_times(std::uint64_t low,
@@ -208,23 +220,24 @@ __attribute__((target("avx512f,vpclmulqdq"))) inline __m512i brought(
 
 // Four blocks go side by side; what they leave is brought together in one step, not one behind the
 // other: in a packet of 1 500 bytes that would take as long as the folding.
-template <class Word, Word polynomial>
-__attribute__((target("avx512f,vpclmulqdq,pclmul,sse2"))) Word add_by_wide_folding(
-    Word crc, ConstBytes bytes) {
+template <class Word, Word polynomial, bool copies>
+__attribute__((target("avx512f,vpclmulqdq,pclmul,sse2"))) Word add_by_wide_folding(Word crc,
+                                                                                   ConstBytes bytes,
+                                                                                   std::byte* to) {
     constexpr Fold<Word, polynomial> by_four(4 * 512);
     const __m512i far = four_times(by_four.leading, by_four.trailing);
     const std::byte* at = bytes.data();
     std::size_t left = bytes.size();
     __m512i a =
-        _mm512_xor_si512(_mm512_loadu_si512(at), _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, crc));
-    __m512i b = _mm512_loadu_si512(at + 64);
-    __m512i c = _mm512_loadu_si512(at + 128);
-    __m512i d = _mm512_loadu_si512(at + 192);
-    for (at += 256, left -= 256; left >= 256; at += 256, left -= 256) {
-        a = folded_wide(a, far, at);
-        b = folded_wide(b, far, at + 64);
-        c = folded_wide(c, far, at + 128);
-        d = folded_wide(d, far, at + 192);
+        _mm512_xor_si512(next_wide<copies>(at, to), _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, crc));
+    __m512i b = next_wide<copies>(at, to);
+    __m512i c = next_wide<copies>(at, to);
+    __m512i d = next_wide<copies>(at, to);
+    for (left -= 256; left >= 256; left -= 256) {
+        a = folded_wide(a, far, next_wide<copies>(at, to));
+        b = folded_wide(b, far, next_wide<copies>(at, to));
+        c = folded_wide(c, far, next_wide<copies>(at, to));
+        d = folded_wide(d, far, next_wide<copies>(at, to));
     }
     const auto& to_end = ends<Word, polynomial>;
     std::size_t behind = left / 64;
@@ -235,10 +248,11 @@ __attribute__((target("avx512f,vpclmulqdq,pclmul,sse2"))) Word add_by_wide_foldi
     std::array<std::byte, 64> block;  // this compiler's extractions of a lane draw warnings
     std::memcpy(block.data(), &d, block.size());
     __m128i last = load_block(&block[48]);
-    for (; behind > 0; at += 64, left -= 64) {
-        sum = brought(_mm512_loadu_si512(at), to_end[--behind], sum);
+    for (; behind > 0; left -= 64) {
         last = load_block(at + 48);
+        sum = brought(next_wide<copies>(at, to), to_end[--behind], sum);
     }
+    if constexpr (copies) std::memcpy(to, at, left);
     std::memcpy(block.data(), &sum, block.size());
     __m128i bits = last;
     for (std::size_t i = 0; i < block.size(); i += 16) {
@@ -263,7 +277,7 @@ void Crc<Word, polynomial>::add(ConstBytes piece) {
     constexpr bool own_instruction = polynomial == castagnoli;
     constexpr std::size_t least = own_instruction ? 512 : fold_least;
     if (multiplies_wide && piece.size() >= wide_least) {
-        state_ = add_by_wide_folding<Word, polynomial>(state_, piece);
+        state_ = add_by_wide_folding<Word, polynomial, false>(state_, piece, nullptr);
         return;
     }
     if (multiplies && piece.size() >= least) {
@@ -274,6 +288,18 @@ void Crc<Word, polynomial>::add(ConstBytes piece) {
 #else
     state_ = add_by_tables<Word, polynomial>(state_, piece);
 #endif
+}
+
+template <std::unsigned_integral Word, Word polynomial>
+void Crc<Word, polynomial>::add_copying(ConstBytes piece, std::byte* to) {
+#if defined(__x86_64__)
+    if (multiplies_wide && piece.size() >= wide_least) {
+        state_ = add_by_wide_folding<Word, polynomial, true>(state_, piece, to);
+        return;
+    }
+#endif
+    add(piece);
+    if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
 }
 
 template <std::unsigned_integral Word, Word polynomial>

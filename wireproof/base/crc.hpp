@@ -16,6 +16,8 @@ template <std::unsigned_integral Word, Word polynomial>
 class Crc {
 public:
     void add(ConstBytes piece);
+    /// The same, and copies the piece to `to`, which it does not overlap, in one pass.
+    void add_copying(ConstBytes piece, std::byte* to);
     Word value() const { return static_cast<Word>(~state_); }
 
     /// Of one whole piece.

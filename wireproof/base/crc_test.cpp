@@ -47,6 +47,25 @@ TYPED_TEST(EveryCrc, EveryWayAgreesWithTheDefinitionAtEveryLengthAndSplit) {
     }
 }
 
+TYPED_TEST(EveryCrc, CopiesAPieceInTheSamePassAndNothingBesideIt) {
+    Random random(5);
+    std::vector<std::byte> bytes(1100);
+    std::generate(bytes.begin(), bytes.end(), [&] { return std::byte(random.next() & 0xFF); });
+    constexpr std::byte untouched{0xA5};
+    for (std::size_t length = 0; length <= bytes.size(); length += length < 600 ? 1 : 37) {
+        const ConstBytes part = ConstBytes(bytes).first(length);
+        std::vector<std::byte> copy(length + 128, untouched);
+        TypeParam crc;
+        crc.add_copying(part.first(length / 3), &copy[64]);
+        crc.add_copying(part.subspan(length / 3), &copy[64 + length / 3]);
+        EXPECT_EQ(crc.value(), TypeParam::of(part)) << length;
+        std::vector<std::byte> wanted(64, untouched);
+        wanted.insert(wanted.end(), part.begin(), part.end());
+        wanted.insert(wanted.end(), 64, untouched);
+        EXPECT_EQ(copy, wanted) << length;
+    }
+}
+
 TYPED_TEST(EveryCrc, NoticesEveryFlipOfOneBitInALongPiece) {
     std::vector<std::byte> bytes(600, std::byte{0x5A});
     const auto whole = TypeParam::of(bytes);

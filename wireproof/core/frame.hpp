@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/check.hpp"
@@ -40,10 +41,12 @@ struct LaneTerms {
     std::size_t frame_max = 0;    // bytes
     bool carries_intact = false;  // bytes arrive as sent or not at all: no checksum needed
     bool carries_all = false;     // nothing lost, repeated or reordered while the peer lives
+    std::size_t copied_max = 0;  // payload up to this size costs less copied than pointed at, bytes
 };
 
 /// One frame on its way out. Headers and trailers are written in place, in room of the lane's;
-/// payload is only pointed at and must stay put until Wire::flush returns.
+/// payload is pointed at, unless the lane prefers a copy, and must stay put until Wire::flush
+/// returns.
 class TxFrame {
 public:
     static constexpr std::size_t pieces_max = 4;
@@ -71,8 +74,19 @@ public:
         return std::span<std::byte, N>(add_room(N));
     }
 
-    /// The next bytes of the frame, by reference.
-    void add_payload(ConstBytes payload) { append(payload); }
+    /// The next bytes of the frame, by reference or as a copy.
+    void add_payload(ConstBytes payload) {
+        if (!copies(payload)) return append(payload);
+        const Bytes to = add_room(payload.size());
+        std::memcpy(to.data(), payload.data(), payload.size());
+    }
+    /// The same, and counts them into a check, in one pass where they are copied.
+    template <class Check>
+    void add_payload(ConstBytes payload, Check& check) {
+        if (copies(payload)) return check.add_copying(payload, add_room(payload.size()).data());
+        check.add(payload);
+        append(payload);
+    }
 
     /// Marks a frame that left before in the same meaning; counted and drawn, never sent.
     void mark_resent() { resent_ = true; }
@@ -96,6 +110,9 @@ public:
     std::size_t room_used() const { return used_; }
 
 private:
+    bool copies(ConstBytes payload) const {
+        return payload.size() <= terms_.copied_max && !payload.empty();
+    }
     void append(ConstBytes part) {
         size_ += part.size();
         WIREPROOF_CHECK(size_ <= terms_.frame_max);

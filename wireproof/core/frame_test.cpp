@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wireproof/base/crc.hpp"
+
 namespace wireproof {
 namespace {
 
@@ -23,8 +25,8 @@ std::string text_of(ConstBytes bytes) {
 
 class Room {
 public:
-    TxFrame& open() {
-        frame_.open(room_, {.frame_max = room_.size()});
+    TxFrame& open(std::size_t copied_max = 0) {
+        frame_.open(room_, {.frame_max = room_.size(), .copied_max = copied_max});
         return frame_;
     }
     void write(std::string_view text) {
@@ -55,6 +57,38 @@ TEST(TxFrame, GathersInPlaceWhatItGathersElsewhere) {
         std::vector<std::byte> elsewhere(64);
         EXPECT_EQ(text_of(frame.gather(elsewhere)), expected) << shape;
         EXPECT_EQ(text_of(frame.gather_in_place()), expected) << shape;
+    }
+}
+
+TEST(TxFrame, CopiesPayloadThatItsLanePrefersCopied) {
+    for (const bool checked : {false, true}) {
+        std::string payload = "payload";
+        std::string longer = "somewhat longer";
+        const std::string whole = payload + longer;
+        Room room;
+        TxFrame& frame = room.open(payload.size());
+        room.write("<>");
+        Crc32c check;
+        if (checked) {
+            frame.add_payload(bytes_of(payload), check);
+        } else {
+            frame.add_payload(bytes_of(payload));
+        }
+        ASSERT_EQ(frame.pieces().size(), 1U);
+        EXPECT_EQ(frame.room_used(), 9U);
+        if (checked) {
+            frame.add_payload(bytes_of(longer), check);
+        } else {
+            frame.add_payload(bytes_of(longer));
+        }
+        ASSERT_EQ(frame.pieces().size(), 2U);
+        EXPECT_EQ(frame.room_used(), 9U);
+        const ConstBytes seen = checked ? bytes_of(whole) : ConstBytes{};
+        EXPECT_EQ(check.value(), Crc32c::of(seen));
+        std::fill(payload.begin(), payload.end(), '-');
+        longer[0] = 'S';
+        std::vector<std::byte> elsewhere(64);
+        EXPECT_EQ(text_of(frame.gather(elsewhere)), "<>payloadSomewhat longer");
     }
 }
 

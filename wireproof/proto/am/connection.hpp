@@ -259,7 +259,7 @@ private:
     bool accept_plain(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
-    void seal_plain(TxFrame& out, Bytes head, ConstBytes data) const;
+    void add_plain(TxFrame& out, Bytes head, ConstBytes data, bool covered) const;
     bool unpack_plain();
 
     // connection.cpp: what arrives on the whole

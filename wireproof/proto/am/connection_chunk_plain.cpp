@@ -20,16 +20,9 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
     header.ack = {receive_[0].expected(), receive_[1].expected()};
     header.id = chunk.id;
     header.offset = packet.offset;
-    const bool copied = packet.data.size() <= copied_max;
-    const Bytes room = out.add_room(ShortHeader::size + (copied ? packet.data.size() : 0));
-    const auto head = room.first<ShortHeader::size>();
+    const auto head = out.add_header<ShortHeader::size>();
     header.encode(head);
-    if (copied) {
-        copy_short(room.data() + ShortHeader::size, packet.data.data(), packet.data.size());
-    } else {
-        out.add_payload(packet.data);
-    }
-    seal_plain(out, head, covered(packet.data, Kind::chunk, config_.trusts_payload));
+    add_plain(out, head, packet.data, !config_.trusts_payload);
     ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
     window.plain_departed(1);
 }

@@ -73,8 +73,7 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     const SendWindow::Bundle bundle = window.plain_bundle();
     const bool single = bundle.messages == 1;
     const ConstBytes data = single ? window.data_of(message) : bundle.entries;
-    const bool copied = data.size() <= copied_max;
-    const Bytes room = out.add_room(ShortHeader::size + (copied ? data.size() : 0));
+    const auto head = out.add_header<ShortHeader::size>();
     ShortHeader header;
     header.address = message.in_place ? address_out_.note
                      : single         ? address_out_.single[index(channel)]
@@ -86,24 +85,26 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     header.number = window.first_unsent();
     header.ack = {receive_[0].expected(), receive_[1].expected()};
     header.id = single ? message.id : 0;
-    header.encode(room.first<ShortHeader::size>());
-    if (copied) {
-        copy_short(room.data() + ShortHeader::size, data.data(), data.size());
-    } else {
-        out.add_payload(data);
-    }
-    seal_plain(out, room.first(ShortHeader::size), data);
+    header.encode(head);
+    add_plain(out, head, data, true);
     ++stats_.sent[static_cast<std::size_t>(single ? message.kind : Kind::bundle)];
     window.plain_departed(bundle.messages);
 }
 
-/// The header still has a checksum of zero, as the sum is to take it.
-void Connection::seal_plain(TxFrame& out, Bytes head, ConstBytes data) const {
-    if (!out.wants_check()) return;
+/// Adds what stands behind the header, which still has a checksum of zero, as the sum is to take
+/// it.
+void Connection::add_plain(TxFrame& out, Bytes head, ConstBytes data, bool covered) const {
     Crc32c crc;
-    crc.add(head);
-    crc.add(data);
-    store_checksum(config_.layout, head, crc.value());
+    if (out.wants_check()) crc.add(head);
+    if (data.size() <= copied_max) {
+        copy_short(out.add_room(data.size()).data(), data.data(), data.size());
+        if (out.wants_check() && covered) crc.add(data);
+    } else if (out.wants_check() && covered) {
+        out.add_payload(data, crc);
+    } else {
+        out.add_payload(data);
+    }
+    if (out.wants_check()) store_checksum(config_.layout, head, crc.value());
 }
 
 bool Connection::accept_plain(Instant now, const RxFrame& frame) {

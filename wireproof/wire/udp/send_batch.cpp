@@ -18,24 +18,30 @@ constexpr int refusals_max = 3;
 // What one datagram may hold over IPv4 or IPv6, headers taken off.
 constexpr std::size_t super_packet_max = 65'000;
 
-// Each frame's own bytes begin in a cache line of their own.
-constexpr std::size_t room_step = 64;
+// Of longer packets there are few in a super-packet, and pointing at them costs nothing.
+constexpr std::size_t copied_max = 4096;
 
-// What frames write into room is mostly headers; longer ones fill the batch sooner.
-constexpr std::size_t usual_room = 256;
+// Frames that write more than this into room fill the batch sooner.
+constexpr std::size_t usual_room = 2048;
 
 constexpr std::size_t kernel_pieces_max = 1024;
+
+bool follows(const iovec& before, const iovec& next) {
+    return static_cast<std::byte*>(before.iov_base) + before.iov_len == next.iov_base;
+}
 
 }  // namespace
 
 SendBatch::SendBatch(std::size_t frames, LaneTerms terms, std::size_t segments_max)
     : terms_(terms),
       segments_max_(segments_max),
-      room_(frames * std::min(terms.frame_max + room_step, usual_room) + terms.frame_max),
+      room_(frames * std::min(terms.frame_max, usual_room) + terms.frame_max),
       slots_(frames),
       pieces_(frames * TxFrame::pieces_max),
       packets_(frames),
-      messages_(frames) {}
+      messages_(frames) {
+    terms_.copied_max = segments_max > 1 ? copied_max : 0;
+}
 
 TxFrame* SendBatch::claim() {
     if (count_ == slots_.size() || room_.size() - used_ < terms_.frame_max) return nullptr;
@@ -56,8 +62,9 @@ void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected
         pieces_[pieces_used_++] = {const_cast<std::byte*>(piece.data()), piece.size()};
     }
     slot.pieces = pieces_used_ - slot.piece;
-    used_ = std::min(room_.size(),
-                     (used_ + frame_.room_used() + room_step - 1) / room_step * room_step);
+    slot.follows =
+        slot.pieces == 1 && slot.piece > 0 && follows(pieces_[slot.piece - 1], pieces_[slot.piece]);
+    used_ += frame_.room_used();
 }
 
 std::size_t SendBatch::end_of_packet(std::size_t first) const {
@@ -87,6 +94,14 @@ void SendBatch::build(std::size_t from) {
     }
 }
 
+bool SendBatch::is_one_piece(const Packet& packet) const {
+    if (slots_[packet.first].pieces != 1) return false;
+    for (std::size_t i = packet.first + 1; i < packet.end; ++i) {
+        if (!slots_[i].follows) return false;
+    }
+    return true;
+}
+
 void SendBatch::fill(mmsghdr& message, Packet& packet) {
     const Slot& head = slots_[packet.first];
     const Slot& last = slots_[packet.end - 1];
@@ -99,6 +114,14 @@ void SendBatch::fill(mmsghdr& message, Packet& packet) {
     header.msg_iov = &pieces_[head.piece];
     header.msg_iovlen = last.piece + last.pieces - head.piece;
     if (packet.end - packet.first == 1) return;
+    if (is_one_piece(packet)) {
+        packet.whole = pieces_[head.piece];
+        for (std::size_t i = head.piece + 1; i <= last.piece; ++i) {
+            packet.whole.iov_len += pieces_[i].iov_len;
+        }
+        header.msg_iov = &packet.whole;
+        header.msg_iovlen = 1;
+    }
     header.msg_control = packet.control.data();
     header.msg_controllen = control_size;
     cmsghdr* const part = CMSG_FIRSTHDR(&header);
