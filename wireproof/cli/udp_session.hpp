@@ -8,6 +8,7 @@
 #include "wireproof/cli/carry_run.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/front/am/udp_node.hpp"
+#include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/host/wait.hpp"
 
@@ -21,6 +22,7 @@ void turn_until(Node& node, const host::SteadyClock& clock,
                 const std::function<std::string()>& alive) {
     constexpr Duration look_after = Duration::milliseconds(100);
     Instant look = clock.now();
+    host::SpinBudget spin;
     while (true) {
         check_interrupt();
         const Instant now = clock.now();
@@ -30,7 +32,8 @@ void turn_until(Node& node, const host::SteadyClock& clock,
             look = now + look_after;
             if (const std::string gone = alive(); !gone.empty()) throw Failure(gone);
         }
-        if (handled > 0) continue;
+        if (handled > 0) spin.heard(now);
+        if (handled > 0 || spin.look_again(now)) continue;
         node.poll(clock.now());  // what the step asked for leaves now
         host::wait_until(node.wire(), clock, std::min(look, node.next_deadline()));
     }

@@ -113,9 +113,11 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
     while (true) {
         const Instant now = clock.now();
         const std::size_t moved = poll(now);
+        if (moved > 0) spin.heard(now);
         if (until()) return true;
         if (now >= end) return false;
-        if (moved == 0) host::wait_until(any_wire, clock, earliest(end, next_deadline()));
+        if (moved > 0 || spin.look_again(now)) continue;
+        host::wait_until(any_wire, clock, earliest(end, next_deadline()));
     }
 }
 

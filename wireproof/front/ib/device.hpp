@@ -6,6 +6,7 @@
 
 #include "wireproof/front/ib/cm_queue_pair.hpp"
 #include "wireproof/host/any_wire.hpp"
+#include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
 #include "wireproof/proto/ib/port.hpp"
@@ -27,6 +28,7 @@ struct Device::Inside {
 
     DeviceOptions options;
     host::SteadyClock clock;
+    host::SpinBudget spin;
     Rocev2Wire wire;
     host::AnyWire any_wire;
     ib::Port port;
