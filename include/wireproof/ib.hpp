@@ -31,7 +31,7 @@ enum class Status : std::uint8_t {
     queue_full,       // until something completes: poll and call again
     wrong_state,      // not connected, connected already, or in error
     not_supported,    // by the transport: Reads and Atomics are reliable
-    too_long,         // more than 2^31 bytes
+    too_long,         // more than 2^31 bytes, or more inline than the queue pair has room for
     too_many_pieces,  // of this queue pair, or for it
     bad_length,       // of an Atomic: it has 8 bytes
     bad_contact,      // names no host, queue pair or path MTU
@@ -57,7 +57,8 @@ class Device {
 public:
     static Result<Device> open(const DeviceOptions& options);
 
-    /// Takes what has arrived and sends what is due. Does not block. Returns the packets moved.
+    /// Takes what has arrived and sends what is due, a few hundred packets at most. Does not block.
+    /// Returns the packets moved: not 0, there may be more.
     std::size_t poll();
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while nothing comes.
     bool wait(const std::function<bool()>& until,
@@ -78,8 +79,7 @@ private:
     std::shared_ptr<Inside> inside_;
 };
 
-/// Holds completions until they are polled. It must have room for all that can complete between two
-/// polls; one more is lost.
+/// How work ended.
 enum class WorkStatus : std::uint8_t {
     success,
     local_length_error,
@@ -107,6 +107,8 @@ struct Completion {
     std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
 };
 
+/// Holds completions until they are polled. It must have room for all that can complete between two
+/// polls; one more is lost.
 class CompletionQueue {
 public:
     CompletionQueue(const Device& device, std::size_t capacity);
@@ -311,7 +313,8 @@ public:
     /// Nothing more is sent or received; a peer that was met by a service is told once the device
     /// works. The same when this goes.
     void disconnect();
-    /// Nothing more will be sent or received; what was posted has ended as flushed.
+    /// Nothing more will be sent, and what was posted to be has ended as flushed. A reliable pair
+    /// receives no more either; an unreliable one does, after work of its own that failed.
     bool failed() const;
 
     Status post_receive(std::uint64_t id, std::span<const Piece> to);

@@ -22,6 +22,11 @@ timespec timespec_of(Duration left) {
 
 }  // namespace
 
+Duration duration_of(std::chrono::milliseconds limit) {
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 30);
+    return Duration::milliseconds(std::clamp(limit, std::chrono::milliseconds(0), longest).count());
+}
+
 bool wait_until(int handle, const SteadyClock& clock, Instant deadline) {
     pollfd wanted{};
     wanted.fd = handle;  // poll passes over a negative one

@@ -2,11 +2,16 @@
 // and never count on time having passed.
 #pragma once
 
+#include <chrono>
+
 #include "wireproof/base/instant.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/steady_clock.hpp"
 
 namespace wireproof::host {
+
+/// What a user allows. Picoseconds overflow after 106 days; who says more than 30 means for ever.
+Duration duration_of(std::chrono::milliseconds limit);
 
 /// Sleeps until the handle is readable (then true) or the deadline. A handle of -1 only sleeps;
 /// with `never` besides, until a signal.

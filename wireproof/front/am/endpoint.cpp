@@ -91,12 +91,6 @@ Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
     return use(WireWords(words).bytes());
 }
 
-// Picoseconds overflow after 106 days; who says more means for ever.
-Duration duration_of(std::chrono::milliseconds time) {
-    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 30);
-    return Duration::milliseconds(std::clamp(time, std::chrono::milliseconds(0), longest).count());
-}
-
 }  // namespace
 
 Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> words) const {
@@ -149,7 +143,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     config.job = options.job;
     config.seed = seed;
     config.trusts_payload = !shm && options.trust_payload;
-    config.peer_timeout = duration_of(options.peer_timeout);
+    config.peer_timeout = host::duration_of(options.peer_timeout);
     if (const auto checked = config.check(); !checked) {
         return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +
                                checked.error().message);
@@ -281,7 +275,7 @@ std::size_t Endpoint::poll() {
 
 bool Endpoint::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
     Inside& in = *inside_;
-    const Instant end = in.clock.now() + duration_of(limit);
+    const Instant end = in.clock.now() + host::duration_of(limit);
     const bool awaited = in.node.awaiting();
     in.node.set_awaiting(true);
     bool met = until();

@@ -36,6 +36,8 @@ public:
     /// What became of a request or reply of ours, once: replied, established, rejected, unanswered.
     std::optional<ib::CmEvent> take_answer(ib::CmId id);
     bool has_answer(ib::CmId id) const { return answers_.contains(id); }
+    /// False once the connection is over: no answer will come.
+    bool is_joined(ib::CmId id) const { return queue_pairs_.contains(id); }
 
     /// Datagrams in and out, and what is due.
     void poll(Instant now);

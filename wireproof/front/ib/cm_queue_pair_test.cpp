@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "wireproof/front/ib/device_test_kit.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
 #include "wireproof/proto/ib/connection.hpp"
@@ -115,6 +117,41 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
         resent += passive.cm.management().counters().resent;
     }
     EXPECT_GT(resent, 20U);
+}
+
+TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
+    LossyHost active(23, 24, {}, 1);
+    LossyHost passive(24, 23, {}, 2);
+    ASSERT_TRUE(passive.cm.listen(service));
+    Instant now{};
+    const auto turn_until = [&](const std::function<bool()>& until) {
+        for (int i = 0; i < 400; ++i) {
+            if (until()) return true;
+            now = now + Duration::milliseconds(1);
+            active.turn(now);
+            passive.turn(now);
+        }
+        return false;
+    };
+    const auto asked = active.cm.management().connect(
+        now, peer,
+        {.service = service, .queue_pair = active.pair, .path_mtu = ib::path_mtu_code(path_mtu)});
+    ASSERT_TRUE(asked);
+    active.cm.join(*asked, active.pair);
+    std::optional<ib::CmEvent> request;
+    ASSERT_TRUE(
+        turn_until([&] { return (request = passive.cm.next_request(service)).has_value(); }));
+    passive.cm.join(request->id, passive.pair);
+    ASSERT_TRUE(passive.cm.management().accept(now, request->id, {.queue_pair = passive.pair}));
+    ASSERT_TRUE(turn_until([&] { return active.cm.has_answer(*asked); }));
+    // It confirms, but the word is lost, and it parts at once.
+    ASSERT_TRUE(active.cm.management().confirm(now, *asked));
+    ASSERT_TRUE(active.cm.management().poll_transmit());
+    active.cm.part(now, active.pair);
+    EXPECT_TRUE(passive.cm.is_joined(request->id));
+    EXPECT_TRUE(turn_until([&] { return !passive.cm.is_joined(request->id); }));
+    EXPECT_FALSE(passive.cm.has_answer(request->id));
+    EXPECT_TRUE(passive.failed());
 }
 
 }  // namespace

@@ -2,11 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::rdma {
+namespace {
+
+// So that what one peer sends or asks for holds up neither the others nor the caller.
+constexpr std::size_t packets_a_turn = 256;  // each way
+constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
+
+}  // namespace
 
 static_assert(static_cast<int>(WindowType::type_2b) == static_cast<int>(ib::WindowType::type_2b));
 
@@ -75,41 +83,56 @@ Instant Device::Inside::next_deadline() const {
                          : earliest(port.next_deadline(), cm->next_deadline());
 }
 
-// What goes wrong is in completions and states: most events are not asked for here.
 std::size_t Device::Inside::poll(Instant now) {
-    std::size_t packets = 0;
-    for (; const auto frame = any_wire.receive(now); ++packets) port.on_frame(now, *frame);
+    std::size_t received = 0;
+    while (received < packets_a_turn) {
+        const auto frame = any_wire.receive(now);
+        if (!frame) break;
+        port.on_frame(now, *frame);
+        ++received;
+    }
     if (port.next_deadline() <= now) port.on_deadline(now);
+    heed_events();
+    if (cm != nullptr) cm->poll(now);
+    const std::size_t sent = transmit(now);
+    heed_events();  // work that ended without a packet
+    return received + sent;
+}
+
+// What goes wrong is in completions and states: most events are not asked for here.
+void Device::Inside::heed_events() {
     while (const auto event = port.next_delivery()) {
         if (event->what == ib::PortEvent::What::completion) {
             notified.insert(ib::CompletionQueueId(event->number));
         }
         if (cm != nullptr) cm->on_event(*event);
     }
-    if (cm != nullptr) cm->poll(now);
-    return packets + transmit(now);
 }
 
 std::size_t Device::Inside::transmit(Instant now) {
     std::size_t packets = 0;
-    for (bool again = true; again;) {
+    for (bool again = true; again && packets < packets_a_turn;) {
         again = false;
-        for (std::size_t peer = 0; peer < wire.peers(); ++peer) {
+        for (std::size_t i = 0; i < wire.peers(); ++i) {
+            const std::size_t peer = (first_peer_ + i) % wire.peers();
             Rocev2Lane& lane = wire.lane(static_cast<PeerId>(peer));
-            for (TxFrame* room = lane.claim(); room != nullptr; room = lane.claim()) {
+            for (std::size_t n = 0; n < packets_a_visit; ++n) {
+                TxFrame* const room = lane.claim();
+                if (room == nullptr) break;
                 if (!port.poll_transmit_to(now, static_cast<PeerId>(peer), *room)) break;
                 lane.commit();
                 ++packets;
                 again = true;
             }
         }
+        ++first_peer_;
         wire.flush(now);
     }
     return packets;
 }
 
 bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
-    const Instant end = clock.now() + Duration::milliseconds(limit.count());
+    const Instant end = clock.now() + host::duration_of(limit);
     while (true) {
         const Instant now = clock.now();
         const std::size_t moved = poll(now);
@@ -223,7 +246,9 @@ std::uint32_t MemoryRegion::key() const {
 }
 
 Piece MemoryRegion::piece(std::size_t offset, std::size_t length) const {
-    return {address() + offset, static_cast<std::uint32_t>(length), key()};
+    // More than a piece can say is more than a message may have.
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    return {address() + offset, static_cast<std::uint32_t>(std::min(length, most)), key()};
 }
 
 std::string_view name_of(WorkStatus status) {

@@ -37,7 +37,10 @@ struct Device::Inside {
     std::unique_ptr<CmQueuePair> cm;           // once somebody needs it
 
 private:
+    void heed_events();
     std::size_t transmit(Instant now);
+
+    std::size_t first_peer_ = 0;  // to be asked for packets: they take turns
 };
 
 struct CompletionQueue::Inside {

@@ -1,10 +1,13 @@
 // Queue pairs of two devices in one program, over the loopback network, as a user has them.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "wireproof/front/ib/device_test_kit.hpp"
@@ -91,6 +94,55 @@ TEST_F(Devices, WhatWasNotOfferedIsNotTouched) {
     // In error, work is taken and ends at once.
     ASSERT_EQ(a->pair.send(2, a->region->piece(0, 6)), Status::ok);
     EXPECT_EQ(next(*a).status, WorkStatus::flushed);
+}
+
+// A turn is some hundreds of packets, so that nobody waits for what another asked for.
+TEST_F(Devices, NoTurnIsTakenUpByOneLargeTransfer) {
+    std::vector<std::byte> large(std::size_t{8} << 20);
+    open();
+    const auto from = a->domain.register_memory(large, all);
+    ASSERT_TRUE(from);
+    const auto to = b->domain.register_memory(large, all);
+    ASSERT_TRUE(to);
+    ASSERT_EQ(a->pair.read(1, from->all(), {to->address(), to->key()}), Status::ok);
+    std::size_t most = 0;
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < patience) {
+        most = std::max({most, a->device.poll(), b->device.poll()});
+        if (const auto one = a->completions.poll()) {
+            EXPECT_EQ(one->status, WorkStatus::success);
+            break;
+        }
+    }
+    EXPECT_GT(most, 32U);
+    EXPECT_LE(most, 1024U) << "of 16384 packets";
+}
+
+TEST_F(Devices, APieceSaysNoMoreThanItCan) {
+    open();
+    constexpr std::size_t size = (std::size_t{4} << 30) + 5;
+    void* const at =
+        ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(at, MAP_FAILED);
+    {
+        const auto region = a->domain.register_memory({static_cast<std::byte*>(at), size}, all);
+        ASSERT_TRUE(region);
+        EXPECT_EQ(region->length(), size);
+        EXPECT_EQ(a->pair.send(1, region->all()), Status::too_long);
+    }
+    ::munmap(at, size);
+}
+
+TEST_F(Devices, ALimitOfYearsIsALimit) {
+    open();
+    ASSERT_EQ(b->pair.post_receive(1, b->region->piece(0, 100)), Status::ok);
+    std::thread other([&] {
+        a->device.wait([] { return false; }, 50ms);
+        EXPECT_EQ(a->pair.send(2, a->region->piece(0, 6)), Status::ok);
+        a->device.wait([] { return false; }, 50ms);
+    });
+    EXPECT_TRUE(b->completions.wait(std::chrono::hours(24 * 365 * 100)));
+    other.join();
 }
 
 TEST_F(Devices, MemoryIsOutOfReachOnceItsRegionHasGone) {

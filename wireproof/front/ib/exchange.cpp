@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "wireproof/host/steady_clock.hpp"
+#include "wireproof/host/wait.hpp"
 #include "wireproof/ib.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
@@ -41,7 +42,7 @@ private:
 
 struct Patience {
     explicit Patience(std::chrono::milliseconds limit)
-        : end(clock.now() + Duration::milliseconds(limit.count())) {}
+        : end(clock.now() + host::duration_of(limit)) {}
 
     /// Milliseconds left, as poll(2) takes them.
     int left() const {

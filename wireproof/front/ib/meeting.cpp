@@ -68,17 +68,20 @@ std::string why(const ib::CmEvent& event) {
                                        : std::string(name));
 }
 
-/// What our request or reply has become; nothing: too late.
+/// What our request or reply has become; nothing: too late, or the other side has parted.
 std::optional<ib::CmEvent> answer_to(Device::Inside& device, ib::CmId id,
                                      std::chrono::milliseconds limit) {
-    device.wait([&] { return device.cm->has_answer(id); }, limit);
+    device.wait([&] { return device.cm->has_answer(id) || !device.cm->is_joined(id); }, limit);
     return device.cm->take_answer(id);
 }
 
 }  // namespace
 
 QueuePair::Inside::~Inside() {
-    if (device().cm != nullptr) device().cm->part(device().clock.now(), number);
+    if (device().cm != nullptr) {
+        device().cm->part(device().clock.now(), number);
+        device().poll(device().clock.now());  // the device may go with it, and the word is to leave
+    }
     port().remove_queue_pair(number);
 }
 
@@ -215,8 +218,9 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     const bool up = event && event->what == ib::CmEvent::What::established &&
                     port.modify(inside.number, to_rts(kind, connection)) == ib::ModifyStatus::done;
     if (up) return true;
+    const bool gone = !ready || !device.cm->is_joined(id);
     pair.disconnect();
-    return failed(event ? why(*event) : ready ? "no answer" : "the asker has gone");
+    return failed(event ? why(*event) : gone ? "the asker has gone" : "no answer");
 }
 
 Listener::Inside::~Inside() {

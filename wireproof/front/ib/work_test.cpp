@@ -186,6 +186,21 @@ TEST_F(Devices, OnlySolicitedCompletionsAreToldToWhoAskedForThose) {
     for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_EQ(b->completions.poll()->id, id);
 }
 
+// A bind is done here and sends nothing: there is no packet to be woken by.
+TEST_F(Windows, ACompletionWithoutAPacketIsToldAtOnce) {
+    open_bindable();
+    MemoryWindow window = b->domain.create_window(WindowType::type_1);
+    b->device.wait([] { return false; }, 5ms);  // nothing is expected any more
+    b->completions.request_notify();
+    EXPECT_EQ(b->pair.bind(50, window, *b->region, middle()), Status::ok);
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_TRUE(b->completions.wait_notified(20s));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
+    const auto done = b->completions.poll();
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->status, WorkStatus::success);
+}
+
 TEST_F(Devices, ReceivesMayBeSharedByQueuePairs) {
     open();
     auto shared = SharedReceiveQueue::create(b->domain, 3, 2);

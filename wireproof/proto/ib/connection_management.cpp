@@ -21,13 +21,6 @@ ConnectionManagement::Connection* ConnectionManagement::find(CmId id) {
     return found == connections_.end() ? nullptr : &found->second;
 }
 
-bool ConnectionManagement::has_room() const {
-    const auto alive = std::count_if(connections_.begin(), connections_.end(), [](const auto& one) {
-        return one.second.state != State::over;
-    });
-    return static_cast<std::size_t>(alive) < config_.connections_max;
-}
-
 void ConnectionManagement::send(Connection& connection, CmMessage message) {
     connection.last = CmDatagram{connection.transaction, std::move(message)};
     outgoing_.push_back({connection.peer, *connection.last});
@@ -36,12 +29,31 @@ void ConnectionManagement::send(Connection& connection, CmMessage message) {
 void ConnectionManagement::ask(Instant now, Connection& connection, CmMessage message) {
     send(connection, std::move(message));
     connection.tries_left = connection.retries;
-    connection.deadline = now + connection.patience;
+    set_deadline(connection, now + connection.patience);
 }
 
+// Whoever asks and is refused leaves something behind, so that is bounded.
 void ConnectionManagement::end(Instant now, Connection& connection) {
+    if (connection.state == State::over) return;
     connection.state = State::over;
-    connection.deadline = now + connection.patience * kept_for;
+    set_deadline(connection, now + connection.patience * kept_for);
+    over_.push_back(connection.local_id);
+    if (over_.size() <= config_.over_max) return;
+    forget(over_.front());
+}
+
+void ConnectionManagement::set_deadline(Connection& connection, Instant deadline) {
+    deadlines_.erase({connection.deadline, connection.local_id});
+    connection.deadline = deadline;
+    if (deadline != never) deadlines_.insert({deadline, connection.local_id});
+}
+
+/// One that is over.
+void ConnectionManagement::forget(std::uint32_t id) {
+    const auto at = connections_.find(id);
+    deadlines_.erase({at->second.deadline, id});
+    connections_.erase(at);
+    std::erase(over_, id);
 }
 
 void ConnectionManagement::tell(CmEvent::What what, const Connection& connection,
@@ -101,7 +113,7 @@ bool ConnectionManagement::confirm(Instant, CmId id, const CmReady& told) {
     ready.local_id = connection->local_id;
     ready.remote_id = connection->remote_id;
     connection->state = State::established;
-    connection->deadline = never;
+    set_deadline(*connection, never);
     send(*connection, ready);
     return true;
 }
@@ -110,12 +122,12 @@ bool ConnectionManagement::reject(Instant now, CmId id, CmReason reason,
                                   const PrivateBytes<148>& why) {
     Connection* connection = find(id);
     if (connection == nullptr || connection->state >= State::established) return false;
-    const bool before_reply =
-        connection->state == State::requested || connection->state == State::requesting;
+    const bool unheard = connection->state == State::requesting;
+    const bool before_reply = connection->state == State::requested || unheard;
     send(*connection, CmReject{.local_id = connection->local_id,
                                .remote_id = connection->remote_id,
                                .subject = before_reply ? CmSubject::request : CmSubject::reply,
-                               .reason = reason,
+                               .reason = unheard ? CmReason::timeout : reason,
                                .private_bytes = why});
     end(now, *connection);
     return true;
@@ -140,45 +152,33 @@ bool ConnectionManagement::note_first_packet(CmId id) {
     Connection* connection = find(id);
     if (connection == nullptr || connection->state != State::replying) return false;
     connection->state = State::established;
-    connection->deadline = never;
+    set_deadline(*connection, never);
     tell(CmEvent::What::established, *connection);
     return true;
 }
 
-Instant ConnectionManagement::next_deadline() const {
-    Instant next = never;
-    for (const auto& [id, one] : connections_) next = earliest(next, one.deadline);
-    return next;
+void ConnectionManagement::on_deadline(Instant now) {
+    while (next_deadline() <= now) {
+        on_overdue(now, connections_.at(deadlines_.begin()->second));
+    }
 }
 
-void ConnectionManagement::on_deadline(Instant now) {
-    for (auto at = connections_.begin(); at != connections_.end();) {
-        Connection& one = at->second;
-        if (one.deadline > now) {
-            ++at;
-            continue;
-        }
-        if (one.state == State::over) {
-            at = connections_.erase(at);
-            continue;
-        }
-        ++at;
-        if (one.tries_left > 0) {
-            --one.tries_left;
-            ++counters_.resent;
-            one.deadline = now + one.patience;
-            outgoing_.push_back({one.peer, *one.last});
-            continue;
-        }
-        if (one.state == State::disconnecting) {
-            tell(CmEvent::What::disconnected, one);
-            end(now, one);
-            one.last.reset();
-        } else {
-            // The other side may have heard, and be waiting in turn.
-            tell(CmEvent::What::unanswered, one);
-            reject(now, CmId(one.local_id), CmReason::timeout);
-        }
+void ConnectionManagement::on_overdue(Instant now, Connection& one) {
+    if (one.state == State::over) {
+        forget(one.local_id);
+    } else if (one.tries_left > 0) {
+        --one.tries_left;
+        ++counters_.resent;
+        set_deadline(one, now + one.patience);
+        outgoing_.push_back({one.peer, *one.last});
+    } else if (one.state == State::disconnecting) {
+        tell(CmEvent::What::disconnected, one);
+        one.last.reset();
+        end(now, one);
+    } else {
+        // The other side may have heard, and be waiting in turn.
+        tell(CmEvent::What::unanswered, one);
+        reject(now, CmId(one.local_id), CmReason::timeout);
     }
 }
 

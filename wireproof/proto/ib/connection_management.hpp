@@ -70,6 +70,7 @@ public:
         std::uint8_t retries = 15;           // of each datagram that wants an answer
         std::uint8_t delay = 20;             // asked for in an MRA while the user thinks
         std::size_t connections_max = 4096;  // that are not over
+        std::size_t over_max = 1024;         // that are, and whose duplicates are still answered
     };
 
     explicit ConnectionManagement(const Config& config)
@@ -84,7 +85,8 @@ public:
     // False: the connection is not where this could be done.
     bool accept(Instant now, CmId id, CmReply reply);
     bool confirm(Instant now, CmId id, const CmReady& ready = {});
-    /// Before it is established.
+    /// Before it is established. Who has not heard from the other side yet cannot say more than
+    /// that it waited too long.
     bool reject(Instant now, CmId id, CmReason reason, const PrivateBytes<148>& why = {});
     bool disconnect(Instant now, CmId id, const PrivateBytes<220>& why = {});
     /// A packet came on the connection's queue pair before RTU did.
@@ -93,7 +95,7 @@ public:
     RxVerdict on_datagram(Instant now, PeerId from, ConstBytes bytes);
     std::optional<CmEvent> next_event();
     void on_deadline(Instant now);
-    Instant next_deadline() const;
+    Instant next_deadline() const { return deadlines_.empty() ? never : deadlines_.begin()->first; }
 
     struct Outgoing {
         PeerId to{};
@@ -148,11 +150,14 @@ private:
     Connection* find(CmId id);
     Connection* find_passive(std::uint32_t remote_id, PeerId peer);
     Connection* find_stale(std::uint32_t remote_queue_pair, PeerId peer);
-    bool has_room() const;
+    bool has_room() const { return connections_.size() - over_.size() < config_.connections_max; }
     void send(Connection& connection, CmMessage message);
     /// Sends, and again until an answer comes.
     void ask(Instant now, Connection& connection, CmMessage message);
     void end(Instant now, Connection& connection);
+    void on_overdue(Instant now, Connection& one);
+    void set_deadline(Connection& connection, Instant deadline);
+    void forget(std::uint32_t id);
     void tell(CmEvent::What what, const Connection& connection, CmMessage message = {});
     RxVerdict counted(std::uint64_t CmCounters::*reason, RxVerdict verdict);
 
@@ -160,6 +165,8 @@ private:
     std::uint32_t next_id_;
     std::set<std::uint64_t> services_;
     Connections connections_;
+    std::deque<std::uint32_t> over_;  // oldest first
+    std::set<std::pair<Instant, std::uint32_t>> deadlines_;
     std::deque<Outgoing> outgoing_;
     std::deque<CmEvent> events_;
     CmCounters counters_;

@@ -6,7 +6,7 @@
 namespace wireproof::ib {
 namespace {
 
-// To strangers, while nothing leaves; what connections have to say is bounded by their number.
+// To whoever asks, while nothing leaves; what connections have to say is bounded by their number.
 constexpr std::size_t answers_max = 16384;
 
 }  // namespace
@@ -83,7 +83,8 @@ RxVerdict ConnectionManagement::take_again(Instant, Connection& connection) {
     }
     const bool answers = connection.state == State::requested ||
                          connection.state == State::replying || connection.state == State::over;
-    if (answers && connection.last) outgoing_.push_back({connection.peer, *connection.last});
+    const bool may_answer = connection.last && outgoing_.size() < answers_max;
+    if (answers && may_answer) outgoing_.push_back({connection.peer, *connection.last});
     return counted(&CmCounters::duplicates, RxVerdict::duplicate);
 }
 
@@ -104,7 +105,7 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
         connection->state == State::requesting && delay.subject == CmSubject::request;
     const bool of_reply = connection->state == State::replying && delay.subject == CmSubject::reply;
     if (!of_request && !of_reply) return counted(&CmCounters::out_of_state, RxVerdict::stale);
-    connection->deadline = now + cm_response_time(delay.service_timeout) + connection->patience;
+    set_deadline(*connection, now + cm_response_time(delay.service_timeout) + connection->patience);
     return counted(&CmCounters::taken, RxVerdict::control);
 }
 
@@ -140,7 +141,7 @@ RxVerdict ConnectionManagement::take(Instant, PeerId from, std::uint64_t transac
     }
     if (connection->state == State::requesting) {
         connection->state = State::replied;
-        connection->deadline = never;
+        set_deadline(*connection, never);
         connection->remote_id = reply.local_id;
         connection->remote_queue_pair = reply.queue_pair;
         connection->last.reset();

@@ -242,6 +242,45 @@ TEST_F(Sides, GivingUpEndsWhatTheOtherSideBegan) {
     EXPECT_FALSE(b.cm.accept(now, there, {}));
 }
 
+TEST_F(Sides, WhoeverGivesUpUnansweredIsUnderstood) {
+    b.cm.listen(service);
+    here = ask();
+    carry();
+    there = b.event(What::requested).id;
+    EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));  // it knows no identifier of the other
+    carry();
+    EXPECT_EQ(std::get<CmReject>(b.event(What::rejected).message).reason, CmReason::timeout);
+    EXPECT_EQ(b.cm.counters().unknown, 0U);
+    EXPECT_FALSE(b.cm.accept(now, there, {}));
+}
+
+TEST_F(Sides, AskersThatWereRefusedLeaveNoMoreThanTheyMay) {
+    ConnectionManagement::Config config = of_right;
+    config.over_max = 10;
+    b = Side(config);
+    b.cm.listen(service);
+    const auto answer = [&](std::uint32_t id) {
+        std::array<std::byte, cm_datagram_size> bytes{};
+        CmDatagram{id, CmRequest{.local_id = id, .service = service, .queue_pair = id}}.encode(
+            bytes);
+        return b.cm.on_datagram(now, left, bytes);
+    };
+    for (std::uint32_t id = 1; id <= 100; ++id) {
+        now = now + Duration::microseconds(1);
+        ASSERT_EQ(answer(id), RxVerdict::accepted);
+        ASSERT_TRUE(b.cm.reject(now, b.event(What::requested).id, CmReason::consumer));
+        EXPECT_EQ(b.cm.size(), std::min(id, 10U));
+    }
+    EXPECT_EQ(answer(91), RxVerdict::duplicate);
+    EXPECT_EQ(answer(90), RxVerdict::accepted) << "forgotten, so it asks anew";
+    b.events();
+    while (b.cm.next_deadline() != never) {
+        now = b.cm.next_deadline();
+        b.cm.on_deadline(now);
+    }
+    EXPECT_EQ(b.cm.size(), 1U) << "which waits for its user";
+}
+
 TEST_F(Sides, APacketOnTheQueuePairIsAsGoodAsRtu) {
     b.cm.listen(service);
     here = ask();

@@ -70,6 +70,7 @@ struct QueuePairCounters {
     std::uint64_t responses_sent = 0;  // to Reads and Atomics
     std::uint64_t replayed = 0;        // Reads and Atomics answered again
     std::uint64_t resource_gone = 0;   // duplicate Reads and Atomics that cannot be
+    std::uint64_t reads_broken = 0;    // Reads of ours answered in part: the memory went away
     std::uint64_t timeouts = 0;
     std::uint64_t went_back = 0;  // for a NAK or a missing response
     std::uint64_t rnr_waits = 0;

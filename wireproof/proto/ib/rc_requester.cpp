@@ -66,7 +66,11 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
     if (entry.terms.fence && data_requests_ > 0) return false;
     if (entry.status != CompletionStatus::success) return false;
     if (is_local(request)) return true;
-    if (wants_data(request) && data_requests_ >= core.attributes().max_rd_atomic) return false;
+    // Where the peer allows none at all, the first one ends in error, which begin() says.
+    if (wants_data(request) && data_requests_ > 0 &&
+        data_requests_ >= core.attributes().max_rd_atomic) {
+        return false;
+    }
     const std::uint64_t half = core.circle().modulus() / 2;
     const std::uint64_t psns =
         request == Request::read ? packets_of(entry.length, core.path_mtu()) : 1;
@@ -84,6 +88,8 @@ bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter)
     } else if (!all_registered(entry.pieces, adapter.memory, core.config().domain,
                                wants_data(request))) {
         entry.status = CompletionStatus::local_protection_error;
+    } else if (wants_data(request) && core.attributes().max_rd_atomic == 0) {
+        entry.status = CompletionStatus::local_operation_error;
     }
     if (entry.status != CompletionStatus::success) {
         retire(core, adapter);

@@ -50,7 +50,7 @@ RxVerdict RcResponder::on_reserved(const Bth& bth, QueuePairCore& core, Adapter&
     const std::int64_t ahead = difference(bth.psn, expected_, core.circle());
     if (ahead > 0) return on_gap(core);
     ++core.counters.not_allowed;
-    if (ahead == 0 && room_to_answer(core)) {
+    if (ahead == 0 && !answers_.full()) {
         fail(NakCode::invalid_request, expected_, core, adapter);
     }
     return RxVerdict::malformed;
@@ -58,7 +58,7 @@ RxVerdict RcResponder::on_reserved(const Bth& bth, QueuePairCore& core, Adapter&
 
 RxVerdict RcResponder::on_gap(QueuePairCore& core) {
     ++core.counters.gaps;
-    if (!nak_given_ && room_to_answer(core)) {
+    if (!nak_given_ && !answers_.full()) {
         nak_given_ = true;
         nak(Syndrome::nak(NakCode::sequence_error), expected_);
     }
@@ -331,7 +331,7 @@ bool RcResponder::send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out)
     const auto bytes = adapter.memory.remote(piece, RemoteRight::read, core.bearer());
     if (!bytes) {
         // The memory went away while it was being read.
-        ++core.counters.bad_key;
+        ++core.counters.reads_broken;
         answers_.clear();
         if (!failed_) {
             fail(NakCode::remote_access, psn, core, adapter);

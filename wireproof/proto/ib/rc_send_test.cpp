@@ -56,6 +56,20 @@ TEST(RcSend, ResumesExactlyAtTheNaksPsnWithTheOriginalOpcode) {
     EXPECT_EQ(names(pair.a_leaving()), Names{"WRITE Last Imm 000005"});
 }
 
+// RC-1: of a peer that answers no Reads.
+TEST(RcSend, AReadThatThePeerDoesNotAllowEndsInErrorAfterWhatCameBefore) {
+    RcPair pair(QueuePairChange{.max_rd_atomic = std::uint8_t{0}});
+    pair.send(10);
+    pair.post(Request::read, 100);
+    pair.send(10);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    EXPECT_TRUE(pair.a.sent().empty());
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), control);
+    EXPECT_EQ(statuses(pair.a.sent()),
+              (Statuses{CompletionStatus::success, CompletionStatus::local_operation_error,
+                        CompletionStatus::flushed}));
+}
+
 // RC-7
 TEST(RcSend, AnRnrNakDelaysTheResendByItsTime) {
     for (const std::uint8_t code : std::array<std::uint8_t, 4>{1, 18, 31, 0}) {

@@ -54,9 +54,12 @@ RxVerdict UcResponder::execute(const Packet& packet, QueuePairCore& core, Adapte
     const auto refusal = message_.execute(packet, core, adapter);
     if (!refusal) return RxVerdict::accepted;
     count(*refusal, core.counters);
+    if (*refusal == Refusal::receive_faulty) {
+        // Of the message's own receive, before dropping the message gives that back.
+        fail_receive(core, adapter, CompletionStatus::local_protection_error);
+    }
     drop_message(core, adapter);
     if (*refusal == Refusal::receive_faulty) {
-        fail_receive(core, adapter, CompletionStatus::local_protection_error);
         adapter.tell(PortEvent::What::receive_faulty, core.number());
         core.enter_error(adapter);
     }
