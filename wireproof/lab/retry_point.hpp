@@ -58,7 +58,8 @@ struct RetryPlan {
     std::uint64_t seed = 1;
     /// Told now and then of the share that is done; may throw, and the point is given up.
     std::function<void(double)> progress = {};
-    Trace* trace = nullptr;  // engines only; nothing is jumped over
+    Trace* trace = nullptr;  // engines only; from `trace_after` on, and nothing is jumped over then
+    std::uint64_t trace_after = 0;  // units taken
 };
 
 /// What the settings mean for the protocol: every 0 is filled in.
