@@ -244,6 +244,12 @@ std::optional<double> RetryPoint::deviation() const {
            resend_ratio_error(link.scheme, unit_error, link.costs, packets());
 }
 
+Expected<RetryPoint> foreseen_point(const RetrySettings& settings) {
+    const auto link = resolve(settings);
+    if (!link) return tl::unexpected(link.error());
+    return point_of(settings, *link);
+}
+
 Expected<RetryPoint> run_retry_point(const RetrySettings& settings, const RetryPlan& plan) {
     const auto link = resolve(settings);
     if (!link) return tl::unexpected(link.error());

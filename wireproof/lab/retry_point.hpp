@@ -105,6 +105,9 @@ struct RetryPoint {
 /// What cannot work, in one line.
 Expected<RetryLink> resolve(const RetrySettings& settings);
 
+/// What is known of a point before it is simulated: its link and closed forms.
+Expected<RetryPoint> foreseen_point(const RetrySettings& settings);
+
 /// Runs it. Errors are those of the settings, or a link that comes to rest.
 Expected<RetryPoint> run_retry_point(const RetrySettings& settings, const RetryPlan& plan);
 
