@@ -31,7 +31,7 @@ class PageCase(Case):
         return self.text()
 
     def text(self, name="page.html"):
-        with open(self.path(name), encoding="utf-8") as file:
+        with open(self.path(name), encoding="utf-8") as file:  # an absolute path stays one
             return file.read()
 
     @staticmethod
@@ -100,10 +100,36 @@ class ASweepIsShownAsAPage(PageCase):
         self.assertIn("1 of 3 points have no place on a logarithmic axis", self.page("grid.toml"))
 
 
+class PicturesOfTheDocumentsAreOfTheirSweeps(PageCase):
+    DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+
+    @staticmethod
+    def shape(svg):
+        """What does not hang on the seed: how much is drawn of what, and the curves' names."""
+        names = [name for name in re.findall(r">([^<]+)</text>", svg) if re.match("[a-z]", name)]
+        return {"curves": svg.count("<polyline"), "points": svg.count("<circle"),
+                "bands": svg.count("<polygon"), "names": names}
+
+    def test_all_of_them(self):
+        sweeps = sorted(os.listdir(os.path.join(self.DOCS, "sweeps")))
+        pictures = sorted(os.listdir(os.path.join(self.DOCS, "pictures")))
+        self.assertEqual([name.replace(".toml", ".svg") for name in sweeps], pictures)
+        self.assertGreater(len(sweeps), 2)
+        for sweep, picture in zip(sweeps, pictures):
+            with self.subTest(sweep):
+                ended = self.run_command("sweep", os.path.join(self.DOCS, "sweeps", sweep), "--svg",
+                                         picture, "--relative-error", "0.5")
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                drawn = self.shape(self.text(picture))
+                self.assertGreater(drawn["points"], 30)
+                self.assertEqual(drawn, self.shape(self.text(os.path.join(self.DOCS, "pictures", picture))))
+
+
 class APageThatCannotBeIsToldInOneLine(PageCase):
     def test_on_the_command_line(self):
         for arguments in (("--ladder-point", "1"), ("--html", "x", "--csv", "x"),
-                          ("--html", "x", "--ladder-point", "0"), ("--paper", "--csv", "x")):
+                          ("--html", "x", "--svg", "x"), ("--svg", "x", "--csv", "x"),
+                          ("--html", "x", "--ladder-point", "0"), ("--paper", "--csv", "x"), ("--paper", "--svg", "x")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", *arguments)
                 self.assertEqual((ended.code, ended.out), (2, ""))

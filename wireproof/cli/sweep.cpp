@@ -58,6 +58,7 @@ struct SweepVerb {
     std::string packets;
     std::string csv;
     std::string html;
+    std::string svg;
     std::uint64_t ladder_point = 0;
     std::string file;
     std::string shard;
@@ -77,14 +78,16 @@ struct SweepVerb {
         if (file.empty() && (merge || !shard.empty())) {
             throw CLI::ValidationError("--shard and --merge are of a sweep file", exit_usage);
         }
-        if (!html.empty() && html == csv) {
-            throw CLI::ValidationError("--csv and --html name the same file", exit_usage);
+        const bool twice =
+            (!html.empty() && (html == csv || html == svg)) || (!svg.empty() && svg == csv);
+        if (twice) {
+            throw CLI::ValidationError("--csv, --html and --svg name the same file", exit_usage);
         }
         if (ladder_point > 0 && html.empty()) {
             throw CLI::ValidationError("--ladder-point is of --html", exit_usage);
         }
-        if (paper && !(csv.empty() && html.empty())) {
-            throw CLI::ValidationError("--csv and --html are not of --paper", exit_usage);
+        if (paper && !(csv.empty() && html.empty() && svg.empty())) {
+            throw CLI::ValidationError("--csv, --html and --svg are not of --paper", exit_usage);
         }
         if (paper || !file.empty()) return;
         if (const auto link = lab::resolve(settings); !link) {
@@ -101,6 +104,7 @@ struct SweepVerb {
         if (ladder_point > 0) check_ladder_point(ladder_point, mine.points);
         OutputFile table(csv);
         OutputFile page(html);
+        OutputFile picture(svg);
         std::vector<SweepJson> points;
         std::optional<SweepWall> wall;
         if (file.empty()) {
@@ -108,13 +112,17 @@ struct SweepVerb {
         } else {
             points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, plan.jump);
         }
-        // Both or none.
-        const std::string rows = csv.empty() ? std::string() : sweep_csv(points);
-        table.write(0, std::as_bytes(std::span(rows)));
-        const std::string shown = html.empty() ? std::string() : page_of(mine, points);
-        page.write(0, std::as_bytes(std::span(shown)));
+        // All or none.
+        const SweepReport report = report_of(mine, points);
+        const auto fill = [](OutputFile& output, const std::string& text) {
+            output.write(0, std::as_bytes(std::span(text)));
+        };
+        if (!csv.empty()) fill(table, sweep_csv(points));
+        if (!html.empty()) fill(page, sweep_html(report));
+        if (!svg.empty()) fill(picture, sweep_svg(report));
         table.finish();
         page.finish();
+        picture.finish();
         print(points, sweep.plan.seed, wall);
         return 0;
     }
@@ -124,11 +132,11 @@ struct SweepVerb {
             .name = std::string(name_of(settings.protocol)), .plan = plan, .points = {settings}};
     }
 
-    std::string page_of(const lab::Sweep& sweep, const std::vector<SweepJson>& points) const {
+    SweepReport report_of(const lab::Sweep& sweep, const std::vector<SweepJson>& points) const {
         SweepReport report{sweep.name, sweep.plan, sweep.points, points};
         report.plan.jump = plan.jump;
         if (ladder_point > 0) report.ladder_point = ladder_point;
-        return sweep_html(report);
+        return report;
     }
 
     void print(std::vector<SweepJson>& points, std::uint64_t seed,
@@ -256,6 +264,7 @@ void add_sweep(CLI::App& app, Run& run) {
     verb->add_option("--csv", sweep->csv, "write the points as a table")->type_name("FILE");
     verb->add_option("--html", sweep->html, "write a page with curves, a ladder and a table")
         ->type_name("FILE");
+    verb->add_option("--svg", sweep->svg, "draw the curves into this file")->type_name("FILE");
     accept_whole(*verb->add_option("--ladder-point", sweep->ladder_point,
                                    "of which point, as the page's table counts them, to\n"
                                    "draw the first failure (one that tells)")

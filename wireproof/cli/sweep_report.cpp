@@ -13,6 +13,7 @@
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/version.hpp"
 #include "wireproof/lab/ladder_render.hpp"
+#include "wireproof/lab/plot_svg.hpp"
 #include "wireproof/lab/retry_ladder.hpp"
 #include "wireproof/lab/sweep_curves.hpp"
 
@@ -104,29 +105,34 @@ bool is_of_plan(const std::string& key) {
     return key == "seed" || key == "packets" || key == "relative_error";
 }
 
+std::vector<SweepFigures> figures_of(const SweepReport& report) {
+    std::map<std::string, const lab::RetrySettings*> settings;
+    for (const lab::RetrySettings& one : report.settings) {
+        settings[sweep_key(one, report.plan).dump()] = &one;
+    }
+    std::vector<SweepFigures> points;
+    for (const SweepJson& point : report.points) {
+        const SweepJson& asked = point["asked"];
+        SweepFigures figures{.settings = *settings.at(asked.dump()),
+                             .asked = {},
+                             .etr = point["etr"].get<double>(),
+                             .throughput = point["throughput"].get<double>(),
+                             .resend_ratio = point["resend_ratio"].get<double>(),
+                             .relative_error = maybe(point["relative_error"]),
+                             .closed_etr = maybe(point["closed_form"]),
+                             .closed_ratio = maybe(point["closed_ratio"])};
+        for (const auto& [key, value] : asked.items()) {
+            if (!is_of_plan(key)) figures.asked.push_back(quantity_of(key, value));
+        }
+        points.push_back(std::move(figures));
+    }
+    return points;
+}
+
 class Page {
 public:
-    explicit Page(const SweepReport& report) : report_(report), page_(title_of(report)) {
-        std::map<std::string, const lab::RetrySettings*> settings;
-        for (const lab::RetrySettings& one : report.settings) {
-            settings[sweep_key(one, report.plan).dump()] = &one;
-        }
-        for (const SweepJson& point : report.points) {
-            const SweepJson& asked = point["asked"];
-            SweepFigures figures{.settings = *settings.at(asked.dump()),
-                                 .asked = {},
-                                 .etr = point["etr"].get<double>(),
-                                 .throughput = point["throughput"].get<double>(),
-                                 .resend_ratio = point["resend_ratio"].get<double>(),
-                                 .relative_error = maybe(point["relative_error"]),
-                                 .closed_etr = maybe(point["closed_form"]),
-                                 .closed_ratio = maybe(point["closed_ratio"])};
-            for (const auto& [key, value] : asked.items()) {
-                if (!is_of_plan(key)) figures.asked.push_back(quantity_of(key, value));
-            }
-            points_.push_back(std::move(figures));
-        }
-    }
+    explicit Page(const SweepReport& report)
+        : report_(report), page_(title_of(report)), points_(figures_of(report)) {}
 
     std::string html() {
         add_introduction();
@@ -303,6 +309,11 @@ private:
 
 std::string sweep_html(const SweepReport& report) {
     return Page(report).html();
+}
+
+std::string sweep_svg(const SweepReport& report) {
+    const lab::SweepCurves curves = lab::curves_of(figures_of(report));
+    return lab::svg_of(std::array{curves.etr, curves.resends, curves.throughput});
 }
 
 void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings) {

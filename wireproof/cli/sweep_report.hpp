@@ -1,4 +1,5 @@
-// A sweep as a page to be shown: curves, the ladder of a point, and a table that sorts.
+// A sweep to be shown. As a page: curves, the ladder of a point, and a table that sorts; or the
+// curves as a picture.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,11 @@ struct SweepReport {
 /// Throws Failure if the ladder that was asked for cannot be drawn.
 std::string sweep_html(const SweepReport& report);
 
-/// The same before anything is simulated: no such point, or one that can have no ladder.
+/// The page's plots alone, as a picture.
+std::string sweep_svg(const SweepReport& report);
+
+/// Throws what `sweep_html` would before anything is simulated: no such point, or one that can have
+/// no ladder.
 void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings);
 
 }  // namespace wireproof::cli

@@ -254,4 +254,36 @@ std::string svg_of(const ReportPlot& plot, const PlotSize& size) {
     return Chart(plot, size).draw();
 }
 
+std::string svg_of(std::span<const std::vector<ReportPlot>> rows) {
+    constexpr PlotSize whole{};
+    constexpr PlotSize part{.width = 345, .height = 260};
+    constexpr double title_height = 22;
+    double width = 0;
+    double y = 0;
+    std::string plots;
+    for (const auto& row : rows) {
+        if (row.empty()) continue;
+        const PlotSize& size = row.size() == 1 ? whole : part;
+        double x = 0;
+        double height = size.height;
+        for (const ReportPlot& plot : row) {
+            const double titled = plot.title.empty() ? 0 : title_height;
+            if (titled > 0) {
+                plots += text_at(x + 4, y + 15, "start", ink, plot.title, " font-weight=\"600\"");
+            }
+            plots += "<g transform=\"translate(" + number(x) + " " + number(y + titled) + ")\">\n" +
+                     svg_of(plot, size) + "</g>\n";
+            x += size.width;
+            height = std::max(height, size.height + titled);
+        }
+        width = std::max(width, x);
+        y += height + 10;
+    }
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width) + " " +
+           number(y) + "\" width=\"" + number(width) + "\" height=\"" + number(y) +
+           "\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\" "
+           "font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" +
+           plots + "</svg>\n";
+}
+
 }  // namespace wireproof::lab

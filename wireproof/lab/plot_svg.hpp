@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct PlotSize {
 
 /// Self-contained: no font, script or style from elsewhere.
 std::string svg_of(const ReportPlot& plot, const PlotSize& size);
+
+/// Rows of plots as one picture; those of a row have their titles, and share its width.
+std::string svg_of(std::span<const std::vector<ReportPlot>> rows);
 
 /// Where an axis has its marks, and what stands there.
 struct AxisMark {

@@ -120,6 +120,18 @@ TEST(PlotSvg, ASinglePointStandsInTheMiddle) {
     EXPECT_NEAR(points[0], 62 + (690 - 62 - 14) / 2, 1);
 }
 
+TEST(PlotSvg, RowsOfPlotsAreOnePicture) {
+    ReportPlot titled = rates();
+    titled.title = "payload 256 bytes";
+    const std::vector<std::vector<ReportPlot>> rows = {{titled, titled}, {}, {rates()}};
+    const std::string svg = svg_of(rows);
+    EXPECT_EQ(numbers(svg, "viewBox"), (std::vector<double>{0, 0, 690, 260 + 22 + 10 + 320 + 10}));
+    EXPECT_EQ(count(svg, "<polyline"), 3U);
+    EXPECT_EQ(count(svg, ">payload 256 bytes</text>"), 2U);
+    EXPECT_NE(svg.find("translate(345.0 22.0)"), std::string::npos);
+    EXPECT_NE(svg.find("translate(0.0 292.0)"), std::string::npos);
+}
+
 TEST(PlotSvg, NamesAreOnlyText) {
     ReportPlot plot = rates();
     plot.series[0].name = "</svg><script>";

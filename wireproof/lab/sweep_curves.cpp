@@ -25,13 +25,17 @@ bool is_number(Points points, std::size_t quantity) {
 }
 
 std::size_t x_of(Points points) {
-    std::size_t first = nowhere;
+    std::size_t best = nowhere;
+    std::size_t most = 0;
     for (std::size_t i = 0; i < points.front().asked.size(); ++i) {
         if (!is_number(points, i)) continue;
-        if (varies(points, i)) return i;
-        first = std::min(first, i);
+        std::set<double> values;
+        for (const SweepFigures& point : points) values.insert(*point.asked[i].number);
+        if (values.size() <= most) continue;
+        most = values.size();
+        best = i;
     }
-    return first;
+    return best;
 }
 
 std::string label_of(const SweepQuantity& quantity) {

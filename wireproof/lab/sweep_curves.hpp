@@ -37,8 +37,8 @@ struct SweepFigures {
 /// Whether the points differ in the quantity of this place.
 bool varies(std::span<const SweepFigures> points, std::size_t quantity);
 
-/// Plots over the first quantity that varies and is a number, else over the first that is one. A
-/// curve for each combination of all others; where these are many, a plot for each value of one.
+/// Plots over the number that has the most values, or over the first of those. A curve for each
+/// combination of all others; where these are many, a plot for each value of one.
 struct SweepCurves {
     std::vector<ReportPlot> etr;         // with 95 % confidence and the closed form
     std::vector<ReportPlot> resends;     // the same of the resend ratio, on a logarithmic axis

@@ -105,7 +105,7 @@ TEST(SweepCurves, BandsAreTheConfidenceOfTheResendRatio) {
     EXPECT_TRUE(curves.throughput[0].series[0].low.empty());
 }
 
-TEST(SweepCurves, WhereRatesAreOneTheNextQuantityThatVariesIsTheAxis) {
+TEST(SweepCurves, TheQuantityOfTheMostValuesIsTheAxis) {
     std::vector<SweepFigures> points;
     for (const std::uint64_t loop : {500U, 2000U, 8000U}) {
         points.push_back(point(RetryProtocol::pcie, 1e-6, 4096, loop));
@@ -115,6 +115,12 @@ TEST(SweepCurves, WhereRatesAreOneTheNextQuantityThatVariesIsTheAxis) {
     EXPECT_EQ(plot.x, (std::vector<double>{500, 2000, 8000}));
     EXPECT_TRUE(plot.log_x && !plot.decades);
     EXPECT_EQ(value_at(plot, 1, 2000), points[1].closed_etr);
+    std::vector<SweepFigures> rates = points;
+    for (const std::uint64_t loop : {500U, 2000U, 8000U}) {
+        rates.push_back(point(RetryProtocol::pcie, 1e-5, 4096, loop));
+    }
+    EXPECT_EQ(curves_of(rates).etr[0].x, plot.x);
+    EXPECT_EQ(names(curves_of(rates).etr[0])[1].rfind("bit error rate ", 0), 0U);
     points[0] = point(RetryProtocol::pcie, 1e-6, 4096, 0);
     EXPECT_FALSE(curves_of(points).etr[0].log_x);
 }
@@ -124,7 +130,8 @@ TEST(SweepCurves, ManyCurvesHaveAPlotForEachValueOfAQuantity) {
     for (const auto protocol :
          {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::ideal}) {
         for (const std::uint32_t payload : {256U, 1024U, 4096U}) {
-            for (const double ber : {1e-9, 1e-7}) points.push_back(point(protocol, ber, payload));
+            for (const double ber : {1e-9, 1e-8, 1e-7, 1e-6})
+                points.push_back(point(protocol, ber, payload));
         }
     }
     const SweepCurves curves = curves_of(points);
@@ -132,7 +139,7 @@ TEST(SweepCurves, ManyCurvesHaveAPlotForEachValueOfAQuantity) {
     EXPECT_EQ(curves.etr[1].title, "payload 1024 bytes");
     EXPECT_EQ(curves.throughput[1].series.size(), 3U);
     EXPECT_EQ(names(curves.throughput[1])[1], "hippi6400");
-    EXPECT_EQ(value_at(curves.etr[1], 0, 1e-7), points[3].etr);
+    EXPECT_EQ(value_at(curves.etr[1], 0, 1e-7), points[6].etr);
 }
 
 TEST(SweepCurves, PointsWithoutErrorsHaveNoPlaceOnTheAxisAndAreCounted) {
