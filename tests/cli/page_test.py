@@ -129,7 +129,8 @@ class APageThatCannotBeIsToldInOneLine(PageCase):
     def test_on_the_command_line(self):
         for arguments in (("--ladder-point", "1"), ("--html", "x", "--csv", "x"),
                           ("--html", "x", "--svg", "x"), ("--svg", "x", "--csv", "x"),
-                          ("--html", "x", "--ladder-point", "0"), ("--paper", "--csv", "x"), ("--paper", "--svg", "x")):
+                          ("--html", "x", "--ladder-point", "0"), ("--paper", "--csv", "x"), ("--paper", "--svg", "x"),
+                          ("--paper", "--html", "x", "--ladder-point", "1")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", *arguments)
                 self.assertEqual((ended.code, ended.out), (2, ""))
@@ -235,6 +236,19 @@ class APageWorksInABrowser(BrowserCase):
         for plot in seen["drawn"]:
             self.assertEqual(plot["points"][0], 1)
             self.assertGreater(plot["points"][1], 30)
+
+    def test_the_paper_is_put_right_on_a_page_too(self):
+        out = one_object(self.run_command("sweep", "--paper", "--json", "--html", "page.html"))
+        page = self.text()
+        for name in ("seed_costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
+            self.assertIn(f"<td>{out['crossovers'][name]['closed_form']:.5g}</td>", page)
+            self.assertIn(f"<td>{out['crossovers'][name]['simulated']:.4g}</td>", page)
+        for figure in out["figures"]:
+            self.assertIn(f"<td>{figure['printed']:.4g}</td><td>{figure['recomputed']:.5g}</td>", page)
+        seen, console = self.ask("return plots.map(({graph}) => [graph.numRows(), graph.getLabels().length]);")
+        self.assertEqual(console, [])
+        # Ten places for each of five decades and its end, and two rates that are no such place.
+        self.assertEqual(seen, [[53, 5], [53, 3]])
 
     def test_a_mistake_in_a_script_would_be_seen(self):
         self.page("--ber", "1e-6", "--relative-error", "0.1")

@@ -86,8 +86,9 @@ struct SweepVerb {
         if (ladder_point > 0 && html.empty()) {
             throw CLI::ValidationError("--ladder-point is of --html", exit_usage);
         }
-        if (paper && !(csv.empty() && html.empty() && svg.empty())) {
-            throw CLI::ValidationError("--csv, --html and --svg are not of --paper", exit_usage);
+        if (paper && (ladder_point > 0 || !(csv.empty() && svg.empty()))) {
+            throw CLI::ValidationError("--csv, --svg and --ladder-point are not of --paper",
+                                       exit_usage);
         }
         if (paper || !file.empty()) return;
         if (const auto link = lab::resolve(settings); !link) {
@@ -190,6 +191,7 @@ struct SweepVerb {
     }
 
     int run_paper() const {
+        OutputFile page(html);
         SweepPaper result;
         {
             Progress bar("simulating", 2);
@@ -198,6 +200,9 @@ struct SweepVerb {
                 bar.show(static_cast<std::uint64_t>(done));
             });
         }
+        const std::string shown = html.empty() ? std::string() : paper_html(result, plan.seed);
+        page.write(0, std::as_bytes(std::span(shown)));
+        page.finish();
         fmt::print("{}", json ? paper_json(result, plan.seed) : paper_table(result, plan.seed));
         return 0;
     }
@@ -266,8 +271,8 @@ void add_sweep(CLI::App& app, Run& run) {
         ->type_name("FILE");
     verb->add_option("--svg", sweep->svg, "draw the curves into this file")->type_name("FILE");
     accept_whole(*verb->add_option("--ladder-point", sweep->ladder_point,
-                                   "of which point, as the page's table counts them, to\n"
-                                   "draw the first failure (one that tells)")
+                                   "the point whose first failure is drawn, as the\n"
+                                   "page's table counts them (one that tells)")
                       ->type_name("N"),
                  1, 1'000'000);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
