@@ -156,13 +156,16 @@ class APageThatCannotBeIsToldInOneLine(PageCase):
 
 
 LOOK = """
-const drawn = plots.map(({graph, element}) => {
+const drawn = plots.map(({plot, graph, element}) => {
   const canvas = element.querySelector("canvas");
   const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
   let inked = 0;
   for (let i = 3; i < pixels.length; i += 4) inked += pixels[i] > 0;
   const labels = graph.getLabels().slice(1);
-  return {labels, inked, width: element.clientWidth, visible: element.clientHeight > 100,
+  const [low, high] = graph.yAxisRange();
+  const cut = plot.rows.flatMap((row) => row.slice(1).flat())
+    .filter((value) => value > 0 && !(value > low && value < high)).length;
+  return {labels, inked, cut, width: element.clientWidth, visible: element.clientHeight > 100,
           points: labels.map((_, i) => {
             let points = 0;
             for (let row = 0; row < graph.numRows(); row++) points += graph.getValue(row, i + 1)?.[1] > 0
@@ -220,6 +223,7 @@ class APageWorksInABrowser(BrowserCase):
                 for points in plot["points"][3:]:
                     self.assertGreater(points, 50)
                 self.assertGreater(plot["inked"], 2000)
+                self.assertEqual(plot["cut"], 0)
                 self.assertTrue(plot["visible"])
                 self.assertGreater(plot["width"], 340)
             for key in seen["keys"][:6]:

@@ -140,7 +140,7 @@ function draw(plot) {
     labels: [plot.xName, ...plot.names], customBars: plot.bars, logscale: plot.logY,
     pointSize: 3, strokeWidth: 1.7, fillAlpha: 0.18, connectSeparatedPoints: true,
     gridLineColor: "rgba(128,136,145,.25)", axisLineColor: "rgba(128,136,145,.7)",
-    pixelRatio: Math.max(2, devicePixelRatio), xRangePad: 8, yRangePad: plot.logY ? 0 : 6, rightGap: 16,
+    pixelRatio: Math.max(2, devicePixelRatio), xRangePad: 8, yRangePad: 6, rightGap: 16,
     includeZero: !plot.logY && !plot.percent, xlabel: plot.xName, ylabel: plot.yName,
     legend: "always", labelsDiv: document.getElementById(plot.id + "-key"),
     legendFormatter: (data) => keyOf(plot, data),
