@@ -1,7 +1,8 @@
 # The installable library: one archive of the modules that the public headers stand on, and the files
 # that find_package(wireproof) and pkg-config look for.
 
-set(parts base core proto_am proto_ib wire_memory wire_udp wire_shm wire_faulty host front_am front_ib)
+set(parts base core proto_am proto_pcie proto_hippi proto_ib wire_memory wire_udp wire_shm wire_faulty sim sim_sp2
+  host front_am front_ib lab)
 add_library(wireproof STATIC)
 add_library(wireproof::wireproof ALIAS wireproof)
 foreach(part ${parts})

@@ -14,6 +14,7 @@ BUILD_TYPE = os.environ.get("WIREPROOF_BUILD_TYPE", "")
 # A sanitizer in the archive has to be in the program, too.
 FLAGS = os.environ.get("WIREPROOF_FLAGS", "")
 HELLO = os.path.join(SOURCE, "examples", "hello_am.cpp")
+LINK_RETRY = os.path.join(SOURCE, "examples", "link_retry.cpp")
 HEADERS = os.path.join(SOURCE, "include")
 
 
@@ -42,22 +43,34 @@ class Installed(unittest.TestCase):
         squares = "".join(f"{n} squared is {n * n}\n" for n in range(1, 6))
         self.assertEqual(run(program), squares)
 
+    def expect_link_retry(self, program):
+        """A point of each engine, and a ladder: the laboratory is in the library, too."""
+        out = run(program)
+        self.assertRegex(out, r"^pcie      ETR 9[23]\.\d %, by the closed form 92\.8 %\n"
+                              r"hippi6400 ETR 78\.\d %, by the closed form 78\.7 %\n\n")
+        self.assertIn("==== TLP 1 ====", out)
+
 
 class AStrangersProjectFindsBuildsAndRunsIt(Installed):
     def build(self, prefix, name):
-        """Returns the program."""
+        """Returns the folder of the programs."""
         run(CMAKE, "-S", os.path.join(SOURCE, "tests", "install", "consumer"), "-B",
             self.path(name), "-G", GENERATOR, f"-DCMAKE_CXX_COMPILER={COMPILER}",
             f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_FLAGS={FLAGS}",
-            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DHELLO={HELLO}")
+            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DHELLO={HELLO}",
+            f"-DLINK_RETRY={LINK_RETRY}")
         run(CMAKE, "--build", self.path(name))
-        return self.path(name, "hello")
+        return self.path(name)
 
     def test_where_it_was_installed_and_where_it_was_moved_to(self):
-        self.expect_hello(self.build(self.prefix, "build"))
+        self.expect_both(self.build(self.prefix, "build"))
         moved = self.path("moved")
         os.rename(self.prefix, moved)
-        self.expect_hello(self.build(moved, "build-moved"))
+        self.expect_both(self.build(moved, "build-moved"))
+
+    def expect_both(self, folder):
+        self.expect_hello(os.path.join(folder, "hello"))
+        self.expect_link_retry(os.path.join(folder, "link_retry"))
 
 
 class PkgConfigFindsIt(Installed):
@@ -69,9 +82,11 @@ class PkgConfigFindsIt(Installed):
         self.assertRegex(version, r"^0\.1\.\d+\n$")
         answer = run("pkg-config", "--cflags", "--libs", "wireproof", env=environment)
         # The linker must manage without the compiler's help for link-time optimisation.
-        run(COMPILER, "-std=c++20", "-fno-lto", *shlex.split(FLAGS), HELLO, "-o",
-            self.path("hello"), *shlex.split(answer))
+        for source, program in ((HELLO, "hello"), (LINK_RETRY, "link_retry")):
+            run(COMPILER, "-std=c++20", "-fno-lto", *shlex.split(FLAGS), source, "-o",
+                self.path(program), *shlex.split(answer))
         self.expect_hello(self.path("hello"))
+        self.expect_link_retry(self.path("link_retry"))
 
 
 class OnlyWhatIsPublicIsInstalled(Installed):

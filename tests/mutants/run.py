@@ -45,6 +45,8 @@ def prepare(root, work):
         for file in (root / "wireproof" / folder).iterdir():
             if file.is_file():
                 copy_if_changed(file, work / "wireproof" / folder / file.name)
+    for file in (root / "include/wireproof").iterdir():
+        copy_if_changed(file, work / "include/wireproof" / file.name)
     copy_if_changed(root / "cmake/wireproof_module.cmake", work / "cmake/wireproof_module.cmake")
     lists = work / "CMakeLists.txt"
     text = CMAKE + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS)

@@ -85,7 +85,7 @@ std::string json_of(const lab::Ladder& ladder) {
     json["schema"] = schema;
     json["name"] = ladder.name;
     json["title"] = ladder.title;
-    json["protocol"] = lab::name_of(ladder.protocol);
+    json["protocol"] = ladder.protocol;
     json["events"] = Json::array();
     for (const lab::LadderFrame& frame : ladder.frames) json["events"].push_back(json_of(frame));
     json["timers"] = Json::array();

@@ -13,6 +13,7 @@
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/sweep_paper.hpp"
+#include "wireproof/cli/sweep_report.hpp"
 #include "wireproof/cli/sweep_results.hpp"
 #include "wireproof/cli/sweep_run.hpp"
 #include "wireproof/cli/text.hpp"
@@ -32,6 +33,7 @@ Examples:
   wireproof sweep --protocol hippi6400 --ber 1e-6 --relative-error 0.01
   wireproof sweep --paper
   wireproof sweep grid.toml --csv grid.csv   keeps grid.results, goes on from it
+  wireproof sweep grid.toml --html grid.html curves, a ladder and a table
   wireproof sweep grid.toml --shard 2/3      a part; when all three are here:
   wireproof sweep grid.toml --merge
 
@@ -55,6 +57,9 @@ struct SweepVerb {
     std::string protocol = "pcie";
     std::string packets;
     std::string csv;
+    std::string html;
+    std::string svg;
+    std::uint64_t ladder_point = 0;
     std::string file;
     std::string shard;
     bool merge = false;
@@ -73,6 +78,18 @@ struct SweepVerb {
         if (file.empty() && (merge || !shard.empty())) {
             throw CLI::ValidationError("--shard and --merge are of a sweep file", exit_usage);
         }
+        const bool twice =
+            (!html.empty() && (html == csv || html == svg)) || (!svg.empty() && svg == csv);
+        if (twice) {
+            throw CLI::ValidationError("--csv, --html and --svg name the same file", exit_usage);
+        }
+        if (ladder_point > 0 && html.empty()) {
+            throw CLI::ValidationError("--ladder-point is of --html", exit_usage);
+        }
+        if (paper && (ladder_point > 0 || !(csv.empty() && svg.empty()))) {
+            throw CLI::ValidationError("--csv, --svg and --ladder-point are not of --paper",
+                                       exit_usage);
+        }
         if (paper || !file.empty()) return;
         if (const auto link = lab::resolve(settings); !link) {
             throw CLI::ValidationError(link.error().message, exit_usage);
@@ -82,24 +99,45 @@ struct SweepVerb {
     int run() {
         catch_interrupts();
         if (paper) return run_paper();
+        const lab::Sweep sweep = file.empty() ? single_point() : read_file();
+        const SweepShard part = file.empty() || merge ? SweepShard() : chosen_shard();
+        const lab::Sweep mine = share_of(sweep, part);
+        if (ladder_point > 0) check_ladder_point(ladder_point, mine.points);
         OutputFile table(csv);
+        OutputFile page(html);
+        OutputFile picture(svg);
         std::vector<SweepJson> points;
-        std::uint64_t seed = plan.seed;
         std::optional<SweepWall> wall;
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            const lab::Sweep sweep = read_file();
-            seed = sweep.plan.seed;
-            points = merge ? merge_sweep(sweep) : run_sweep(sweep, chosen_shard(), plan.jump);
+            points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, plan.jump);
         }
-        if (!csv.empty()) {
-            const std::string text = sweep_csv(points);
-            table.write(0, std::as_bytes(std::span(text)));
-            table.finish();
-        }
-        print(points, seed, wall);
+        // All or none.
+        const SweepReport report = report_of(mine, points);
+        const auto fill = [](OutputFile& output, const std::string& text) {
+            output.write(0, std::as_bytes(std::span(text)));
+        };
+        if (!csv.empty()) fill(table, sweep_csv(points));
+        if (!html.empty()) fill(page, sweep_html(report));
+        if (!svg.empty()) fill(picture, sweep_svg(report));
+        table.finish();
+        page.finish();
+        picture.finish();
+        print(points, sweep.plan.seed, wall);
         return 0;
+    }
+
+    lab::Sweep single_point() const {
+        return {
+            .name = std::string(name_of(settings.protocol)), .plan = plan, .points = {settings}};
+    }
+
+    SweepReport report_of(const lab::Sweep& sweep, const std::vector<SweepJson>& points) const {
+        SweepReport report{sweep.name, sweep.plan, sweep.points, points};
+        report.plan.jump = plan.jump;
+        if (ladder_point > 0) report.ladder_point = ladder_point;
+        return report;
     }
 
     void print(std::vector<SweepJson>& points, std::uint64_t seed,
@@ -153,6 +191,7 @@ struct SweepVerb {
     }
 
     int run_paper() const {
+        OutputFile page(html);
         SweepPaper result;
         {
             Progress bar("simulating", 2);
@@ -161,6 +200,9 @@ struct SweepVerb {
                 bar.show(static_cast<std::uint64_t>(done));
             });
         }
+        const std::string shown = html.empty() ? std::string() : paper_html(result, plan.seed);
+        page.write(0, std::as_bytes(std::span(shown)));
+        page.finish();
         fmt::print("{}", json ? paper_json(result, plan.seed) : paper_table(result, plan.seed));
         return 0;
     }
@@ -225,6 +267,14 @@ void add_sweep(CLI::App& app, Run& run) {
     accept_whole(*sweep->chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
     verb->add_flag("--paper", sweep->paper, "section 5 of the seed paper, put right");
     verb->add_option("--csv", sweep->csv, "write the points as a table")->type_name("FILE");
+    verb->add_option("--html", sweep->html, "write a page with curves, a ladder and a table")
+        ->type_name("FILE");
+    verb->add_option("--svg", sweep->svg, "draw the curves into this file")->type_name("FILE");
+    accept_whole(*verb->add_option("--ladder-point", sweep->ladder_point,
+                                   "the point whose first failure is drawn, as the\n"
+                                   "page's table counts them (one that tells)")
+                      ->type_name("N"),
+                 1, 1'000'000);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
     verb->footer(examples);
     verb->callback([sweep, &run] {

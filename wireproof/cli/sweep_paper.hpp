@@ -32,5 +32,7 @@ SweepPaper sweep_paper(std::uint64_t seed, const std::function<void(int)>& progr
 
 std::string paper_json(const SweepPaper& paper, std::uint64_t seed);
 std::string paper_table(const SweepPaper& paper, std::uint64_t seed);
+/// A page that opens offline.
+std::string paper_html(const SweepPaper& paper, std::uint64_t seed);
 
 }  // namespace wireproof::cli

@@ -226,12 +226,17 @@ std::string results_path(const lab::Sweep& sweep, const SweepShard& shard) {
     return fmt::format("{}.{}-of-{}.results", sweep.name, shard.index + 1, shard.count);
 }
 
-std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump) {
+lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard) {
     lab::Sweep mine = sweep;
     mine.points.clear();
     for (std::size_t i = 0; i < sweep.points.size(); ++i) {
         if (i % shard.count == shard.index) mine.points.push_back(sweep.points[i]);
     }
+    return mine;
+}
+
+std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump) {
+    const lab::Sweep mine = share_of(sweep, shard);
     const std::string path = results_path(sweep, shard);
     SweepResults results(mine);
     results.load(path);

@@ -26,6 +26,9 @@ SweepShard shard_from_environment();
 /// NAME.results, or NAME.2-of-3.results.
 std::string results_path(const lab::Sweep& sweep, const SweepShard& shard);
 
+/// The sweep with the points of a shard only.
+lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard);
+
 /// Runs the points that the results file lacks, and leaves it sorted; returns all points of the
 /// shard in the order of the sweep. Throws Failure with one line: what cannot be simulated, or a
 /// file of another sweep.

@@ -13,7 +13,8 @@
 
 namespace wireproof {
 
-enum class Direction : std::uint8_t { sent, received };
+/// `timer`: no frame, but a timer of `from` that ran out.
+enum class Direction : std::uint8_t { sent, received, timer };
 
 struct TraceEvent {
     Instant time;

@@ -83,7 +83,8 @@ public:
         network_.record(&trace_);
         ladder_.name = scenario.name;
         ladder_.title = scenario.title;
-        ladder_.protocol = scenario.protocol();
+        ladder_.protocol = name_of(scenario.protocol());
+        ladder_.counts.emplace();
     }
 
     Expected<Ladder> run() {
@@ -106,7 +107,7 @@ public:
                                                                     : LadderEnd::frame_limit;
         ladder_.ended = result.now - start_;
         for (const Side side : {Side::a, Side::b}) {
-            LadderCounts& counts = ladder_.counts[index(side)];
+            LadderCounts& counts = counts_of(side);
             counts.asked = user_.asked(side);
             counts.delivered = user_.delivered(side);
         }
@@ -115,6 +116,8 @@ public:
     }
 
 private:
+    LadderCounts& counts_of(Side side) { return (*ladder_.counts)[index(side)]; }
+
     // Credits are renewed for ever: then all is over when there is nothing else.
     bool finished() const {
         return user_.finished() && in_flight_[0].empty() && in_flight_[1].empty();
@@ -200,7 +203,7 @@ private:
         const std::uint64_t before = user_.timeouts(side);
         user_.engine(side).on_deadline(now);
         if (began_ && user_.timeouts(side) > before) {
-            ++ladder_.counts[index(side)].timeouts;
+            ++counts_of(side).timeouts;
             note(side, now, "timer");
         }
         draw(side, now, nullptr);
@@ -249,8 +252,8 @@ private:
                                   .resent = event.resent,
                                   .fate = event.fate,
                                   .bytes = std::move(bytes)});
-        ++ladder_.counts[index(side)].frames;
-        if (event.resent) ++ladder_.counts[index(side)].resent;
+        ++counts_of(side).frames;
+        if (event.resent) ++counts_of(side).resent;
     }
 
     const Scenario& scenario_;

@@ -56,13 +56,17 @@ struct LadderCounts {
 
 enum class LadderEnd : std::uint8_t { idle, time_limit, frame_limit };
 
+/// What times of a ladder are, which are picoseconds to the engines.
+enum class LadderClock : std::uint8_t { time, line_bytes };
+
 struct Ladder {
     std::string name;
     std::string title;
-    Protocol protocol = Protocol::pcie;
+    std::string_view protocol;  // its name, a literal
     std::vector<LadderFrame> frames;
     std::vector<LadderNote> notes;
-    std::array<LadderCounts, 2> counts;
+    LadderClock clock = LadderClock::time;
+    std::optional<std::array<LadderCounts, 2>> counts;  // nothing of a part of a longer run
     LadderEnd end = LadderEnd::idle;
     Duration ended{};
     /// The first delivery that was not what was sent, as it should never be; empty if none.

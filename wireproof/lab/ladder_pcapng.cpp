@@ -21,7 +21,7 @@ std::string comment_on(const Fate& fate) {
 
 std::vector<std::byte> pcapng_of(const Ladder& ladder) {
     PcapngFile file("wireproof ladder");
-    const std::string protocol(name_of(ladder.protocol));
+    const std::string protocol(ladder.protocol);
     file.add_interface(protocol + " A to B", link_type_user0);
     file.add_interface(protocol + " B to A", link_type_user0);
     for (const LadderFrame& frame : ladder.frames) {

@@ -15,7 +15,7 @@ std::string label_of(const LadderFrame& frame);
 std::string outcome_of(const LadderFrame& frame);
 
 /// Of all times of a ladder together: nanoseconds while their digits are few, else a longer unit
-/// with three decimals.
+/// with three decimals; or bytes on the line.
 class TimeUnit {
 public:
     explicit TimeUnit(const Ladder& ladder);

@@ -156,7 +156,7 @@ private:
         for (const LadderFrame& frame : ladder_.frames) {
             if (frame.arrivals.empty()) continue;
             const Duration took = frame.arrivals.front().time - frame.time;
-            Duration& least = flights_.try_emplace(frame.bytes.size(), took).first->second;
+            Duration& least = flights_.try_emplace(frame.info.length, took).first->second;
             least = std::min(least, took);
         }
     }
@@ -210,7 +210,7 @@ private:
     };
     // Where the frame goes, or would have gone.
     Ends ends_of(const LadderFrame& frame, std::size_t arrival = 0) const {
-        const auto like_it = flights_.find(frame.bytes.size());
+        const auto like_it = flights_.find(frame.info.length);
         const Duration flight = like_it == flights_.end() ? flight_ : like_it->second;
         const Duration arrives =
             arrival < frame.arrivals.size() ? frame.arrivals[arrival].time : frame.time + flight;

@@ -126,7 +126,7 @@ std::string legend_of(const Ladder& ladder) {
 }
 
 std::string counts_of(const Ladder& ladder, Side side) {
-    const LadderCounts& counts = ladder.counts[index(side)];
+    const LadderCounts& counts = (*ladder.counts)[index(side)];
     return std::string(name_of(side)) + ": " + std::to_string(counts.frames) + " frames (" +
            std::to_string(counts.resent) + " again), timeouts: " + std::to_string(counts.timeouts) +
            ", asked for: " + std::to_string(counts.asked) +
@@ -162,6 +162,11 @@ std::string outcome_of(const LadderFrame& frame) {
 }
 
 TimeUnit::TimeUnit(const Ladder& ladder) {
+    if (ladder.clock == LadderClock::line_bytes) {
+        name_ = "bytes";
+        picoseconds_ = 1;
+        return;
+    }
     Duration longest{};
     for (const LadderFrame& frame : ladder.frames) {
         longest = std::max(longest, frame.time);
@@ -179,6 +184,7 @@ TimeUnit::TimeUnit(const Ladder& ladder) {
 }
 
 std::string TimeUnit::text(Duration time) const {
+    if (picoseconds_ == 1) return std::to_string(time.picoseconds());
     if (picoseconds_ == 1'000) return std::to_string(time.nanoseconds());
     const std::int64_t thousandths = time.picoseconds() / (picoseconds_ / 1'000);
     const std::string decimals = std::to_string(1'000 + thousandths % 1'000).substr(1);
@@ -188,7 +194,7 @@ std::string TimeUnit::text(Duration time) const {
 std::string text_of(const Ladder& ladder) {
     const TimeUnit unit(ladder);
     std::string text =
-        wrapped(ladder.name + " (" + std::string(name_of(ladder.protocol)) + "): " + ladder.title);
+        wrapped(ladder.name + " (" + std::string(ladder.protocol) + "): " + ladder.title);
     const std::string name(unit.name());
     text += "\n" + line_of({"A, " + name, std::string(arrow_width, ' '), "B, " + name});
     std::size_t next_note = 0;
@@ -201,7 +207,8 @@ std::string text_of(const Ladder& ladder) {
     if (ladder.end == LadderEnd::frame_limit)
         text += "    and so on: as many frames as asked for\n";
     if (ladder.end == LadderEnd::time_limit) text += "    and so on: the time asked for is over\n";
-    text += "\n" + legend_of(ladder) + counts_of(ladder, Side::a) + counts_of(ladder, Side::b);
+    text += "\n" + legend_of(ladder);
+    if (ladder.counts) text += counts_of(ladder, Side::a) + counts_of(ladder, Side::b);
     if (!ladder.wrong.empty()) text += "WRONG: " + ladder.wrong + "\n";
     return text;
 }

@@ -1,10 +1,12 @@
 #include "wireproof/lab/report_page.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "wireproof/lab/markup.hpp"
+#include "wireproof/lab/plot_svg.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -33,86 +35,146 @@ std::string number(std::optional<double> value) {
     return error == std::errc() ? std::string(room.data(), end) : "null";
 }
 
-constexpr std::string_view style = R"(
-body{font:15px/1.45 system-ui,"DejaVu Sans",sans-serif;color:#1f2328;background:#fff;max-width:60rem;
-margin:2rem auto;padding:0 1rem}
-h1{font-size:1.35rem} h2{font-size:1.05rem;margin:2rem 0 .3rem}
-table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .8rem;text-align:right;border-bottom:1px solid #d8dee4}
-th:first-child,td:first-child{text-align:left}
-.plot{width:100%;height:21rem} .legend{min-height:1.5rem} .legend span{margin-right:1rem}
-.axis{color:#57606a;font-size:.85rem;margin:.2rem 0}
-)";
+std::string truth(bool value) {
+    return value ? "true" : "false";
+}
 
-// Ticks of a logarithmic x axis at powers of two, named as sizes are.
-constexpr std::string_view helpers = R"(
-function plain(v){const u=["","k","M","G","T"];let i=0,a=Math.abs(v);
-if(a>=1000){while(a>=1000&&i<4){a/=1000;v/=1000;i++}}
-return (Math.abs(v)>=100?v.toFixed(0):Math.abs(v)>=10?+v.toFixed(1):+v.toPrecision(3))+u[i];}
-function ticks(a,b){const t=[];const lo=Math.ceil(a-1e-9),hi=Math.floor(b+1e-9);
-const step=Math.max(1,Math.ceil((hi-lo)/10));
-for(let p=lo;p<=hi;p+=step)t.push({v:p,label:size(Math.pow(2,p))});return t;}
-function size(n){return n>=1048576?+(n/1048576).toPrecision(3)+" Mi":n>=1024?+(n/1024).toPrecision(3)+" Ki":+n.toPrecision(4)+"";}
-function draw(id,names,rows,logx,logy,xname,yname){
-const colors=["#0969da","#cf222e","#8250df","#1a7f37","#9a6700","#57606a"];
-new Dygraph(document.getElementById(id),rows.map(r=>[logx?Math.log2(r[0]):r[0],...r.slice(1)]),{
-labels:[xname,...names],logscale:logy,drawPoints:true,pointSize:3,strokeWidth:1.6,colors:colors,
-connectSeparatedPoints:true,legend:"always",labelsDiv:document.getElementById(id+"-legend"),
-xRangePad:8,rightGap:16,xlabel:xname,ylabel:yname,includeZero:!logy,
-axes:{x:{axisLabelWidth:64,ticker:logx?((a,b)=>ticks(a,b)):undefined,
-valueFormatter:v=>logx?size(Math.pow(2,v)):plain(v),axisLabelFormatter:logx?undefined:plain},
-y:{axisLabelWidth:64,valueFormatter:plain,axisLabelFormatter:plain}}});}
-)";
+std::optional<double> at(const ReportPlot::Values& values, std::size_t place) {
+    return place < values.size() ? values[place] : std::nullopt;
+}
+
+bool has_bands(const ReportPlot& plot) {
+    return std::any_of(plot.series.begin(), plot.series.end(),
+                       [](const auto& series) { return !series.low.empty(); });
+}
+
+// With bands in the plot a value is three: where its band begins, itself, where its band ends.
+std::string cell(const ReportPlot::Series& series, std::size_t place, bool bands) {
+    const auto value = at(series.values, place);
+    if (!bands) return number(value);
+    if (!value) return "[null,null,null]";
+    return "[" + number(series.low.empty() ? value : at(series.low, place)) + "," + number(value) +
+           "," + number(series.high.empty() ? value : at(series.high, place)) + "]";
+}
+
+std::string rows_of(const ReportPlot& plot) {
+    const bool bands = has_bands(plot);
+    std::string rows;
+    for (std::size_t i = 0; i < plot.x.size(); ++i) {
+        rows += "[" + number(plot.x[i]);
+        for (const auto& series : plot.series) rows += "," + cell(series, i, bands);
+        rows += "],";
+    }
+    return rows;
+}
+
+std::string drawing_of(const ReportPlot& plot, const std::string& id) {
+    std::string names;
+    std::string colors;
+    std::string formulas;
+    for (std::size_t i = 0; i < plot.series.size(); ++i) {
+        const ReportPlot::Series& series = plot.series[i];
+        names += quoted(series.name) + ",";
+        colors += std::to_string(series.color.value_or(i)) + ",";
+        formulas += series.formula_of ? std::to_string(*series.formula_of) + "," : "-1,";
+    }
+    return "draw({id:" + quoted(id) + ",xName:" + quoted(plot.x_name) +
+           ",yName:" + quoted(plot.y_name) + ",logX:" + truth(plot.log_x) +
+           ",logY:" + truth(plot.log_y) + ",decades:" + truth(plot.decades) +
+           ",percent:" + truth(plot.percent) + ",bars:" + truth(has_bands(plot)) + ",names:[" +
+           names + "],colors:[" + colors + "],formulaOf:[" + formulas + "],rows:[" + rows_of(plot) +
+           "]});\n";
+}
 
 }  // namespace
 
-void ReportPage::add_text(std::string paragraph) {
+void ReportPage::add_heading(std::string_view heading) {
+    body_ += "<h2>" + escaped(heading) + "</h2>\n";
+}
+
+void ReportPage::add_text(std::string_view paragraph) {
     body_ += "<p>" + escaped(paragraph) + "</p>\n";
 }
 
-void ReportPage::add_table(const ReportTable& table) {
-    body_ += "<table>\n<tr>";
-    for (const std::string& cell : table.head) body_ += "<th>" + escaped(cell) + "</th>";
-    body_ += "</tr>\n";
-    for (const auto& row : table.rows) {
-        body_ += "<tr>";
-        for (const std::string& cell : row) body_ += "<td>" + escaped(cell) + "</td>";
-        body_ += "</tr>\n";
+void ReportPage::add_terms(const Terms& terms) {
+    body_ += "<dl class=\"terms\">\n";
+    for (const auto& [name, value] : terms) {
+        body_ += "<div><dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "</dd></div>\n";
     }
-    body_ += "</table>\n";
+    body_ += "</dl>\n";
 }
 
-void ReportPage::add_plot(const ReportPlot& plot) {
-    const std::string id = "plot" + std::to_string(++plots_);
-    body_ += "<h2>" + escaped(plot.title) + "</h2>\n<div class=\"legend\" id=\"" + id +
-             "-legend\"></div>\n<div class=\"plot\" id=\"" + id + "\"></div>\n";
-    script_ += "draw(" + quoted(id) + ",[";
-    for (const auto& series : plot.series) script_ += quoted(series.name) + ",";
-    script_ += "],[";
-    for (std::size_t i = 0; i < plot.x.size(); ++i) {
-        script_ += "[" + number(plot.x[i]);
-        for (const auto& series : plot.series) {
-            script_ += "," + number(i < series.values.size() ? series.values[i] : std::nullopt);
-        }
-        script_ += "],";
+// A heading that sorts is no <button>: with one in it Chromium does not repeat a table's head on
+// every page of paper.
+void ReportPage::add_table(const ReportTable& table) {
+    const auto kind = [&table](std::size_t column) {
+        const auto& texts = table.texts;
+        const bool text = std::find(texts.begin(), texts.end(), column) != texts.end();
+        return text ? std::string(" class=\"text\"") : std::string();
+    };
+    const bool sorts = table.sortable;
+    sorts_ |= sorts;
+    body_ += sorts ? "<div class=\"wide\"><table class=\"sortable\">\n" : "<table>\n";
+    body_ += "<thead><tr>";
+    for (std::size_t i = 0; i < table.head.size(); ++i) {
+        body_ += sorts ? "<th scope=\"col\" aria-sort=\"none\"" + kind(i) +
+                             "><span role=\"button\" tabindex=\"0\">" + escaped(table.head[i]) +
+                             "</span></th>"
+                       : "<th" + kind(i) + ">" + escaped(table.head[i]) + "</th>";
     }
-    script_ += std::string("],") + (plot.log_x ? "true" : "false") + "," +
-               (plot.log_y ? "true" : "false") + "," + quoted(plot.x_name) + "," +
-               quoted(plot.y_name) + ");\n";
+    body_ += "</tr></thead>\n<tbody>\n";
+    for (const auto& row : table.rows) {
+        body_ += "<tr>";
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            body_ += "<td" + kind(i) + ">" + escaped(row[i]) + "</td>";
+        }
+        body_ += "</tr>\n";
+    }
+    body_ += sorts ? "</tbody></table></div>\n" : "</tbody></table>\n";
+}
+
+void ReportPage::add_plots(std::string_view heading, std::span<const ReportPlot> plots) {
+    if (plots.empty()) return;
+    const bool several = plots.size() > 1;
+    add_heading(heading);
+    body_ += several ? "<div class=\"panels\">\n" : "<div class=\"panels one\">\n";
+    for (const ReportPlot& plot : plots) add_panel(plot, several);
+    body_ += "</div>\n";
+}
+
+void ReportPage::add_panel(const ReportPlot& plot, bool titled) {
+    const std::string id = "plot" + std::to_string(++plots_);
+    body_ += "<figure>";
+    if (titled) body_ += "<h3>" + escaped(plot.title) + "</h3>";
+    body_ += "\n<div class=\"key\" id=\"" + id + "-key\"></div>\n<div class=\"plot\" id=\"" + id +
+             "\"></div>\n<div class=\"still\">" +
+             svg_of(plot, titled ? PlotSize{.width = 345, .height = 260} : PlotSize{}) +
+             "</div>\n</figure>\n";
+    script_ += drawing_of(plot, id);
+}
+
+void ReportPage::add_picture(std::string_view svg) {
+    body_ += "<figure class=\"picture\">\n" + std::string(svg) + "</figure>\n";
 }
 
 std::string ReportPage::html() const {
     std::string page =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" +
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
         escaped(title_) + "</title>\n<style>";
-    page += dygraphs_style();
-    page += style;
+    if (plots_ > 0) page += dygraphs_style();
+    page += report_style();
     page += "</style>\n</head>\n<body>\n<h1>" + escaped(title_) + "</h1>\n" + body_;
     if (plots_ > 0) {
         page += "<script>";
         page += dygraphs_script();
-        page += "</script>\n<script>";
-        page += helpers;
+        page += "</script>\n";
+    }
+    if (plots_ > 0 || sorts_) {
+        page += "<script>const plotColors=[";
+        for (const std::string_view color : plot_colors) page += quoted(color) + ",";
+        page += "];\n";
+        page += report_script();
         page += script_ + "</script>\n";
     }
     return page + "</body>\n</html>\n";

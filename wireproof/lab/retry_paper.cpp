@@ -57,7 +57,7 @@ double message_bit_error(double message_error) {
 }
 
 double tlp_etr_with_acks() {
-    return tlp.bytes() / (tlp.bytes() + dllp_bytes);
+    return tlp.payload / (tlp.bytes() + dllp_bytes);
 }
 
 std::array<RetryCurve, 2> corrected_curves() {
@@ -82,7 +82,7 @@ std::array<Figure, 11> figures() {
              {"ETR of micropackets, 1 retry", 0.575, micropacket_etr(1)},
              {"ETR of micropackets, 2 retries", 0.449, micropacket_etr(2)},
              {"message error at a bit error rate of 1e-15", 3.3e-11, unit_error(1e-15, message)},
-             {"ETR factor of one acknowledgement a packet", 0.9912, tlp_etr_with_acks()},
+             {"ETR with an acknowledgement a packet, no error", 0.9912, tlp_etr_with_acks()},
              {"message error where both are equal", 0.40, equal_message_error()},
              {"bit error rate where both are equal", printed_crossover,
               message_bit_error(equal_message_error())}}};

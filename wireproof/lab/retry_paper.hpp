@@ -39,7 +39,7 @@ double equal_message_error();
 /// At which bit error rate a message of 4096 bytes has an error that often.
 double message_bit_error(double message_error);
 
-/// With one DLLP for each TLP in the same direction.
+/// Without errors, with one DLLP for each TLP in the same direction.
 double tlp_etr_with_acks();
 
 /// The comparisons that survive: scheme (i) with the paper's costs, and with equal loops.

@@ -10,6 +10,8 @@
 namespace wireproof::lab {
 namespace {
 
+constexpr auto at_rest = "the link has come to rest";
+
 double number(Wide value) {
     return static_cast<double>(value);
 }
@@ -157,22 +159,26 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     RetryWorld<End> start(world, Ends<End>::make(s, link, payload, false),
                           Ends<End>::make(s, link, payload, true));
     if (!start.start()) return unexpected("the link does not come up");
-    if (plan.trace != nullptr) start.record(plan.trace, End::describe);
-    const bool jumps = plan.jump && plan.trace == nullptr;
     constexpr std::size_t memory = std::size_t{128} << 20;
     const std::size_t world_size = 16'384 + link.buffer * 400;
     Goal goal(plan);
-    RetryRun<End> run(
-        {.unit = unit, .jumps = jumps, .places_max = memory / world_size, .pulse = goal.pulse()},
-        start, faults_of(s, plan.seed));
+    RetryRun<End> run({.unit = unit,
+                       .jumps = plan.jump,
+                       .places_max = memory / world_size,
+                       .pulse = goal.pulse()},
+                      start, faults_of(s, plan.seed));
     RetryPoint point = point_of(s, link);
     const auto measured = [&] {
         point.totals = run.totals();
         return point.relative_error();
     };
+    if (plan.trace != nullptr) {
+        if (!run.advance(plan.trace_after)) return unexpected(at_rest);
+        run.record(plan.trace);
+    }
     const bool runs = goal.reach(
         point, [&](std::uint64_t n) { return run.advance(n); }, measured);
-    if (!runs) return unexpected("the link has come to rest");
+    if (!runs) return unexpected(at_rest);
     take_figures(run, point);
     if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
     if (plan.jump && s.notice_loss > 0) point.cannot_jump = "notices that are lost";
@@ -236,6 +242,12 @@ std::optional<double> RetryPoint::deviation() const {
     if (!ratio || unit_error == 0) return std::nullopt;
     return (resend_ratio() - *ratio) /
            resend_ratio_error(link.scheme, unit_error, link.costs, packets());
+}
+
+Expected<RetryPoint> foreseen_point(const RetrySettings& settings) {
+    const auto link = resolve(settings);
+    if (!link) return tl::unexpected(link.error());
+    return point_of(settings, *link);
 }
 
 Expected<RetryPoint> run_retry_point(const RetrySettings& settings, const RetryPlan& plan) {

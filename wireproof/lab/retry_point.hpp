@@ -58,7 +58,8 @@ struct RetryPlan {
     std::uint64_t seed = 1;
     /// Told now and then of the share that is done; may throw, and the point is given up.
     std::function<void(double)> progress = {};
-    Trace* trace = nullptr;  // engines only; nothing is jumped over
+    Trace* trace = nullptr;  // engines only; from `trace_after` on, and nothing is jumped over then
+    std::uint64_t trace_after = 0;  // units taken
 };
 
 /// What the settings mean for the protocol: every 0 is filled in.
@@ -103,6 +104,9 @@ struct RetryPoint {
 
 /// What cannot work, in one line.
 Expected<RetryLink> resolve(const RetrySettings& settings);
+
+/// What is known of a point before it is simulated: its link and closed forms.
+Expected<RetryPoint> foreseen_point(const RetrySettings& settings);
 
 /// Runs it. Errors are those of the settings, or a link that comes to rest.
 Expected<RetryPoint> run_retry_point(const RetrySettings& settings, const RetryPlan& plan);

@@ -54,6 +54,13 @@ public:
         return true;
     }
 
+    /// From now on every frame is recorded, and nothing is jumped over.
+    void record(Trace* trace) {
+        config_.jumps = false;
+        latencies_.keep_stretch(false);
+        world_.record(trace, End::describe);
+    }
+
     RetryTotals totals() const { return carried_ + world_.counts().template as<Wide>(); }
     std::size_t kept_most() const { return std::max(kept_most_, world_.kept_most()); }
     const Histogram& latencies() { return latencies_.histogram(); }

@@ -133,9 +133,11 @@ private:
             in.pop();
         }
         if (deadline_[node] <= now_) {
+            const std::uint64_t timeouts = engine.stats().timeouts;
             engine.on_deadline(now_);
             while (engine.next_delivery()) {
             }
+            if (trace_ != nullptr && engine.stats().timeouts != timeouts) note_timer(node);
         }
         const bool waits = send<node>(faults, started && (node == 0 || loaded_back_));
         deadline_[node] = engine.next_deadline();
@@ -218,6 +220,16 @@ private:
                         .resent = frame.resent,
                         .fate = {},
                         .verdict = verdict});
+    }
+    void note_timer(std::size_t node) {
+        trace_->record({.time = now_,
+                        .direction = Direction::timer,
+                        .from = static_cast<std::uint16_t>(node),
+                        .to = static_cast<std::uint16_t>(1 - node),
+                        .frame = {},
+                        .resent = false,
+                        .fate = {},
+                        .verdict = std::nullopt});
     }
     FrameInfo described(const RetryLine::Frame& frame) const {
         FrameInfo info = describe_(frame.bytes());

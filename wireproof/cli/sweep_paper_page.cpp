@@ -1,0 +1,126 @@
+// The comparison of the paper as a page.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "wireproof/cli/sweep_paper.hpp"
+#include "wireproof/cli/version.hpp"
+#include "wireproof/lab/report_page.hpp"
+#include "wireproof/lab/retry_paper.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+namespace paper = lab::paper;
+
+constexpr int first_decade = -9;
+constexpr int last_decade = -4;
+constexpr int points_per_decade = 10;
+constexpr std::array<const char*, 2> sides = {"packets of 4096 bytes", "micropackets of 32 bytes"};
+
+std::vector<double> rates_of(const SweepPaper& result) {
+    std::set<double> rates;
+    for (int i = 0; i <= (last_decade - first_decade) * points_per_decade; ++i) {
+        rates.insert(std::pow(10.0, first_decade + static_cast<double>(i) / points_per_decade));
+    }
+    const double first = *rates.begin();
+    for (const SweepPaper::Row& row : result.rows) {
+        if (row.bit_error >= first) rates.insert(row.bit_error);
+    }
+    return {rates.begin(), rates.end()};
+}
+
+/// Both sides by their closed forms and, where they were simulated, as that came out.
+lab::ReportPlot plot_of(const SweepPaper& result, std::string title,
+                        const std::array<lab::RetryCurve, 2>& curves, bool simulated) {
+    lab::ReportPlot plot{
+        std::move(title), "bit error rate", "ETR", true, false, rates_of(result), {}};
+    plot.decades = plot.percent = true;
+    for (std::size_t side = 0; side < 2; ++side) {
+        lab::ReportPlot::Series series{sides[side], {}};
+        for (const double rate : plot.x) {
+            std::optional<double> etr;
+            for (const SweepPaper::Row& row : result.rows) {
+                if (simulated && row.bit_error == rate) etr = row.simulated[side];
+            }
+            series.values.push_back(simulated ? etr : curves[side].etr(rate));
+        }
+        plot.series.push_back(std::move(series));
+    }
+    for (std::size_t side = 0; simulated && side < 2; ++side) {
+        lab::ReportPlot::Series series{std::string(sides[side]) + ", closed form", {}};
+        series.color = series.formula_of = side;
+        for (const double rate : plot.x) series.values.push_back(curves[side].etr(rate));
+        plot.series.push_back(std::move(series));
+    }
+    return plot;
+}
+
+lab::ReportTable crossovers_of(const SweepPaper& result) {
+    lab::ReportTable table;
+    table.head = {"both are worth the same at", "closed form", "simulated", "± %"};
+    table.rows.push_back({"as printed", fmt::format("{:.4g}", paper::printed_crossover), "", ""});
+    table.rows.push_back({"the paper's own arithmetic, done exactly",
+                          fmt::format("{:.5g}", result.seed_recomputed), "", ""});
+    const auto add = [&table](const char* what, const SweepPaper::Crossover& c) {
+        const double error = 100 * c.simulated.standard_error / c.simulated.bit_error;
+        table.rows.push_back({what, fmt::format("{:.5g}", c.closed_form),
+                              fmt::format("{:.4g}", c.simulated.bit_error),
+                              fmt::format("{:.1f}", error)});
+    };
+    add("the paper's loops, errors of method taken out", result.seed_costs_corrected);
+    add("equal loops of 2000 bytes", result.equal_loop_2000);
+    add("the same, PCIe as specified (one Nak for a gap)", result.equal_loop_as_specified);
+    return table;
+}
+
+lab::ReportTable figures_table() {
+    lab::ReportTable table{.head = {"figure", "printed", "recomputed"}, .rows = {}};
+    for (const paper::Figure& figure : paper::figures()) {
+        table.rows.push_back({std::string(figure.what), fmt::format("{:.4g}", figure.printed),
+                              fmt::format("{:.5g}", figure.recomputed)});
+    }
+    return table;
+}
+
+lab::ReportTable rates_table(const SweepPaper& result) {
+    lab::ReportTable table;
+    table.head = {"bit error rate", "packets, closed form", "simulated",
+                  "micropackets, closed form", "simulated"};
+    for (const SweepPaper::Row& row : result.rows) {
+        table.rows.push_back(
+            {fmt::format("{:.3g}", row.bit_error), fmt::format("{:.5f}", row.closed_form[0]),
+             fmt::format("{:.5f}", row.simulated[0]), fmt::format("{:.5f}", row.closed_form[1]),
+             fmt::format("{:.5f}", row.simulated[1])});
+    }
+    return table;
+}
+
+}  // namespace
+
+std::string paper_html(const SweepPaper& result, std::uint64_t seed) {
+    lab::ReportPage page("PCI Express against HIPPI-6400: section 5 of the paper, put right");
+    page.add_text(
+        "At which bit error rate are packets of 4096 bytes and micropackets of 32 worth the same? "
+        "The paper counts the retries of a packet as 4 k and those of micropackets as 1 + k, "
+        "averages ratios where bytes should be, has an error strike a message where it strikes a "
+        "unit, leaves header bits out, and gives one link two loops: 12 372 and 2000 bytes.");
+    page.add_table(crossovers_of(result));
+    page.add_text(
+        "What survives: below about 2e-6 large units win and above about 8.5e-6 small ones, for "
+        "every loop from 2000 to 50 000 bytes.");
+    page.add_plots(
+        "ETR",
+        std::array{plot_of(result, "the paper's loops, simulated", paper::corrected_curves(), true),
+                   plot_of(result, "equal loops of 2000 bytes, by the closed form",
+                           paper::curves_with_loop(paper::equal_loop), false)});
+    page.add_heading("ETR with the paper's loops");
+    page.add_table(rates_table(result));
+    page.add_heading("The paper's figures");
+    page.add_table(figures_table());
+    page.add_text(fmt::format("Seed {}. Made by {}.", seed, version()));
+    return page.html();
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,331 @@
+#include "wireproof/cli/sweep_report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/version.hpp"
+#include "wireproof/lab/ladder_render.hpp"
+#include "wireproof/lab/plot_svg.hpp"
+#include "wireproof/lab/retry_ladder.hpp"
+#include "wireproof/lab/sweep_curves.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+using lab::SweepFigures;
+using lab::SweepQuantity;
+
+// A ladder of frames that are nearly all bad tells nobody anything.
+constexpr double told_unit_error = 0.05;
+
+struct Named {
+    const char* key;
+    const char* name;
+    const char* unit;
+};
+constexpr std::array<Named, 6> named = {{{"ber", lab::bit_error_rate.data(), ""},
+                                         {"payload", "payload", "bytes"},
+                                         {"loop", "loop", "bytes"},
+                                         {"buffer", "replay buffer", "units"},
+                                         {"ack_every", "units an ack", ""},
+                                         {"timer", "timer", "bytes"}}};
+
+// "1e-9": without the zero that C writes into the exponent.
+std::string figure(double value, int digits = 6) {
+    std::string text = fmt::format("{:.{}g}", value, digits);
+    for (const char* const sign : {"e-0", "e+0", "e+"}) {
+        const std::size_t at = text.find(sign);
+        if (at != std::string::npos)
+            text.replace(at, std::strlen(sign), sign[1] == '-' ? "e-" : "e");
+    }
+    return text;
+}
+
+// Whole while that can be read: 1 234 567, and 3.2e10.
+std::string count(const SweepJson& value) {
+    const double number = value.get<double>();
+    if (number >= 1e7) return figure(number, 3);
+    std::string digits = fmt::format("{:.0f}", number);
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, "\u202f");
+    return digits;
+}
+
+std::string percent(const SweepJson& value, int decimals) {
+    return value.is_null() ? "" : fmt::format("{:.{}f}", value.get<double>() * 100, decimals);
+}
+
+std::string fixed(const SweepJson& value, const char* format) {
+    return value.is_null() ? "" : fmt::format(fmt::runtime(format), value.get<double>());
+}
+
+std::optional<double> maybe(const SweepJson& value) {
+    return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+// Of bursts: three probabilities.
+std::string text_of(const SweepJson& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number()) return figure(value.get<double>());
+    if (!value.is_array()) return value.dump();
+    std::string text;
+    for (const SweepJson& one : value) text += (text.empty() ? "" : ", ") + text_of(one);
+    return text;
+}
+
+SweepQuantity quantity_of(const std::string& key, const SweepJson& value) {
+    SweepQuantity quantity{key, "", text_of(value)};
+    std::replace(quantity.name.begin(), quantity.name.end(), '_', ' ');
+    for (const Named& one : named) {
+        if (key == one.key) quantity = {one.name, one.unit, quantity.text};
+    }
+    const bool own = value.is_number() && value == 0 &&
+                     (key == "buffer" || key == "ack_every" || key == "timer");
+    if (own) {
+        quantity.unit = "";
+        quantity.text = "the protocol's own";
+    } else if (value.is_boolean()) {
+        quantity.text = value.get<bool>() ? quantity.name : "";
+    } else if (value.is_array() && value.front() == 0) {
+        quantity.text = "";
+    } else if (value.is_number()) {
+        quantity.number = value.get<double>();
+    }
+    return quantity;
+}
+
+bool is_of_plan(const std::string& key) {
+    return key == "seed" || key == "packets" || key == "relative_error";
+}
+
+std::vector<SweepFigures> figures_of(const SweepReport& report) {
+    std::map<std::string, const lab::RetrySettings*> settings;
+    for (const lab::RetrySettings& one : report.settings) {
+        settings[sweep_key(one, report.plan).dump()] = &one;
+    }
+    std::vector<SweepFigures> points;
+    for (const SweepJson& point : report.points) {
+        const SweepJson& asked = point["asked"];
+        SweepFigures figures{.settings = *settings.at(asked.dump()),
+                             .asked = {},
+                             .etr = point["etr"].get<double>(),
+                             .throughput = point["throughput"].get<double>(),
+                             .resend_ratio = point["resend_ratio"].get<double>(),
+                             .relative_error = maybe(point["relative_error"]),
+                             .closed_etr = maybe(point["closed_form"]),
+                             .closed_ratio = maybe(point["closed_ratio"])};
+        for (const auto& [key, value] : asked.items()) {
+            if (!is_of_plan(key)) figures.asked.push_back(quantity_of(key, value));
+        }
+        points.push_back(std::move(figures));
+    }
+    return points;
+}
+
+class Page {
+public:
+    explicit Page(const SweepReport& report)
+        : report_(report), page_(title_of(report)), points_(figures_of(report)) {}
+
+    std::string html() {
+        add_introduction();
+        add_terms();
+        add_plots();
+        add_ladder();
+        add_table();
+        return page_.html();
+    }
+
+private:
+    static std::string title_of(const SweepReport& report) {
+        return "What link-level retry costs: " + report.name;
+    }
+
+    void add_introduction() {
+        page_.add_text(
+            "A saturated sender over a link with bit errors. ETR is payload over all bytes put on "
+            "the line for it, resent ones included; throughput is payload over the line's time, so "
+            "that a sender that waits loses throughput and no ETR. The resend ratio, S − 1, is how "
+            "many units are sent in vain for each that is taken.");
+        page_.add_text(
+            "Solid lines are simulated, with their 95 % confidence as measured; dashed lines are "
+            "closed forms. Lengths and times are in bytes on the line.");
+        for (const SweepJson& point : report_.points) {
+            if (!point.contains("cannot_jump")) continue;
+            page_.add_text("Simulated frame by frame because of " +
+                           point["cannot_jump"].get<std::string>() + ".");
+            break;
+        }
+    }
+
+    void add_terms() {
+        lab::ReportPage::Terms terms;
+        const auto& asked = points_.front().asked;
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            if (lab::varies(points_, i)) continue;
+            const SweepQuantity& quantity = asked[i];
+            const bool named_by_itself = quantity.text == quantity.name;
+            std::string text = quantity.text.empty() ? "no"
+                               : named_by_itself     ? "yes"
+                                                     : quantity.text;
+            if (!quantity.unit.empty()) text += " " + quantity.unit;
+            terms.emplace_back(quantity.name, std::move(text));
+        }
+        if (report_.plan.packets > 0) {
+            const auto packets = static_cast<double>(report_.plan.packets);
+            terms.emplace_back("each point has", count(packets) + " packets");
+        } else {
+            terms.emplace_back("to a relative error of", figure(report_.plan.relative_error));
+        }
+        terms.emplace_back("points", fmt::format("{}", points_.size()));
+        terms.emplace_back("seed", fmt::format("{}", report_.plan.seed));
+        terms.emplace_back("made by", version());
+        page_.add_terms(terms);
+    }
+
+    void add_plots() {
+        const lab::SweepCurves curves = lab::curves_of(points_);
+        page_.add_plots("ETR", curves.etr);
+        page_.add_plots("Resend ratio", curves.resends);
+        page_.add_plots("Throughput", curves.throughput);
+        if (curves.left_out > 0) {
+            page_.add_text(
+                fmt::format("{} of {} points have no place on a logarithmic axis, and "
+                            "stand in the table only.",
+                            curves.left_out, points_.size()));
+        }
+    }
+
+    void add_ladder() {
+        const auto chosen = report_.ladder_point ? report_.ladder_point : telling_point();
+        if (!chosen) {
+            page_.add_text("No point sent a frame in vain, so there is no ladder of a failure.");
+            return;
+        }
+        const lab::RetrySettings& settings = points_[*chosen - 1].settings;
+        lab::RetryPlan plan = report_.plan;
+        plan.seed = point_seed(settings, report_.plan.seed);
+        plan.progress = [](double) { check_interrupt(); };
+        const auto ladder = lab::run_retry_ladder(settings, plan);
+        if (!ladder && report_.ladder_point) {
+            throw Failure(fmt::format("point {}: {}", *chosen, ladder.error().message));
+        }
+        page_.add_heading(fmt::format("The first failure of point {}, frame by frame", *chosen));
+        if (ladder) {
+            page_.add_picture(lab::svg_of(*ladder));
+        } else {
+            page_.add_text(ladder.error().message);
+        }
+    }
+
+    /// Of those with frames that were resent: the most errors that can still be told apart, else
+    /// the fewest.
+    std::optional<std::size_t> telling_point() const {
+        std::optional<std::size_t> best;
+        const auto rank = [](double unit_error) {
+            return unit_error <= told_unit_error ? unit_error : -unit_error;
+        };
+        double best_rank = 0;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            const lab::RetrySettings& settings = points_[i].settings;
+            if (points_[i].resend_ratio == 0 || !lab::has_frames(settings.protocol)) continue;
+            const double here = rank(lab::foreseen_point(settings).value().unit_error);
+            if (best && here <= best_rank) continue;
+            best = i + 1;
+            best_rank = here;
+        }
+        return best;
+    }
+
+    void add_table() {
+        lab::ReportTable table{.head = {"point"}, .rows = {}, .sortable = true};
+        std::vector<std::size_t> varied;
+        for (std::size_t i = 0; i < points_.front().asked.size(); ++i) {
+            const bool names_it = points_.front().asked[i].name == "protocol";
+            if (!names_it && !lab::varies(points_, i)) continue;
+            varied.push_back(i);
+            if (!points_.front().asked[i].number) table.texts.push_back(table.head.size());
+            table.head.push_back(points_.front().asked[i].name);
+        }
+        for (const char* const head :
+             {"packets", "ETR %", "closed form %", "deviation, s.e.", "resend ratio", "± %",
+              "throughput %", "resent", "timeouts", "buffer, most", "latency 50 %",
+              "latency 99.9 %", "latency, most"}) {
+            table.head.emplace_back(head);
+        }
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            std::vector<std::string> row{fmt::format("{}", i + 1)};
+            for (const std::size_t quantity : varied) {
+                row.push_back(points_[i].asked[quantity].text);
+            }
+            add_figures(report_.points[i], row);
+            table.rows.push_back(std::move(row));
+        }
+        page_.add_heading("All points");
+        page_.add_table(table);
+        add_largest_deviation();
+    }
+
+    static void add_figures(const SweepJson& p, std::vector<std::string>& row) {
+        for (std::string cell :
+             {count(p["packets"]), percent(p["etr"], 4), percent(p["closed_form"], 4),
+              fixed(p["deviation"], "{:+.1f}"), figure(p["resend_ratio"].get<double>(), 4),
+              percent(p["relative_error"], 2), percent(p["throughput"], 2), count(p["resent"]),
+              count(p["timeouts"]), count(p["buffer_most"]), count(p["latency"]["p50"]),
+              count(p["latency"]["p99.9"]), count(p["latency"]["max"])}) {
+            row.push_back(std::move(cell));
+        }
+    }
+
+    void add_largest_deviation() {
+        std::size_t at = 0;
+        double largest = -1;
+        for (std::size_t i = 0; i < report_.points.size(); ++i) {
+            const auto deviation = maybe(report_.points[i]["deviation"]);
+            if (!deviation || std::abs(*deviation) <= largest) continue;
+            largest = std::abs(*deviation);
+            at = i + 1;
+        }
+        if (at == 0) return;
+        page_.add_text(
+            fmt::format("The largest deviation from a closed form is {:.1f} of its "
+                        "standard errors, at point {}.",
+                        largest, at));
+    }
+
+    const SweepReport& report_;
+    lab::ReportPage page_;
+    std::vector<SweepFigures> points_;
+};
+
+}  // namespace
+
+std::string sweep_html(const SweepReport& report) {
+    return Page(report).html();
+}
+
+std::string sweep_svg(const SweepReport& report) {
+    const lab::SweepCurves curves = lab::curves_of(figures_of(report));
+    return lab::svg_of(std::array{curves.etr, curves.resends, curves.throughput});
+}
+
+void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings) {
+    if (point > settings.size()) {
+        throw Failure(
+            fmt::format("--ladder-point {}: there are {} points", point, settings.size()));
+    }
+    const lab::RetrySettings& chosen = settings[point - 1];
+    if (!lab::has_frames(chosen.protocol)) {
+        throw Failure(fmt::format("--ladder-point {}: {} is a model and has no frames to draw",
+                                  point, name_of(chosen.protocol)));
+    }
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,131 @@
+// The public header, as a program meets it.
+#include "wireproof/lab.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "wireproof/lab/retry_point.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+TEST(Lab, EveryProtocolRunsAndHasTheFiguresOfThePoint) {
+    const auto protocols = point_protocols();
+    EXPECT_NE(std::find(protocols.begin(), protocols.end(), "pcie"), protocols.end());
+    for (const std::string_view protocol : protocols) {
+        PointSettings settings;
+        settings.protocol = protocol;
+        settings.bit_error_rate = 1e-6;
+        settings.payload = 1024;
+        settings.loop = 5'000;
+        settings.clean_back = true;
+        const auto figures = run_point(settings, {.packets = 100'000, .seed = 9});
+        ASSERT_TRUE(figures) << protocol << ": " << figures.error();
+        const auto point = run_retry_point({.protocol = *retry_protocol(protocol),
+                                            .bit_error = 1e-6,
+                                            .clean_back = true,
+                                            .payload = 1024,
+                                            .loop = 5'000},
+                                           {.packets = 100'000, .seed = 9})
+                               .value();
+        EXPECT_EQ(figures->packets, 100'000) << protocol;
+        EXPECT_EQ(figures->etr, point.etr()) << protocol;
+        EXPECT_EQ(figures->throughput, point.throughput()) << protocol;
+        EXPECT_EQ(figures->relative_error, point.relative_error()) << protocol;
+        EXPECT_EQ(figures->deviation, point.deviation()) << protocol;
+        EXPECT_EQ(figures->resent, static_cast<double>(point.totals[RetryCount::resent]));
+        EXPECT_EQ(figures->latency, point.latency) << protocol;
+        EXPECT_GT(figures->resend_ratio, 0) << protocol;
+    }
+}
+
+TEST(Lab, EverySettingReachesTheLink) {
+    const auto etr = [](auto&& change) {
+        PointSettings settings;
+        settings.bit_error_rate = 3e-6;
+        change(settings);
+        const auto figures = run_point(settings, {.packets = 50'000});
+        EXPECT_TRUE(figures) << (figures ? "" : figures.error());
+        return figures ? std::array{figures->resend_ratio, figures->throughput, figures->acks}
+                       : std::array<double, 3>{};
+    };
+    const auto plain = etr([](PointSettings&) {});
+    EXPECT_EQ(etr([](PointSettings&) {}), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.bit_error_rate = 4e-6; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.clean_back = true; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.notice_loss = 0.5; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.payload = 2048; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.loop = 20'000; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.buffer = 1; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.ack_every = 2; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.timer = 60'000; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.renak_on_bad_head = true; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.loaded_back = true; }), plain);
+    EXPECT_NE(etr([](PointSettings& s) { s.bursts = {0.01, 0.5, 0.5}; }), plain);
+}
+
+TEST(Lab, EveryPartOfThePlanIsFollowed) {
+    const PointSettings settings{.bit_error_rate = 1e-9};
+    const auto jumped = run_point(settings, {.packets = 300'000, .seed = 5});
+    const auto lived = run_point(settings, {.packets = 300'000, .jump = false, .seed = 5});
+    EXPECT_GT(jumped->jumped, 0);
+    EXPECT_EQ(lived->jumped, 0);
+    EXPECT_EQ(jumped->resend_ratio, lived->resend_ratio);
+    EXPECT_NE(run_point(settings, {.packets = 300'000, .seed = 6})->resend_ratio,
+              jumped->resend_ratio);
+    EXPECT_LE(run_point(settings, {.relative_error = 0.1})->relative_error.value(), 0.1);
+    EXPECT_EQ(run_point(settings, {.packets_max = 1'000})->packets, 1'000);
+}
+
+TEST(Lab, WhatProgressThrowsComesThrough) {
+    double told = -1;
+    const PointPlan plan{.packets = 3'000'000, .jump = false, .progress = [&](double share) {
+                             told = share;
+                             throw std::runtime_error("enough");
+                         }};
+    EXPECT_THROW(run_point({.bit_error_rate = 1e-7}, plan), std::runtime_error);
+    EXPECT_GE(told, 0);
+    EXPECT_LE(told, 1);
+}
+
+TEST(Lab, WhatCannotWorkIsToldInOneLine) {
+    const auto why = [](const PointSettings& settings, const PointPlan& plan = {}) {
+        const auto figures = run_point(settings, plan);
+        const auto ladder = draw_first_failure(settings, plan);
+        EXPECT_FALSE(figures);
+        EXPECT_FALSE(ladder);
+        return figures || ladder ? std::string() : figures.error();
+    };
+    EXPECT_EQ(why({.protocol = "tcp"}).rfind("no protocol is called tcp; there are pcie, ", 0), 0U);
+    EXPECT_EQ(why({.payload = 5'000}), "payload of pcie is 1 to 4096");
+    EXPECT_NE(why({.bit_error_rate = 0.5}), "");
+    EXPECT_EQ(why({}, {.relative_error = 0}), "a relative error is more than 0");
+    EXPECT_EQ(why({}, {.packets_max = 0}), "a point has at least one packet");
+}
+
+TEST(Lab, TheFirstFailureIsDrawn) {
+    const auto ladder = draw_first_failure({.bit_error_rate = 1e-6});
+    ASSERT_TRUE(ladder) << ladder.error();
+    EXPECT_EQ(ladder->name, "pcie-first-failure");
+    EXPECT_EQ(ladder->frames, 12U);
+    EXPECT_NE(ladder->text.find("==== TLP 1 ="), std::string::npos);
+    EXPECT_EQ(ladder->svg.rfind("<svg ", 0), 0U);
+    const auto none = draw_first_failure({.protocol = "ideal", .bit_error_rate = 1e-6});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error(), "ideal is a model and has no frames to draw");
+}
+
+TEST(Lab, AScenarioIsDrawn) {
+    const auto ladder = draw_scenario("protocol = \"pcie\"\n[[traffic]]\nfrom = \"A\"\n");
+    ASSERT_TRUE(ladder) << ladder.error();
+    EXPECT_EQ(ladder->frames, 2U);  // a TLP and its Ack
+    EXPECT_NE(ladder->text.find("---- TLP 0 -"), std::string::npos);
+    const auto wrong = draw_scenario("protocol = \"pcie\"\nspeed = 3\n[[traffic]]\nfrom = \"A\"\n");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().rfind("scenario:2:1: ", 0), 0U) << wrong.error();
+}
+
+}  // namespace
+}  // namespace wireproof::lab
