@@ -24,8 +24,9 @@ namespace {
 constexpr auto examples =
     R"(A saturated sender over a link with bit errors. ETR is payload over all bytes
 sent for it; throughput counts idle time too. Lengths and times are in bytes on
-the line. Protocols: pcie and hippi6400 are the engines, go-back-n (a notice for
-every failure) and ideal (selective repeat) are models.
+the line. Protocols: pcie, hippi6400, sp-am, sp-am-selective, rc and uc are the
+engines; go-back-n (a notice for every failure) and ideal (selective repeat) are
+models. Of uc, which resends nothing, ETR is that of what was delivered.
 
 Examples:
   wireproof sweep --protocol pcie --ber 1e-15 --packets 1e15 --json
@@ -174,7 +175,9 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     };
     std::vector<std::string> names(lab::retry_protocol_names.begin(),
                                    lab::retry_protocol_names.end());
-    verb.add_option("--protocol", sweep.protocol, "pcie, hippi6400, go-back-n or ideal")
+    verb.add_option("--protocol", sweep.protocol,
+                    "pcie, hippi6400, sp-am, sp-am-selective, rc, uc,\n"
+                    "go-back-n or ideal")
         ->type_name("NAME")
         ->check(CLI::IsMember(names));
     accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")

@@ -18,13 +18,17 @@
 namespace wireproof::lab {
 
 enum class RetryProtocol : std::uint8_t {
-    pcie,       // the engine: one Nak for a gap, REPLAY_TIMER
-    hippi6400,  // the engine: a number seen twice, the sender's timer
-    go_back_n,  // a model: a fresh notice for every failure, no timers
-    ideal,      // a model: the bad unit alone leaves again
+    pcie,             // the engine: one Nak for a gap, REPLAY_TIMER
+    hippi6400,        // the engine: a number seen twice, the sender's timer
+    sp_am,            // the engine, go-back-N: a NACK for all that follows a gap
+    sp_am_selective,  // the engine: a NACK names what is missing, which alone leaves again
+    rc,               // the engine: one NAK for a gap, the timeout of a queue pair
+    uc,               // the engine: nothing leaves again, what is lost is lost
+    go_back_n,        // a model: a fresh notice for every failure, no timers
+    ideal,            // a model: the bad unit alone leaves again
 };
-inline constexpr std::array<std::string_view, 4> retry_protocol_names = {"pcie", "hippi6400",
-                                                                         "go-back-n", "ideal"};
+inline constexpr std::array<std::string_view, 8> retry_protocol_names = {
+    "pcie", "hippi6400", "sp-am", "sp-am-selective", "rc", "uc", "go-back-n", "ideal"};
 constexpr std::string_view name_of(RetryProtocol protocol) {
     return retry_protocol_names[static_cast<std::size_t>(protocol)];
 }
@@ -61,9 +65,10 @@ struct RetryPlan {
     Trace* trace = nullptr;  // engines only; nothing is jumped over
 };
 
-/// What the settings mean for the protocol: every 0 is filled in.
+/// What the settings mean for the protocol: every 0 is filled in, where the protocol has it.
 struct RetryLink {
-    LineUnit unit;  // bytes; payload is the share of one unit
+    LineUnit unit;            // bytes; payload is the share of one unit
+    std::size_t framing = 0;  // of those: bytes of each frame that no engine writes
     std::uint64_t loop = 0;
     std::uint64_t timer = 0;
     std::uint32_t buffer = 0;

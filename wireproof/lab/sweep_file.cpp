@@ -142,9 +142,21 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
     return points;
 }
 
-// renak_on_bad_head is of one protocol, and no reason to leave the others out.
+// What one protocol has and another has not is no reason to leave either out of a grid.
 void fit_to_protocol(RetrySettings& settings) {
     if (settings.protocol != RetryProtocol::pcie) settings.renak_on_bad_head = false;
+    switch (settings.protocol) {
+        case RetryProtocol::sp_am:
+        case RetryProtocol::sp_am_selective:
+        case RetryProtocol::rc: settings.ack_every = 0; break;
+        case RetryProtocol::uc:
+            settings.buffer = settings.ack_every = 0;
+            settings.timer = 0;
+            settings.notice_loss = 0;
+            settings.loaded_back = false;
+            break;
+        default: break;
+    }
 }
 
 void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
