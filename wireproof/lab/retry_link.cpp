@@ -248,13 +248,22 @@ Expected<void> check_protocol(const RetrySettings& s, const RetryLink& link) {
 
 }  // namespace
 
+namespace {
+
+std::uint64_t digest_of(const std::shared_ptr<const LossTrace>& trace) {
+    return trace ? trace->digest() : 0;
+}
+
+}  // namespace
+
 bool operator==(const RetrySettings& a, const RetrySettings& b) {
     return a.protocol == b.protocol && a.bit_error == b.bit_error && a.clean_back == b.clean_back &&
            a.notice_loss == b.notice_loss && a.bursts.begin == b.bursts.begin &&
            a.bursts.end == b.bursts.end && a.bursts.loss_in_burst == b.bursts.loss_in_burst &&
-           a.payload == b.payload && a.loop == b.loop && a.buffer == b.buffer &&
-           a.ack_every == b.ack_every && a.timer == b.timer &&
-           a.renak_on_bad_head == b.renak_on_bad_head && a.loaded_back == b.loaded_back;
+           digest_of(a.loss_trace) == digest_of(b.loss_trace) && a.payload == b.payload &&
+           a.loop == b.loop && a.buffer == b.buffer && a.ack_every == b.ack_every &&
+           a.timer == b.timer && a.renak_on_bad_head == b.renak_on_bad_head &&
+           a.loaded_back == b.loaded_back;
 }
 
 std::optional<RetryProtocol> retry_protocol(std::string_view name) {
@@ -264,6 +273,22 @@ std::optional<RetryProtocol> retry_protocol(std::string_view name) {
     return std::nullopt;
 }
 
+namespace {
+
+Expected<void> check_bursts(const LossBursts& bursts) {
+    const auto is_probability = [](double p) { return p >= 0 && p <= 1; };
+    if (!is_probability(bursts.begin) || !is_probability(bursts.end) ||
+        !is_probability(bursts.loss_in_burst)) {
+        return unexpected("that a burst begins, ends or damages are probabilities, 0 to 1");
+    }
+    if (bursts.begin > 0 && bursts.end == 0) {
+        return unexpected("a burst that begins must be able to end");
+    }
+    return {};
+}
+
+}  // namespace
+
 Expected<RetryLink> resolve(const RetrySettings& s) {
     constexpr std::uint64_t loop_max = 100'000'000;
     if (!(s.bit_error == 0 || (s.bit_error >= 1e-17 && s.bit_error <= 0.1))) {
@@ -272,6 +297,7 @@ Expected<RetryLink> resolve(const RetrySettings& s) {
     if (!(s.notice_loss >= 0 && s.notice_loss <= 1)) {
         return unexpected("the loss of notices is a probability, 0 to 1");
     }
+    if (const auto good = check_bursts(s.bursts); !good) return tl::unexpected(good.error());
     if (s.payload < 1 || s.payload > 65536) return unexpected("payload is 1 to 65536 bytes");
     if (s.loop > loop_max) return unexpected("a loop is at most 100000000 bytes");
     if (s.timer > 100 * loop_max) return unexpected("a timer is at most 10000000000 bytes");

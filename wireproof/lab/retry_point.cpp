@@ -19,7 +19,8 @@ RetryFaults faults_of(const RetrySettings& s, std::uint64_t seed) {
     return RetryFaults({.forward = s.bit_error,
                         .back = s.clean_back || s.protocol == RetryProtocol::uc ? 0 : s.bit_error,
                         .notice_loss = s.notice_loss,
-                        .bursts = s.bursts},
+                        .bursts = s.bursts,
+                        .trace = s.loss_trace},
                        seed);
 }
 
@@ -27,7 +28,10 @@ RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     RetryPoint point;
     point.link = link;
     point.unit_error = unit_error(s.bit_error, link.unit.bytes());
-    point.has_closed_form = s.bursts.begin == 0 && !s.loaded_back;
+    const bool independent = s.bursts.begin == 0 && !s.loss_trace;
+    point.has_closed_form = independent && !s.loaded_back;
+    point.meets_errors =
+        s.bit_error > 0 || s.bursts.begin > 0 || (s.loss_trace && s.loss_trace->bad_frames() > 0);
     return point;
 }
 
@@ -44,6 +48,14 @@ void take_figures(Run& run, RetryPoint& point) {
         point.latency[i] = latencies.percentile(shares[i]);
     }
     point.latency.back() = latencies.largest();
+}
+
+// What draws a fate for every frame.
+std::string_view obstacle(const RetrySettings& s) {
+    if (s.loss_trace) return "a recorded trace";
+    if (s.bursts.begin > 0) return "bursts";
+    if (s.notice_loss > 0) return "notices that are lost";
+    return {};
 }
 
 /// Where a run is going to, and who is told how far it is.
@@ -68,7 +80,7 @@ public:
             const double most = static_cast<double>(plan_.packets_max);
             units_ = std::min(units_, most);
             if (!advance(static_cast<std::uint64_t>(units_))) return false;
-            if (point.unit_error == 0 || units_ >= most) return true;
+            if (!point.meets_errors || units_ >= most) return true;
             const std::optional<double> error = measured();
             if (error && *error <= plan_.relative_error) return true;
             const double more = error ? *error / plan_.relative_error : 2;
@@ -137,8 +149,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
         point, [&](std::uint64_t n) { return run.advance(n); }, measured);
     if (!runs) return unexpected("the link has come to rest");
     take_figures(run, point);
-    if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
-    if (plan.jump && s.notice_loss > 0) point.cannot_jump = "notices that are lost";
+    if (plan.jump) point.cannot_jump = obstacle(s);
     return point;
 }
 
@@ -157,7 +168,7 @@ RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryL
             return point.relative_error();
         });
     take_figures(run, point);
-    if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
+    if (plan.jump) point.cannot_jump = obstacle(s);
     return point;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -37,11 +38,12 @@ std::optional<RetryProtocol> retry_protocol(std::string_view name);
 /// What is varied. 0 stands for what the protocol itself would choose.
 struct RetrySettings {
     RetryProtocol protocol = RetryProtocol::pcie;
-    double bit_error = 0;            // 0, or 1e-17 to 0.1
-    bool clean_back = false;         // notices and acknowledgements meet no bit errors
-    double notice_loss = 0;          // of notices besides
-    LossBursts bursts{};             // of bad units, forward; `begin` 0: none
-    std::uint32_t payload = 4096;    // bytes of a message
+    double bit_error = 0;     // 0, or 1e-17 to 0.1
+    bool clean_back = false;  // notices and acknowledgements meet no bit errors
+    double notice_loss = 0;   // of notices besides
+    LossBursts bursts{};      // of bad units, forward; `begin` 0: none
+    std::shared_ptr<const LossTrace> loss_trace = {};  // of bad frames, forward; null: none
+    std::uint32_t payload = 4096;                      // bytes of a message
     std::uint64_t loop = 2000;       // from a bad unit's end until the first resent one may start
     std::uint32_t buffer = 0;        // units that may be unacknowledged
     std::uint32_t ack_every = 0;     // units
@@ -98,12 +100,14 @@ struct RetryPoint {
     /// no errors.
     std::optional<double> relative_error() const;
 
-    /// Nothing where no formula describes the point (bursts, a loaded way back).
+    /// Nothing where no formula describes the point (bursts, a trace, a loaded way back).
     std::optional<double> closed_ratio() const;
     std::optional<double> closed_etr() const;
     /// Of the resend ratio from the closed form's, in its standard errors.
     std::optional<double> deviation() const;
     bool has_closed_form = true;
+    /// Some unit may be bad: otherwise there is nothing to measure.
+    bool meets_errors = true;
 };
 
 /// What cannot work, in one line.
