@@ -12,6 +12,7 @@
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/sweep_paper.hpp"
 #include "wireproof/cli/sweep_results.hpp"
 #include "wireproof/cli/sweep_run.hpp"
@@ -31,6 +32,7 @@ models. Of uc, which resends nothing, ETR is that of what was delivered.
 Examples:
   wireproof sweep --protocol pcie --ber 1e-15 --packets 1e15 --json
   wireproof sweep --protocol hippi6400 --ber 1e-6 --relative-error 0.01
+  wireproof sweep --preset pcie-gen5-x16 --ber 1e-12
   wireproof sweep --paper
   wireproof sweep grid.toml --csv grid.csv   keeps grid.results, goes on from it
   wireproof sweep grid.toml --shard 2/3      a part; when all three are here:
@@ -53,6 +55,7 @@ std::string is_count(const std::string& text) {
 struct SweepVerb {
     lab::RetrySettings settings;
     lab::RetryPlan plan;
+    SweepLineOptions line;
     std::string protocol = "pcie";
     std::string packets;
     std::string csv;
@@ -66,6 +69,7 @@ struct SweepVerb {
     CLI::Option* chosen_seed = nullptr;
 
     void check() {
+        line.take_preset(settings, protocol);
         settings.protocol = lab::retry_protocol(protocol).value();
         plan.jump = !no_jump;
         if (!packets.empty()) {
@@ -74,15 +78,20 @@ struct SweepVerb {
         if (file.empty() && (merge || !shard.empty())) {
             throw CLI::ValidationError("--shard and --merge are of a sweep file", exit_usage);
         }
-        if (paper || !file.empty()) return;
+        if (paper || !file.empty() || line.lists_presets()) return;
         if (const auto link = lab::resolve(settings); !link) {
             throw CLI::ValidationError(link.error().message, exit_usage);
         }
     }
 
     int run() {
+        if (line.lists_presets()) {
+            fmt::print("{}", json ? preset_json() : preset_table());
+            return 0;
+        }
         catch_interrupts();
         if (paper) return run_paper();
+        line.take_files(settings);
         OutputFile table(csv);
         std::vector<SweepJson> points;
         std::uint64_t seed = plan.seed;
@@ -126,6 +135,7 @@ struct SweepVerb {
         input.read(0, std::as_writable_bytes(std::span(text)));
         auto sweep = lab::read_sweep(text, file);
         if (!sweep) throw Failure(sweep.error().message);
+        take_loss_trace(*sweep, file);
         if (relative_error->count() > 0) sweep->plan.relative_error = plan.relative_error;
         if (chosen_seed->count() > 0) sweep->plan.seed = plan.seed;
         if (plan.packets > 0) sweep->plan.packets = plan.packets;
@@ -205,13 +215,15 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
 void add_sweep(CLI::App& app, Run& run) {
     const auto sweep = std::make_shared<SweepVerb>();
     CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
-    verb->add_option("FILE", sweep->file, "a grid of points in TOML (docs/link-retry.md)");
+    CLI::Option* const file =
+        verb->add_option("FILE", sweep->file, "a grid of points in TOML (docs/link-retry.md)");
     verb->add_option("--shard", sweep->shard,
                      "the K-th of N parts of the file; else as Slurm\n"
                      "arrays, Open MPI or PMI say")
         ->type_name("K/N");
     verb->add_flag("--merge", sweep->merge, "gather the parts instead");
     add_settings(*verb, *sweep);
+    sweep->line.add(*verb, sweep->settings, file);
     verb->add_option("--packets", sweep->packets,
                      "simulate exactly so many units, for instance 1e15")
         ->type_name("N")

@@ -71,5 +71,11 @@ TEST(LossTrace, DamagesTheFramesOfAPointThatItNames) {
     EXPECT_EQ(static_cast<double>(ideal->totals[RetryCount::wasted]), 99);
 }
 
+TEST(LossBursts, MustBeAbleToEnd) {
+    EXPECT_TRUE(resolve({.bursts = {.begin = 0.1, .end = 0.5, .loss_in_burst = 1}}));
+    EXPECT_FALSE(resolve({.bursts = {.begin = 0.1, .end = 0, .loss_in_burst = 1}}));
+    EXPECT_FALSE(resolve({.bursts = {.begin = 1.5, .end = 0.5, .loss_in_burst = 1}}));
+}
+
 }  // namespace
 }  // namespace wireproof::lab

@@ -263,7 +263,7 @@ bool operator==(const RetrySettings& a, const RetrySettings& b) {
            digest_of(a.loss_trace) == digest_of(b.loss_trace) && a.payload == b.payload &&
            a.loop == b.loop && a.buffer == b.buffer && a.ack_every == b.ack_every &&
            a.timer == b.timer && a.renak_on_bad_head == b.renak_on_bad_head &&
-           a.loaded_back == b.loaded_back;
+           a.loaded_back == b.loaded_back && a.preset == b.preset;
 }
 
 std::optional<RetryProtocol> retry_protocol(std::string_view name) {

@@ -35,6 +35,8 @@ constexpr std::string_view name_of(RetryProtocol protocol) {
 }
 std::optional<RetryProtocol> retry_protocol(std::string_view name);
 
+struct RetryPreset;
+
 /// What is varied. 0 stands for what the protocol itself would choose.
 struct RetrySettings {
     RetryProtocol protocol = RetryProtocol::pcie;
@@ -50,6 +52,8 @@ struct RetrySettings {
     std::uint64_t timer = 0;         // bytes
     bool renak_on_bad_head = false;  // pcie: a resent head that is bad draws a fresh Nak
     bool loaded_back = false;        // the other direction is saturated, too
+    /// Where the figures come from, and how long a byte takes; null: nobody says.
+    const RetryPreset* preset = nullptr;
 
     friend bool operator==(const RetrySettings& a, const RetrySettings& b);
 };

@@ -193,7 +193,6 @@ private:
         const bool taken = verdict == RxVerdict::accepted || verdict == RxVerdict::held;
         if (!taken) {
             ++wasted_;
-            if constexpr (End::order == RetryOrder::never_again) settled_ = frame.index + 1;
             return;
         }
         if (wasted_ > 0) {
