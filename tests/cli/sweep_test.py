@@ -66,6 +66,127 @@ class APointIsSimulated(Case):
                 self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
 
 
+class PacketsOfHostsAreRows(Case):
+    def point(self, *arguments):
+        _, out = self.run_json("sweep", *arguments)
+        (point,) = out["points"]
+        return point
+
+    def test_each_agrees_with_its_closed_form(self):
+        for protocol in ("sp-am", "sp-am-selective", "rc", "uc"):
+            with self.subTest(protocol):
+                point = self.point("--protocol", protocol, "--ber", "1e-6", "--payload", "1024",
+                                   "--packets", "100000")
+                self.assertLess(abs(point["deviation"]), 4)
+                self.assertEqual(point["lost"] > 0, protocol == "uc")
+                self.assertEqual(point["resent"] > 0, protocol != "uc")
+
+    def test_rare_errors_are_jumped_to(self):
+        for protocol in ("sp-am", "rc", "uc"):
+            with self.subTest(protocol):
+                point = self.point("--protocol", protocol, "--ber", "1e-15", "--packets", "1e13")
+                self.assertGreater(point["jumped"], 0.999 * 10**13)
+                self.assertNotIn("cannot_jump", point)
+
+    def test_what_one_has_not_is_refused_in_a_line(self):
+        for arguments in (("rc", "--ack-every", "8"), ("sp-am", "--ack-every", "8"),
+                          ("uc", "--timer", "50000"), ("uc", "--buffer", "9"),
+                          ("rc", "--payload", "5000"), ("uc", "--notice-loss", "0.1")):
+            with self.subTest(arguments):
+                ended = self.run_command("sweep", "--protocol", *arguments)
+                self.assertEqual((ended.code, ended.out), (2, ""))
+                self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
+
+
+class LinesHaveNamesBurstsAndRecords(Case):
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return name
+
+    def test_a_recorded_trace_decides_which_frames_are_bad(self):
+        trace = self.write("cable.trace", "ok 99\nbad\n")
+        _, out = self.run_json("sweep", "--loss-trace", trace, "--packets", "9700")
+        (point,) = out["points"]
+        self.assertEqual(point["cannot_jump"], "a recorded trace")
+        self.assertEqual(point["resend_ratio"], 2 * 98 / 9700)
+        self.write("other.trace", "# the same\nok 50\nok 49\nbad 1\n")
+        _, same = self.run_json("sweep", "--loss-trace", "other.trace", "--packets", "9700")
+        self.assertEqual(same["points"][0]["asked"], point["asked"])
+
+    def test_a_sweep_file_names_a_trace_beside_it(self):
+        os.mkdir(self.path("grids"))
+        self.write("grids/cable.trace", "ok 9\nbad\n")
+        self.write("grids/grid.toml", "packets = 1000\n[grid]\nber = 0\nprotocol = [\"ideal\", "
+                   "\"uc\"]\n[line]\nloss_trace = \"cable.trace\"\n")
+        _, out = self.run_json("sweep", "grids/grid.toml")
+        for point in out["points"]:
+            self.assertAlmostEqual(point["resend_ratio"], 1 / 9, 2)
+
+    def test_what_is_wrong_with_a_trace_has_its_place(self):
+        self.write("bad.trace", "ok 5\n  lost 2\n")
+        ended = self.run_command("sweep", "--loss-trace", "bad.trace", "--csv", "bad.csv")
+        self.expect_failure(ended, 1, "bad.trace:2:3: ")
+        self.expect_failure(self.run_command("sweep", "--loss-trace", "none.trace"), 1, "none.trace")
+        self.expect_no_part_left("bad.trace")
+
+    def test_bursts_are_of_a_point_and_say_that_they_cannot_jump(self):
+        _, out = self.run_json("sweep", "--burst-begin", "1e-3", "--burst-end", "0.5",
+                               "--packets", "100000")
+        (point,) = out["points"]
+        self.assertEqual((point["cannot_jump"], point["closed_form"]), ("bursts", None))
+        self.assertGreater(point["resend_ratio"], 1e-3)
+        for arguments in (("--burst-end", "0.5"), ("--burst-begin", "2"),
+                          ("--burst-begin", "0.1", "--burst-end", "0")):
+            with self.subTest(arguments):
+                ended = self.run_command("sweep", *arguments)
+                self.assertEqual((ended.code, ended.out), (2, ""))
+                self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
+
+    def test_presets_are_listed_and_simulated_in_seconds(self):
+        listed = self.run_command("sweep", "--presets")
+        self.assertEqual((listed.code, listed.err), (0, ""))
+        self.assertIn("pcie-gen5-x16", listed.out)
+        self.assertLessEqual(max(map(len, listed.out.splitlines())), 80)
+        presets = one_object(self.run_command("sweep", "--presets", "--json"))["presets"]
+        self.assertEqual(len({preset["preset"] for preset in presets}), len(presets))
+        _, out = self.run_json("sweep", "--preset", "pcie-gen5-x16", "--ber", "1e-12",
+                               "--packets", "1e9", "--payload", "128")
+        (point,) = out["points"]
+        self.assertEqual((point["protocol"], point["payload"], point["loop"]), ("pcie", 128, 3680))
+        self.assertAlmostEqual(point["line"]["goodput"] / 64e9, 128 / 156, 3)
+        self.assertAlmostEqual(point["line"]["latency_ns"]["p50"], point["latency"]["p50"] / 64, 6)
+
+    def test_link_layer_retry_is_counted_under_its_own_names(self):
+        _, out = self.run_json("sweep", "--preset", "ethernet-llr-400g-5m", "--ber", "1e-8",
+                               "--packets", "100000")
+        (point,) = out["points"]
+        line = point["line"]
+        self.assertEqual(line["receiver"]["LLR_RX_EXPECTED_SEQ_GOOD"], 100000)
+        self.assertEqual(line["receiver"]["LLR_TX_NACK_CTL_OS"], point["naks"])
+        self.assertEqual(line["sender"]["LLR_TX_OK"], 100000 + point["resent"])
+
+    def test_a_grid_may_be_of_presets(self):
+        self.write("grid.toml", "packets = 1000\n[grid]\nber = [0, 1e-7]\npayload = 512\n"
+                   "preset = [\"sp2\", \"pcie-gen3-x4\"]\n")
+        _, out = self.run_json("sweep", "grid.toml", "--csv", "grid.csv")
+        self.assertEqual([(p["protocol"], p["payload"], p["loop"]) for p in out["points"]],
+                         2 * [("sp-am", 512, 1880)] + 2 * [("pcie", 512, 920)])
+        with open(self.path("grid.csv"), encoding="utf-8") as file:
+            self.assertIn(",sp2,", file.read())
+
+    def test_a_preset_has_its_protocol_and_is_no_flag_of_a_file(self):
+        self.write("grid.toml", "[grid]\nprotocol = \"rc\"\npreset = \"sp2\"\n")
+        self.expect_failure(self.run_command("sweep", "grid.toml"), 1, "grid.toml:3:10: ")
+        for arguments in (("--preset", "sp3"), ("--preset", "sp2", "--protocol", "rc"),
+                          ("grid.toml", "--preset", "sp2"),
+                          ("grid.toml", "--loss-trace", "cable.trace")):
+            with self.subTest(arguments):
+                ended = self.run_command("sweep", *arguments)
+                self.assertEqual((ended.code, ended.out), (2, ""))
+                self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
+
+
 class ThePaperIsPutRight(Case):
     def test_the_crossovers_stand_where_they_belong(self):
         ended = self.run_command("sweep", "--paper", "--json")

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/text.hpp"
@@ -27,6 +29,14 @@ void fill_standard_places() {
         if (place < 0 || place > STDERR_FILENO) return;
     }
 }
+
+/// What an option takes. Which others it goes with is told to whoever got it wrong.
+class ShortHelp : public CLI::Formatter {
+    std::string make_option_opts(const CLI::Option* option) const override {
+        const std::string all = CLI::Formatter::make_option_opts(option);
+        return all.substr(0, std::min(all.find(" Needs: "), all.find(" Excludes: ")));
+    }
+};
 
 // CLI11 speaks of subcommands, and of a missing one where one is unknown.
 std::string usage_problem(const CLI::App& app, const CLI::Error& error) {
@@ -52,6 +62,7 @@ int main(int argc, char** argv) {
 
     CLI::App app("Reliable messaging over wires that lose, damage, repeat and reorder.",
                  "wireproof");
+    app.formatter(std::make_shared<ShortHelp>());
     app.set_version_flag("--version", version());
     app.require_subcommand(1);
     app.footer("Each verb has its own --help, with examples.");

@@ -12,6 +12,7 @@
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/sweep_paper.hpp"
 #include "wireproof/cli/sweep_report.hpp"
 #include "wireproof/cli/sweep_results.hpp"
@@ -25,12 +26,14 @@ namespace {
 constexpr auto examples =
     R"(A saturated sender over a link with bit errors. ETR is payload over all bytes
 sent for it; throughput counts idle time too. Lengths and times are in bytes on
-the line. Protocols: pcie and hippi6400 are the engines, go-back-n (a notice for
-every failure) and ideal (selective repeat) are models.
+the line. Protocols: pcie, hippi6400, sp-am, sp-am-selective, rc and uc are the
+engines; go-back-n (a notice for every failure) and ideal (selective repeat) are
+models. Of uc, which resends nothing, ETR is that of what was delivered.
 
 Examples:
   wireproof sweep --protocol pcie --ber 1e-15 --packets 1e15 --json
   wireproof sweep --protocol hippi6400 --ber 1e-6 --relative-error 0.01
+  wireproof sweep --preset pcie-gen5-x16 --ber 1e-12
   wireproof sweep --paper
   wireproof sweep grid.toml --csv grid.csv   keeps grid.results, goes on from it
   wireproof sweep grid.toml --html grid.html curves, a ladder and a table
@@ -54,6 +57,7 @@ std::string is_count(const std::string& text) {
 struct SweepVerb {
     lab::RetrySettings settings;
     lab::RetryPlan plan;
+    SweepLineOptions line;
     std::string protocol = "pcie";
     std::string packets;
     std::string csv;
@@ -70,6 +74,7 @@ struct SweepVerb {
     CLI::Option* chosen_seed = nullptr;
 
     void check() {
+        line.take_preset(settings, protocol);
         settings.protocol = lab::retry_protocol(protocol).value();
         plan.jump = !no_jump;
         if (!packets.empty()) {
@@ -90,15 +95,20 @@ struct SweepVerb {
             throw CLI::ValidationError("--csv, --svg and --ladder-point are not of --paper",
                                        exit_usage);
         }
-        if (paper || !file.empty()) return;
+        if (paper || !file.empty() || line.lists_presets()) return;
         if (const auto link = lab::resolve(settings); !link) {
             throw CLI::ValidationError(link.error().message, exit_usage);
         }
     }
 
     int run() {
+        if (line.lists_presets()) {
+            fmt::print("{}", json ? preset_json() : preset_table());
+            return 0;
+        }
         catch_interrupts();
         if (paper) return run_paper();
+        line.take_files(settings);
         const lab::Sweep sweep = file.empty() ? single_point() : read_file();
         const SweepShard part = file.empty() || merge ? SweepShard() : chosen_shard();
         const lab::Sweep mine = share_of(sweep, part);
@@ -129,8 +139,11 @@ struct SweepVerb {
     }
 
     lab::Sweep single_point() const {
-        return {
-            .name = std::string(name_of(settings.protocol)), .plan = plan, .points = {settings}};
+        lab::Sweep sweep;
+        sweep.name = name_of(settings.protocol);
+        sweep.plan = plan;
+        sweep.points = {settings};
+        return sweep;
     }
 
     SweepReport report_of(const lab::Sweep& sweep, const std::vector<SweepJson>& points) const {
@@ -163,6 +176,7 @@ struct SweepVerb {
         input.read(0, std::as_writable_bytes(std::span(text)));
         auto sweep = lab::read_sweep(text, file);
         if (!sweep) throw Failure(sweep.error().message);
+        take_loss_trace(*sweep, file);
         if (relative_error->count() > 0) sweep->plan.relative_error = plan.relative_error;
         if (chosen_seed->count() > 0) sweep->plan.seed = plan.seed;
         if (plan.packets > 0) sweep->plan.packets = plan.packets;
@@ -216,9 +230,11 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
     };
     std::vector<std::string> names(lab::retry_protocol_names.begin(),
                                    lab::retry_protocol_names.end());
-    verb.add_option("--protocol", sweep.protocol, "pcie, hippi6400, go-back-n or ideal")
+    verb.add_option("--protocol", sweep.protocol,
+                    "pcie, hippi6400, sp-am, sp-am-selective, rc, uc,\n"
+                    "go-back-n or ideal")
         ->type_name("NAME")
-        ->check(CLI::IsMember(names));
+        ->check(CLI::IsMember(names).description(""));
     accept_range(*verb.add_option("--ber", s.bit_error, "bit error rate, both ways: 0, or 1e-17 up")
                       ->type_name("P"),
                  0, 0.1);
@@ -244,13 +260,15 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
 void add_sweep(CLI::App& app, Run& run) {
     const auto sweep = std::make_shared<SweepVerb>();
     CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
-    verb->add_option("FILE", sweep->file, "a grid of points in TOML (docs/link-retry.md)");
+    CLI::Option* const file =
+        verb->add_option("FILE", sweep->file, "a grid of points in TOML (docs/link-retry.md)");
     verb->add_option("--shard", sweep->shard,
                      "the K-th of N parts of the file; else as Slurm\n"
                      "arrays, Open MPI or PMI say")
         ->type_name("K/N");
     verb->add_flag("--merge", sweep->merge, "gather the parts instead");
     add_settings(*verb, *sweep);
+    sweep->line.add(*verb, sweep->settings, file);
     verb->add_option("--packets", sweep->packets,
                      "simulate exactly so many units, for instance 1e15")
         ->type_name("N")

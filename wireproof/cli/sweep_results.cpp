@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/lab/loss_trace.hpp"
+#include "wireproof/lab/retry_presets.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -33,6 +35,40 @@ std::string percent(const SweepJson& value) {
     return value.is_null() ? "-" : fmt::format("{:.2f}", value.get<double>() * 100);
 }
 
+constexpr std::array<const char*, 4> latency_names = {"p50", "p99", "p99.9", "max"};
+
+// Of a protocol that resends, nothing.
+lab::Wide lost_for_ever(const lab::RetrySettings& s, const lab::RetryTotals& totals) {
+    return s.protocol == lab::RetryProtocol::uc ? totals[RetryCount::wasted] : 0;
+}
+
+// In seconds, where a preset says how long a byte takes.
+SweepJson line_json(const lab::RetryPreset& preset, const lab::RetryPoint& point) {
+    SweepJson json = {{"preset", preset.name},
+                      {"line_rate", preset.bytes_per_second},
+                      {"goodput", point.throughput() * preset.bytes_per_second}};
+    for (std::size_t i = 0; i < latency_names.size(); ++i) {
+        json["latency_ns"][latency_names[i]] =
+            preset.nanoseconds(static_cast<double>(point.latency[i]));
+    }
+    if (!preset.link_layer_retry) return json;
+    const lab::RetryTotals& totals = point.totals;
+    json["sender"] = {{"LLR_TX_OK", whole(totals[RetryCount::units])},
+                      {"LLR_TX_REPLAY", whole(totals[RetryCount::replays])}};
+    json["receiver"] = {{"LLR_RX_EXPECTED_SEQ_GOOD", whole(totals[RetryCount::accepted])},
+                        {"LLR_TX_ACK_CTL_OS", whole(totals[RetryCount::acks])},
+                        {"LLR_TX_NACK_CTL_OS", whole(totals[RetryCount::naks])}};
+    return json;
+}
+
+// For people: what the table has no column for.
+std::string line_note(const SweepJson& line) {
+    return fmt::format(
+        "{}: {:.4g} of {:.4g} GB/s; latency {:.4g} ns, p99.9 {:.4g} ns\n", cell(line["preset"]),
+        line["goodput"].get<double>() / 1e9, line["line_rate"].get<double>() / 1e9,
+        line["latency_ns"]["p50"].get<double>(), line["latency_ns"]["p99.9"].get<double>());
+}
+
 }  // namespace
 
 SweepJson sweep_key(const lab::RetrySettings& s, const lab::RetryPlan& plan) {
@@ -49,6 +85,8 @@ SweepJson sweep_key(const lab::RetrySettings& s, const lab::RetryPlan& plan) {
                      {"notice_loss", s.notice_loss},
                      {"bursts", {s.bursts.begin, s.bursts.end, s.bursts.loss_in_burst}},
                      {"seed", plan.seed}};
+    if (s.preset != nullptr) key["preset"] = s.preset->name;
+    if (s.loss_trace) key["loss_trace"] = fmt::format("{:016x}", s.loss_trace->digest());
     if (plan.packets > 0) {
         key["packets"] = plan.packets;
     } else {
@@ -70,6 +108,7 @@ SweepJson sweep_json(const lab::RetrySettings& s, const lab::RetryPlan& plan,
                       {"closed_form", maybe(point.closed_etr())},
                       {"resent", whole(totals[RetryCount::resent])},
                       {"timeouts", whole(totals[RetryCount::timeouts])},
+                      {"lost", whole(lost_for_ever(s, totals))},
                       {"resend_ratio", point.resend_ratio()},
                       {"closed_ratio", maybe(point.closed_ratio())},
                       {"deviation", maybe(point.deviation())},
@@ -88,6 +127,7 @@ SweepJson sweep_json(const lab::RetrySettings& s, const lab::RetryPlan& plan,
                         {"max", point.latency[3]}}},
                       {"jumped", whole(point.jumped)}};
     if (!point.cannot_jump.empty()) json["cannot_jump"] = point.cannot_jump;
+    if (s.preset != nullptr) json["line"] = line_json(*s.preset, point);
     json["asked"] = sweep_key(s, plan);
     return json;
 }
@@ -103,38 +143,45 @@ double sweep_frames(const lab::RetryPoint& point) {
 
 std::string sweep_table(const std::vector<SweepJson>& points) {
     std::string text =
-        fmt::format("{:<9}{:>8}{:>8}{:>9}{:>8}{:>8}{:>7}{:>8}{:>7}{:>8}\n", "protocol", "ber",
+        fmt::format("{:<16}{:>7}{:>8}{:>8}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n", "protocol", "ber",
                     "payload", "packets", "ETR %", "closed", "dev", "thru %", "buffer", "p99.9");
     std::string notes;
+    std::string lines;
     for (const SweepJson& p : points) {
         const std::string deviation =
             p["deviation"].is_null() ? "-" : fmt::format("{:+.1f}", p["deviation"].get<double>());
-        text += fmt::format("{:<9}{:>8.2g}{:>8}{:>9.2g}{:>8}{:>8}{:>7}{:>8}{:>7}{:>8}\n",
+        text += fmt::format("{:<16}{:>7.2g}{:>8}{:>8.2g}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n",
                             cell(p["protocol"]), p["ber"].get<double>(), cell(p["payload"]),
                             p["packets"].get<double>(), percent(p["etr"]),
                             percent(p["closed_form"]), deviation, percent(p["throughput"]),
                             cell(p["buffer_most"]), cell(p["latency"]["p99.9"]));
+        if (p.contains("line")) lines += line_note(p["line"]);
         if (p.contains("cannot_jump") && notes.empty()) {
             notes = fmt::format("simulated frame by frame because of {}\n", cell(p["cannot_jump"]));
         }
     }
-    return text + notes;
+    return text + lines + notes;
 }
 
 std::string sweep_csv(const std::vector<SweepJson>& points) {
-    static constexpr std::array<const char*, 21> columns = {
-        "protocol",       "ber",          "packets",     "payload",  "etr",       "throughput",
-        "relative_error", "closed_form",  "resent",      "timeouts", "deviation", "loop",
-        "buffer",         "ack_every",    "timer",       "acks",     "naks",      "buffer_mean",
-        "buffer_most",    "resend_ratio", "closed_ratio"};
+    static constexpr std::array<const char*, 22> columns = {
+        "protocol",       "ber",          "packets",      "payload",  "etr",       "throughput",
+        "relative_error", "closed_form",  "resent",       "timeouts", "deviation", "loop",
+        "buffer",         "ack_every",    "timer",        "acks",     "naks",      "buffer_mean",
+        "buffer_most",    "resend_ratio", "closed_ratio", "lost"};
     std::string text;
     for (const char* const column : columns) text += std::string(column) + ",";
-    text += "latency_p50,latency_p99,latency_p99.9,latency_max\n";
+    text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput\n";
     for (const SweepJson& point : points) {
         for (const char* const column : columns) text += cell(point[column]) + ",";
         const SweepJson& latency = point["latency"];
         text += cell(latency["p50"]) + "," + cell(latency["p99"]) + "," + cell(latency["p99.9"]) +
-                "," + cell(latency["max"]) + "\n";
+                "," + cell(latency["max"]) + ",";
+        if (const auto line = point.find("line"); line != point.end()) {
+            text += cell(line->at("preset")) + "," + cell(line->at("goodput")) + "\n";
+        } else {
+            text += ",\n";
+        }
     }
     return text;
 }

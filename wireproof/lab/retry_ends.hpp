@@ -1,5 +1,5 @@
-// The link engines as the ends of a point: what feeds them, what they count, which of their frames
-// is a notice.
+// What the ends of a point are to its world, and the link engines as such: what feeds them, what
+// they count, which of their frames is a notice.
 #pragma once
 
 #include "wireproof/core/link_engine.hpp"
@@ -8,23 +8,35 @@
 
 namespace wireproof::lab {
 
+/// Which of the units that are under way a receiver takes.
+enum class RetryOrder : std::uint8_t {
+    oldest,       // only the oldest that it has not taken
+    any,          // each once, whatever is missing before it
+    never_again,  // each when it comes: what was lost is lost
+};
+
 /// An engine with a user who always has one more message. A regular value.
 template <class End>
-concept RetryEnd = std::copyable<End> && LinkEngine<decltype(End::engine)> &&
+concept RetryEnd = std::copyable<End> && Engine<decltype(End::engine)> &&
     requires(End end, const End& still, ConstBytes frame) {
     { end.feed() } -> std::same_as<void>;
     { still.up() } -> std::same_as<bool>;
+    { still.stats() } -> std::convertible_to<LinkStats>;
+    { still.numbered() } -> std::same_as<std::uint64_t>;  // of those: units sent, resent included
     // poll_transmit would return false whatever the time; false: who knows.
     { still.quiet() } -> std::same_as<bool>;
     { still.kept() } -> std::same_as<std::size_t>;  // units in the replay buffer
     { End::is_notice(frame) } -> std::same_as<bool>;
     { End::describe(frame) } -> std::same_as<FrameInfo>;
-    // The state of a sender without errors repeats after a multiple of so many units, as a rule.
-    { End::stride } -> std::convertible_to<std::uint64_t>;
+    // The state without errors repeats after a multiple of so many units, as a rule.
+    { still.stride() } -> std::same_as<std::uint64_t>;
+    { End::own_max } -> std::convertible_to<std::size_t>;  // bytes of a frame but lent payload
+    { End::order } -> std::convertible_to<RetryOrder>;
 };
 
 struct PcieEnd {
-    static constexpr std::uint64_t stride = 64;  // of the 4096 numbers
+    static constexpr std::size_t own_max = 64;
+    static constexpr RetryOrder order = RetryOrder::oldest;
 
     pcie::Link engine;
     ConstBytes payload;
@@ -32,9 +44,12 @@ struct PcieEnd {
     void feed() {
         if (engine.transmitter().waiting() == 0 && engine.has_room()) (void)engine.submit(payload);
     }
+    const LinkStats& stats() const { return engine.stats(); }
+    std::uint64_t numbered() const { return engine.stats().numbered; }
     bool up() const { return engine.state() == pcie::Link::State::active; }
     bool quiet() const { return engine.quiet(); }
     std::size_t kept() const { return engine.transmitter().outstanding(); }
+    std::uint64_t stride() const { return 64; }  // of the 4096 numbers
 
     static FrameInfo describe(ConstBytes frame) { return pcie::describe(frame); }
     /// A Nak.
@@ -45,7 +60,8 @@ struct PcieEnd {
 };
 
 struct HippiEnd {
-    static constexpr std::uint64_t stride = 765;  // three times all numbers
+    static constexpr std::size_t own_max = 64;
+    static constexpr RetryOrder order = RetryOrder::oldest;
 
     hippi::Link engine;
     ConstBytes payload;
@@ -53,9 +69,12 @@ struct HippiEnd {
     void feed() {
         while (engine.has_room()) (void)engine.submit(payload);
     }
+    const LinkStats& stats() const { return engine.stats(); }
+    std::uint64_t numbered() const { return engine.stats().numbered; }
     bool up() const { return engine.running(); }
     bool quiet() const { return false; }
     std::size_t kept() const { return engine.outstanding(); }
+    std::uint64_t stride() const { return 765; }  // three times all numbers
 
     static FrameInfo describe(ConstBytes frame) { return hippi::describe(frame); }
     /// Any number that goes back: the second of one kind is the notice.

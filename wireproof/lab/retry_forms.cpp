@@ -23,6 +23,22 @@ double mixed(double lost, double by_notice, double by_timer) {
     return (1 - lost) * by_notice + (lost > 0 ? lost * by_timer : 0);
 }
 
+/// What a failure costs where a notice tells of it: its mean, and that of its square.
+struct Noticed {
+    double mean = 0;
+    double squared = 0;
+};
+
+// Where following units draw the notice, the first of them that does is the k-th with probability
+// s (1 - s)^(k - 1), and all up to it are in vain.
+Noticed noticed(const FailureCosts& c, double p) {
+    if (c.notice_of == NoticeOf::bad_unit) return {c.by_notice, square(c.by_notice)};
+    const double s =
+        c.notice_of == NoticeOf::each_next_whole ? (1 - p) * (1 - c.notice_loss) : 1 - p;
+    const double mean = 1 / s;
+    return {c.by_notice + mean, square(c.by_notice) + 2 * c.by_notice * mean + (2 - s) / square(s)};
+}
+
 // After a timeout all M2 units that left meanwhile are replayed, and one of them that fails costs
 // what is left of that replay, if this is more than N. The next unit is one with r of a replay left
 // with probability p^2 (1 - p^2)^(M2 - 1 - r), which is how long ago a timeout must have been.
@@ -36,14 +52,16 @@ void add_patience(Costs& costs, const FailureCosts& c, double p) {
 }
 
 Costs costs_of(RetryScheme scheme, const FailureCosts& c, double p) {
-    const double f = c.notice_loss;
-    const double first = mixed(f, c.by_notice, c.first_timer);
-    const double first_squared = mixed(f, square(c.by_notice), square(c.first_timer));
+    // Notices that come again and again only come later.
+    const double f = c.notice_of == NoticeOf::each_next_whole ? 0 : c.notice_loss;
+    const Noticed notice = noticed(c, p);
+    const double first = mixed(f, notice.mean, c.first_timer);
+    const double first_squared = mixed(f, notice.squared, square(c.first_timer));
     switch (scheme) {
         case RetryScheme::selective_repeat: return {1, 1, 1, 1};
         case RetryScheme::fresh_notice:
-            return {first, first_squared, mixed(f, c.by_notice, c.head_timer),
-                    mixed(f, square(c.by_notice), square(c.head_timer))};
+            return {first, first_squared, mixed(f, notice.mean, c.head_timer),
+                    mixed(f, notice.squared, square(c.head_timer))};
         case RetryScheme::one_notice:
             return {first, first_squared, c.head_timer, square(c.head_timer)};
         case RetryScheme::patient_notice: {
@@ -85,7 +103,7 @@ FailureCosts FailureCosts::of(const Line& line, double notice_loss) {
     FailureCosts costs;
     costs.by_notice = std::min(line.window, 1 + std::ceil(line.loop / line.unit) + line.apart);
     costs.first_timer = units(line.loop + line.timer);
-    costs.head_timer = units(line.timer + line.unit);
+    costs.head_timer = units(line.timer + (line.timer_from_start ? 0 : line.unit));
     costs.notice_loss = notice_loss;
     return costs;
 }

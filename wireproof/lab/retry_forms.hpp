@@ -33,12 +33,20 @@ enum class RetryScheme : std::uint8_t {
     timeout_only,      // (iii) no notices
 };
 
+/// What draws the notice of a failure.
+enum class NoticeOf : std::uint8_t {
+    bad_unit,         // the unit itself: it says that it is bad
+    next_whole,       // the next one that is not bad, as the number before it is missing
+    each_next_whole,  // each such one, until a notice has arrived
+};
+
 /// Units put on the line in vain for one failure, the bad one included.
 struct FailureCosts {
-    double by_notice = 1;    // N: a notice brings the sender back
+    double by_notice = 1;    // N: a notice brings the sender back; without those waited for
     double first_timer = 1;  // M1: of a fresh unit, left to the timer
     double head_timer = 1;   // M2: of the head of a replay, left to the timer
     double notice_loss = 0;  // f: that no notice arrives
+    NoticeOf notice_of = NoticeOf::bad_unit;
 
     /// From a loop (end of the bad unit until the first resent one may start), the timer and the
     /// window, which ends the flow but not the waiting. Bytes; `apart` is the distance of two
@@ -49,6 +57,8 @@ struct FailureCosts {
         double timer = std::numeric_limits<double>::infinity();
         double window = std::numeric_limits<double>::infinity();  // units
         double apart = 0;
+        /// The timer runs from the beginning of the head of a replay, not from its end.
+        bool timer_from_start = false;
     };
     static FailureCosts of(const Line& line, double notice_loss = 0);
 };

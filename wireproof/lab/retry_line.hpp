@@ -18,18 +18,22 @@ constexpr Duration line_time(std::uint64_t bytes) {
     return Duration(static_cast<std::int64_t>(bytes));
 }
 
+struct RetryLineTerms {
+    std::size_t frame_max = 0;  // bytes that an engine may write
+    Duration delay{};           // from the last byte's leaving until it is judged
+    bool takes_time = true;     // off: frames leave at once, however many
+    ConstBytes payload{};       // of the users: outlives the line
+    // Bytes on the line that no engine of ours writes or reads.
+    std::size_t framing = 0;    // of each frame: what carries it
+    std::size_t not_shown = 0;  // of each unit: payload that its frame only stands for
+};
+
 /// A regular value. Payload in flight is pointed at where it lies outside of all engines, so that a
-/// copied line shows it too; all other bytes are the line's own.
+/// copied line shows it too; all other bytes, `own_max` a frame at most, are the line's own.
+template <std::size_t own_max>
 class RetryLine {
 public:
-    static constexpr std::size_t own_max = 64;  // bytes of a frame besides payload by reference
-
-    struct Terms {
-        std::size_t frame_max = 0;
-        Duration delay{};        // from the last byte's leaving until it is judged
-        bool takes_time = true;  // off: frames leave at once, however many
-        ConstBytes payload{};    // of the users: outlives the line
-    };
+    using Terms = RetryLineTerms;
 
     struct Frame {
         Instant arrival;
@@ -37,10 +41,12 @@ public:
         bool unit = false;  // carries payload, and is kept until acknowledged
         bool resent = false;
         bool damaged = false;
+        std::size_t beside = 0;   // bytes of its length that are not shown
+        std::uint64_t index = 0;  // of a unit that leaves for the first time, among those
         std::array<std::byte, own_max> own;
 
         ConstBytes bytes() const { return ConstBytes(own).first(parts.size); }
-        std::size_t length() const { return parts.size + parts.lent.size(); }
+        std::size_t length() const { return parts.size + parts.lent.size() + beside; }
         RxFrame received() const {
             return {bytes(), PeerId{}, damaged ? Integrity::damaged : Integrity::intact, parts.lent,
                     parts.lent_at};
@@ -58,11 +64,13 @@ public:
         return tx_;
     }
     /// The opened frame leaves; what is to be noted about it may be set in it.
-    Frame& depart(Instant now) {
+    Frame& depart(Instant now, bool unit) {
         Frame& frame = place(count_++);
         take_parts(frame);
         frame.resent = tx_.resent();
-        frame.unit = frame.damaged = false;
+        frame.unit = unit;
+        frame.damaged = false;
+        frame.beside = terms_.framing + (unit ? terms_.not_shown : 0);
         if (terms_.takes_time) free_at_ = now + line_time(frame.length());
         frame.arrival = (terms_.takes_time ? free_at_ : now) + terms_.delay;
         next_arrival_ = frames_[first_].arrival;

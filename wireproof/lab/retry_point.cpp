@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "wireproof/lab/retry_build.hpp"
 #include "wireproof/lab/retry_models.hpp"
 #include "wireproof/lab/retry_run.hpp"
 
@@ -18,67 +19,21 @@ double number(Wide value) {
 
 RetryFaults faults_of(const RetrySettings& s, std::uint64_t seed) {
     return RetryFaults({.forward = s.bit_error,
-                        .back = s.clean_back ? 0 : s.bit_error,
+                        .back = s.clean_back || s.protocol == RetryProtocol::uc ? 0 : s.bit_error,
                         .notice_loss = s.notice_loss,
-                        .bursts = s.bursts},
+                        .bursts = s.bursts,
+                        .trace = s.loss_trace},
                        seed);
 }
-
-/// What the engines are built of; payload outlives them.
-template <class End>
-struct Ends;
-
-template <>
-struct Ends<PcieEnd> {
-    static PcieEnd make(const RetrySettings& s, const RetryLink& link, ConstBytes payload, bool) {
-        const auto unit = static_cast<std::uint64_t>(link.unit.bytes());
-        pcie::Config config;
-        config.payload_max = s.payload;
-        config.byte_time = line_time(1);
-        config.first_number = config.modulus - 16;
-        config.replay_slots = link.buffer + 1;  // one waits
-        config.outstanding = link.buffer;
-        config.payload_lent = true;
-        config.ack_after = link.ack_every;
-        config.ack_latency = line_time(link.ack_every * unit);
-        config.replay_after = line_time(link.timer);
-        config.retrain_time = Duration();
-        config.init_every = line_time(8 * (s.loop + unit));
-        if (s.renak_on_bad_head) {
-            // Between the ends of a gap's last unit and of the resent head (etr, section 5).
-            config.renak_after = line_time((s.loop + unit - 1) / unit * unit + unit / 2);
-        }
-        return {pcie::Link(config), payload};
-    }
-};
-
-template <>
-struct Ends<HippiEnd> {
-    static HippiEnd make(const RetrySettings& s, const RetryLink& link, ConstBytes payload,
-                         bool receiver) {
-        hippi::Config config;
-        config.w_max = link.buffer;
-        config.first_number = config.modulus - 16;
-        config.retries_max = hippi::Config::retries_unlimited;
-        config.null_after = line_time(link.ack_every > 1 ? link.ack_every * hippi::unit_size : 0);
-        config.retry_after = line_time(link.timer);
-        config.loop = line_time(s.loop + 2 * hippi::unit_size);
-        config.start_again_after = config.loop * 10;
-        config.message_max = std::max<std::size_t>(s.payload, hippi::data_size);
-        config.messages_queued = 2;
-        config.buffers.fill(hippi::Config::unlimited);
-        config.lent = true;
-        config.check_messages = false;  // the line says what it damaged
-        config.seed = receiver ? 2 : 1;
-        return {hippi::Link(config), payload};
-    }
-};
 
 RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     RetryPoint point;
     point.link = link;
     point.unit_error = unit_error(s.bit_error, link.unit.bytes());
-    point.has_closed_form = s.bursts.begin == 0 && !s.loaded_back;
+    const bool independent = s.bursts.begin == 0 && !s.loss_trace;
+    point.has_closed_form = independent && !s.loaded_back;
+    point.meets_errors =
+        s.bit_error > 0 || s.bursts.begin > 0 || (s.loss_trace && s.loss_trace->bad_frames() > 0);
     return point;
 }
 
@@ -95,6 +50,14 @@ void take_figures(Run& run, RetryPoint& point) {
         point.latency[i] = latencies.percentile(shares[i]);
     }
     point.latency.back() = latencies.largest();
+}
+
+// What draws a fate for every frame.
+std::string_view obstacle(const RetrySettings& s) {
+    if (s.loss_trace) return "a recorded trace";
+    if (s.bursts.begin > 0) return "bursts";
+    if (s.notice_loss > 0) return "notices that are lost";
+    return {};
 }
 
 /// Where a run is going to, and who is told how far it is.
@@ -119,7 +82,7 @@ public:
             const double most = static_cast<double>(plan_.packets_max);
             units_ = std::min(units_, most);
             if (!advance(static_cast<std::uint64_t>(units_))) return false;
-            if (point.unit_error == 0 || units_ >= most) return true;
+            if (!point.meets_errors || units_ >= most) return true;
             const std::optional<double> error = measured();
             if (error && *error <= plan_.relative_error) return true;
             const double more = error ? *error / plan_.relative_error : 2;
@@ -144,27 +107,37 @@ private:
     double units_ = 1;
 };
 
+// Of a unit's payload, where its frame carries but a word that stands for it.
+template <RetryEnd End>
+std::size_t not_shown(const RetrySettings& s) {
+    if constexpr (requires { End::shown; }) return (s.payload + 3) / 4 * 4 - End::shown;
+    return 0;
+}
+
 template <RetryEnd End>
 Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
                                  const RetryLink& link) {
-    const std::vector<std::byte> payload(s.payload, std::byte{0x5A});
+    RetryMemory memory(s.payload);
     const auto unit = static_cast<std::size_t>(link.unit.bytes());
     typename RetryWorld<End>::Config world;
-    world.forward = {.frame_max = std::max<std::size_t>(unit, 64), .payload = payload};
+    world.forward = {.frame_max = std::max<std::size_t>(unit, End::own_max),
+                     .payload = memory.source,
+                     .framing = link.framing,
+                     .not_shown = not_shown<End>(s)};
     world.back = world.forward;
     world.back.delay = line_time(s.loop);
     world.back.takes_time = s.loaded_back;
-    world.window = link.buffer;
+    world.window = std::max(link.buffer, 2U);  // none: one is on its way, and one behind it
     world.loaded_back = s.loaded_back;
-    RetryWorld<End> start(world, Ends<End>::make(s, link, payload, false),
-                          Ends<End>::make(s, link, payload, true));
+    RetryWorld<End> start(world, build_end<End>(s, link, memory, 0),
+                          build_end<End>(s, link, memory, 1));
     if (!start.start()) return unexpected("the link does not come up");
-    constexpr std::size_t memory = std::size_t{128} << 20;
+    constexpr std::size_t places_memory = std::size_t{128} << 20;
     const std::size_t world_size = 16'384 + link.buffer * 400;
     Goal goal(plan);
     RetryRun<End> run({.unit = unit,
                        .jumps = plan.jump,
-                       .places_max = memory / world_size,
+                       .places_max = places_memory / world_size,
                        .pulse = goal.pulse()},
                       start, faults_of(s, plan.seed));
     RetryPoint point = point_of(s, link);
@@ -180,8 +153,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
         point, [&](std::uint64_t n) { return run.advance(n); }, measured);
     if (!runs) return unexpected(at_rest);
     take_figures(run, point);
-    if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
-    if (plan.jump && s.notice_loss > 0) point.cannot_jump = "notices that are lost";
+    if (plan.jump) point.cannot_jump = obstacle(s);
     return point;
 }
 
@@ -200,7 +172,7 @@ RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryL
             return point.relative_error();
         });
     take_figures(run, point);
-    if (plan.jump && s.bursts.begin > 0) point.cannot_jump = "bursts";
+    if (plan.jump) point.cannot_jump = obstacle(s);
     return point;
 }
 
@@ -256,6 +228,11 @@ Expected<RetryPoint> run_retry_point(const RetrySettings& settings, const RetryP
     switch (settings.protocol) {
         case RetryProtocol::pcie: return run_engines<PcieEnd>(settings, plan, *link);
         case RetryProtocol::hippi6400: return run_engines<HippiEnd>(settings, plan, *link);
+        case RetryProtocol::sp_am: return run_engines<AmGoBackNEnd>(settings, plan, *link);
+        case RetryProtocol::sp_am_selective:
+            return run_engines<AmSelectiveEnd>(settings, plan, *link);
+        case RetryProtocol::rc: return run_engines<RcEnd>(settings, plan, *link);
+        case RetryProtocol::uc: return run_engines<UcEnd>(settings, plan, *link);
         case RetryProtocol::go_back_n:
         case RetryProtocol::ideal: return run_model(settings, plan, *link);
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -18,32 +19,41 @@
 namespace wireproof::lab {
 
 enum class RetryProtocol : std::uint8_t {
-    pcie,       // the engine: one Nak for a gap, REPLAY_TIMER
-    hippi6400,  // the engine: a number seen twice, the sender's timer
-    go_back_n,  // a model: a fresh notice for every failure, no timers
-    ideal,      // a model: the bad unit alone leaves again
+    pcie,             // the engine: one Nak for a gap, REPLAY_TIMER
+    hippi6400,        // the engine: a number seen twice, the sender's timer
+    sp_am,            // the engine, go-back-N: a NACK for all that follows a gap
+    sp_am_selective,  // the engine: a NACK names what is missing, which alone leaves again
+    rc,               // the engine: one NAK for a gap, the timeout of a queue pair
+    uc,               // the engine: nothing leaves again, what is lost is lost
+    go_back_n,        // a model: a fresh notice for every failure, no timers
+    ideal,            // a model: the bad unit alone leaves again
 };
-inline constexpr std::array<std::string_view, 4> retry_protocol_names = {"pcie", "hippi6400",
-                                                                         "go-back-n", "ideal"};
+inline constexpr std::array<std::string_view, 8> retry_protocol_names = {
+    "pcie", "hippi6400", "sp-am", "sp-am-selective", "rc", "uc", "go-back-n", "ideal"};
 constexpr std::string_view name_of(RetryProtocol protocol) {
     return retry_protocol_names[static_cast<std::size_t>(protocol)];
 }
 std::optional<RetryProtocol> retry_protocol(std::string_view name);
 
+struct RetryPreset;
+
 /// What is varied. 0 stands for what the protocol itself would choose.
 struct RetrySettings {
     RetryProtocol protocol = RetryProtocol::pcie;
-    double bit_error = 0;            // 0, or 1e-17 to 0.1
-    bool clean_back = false;         // notices and acknowledgements meet no bit errors
-    double notice_loss = 0;          // of notices besides
-    LossBursts bursts{};             // of bad units, forward; `begin` 0: none
-    std::uint32_t payload = 4096;    // bytes of a message
+    double bit_error = 0;     // 0, or 1e-17 to 0.1
+    bool clean_back = false;  // notices and acknowledgements meet no bit errors
+    double notice_loss = 0;   // of notices besides
+    LossBursts bursts{};      // of bad units, forward; `begin` 0: none
+    std::shared_ptr<const LossTrace> loss_trace = {};  // of bad frames, forward; null: none
+    std::uint32_t payload = 4096;                      // bytes of a message
     std::uint64_t loop = 2000;       // from a bad unit's end until the first resent one may start
     std::uint32_t buffer = 0;        // units that may be unacknowledged
     std::uint32_t ack_every = 0;     // units
     std::uint64_t timer = 0;         // bytes
     bool renak_on_bad_head = false;  // pcie: a resent head that is bad draws a fresh Nak
     bool loaded_back = false;        // the other direction is saturated, too
+    /// Where the figures come from, and how long a byte takes; null: nobody says.
+    const RetryPreset* preset = nullptr;
 
     friend bool operator==(const RetrySettings& a, const RetrySettings& b);
 };
@@ -62,9 +72,10 @@ struct RetryPlan {
     std::uint64_t trace_after = 0;  // units taken
 };
 
-/// What the settings mean for the protocol: every 0 is filled in.
+/// What the settings mean for the protocol: every 0 is filled in, where the protocol has it.
 struct RetryLink {
-    LineUnit unit;  // bytes; payload is the share of one unit
+    LineUnit unit;            // bytes; payload is the share of one unit
+    std::size_t framing = 0;  // of those: bytes of each frame that no engine writes
     std::uint64_t loop = 0;
     std::uint64_t timer = 0;
     std::uint32_t buffer = 0;
@@ -94,12 +105,14 @@ struct RetryPoint {
     /// no errors.
     std::optional<double> relative_error() const;
 
-    /// Nothing where no formula describes the point (bursts, a loaded way back).
+    /// Nothing where no formula describes the point (bursts, a trace, a loaded way back).
     std::optional<double> closed_ratio() const;
     std::optional<double> closed_etr() const;
     /// Of the resend ratio from the closed form's, in its standard errors.
     std::optional<double> deviation() const;
     bool has_closed_form = true;
+    /// Some unit may be bad: otherwise there is nothing to measure.
+    bool meets_errors = true;
 };
 
 /// What cannot work, in one line.

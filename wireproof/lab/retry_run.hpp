@@ -23,7 +23,8 @@ public:
         : config_(config),
           world_(std::move(world)),
           faults_(std::move(faults)),
-          regime_(config.places_max) {
+          regime_(config.places_max),
+          stride_(world_.end(0).stride()) {
         latencies_.keep_stretch(config.jumps);
     }
 
@@ -36,12 +37,12 @@ public:
             const std::uint64_t here = world_.accepted();
             if (!config_.jumps || !far_from_errors()) {
                 last_ = nowhere;
-                const std::uint64_t few = config_.jumps ? End::stride : std::uint64_t{1} << 20;
+                const std::uint64_t few = config_.jumps ? stride_ : std::uint64_t{1} << 20;
                 if (!live(here + static_cast<std::uint64_t>(std::min<Wide>(left, few))))
                     return false;
                 continue;
             }
-            const std::uint64_t grid = here / End::stride * End::stride + End::stride;
+            const std::uint64_t grid = here / stride_ * stride_ + stride_;
             if (left < grid - here) {
                 last_ = nowhere;
                 if (!live(here + static_cast<std::uint64_t>(left))) return false;
@@ -84,7 +85,7 @@ private:
 
     /// So far that looking where we are may pay.
     bool far_from_errors() const {
-        const std::uint64_t bits = 8 * End::stride * config_.unit * 4;
+        const std::uint64_t bits = 8 * stride_ * config_.unit * 4;
         return faults_.clean_bits(0) >= bits && faults_.clean_bits(1) >= bits;
     }
 
@@ -152,7 +153,8 @@ private:
     RetryFaults faults_;
     RetryLatencies latencies_;
     Regime regime_;
-    RetryTotals carried_;  // what is not in the world's own counts
+    std::uint64_t stride_;  // units from one place where the world is looked at to the next
+    RetryTotals carried_;   // what is not in the world's own counts
     std::size_t kept_most_ = 0;
     Wide jumped_ = 0;
     std::uint64_t turns_ = 0;

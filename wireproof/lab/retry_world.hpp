@@ -20,16 +20,19 @@ namespace wireproof::lab {
 template <RetryEnd End>
 class RetryWorld {
 public:
+    using Line = RetryLine<End::own_max>;
+    using Frame = typename Line::Frame;
+
     struct Config {
-        RetryLine::Terms forward;
-        RetryLine::Terms back;
-        std::size_t window = 0;    // units that are ever unacknowledged
+        RetryLineTerms forward;
+        RetryLineTerms back;
+        std::size_t window = 0;    // units that are ever unacknowledged, or under way
         bool loaded_back = false;  // node 1 sends as much
     };
 
     RetryWorld(const Config& config, const End& sender, const End& receiver)
         : loaded_back_(config.loaded_back),
-          lines_{RetryLine(config.forward), RetryLine(config.back)},
+          lines_{Line(config.forward), Line(config.back)},
           ends_{sender, receiver},
           left_at_(std::bit_ceil(config.window + 2)) {}
 
@@ -85,8 +88,8 @@ public:
     /// Since counting began.
     RetryCounts counts() const {
         RetryCounts counts = counts_;
-        const LinkStats& sender = ends_[0].engine.stats();
-        const LinkStats& receiver = ends_[1].engine.stats();
+        const LinkStats sender = ends_[0].stats();
+        const LinkStats receiver = ends_[1].stats();
         counts[RetryCount::accepted] = accepted_;
         counts[RetryCount::timeouts] = sender.timeouts;
         counts[RetryCount::replays] = sender.replays;
@@ -105,9 +108,9 @@ public:
             sink.add_deadline(due_[node], now_);
         }
         sink.add(wasted_);
-        sink.add(units_ - accepted_);
-        for (std::uint64_t i = accepted_; i < units_; ++i) {
-            sink.add(now_ - left_at_[i & (left_at_.size() - 1)]);
+        sink.add(units_ - settled_);
+        for (std::uint64_t i = settled_; i < units_; ++i) {
+            sink.add_deadline(left_at(i), now_);
         }
     }
 
@@ -122,22 +125,22 @@ private:
     template <std::size_t node>
     void turn(RetryFaults& faults, RetryLatencies& latencies, bool started = true) {
         auto& engine = ends_[node].engine;
-        RetryLine& in = lines_[1 - node];
+        Line& in = lines_[1 - node];
         while (in.next_arrival() <= now_) {
-            const RetryLine::Frame& frame = in.front();
+            const Frame& frame = in.front();
             const RxVerdict verdict = engine.on_frame(now_, frame.received());
             while (engine.next_delivery()) {
             }
             if (trace_ != nullptr) note_received(node, frame, verdict);
-            if (node == 1 && frame.unit) judge(verdict, latencies);
+            if (node == 1 && frame.unit) judge(frame, verdict, latencies);
             in.pop();
         }
         if (deadline_[node] <= now_) {
-            const std::uint64_t timeouts = engine.stats().timeouts;
+            const std::uint64_t timeouts = trace_ != nullptr ? ends_[node].stats().timeouts : 0;
             engine.on_deadline(now_);
             while (engine.next_delivery()) {
             }
-            if (trace_ != nullptr && engine.stats().timeouts != timeouts) note_timer(node);
+            if (trace_ != nullptr && ends_[node].stats().timeouts != timeouts) note_timer(node);
         }
         const bool waits = send<node>(faults, started && (node == 0 || loaded_back_));
         deadline_[node] = engine.next_deadline();
@@ -149,47 +152,48 @@ private:
     // True: there may be more to send once the line is free.
     template <std::size_t node>
     bool send(RetryFaults& faults, bool fed) {
-        RetryLine& out = lines_[node];
+        Line& out = lines_[node];
         End& end = ends_[node];
         while (out.free_at() <= now_) {
             if (fed) end.feed();
             TxFrame& room = out.open();
-            const std::uint64_t numbered = end.engine.stats().numbered;
+            const std::uint64_t numbered = end.numbered();
             if (!end.engine.poll_transmit(now_, room)) return false;
-            depart<node>(faults, end.engine.stats().numbered != numbered);
+            depart<node>(faults, end.numbered() != numbered);
         }
         return fed || !end.quiet();
     }
 
     template <std::size_t node>
     void depart(RetryFaults& faults, bool unit) {
-        RetryLine::Frame& frame = lines_[node].depart(now_);
+        Frame& frame = lines_[node].depart(now_, unit);
         const std::size_t length = frame.length();
         counts_[node == 0 ? RetryCount::frames_forward : RetryCount::frames_back] += 1;
         counts_[node == 0 ? RetryCount::bytes_forward : RetryCount::bytes_back] += length;
         frame.damaged = faults.damages(node, length);
-        frame.unit = unit;
-        if (node == 0 && unit) count_unit(frame.resent);
+        if (node == 0 && unit) count_unit(frame);
         const bool lost = node == 1 && faults.loses_notices() && End::is_notice(frame.bytes()) &&
                           faults.loses_notice();
         if (trace_ != nullptr) note_sent(node, frame, lost);
         if (lost) lines_[node].lose_last();
     }
 
-    void count_unit(bool resent) {
+    void count_unit(Frame& frame) {
         counts_[RetryCount::units] += 1;
-        if (resent) {
+        if (frame.resent) {
             counts_[RetryCount::resent] += 1;
             return;
         }
-        left_at_[units_++ & (left_at_.size() - 1)] = now_;
+        frame.index = units_;
+        left_at(units_++) = now_;
         const std::size_t kept_now = ends_[0].kept();
         counts_[RetryCount::kept] += kept_now;
         kept_most_ = std::max(kept_most_, kept_now);
     }
 
-    void judge(RxVerdict verdict, RetryLatencies& latencies) {
-        if (verdict != RxVerdict::accepted) {
+    void judge(const Frame& frame, RxVerdict verdict, RetryLatencies& latencies) {
+        const bool taken = verdict == RxVerdict::accepted || verdict == RxVerdict::held;
+        if (!taken) {
             ++wasted_;
             return;
         }
@@ -198,10 +202,32 @@ private:
             counts_[RetryCount::wasted_squared] += wasted_ * wasted_;
             wasted_ = 0;
         }
-        latencies.add(now_ - left_at_[accepted_++ & (left_at_.size() - 1)]);
+        ++accepted_;
+        settle(index_of(frame), latencies);
     }
 
-    void note_sent(std::size_t node, const RetryLine::Frame& frame, bool lost) {
+    std::uint64_t index_of(const Frame& frame) const {
+        if constexpr (End::order == RetryOrder::oldest) return settled_;
+        if constexpr (End::order == RetryOrder::any) {
+            if (frame.resent) return ends_[1].index_of(frame.bytes(), settled_);
+        }
+        return frame.index;
+    }
+
+    void settle(std::uint64_t index, RetryLatencies& latencies) {
+        latencies.add(now_ - left_at(index));
+        if constexpr (End::order == RetryOrder::any) {
+            left_at(index) = never;
+            while (settled_ < units_ && left_at(settled_) == never) ++settled_;
+        } else {
+            settled_ = index + 1;
+        }
+    }
+
+    Instant& left_at(std::uint64_t index) { return left_at_[index & (left_at_.size() - 1)]; }
+    Instant left_at(std::uint64_t index) const { return left_at_[index & (left_at_.size() - 1)]; }
+
+    void note_sent(std::size_t node, const Frame& frame, bool lost) {
         trace_->record({.time = now_,
                         .direction = Direction::sent,
                         .from = static_cast<std::uint16_t>(node),
@@ -211,7 +237,7 @@ private:
                         .fate = {.lost = lost, .damaged = frame.damaged},
                         .verdict = std::nullopt});
     }
-    void note_received(std::size_t node, const RetryLine::Frame& frame, RxVerdict verdict) {
+    void note_received(std::size_t node, const Frame& frame, RxVerdict verdict) {
         trace_->record({.time = now_,
                         .direction = Direction::received,
                         .from = static_cast<std::uint16_t>(1 - node),
@@ -231,26 +257,27 @@ private:
                         .fate = {},
                         .verdict = std::nullopt});
     }
-    FrameInfo described(const RetryLine::Frame& frame) const {
+    FrameInfo described(const Frame& frame) const {
         FrameInfo info = describe_(frame.bytes());
         info.length = frame.length();
         return info;
     }
 
     bool loaded_back_;
-    std::array<RetryLine, 2> lines_;  // from node 0, from node 1
+    std::array<Line, 2> lines_;  // from node 0, from node 1
     std::array<End, 2> ends_;
     Instant now_;
     std::array<Instant, 2> deadline_{never, never};  // of the engines
     std::array<Instant, 2> due_{};                   // of the nodes
 
     RetryCounts counts_;
-    RetryCounts base_;            // when counting began
-    std::uint64_t units_ = 0;     // that left for the first time
-    std::uint64_t accepted_ = 0;  // the first so many of them
-    std::uint64_t wasted_ = 0;    // since the last that was accepted
+    RetryCounts base_;           // when counting began
+    std::uint64_t units_ = 0;    // that left for the first time
+    std::uint64_t settled_ = 0;  // of these: all before it were taken, or never will be
+    std::uint64_t accepted_ = 0;
+    std::uint64_t wasted_ = 0;  // since the last that was accepted
     std::size_t kept_most_ = 0;
-    std::vector<Instant> left_at_;  // of the units that are not accepted, a ring
+    std::vector<Instant> left_at_;  // of the units from settled_ on, a ring; never: it was taken
 
     Trace* trace_ = nullptr;
     Describe describe_ = describe_nothing;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "wireproof/lab/retry_presets.hpp"
 #include "wireproof/lab/toml_text.hpp"
 
 namespace wireproof::lab {
@@ -17,17 +18,25 @@ std::string name_from(std::string_view file) {
     return is_plain(file) && !file.empty() && file.size() <= 60 ? std::string(file) : "sweep";
 }
 
-/// What a grid is made of: a list for each thing that varies.
+/// What a grid is made of: a list for each thing that varies. An empty one leaves what a preset
+/// says, or else what RetrySettings does.
 struct Axes {
-    std::vector<RetryProtocol> protocols{RetryProtocol::pcie};
+    std::vector<RetryProtocol> protocols;
+    std::vector<const RetryPreset*> presets;
     std::vector<double> bit_errors{1e-9};
-    std::vector<std::uint32_t> payloads{4096};
-    std::vector<std::uint64_t> loops{2000};
-    std::vector<std::uint32_t> buffers{0};
-    std::vector<std::uint32_t> acks{0};
-    std::vector<std::uint64_t> timers{0};
-    std::vector<bool> loaded{false};
+    std::vector<std::uint32_t> payloads;
+    std::vector<std::uint64_t> loops;
+    std::vector<std::uint32_t> buffers;
+    std::vector<std::uint32_t> acks;
+    std::vector<std::uint64_t> timers;
+    std::vector<bool> loaded;
 };
+
+/// Points that a list makes of one.
+template <class Value>
+double times(const std::vector<Value>& axis) {
+    return static_cast<double>(std::max<std::size_t>(axis.size(), 1));
+}
 
 void read_protocols(Section& grid, std::vector<RetryProtocol>& protocols) {
     grid.list("protocol", protocols, [&](const toml::node& node) {
@@ -37,6 +46,20 @@ void read_protocols(Section& grid, std::vector<RetryProtocol>& protocols) {
             protocols.push_back(*known);
         } else {
             grid.complain(node, quoted("protocol") + " must be " + one_of(retry_protocol_names));
+        }
+    });
+}
+
+void read_presets(Section& grid, Axes& axes) {
+    grid.list("preset", axes.presets, [&](const toml::node& node) {
+        const auto name = node.value_exact<std::string_view>();
+        const RetryPreset* const known = name ? retry_preset(*name) : nullptr;
+        if (known == nullptr) {
+            grid.complain(node, "there is no such preset; wireproof sweep --presets lists them");
+        } else if (!axes.protocols.empty()) {
+            grid.complain(node, "a preset has its own protocol: give one of both");
+        } else {
+            axes.presets.push_back(known);
         }
     });
 }
@@ -93,6 +116,7 @@ void read_wholes(Section& grid, std::string_view key, std::vector<Value>& values
 
 void read_grid(Section& grid, Axes& axes) {
     read_protocols(grid, axes.protocols);
+    read_presets(grid, axes);
     read_rates(grid, axes.bit_errors);
     read_wholes(grid, "payload", axes.payloads, 1, 65536);
     read_wholes(grid, "loop", axes.loops, 0, 100'000'000);
@@ -108,8 +132,9 @@ void read_grid(Section& grid, Axes& axes) {
     });
 }
 
-void read_fixed(Section& line, RetrySettings& all) {
+void read_fixed(Section& line, RetrySettings& all, std::string& loss_trace) {
     line.truth("clean_back", all.clean_back);
+    line.text("loss_trace", loss_trace, 4096);
     line.truth("renak_on_bad_head", all.renak_on_bad_head);
     line.probability("notice_loss", all.notice_loss);
     line.table("bursts", [&](Section& bursts) {
@@ -122,6 +147,7 @@ void read_fixed(Section& line, RetrySettings& all) {
 std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) {
     std::vector<RetrySettings> points{all};
     const auto vary = [&points](const auto& values, auto&& set) {
+        if (values.empty()) return;
         std::vector<RetrySettings> more;
         for (const RetrySettings& point : points) {
             for (const auto value : values) {
@@ -132,6 +158,8 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
         points = std::move(more);
     };
     vary(axes.protocols, [](RetrySettings& s, RetryProtocol value) { s.protocol = value; });
+    vary(axes.presets,
+         [&all](RetrySettings& s, const RetryPreset* value) { s = with_preset(all, *value); });
     vary(axes.payloads, [](RetrySettings& s, std::uint32_t value) { s.payload = value; });
     vary(axes.loops, [](RetrySettings& s, std::uint64_t value) { s.loop = value; });
     vary(axes.buffers, [](RetrySettings& s, std::uint32_t value) { s.buffer = value; });
@@ -142,9 +170,21 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
     return points;
 }
 
-// renak_on_bad_head is of one protocol, and no reason to leave the others out.
+// What one protocol has and another has not is no reason to leave either out of a grid.
 void fit_to_protocol(RetrySettings& settings) {
     if (settings.protocol != RetryProtocol::pcie) settings.renak_on_bad_head = false;
+    switch (settings.protocol) {
+        case RetryProtocol::sp_am:
+        case RetryProtocol::sp_am_selective:
+        case RetryProtocol::rc: settings.ack_every = 0; break;
+        case RetryProtocol::uc:
+            settings.buffer = settings.ack_every = 0;
+            settings.timer = 0;
+            settings.notice_loss = 0;
+            settings.loaded_back = false;
+            break;
+        default: break;
+    }
 }
 
 void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
@@ -171,14 +211,12 @@ void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
         read_grid(grid, axes);
     });
     if (root.take("grid") == nullptr) root.miss("grid");
-    root.table("line", [&](Section& line) { read_fixed(line, all); });
+    root.table("line", [&](Section& line) { read_fixed(line, all, sweep.loss_trace); });
     root.finish();
     if (!complaints.none()) return;
-    const auto size = static_cast<double>(axes.protocols.size()) *
-                      static_cast<double>(axes.bit_errors.size() * axes.payloads.size()) *
-                      static_cast<double>(axes.loops.size() * axes.buffers.size()) *
-                      static_cast<double>(axes.acks.size() * axes.timers.size()) *
-                      static_cast<double>(axes.loaded.size());
+    const double size = times(axes.protocols) * times(axes.presets) * times(axes.bit_errors) *
+                        times(axes.payloads) * times(axes.loops) * times(axes.buffers) *
+                        times(axes.acks) * times(axes.timers) * times(axes.loaded);
     if (size > static_cast<double>(points_max)) {
         complaints.add(grid_at, "this grid has more than a million points");
         return;

@@ -12,6 +12,7 @@ namespace wireproof::lab {
 struct Sweep {
     std::string name;
     RetryPlan plan;
+    std::string loss_trace;  // a file, named as from this one's folder; empty: none. Not read here
     std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest
 };
 

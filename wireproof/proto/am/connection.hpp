@@ -198,6 +198,8 @@ public:
     bool established() const { return handshake_.established(); }
     /// Nothing of ours is unacknowledged, waiting or under way.
     bool idle() const;
+    /// What of a channel waits, is under way or unacknowledged, for who measures.
+    const SendWindow& sending(Channel channel) const { return send_[index(channel)]; }
     std::uint32_t words_max() const { return static_cast<std::uint32_t>(config_.words_max); }
     const Config& config() const { return config_; }
     const Stats& stats() const { return stats_; }

@@ -38,8 +38,12 @@ struct QueuePairConfig {
     /// completed: the peer may have taken so many packets more than will have been sent. Its
     /// acknowledgements then mean all that has.
     std::uint32_t peer_ahead_max = 0;
+    /// For measurements of what recovery costs: retry_count is as good as infinite.
+    bool retries_unlimited = false;
 
-    std::uint64_t psn_modulus = wire_circle.modulus();  // smaller in a search over small worlds
+    // Smaller in a search over small worlds, and where a state is to be met again soon.
+    std::uint64_t psn_modulus = wire_circle.modulus();
+    std::uint64_t msn_modulus = wire_circle.modulus();
 };
 
 /// Counted for the reason named. Each packet received is in one of those up to `stale`; a First or
@@ -153,13 +157,18 @@ private:
 class QueuePairCore {
 public:
     QueuePairCore(const QueuePairConfig& config)
-        : config_(config), circle_(config.psn_modulus), sends(config.limits), receives(config) {}
+        : config_(config),
+          circle_(config.psn_modulus),
+          message_circle_(config.msn_modulus),
+          sends(config.limits),
+          receives(config) {}
 
     const QueuePairConfig& config() const { return config_; }
     std::uint32_t number() const { return config_.number; }
     const QueuePairAttributes& attributes() const { return attributes_; }
     QueuePairState state() const { return state_; }
-    const Circle& circle() const { return circle_; }
+    const Circle& circle() const { return circle_; }                  // of PSNs
+    const Circle& message_circle() const { return message_circle_; }  // of MSNs
     std::size_t path_mtu() const { return attributes_.path_mtu; }
     KeyBearer bearer() const { return {config_.domain, config_.number}; }
 
@@ -196,6 +205,7 @@ private:
     QueuePairConfig config_;
     QueuePairAttributes attributes_;
     Circle circle_;
+    Circle message_circle_;
     QueuePairState state_ = QueuePairState::reset;
 
 public:

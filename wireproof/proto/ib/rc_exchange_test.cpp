@@ -98,5 +98,41 @@ TEST(RcExchange, EndsWellWhicheverPacketIsLostOrRepeated) {
     }
 }
 
+// Not a rule of the specification: whoever measures recovery wants no end of it.
+TEST(RcExchange, UnlimitedRetriesNeverEndAConnection) {
+    PairSettings settings = rc_settings(QueuePairChange{.retry_count = std::uint8_t{1}});
+    settings.queue_pair.retries_unlimited = true;
+    RcPair pair(settings);
+    pair.receives(1);
+    pair.send(10);
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_EQ(pair.a_leaving().size(), 1U) << i;
+        pair.pass(rto);
+    }
+    EXPECT_EQ(pair.a.counters().timeouts, 20U);
+    for (const auto& packet : pair.a_leaving()) pair.b.give(pair.now, packet);
+    for (const auto& packet : pair.b.leaving(pair.now)) pair.a.give(pair.now, packet);
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::success});
+}
+
+// RC-16: credits are granted and obeyed across the turns of a small circle.
+TEST(RcExchange, MessageNumbersMayTurnASmallerCircle) {
+    PairSettings settings = rc_settings();
+    settings.queue_pair.msn_modulus = 8;
+    settings.queue_pair.credits = true;
+    RcPair pair(settings);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        pair.receives(1);
+        pair.send(10);
+        for (const auto& packet : pair.a_leaving()) pair.b.give(pair.now, packet);
+        const auto answers = pair.b.leaving(pair.now);
+        ASSERT_EQ(answers.size(), 1U) << i;
+        EXPECT_EQ(decoded(answers[0]).headers.aeth.msn.value(), (i + 1) % 8);
+        pair.a.give(pair.now, answers[0]);
+    }
+    EXPECT_EQ(pair.b.received().size(), 10U);
+    EXPECT_EQ(pair.a.counters().resent, 0U);
+}
+
 }  // namespace
 }  // namespace wireproof::ib::test

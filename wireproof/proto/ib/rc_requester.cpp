@@ -76,8 +76,8 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
         request == Request::read ? packets_of(entry.length, core.path_mtu()) : 1;
     if (core.circle().steps_after(next_, oldest_) + psns > half) return false;
     if (unlimited_ || !takes_receive(request)) return true;
-    const Msn number = wire_circle.advance(message_, 1);
-    return difference(number, limit_) <= 0 || oldest_ == next_;
+    const Msn number = core.message_circle().advance(message_, 1);
+    return difference(number, limit_, core.message_circle()) <= 0 || oldest_ == next_;
 }
 
 /// False: it cannot be begun, and is told once all before it has ended.
@@ -102,8 +102,9 @@ bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter)
     entry.packets = is_atomic(request)
                         ? 1U
                         : static_cast<std::uint32_t>(packets_of(entry.length, core.path_mtu()));
-    message_ = wire_circle.advance(message_, 1);
-    entry.probe = !unlimited_ && takes_receive(request) && difference(message_, limit_) > 0;
+    message_ = core.message_circle().advance(message_, 1);
+    entry.probe = !unlimited_ && takes_receive(request) &&
+                  difference(message_, limit_, core.message_circle()) > 0;
     if (entry.probe) ++core.counters.probes;
     if (wants_data(request)) {
         ++data_requests_;
@@ -190,7 +191,8 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
         ++core.counters.stale;
         return RxVerdict::stale;
     }
-    if (has_aeth && kind == SyndromeKind::ack) take_credits(packet.headers.aeth);
+    if (has_aeth && kind == SyndromeKind::ack)
+        take_credits(packet.headers.aeth, core.message_circle());
     RxVerdict verdict = RxVerdict::control;
     if (packet.opcode->verb != Verb::acknowledge) {
         verdict = on_data(now, packet, core, adapter);
@@ -206,12 +208,12 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
 }
 
 /// Credits never take back what was granted: an old acknowledgement would, and so does rounding.
-void RcRequester::take_credits(const Aeth& aeth) {
+void RcRequester::take_credits(const Aeth& aeth, const Circle& circle) {
     if (unlimited_) return;
     const auto credits = credits_of(aeth.syndrome.code());
     unlimited_ = !credits;
-    const Msn limit = wire_circle.advance(aeth.msn, credits.value_or(0));
-    if (difference(limit, limit_) > 0) limit_ = limit;
+    const Msn limit = circle.advance(aeth.msn, credits.value_or(0));
+    if (difference(limit, limit_, circle) > 0) limit_ = limit;
 }
 
 /// Completes everything up to the PSN before this one. False: a Read or an Atomic among it has not
@@ -356,11 +358,21 @@ bool RcRequester::take_data(const Packet& packet, SendEntry& entry, const QueueP
 /// One retry for one cause: what else is missing now may still be on its way.
 void RcRequester::retry(QueuePairCore& core, Adapter& adapter) {
     if (went_back_) return;
-    if (retries_left_ == 0) return fail(CompletionStatus::retry_exceeded, core, adapter);
-    --retries_left_;
+    if (!take_retry(core, adapter)) return;
     ++core.counters.went_back;
     went_back_ = true;
     go_back();
+}
+
+/// False: there was none left.
+bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
+    if (core.config().retries_unlimited) return true;
+    if (retries_left_ == 0) {
+        fail(CompletionStatus::retry_exceeded, core, adapter);
+        return false;
+    }
+    --retries_left_;
+    return true;
 }
 
 void RcRequester::go_back() {
@@ -375,8 +387,7 @@ void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter
     (void)timers_.take_expired(Timer::not_ready, now);
     if (!timers_.take_expired(Timer::answer, now)) return;
     ++core.counters.timeouts;
-    if (retries_left_ == 0) return fail(CompletionStatus::retry_exceeded, core, adapter);
-    --retries_left_;
+    if (!take_retry(core, adapter)) return;
     went_back_ = false;
     go_back();
 }

@@ -61,10 +61,11 @@ private:
                    const Adapter& adapter) const;
     bool acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter);
     void progress(Instant now, Psn oldest, QueuePairCore& core);
-    void take_credits(const Aeth& aeth);
+    void take_credits(const Aeth& aeth, const Circle& circle);
 
     // Recovery.
     void retry(QueuePairCore& core, Adapter& adapter);
+    bool take_retry(QueuePairCore& core, Adapter& adapter);
     void go_back();
     void retire(QueuePairCore& core, Adapter& adapter);
     void fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter);

@@ -91,7 +91,7 @@ RxVerdict RcResponder::on_message(const Packet& packet, QueuePairCore& core, Ada
         return refuse(*refusal, core, adapter);
     }
     expected_ = core.circle().advance(expected_, 1);
-    if (packet.opcode->ends()) completed_ = wire_circle.advance(completed_, 1);
+    if (packet.opcode->ends()) completed_ = core.message_circle().advance(completed_, 1);
     if (packet.bth().ack_request) owe_ack();
     return RxVerdict::accepted;
 }
@@ -112,7 +112,7 @@ RxVerdict RcResponder::on_read(const Packet& packet, QueuePairCore& core, Adapte
     keep({.psn = expected_, .packets = packets, .from = reth});
     answers_.push({.what = Answer::What::read, .psn = expected_, .packets = packets, .from = reth});
     expected_ = core.circle().advance(expected_, packets);
-    completed_ = wire_circle.advance(completed_, 1);
+    completed_ = core.message_circle().advance(completed_, 1);
     ++core.counters.executed;
     return RxVerdict::accepted;
 }
@@ -143,7 +143,7 @@ RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adap
           .original = original});
     answers_.push({.what = Answer::What::atomic, .psn = expected_, .original = original});
     expected_ = core.circle().advance(expected_, 1);
-    completed_ = wire_circle.advance(completed_, 1);
+    completed_ = core.message_circle().advance(completed_, 1);
     ++core.counters.executed;
     return RxVerdict::accepted;
 }

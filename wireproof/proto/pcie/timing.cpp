@@ -8,10 +8,6 @@ namespace {
 constexpr std::array<std::int64_t, 5> symbol_picoseconds = {4000, 2000, 1000, 500, 250};
 constexpr std::uint32_t tlp_overhead = 28;  // framing, number, four double words, ECRC, LCRC
 
-std::uint32_t internal_delay(Speed speed) {
-    return speed == Speed::gen1 ? 19 : speed == Speed::gen2 ? 70 : 115;
-}
-
 // AckFactor, in tenths: how many of the largest TLPs may wait for one Ack.
 std::uint32_t ack_factor_tenths(std::uint32_t width, std::size_t payload_max) {
     if (payload_max <= 256) return width <= 4 ? 14 : width <= 8 ? 25 : 30;
@@ -31,6 +27,10 @@ std::uint64_t LinkRate::bytes_per_second() const {
 Duration LinkRate::time_of(std::size_t bytes) const {
     const auto all = static_cast<std::int64_t>(bytes) * symbol_time().picoseconds();
     return Duration((all + width - 1) / width);
+}
+
+std::uint32_t internal_delay(Speed speed) {
+    return speed == Speed::gen1 ? 19 : speed == Speed::gen2 ? 70 : 115;
 }
 
 std::uint32_t ack_latency_limit(LinkRate rate, std::size_t payload_max) {

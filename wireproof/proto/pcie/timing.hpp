@@ -24,6 +24,9 @@ struct LinkRate {
     Duration time_of(std::size_t bytes) const;
 };
 
+/// Symbol times from a frame's end until what it asks for begins to leave.
+std::uint32_t internal_delay(Speed speed);
+
 /// Symbol times; `payload_max` is 128, 256, 512 … 4096 bytes.
 std::uint32_t ack_latency_limit(LinkRate rate, std::size_t payload_max);
 /// Three times that; tolerance -0 % to +100 %.

@@ -1,0 +1,134 @@
+#include "wireproof/cli/sweep_lines.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "wireproof/cli/carry_options.hpp"
+#include "wireproof/cli/files.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/lab/retry_presets.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr std::uint64_t trace_size_max = std::uint64_t{256} << 20;
+
+std::string is_preset(const std::string& name) {
+    if (lab::retry_preset(name) != nullptr) return {};
+    return fmt::format("there is no preset {}; --presets lists them", name);
+}
+
+// In lines of so many columns.
+std::string wrapped(std::string_view text, std::size_t columns) {
+    std::string lines;
+    while (text.size() > columns) {
+        const std::size_t space = text.rfind(' ', columns);
+        const std::size_t end = space == std::string_view::npos ? columns : space;
+        lines += fmt::format("{}\n", text.substr(0, end));
+        text = text.substr(end + (space == std::string_view::npos ? 0 : 1));
+    }
+    return lines + fmt::format("{}\n", text);
+}
+
+}  // namespace
+
+std::shared_ptr<const lab::LossTrace> read_loss_trace(const std::string& path) {
+    const InputFile input(path);
+    if (input.size() > trace_size_max) {
+        throw Failure(fmt::format("{} is longer than 256 MiB", path));
+    }
+    std::string text(input.size(), '\0');
+    input.read(0, std::as_writable_bytes(std::span(text)));
+    auto trace = lab::LossTrace::read(text, path);
+    if (!trace) throw Failure(trace.error().message);
+    return std::make_shared<lab::LossTrace>(std::move(*trace));
+}
+
+void take_loss_trace(lab::Sweep& sweep, const std::string& sweep_file) {
+    if (sweep.loss_trace.empty()) return;
+    const std::size_t folder = sweep_file.rfind('/');
+    const bool is_here = folder == std::string::npos || sweep.loss_trace.front() == '/';
+    const std::string path =
+        is_here ? sweep.loss_trace : sweep_file.substr(0, folder + 1) + sweep.loss_trace;
+    const auto trace = read_loss_trace(path);
+    for (lab::RetrySettings& point : sweep.points) point.loss_trace = trace;
+}
+
+std::string preset_table() {
+    std::string text = fmt::format("{:<22}{:<10}{:>8}{:>9}{:>9}{:>8}  {}\n", "preset", "protocol",
+                                   "payload", "loop", "timer", "buffer", "GB/s");
+    std::string_view last;
+    for (const lab::RetryPreset& preset : lab::retry_presets()) {
+        const lab::RetryLink link = lab::resolve(preset.settings).value();
+        // What is said of several stands once, before them.
+        if (preset.what != last) text += "\n" + wrapped(preset.what, 78);
+        last = preset.what;
+        text += fmt::format("{:<22}{:<10}{:>8}{:>9}{:>9}{:>8}  {:.4g}\n", preset.name,
+                            name_of(preset.settings.protocol), preset.settings.payload, link.loop,
+                            link.timer, link.buffer, preset.bytes_per_second / 1e9);
+    }
+    return text;
+}
+
+std::string preset_json() {
+    nlohmann::ordered_json all = {{"schema", "wireproof.presets/1"}};
+    for (const lab::RetryPreset& preset : lab::retry_presets()) {
+        const lab::RetryLink link = lab::resolve(preset.settings).value();
+        all["presets"].push_back({{"preset", preset.name},
+                                  {"protocol", name_of(preset.settings.protocol)},
+                                  {"payload", preset.settings.payload},
+                                  {"loop", link.loop},
+                                  {"timer", link.timer},
+                                  {"buffer", link.buffer},
+                                  {"ack_every", link.ack_every},
+                                  {"line_rate", preset.bytes_per_second},
+                                  {"source", preset.what}});
+    }
+    return all.dump() + "\n";
+}
+
+void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings, CLI::Option* file) {
+    verb_ = &verb;
+    verb.add_option("--preset", preset_,
+                    "a line by its name, for instance pcie-gen5-x16;\n"
+                    "options that are given besides stand")
+        ->type_name("NAME")
+        ->check(is_preset)
+        ->excludes(file)
+        ->excludes(verb.get_option("--protocol"));
+    verb.add_flag("--presets", lists_, "list them, with their figures");
+    const auto probability = [&](const char* name, double& value, const char* what) {
+        CLI::Option* option = verb.add_option(name, value, what)->type_name("P");
+        accept_range(*option, 0, 1);
+        return option->excludes(file);
+    };
+    CLI::Option* begin = probability("--burst-begin", settings.bursts.begin,
+                                     "a burst begins with a frame (Gilbert-Elliott)");
+    probability("--burst-end", settings.bursts.end, "and ends with one (1)")->needs(begin);
+    probability("--burst-bad", settings.bursts.loss_in_burst, "a frame in it is bad (1)")
+        ->needs(begin);
+    verb.add_option("--loss-trace", trace_, "frames recorded as ok or bad (docs/link-retry.md)")
+        ->type_name("FILE")
+        ->excludes(file);
+}
+
+void SweepLineOptions::take_preset(lab::RetrySettings& settings, std::string& protocol) const {
+    if (preset_.empty()) return;
+    const lab::RetrySettings given = settings;
+    settings = lab::with_preset(given, *lab::retry_preset(preset_));
+    const auto keep = [this](const char* name, auto& value, const auto& wanted) {
+        if (verb_->get_option(name)->count() > 0) value = wanted;
+    };
+    keep("--payload", settings.payload, given.payload);
+    keep("--loop", settings.loop, given.loop);
+    keep("--buffer", settings.buffer, given.buffer);
+    keep("--ack-every", settings.ack_every, given.ack_every);
+    keep("--timer", settings.timer, given.timer);
+    protocol = name_of(settings.protocol);
+}
+
+void SweepLineOptions::take_files(lab::RetrySettings& settings) const {
+    if (!trace_.empty()) settings.loss_trace = read_loss_trace(trace_);
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,170 @@
+// Packets of hosts against the closed forms: SP AM in both its recoveries, RC and UC, as they ship.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "wireproof/lab/retry_point.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+constexpr std::uint64_t seed = 20'261'122;
+
+RetrySettings with_unit_error(RetrySettings settings, double p) {
+    settings.bit_error = bit_error_of(p, resolve(settings).value().unit.bytes());
+    return settings;
+}
+
+RetryPoint run(const RetrySettings& settings, std::uint64_t packets) {
+    const auto point = run_retry_point(settings, {.packets = packets, .seed = seed});
+    EXPECT_TRUE(point) << (point ? "" : point.error().message);
+    return point.value();
+}
+
+std::uint64_t count(const RetryPoint& point, RetryCount what) {
+    return static_cast<std::uint64_t>(point.totals[what]);
+}
+
+double away_from(const RetryPoint& point, RetryScheme scheme, const FailureCosts& costs) {
+    return (point.resend_ratio() - resend_ratio(scheme, point.unit_error, costs)) /
+           resend_ratio_error(scheme, point.unit_error, costs, point.packets());
+}
+
+// Scheme (i), where the next whole packet draws the notice.
+TEST(RetryPackets, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {
+    for (const std::uint64_t loop : {0U, 2'000U, 20'000U}) {
+        for (const double p : {0.01, 0.1, 0.3}) {
+            const RetrySettings settings{
+                .protocol = RetryProtocol::sp_am, .clean_back = true, .payload = 224, .loop = loop};
+            const RetryPoint point = run(with_unit_error(settings, p), 60'000);
+            EXPECT_LT(std::abs(point.deviation().value()), 4) << p << " " << loop;
+            FailureCosts told = point.link.costs;
+            told.notice_of = NoticeOf::bad_unit;
+            if (loop == 0) {
+                EXPECT_GT(away_from(point, point.link.scheme, told), 10) << p;
+            }
+            EXPECT_EQ(count(point, RetryCount::timeouts), 0U);
+        }
+    }
+}
+
+// A NACK that is lost is followed by the next.
+TEST(RetryPackets, ALostNackOfSpAmCostsAPacketAndNoTimeout) {
+    RetrySettings settings{.protocol = RetryProtocol::sp_am, .payload = 224};
+    settings.clean_back = true;
+    settings.notice_loss = 0.5;
+    const RetryPoint point = run(with_unit_error(settings, 0.02), 100'000);
+    EXPECT_LT(std::abs(point.deviation().value()), 4);
+    EXPECT_EQ(count(point, RetryCount::timeouts), 0U);
+    FailureCosts none = point.link.costs;
+    none.notice_loss = 0;
+    EXPECT_GT(away_from(point, point.link.scheme, none), 4);
+}
+
+// Scheme (0): but for windows that end in a bad packet nothing waits for a timer.
+TEST(RetryPackets, SelectiveRecoveryOfSpAmResendsWhatWasBadAndNothingElse) {
+    for (const double p : {0.001, 0.1, 0.3}) {
+        const RetrySettings settings{.protocol = RetryProtocol::sp_am_selective, .payload = 1024};
+        const RetryPoint point = run(with_unit_error(settings, p), 60'000);
+        EXPECT_LT(std::abs(point.deviation().value()), 4) << p;
+        // What was bad last may not have left again.
+        EXPECT_NEAR(static_cast<double>(count(point, RetryCount::resent)),
+                    static_cast<double>(count(point, RetryCount::wasted)), 20);
+        EXPECT_GT(point.latency[3], point.latency[0]);
+    }
+}
+
+// Scheme (ii): the head of a replay that is bad again waits for the timeout.
+TEST(RetryPackets, RcIsSchemeTwoAndNotSchemeOne) {
+    for (const double p : {0.01, 0.1, 0.3}) {
+        const RetrySettings settings{
+            .protocol = RetryProtocol::rc, .clean_back = true, .payload = 1024, .timer = 32'768};
+        const RetryPoint point = run(with_unit_error(settings, p), 60'000);
+        EXPECT_LT(std::abs(point.deviation().value()), 4) << p;
+        if (p < 0.1) continue;
+        EXPECT_GT(away_from(point, RetryScheme::fresh_notice, point.link.costs), 10) << p;
+        EXPECT_GT(count(point, RetryCount::timeouts), 0U);
+    }
+}
+
+TEST(RetryPackets, ALostNakOfRcCostsATimeout) {
+    RetrySettings settings{.protocol = RetryProtocol::rc, .payload = 1024};
+    settings.clean_back = true;
+    settings.notice_loss = 0.3;
+    const double p = 0.01;
+    const RetryPoint point = run(with_unit_error(settings, p), 200'000);
+    EXPECT_LT(std::abs(point.deviation().value()), 4);
+    const double failures = p * point.packets();
+    EXPECT_NEAR(static_cast<double>(count(point, RetryCount::timeouts)),
+                failures * (0.3 + p / (1 - p)), 4 * std::sqrt(failures * 0.3));
+}
+
+// What is lost is counted, and ETR is of what was delivered.
+TEST(RetryPackets, UcLosesWhatWasBadAndResendsNothing) {
+    for (const double p : {0.001, 0.1, 0.5}) {
+        const RetrySettings settings{.protocol = RetryProtocol::uc, .payload = 1000};
+        const RetryPoint point = run(with_unit_error(settings, p), 60'000);
+        EXPECT_EQ(count(point, RetryCount::accepted), 60'000U);
+        EXPECT_EQ(count(point, RetryCount::resent), 0U);
+        EXPECT_EQ(count(point, RetryCount::wasted) + 60'000, count(point, RetryCount::units));
+        EXPECT_LT(std::abs(point.deviation().value()), 4) << p;
+        EXPECT_NEAR(*point.closed_etr(), (1 - p) * point.link.unit.efficiency(), 1e-12);
+        // One is as good as another: it arrives when it has left.
+        EXPECT_EQ(point.latency[3], static_cast<std::uint64_t>(point.link.unit.bytes()));
+    }
+}
+
+TEST(RetryPackets, UnitsAreAsLongAsOnTheirLines) {
+    const auto overhead = [](RetryProtocol protocol, std::uint32_t payload) {
+        return resolve({.protocol = protocol, .payload = payload})->unit.overhead;
+    };
+    EXPECT_EQ(overhead(RetryProtocol::sp_am, 224), 32);               // a packet of 256 bytes
+    EXPECT_EQ(overhead(RetryProtocol::sp_am_selective, 1'424), 114);  // 1538 of a full frame
+    EXPECT_EQ(overhead(RetryProtocol::rc, 4'096), 8 + 12 + 16 + 4 + 2);
+    EXPECT_EQ(overhead(RetryProtocol::uc, 4'096), 8 + 12 + 16 + 4 + 2);
+    EXPECT_EQ(overhead(RetryProtocol::uc, 4'093), 8 + 12 + 16 + 3 + 4 + 2);
+    for (const auto protocol : {RetryProtocol::sp_am, RetryProtocol::sp_am_selective,
+                                RetryProtocol::rc, RetryProtocol::uc}) {
+        const RetryPoint point = run({.protocol = protocol, .payload = 1001}, 4'000);
+        EXPECT_EQ(
+            count(point, RetryCount::bytes_forward),
+            count(point, RetryCount::units) * static_cast<std::uint64_t>(point.link.unit.bytes()))
+            << name_of(protocol);
+        EXPECT_NEAR(point.throughput(), point.link.unit.efficiency(), 1e-3) << name_of(protocol);
+    }
+}
+
+TEST(RetryPackets, RcRoundsItsTimerUpToATimeoutOfTheSpecification) {
+    const auto timer = [](std::uint64_t wanted) {
+        return resolve({.protocol = RetryProtocol::rc, .payload = 256, .timer = wanted})->timer;
+    };
+    EXPECT_EQ(timer(5'000), 8'192U);
+    EXPECT_EQ(timer(8'192), 8'192U);
+    EXPECT_EQ(timer(8'193), 16'384U);
+}
+
+TEST(RetryPackets, RefuseWhatTheyDoNotHave) {
+    const auto refused = [](RetrySettings settings, RetryProtocol protocol) {
+        settings.protocol = protocol;
+        const auto link = resolve(settings);
+        return link ? std::string() : link.error().message;
+    };
+    using enum RetryProtocol;
+    for (const RetryProtocol protocol : {sp_am, sp_am_selective, rc, uc}) {
+        EXPECT_EQ(refused({}, protocol), "");
+        EXPECT_NE(refused({.buffer = 2'048}, protocol), "");
+        EXPECT_NE(refused({.ack_every = 8}, protocol), "");
+        EXPECT_NE(refused({.renak_on_bad_head = true}, protocol), "");
+    }
+    EXPECT_NE(refused({.payload = 4'097}, rc), "");
+    EXPECT_NE(refused({.payload = 4'097}, uc), "");
+    EXPECT_EQ(refused({.payload = 8'192}, sp_am), "");
+    EXPECT_NE(refused({.timer = 6'000}, sp_am), "");
+    EXPECT_NE(refused({.loop = 20'000, .timer = 16'384}, rc), "");
+    EXPECT_NE(refused({.timer = 50'000}, uc), "");
+    EXPECT_NE(refused({.notice_loss = 0.1}, uc), "");
+    EXPECT_NE(refused({.loaded_back = true}, uc), "");
+}
+
+}  // namespace
+}  // namespace wireproof::lab
