@@ -47,7 +47,7 @@ public:
     /// The asking half of a limit may begin at any moment, without a word on the wire.
     bool expects_limit() const { return limit_due_; }
     /// For the next client.
-    void begin_anew() { quit_ = false; }
+    void begin_anew() { quit_ = limit_due_ = false; }
 
 private:
     void prepare(const am::Message& message);

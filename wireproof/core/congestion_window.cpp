@@ -8,6 +8,9 @@ namespace {
 // What hosts that are busy add to a loop says nothing of the path.
 constexpr Duration host_noise = Duration::microseconds(50);
 constexpr Duration period = Duration::milliseconds(5'000);  // of the lowest loop
+// Of losses that are counted together, where no loop is measured: a host's, which looks when it
+// can.
+constexpr Duration unmeasured_loop = Duration::milliseconds(1);
 // Before any loop is known, shorter silence may be a long path.
 constexpr Duration first_patience = Duration::milliseconds(200);
 
@@ -39,7 +42,8 @@ void CongestionWindow::on_overrun(Instant now, std::uint32_t packets) {
 }
 
 void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
-    if (!losing_ || now - losing_since_ >= recent_ + part(recent_, 2)) {
+    const Duration loop = recent_ == Duration() ? unmeasured_loop : recent_;
+    if (!losing_ || now - losing_since_ >= loop + part(loop, 2)) {
         losing_ = true;
         losing_since_ = now;
         before_losing_ = packets_;
@@ -91,7 +95,8 @@ void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(now - period_since_);
     sink.add(losing_);
     if (!losing_) return;
-    sink.add(std::min(now - losing_since_, recent_));  // longer ago is all the same
+    const Duration most = std::max(recent_, unmeasured_loop) * 2;
+    sink.add(std::min(now - losing_since_, most));  // longer ago is all the same
     sink.add(before_losing_);
     sink.add(lost_);
 }

@@ -160,5 +160,15 @@ TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     EXPECT_EQ(window.packets(), 25U);
 }
 
+// Where nothing steers, loops are not measured; many NACKs tell of one overflow all the same.
+TEST(CongestionWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
+    CongestionWindow window({.start = 1000, .most = 1024});
+    const Instant now = Instant() + loop;
+    for (int i = 0; i < 9; ++i) window.on_overrun(now + Duration::microseconds(i), 1);
+    EXPECT_EQ(window.packets(), 500U);
+    window.on_overrun(now + Duration::milliseconds(2), 1);
+    EXPECT_EQ(window.packets(), 250U);
+}
+
 }  // namespace
 }  // namespace wireproof

@@ -116,6 +116,7 @@ RxVerdict Connection::on_hello(Instant now, const Header& header, ConstBytes dat
 }
 
 void Connection::on_wire_event(Instant, WireEvent event) {
+    bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
     if (ending_.active || !handshake_.established()) return;
     handshake_.end();

@@ -267,5 +267,25 @@ TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
     EXPECT_EQ(pair.taken(pair.b), "BUNDLE/r 0..2");
 }
 
+// A handler may throw, and then nobody draws the rest; the wire uses its memory again.
+TEST(AmBundle, WhatWasNotDrawnWhenTimePassedIsNotLookedAtAgain) {
+    Pair pair(selective());
+    requests(pair.a, 3);
+    Frame frame = pair.a.take(pair.now)[0];
+    ASSERT_EQ(pair.b.engine.on_frame(pair.now, {frame.bytes, PeerId{0}, Integrity::intact}),
+              accepted);
+    ASSERT_NE(pair.b.engine.take_message(), nullptr);
+    std::fill(frame.bytes.begin(), frame.bytes.end(), std::byte{0x42});
+    pair.b.engine.on_deadline(pair.now);
+    EXPECT_EQ(pair.b.engine.take_message(), nullptr);
+    EXPECT_FALSE(pair.b.engine.next_delivery());
+    // The others were not acknowledged, so they come again.
+    for (int i = 0; i < 10 && !pair.a.engine.idle(); ++i) {
+        pair.settle();
+        if (!pair.a.engine.idle()) pair.wait_for_timer();
+    }
+    EXPECT_EQ(pair.b.take_log(), heard(1, 2));
+}
+
 }  // namespace
 }  // namespace wireproof::am::test

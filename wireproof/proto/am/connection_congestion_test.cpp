@@ -56,6 +56,47 @@ TEST(AmConnection, AsksForTheAnswersThatOpenTheWindowWithoutATimer) {
     EXPECT_LE(pair.a.engine.stats().sent_of(Kind::keepalive), 100);
 }
 
+// AM-38: what is lost and leaves again behind the question, in the same round, is not missing yet.
+TEST(AmConnection, AQuestionAmidAResendCallsNothingLostThatLeavesBehindIt) {
+    Pair pair(on_a_shared_path());
+    requests(pair.a, 40);
+    pair.settle();
+    pair.wait(Duration::microseconds(100));
+    requests(pair.a, 40);
+    std::uint64_t lost = 0;
+    std::size_t place = 0;
+    for (const Frame& frame : pair.a.take(pair.now)) {
+        if (is_numbered(frame.header.kind) && place++ % 2 == 0) {
+            ++lost;
+        } else {
+            pair.give(pair.b, frame);
+        }
+    }
+    ASSERT_GT(lost, 5U);
+    pair.wait(Duration::microseconds(100));
+    pair.give(pair.a, pair.b.take(pair.now));
+    // From here on all arrives, each frame looked at and answered before the next.
+    for (int turn = 0; turn < 20 && !pair.a.engine.idle(); ++turn) {
+        const Frames leaving = pair.a.take(pair.now);
+        pair.wait(Duration::microseconds(50));
+        Frames answers;
+        for (const Frame& frame : leaving) {
+            pair.give(pair.b, frame);
+            if (frame.header.kind != Kind::keepalive) continue;
+            for (const Frame& answer : pair.b.take(pair.now)) answers.push_back(answer);
+        }
+        for (const Frame& answer : pair.b.take(pair.now)) answers.push_back(answer);
+        pair.wait(Duration::microseconds(50));
+        for (const Frame& answer : answers) {
+            pair.give(pair.a, answer);
+            for (const Frame& frame : pair.a.take(pair.now)) pair.give(pair.b, frame);
+        }
+    }
+    EXPECT_EQ(pair.b.log.size(), 80U);
+    EXPECT_EQ(pair.a.engine.stats().resent, lost);
+    EXPECT_EQ(pair.b.engine.stats().received_as(RxVerdict::duplicate), 0U);
+}
+
 // Of a run of requests the middle finds no room; `told`: the frame after it says so.
 struct Overrun {
     explicit Overrun(const Config& config, bool told) : pair(config) {

@@ -141,7 +141,7 @@ bool Connection::send_keepalive(Instant now, Channel channel, TxFrame& out) {
     out_window(channel).asked(now);
     Header header;
     header.kind = Kind::keepalive;
-    header.number = out_window(channel).first_unsent();
+    header.number = out_window(channel).behind_latest();
     header.channel = channel;
     header.round = out_window(channel).round();
     emit(out, header, {});
@@ -191,6 +191,7 @@ Instant Connection::next_check(Instant now, Duration interval) const {
 }
 
 void Connection::on_deadline(Instant now) {
+    bundle_.left = 0;  // of a frame that is gone, where its user stopped drawing
     nothing_to_draw_ = false;
     if (ending_.active) return;
     if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now);

@@ -85,7 +85,12 @@ public:
     void count_afoot();
     /// The peer is asked what it has of all that has left.
     void asked(Instant now) {
-        if (afoot_.counted()) afoot_.asked(now, high_);
+        if (afoot_.counted()) afoot_.asked(now, cursor_);
+    }
+    /// What a question names: all of this round has left before it. What leaves again behind it,
+    /// in the same round, is not asked for.
+    std::uint32_t behind_latest() const {
+        return circle_.advance(una_number_, cursor_ - una_).value();
     }
     /// A NACK was drawn by a packet or question at that distance: the loop it measures, if any.
     std::optional<Duration> answered(Instant now, std::uint32_t distance) {

@@ -21,7 +21,7 @@ struct UdpCounters {
     std::uint64_t super_packets_received = 0;
     std::uint64_t too_long = 0;        // for frame_max
     std::uint64_t unknown_source = 0;  // and no open place
-    std::uint64_t kernel_dropped = 0;  // the receive buffer was full
+    std::uint64_t kernel_dropped = 0;  // datagrams, super-packets as one: the buffer was full
     std::uint64_t receive_failed = 0;  // errors instead of frames
 };
 
