@@ -237,9 +237,8 @@ void perf_listen(const PerfPlan& plan) {
         }
         if (server.expects_limit()) continue;  // which comes by another socket
         if (handled > 0 || spin.look_again(now)) continue;
-        host::wait_until(
-            end->node().wire(), end->clock().steady(),
-            std::min(end->node().next_deadline(), now + Duration::milliseconds(100)));
+        host::wait_until(end->node().wire(), end->clock().steady(),
+                         std::min(end->node().next_deadline(), now + Duration::milliseconds(100)));
     }
 }
 
