@@ -3,32 +3,12 @@
 
 #include <cmath>
 
-#include "wireproof/lab/retry_point.hpp"
+#include "wireproof/lab/retry_test_kit.hpp"
 
 namespace wireproof::lab {
 namespace {
 
-constexpr std::uint64_t seed = 20'261'122;
-
-RetrySettings with_unit_error(RetrySettings settings, double p) {
-    settings.bit_error = bit_error_of(p, resolve(settings).value().unit.bytes());
-    return settings;
-}
-
-RetryPoint run(const RetrySettings& settings, std::uint64_t packets) {
-    const auto point = run_retry_point(settings, {.packets = packets, .seed = seed});
-    EXPECT_TRUE(point) << (point ? "" : point.error().message);
-    return point.value();
-}
-
-std::uint64_t count(const RetryPoint& point, RetryCount what) {
-    return static_cast<std::uint64_t>(point.totals[what]);
-}
-
-double away_from(const RetryPoint& point, RetryScheme scheme, const FailureCosts& costs) {
-    return (point.resend_ratio() - resend_ratio(scheme, point.unit_error, costs)) /
-           resend_ratio_error(scheme, point.unit_error, costs, point.packets());
-}
+using namespace test;
 
 // Scheme (i), where the next whole packet draws the notice.
 TEST(RetryPackets, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {

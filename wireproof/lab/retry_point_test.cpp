@@ -1,40 +1,18 @@
 // Simulated points against the closed forms: the engines as they ship, and the two models.
-#include "wireproof/lab/retry_point.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "wireproof/lab/retry_crossover.hpp"
 #include "wireproof/lab/retry_paper.hpp"
+#include "wireproof/lab/retry_test_kit.hpp"
 
 namespace wireproof::lab {
 namespace {
 
+using namespace test;
+
 constexpr std::uint64_t seed = 20'261'121;
-
-// Settings whose units are bad with this probability.
-RetrySettings with_unit_error(RetrySettings settings, double p) {
-    settings.bit_error = bit_error_of(p, resolve(settings).value().unit.bytes());
-    return settings;
-}
-
-RetryPoint run(const RetrySettings& settings, std::uint64_t packets) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const auto point = run_retry_point(settings, {.packets = packets, .seed = seed});
-    EXPECT_TRUE(point) << (point ? "" : point.error().message);
-    return point.value();
-}
-
-std::uint64_t count(const RetryPoint& point, RetryCount what) {
-    return static_cast<std::uint64_t>(point.totals[what]);
-}
-
-// In standard errors of the closed form.
-double away_from(const RetryPoint& point, RetryScheme scheme, const FailureCosts& costs) {
-    return (point.resend_ratio() - resend_ratio(scheme, point.unit_error, costs)) /
-           resend_ratio_error(scheme, point.unit_error, costs, point.packets());
-}
 
 RetrySettings engine(RetryProtocol protocol, std::uint64_t loop) {
     return {.protocol = protocol, .clean_back = true, .loop = loop};
