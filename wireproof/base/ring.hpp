@@ -37,7 +37,8 @@ public:
         size_ -= count;
     }
 
-    void clear() { size_ = 0; }
+    /// It begins at its front again, so that light traffic stays in a few cache lines.
+    void clear() { first_ = size_ = 0; }
 
     T& front() { return (*this)[0]; }
     const T& front() const { return (*this)[0]; }

@@ -45,6 +45,13 @@ constexpr std::string_view name_of(RxVerdict verdict) {
 /// What a wire may know of a peer besides its frames.
 enum class WireEvent : std::uint8_t { peer_gone, new_life };
 
+/// What an engine that can send many frames of one kind says when it is asked for such a run.
+enum class RunStart : std::uint8_t {
+    begun,
+    quiet,  // there is nothing to send at all
+    mixed,  // what there is must be asked for frame by frame
+};
+
 template <class E>
 concept Engine = std::copyable<E> &&
     requires(E engine, const E& idle, Instant now, RxFrame frame, TxFrame& out, Fingerprint& sink) {

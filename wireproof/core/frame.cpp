@@ -17,7 +17,7 @@ Bytes TxFrame::gather(Bytes to) const {
 
 // From the last piece to the first: a piece of the room only ever moves up, past payload before it,
 // and its new place begins where all earlier pieces end.
-Bytes TxFrame::gather_in_place() {
+void TxFrame::gather_pieces() {
     WIREPROOF_CHECK(size_ <= room_.size());
     std::size_t at = size_;
     for (std::size_t i = count_; i-- > 0;) {
@@ -26,7 +26,6 @@ Bytes TxFrame::gather_in_place() {
         std::byte* const to = room_.data() + at;
         if (piece.data() != to) std::memmove(to, piece.data(), piece.size());
     }
-    return room_.first(size_);
 }
 
 }  // namespace wireproof

@@ -104,12 +104,16 @@ public:
     /// Makes the whole frame stand at the front of the lane's room, for a lane that lends room in
     /// the very place the frame goes to; returns it. What stands there already is not moved, so a
     /// frame without payload costs nothing.
-    Bytes gather_in_place();
+    Bytes gather_in_place() {
+        if (size_ != used_) gather_pieces();
+        return room_.first(size_);
+    }
 
     /// Bytes of the room that may have been written.
     std::size_t room_used() const { return used_; }
 
 private:
+    void gather_pieces();
     bool copies(ConstBytes payload) const {
         return payload.size() <= terms_.copied_max && !payload.empty();
     }

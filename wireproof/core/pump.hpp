@@ -18,10 +18,11 @@ struct Transmitted {
 template <class E, Lane L>
 Transmitted transmit_run(E& engine, L& lane, Instant now) {
     Transmitted sent;
-    TxFrame* room = nullptr;
-    if (!engine.begin_run()) return sent;
-    while (engine.in_run()) {
-        room = lane.claim();
+    const RunStart start = engine.begin_run();
+    sent.quiet = start == RunStart::quiet;
+    if (start != RunStart::begun) return sent;
+    do {
+        TxFrame* const room = lane.claim();
         if (room == nullptr) {
             sent.lane_full = true;
             break;
@@ -29,7 +30,7 @@ Transmitted transmit_run(E& engine, L& lane, Instant now) {
         engine.next_of_run(*room);
         lane.commit();
         ++sent.frames;
-    }
+    } while (engine.in_run());
     if (sent.frames > 0) sent.quiet = engine.end_run(now) && !sent.lane_full;
     return sent;
 }

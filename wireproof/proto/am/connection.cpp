@@ -313,7 +313,7 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
 
 // Room has come, or something that wants it. A chunk that waited goes before replies that came
 // later.
-void Connection::refill(Channel channel) {
+void Connection::refill_waiting(Channel channel) {
     SendWindow& window = out_window(channel);
     BulkSender& bulk = bulk_[index(channel)];
     if (channel == Channel::reply) {

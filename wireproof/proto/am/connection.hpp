@@ -24,6 +24,7 @@
 #include "wireproof/proto/am/receive_window.hpp"
 #include "wireproof/proto/am/reply_queue.hpp"
 #include "wireproof/proto/am/send_window.hpp"
+#include "wireproof/proto/am/short_header.hpp"
 
 namespace wireproof::am {
 
@@ -167,17 +168,16 @@ public:
     /// while one spins, and far cheaper than to ask for a frame.
     bool quiet() const {
         return handshake_.established() && !ending_.active && send_[0].at_rest() &&
-               send_[1].at_rest() && !receive_[0].owes() && !receive_[1].owes() &&
-               !keepalive_due_[0] && !keepalive_due_[1] && !hello_due_ &&
-               !handshake_.answer_due() && refused_need_ == Need::nothing &&
-               watches_as_it_should() && waits_for_peer() == waited_;
+               send_[1].at_rest() && !receive_[0].complains() && !receive_[1].complains() &&
+               !hello_due_ && !handshake_.answer_due() && refused_need_ == Need::nothing &&
+               watches_as_it_should() && !small_talk_due();
     }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
     // A run of requests or of replies with nothing else to be said between them: as many calls of
-    // poll_transmit, but asked once. begin_run() true: next_of_run() while in_run() and as there is
-    // room, then end_run() if there was any, which says whether the engine is quiet() now.
-    [[nodiscard]] bool begin_run();
+    // poll_transmit, but asked once. Begun: next_of_run() as there is room, again while in_run(),
+    // then end_run() if there was any, which says whether the engine is quiet() now.
+    [[nodiscard]] RunStart begin_run();
     bool in_run() {
         next_of_run_ = out_window(run_).next_plain();
         return next_of_run_ != nullptr;
@@ -255,13 +255,19 @@ private:
 
     // connection_plain.cpp: the short way
     bool nothing_else_to_say() const;
+    /// What leaves only where no message does: acknowledgements, keep-alives; or who is waited for
+    /// has changed.
+    bool small_talk_due() const {
+        return receive_[0].ack_due() || receive_[1].ack_due() || keepalive_due_[0] ||
+               keepalive_due_[1] || waits_for_peer() != waited_;
+    }
     bool send_plain(Instant now, TxFrame& out);
     void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void note_plain(Instant now, Channel channel);
     bool accept_plain(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
-    void add_plain(TxFrame& out, Bytes head, ConstBytes data, bool covered) const;
+    void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, bool covered) const;
     bool unpack_plain();
 
     // connection.cpp: what arrives on the whole
@@ -276,7 +282,13 @@ private:
     void on_acked(Channel channel, const SendWindow::Saved& message);
     void on_keepalive(const Header& header);
     void on_nack(Instant now, const Header& header, ConstBytes data);
-    void refill(Channel channel);
+    void refill(Channel channel) {
+        const BulkSender& bulk = bulk_[index(channel)];
+        const bool nothing = bulk.active() == 0 && !bulk.waits() &&
+                             (channel == Channel::request || replies_.empty());
+        if (!nothing) refill_waiting(channel);
+    }
+    void refill_waiting(Channel channel);
 
     void unfold_plain();
     void note_drawn(const Delivery& drawn) {
@@ -317,7 +329,12 @@ private:
 
     // connection_congestion.cpp: how much may be under way
     void forget_path();
-    void heed_path(Instant now, Channel channel, std::uint32_t overran = 0);
+    void heed_path(Instant now, Channel channel, std::uint32_t overran = 0) {
+        if (overran > 0 || out_window(channel).afoot().counted()) {
+            heed_counted(now, channel, overran);
+        }
+    }
+    void heed_counted(Instant now, Channel channel, std::uint32_t overran);
     void heed_answer(Instant now, Channel channel, std::uint32_t distance, std::uint32_t overran);
     void heed_silence(Instant now, Channel channel);
     bool send_question(Instant now, Channel channel, TxFrame& out);

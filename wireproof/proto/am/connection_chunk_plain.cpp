@@ -20,9 +20,7 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
     header.ack = {receive_[0].expected(), receive_[1].expected()};
     header.id = chunk.id;
     header.offset = packet.offset;
-    const auto head = out.add_header<ShortHeader::size>();
-    header.encode(head);
-    add_plain(out, head, packet.data, !config_.trusts_payload);
+    add_plain(out, header, packet.data, !config_.trusts_payload);
     ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
     window.plain_departed(1);
 }

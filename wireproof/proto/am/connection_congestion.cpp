@@ -19,7 +19,7 @@ void Connection::forget_path() {
 // What was heard of the packets under way decides how many may be. A peer whose host has no room is
 // heeded without congestion control, too: from then on until the window is whole again packets are
 // counted, and nothing else counts. `overran`: packets under way that were too many for it.
-void Connection::heed_path(Instant now, Channel channel, std::uint32_t overran) {
+void Connection::heed_counted(Instant now, Channel channel, std::uint32_t overran) {
     const bool controlled = config_.congestion == Congestion::on;
     SendWindow& window = out_window(channel);
     PacketsAfoot& afoot = window.afoot();
@@ -28,7 +28,6 @@ void Connection::heed_path(Instant now, Channel channel, std::uint32_t overran) 
         congestion = CongestionWindow({.start = overran, .most = config_.window_of(channel)});
         window.count_afoot();
     }
-    if (!afoot.counted()) return;
     const PacketsAfoot::Heard heard = afoot.take_heard();
     if (heard.arrived > 0) congestion.on_arrived(heard.arrived, afoot.most());
     if (overran > 0) {

@@ -38,13 +38,14 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
 }
 
 // Channels take turns, so a run is of one while the other has nothing.
-bool Connection::begin_run() {
-    if (!nothing_else_to_say()) return false;
+RunStart Connection::begin_run() {
+    if (!nothing_else_to_say()) return RunStart::mixed;
     const bool requests = !send_[index(Channel::request)].at_rest();
     const bool replies = !send_[index(Channel::reply)].at_rest();
-    if (requests == replies) return false;
+    if (requests && replies) return RunStart::mixed;
+    if (!requests && !replies) return small_talk_due() ? RunStart::mixed : RunStart::quiet;
     run_ = requests ? Channel::request : Channel::reply;
-    return in_run();
+    return in_run() ? RunStart::begun : RunStart::mixed;
 }
 
 void Connection::next_of_run(TxFrame& out) {
@@ -73,7 +74,6 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     const SendWindow::Bundle bundle = window.plain_bundle();
     const bool single = bundle.messages == 1;
     const ConstBytes data = single ? window.data_of(message) : bundle.entries;
-    const auto head = out.add_header<ShortHeader::size>();
     ShortHeader header;
     header.address = message.in_place ? address_out_.note
                      : single         ? address_out_.single[index(channel)]
@@ -85,26 +85,32 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     header.number = window.first_unsent();
     header.ack = {receive_[0].expected(), receive_[1].expected()};
     header.id = single ? message.id : 0;
-    header.encode(head);
-    add_plain(out, head, data, true);
+    add_plain(out, header, data, true);
     ++stats_.sent[static_cast<std::size_t>(single ? message.kind : Kind::bundle)];
     window.plain_departed(bundle.messages);
 }
 
-/// Adds what stands behind the header, which still has a checksum of zero, as the sum is to take
-/// it.
-void Connection::add_plain(TxFrame& out, Bytes head, ConstBytes data, bool covered) const {
+/// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.
+void Connection::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data,
+                           bool covered) const {
+    constexpr std::size_t size = ShortHeader::size;
+    const bool copied = data.size() <= copied_max;
+    const Bytes room = out.add_room(copied ? size + data.size() : size);
+    const auto head = room.first<size>();
+    header.encode(head);
+    if (copied) copy_short(room.data() + size, data.data(), data.size());
+    if (!out.wants_check()) {
+        if (!copied) out.add_payload(data);
+        return;
+    }
     Crc32c crc;
-    if (out.wants_check()) crc.add(head);
-    if (data.size() <= copied_max) {
-        copy_short(out.add_room(data.size()).data(), data.data(), data.size());
-        if (out.wants_check() && covered) crc.add(data);
-    } else if (out.wants_check() && covered) {
+    crc.add(copied && covered ? room : room.first(size));
+    if (!copied && covered) {
         out.add_payload(data, crc);
-    } else {
+    } else if (!copied) {
         out.add_payload(data);
     }
-    if (out.wants_check()) store_checksum(config_.layout, head, crc.value());
+    store_checksum(config_.layout, head, crc.value());
 }
 
 bool Connection::accept_plain(Instant now, const RxFrame& frame) {

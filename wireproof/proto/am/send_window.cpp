@@ -21,8 +21,8 @@ SendWindow::SendWindow(const Config& config, Channel channel)
     una_number_ = high_number_ = first_;
 }
 
-SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
-                                      std::uint32_t span) {
+inline SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
+                                             std::uint32_t span) {
     WIREPROOF_CHECK(span <= room());
     Saved& message = saved_.add();
     message.position = next_;
@@ -219,6 +219,7 @@ void SendWindow::drop_front() {
 
 // All of them short, each one packet, and nobody waits for their end.
 void SendWindow::drop_plain(std::uint64_t position) {
+    if (position == next_) return drop_all();
     const auto count = static_cast<std::size_t>(position - una_);
     for (std::size_t i = count; i-- > 0;) {
         if (saved_[i].copy.size == 0) continue;
@@ -231,6 +232,16 @@ void SendWindow::drop_plain(std::uint64_t position) {
     cursor_ = std::max(cursor_, una_);
     unsent_message_ -= std::min(unsent_message_, count);
     saved_.pop(count);
+}
+
+// The answer to a lone message, or the end of a burst.
+void SendWindow::drop_all() {
+    if (afoot_.counted()) afoot_.arrived(una_, next_);
+    bytes_.clear();
+    saved_.clear();
+    una_ = cursor_ = next_;
+    una_number_ = high_number_;
+    unsent_message_ = 0;
 }
 
 bool SendWindow::on_nack(const Missing& missing) {

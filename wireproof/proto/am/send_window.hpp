@@ -208,6 +208,7 @@ private:
     Bundle bundle_from(std::size_t first, std::uint64_t end) const;
     void drop_front();
     void drop_plain(std::uint64_t position);
+    void drop_all();
     const Saved& first_unsent_message() {
         while (true) {
             const Saved& message = saved_[unsent_message_];
