@@ -31,6 +31,7 @@ public:
     virtual std::optional<std::pair<PeerId, WireEvent>> next_event() = 0;
     virtual Instant next_deadline() const = 0;
 
+    virtual bool still(Instant now) = 0;
     virtual int wait_handle() const = 0;
     virtual bool prepare_to_sleep() = 0;
     virtual void settle(PeerId peer) = 0;
@@ -73,6 +74,10 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() override { return wire_.next_event(); }
     Instant next_deadline() const override { return wire_.next_deadline(); }
 
+    bool still(Instant now) override {
+        if constexpr (requires { wire_.still(now); }) return wire_.still(now);
+        return false;
+    }
     int wait_handle() const override {
         if constexpr (requires { wire_.wait_handle(); }) return wire_.wait_handle();
         return -1;
@@ -160,6 +165,10 @@ public:
     void flush(Instant now) { wire_->flush(now); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return wire_->next_event(); }
     Instant next_deadline() const { return wire_->next_deadline(); }
+
+    /// True: receive, next_event and flush would bring and do nothing now. One call for who asks
+    /// again and again; false where a wire cannot tell, or not as cheaply.
+    bool still(Instant now) { return wire_->still(now); }
 
     /// A descriptor that becomes readable when frames come; -1 where there is none.
     int wait_handle() const { return wire_->wait_handle(); }

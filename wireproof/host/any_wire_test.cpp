@@ -61,6 +61,8 @@ public:
     bool write_memory(PeerId, std::uint64_t, ConstBytes source) { return source.size() == 3; }
     bool read_memory(PeerId, std::uint64_t, Bytes destination) { return destination.size() == 5; }
 
+    bool still(Instant at) const { return at == Instant(Duration(6)); }
+
     std::optional<PeerId> settled;
     std::optional<PeerId> unsettled;
     std::array<std::byte, 8> memory{};
@@ -87,6 +89,8 @@ TEST(AnyWire, PassesEveryCallToTheWireInside) {
     EXPECT_EQ(inside.flushed, Instant(Duration(5)));
     EXPECT_EQ(wire.next_event()->second, WireEvent::new_life);
     EXPECT_EQ(wire.next_deadline(), Instant(Duration(9)));
+    EXPECT_TRUE(wire.still(Instant(Duration(6))));
+    EXPECT_FALSE(wire.still(now));
     EXPECT_EQ(wire.wait_handle(), 42);
     EXPECT_FALSE(wire.prepare_to_sleep());
     wire.settle(peer);
@@ -123,6 +127,7 @@ TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     EXPECT_TRUE(wire.unshared(peer, 1));
     EXPECT_FALSE(wire.write_memory(peer, 1, memory));
     EXPECT_FALSE(wire.read_memory(peer, 1, memory));
+    EXPECT_FALSE(wire.still(now)) << "it cannot tell";
     EXPECT_EQ(wire.wait_handle(), -1);
     EXPECT_TRUE(wire.prepare_to_sleep());
     wire.settle(peer);

@@ -47,11 +47,13 @@ Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
     : Node(std::move(wire), config, std::vector<Congestion>(nodes, config.congestion)) {}
 
 Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion)
-    : wire_(std::move(wire)), self_(config.node), poll_every_(config.poll_every) {
-    const std::size_t nodes = congestion.size();
-    memory_.resize(nodes);
-    peers_.reserve(nodes);
-    for (std::size_t i = 0; i < nodes; ++i) {
+    : wire_(std::move(wire)),
+      self_(config.node),
+      nodes_(congestion.size()),
+      poll_every_(config.poll_every) {
+    memory_.resize(nodes_);
+    peers_.reserve(nodes_);
+    for (std::size_t i = 0; i < nodes_; ++i) {
         Config with_peer = config;
         with_peer.peer = static_cast<std::uint16_t>(i);
         with_peer.congestion = congestion[i];
@@ -168,10 +170,15 @@ bool Node::idle() const {
 
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
+    const bool nothing_asked =
+        !stirred_ && requests_since_poll_ == 0 && finished_.empty() && awaiting_ == awaiting_told_;
+    if (nothing_asked && now < next_timer_ && wire_.still(now)) return 0;
     const While polling(polling_);
     gathering_ = std::exchange(more_asked_, false);
-    if (requests_since_poll_ > 0) send(now);  // what was asked for need not wait for what came
-    requests_since_poll_ = 0;
+    if (requests_since_poll_ > 0) {
+        send(now);  // what was asked for need not wait for what came
+        requests_since_poll_ = 0;
+    }
     std::size_t handled = finished_.empty() ? 0 : end_finished();
     while (const auto frame = wire_.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
@@ -185,31 +192,53 @@ std::size_t Node::poll(Instant now) {
         stir(from).on_wire_event(now, event->second);
         handled += deliver_all(from);
     }
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        if (i == self_) continue;
-        const Connection& connection = peers_[i].connection;
-        const bool awaiting = awaiting_ && connection.established();
-        if (awaiting != connection.awaiting()) stir(i).set_awaiting(awaiting);
-        if (connection.next_deadline() > now) continue;
-        stir(i).on_deadline(now);
-        handled += deliver_all(i);
-    }
+    if (awaiting_ != awaiting_told_) tell_awaiting();
+    if (now >= next_timer_) handled += run_timers(now);
     send(now);
     gathering_ = false;
+    return handled;
+}
+
+void Node::tell_awaiting() {
+    awaiting_told_ = awaiting_;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        const bool awaiting = awaiting_ && peers_[i].connection.established();
+        if (awaiting != peers_[i].connection.awaiting()) stir(i).set_awaiting(awaiting);
+    }
+}
+
+std::size_t Node::run_timers(Instant now) {
+    std::size_t handled = 0;
+    Instant next = never;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        const Connection& connection = peers_[i].connection;
+        if (connection.next_deadline() <= now) {
+            stir(i).on_deadline(now);
+            handled += deliver_all(i);
+        }
+        next = earliest(next, connection.next_deadline());
+    }
+    next_timer_ = next;
     return handled;
 }
 
 // A lane that is full may have room again after the flush; a wire that is full all the same has
 // none.
 void Node::send(Instant now) {
+    if (!stirred_) return wire_.flush(now);
     bool more = true;
     while (more) {
         more = false;
+        stirred_ = false;
         for (Peer& peer : peers_) {
-            if (!peer.stirred || (gathering_ && peer.connection.may_gather())) continue;
-            const Transmitted sent = transmit(peer.connection, peer.lane, now);
-            peer.stirred = sent.lane_full;
-            more = more || (sent.frames > 0 && sent.lane_full);
+            if (!peer.stirred) continue;
+            if (!gathering_ || !peer.connection.may_gather()) {
+                const Transmitted sent = transmit(peer.connection, peer.lane, now);
+                peer.stirred = sent.lane_full;
+                more = more || (sent.frames > 0 && sent.lane_full);
+            }
+            stirred_ = stirred_ || peer.stirred;
+            next_timer_ = earliest(next_timer_, peer.connection.next_deadline());
         }
         wire_.flush(now);
     }
@@ -225,6 +254,19 @@ Instant Node::next_deadline() const {
     Instant earliest = wire_.next_deadline();
     for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
     return earliest;
+}
+
+// Before its callers, which have it in their loop.
+inline void Node::run(std::size_t peer, HandlerId handler, const Message& message,
+                      bool may_refuse) {
+    const auto id = static_cast<std::size_t>(handler);
+    if (id >= handlers_.size() || !handlers_[id]) return miss_handler(peer, handler, may_refuse);
+    current_peer_ = peer;
+    {
+        const While in_handler(in_handler_);
+        handlers_[id](message);
+    }
+    if (!handlers_to_be_.empty()) take_handlers_to_be();
 }
 
 std::size_t Node::deliver_all(std::size_t peer) {
@@ -243,7 +285,7 @@ std::size_t Node::deliver_all(std::size_t peer) {
     }
 }
 
-void Node::deliver(std::size_t peer, const Delivery& delivery) {
+[[gnu::noinline]] void Node::deliver(std::size_t peer, const Delivery& delivery) {
     if (const auto* request = std::get_if<Request>(&delivery)) {
         run(peer, request->handler, Message(this, peer, request->arguments), true);
     } else if (const auto* reply = std::get_if<Reply>(&delivery)) {
@@ -262,6 +304,7 @@ void Node::deliver(std::size_t peer, const Delivery& delivery) {
         if (report) report(peer, static_cast<std::uint16_t>(refused->handler));
     } else if (std::holds_alternative<SessionBegan>(delivery)) {
         wire_.settle(PeerId(peer));
+        stir(peer).set_awaiting(awaiting_told_);
     } else if (const auto* fate = std::get_if<FateUnknown>(&delivery)) {
         note_undelivered(peer, *fate);
     } else if (const auto* ended = std::get_if<SessionEnded>(&delivery)) {
@@ -269,22 +312,15 @@ void Node::deliver(std::size_t peer, const Delivery& delivery) {
     }
 }
 
-void Node::run(std::size_t peer, HandlerId handler, Message message, bool may_refuse) {
-    const auto id = static_cast<std::size_t>(handler);
-    if (id >= handlers_.size() || !handlers_[id]) {
-        if (may_refuse) {
-            (void)stir(peer).refuse(handler);
-        } else {
-            ++peers_[peer].unhandled_replies;
-        }
-        return;
+void Node::miss_handler(std::size_t peer, HandlerId handler, bool may_refuse) {
+    if (may_refuse) {
+        (void)stir(peer).refuse(handler);
+    } else {
+        ++peers_[peer].unhandled_replies;
     }
-    current_peer_ = peer;
-    {
-        const While in_handler(in_handler_);
-        handlers_[id](message);
-    }
-    if (handlers_to_be_.empty()) return;
+}
+
+void Node::take_handlers_to_be() {
     for (auto& [number, next] : std::exchange(handlers_to_be_, {})) handle(number, std::move(next));
 }
 

@@ -28,7 +28,7 @@ public:
     Node& operator=(const Node&) = delete;
 
     std::size_t self() const { return self_; }
-    std::size_t nodes() const { return peers_.size(); }
+    std::size_t nodes() const { return nodes_; }
 
     void handle(std::uint16_t handler, Handler run);
     void on_peer_lost(std::function<void(const PeerLost&)> report) { report_ = std::move(report); }
@@ -110,23 +110,29 @@ private:
         std::vector<std::uint64_t> free;
     };
 
-    bool is_peer(std::size_t peer) const { return peer < peers_.size() && peer != self_; }
+    bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here.
     Connection& stir(std::size_t peer) {
         peers_[peer].stirred = true;
+        stirred_ = true;
         return peers_[peer].connection;
     }
     std::size_t deliver_all(std::size_t peer);
     void deliver(std::size_t peer, const Delivery& delivery);
-    void run(std::size_t peer, HandlerId handler, Message message, bool may_refuse);
+    void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
+    void miss_handler(std::size_t peer, HandlerId handler, bool may_refuse);
+    void take_handlers_to_be();
     void end_transfer(std::uint64_t tag, Status status);
     std::size_t end_finished();
     void note_undelivered(std::size_t peer, const FateUnknown& fate);
     void report_lost(std::size_t peer, const SessionEnded& ended);
+    void tell_awaiting();
+    std::size_t run_timers(Instant now);
     void send(Instant now);
 
     host::AnyWire wire_;
     std::size_t self_;
+    std::size_t nodes_;
     std::uint32_t poll_every_;
     std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
     std::vector<Peer> peers_;
@@ -140,12 +146,15 @@ private:
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t requests_since_poll_ = 0;
+    Instant next_timer_;  // of the connections that are not stirred, none is earlier
     std::size_t current_peer_ = 0;
+    bool stirred_ = true;      // some peer is
     bool more_asked_ = false;  // since the last turn
     bool gathering_ = false;   // in this turn: requests may wait for more
     bool in_handler_ = false;
     bool polling_ = false;
     bool awaiting_ = false;
+    bool awaiting_told_ = false;  // to the connections
 };
 
 }  // namespace wireproof::am

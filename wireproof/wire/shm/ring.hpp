@@ -114,6 +114,11 @@ public:
         fetch_to_write(line(tail_ + fetched_ahead));
     }
 
+    /// Asks for the line of the next frame.
+    void fetch_room() {
+        if (memory_.lines != 0) fetch_to_write(line(tail_));
+    }
+
     /// Lines committed and not yet published.
     std::uint64_t unpublished() const { return tail_ - first_unpublished_; }
 
@@ -218,6 +223,8 @@ public:
 
     /// Whether room has been given back since this was asked last.
     bool gave_back() { return std::exchange(gave_back_, false); }
+    /// What gave_back() would say.
+    bool gives_back() const { return gave_back_; }
 
     /// A word is no length: the producer is not to be trusted with anything from here on.
     bool broken() const { return broken_; }

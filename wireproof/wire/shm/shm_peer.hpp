@@ -60,6 +60,12 @@ public:
         if (out_.unpublished() >= lines_at_once) out_.publish();
     }
 
+    /// The room that claim lends next is brought here meanwhile: its peer has it, as it waits
+    /// there.
+    void fetch_room() { out_.fetch_room(); }
+    /// The peer cannot be trusted with the ring any more.
+    bool broken() const { return out_.broken(); }
+
 private:
     friend class ShmWire;
 
@@ -121,6 +127,11 @@ struct ShmPeer {
         pid_t pid = 0;
         Segment segment;
     };
+
+    /// It lives, and has nothing for us.
+    bool rests() const {
+        return !in.has_frame() && state == State::living && !in.broken() && !lane.broken();
+    }
 
     std::size_t number = 0;
     State state = State::absent;

@@ -12,45 +12,36 @@ constexpr std::size_t turn_frames = 32;  // of one peer, before the others are l
 
 }  // namespace
 
-ShmPeer& ShmWire::peer_of(PeerId peer) {
-    const auto number = static_cast<std::size_t>(peer);
-    WIREPROOF_CHECK(number < peers_.size());
-    return peers_[number];
-}
-
-const ShmPeer& ShmWire::peer_of(PeerId peer) const {
-    const auto number = static_cast<std::size_t>(peer);
-    WIREPROOF_CHECK(number < peers_.size());
-    return peers_[number];
-}
-
 bool ShmWire::connected(PeerId peer) const {
     return peer_of(peer).state == ShmPeer::State::living;
 }
 
 std::optional<RxFrame> ShmWire::receive(Instant now) {
     now_ = now;
-    if (slept_) wake_up();
-    if (now >= look_at_) {
-        look_at_ = now + between_looks;
-        look();
-        call_the_absent(now);
-    }
-    if (taken_ == config_.batch) {
+    if (now >= look_at_) [[unlikely]]
+        look_around();
+    if (taken_ == taken_max_) {
         taken_ = 0;
+        taken_max_ = config_.batch;
         return std::nullopt;
     }
-    if (taken_in_turn_ == turn_frames) next_turn();
+    if (taken_in_turn_ == turn_frames) [[unlikely]]
+        next_turn();
     // Peers that end on the way leave the list, so its size is asked for each time.
     for (std::size_t looked = 0; looked < receiving_.size(); ++looked) {
         if (turn_ >= receiving_.size()) turn_ = 0;
-        if (auto frame = take(*receiving_[turn_])) {
+        ShmPeer& peer = *receiving_[turn_];
+        if (const auto bytes = take(peer)) {
+            if (taken_max_ == 1) peer.lane.fetch_room();  // for the answer
             ++taken_in_turn_;
             ++taken_;
-            return frame;
+            ++lanes_->counters.frames_received;
+            lanes_->counters.bytes_received += bytes->size();
+            return RxFrame{*bytes, static_cast<PeerId>(peer.number), Integrity::intact};
         }
         next_turn();
     }
+    taken_max_ = config_.batch;
     taken_ = 0;
     return std::nullopt;
 }
@@ -60,23 +51,35 @@ void ShmWire::next_turn() {
     taken_in_turn_ = 0;
 }
 
-std::optional<RxFrame> ShmWire::take(ShmPeer& peer) {
-    while (const auto frame = peer.in.next()) {
+// Apart, so that the frame that is as usual pays for nothing else.
+[[gnu::noinline]] void ShmWire::look_around() {
+    if (slept_) wake_up();
+    look_at_ = now_ + between_looks;
+    look();
+    call_the_absent(now_);
+}
+
+std::optional<ConstBytes> ShmWire::take(ShmPeer& peer) {
+    const auto frame = peer.in.next();
+    const bool usual = peer.state == ShmPeer::State::living && !peer.in.gives_back();
+    if (usual && frame && !frame->control) return frame->bytes;
+    if (usual && !frame && !peer.in.broken() && !peer.lane.broken()) return std::nullopt;
+    return take_unusual(peer, frame);
+}
+
+[[gnu::noinline]] std::optional<ConstBytes> ShmWire::take_unusual(
+    ShmPeer& peer, std::optional<RingConsumer::Frame> frame) {
+    for (; frame; frame = peer.in.next()) {
         if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
         if (peer.state == ShmPeer::State::ending && peer.frames_left-- == 0) break;
-        if (frame->control) {
-            if (!take_note(peer, frame->bytes)) {
-                condemn(peer);
-                return std::nullopt;
-            }
-            continue;
+        if (!frame->control) return frame->bytes;
+        if (!take_note(peer, frame->bytes)) {
+            condemn(peer);
+            return std::nullopt;
         }
-        ++lanes_->counters.frames_received;
-        lanes_->counters.bytes_received += frame->bytes.size();
-        return RxFrame{frame->bytes, static_cast<PeerId>(peer.number), Integrity::intact};
     }
     if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
-    if (peer.in.broken() || peer.lane.out_.broken()) {
+    if (peer.in.broken() || peer.lane.broken()) {
         condemn(peer);
     } else if (peer.state == ShmPeer::State::ending) {
         finish(peer);
@@ -84,17 +87,15 @@ std::optional<RxFrame> ShmWire::take(ShmPeer& peer) {
     return std::nullopt;
 }
 
-void ShmWire::flush(Instant now) {
-    now_ = now;
+void ShmWire::flush_lanes() {
     auto& waiting = lanes_->unflushed;
-    if (waiting.empty()) return;
     std::size_t kept = 0;
     for (ShmLane* const lane : waiting) {
         lane->flush();
         lane->listed_ = !lane->owed_.empty();
         if (lane->listed_) waiting[kept++] = lane;
     }
-    waiting.resize(kept);
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(kept), waiting.end());
 }
 
 std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
@@ -107,6 +108,16 @@ std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
         list_receiving();
     }
     return event;
+}
+
+bool ShmWire::still(Instant now) {
+    if (now >= look_at_ || !events_.empty() || !lanes_->unflushed.empty()) return false;
+    for (const ShmPeer* const peer : receiving_) {
+        if (!peer->rests()) return false;
+    }
+    taken_ = 0;
+    taken_max_ = 1;
+    return true;
 }
 
 bool ShmWire::something_came() {
@@ -124,6 +135,7 @@ bool ShmWire::prepare_to_sleep() {
     set_asleep(true);
     barrier_everywhere();
     slept_ = true;
+    look_at_ = Instant();  // whoever wakes us may have written to a socket
     if (!something_came()) return true;
     wake_up();
     return false;
@@ -132,7 +144,6 @@ bool ShmWire::prepare_to_sleep() {
 void ShmWire::wake_up() {
     slept_ = false;
     set_asleep(false);
-    look_at_ = Instant();  // whoever woke us may have written to a socket
 }
 
 void ShmWire::set_asleep(bool asleep) {

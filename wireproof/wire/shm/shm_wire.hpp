@@ -55,8 +55,16 @@ public:
 
     ShmLane& lane(PeerId peer) { return peer_of(peer).lane; }
     std::optional<RxFrame> receive(Instant now);
-    void flush(Instant now);
+    void flush(Instant now) {
+        now_ = now;
+        if (!lanes_->unflushed.empty()) flush_lanes();
+    }
     std::optional<std::pair<PeerId, WireEvent>> next_event();
+    /// True: the three above would bring and do nothing now. The frame that comes after that is
+    /// mostly alone, a request or its answer, so receive then says "nothing" after it without a
+    /// look: that would fetch the line which the peer writes next, before what the frame causes has
+    /// left.
+    bool still(Instant now);
     /// When a peer that is not there is called again.
     Instant next_deadline() const { return next_call_; }
 
@@ -98,11 +106,20 @@ private:
     explicit ShmWire(const Config& config);
     static Expected<ShmWire> make(const Config& config);
 
-    ShmPeer& peer_of(PeerId peer);
-    const ShmPeer& peer_of(PeerId peer) const;
+    ShmPeer& peer_of(PeerId peer) {
+        WIREPROOF_CHECK(static_cast<std::size_t>(peer) < config_.nodes);
+        return peers_[static_cast<std::size_t>(peer)];
+    }
+    const ShmPeer& peer_of(PeerId peer) const {
+        WIREPROOF_CHECK(static_cast<std::size_t>(peer) < config_.nodes);
+        return peers_[static_cast<std::size_t>(peer)];
+    }
 
+    void flush_lanes();
     void next_turn();
-    std::optional<RxFrame> take(ShmPeer& peer);
+    void look_around();
+    std::optional<ConstBytes> take(ShmPeer& peer);
+    std::optional<ConstBytes> take_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
     bool something_came();
     void wake_up();
@@ -145,6 +162,7 @@ private:
     std::size_t turn_ = 0;             // whose frames are taken now, of receiving_
     std::size_t taken_in_turn_ = 0;
     std::size_t taken_ = 0;  // since "nothing" was last said
+    std::size_t taken_max_ = config_.batch;
     bool slept_ = false;
     Instant look_at_{};
     Instant now_{};

@@ -59,6 +59,50 @@ TEST(ShmWire, SaysNothingNowAndThenSoThatTheCallersLoopComesRound) {
     EXPECT_EQ(heard, "0:x0:x0:xnothing0:x");
 }
 
+TEST(ShmWire, IsStillWhileATurnWouldFindNothingToDo) {
+    auto [a, b] = pair();
+    EXPECT_FALSE(b.still(Instant())) << "the sockets were not looked at yet";
+    EXPECT_EQ(next(b), "nothing");
+    EXPECT_EQ(next(a), "nothing");
+    EXPECT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(commit(a, one, "frame"));
+    EXPECT_FALSE(a.still(Instant())) << "a frame is to be flushed";
+    EXPECT_TRUE(b.still(Instant()));
+    a.flush(Instant());
+    EXPECT_TRUE(a.still(Instant()));
+    EXPECT_FALSE(b.still(Instant())) << "a frame has come";
+    EXPECT_EQ(next(b), "0:frame");
+    EXPECT_TRUE(b.still(Instant()));
+    const Instant later{Duration::milliseconds(2)};
+    EXPECT_FALSE(b.still(later)) << "the sockets are to be looked at";
+    EXPECT_EQ(next(b, later), "nothing");
+    EXPECT_TRUE(b.still(later));
+}
+
+TEST(ShmWire, IsNotStillWhenItsPeerHasGone) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    {
+        ShmWire b = open({.name = name, .node = 1});
+        ASSERT_TRUE(meet(a, one, b, zero, time));
+    }
+    EXPECT_EQ(next(a, time.pass()), "nothing");
+    EXPECT_FALSE(a.still(time.now())) << "an event waits";
+    EXPECT_EQ(event(a), "1 gone");
+    EXPECT_TRUE(a.still(time.now()));
+}
+
+TEST(ShmWire, AFrameAfterStillnessComesAlone) {
+    auto [a, b] = pair();
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(b.still(Instant()));
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(a, one, "x"));
+    std::string heard;
+    for (int i = 0; i < 6; ++i) heard += next(b);
+    EXPECT_EQ(heard, "0:xnothing0:x0:x0:xnothing");
+}
+
 TEST(ShmWire, RingsTheBellOnceForASleeperAndNeverForOthers) {
     auto [a, b] = pair();
     ASSERT_TRUE(send(a, one, "awake"));
