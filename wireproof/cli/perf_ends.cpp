@@ -205,7 +205,7 @@ void PerfEnds::fork_server(const std::function<void()>& life) {
 }
 
 void PerfEnds::turn_server() {
-    server_->turn();
+    server_->turn(local_end_->clock().now());
 }
 
 void PerfEnds::look() {
@@ -228,8 +228,8 @@ void perf_listen(const PerfPlan& plan) {
     tell("answering at " + plan.listen + "; Ctrl-C ends it");
     while (true) {
         check_interrupt();
-        const std::size_t handled = server.turn();
         const Instant now = end->clock().now();
+        const std::size_t handled = server.turn(now);
         if (handled > 0) spin.heard(now);
         if (server.asked_to_quit()) {
             end->node().wire().unsettle(PeerId{0});

@@ -65,11 +65,7 @@ public:
 
     /// One turn of all there is here. Throws Failure once the other end is gone or silent, and
     /// Interrupted.
-    void turn() {
-        end_->node().poll(end_->clock().now());
-        if (local_end_ != nullptr) turn_server();
-        if (++turns_ % 16'384 == 0) look();
-    }
+    void turn() { turn_at(end_->clock().now()); }
     /// As Endpoint::store ends: what was asked for leaves, and now and then there is a turn.
     void push() {
         if (end_->node().wants_turn()) return turn();
@@ -78,10 +74,19 @@ public:
     /// Turns until it is so.
     template <class Until>
     void turn_until(Until&& until) {
-        while (!until()) turn();
+        bool busy = true;
+        while (!until()) {
+            busy = turn_at(busy ? end_->clock().now() : end_->clock().again()) > 0;
+        }
     }
 
 private:
+    std::size_t turn_at(Instant now) {
+        const std::size_t handled = end_->node().poll(now);
+        if (local_end_ != nullptr) turn_server();
+        if (++turns_ % 16'384 == 0) look();
+        return handled;
+    }
     void open_memory(const PerfPlan& plan);
     void open_shm(const PerfPlan& plan);
     void open_udp(const PerfPlan& plan);

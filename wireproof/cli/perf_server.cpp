@@ -31,16 +31,20 @@ PerfServer::PerfServer(PerfEnd& end, SharedArena* arena) : end_(end), arena_(are
     node.handle(perf_quit, [this](const am::Message&) { quit_ = true; });
 }
 
-std::size_t PerfServer::turn() {
-    const std::size_t handled = end_.node().poll(end_.clock().now());
+std::size_t PerfServer::turn(Instant now) {
+    const std::size_t handled = end_.node().poll(now);
     if (!limit_due_ || !limit_->asked()) return handled;
     limit_due_ = false;
     limit_->run();
-    return handled;
+    return handled + 1;
 }
 
 void PerfServer::serve() {
-    while (!quit_) turn();
+    host::SpinClock& clock = end_.clock();
+    std::size_t handled = 0;
+    for (Instant now = clock.now(); !quit_; now = handled > 0 ? clock.now() : clock.again()) {
+        handled = turn(now);
+    }
 }
 
 // A client asks once, for its largest size. Memory of an earlier, smaller one is kept: nobody waits

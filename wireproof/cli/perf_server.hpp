@@ -38,9 +38,9 @@ class PerfServer {
 public:
     PerfServer(PerfEnd& end, SharedArena* arena);
 
-    /// One turn; also runs the bare half of a limit when one was asked for. Returns how many
-    /// messages came.
-    std::size_t turn();
+    /// One turn; also runs the bare half of a limit when one was asked for. Returns how much it
+    /// did.
+    std::size_t turn(Instant now);
     /// Turns until it is asked to quit.
     void serve();
     bool asked_to_quit() const { return quit_; }

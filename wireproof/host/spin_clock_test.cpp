@@ -25,5 +25,30 @@ TEST(SpinClock, KnowsThatTimeHasPassedWhileNobodyAsked) {
     EXPECT_GE(clock.now() - before, Duration::milliseconds(2) - Duration::microseconds(10));
 }
 
+TEST(SpinClock, LooksNowAndThenInALoop) {
+    SpinClock clock;
+    const Instant before = clock.now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    int rounds = 1;
+    while (clock.again() == before) ++rounds;
+    EXPECT_LE(rounds, 8);
+    EXPECT_GE(clock.again() - before, Duration::milliseconds(2) - Duration::microseconds(10));
+    EXPECT_LE(clock.again(), clock.steady().now());
+}
+
+TEST(SpinClock, LooksEachTimeInALoopThatIsSlow) {
+    SpinClock clock;
+    for (int i = 0; i < 8; ++i) (void)clock.again();
+    Instant before = clock.now();
+    for (int i = 0; i < 20; ++i) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        const Instant now = clock.again();
+        if (i > 8) {
+            EXPECT_GE(now - before, Duration::microseconds(90)) << i;
+        }
+        before = now;
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::host

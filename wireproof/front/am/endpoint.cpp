@@ -275,18 +275,26 @@ std::size_t Endpoint::poll() {
 
 bool Endpoint::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
     Inside& in = *inside_;
-    const Instant end = in.clock.now() + host::duration_of(limit);
+    Instant now = in.clock.now();
+    const Instant end = now + host::duration_of(limit);
     const bool awaited = in.node.awaiting();
     in.node.set_awaiting(true);
     bool met = until();
     while (!met && !in.node.polling()) {
-        const Instant now = in.clock.now();
         const std::size_t handled = in.node.poll(now);
         met = until();
         if (handled > 0) in.spin.heard(now);
         if (met || now >= end) break;
-        if (handled > 0 || in.node.gathers() || in.spin.look_again(now)) continue;
-        host::wait_until(in.node.wire(), in.clock.steady(), std::min(end, in.node.next_deadline()));
+        const bool busy = handled > 0 || in.node.gathers();
+        if (!busy && in.spin.look_again(now)) {
+            now = in.clock.again();
+            continue;
+        }
+        if (!busy) {
+            host::wait_until(in.node.wire(), in.clock.steady(),
+                             std::min(end, in.node.next_deadline()));
+        }
+        now = in.clock.now();
     }
     in.node.set_awaiting(awaited);
     return met;
