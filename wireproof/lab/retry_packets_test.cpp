@@ -94,6 +94,18 @@ TEST(RetryPackets, UcLosesWhatWasBadAndResendsNothing) {
     }
 }
 
+// More in a row than half the circle that its numbers turn on here.
+TEST(RetryPackets, UcTakesTheNextWholePacketHoweverManyWereLost) {
+    const auto trace = LossTrace::read("ok 1000\nbad 600\n", "t");
+    ASSERT_TRUE(trace);
+    const RetrySettings settings{.protocol = RetryProtocol::uc,
+                                 .loss_trace = std::make_shared<LossTrace>(*trace),
+                                 .payload = 64};
+    EXPECT_EQ(count(run(settings, 50'000), RetryCount::wasted), 49U * 600);
+    const RetrySettings often{.protocol = RetryProtocol::uc, .bit_error = 2e-4};
+    EXPECT_LT(std::abs(run(often, 500).deviation().value()), 4);
+}
+
 TEST(RetryPackets, UnitsAreAsLongAsOnTheirLines) {
     const auto overhead = [](RetryProtocol protocol, std::uint32_t payload) {
         return resolve({.protocol = protocol, .payload = payload})->unit.overhead;
