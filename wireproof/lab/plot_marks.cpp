@@ -47,8 +47,11 @@ std::vector<AxisMark> round_numbers(double from, double to, std::size_t most, bo
     }
     std::vector<AxisMark> marks;
     constexpr double nearly = 1e-9;
-    for (double i = std::ceil(from * factor / step - nearly);
-         i * step <= to * factor + nearly * step; ++i) {
+    const double first = std::ceil(from * factor / step - nearly);
+    // Counted, because where a range is within rounding one step more may be no step.
+    for (std::size_t count = 0; count <= 2 * most; ++count) {
+        const double i = first + static_cast<double>(count);
+        if (i * step > to * factor + nearly * step) break;
         // Of a whole number of steps, so that no digit is left over from summing.
         const double decimals = std::max(0.0, -std::floor(std::log10(step)));
         const double scale = std::pow(10.0, decimals);

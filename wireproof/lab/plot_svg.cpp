@@ -49,8 +49,9 @@ class Axis {
 public:
     Axis(bool logarithmic, double from, double to)
         : logarithmic_(logarithmic), from_(from), to_(to) {
-        // A single value stands in the middle.
-        if (from_ == to_) {
+        // A single value stands in the middle; what differs by rounding is one.
+        constexpr double nearly = 1e-12;
+        if (to_ - from_ <= nearly * std::max(std::abs(from_), std::abs(to_))) {
             from_ = logarithmic ? from_ / 2 : from_ - std::max(0.5 * std::abs(from_), 0.01);
             to_ = logarithmic ? to_ * 2 : to_ + std::max(0.5 * std::abs(to_), 0.01);
         }

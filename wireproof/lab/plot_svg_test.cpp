@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace wireproof::lab {
 namespace {
@@ -59,6 +60,16 @@ TEST(AxisMarks, StandAtRoundNumbersOfEveryScale) {
               "10⁻⁵ | 2·10⁻⁶ | 5·10⁻⁶ | 2·10⁻⁵");
     EXPECT_EQ(texts(axis_marks(AxisScale::sizes, 256, 4096, 9)), "256 | 512 | 1 Ki | 2 Ki | 4 Ki");
     EXPECT_EQ(axis_marks(AxisScale::percent, 0.681, 0.903, 5)[1].value, 0.75);
+}
+
+// As of 1e-17: a share that differs from another in its last digits only.
+TEST(AxisMarks, AreFewWhereAllIsWithinRounding) {
+    for (const double from : {32.0 / 60, 0.8, 1e6}) {
+        const double to = std::nextafter(std::nextafter(from, 1e9), 1e9);
+        for (const auto scale : {AxisScale::plain, AxisScale::percent}) {
+            EXPECT_LE(axis_marks(scale, from, to, 7).size(), 15U) << from;
+        }
+    }
 }
 
 TEST(PlotSvg, StepsOfALogarithmAreEvenlySpaced) {
@@ -118,6 +129,18 @@ TEST(PlotSvg, ASinglePointStandsInTheMiddle) {
     const auto points = numbers(svg_of(plot, {.width = 690, .height = 320}), "points");
     ASSERT_EQ(points.size(), 2U);
     EXPECT_NEAR(points[0], 62 + (690 - 62 - 14) / 2, 1);
+}
+
+TEST(PlotSvg, ValuesThatDifferByRoundingAreOneValue) {
+    ReportPlot plot;
+    plot.percent = true;
+    plot.x = {1000, 2000};
+    plot.series = {{"ideal", {0.8, std::nextafter(0.8, 1)}}};
+    const std::string svg = svg_of(plot, {.width = 690, .height = 320});
+    const auto points = numbers(svg, "points");
+    ASSERT_EQ(points.size(), 4U);
+    EXPECT_EQ(points[1], points[3]);
+    EXPECT_NE(svg.find(">80 %</text>"), std::string::npos);
 }
 
 TEST(PlotSvg, RowsOfPlotsAreOnePicture) {
