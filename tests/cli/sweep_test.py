@@ -284,6 +284,20 @@ class ASweepGoesOnWhereItEnded(Case):
         self.expect_failure(self.run_command("sweep", "grid.toml"), 1, "grid.results:1: ")
         self.assertEqual(self.results(), before)
 
+    def test_a_line_of_another_version_is_told_and_left_alone(self):
+        self.sweep(self.grid())
+        whole = self.results()
+        lines = whole.splitlines(keepends=True)
+        for field, other in ((b'"lost":0,', b""), (b'"p50":', b'"p49":'), (b'"etr":', b'"etr":[],"x":')):
+            with self.subTest(field):
+                older = lines[0] + lines[1].replace(field, other) + b"".join(lines[2:])
+                with open(self.path("grid.results"), "wb") as file:
+                    file.write(older)
+                name = field.split(b'"')[1].decode()
+                self.expect_failure(self.run_command("sweep", "grid.toml", "--csv", "grid.csv"), 1,
+                                    "grid.results:2: ", f'"{name}"')
+                self.assertEqual(self.results(), older)
+
 
 class ASweepFileThatMakesNoSenseIsToldWithItsPlace(Case):
     def test_line_and_column_are_named(self):

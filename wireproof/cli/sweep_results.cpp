@@ -69,6 +69,22 @@ std::string line_note(const SweepJson& line) {
         line["latency_ns"]["p50"].get<double>(), line["latency_ns"]["p99.9"].get<double>());
 }
 
+// Of a field of `line` that is not as in `whole`, its name; empty: there is none. What is null in
+// one line may be a number in another.
+std::string not_as_in(const SweepJson& whole, const SweepJson& line) {
+    for (const auto& [key, value] : whole.items()) {
+        const auto at = line.find(key);
+        if (at == line.end()) return key;
+        const bool same = value.is_null() ? at->is_null() || at->is_number()
+                          : value.is_number() ? at->is_number()
+                                              : at->type() == value.type();
+        if (!same) return key;
+        if (!value.is_object()) continue;
+        if (std::string inner = not_as_in(value, *at); !inner.empty()) return inner;
+    }
+    return {};
+}
+
 }  // namespace
 
 SweepJson sweep_key(const lab::RetrySettings& s, const lab::RetryPlan& plan) {
@@ -130,6 +146,14 @@ SweepJson sweep_json(const lab::RetrySettings& s, const lab::RetryPlan& plan,
     if (s.preset != nullptr) json["line"] = line_json(*s.preset, point);
     json["asked"] = sweep_key(s, plan);
     return json;
+}
+
+std::string lacking(const SweepJson& line, const lab::RetrySettings& s,
+                    const lab::RetryPlan& plan) {
+    lab::RetryPoint blank;
+    blank.totals[RetryCount::accepted] = 1;
+    blank.has_closed_form = false;
+    return not_as_in(sweep_json(s, plan, blank), line);
 }
 
 void add_wall(SweepJson& point, const std::optional<SweepWall>& wall) {

@@ -26,6 +26,10 @@ SweepJson sweep_key(const lab::RetrySettings& settings, const lab::RetryPlan& pl
 /// The point as it is printed and kept; nothing that differs from run to run.
 SweepJson sweep_json(const lab::RetrySettings& settings, const lab::RetryPlan& plan,
                      const lab::RetryPoint& point);
+/// The first field in which a line that was kept is not one of such a point as it is written now,
+/// or nothing: lines outlive the versions that wrote them.
+std::string lacking(const SweepJson& line, const lab::RetrySettings& settings,
+                    const lab::RetryPlan& plan);
 void add_wall(SweepJson& point, const std::optional<SweepWall>& wall);
 
 /// Frames of both directions.

@@ -39,9 +39,10 @@ std::optional<std::uint64_t> environment(const char* name) {
 /// Points that are finished, by what they are.
 class SweepResults {
 public:
-    explicit SweepResults(const lab::Sweep& sweep) {
+    /// The sweep outlives them.
+    explicit SweepResults(const lab::Sweep& sweep) : plan_(sweep.plan) {
         for (const lab::RetrySettings& point : sweep.points) {
-            wanted_.insert(sweep_key(point, sweep.plan).dump());
+            wanted_.emplace(sweep_key(point, sweep.plan).dump(), point);
         }
     }
 
@@ -54,11 +55,18 @@ public:
             if (file.eof()) break;  // without its end: torn
             const SweepJson point = SweepJson::parse(line, nullptr, false);
             const auto asked = point.is_object() ? point.find("asked") : point.end();
-            if (!point.is_object() || asked == point.end() || !wanted_.contains(asked->dump())) {
+            const auto wanted = asked == point.end() ? wanted_.end() : wanted_.find(asked->dump());
+            if (wanted == wanted_.end()) {
                 throw Failure(
                     fmt::format("{}:{}: no point of this sweep; another name or "
                                 "another folder keeps both",
                                 path, number));
+            }
+            if (const std::string field = lacking(point, wanted->second, plan_); !field.empty()) {
+                throw Failure(
+                    fmt::format("{}:{}: \"{}\" is missing or not what it should be: another version "
+                                "wrote this point; another name or another folder keeps both",
+                                path, number, field));
             }
             done_.insert_or_assign(asked->dump(), line);
         }
@@ -92,7 +100,8 @@ public:
     }
 
 private:
-    std::set<std::string> wanted_;
+    const lab::RetryPlan& plan_;
+    std::map<std::string, lab::RetrySettings> wanted_;
     std::map<std::string, std::string> done_;
 };
 
