@@ -195,7 +195,7 @@ Expected<Ladder> run_retry_ladder(const RetrySettings& settings, const RetryPlan
     }
     const std::string never =
         name + " sends nothing in vain at this point: there is no failure to draw";
-    if (settings.bit_error == 0 && settings.bursts.begin == 0) return unexpected(never);
+    if (!foreseen_point(settings)->meets_errors) return unexpected(never);
     const auto failure = first_failure(settings, plan);
     if (!failure) return tl::unexpected(failure.error());
     if (!*failure) return unexpected(never);

@@ -101,6 +101,18 @@ TEST(RetryLadder, ShowsTheTimerThatHadToHelp) {
     EXPECT_NE(svg_of(ladder).find(">bytes<"), std::string::npos);
 }
 
+TEST(RetryLadder, IsOfALineWithoutBitErrorsToo) {
+    RetrySettings recorded;
+    recorded.loss_trace =
+        std::make_shared<LossTrace>(LossTrace::read("ok 99\nbad\n", "t").value());
+    const Ladder hundredth = ladder_of(recorded);
+    EXPECT_EQ(failing_unit(hundredth), 100U);
+    EXPECT_NE(text_of(hundredth).find("==== TLP "), std::string::npos);
+    RetrySettings bursts;
+    bursts.bursts.begin = 0.001;
+    EXPECT_NE(text_of(ladder_of(bursts)).find("==== TLP "), std::string::npos);
+}
+
 TEST(RetryLadder, EndsAfterAReadableNumberOfFrames) {
     const Ladder ladder = ladder_of({.bit_error = 1.2e-4});
     EXPECT_EQ(ladder.frames.size(), 60U);
