@@ -26,12 +26,16 @@ RetryFaults faults_of(const RetrySettings& s, std::uint64_t seed) {
                        seed);
 }
 
+/// Bit errors alone decide which frames are bad.
+bool is_independent(const RetrySettings& s) {
+    return s.bursts.begin == 0 && !s.loss_trace;
+}
+
 RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     RetryPoint point;
     point.link = link;
     point.unit_error = unit_error(s.bit_error, link.unit.bytes());
-    const bool independent = s.bursts.begin == 0 && !s.loss_trace;
-    point.has_closed_form = independent && !s.loaded_back;
+    point.has_closed_form = is_independent(s) && !s.loaded_back;
     point.meets_errors =
         s.bit_error > 0 || s.bursts.begin > 0 || (s.loss_trace && s.loss_trace->bad_frames() > 0);
     return point;
@@ -63,7 +67,8 @@ std::string_view obstacle(const RetrySettings& s) {
 /// Where a run is going to, and who is told how far it is.
 class Goal {
 public:
-    explicit Goal(const RetryPlan& plan) : plan_(plan) {}
+    Goal(const RetryPlan& plan, const RetrySettings& settings)
+        : plan_(plan), foreseeable_(is_independent(settings)) {}
 
     RetryPulse pulse() {
         if (!plan_.progress) return {};
@@ -91,10 +96,10 @@ public:
     }
 
 private:
-    // What the closed form says that it takes.
+    // What the closed form says that it takes, where it knows of all errors.
     double foreseen(const RetryPoint& point) const {
         const double p = point.unit_error;
-        if (p == 0) return 100'000;
+        if (p == 0 || !foreseeable_) return 100'000;
         const RetryLink& link = point.link;
         const double one = resend_ratio_error(link.scheme, p, link.costs, 1) /
                            resend_ratio(link.scheme, p, link.costs);
@@ -104,6 +109,7 @@ private:
     }
 
     const RetryPlan& plan_;
+    bool foreseeable_;
     double units_ = 1;
 };
 
@@ -134,7 +140,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     if (!start.start()) return unexpected("the link does not come up");
     constexpr std::size_t places_memory = std::size_t{128} << 20;
     const std::size_t world_size = 16'384 + link.buffer * 400;
-    Goal goal(plan);
+    Goal goal(plan, s);
     RetryRun<End> run({.unit = unit,
                        .jumps = plan.jump,
                        .places_max = places_memory / world_size,
@@ -158,7 +164,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
 }
 
 RetryPoint run_model(const RetrySettings& s, const RetryPlan& plan, const RetryLink& link) {
-    Goal goal(plan);
+    Goal goal(plan, s);
     RetryModel run(link, faults_of(s, plan.seed), plan.jump, goal.pulse());
     RetryPoint point = point_of(s, link);
     goal.reach(

@@ -245,6 +245,21 @@ TEST(RetryPoint, StopsAtTheRelativeErrorThatIsWanted) {
     }
 }
 
+// Bit errors alone would have it run a hundred thousand times as long.
+TEST(RetryPoint, ErrorsThatNoFormKnowsOfEndItAsSoon) {
+    RetrySettings settings{.bit_error = 1e-13};
+    settings.bursts = {.begin = 0.01, .end = 0.5, .loss_in_burst = 0.5};
+    const auto bursts = run_retry_point(settings, {.packets_max = 2'000'000, .seed = seed});
+    ASSERT_TRUE(bursts);
+    EXPECT_LE(bursts->relative_error().value(), 0.02);
+    EXPECT_LT(bursts->packets(), 1'000'000);
+    settings.bursts = {};
+    settings.loss_trace =
+        std::make_shared<LossTrace>(LossTrace::read("ok 99\nbad\n", "t").value());
+    const auto recorded = run_retry_point(settings, {.packets_max = 2'000'000});
+    EXPECT_LT(recorded->packets(), 1'000'000);
+}
+
 TEST(RetryPoint, RefusesWhatCannotWork) {
     const auto refused = [](const RetrySettings& settings) {
         const auto link = resolve(settings);
