@@ -36,8 +36,9 @@ RetryPoint point_of(const RetrySettings& s, const RetryLink& link) {
     point.link = link;
     point.unit_error = unit_error(s.bit_error, link.unit.bytes());
     point.has_closed_form = is_independent(s) && !s.loaded_back;
-    point.meets_errors =
-        s.bit_error > 0 || s.bursts.begin > 0 || (s.loss_trace && s.loss_trace->bad_frames() > 0);
+    const bool bursts = s.bursts.begin > 0 && s.bursts.loss_in_burst > 0;
+    const bool recorded = s.loss_trace && s.loss_trace->bad_frames() > 0;
+    point.meets_errors = s.bit_error > 0 || bursts || recorded;
     return point;
 }
 

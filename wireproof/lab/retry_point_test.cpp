@@ -260,6 +260,16 @@ TEST(RetryPoint, ErrorsThatNoFormKnowsOfEndItAsSoon) {
     EXPECT_LT(recorded->packets(), 1'000'000);
 }
 
+TEST(RetryPoint, EndsWhereNothingIsEverDamaged) {
+    RetrySettings settings;
+    settings.bursts = {.begin = 0.1, .end = 1, .loss_in_burst = 0};
+    const RetryPlan plan{.packets_max = 1'000'000};
+    EXPECT_EQ(run_retry_point(settings, plan)->packets(), 100'000);
+    settings.bursts = {};
+    settings.loss_trace = std::make_shared<LossTrace>(LossTrace::read("ok\n", "t").value());
+    EXPECT_EQ(run_retry_point(settings, plan)->packets(), 100'000);
+}
+
 TEST(RetryPoint, RefusesWhatCannotWork) {
     const auto refused = [](const RetrySettings& settings) {
         const auto link = resolve(settings);
