@@ -66,6 +66,28 @@ class APointIsSimulated(Case):
                 self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
 
 
+class APointOrASweepIsGivenUp(Case):
+    def give_up(self, *arguments):
+        process = self.start("sweep", *arguments)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll(), "it was over before")
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        self.expect_failure(self.finish(process), -signal.SIGTERM, "interrupted")
+        self.assertLess(time.monotonic() - begin, 20)
+
+    def test_where_no_unit_is_taken(self):
+        with open(self.path("dead.trace"), "w", encoding="utf-8") as file:
+            file.write("ok\nbad 900000000000000\n")
+        with open(self.path("grid.toml"), "w", encoding="utf-8") as file:
+            file.write("[grid]\nprotocol = [\"pcie\", \"hippi6400\", \"sp-am\", \"rc\"]\n"
+                       "[line]\nloss_trace = \"dead.trace\"\n")
+        self.give_up("--loss-trace", "dead.trace")
+        self.give_up("--ber", "0.05")
+        self.give_up("grid.toml")
+        self.expect_no_part_left("dead.trace", "grid.toml", "grid.results")
+
+
 class PacketsOfHostsAreRows(Case):
     def point(self, *arguments):
         _, out = self.run_json("sweep", *arguments)

@@ -14,6 +14,8 @@ using namespace test;
 
 constexpr std::uint64_t seed = 20'261'121;
 
+struct GivenUp {};
+
 RetrySettings engine(RetryProtocol protocol, std::uint64_t loop) {
     return {.protocol = protocol, .clean_back = true, .loop = loop};
 }
@@ -268,6 +270,18 @@ TEST(RetryPoint, EndsWhereNothingIsEverDamaged) {
     settings.bursts = {};
     settings.loss_trace = std::make_shared<LossTrace>(LossTrace::read("ok\n", "t").value());
     EXPECT_EQ(run_retry_point(settings, plan)->packets(), 100'000);
+}
+
+// Four million units in a row that are not taken.
+TEST(RetryPoint, CanBeGivenUpWhereNothingIsTaken) {
+    RetrySettings settings;
+    settings.loss_trace =
+        std::make_shared<LossTrace>(LossTrace::read("ok\nbad 4000000\n", "t").value());
+    for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::uc, RetryProtocol::ideal}) {
+        settings.protocol = protocol;
+        const RetryPlan plan{.packets = 2, .progress = [](double) { throw GivenUp(); }};
+        EXPECT_THROW((void)run_retry_point(settings, plan), GivenUp) << name_of(protocol);
+    }
 }
 
 TEST(RetryPoint, RefusesWhatCannotWork) {

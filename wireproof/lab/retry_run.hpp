@@ -73,14 +73,23 @@ private:
     using Regime = RetryRegime<End>;
     using Place = typename Regime::Place;
     static constexpr Place nowhere = Regime::nowhere;
+    static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 18;
     static constexpr std::array<RetryCount, 2> frames_of = {RetryCount::frames_forward,
                                                             RetryCount::frames_back};
     static constexpr std::array<RetryCount, 2> bytes_of = {RetryCount::bytes_forward,
                                                            RetryCount::bytes_back};
 
     Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
+    /// By the time that units take, not by those that are taken: a line may be so bad that none is.
     bool live(std::uint64_t accepted) {
-        return world_.run(accepted, faults_, latencies_) == World::Ended::reached;
+        const Duration slice = line_time(units_a_pulse * config_.unit);
+        Instant until = world_.now() + slice;
+        while (true) {
+            const auto ended = world_.run(accepted, faults_, latencies_, until);
+            if (ended != World::Ended::late) return ended == World::Ended::reached;
+            if (config_.pulse) config_.pulse(total_accepted());
+            until = until + slice;
+        }
     }
 
     /// So far that looking where we are may pay.
