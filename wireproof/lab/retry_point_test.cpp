@@ -272,6 +272,26 @@ TEST(RetryPoint, EndsWhereNothingIsEverDamaged) {
     EXPECT_EQ(run_retry_point(settings, plan)->packets(), 100'000);
 }
 
+// A stride of SP AM are all its numbers.
+TEST(RetryPoint, IsHeardOfEveryFewHundredThousandUnits) {
+    for (const auto protocol :
+         {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am, RetryProtocol::rc}) {
+        for (const bool jump : {true, false}) {
+            int heard = 0;
+            double last = 0;
+            const RetryPlan plan{.packets = 1'000'000, .jump = jump, .progress = [&](double share) {
+                                     EXPECT_LE(share - last, 0.3);
+                                     last = share;
+                                     ++heard;
+                                 }};
+            const auto point =
+                run_retry_point({.protocol = protocol, .bit_error = 1e-5, .payload = 64}, plan);
+            EXPECT_TRUE(point);
+            EXPECT_GE(heard, 3) << name_of(protocol) << jump;
+        }
+    }
+}
+
 // Four million units in a row that are not taken.
 TEST(RetryPoint, CanBeGivenUpWhereNothingIsTaken) {
     RetrySettings settings;

@@ -31,13 +31,11 @@ public:
     /// Until the receiver has taken so many units in all. False: the link has come to rest before.
     bool advance(Wide accepted) {
         while (total_accepted() < accepted) {
-            if (config_.pulse && (++turns_ & (config_.jumps ? 0xFFF : 0)) == 0)
-                config_.pulse(total_accepted());
             const Wide left = accepted - total_accepted();
             const std::uint64_t here = world_.accepted();
             if (!config_.jumps || !far_from_errors()) {
                 last_ = nowhere;
-                const std::uint64_t few = config_.jumps ? stride_ : std::uint64_t{1} << 20;
+                const std::uint64_t few = config_.jumps ? stride_ : units_a_pulse;
                 if (!live(here + static_cast<std::uint64_t>(std::min<Wide>(left, few))))
                     return false;
                 continue;
@@ -80,16 +78,23 @@ private:
                                                            RetryCount::bytes_back};
 
     Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
-    /// By the time that units take, not by those that are taken: a line may be so bad that none is.
+    /// Pulses come by the units that are lived through and by their time: a line may be so bad that
+    /// none is taken. Who stands on the grid has looked where that is, which is as long as a stride.
     bool live(std::uint64_t accepted) {
+        unheard_ += std::max(stride_, accepted - world_.accepted());
+        if (unheard_ >= units_a_pulse) pulse();
         const Duration slice = line_time(units_a_pulse * config_.unit);
         Instant until = world_.now() + slice;
         while (true) {
             const auto ended = world_.run(accepted, faults_, latencies_, until);
             if (ended != World::Ended::late) return ended == World::Ended::reached;
-            if (config_.pulse) config_.pulse(total_accepted());
+            pulse();
             until = until + slice;
         }
+    }
+    void pulse() {
+        unheard_ = 0;
+        if (config_.pulse) config_.pulse(total_accepted());
     }
 
     /// So far that looking where we are may pay.
@@ -166,7 +171,7 @@ private:
     RetryTotals carried_;   // what is not in the world's own counts
     std::size_t kept_most_ = 0;
     Wide jumped_ = 0;
-    std::uint64_t turns_ = 0;
+    std::uint64_t unheard_ = 0;  // units since the last pulse
 
     Place last_ = nowhere;  // where the world stood last, and what it had counted then
     RetryCounts counts_then_;
