@@ -88,8 +88,20 @@ private:
     std::array<std::deque<std::size_t>, 2> in_flight_;
 };
 
-bool is_trouble(const LadderFrame& frame) {
-    return frame.fate.damaged || frame.fate.lost || frame.refused();
+/// Whether the receiver takes frames of this kind, if they are whole: units, and not what the sender
+/// says besides.
+bool is_taken(const Ladder& ladder, std::string_view kind) {
+    return std::any_of(
+        ladder.frames.begin(), ladder.frames.end(), [kind](const LadderFrame& frame) {
+            return frame.from == Side::a && frame.info.kind == kind && !frame.arrivals.empty() &&
+                   frame.arrivals.front().verdict == RxVerdict::accepted;
+        });
+}
+
+/// What goes back may fail as well, long before a unit does.
+bool is_bad_unit(const Ladder& ladder, const LadderFrame& frame) {
+    return frame.from == Side::a && (frame.fate.damaged || frame.refused()) &&
+           is_taken(ladder, frame.info.kind);
 }
 
 /// Keeps the frames that `keeps` names, and notes of the time from the first to the last of them.
@@ -110,11 +122,13 @@ void keep(Ladder& ladder, Keeps&& keeps) {
     });
 }
 
-/// From some frames before the first that met trouble until some of what followed the one that was
+/// From some frames before the first unit that was bad until some of what followed the one that was
 /// waited for; frames that had not arrived when the run ended are none of it.
 void cut_to_failure(Ladder& ladder) {
-    const auto trouble = std::find_if(ladder.frames.begin(), ladder.frames.end(), is_trouble);
-    const auto first = static_cast<std::size_t>(trouble - ladder.frames.begin());
+    const auto bad = std::find_if(
+        ladder.frames.begin(), ladder.frames.end(),
+        [&ladder](const LadderFrame& frame) { return is_bad_unit(ladder, frame); });
+    const auto first = static_cast<std::size_t>(bad - ladder.frames.begin());
     const std::size_t begin = first < frames_before ? 0 : first - frames_before;
     keep(ladder, [&](std::size_t i) {
         return i >= begin && (ladder.frames[i].fate.lost || !ladder.frames[i].arrivals.empty());

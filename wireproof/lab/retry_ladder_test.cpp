@@ -113,6 +113,24 @@ TEST(RetryLadder, IsOfALineWithoutBitErrorsToo) {
     EXPECT_NE(text_of(ladder_of(bursts)).find("==== TLP "), std::string::npos);
 }
 
+// Nulls are lost long before, and would fill it.
+TEST(RetryLadder, BeginsWithTheUnitThatFailsWhateverWasLostOnTheWayBack) {
+    RetrySettings settings{.protocol = RetryProtocol::hippi6400, .bit_error = 1e-6};
+    settings.ack_every = 1;
+    settings.notice_loss = 0.5;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const Ladder ladder = ladder_of(settings, {.packets = 500'000, .seed = seed});
+        const auto is_bad = [](const LadderFrame& frame) {
+            return frame.from == Side::a && frame.fate.damaged;
+        };
+        const auto bad = std::find_if(ladder.frames.begin(), ladder.frames.end(), is_bad);
+        EXPECT_LT(bad - ladder.frames.begin(), 8) << seed;
+        EXPECT_TRUE(std::any_of(ladder.frames.begin(), ladder.frames.end(),
+                                [](const LadderFrame& frame) { return frame.resent; }))
+            << seed;
+    }
+}
+
 TEST(RetryLadder, EndsAfterAReadableNumberOfFrames) {
     const Ladder ladder = ladder_of({.bit_error = 1.2e-4});
     EXPECT_EQ(ladder.frames.size(), 60U);
