@@ -113,7 +113,8 @@ class PacketsOfHostsAreRows(Case):
     def test_what_one_has_not_is_refused_in_a_line(self):
         for arguments in (("rc", "--ack-every", "8"), ("sp-am", "--ack-every", "8"),
                           ("uc", "--timer", "50000"), ("uc", "--buffer", "9"),
-                          ("rc", "--payload", "5000"), ("uc", "--notice-loss", "0.1")):
+                          ("rc", "--payload", "5000"), ("uc", "--notice-loss", "0.1"),
+                          ("ideal", "--notice-loss", "0.5"), ("go-back-n", "--timer", "50000")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", "--protocol", *arguments)
                 self.assertEqual((ended.code, ended.out), (2, ""))

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <tuple>
 
 #include "wireproof/lab/retry_point.hpp"
 #include "wireproof/proto/am/config.hpp"
@@ -239,9 +240,10 @@ Expected<void> check_protocol(const RetrySettings& s, const RetryLink& link) {
     if (s.renak_on_bad_head && s.protocol != RetryProtocol::pcie) {
         return unexpected("renak_on_bad_head is of pcie");
     }
-    if (s.loaded_back &&
-        (s.protocol == RetryProtocol::ideal || s.protocol == RetryProtocol::go_back_n)) {
-        return unexpected("the models have no way back to be loaded");
+    if (s.protocol == RetryProtocol::ideal || s.protocol == RetryProtocol::go_back_n) {
+        if (s.loaded_back) return unexpected("the models have no way back to be loaded");
+        if (s.notice_loss > 0) return unexpected("the models have no notices that could be lost");
+        if (s.timer > 0) return unexpected("the models have no timer");
     }
     return {};
 }
@@ -256,14 +258,14 @@ std::uint64_t digest_of(const std::shared_ptr<const LossTrace>& trace) {
 
 }  // namespace
 
-bool operator==(const RetrySettings& a, const RetrySettings& b) {
-    return a.protocol == b.protocol && a.bit_error == b.bit_error && a.clean_back == b.clean_back &&
-           a.notice_loss == b.notice_loss && a.bursts.begin == b.bursts.begin &&
-           a.bursts.end == b.bursts.end && a.bursts.loss_in_burst == b.bursts.loss_in_burst &&
-           digest_of(a.loss_trace) == digest_of(b.loss_trace) && a.payload == b.payload &&
-           a.loop == b.loop && a.buffer == b.buffer && a.ack_every == b.ack_every &&
-           a.timer == b.timer && a.renak_on_bad_head == b.renak_on_bad_head &&
-           a.loaded_back == b.loaded_back && a.preset == b.preset;
+bool operator<(const RetrySettings& a, const RetrySettings& b) {
+    const auto all = [](const RetrySettings& s) {
+        return std::tuple(s.protocol, s.bit_error, s.clean_back, s.notice_loss, s.bursts.begin,
+                          s.bursts.end, s.bursts.loss_in_burst, digest_of(s.loss_trace), s.payload,
+                          s.loop, s.buffer, s.ack_every, s.timer, s.renak_on_bad_head,
+                          s.loaded_back, s.preset);
+    };
+    return all(a) < all(b);
 }
 
 std::optional<RetryProtocol> retry_protocol(std::string_view name) {

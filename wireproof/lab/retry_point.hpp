@@ -55,7 +55,8 @@ struct RetrySettings {
     /// Where the figures come from, and how long a byte takes; null: nobody says.
     const RetryPreset* preset = nullptr;
 
-    friend bool operator==(const RetrySettings& a, const RetrySettings& b);
+    /// In some order, in which those that differ in nothing are equal.
+    friend bool operator<(const RetrySettings& a, const RetrySettings& b);
 };
 
 /// How long, and how.

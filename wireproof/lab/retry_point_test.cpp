@@ -321,7 +321,12 @@ TEST(RetryPoint, RefusesWhatCannotWork) {
     EXPECT_NE(refused({.protocol = RetryProtocol::hippi6400, .buffer = 255}), "");
     EXPECT_NE(refused({.protocol = RetryProtocol::hippi6400, .timer = 2080}), "");
     EXPECT_NE(refused({.protocol = RetryProtocol::hippi6400, .renak_on_bad_head = true}), "");
-    EXPECT_NE(refused({.protocol = RetryProtocol::ideal, .loaded_back = true}), "");
+    for (const auto model : {RetryProtocol::ideal, RetryProtocol::go_back_n}) {
+        EXPECT_EQ(refused({.protocol = model}), "");
+        EXPECT_NE(refused({.protocol = model, .loaded_back = true}), "");
+        EXPECT_NE(refused({.protocol = model, .notice_loss = 0.5}), "");
+        EXPECT_NE(refused({.protocol = model, .timer = 20'000}), "");
+    }
 }
 
 }  // namespace

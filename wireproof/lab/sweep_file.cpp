@@ -1,6 +1,7 @@
 #include "wireproof/lab/sweep_file.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "wireproof/lab/retry_presets.hpp"
 #include "wireproof/lab/toml_text.hpp"
@@ -183,8 +184,21 @@ void fit_to_protocol(RetrySettings& settings) {
             settings.notice_loss = 0;
             settings.loaded_back = false;
             break;
+        case RetryProtocol::go_back_n:
+        case RetryProtocol::ideal:
+            settings.timer = 0;
+            settings.notice_loss = 0;
+            settings.loaded_back = false;
+            break;
         default: break;
     }
+}
+
+// Of points that are the same once they fit, the first.
+void leave_out_equal(std::vector<RetrySettings>& points) {
+    std::set<RetrySettings> seen;
+    std::erase_if(points,
+                  [&seen](const RetrySettings& point) { return !seen.insert(point).second; });
 }
 
 void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
@@ -231,6 +245,7 @@ void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
             return;
         }
     }
+    leave_out_equal(sweep.points);
 }
 
 }  // namespace

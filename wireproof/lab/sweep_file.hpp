@@ -13,7 +13,8 @@ struct Sweep {
     std::string name;
     RetryPlan plan;
     std::string loss_trace;  // a file, named as from this one's folder; empty: none. Not read here
-    std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest
+    std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest; each
+                                        // without what its protocol has not, and no two equal
 };
 
 /// `file` is what complaints call it, and lends its stem to a sweep without a name. What is wrong

@@ -1,0 +1,72 @@
+// Files of sweeps, as points.
+#include "wireproof/lab/sweep_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace wireproof::lab {
+namespace {
+
+std::vector<RetrySettings> points_of(std::string_view text) {
+    const auto sweep = read_sweep(text, "grid.toml");
+    EXPECT_TRUE(sweep) << (sweep ? "" : sweep.error().message);
+    return sweep ? sweep->points : std::vector<RetrySettings>();
+}
+
+std::string complaint(std::string_view text) {
+    const auto sweep = read_sweep(text, "grid.toml");
+    return sweep ? "" : sweep.error().message;
+}
+
+TEST(SweepFile, ListsMultiplyAndTheLastChangesFastest) {
+    const auto points = points_of("[grid]\npayload = [256, 512]\nloop = [0, 9]\nber = [0, 1e-9]\n");
+    ASSERT_EQ(points.size(), 8U);
+    EXPECT_EQ(points[1].bit_error, 1e-9);
+    EXPECT_EQ(points[2].loop, 9U);
+    EXPECT_EQ(points[3].payload, 256U);
+    EXPECT_EQ(points[4].payload, 512U);
+}
+
+TEST(SweepFile, WhatAProtocolHasNotIsLeftOutForIt) {
+    const auto points = points_of(R"([grid]
+protocol = ["pcie", "ideal", "go-back-n", "uc", "rc"]
+loaded_back = true
+timer = 20000
+ack_every = 2
+[line]
+notice_loss = 0.5
+)");
+    ASSERT_EQ(points.size(), 5U);
+    EXPECT_TRUE(points[0].loaded_back && points[0].timer == 20'000 && points[0].notice_loss == 0.5);
+    for (std::size_t i = 1; i < 4; ++i) {
+        EXPECT_FALSE(points[i].loaded_back) << i;
+        EXPECT_EQ(points[i].timer, 0U) << i;
+        EXPECT_EQ(points[i].notice_loss, 0) << i;
+    }
+    EXPECT_EQ(points[4].ack_every, 0U);
+}
+
+// "protocol buffer" of each.
+TEST(SweepFile, PointsThatAreThenTheSameAreOne) {
+    std::ostringstream all;
+    for (const RetrySettings& point :
+         points_of("[grid]\nprotocol = [\"uc\", \"pcie\"]\nbuffer = [8, 2, 4]\n")) {
+        all << name_of(point.protocol) << " " << point.buffer << "; ";
+    }
+    EXPECT_EQ(all.str(), "uc 0; pcie 8; pcie 2; pcie 4; ");
+    EXPECT_EQ(points_of("[grid]\nprotocol = [\"pcie\", \"ideal\"]\nloaded_back = [true, false]\n"
+                        "ber = [1e-9, 1e-8, 1e-9]\n")
+                  .size(),
+              3U * 2);
+    // A line with a name is another than one without.
+    EXPECT_EQ(points_of("[grid]\npreset = [\"sp2\", \"pcie-gen3-x4\", \"sp2\"]\n").size(), 2U);
+}
+
+TEST(SweepFile, WhatIsWrongHasItsPlace) {
+    EXPECT_EQ(complaint("[grid]\nber = 2\n").rfind("grid.toml:2:7: ", 0), 0U);
+    EXPECT_EQ(complaint("seed = 1\n").rfind("grid.toml:1:1: ", 0), 0U);
+}
+
+}  // namespace
+}  // namespace wireproof::lab
