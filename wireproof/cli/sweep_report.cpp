@@ -91,6 +91,7 @@ SweepQuantity quantity_of(const std::string& key, const SweepJson& value) {
     if (own) {
         quantity.unit = "";
         quantity.text = "the protocol's own";
+        quantity.own = true;
     } else if (value.is_boolean()) {
         quantity.text = value.get<bool>() ? quantity.name : "";
     } else if (value.is_array() && value.front() == 0) {
@@ -197,8 +198,8 @@ private:
         page_.add_plots("Throughput", curves.throughput);
         if (curves.left_out > 0) {
             page_.add_text(
-                fmt::format("{} of {} points have no place on a logarithmic axis, and "
-                            "stand in the table only.",
+                fmt::format("{} of {} points have no place on the axis, and stand in the table "
+                            "only.",
                             curves.left_out, points_.size()));
         }
     }

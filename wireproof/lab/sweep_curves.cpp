@@ -18,28 +18,30 @@ constexpr auto nowhere = static_cast<std::size_t>(-1);
 
 using Points = std::span<const SweepFigures>;
 
-bool is_number(Points points, std::size_t quantity) {
-    return std::all_of(points.begin(), points.end(), [&](const SweepFigures& point) {
-        return point.asked[quantity].number.has_value();
-    });
+/// Of those that have it.
+std::set<double> values_of(Points points, std::size_t quantity) {
+    std::set<double> values;
+    for (const SweepFigures& point : points) {
+        if (const auto& number = point.asked[quantity].number) values.insert(*number);
+    }
+    return values;
 }
 
 std::size_t x_of(Points points) {
     std::size_t best = nowhere;
     std::size_t most = 0;
     for (std::size_t i = 0; i < points.front().asked.size(); ++i) {
-        if (!is_number(points, i)) continue;
-        std::set<double> values;
-        for (const SweepFigures& point : points) values.insert(*point.asked[i].number);
-        if (values.size() <= most) continue;
-        most = values.size();
+        const std::size_t values = values_of(points, i).size();
+        if (values <= most) continue;
+        most = values;
         best = i;
     }
     return best;
 }
 
 std::string label_of(const SweepQuantity& quantity) {
-    return quantity.number ? quantity.name + " " + quantity.text : quantity.text;
+    const bool named = quantity.number || quantity.own;
+    return named ? quantity.name + " " + quantity.text : quantity.text;
 }
 
 std::string title_of(const SweepQuantity& quantity) {
@@ -220,13 +222,8 @@ private:
 /// Whether an axis from here to there is better logarithmic. Rates always are.
 bool is_logarithmic(Points points, std::size_t x) {
     if (points.front().asked[x].name == bit_error_rate) return true;
-    double least = *points.front().asked[x].number;
-    double most = least;
-    for (const SweepFigures& point : points) {
-        least = std::min(least, *point.asked[x].number);
-        most = std::max(most, *point.asked[x].number);
-    }
-    return least > 0 && most >= log_from * least;
+    const std::set<double> values = values_of(points, x);
+    return *values.begin() > 0 && *values.rbegin() >= log_from * *values.begin();
 }
 
 /// The quantity whose values have a plot each: nothing while all curves have room in one.
@@ -234,7 +231,11 @@ std::size_t panels_by(const std::vector<const SweepFigures*>& points,
                       const std::vector<std::size_t>& others) {
     if (others.size() < 2 || divide(points, others).size() <= together_max) return nowhere;
     for (const std::size_t quantity : others) {
-        if (!points.front()->asked[quantity].number) continue;
+        const bool is_number =
+            std::any_of(points.begin(), points.end(), [quantity](const SweepFigures* point) {
+                return point->asked[quantity].number.has_value();
+            });
+        if (!is_number) continue;
         if (divide(points, {quantity}).size() <= together_max) return quantity;
     }
     return nowhere;
@@ -262,7 +263,8 @@ SweepCurves curves_of(Points points) {
     const bool log_x = is_logarithmic(points, x);
     std::vector<const SweepFigures*> drawn;
     for (const SweepFigures& point : points) {
-        if (!log_x || *point.asked[x].number > 0) drawn.push_back(&point);
+        const auto& number = point.asked[x].number;
+        if (number && (!log_x || *number > 0)) drawn.push_back(&point);
     }
     curves.left_out = points.size() - drawn.size();
     if (drawn.empty()) return curves;

@@ -17,6 +17,7 @@ struct SweepQuantity {
     std::string unit;  // "bytes", or nothing
     std::string text;  // "2000"; of what is not a number as it names a curve, or nothing
     std::optional<double> number = {};
+    bool own = false;  // no number because the protocol has its own, or none at all
 };
 
 /// The quantity along which closed forms are drawn between the points, too.
@@ -37,13 +38,14 @@ struct SweepFigures {
 /// Whether the points differ in the quantity of this place.
 bool varies(std::span<const SweepFigures> points, std::size_t quantity);
 
-/// Plots over the number that has the most values, or over the first of those. A curve for each
+/// Plots over the number that has the most values, or over the first of those, of the points that
+/// have it. A curve for each
 /// combination of all others; where these are many, a plot for each value of one.
 struct SweepCurves {
     std::vector<ReportPlot> etr;         // with 95 % confidence and the closed form
     std::vector<ReportPlot> resends;     // the same of the resend ratio, on a logarithmic axis
     std::vector<ReportPlot> throughput;  // none over a single value
-    std::size_t left_out = 0;            // points at zero of a logarithmic x axis
+    std::size_t left_out = 0;            // points without x, or at zero of a logarithmic axis
 };
 SweepCurves curves_of(std::span<const SweepFigures> points);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace wireproof::lab {
@@ -123,6 +124,35 @@ TEST(SweepCurves, TheQuantityOfTheMostValuesIsTheAxis) {
     EXPECT_EQ(names(curves_of(rates).etr[0])[1].rfind("bit error rate ", 0), 0U);
     points[0] = point(RetryProtocol::pcie, 1e-6, 4096, 0);
     EXPECT_FALSE(curves_of(points).etr[0].log_x);
+}
+
+// uc resends nothing, and has no replay buffer.
+TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
+    std::vector<SweepFigures> points;
+    for (const double ber : {1e-7, 1e-6}) {
+        for (const double buffer : {2, 4, 8}) {
+            points.push_back(point(RetryProtocol::pcie, ber));
+            points.back().asked.push_back(
+                {"replay buffer", "units", std::to_string(int(buffer)), buffer});
+        }
+        points.push_back(point(RetryProtocol::uc, ber));
+        points.back().asked.push_back(
+            {.name = "replay buffer", .unit = "", .text = "the protocol's own", .own = true});
+    }
+    std::rotate(points.begin(), points.begin() + 3, points.end());  // uc first
+    const SweepCurves curves = curves_of(points);
+    EXPECT_EQ(curves.left_out, 2U);
+    EXPECT_EQ(curves.etr[0].x_name, "replay buffer, units");
+    EXPECT_EQ(curves.etr[0].x, (std::vector<double>{2, 4, 8}));
+    points.push_back(point(RetryProtocol::uc, 1e-8));
+    points.back().asked.push_back(points.front().asked.back());
+    for (const double ber : {1e-9, 1e-8}) {
+        points.push_back(point(RetryProtocol::pcie, ber));
+        points.back().asked.push_back(points[1].asked.back());
+    }
+    const ReportPlot rates = curves_of(points).etr[0];
+    EXPECT_EQ(rates.x_name, bit_error_rate);
+    EXPECT_EQ(names(rates)[0], "uc, replay buffer the protocol's own");
 }
 
 TEST(SweepCurves, ManyCurvesHaveAPlotForEachValueOfAQuantity) {
