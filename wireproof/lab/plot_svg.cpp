@@ -13,6 +13,7 @@ constexpr double left = 62;  // room for what stands at the y axis
 constexpr double right = 14;
 constexpr double below = 44;
 constexpr double key_line = 18;
+constexpr double key_room = 16 + key_line;  // within the height: of two lines
 constexpr double character = 6.4;  // of the key, on average
 constexpr double mark_width = 58;  // of the x axis
 constexpr double mark_height = 34;
@@ -89,7 +90,10 @@ public:
         x_.widen(0.02);
         y_.widen(0.05);
         key_ = key();
+        size_.height += std::max(0.0, key_bottom_ - key_room);
     }
+
+    double height() const { return size_.height; }
 
     std::string draw() const {
         std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
@@ -268,14 +272,16 @@ std::string svg_of(std::span<const std::vector<ReportPlot>> rows) {
         double x = 0;
         double height = size.height;
         for (const ReportPlot& plot : row) {
+            if (plot.x.empty()) continue;
+            const Chart chart(plot, size);
             const double titled = plot.title.empty() ? 0 : title_height;
             if (titled > 0) {
                 plots += text_at(x + 4, y + 15, "start", ink, plot.title, " font-weight=\"600\"");
             }
             plots += "<g transform=\"translate(" + number(x) + " " + number(y + titled) + ")\">\n" +
-                     svg_of(plot, size) + "</g>\n";
+                     chart.draw() + "</g>\n";
             x += size.width;
-            height = std::max(height, size.height + titled);
+            height = std::max(height, chart.height() + titled);
         }
         width = std::max(width, x);
         y += height + 10;

@@ -17,7 +17,7 @@ inline constexpr std::array<std::string_view, 8> plot_colors = {
 
 struct PlotSize {
     double width = 690;  // pixels; the key and both axes are within
-    double height = 320;
+    double height = 320;  // and what a key of more than two lines needs besides
 };
 
 /// Self-contained: no font, script or style from elsewhere.

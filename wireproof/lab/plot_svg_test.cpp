@@ -131,6 +131,27 @@ TEST(PlotSvg, ASinglePointStandsInTheMiddle) {
     EXPECT_NEAR(points[0], 62 + (690 - 62 - 14) / 2, 1);
 }
 
+// The lowest line of the key stands above the highest point.
+TEST(PlotSvg, AKeyOfManyCurvesTakesNothingFromThem) {
+    ReportPlot plot = rates();
+    plot.series.clear();
+    for (int i = 0; i < 60; ++i) {
+        plot.series.push_back({"preset number " + std::to_string(i), {1e-5, 1e-4, 1e-3}});
+    }
+    const std::string svg = svg_of(plot, {});
+    const auto points = numbers(svg, "points");
+    EXPECT_GT(points[1], points[5] + 200);  // more is higher up
+    const std::size_t name = svg.find(">preset number 59</text>");
+    const auto below = numbers(svg.substr(svg.rfind("<text", name)), "y");
+    EXPECT_LT(below[0], points[5]);
+    const double height = numbers(svg, "viewBox")[3];
+    EXPECT_GT(height, below[0] + 200);
+    const std::vector<std::vector<ReportPlot>> rows = {{plot}, {rates()}};
+    const std::string both = svg_of(rows);
+    EXPECT_EQ(numbers(both, "viewBox")[3], height + 10 + 320 + 10);
+    EXPECT_EQ(numbers(svg_of(rates(), {}), "viewBox")[3], 320);
+}
+
 TEST(PlotSvg, ValuesThatDifferByRoundingAreOneValue) {
     ReportPlot plot;
     plot.percent = true;
