@@ -254,6 +254,21 @@ class APageWorksInABrowser(BrowserCase):
         # Ten places for each of five decades and its end, and two rates that are no such place.
         self.assertEqual(seen, [[53, 5], [53, 3]])
 
+    def test_every_logarithm_has_two_marks_and_more(self):
+        self.page("--ber", "1e-6", "--relative-error", "0.1")
+        seen, console = self.ask("""
+const few = [];
+for (let from = -7; from < -6; from += 0.0137) {
+  for (let width = 0.004; width < 3; width *= 1.13) {
+    const ticks = decades(from, from + width, 100);
+    const inside = ticks.every((tick) => tick.v > from - 1e-6 && tick.v < from + width + 1e-6);
+    if (!inside || new Set(ticks.map((tick) => tick.label)).size < 2) few.push([from, width, ticks]);
+  }
+}
+return [few, decades(Math.log10(2.1e-7), Math.log10(4.9e-7), 300).map((tick) => tick.label)];""")
+        self.assertEqual(console, [])
+        self.assertEqual(seen, [[], ["3·10⁻⁷", "4·10⁻⁷"]])
+
     def test_a_mistake_in_a_script_would_be_seen(self):
         self.page("--ber", "1e-6", "--relative-error", "0.1")
         _, console = self.ask("setTimeout(() => plots.missing.fails(), 0); return 1;")

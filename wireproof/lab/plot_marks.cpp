@@ -75,17 +75,28 @@ std::vector<AxisMark> powers(double base, double from, double to, std::size_t mo
     return marks;
 }
 
-std::vector<AxisMark> decades(double from, double to, std::size_t most) {
-    std::vector<AxisMark> marks = powers(10, from, to, most, power_of_ten);
-    if (marks.size() > 2 || to / from > 1000) return marks;
+void add_multiples(std::vector<AxisMark>& marks, std::initializer_list<int> digits, double from,
+                   double to) {
     for (int power = static_cast<int>(std::floor(std::log10(from)));; ++power) {
-        for (const int digit : {2, 5}) {
+        for (const int digit : digits) {
             const double value = digit * std::pow(10.0, power);
-            if (value > to) return marks;
+            if (value > to) return;
             if (value < from) continue;
             marks.push_back({value, std::to_string(digit) + "·" + power_of_ten(power)});
         }
     }
+}
+
+std::vector<AxisMark> decades(double from, double to, std::size_t most) {
+    const std::vector<AxisMark> tens = powers(10, from, to, most, power_of_ten);
+    if (tens.size() > 2 || to / from > 1000) return tens;
+    for (const auto& digits : {std::initializer_list<int>{2, 5}, {2, 3, 4, 5, 6, 7, 8, 9}}) {
+        std::vector<AxisMark> marks = tens;
+        add_multiples(marks, digits, from, to);
+        if (marks.size() >= 2) return marks;
+    }
+    constexpr std::size_t enough = 5;  // of which two are left where steps are rounded up
+    return round_numbers(from, to, std::max(most, enough), false);
 }
 
 }  // namespace

@@ -62,6 +62,23 @@ TEST(AxisMarks, StandAtRoundNumbersOfEveryScale) {
     EXPECT_EQ(axis_marks(AxisScale::percent, 0.681, 0.903, 5)[1].value, 0.75);
 }
 
+TEST(AxisMarks, AreTwoAtLeastOnEveryLogarithm) {
+    EXPECT_EQ(texts(axis_marks(AxisScale::decades, 2.1e-7, 4.9e-7, 7)), "3·10⁻⁷ | 4·10⁻⁷");
+    EXPECT_EQ(texts(axis_marks(AxisScale::decades, 5.1e-7, 9.9e-7, 7)),
+              "6·10⁻⁷ | 7·10⁻⁷ | 8·10⁻⁷ | 9·10⁻⁷");
+    EXPECT_EQ(texts(axis_marks(AxisScale::decades, 0.0211, 0.0294, 4)), "0.022 | 0.024 | 0.026 | 0.028");
+    for (double from = 1e-7; from < 1e-6; from *= 1.01) {
+        for (double to = from * 1.02; to < 50 * from; to *= 1.05) {
+            const auto marks = axis_marks(AxisScale::decades, from, to, 7);
+            EXPECT_GE(marks.size(), 2U) << from << " " << to;
+            for (const AxisMark& mark : marks) {
+                EXPECT_GT(mark.value, from * (1 - 1e-6));
+                EXPECT_LT(mark.value, to * (1 + 1e-6));
+            }
+        }
+    }
+}
+
 // As of 1e-17: a share that differs from another in its last digits only.
 TEST(AxisMarks, AreFewWhereAllIsWithinRounding) {
     for (const double from : {32.0 / 60, 0.8, 1e6}) {

@@ -38,9 +38,9 @@ function raised(power) {
 }
 
 // 1.5e-9 as 1.5·10⁻⁹.
-function scientific(value) {
+function scientific(value, decimals = 2) {
   if (value === 0) return "0";
-  const [digits, power] = value.toExponential(2).split("e");
+  const [digits, power] = value.toExponential(decimals).split("e");
   const short = String(+digits);
   return (short === "1" ? "" : short + "·") + raised(+power);
 }
@@ -58,18 +58,36 @@ function powers(a, b, pixels, name) {
   return ticks;
 }
 
-// Of ten; where there are few, their multiples, too.
-function decades(a, b, pixels) {
-  const ticks = powers(a, b, pixels, raised);
-  const low = Math.ceil(a - 1e-9), high = Math.floor(b + 1e-9);
-  if (high - low >= 2) return ticks;
-  for (let power = low - 1; power <= high; power++) {
-    for (const digit of high === low || high < low ? [2, 3, 5] : [2, 5]) {
-      const at = power + Math.log10(digit);
-      if (at >= a && at <= b) ticks.push({v: at, label: digit + "·" + raised(power)});
-    }
+// Round numbers from a to b, which are logarithms.
+function rounds(a, b, pixels) {
+  const from = 10 ** a, to = 10 ** b, rough = (to - from) * 52 / Math.max(pixels, 260);
+  const power = Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((times) => times * 10 ** power >= rough * (1 - 1e-9)) * 10 ** power;
+  const first = Math.ceil(from / step - 1e-9), last = Math.floor(to / step + 1e-9);
+  const decimals = Math.min(Math.max(Math.floor(Math.log10(to)) - power, 0), 15);
+  const ticks = [];
+  for (let i = 0; i <= Math.min(last - first, 40); i++) {
+    ticks.push({v: Math.log10((first + i) * step), label: scientific((first + i) * step, decimals)});
   }
   return ticks;
+}
+
+// Of ten; where there are few, their multiples, too.
+function decades(a, b, pixels) {
+  const tens = powers(a, b, pixels, raised);
+  const low = Math.ceil(a - 1e-9), high = Math.floor(b + 1e-9);
+  if (high - low >= 2) return tens;
+  for (const digits of [high > low ? [2, 5] : [2, 3, 5], [2, 3, 4, 5, 6, 7, 8, 9]]) {
+    const ticks = [...tens];
+    for (let power = low - 1; power <= high; power++) {
+      for (const digit of digits) {
+        const at = power + Math.log10(digit);
+        if (at >= a && at <= b) ticks.push({v: at, label: digit + "·" + raised(power)});
+      }
+    }
+    if (ticks.length >= 2) return ticks;
+  }
+  return rounds(a, b, pixels);
 }
 
 function powersOfTwo(a, b, pixels) {
