@@ -50,7 +50,7 @@ std::vector<AxisMark> round_numbers(double from, double to, std::size_t most, bo
     const double first = std::ceil(from * factor / step - nearly);
     // Counted, because where a range is within rounding one step more may be no step.
     for (std::size_t count = 0; count <= 2 * most; ++count) {
-        const double i = first + static_cast<double>(count);
+        const double i = first + static_cast<double>(count);  // of -0 and 0: 0
         if (i * step > to * factor + nearly * step) break;
         // Of a whole number of steps, so that no digit is left over from summing.
         const double decimals = std::max(0.0, -std::floor(std::log10(step)));

@@ -50,6 +50,9 @@ ReportPlot rates() {
 TEST(AxisMarks, StandAtRoundNumbersOfEveryScale) {
     EXPECT_EQ(texts(axis_marks(AxisScale::plain, 0.03, 0.97, 5)), "0.2 | 0.4 | 0.6 | 0.8");
     EXPECT_EQ(texts(axis_marks(AxisScale::plain, -1, 1, 5)), "-1 | -0.5 | 0 | 0.5 | 1");
+    EXPECT_EQ(texts(axis_marks(AxisScale::plain, -0.05, 1, 5)), "0 | 0.5 | 1");
+    EXPECT_EQ(texts(axis_marks(AxisScale::percent, -0.05, 1.05, 5)), "0 % | 50 % | 100 %");
+    EXPECT_EQ(texts(axis_marks(AxisScale::plain, 0, 1, 5)), "0 | 0.2 | 0.4 | 0.6 | 0.8 | 1");
     EXPECT_EQ(texts(axis_marks(AxisScale::percent, 0.681, 0.903, 5)),
               "70 % | 75 % | 80 % | 85 % | 90 %");
     EXPECT_EQ(texts(axis_marks(AxisScale::percent, 0.9931, 0.9933, 3)),
