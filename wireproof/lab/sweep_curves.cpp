@@ -69,6 +69,8 @@ std::vector<Curve> divide(const std::vector<const SweepFigures*>& points,
             const std::string label = label_of(point->asked[quantity]);
             name += (name.empty() || label.empty() ? "" : ", ") + label;
         }
+        // That something is not so is no name: the points' first quantity is one.
+        if (name.empty()) name = label_of(point->asked.front());
         const auto [at, is_new] = place.try_emplace(name, curves.size());
         if (is_new) curves.push_back({name, {}});
         curves[at->second].points.push_back(point);

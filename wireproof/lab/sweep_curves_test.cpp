@@ -66,6 +66,19 @@ TEST(SweepCurves, RatesAreTheAxisAndEveryOtherCombinationACurve) {
     EXPECT_EQ(etr.series[5].color, 1U);
 }
 
+TEST(SweepCurves, EveryCurveHasAName) {
+    std::vector<SweepFigures> points;
+    for (const double ber : {1e-7, 1e-6}) {
+        for (const char* const text : {"", "loaded back"}) {
+            points.push_back(point(RetryProtocol::pcie, ber));
+            points.back().asked.back().text = text;
+        }
+    }
+    EXPECT_EQ(names(curves_of(points).etr[0]),
+              (std::vector<std::string>{"pcie", "loaded back", "pcie, closed form",
+                                        "loaded back, closed form"}));
+}
+
 TEST(SweepCurves, AClosedFormIsThereBetweenThePointsToo) {
     const std::vector<SweepFigures> points = {point(RetryProtocol::pcie, 1e-7),
                                               point(RetryProtocol::pcie, 1e-5)};
