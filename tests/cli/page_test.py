@@ -95,6 +95,18 @@ class ASweepIsShownAsAPage(PageCase):
         self.assertIn("No point sent a frame in vain",
                       self.page("--protocol", "ideal", "--ber", "1e-6"))
 
+    def test_of_a_line_without_bit_errors_too(self):
+        with open(self.path("cable.trace"), "w", encoding="utf-8") as file:
+            file.write("ok 99\nbad\n")
+        page = self.page("--loss-trace", "cable.trace", "--packets", "9700", "--svg", "curves.svg")
+        self.assertIn(">sent again</text>", page)
+        for text in (page, self.text("curves.svg")):
+            self.assertGreaterEqual(text.count("<circle"), 2)
+        self.assertIn("<h2>Resend ratio</h2>", page)
+        page = self.page("--ber", "0", "--packets", "100")
+        self.assertIn("<h2>ETR</h2>", page)
+        self.assertNotIn("<h2>Resend ratio</h2>", page)
+
     def test_without_errors_a_point_has_no_place_on_the_axis(self):
         self.grid("[grid]\nber = [0, 1e-9, 1e-8]\n")
         self.assertIn("1 of 3 points have no place on the axis", self.page("grid.toml"))
@@ -147,6 +159,13 @@ class APageThatCannotBeIsToldInOneLine(PageCase):
         ended = self.run_command("sweep", "grid.toml", "--html", "no/page.html")
         self.expect_failure(ended, 1, "no/page.html")
         self.expect_no_part_left("grid.toml")
+
+    def test_where_a_part_has_no_points(self):
+        self.grid("packets = 100\n[grid]\n")
+        for option in ("--html", "--svg"):
+            ended = self.run_command("sweep", "grid.toml", "--shard", "2/2", option, "page")
+            self.expect_failure(ended, 1, "no points")
+            self.expect_no_part_left("grid.toml", "grid.2-of-2.results")
 
     def test_where_the_ladder_that_is_named_has_no_failure(self):
         ended = self.run_command("sweep", "--ber", "1e-9", "--packets", "5", "--html", "page.html",

@@ -309,11 +309,13 @@ private:
 }  // namespace
 
 std::string sweep_html(const SweepReport& report) {
+    if (report.points.empty()) throw Failure("this part of the sweep has no points to show");
     return Page(report).html();
 }
 
 std::string sweep_svg(const SweepReport& report) {
     const lab::SweepCurves curves = lab::curves_of(figures_of(report));
+    if (curves.etr.empty()) throw Failure("this part of the sweep has no points to draw");
     return lab::svg_of(std::array{curves.etr, curves.resends, curves.throughput});
 }
 

@@ -78,6 +78,17 @@ std::vector<Curve> divide(const std::vector<const SweepFigures*>& points,
     return curves;
 }
 
+bool has_values(const ReportPlot::Series& series) {
+    return std::any_of(series.values.begin(), series.values.end(),
+                       [](const auto& value) { return value.has_value(); });
+}
+
+bool has_values(const ReportPlot& plot) {
+    return std::any_of(
+        plot.series.begin(), plot.series.end(),
+        [](const ReportPlot::Series& series) { return has_values(series); });
+}
+
 class Panel {
 public:
     Panel(std::string title, std::vector<Curve> curves, std::size_t x, bool log_x)
@@ -200,9 +211,7 @@ private:
                     series.values[place_of(*point)] = of(*point);
                 }
             }
-            const bool any = std::any_of(series.values.begin(), series.values.end(),
-                                         [](const auto& value) { return value.has_value(); });
-            if (any) plot.series.push_back(std::move(series));
+            if (has_values(series)) plot.series.push_back(std::move(series));
         }
     }
 
@@ -221,10 +230,12 @@ private:
     std::vector<double> places_;
 };
 
-/// Whether an axis from here to there is better logarithmic. Rates always are.
+/// Whether an axis from here to there is better logarithmic. Rates are, if there is any: a line may
+/// have losses that are recorded or come in bursts, and no bit errors.
 bool is_logarithmic(Points points, std::size_t x) {
-    if (points.front().asked[x].name == bit_error_rate) return true;
     const std::set<double> values = values_of(points, x);
+    if (*values.rbegin() == 0) return false;
+    if (points.front().asked[x].name == bit_error_rate) return true;
     return *values.begin() > 0 && *values.rbegin() >= log_from * *values.begin();
 }
 
@@ -286,7 +297,10 @@ SweepCurves curves_of(Points points) {
             panel == nowhere ? "" : title_of(part.points.front()->asked[panel]);
         const Panel shown(title, divide(part.points, others), x, log_x);
         curves.etr.push_back(shown.etr());
-        curves.resends.push_back(shown.resends());
+        // Of a line on which nothing was resent there is nothing on a logarithmic axis.
+        if (ReportPlot resends = shown.resends(); has_values(resends)) {
+            curves.resends.push_back(std::move(resends));
+        }
         if (varies(points, x)) curves.throughput.push_back(shown.throughput());
     }
     return curves;

@@ -191,9 +191,25 @@ TEST(SweepCurves, PointsWithoutErrorsHaveNoPlaceOnTheAxisAndAreCounted) {
     const SweepCurves curves = curves_of(points);
     EXPECT_EQ(curves.left_out, 1U);
     EXPECT_GT(curves.etr[0].x.front(), 0);
-    points.pop_back();
-    EXPECT_EQ(curves_of(points).left_out, 1U);
-    EXPECT_TRUE(curves_of(points).etr.empty());
+}
+
+// Its losses come from elsewhere: bursts, or a trace.
+TEST(SweepCurves, APointWithoutBitErrorsAloneHasAnAxisOfItsOwn) {
+    std::vector<SweepFigures> points = {point(RetryProtocol::pcie, 0)};
+    points[0].closed_etr = points[0].closed_ratio = std::nullopt;
+    points[0].resend_ratio = 0.02;
+    SweepCurves curves = curves_of(points);
+    EXPECT_EQ(curves.left_out, 0U);
+    ASSERT_EQ(curves.etr.size(), 1U);
+    EXPECT_FALSE(curves.etr[0].log_x);
+    EXPECT_EQ(value_at(curves.etr[0], 0, 0), points[0].etr);
+    ASSERT_EQ(curves.resends.size(), 1U);
+    EXPECT_EQ(value_at(curves.resends[0], 0, 0), 0.02);
+    // And where nothing was resent at all, a plot less.
+    points[0].resend_ratio = 0;
+    curves = curves_of(points);
+    EXPECT_EQ(curves.etr.size(), 1U);
+    EXPECT_TRUE(curves.resends.empty());
 }
 
 TEST(SweepCurves, WithoutABitOfWasteThereIsNoPointOnALogarithmicAxis) {
