@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "wireproof/lab/retry_point.hpp"
 
@@ -88,6 +89,29 @@ TEST(Lab, WhatProgressThrowsComesThrough) {
     EXPECT_THROW(run_point({.bit_error_rate = 1e-7}, plan), std::runtime_error);
     EXPECT_GE(told, 0);
     EXPECT_LE(told, 1);
+}
+
+TEST(Lab, ProgressIsAShare) {
+    int told = 0;
+    const PointPlan plan{.packets = 1'000'000, .seed = 4, .progress = [&](double share) {
+                             EXPECT_GE(share, 0);
+                             EXPECT_LE(share, 1);
+                             ++told;
+                         }};
+    PointSettings settings;
+    settings.bursts = {.begin = 1e-6, .end = 1, .bad = 1};  // each frame is lived through
+    EXPECT_TRUE(run_point(settings, plan));
+    EXPECT_GT(std::exchange(told, 0), 2);
+    EXPECT_TRUE(draw_first_failure(settings, plan));  // two thirds of the way
+    EXPECT_GT(told, 2);
+}
+
+TEST(Lab, WhatProgressThrowsEndsALadder) {
+    PointSettings settings;
+    settings.bursts = {.begin = 1e-6, .end = 1, .bad = 1};
+    const PointPlan plan{.seed = 4,
+                         .progress = [](double) { throw std::runtime_error("enough"); }};
+    EXPECT_THROW((void)draw_first_failure(settings, plan), std::runtime_error);
 }
 
 TEST(Lab, WhatCannotWorkIsToldInOneLine) {

@@ -210,7 +210,10 @@ Expected<Ladder> run_retry_ladder(const RetrySettings& settings, const RetryPlan
     const std::string never =
         name + " sends nothing in vain at this point: there is no failure to draw";
     if (!foreseen_point(settings)->meets_errors) return unexpected(never);
-    const auto failure = first_failure(settings, plan);
+    // Of many runs, each a part of the way: how far all of them are nobody can say.
+    RetryPlan searching = plan;
+    if (plan.progress) searching.progress = [&plan](double) { plan.progress(0); };
+    const auto failure = first_failure(settings, searching);
     if (!failure) return tl::unexpected(failure.error());
     if (!*failure) return unexpected(never);
     const std::uint64_t unit = **failure;
@@ -220,7 +223,7 @@ Expected<Ladder> run_retry_ladder(const RetrySettings& settings, const RetryPlan
         static_cast<std::uint64_t>(static_cast<double>(link->loop) / link->unit.bytes());
     const std::uint64_t lead = 16 + 2 * std::min<std::uint64_t>(in_loop, link->buffer);
     Trace trace(events_max);
-    RetryPlan traced = plan;
+    RetryPlan traced = searching;
     traced.trace = &trace;
     traced.trace_after = unit - std::min(unit, lead);
     traced.packets = unit + units_after;

@@ -11,8 +11,9 @@ namespace wireproof::lab {
 bool has_frames(RetryProtocol protocol);
 
 /// The run is that of `run_retry_point` with this plan, up to its first failure; the plan's trace
-/// is not used. Long stretches of like frames are cut to their ends. Errors, in one line: those of
-/// the settings, a protocol without frames, or a run in which no unit is sent in vain.
+/// is not used, and its progress is told 0 throughout. Long stretches of like frames are cut to
+/// their ends. Errors, in one line: those of the settings, a protocol without frames, or a run in
+/// which no unit is sent in vain.
 Expected<Ladder> run_retry_ladder(const RetrySettings& settings, const RetryPlan& plan);
 
 }  // namespace wireproof::lab

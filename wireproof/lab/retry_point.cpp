@@ -69,7 +69,9 @@ std::string_view obstacle(const RetrySettings& s) {
 class Goal {
 public:
     Goal(const RetryPlan& plan, const RetrySettings& settings)
-        : plan_(plan), foreseeable_(is_independent(settings)) {}
+        : plan_(plan),
+          foreseeable_(is_independent(settings)),
+          units_(static_cast<double>(std::max<std::uint64_t>(plan.packets, 1))) {}
 
     RetryPulse pulse() {
         if (!plan_.progress) return {};
@@ -79,10 +81,7 @@ public:
     /// `advance(n)` false: the link is at rest, and so is this. `measured()` is the relative error.
     template <class Advance, class Measured>
     bool reach(const RetryPoint& point, Advance&& advance, Measured&& measured) {
-        if (plan_.packets > 0) {
-            units_ = static_cast<double>(plan_.packets);
-            return advance(plan_.packets);
-        }
+        if (plan_.packets > 0) return advance(plan_.packets);
         units_ = foreseen(point);
         while (true) {
             const double most = static_cast<double>(plan_.packets_max);
@@ -111,7 +110,7 @@ private:
 
     const RetryPlan& plan_;
     bool foreseeable_;
-    double units_ = 1;
+    double units_;
 };
 
 // Of a unit's payload, where its frame carries but a word that stands for it.
