@@ -185,12 +185,14 @@ void count_from_start(Ladder& ladder) {
 }
 
 std::string title_of(const RetrySettings& s, std::uint64_t unit) {
-    std::array<char, 32> rate{};
-    std::snprintf(rate.data(), rate.size(), "%g", s.bit_error);
-    return "Unit " + std::to_string(unit) +
-           " is the first that costs a retry, at a bit error "
-           "rate of " +
-           rate.data() + " with " + std::to_string(s.payload) + " bytes of payload and a loop of " +
+    std::string title = "Unit " + std::to_string(unit) + " is the first that " +
+                        (s.protocol == RetryProtocol::uc ? "is lost" : "costs a retry") + ",";
+    if (s.bit_error > 0) {
+        std::array<char, 32> rate{};
+        std::snprintf(rate.data(), rate.size(), "%g", s.bit_error);
+        title += std::string(" at a bit error rate of ") + rate.data();
+    }
+    return title + " with " + std::to_string(s.payload) + " bytes of payload and a loop of " +
            std::to_string(s.loop) + ". Times are bytes on the line.";
 }
 

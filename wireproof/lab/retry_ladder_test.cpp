@@ -106,11 +106,22 @@ TEST(RetryLadder, IsOfALineWithoutBitErrorsToo) {
     recorded.loss_trace =
         std::make_shared<LossTrace>(LossTrace::read("ok 99\nbad\n", "t").value());
     const Ladder hundredth = ladder_of(recorded);
-    EXPECT_EQ(failing_unit(hundredth), 100U);
+    EXPECT_EQ(hundredth.title,
+              "Unit 100 is the first that costs a retry, with 4096 bytes of payload and a loop of "
+              "2000. Times are bytes on the line.");
     EXPECT_NE(text_of(hundredth).find("==== TLP "), std::string::npos);
     RetrySettings bursts;
     bursts.bursts.begin = 0.001;
     EXPECT_NE(text_of(ladder_of(bursts)).find("==== TLP "), std::string::npos);
+}
+
+TEST(RetryLadder, OfUcSaysThatAUnitIsLost) {
+    const Ladder ladder = ladder_of({.protocol = RetryProtocol::uc, .bit_error = 1e-6});
+    EXPECT_NE(ladder.title.find(" is the first that is lost, at a bit error rate of 1e-06 with"),
+              std::string::npos)
+        << ladder.title;
+    EXPECT_TRUE(std::any_of(ladder.frames.begin(), ladder.frames.end(),
+                            [](const LadderFrame& frame) { return frame.fate.damaged; }));
 }
 
 // Nulls are lost long before, and would fill it.
