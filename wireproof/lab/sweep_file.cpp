@@ -140,6 +140,7 @@ void read_fixed(Section& line, RetrySettings& all, std::string& loss_trace) {
     line.probability("notice_loss", all.notice_loss);
     line.table("bursts", [&](Section& bursts) {
         bursts.probability("begin", all.bursts.begin);
+        if (bursts.take("begin") == nullptr) bursts.miss("begin");
         bursts.probability("end", all.bursts.end);
         bursts.probability("bad", all.bursts.loss_in_burst);
     });

@@ -66,6 +66,8 @@ TEST(SweepFile, PointsThatAreThenTheSameAreOne) {
 TEST(SweepFile, WhatIsWrongHasItsPlace) {
     EXPECT_EQ(complaint("[grid]\nber = 2\n").rfind("grid.toml:2:7: ", 0), 0U);
     EXPECT_EQ(complaint("seed = 1\n").rfind("grid.toml:1:1: ", 0), 0U);
+    EXPECT_EQ(complaint("[grid]\n[line]\nbursts = { end = 0.5, bad = 0.5 }\n"),
+              "grid.toml:3:10: [bursts] needs the key \"begin\"");
 }
 
 }  // namespace
