@@ -52,13 +52,19 @@ class APointIsSimulated(Case):
         self.assertIsNone(point["relative_error"])
         self.assertEqual(point["etr"], 4096 / 4124)
 
+    def test_a_count_may_have_an_exponent(self):
+        for text in ("1200", "1.2e3", "1.2E+3", "12e+2"):
+            self.assertEqual(self.point("--ber", "0", "--packets", text)["packets"], 1200)
+
     def test_it_ends_at_the_relative_error_wanted(self):
         point = self.point("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.05")
         self.assertLessEqual(point["relative_error"], 0.05)
 
     def test_what_makes_no_sense_is_refused(self):
         for arguments in (("--ber", "1e-18"), ("--payload", "5000"), ("--packets", "1.5"),
-                          ("--packets", "0"), ("--packets", "1e19"), ("--protocol", "tcp"),
+                          ("--packets", "0"), ("--packets", "1e19"), ("--packets", "1e+3abc"),
+                          ("--packets", "1.5e+0"), ("--packets", "+5"), ("--packets", "0x10"),
+                          ("--packets", "inf"), ("--packets", ""), ("--protocol", "tcp"),
                           ("--buffer", "3", "--ack-every", "9"), ("--merge",), ("--shard", "1/2")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", *arguments)

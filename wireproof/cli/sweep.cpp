@@ -42,15 +42,17 @@ Examples:
 
 Exit code 0: simulated; 1: not; 2: the command line is wrong.)";
 
-// "1e15" as well as 1000000000000000.
+// "1e15" as well as 1000000000000000; an exponent may have a sign.
 std::string is_count(const std::string& text) {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
-    const bool good = end != text.c_str() && *end == '\0' && value >= 1 && value <= 1e18 &&
-                      value == std::floor(value) && text.find_first_of("xX+-") == std::string::npos;
-    // An exponent may have a sign.
-    const bool signed_exponent = text.find("e+") != std::string::npos;
-    if (good || (signed_exponent && value >= 1 && value <= 1e18)) return {};
+    bool good = !text.empty() && *end == '\0' && value >= 1 && value <= 1e18 &&
+                value == std::floor(value) &&
+                text.find_first_not_of("0123456789.eE+") == std::string::npos;
+    for (std::size_t i = text.find('+'); good && i != std::string::npos; i = text.find('+', i + 1)) {
+        good = i > 0 && (text[i - 1] == 'e' || text[i - 1] == 'E');
+    }
+    if (good) return {};
     return fmt::format("{} is no whole number of 1 to 1e18", text);
 }
 
