@@ -15,8 +15,9 @@ inline RetrySettings with_unit_error(RetrySettings settings, double p) {
     return settings;
 }
 
+inline constexpr std::uint64_t seed = 20'261'121;  // of every run
+
 inline RetryPoint run(const RetrySettings& settings, std::uint64_t packets) {
-    constexpr std::uint64_t seed = 20'261'121;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const auto point = run_retry_point(settings, {.packets = packets, .seed = seed});
     EXPECT_TRUE(point) << (point ? "" : point.error().message);
@@ -31,6 +32,14 @@ inline std::uint64_t count(const RetryPoint& point, RetryCount what) {
 inline double away_from(const RetryPoint& point, RetryScheme scheme, const FailureCosts& costs) {
     return (point.resend_ratio() - resend_ratio(scheme, point.unit_error, costs)) /
            resend_ratio_error(scheme, point.unit_error, costs, point.packets());
+}
+
+/// Less than four standard errors from its closed form.
+inline ::testing::AssertionResult agrees(const RetryPoint& point) {
+    const double deviation = point.deviation().value();
+    if (std::abs(deviation) < 4) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure()
+           << deviation << " standard errors from the closed form, seed " << seed;
 }
 
 }  // namespace wireproof::lab::test
