@@ -64,7 +64,8 @@ struct RetryPlan {
     std::uint64_t packets = 0;     // exactly so many units; 0: until the relative error is reached
     double relative_error = 0.02;  // one standard error of the resend ratio, divided by it
     std::uint64_t packets_max = 1'000'000'000'000'000'000;
-    std::uint64_t failures_min = 100;  // before the measured error is believed
+    // Foreseen at least in what ends by its error, however large that may be.
+    std::uint64_t failures_min = 100;
     bool jump = true;
     std::uint64_t seed = 1;
     /// Told now and then of the share that is done; may throw, and the point is given up.
