@@ -41,8 +41,8 @@ struct PointSettings {
     bool renak_on_bad_head = false;  // pcie: a resent TLP that is bad draws another Nak
     bool loaded_back = false;        // the other direction is saturated, too
 
-    /// Gilbert-Elliott losses of forward units, drawn unit by unit: probabilities of entering and
-    /// of leaving the bad state, and of a unit's being bad in it. `begin` 0: none.
+    /// Gilbert-Elliott losses of forward frames, units or not, drawn frame by frame: probabilities
+    /// of entering and of leaving the bad state, and of a frame's being bad in it. `begin` 0: none.
     struct Bursts {
         double begin = 0;
         double end = 1;

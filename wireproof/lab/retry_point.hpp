@@ -43,7 +43,7 @@ struct RetrySettings {
     double bit_error = 0;     // 0, or 1e-17 to 0.1
     bool clean_back = false;  // notices and acknowledgements meet no bit errors
     double notice_loss = 0;   // of notices besides
-    LossBursts bursts{};      // of bad units, forward; `begin` 0: none
+    LossBursts bursts{};      // of bad frames, forward; `begin` 0: none
     std::shared_ptr<const LossTrace> loss_trace = {};  // of bad frames, forward; null: none
     std::uint32_t payload = 4096;                      // bytes of a message
     std::uint64_t loop = 2000;       // from a bad unit's end until the first resent one may start
