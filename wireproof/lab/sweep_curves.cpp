@@ -27,11 +27,29 @@ std::set<double> values_of(Points points, std::size_t quantity) {
     return values;
 }
 
+/// The values of the quantity along the longest curve, on which nothing else varies. Of presets,
+/// each with a timer of its own, that is one.
+std::size_t longest_along(Points points, std::size_t quantity) {
+    std::map<std::string, std::set<double>> curves;
+    std::size_t longest = 0;
+    for (const SweepFigures& point : points) {
+        if (!point.asked[quantity].number) continue;
+        std::string rest;
+        for (std::size_t i = 0; i < point.asked.size(); ++i) {
+            if (i != quantity) rest += point.asked[i].text + "\n";
+        }
+        std::set<double>& values = curves[rest];
+        values.insert(*point.asked[quantity].number);
+        longest = std::max(longest, values.size());
+    }
+    return longest;
+}
+
 std::size_t x_of(Points points) {
     std::size_t best = nowhere;
     std::size_t most = 0;
     for (std::size_t i = 0; i < points.front().asked.size(); ++i) {
-        const std::size_t values = values_of(points, i).size();
+        const std::size_t values = longest_along(points, i);
         if (values <= most) continue;
         most = values;
         best = i;
@@ -254,6 +272,18 @@ std::size_t panels_by(const std::vector<const SweepFigures*>& points,
     return nowhere;
 }
 
+/// A number that tells no two curves apart is none of their names.
+void leave_out_redundant(const std::vector<const SweepFigures*>& points,
+                         std::vector<std::size_t>& others) {
+    const std::size_t curves = divide(points, others).size();
+    for (std::size_t i = others.size(); i-- > 0;) {
+        if (!points.front()->asked[others[i]].number) continue;
+        std::vector<std::size_t> fewer = others;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        if (divide(points, fewer).size() == curves) others = std::move(fewer);
+    }
+}
+
 }  // namespace
 
 bool varies(Points points, std::size_t quantity) {
@@ -285,6 +315,7 @@ SweepCurves curves_of(Points points) {
     for (std::size_t i = 0; i < points.front().asked.size(); ++i) {
         if (i != x && varies(points, i)) others.push_back(i);
     }
+    leave_out_redundant(drawn, others);
     if (others.empty()) others.push_back(0);
     const std::size_t panel = panels_by(drawn, others);
     std::vector<Curve> parts{{"", drawn}};

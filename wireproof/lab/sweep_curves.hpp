@@ -38,8 +38,8 @@ struct SweepFigures {
 /// Whether the points differ in the quantity of this place.
 bool varies(std::span<const SweepFigures> points, std::size_t quantity);
 
-/// Plots over the number that has the most values, or over the first of those, of the points that
-/// have it. A curve for each
+/// Plots over the number of which a curve has the most values, or over the first of those, of the
+/// points that have it. A curve for each
 /// combination of all others; where these are many, a plot for each value of one.
 struct SweepCurves {
     std::vector<ReportPlot> etr;         // with 95 % confidence and the closed form

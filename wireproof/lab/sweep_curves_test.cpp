@@ -168,6 +168,22 @@ TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
     EXPECT_EQ(names(rates)[0], "uc, replay buffer the protocol's own");
 }
 
+// Each has its own loop, so that over loops no curve has more than a point.
+TEST(SweepCurves, LinesWithNamesAreCurvesOverRatesByTheirNames) {
+    std::vector<SweepFigures> points;
+    for (const std::uint64_t loop : {500U, 1000U, 2000U, 4000U}) {
+        for (const double ber : {1e-9, 1e-8}) {
+            points.push_back(point(RetryProtocol::pcie, ber, 4096, loop));
+            points.back().asked.push_back({"preset", "", "line-" + std::to_string(loop)});
+        }
+    }
+    const ReportPlot plot = curves_of(points).etr[0];
+    EXPECT_EQ(plot.x_name, bit_error_rate);
+    ASSERT_EQ(plot.series.size(), 8U);
+    EXPECT_EQ(names(plot)[1], "line-1000");
+    EXPECT_EQ(value_at(plot, 1, 1e-8), points[3].etr);
+}
+
 TEST(SweepCurves, ManyCurvesHaveAPlotForEachValueOfAQuantity) {
     std::vector<SweepFigures> points;
     for (const auto protocol :
