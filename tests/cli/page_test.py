@@ -224,11 +224,11 @@ class BrowserCase(PageCase):
         super().setUp()
         self.browser = Browser(self.path("."))
 
-
-class APageWorksInABrowser(BrowserCase):
     def ask(self, script, *arguments):
         return self.browser.ask(self.path("page.html"), script, *arguments)
 
+
+class APageWorksInABrowser(BrowserCase):
     def test_curves_are_drawn_at_the_width_of_a_laptop(self):
         self.grid()
         self.page("grid.toml")
