@@ -49,7 +49,8 @@ std::string is_count(const std::string& text) {
     bool good = !text.empty() && *end == '\0' && value >= 1 && value <= 1e18 &&
                 value == std::floor(value) &&
                 text.find_first_not_of("0123456789.eE+") == std::string::npos;
-    for (std::size_t i = text.find('+'); good && i != std::string::npos; i = text.find('+', i + 1)) {
+    for (std::size_t i = text.find('+'); good && i != std::string::npos;
+         i = text.find('+', i + 1)) {
         good = i > 0 && (text[i - 1] == 'e' || text[i - 1] == 'E');
     }
     if (good) return {};

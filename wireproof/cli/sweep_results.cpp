@@ -75,7 +75,7 @@ std::string not_as_in(const SweepJson& whole, const SweepJson& line) {
     for (const auto& [key, value] : whole.items()) {
         const auto at = line.find(key);
         if (at == line.end()) return key;
-        const bool same = value.is_null() ? at->is_null() || at->is_number()
+        const bool same = value.is_null()     ? at->is_null() || at->is_number()
                           : value.is_number() ? at->is_number()
                                               : at->type() == value.type();
         if (!same) return key;

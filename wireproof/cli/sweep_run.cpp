@@ -63,10 +63,10 @@ public:
                                 path, number));
             }
             if (const std::string field = lacking(point, wanted->second, plan_); !field.empty()) {
-                throw Failure(
-                    fmt::format("{}:{}: \"{}\" is missing or not what it should be: another version "
-                                "wrote this point; another name or another folder keeps both",
-                                path, number, field));
+                throw Failure(fmt::format(
+                    "{}:{}: \"{}\" is missing or not what it should be: another version "
+                    "wrote this point; another name or another folder keeps both",
+                    path, number, field));
             }
             done_.insert_or_assign(asked->dump(), line);
         }

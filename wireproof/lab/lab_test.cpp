@@ -109,8 +109,7 @@ TEST(Lab, ProgressIsAShare) {
 TEST(Lab, WhatProgressThrowsEndsALadder) {
     PointSettings settings;
     settings.bursts = {.begin = 1e-6, .end = 1, .bad = 1};
-    const PointPlan plan{.seed = 4,
-                         .progress = [](double) { throw std::runtime_error("enough"); }};
+    const PointPlan plan{.seed = 4, .progress = [](double) { throw std::runtime_error("enough"); }};
     EXPECT_THROW((void)draw_first_failure(settings, plan), std::runtime_error);
 }
 

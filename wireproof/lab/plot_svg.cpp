@@ -14,8 +14,8 @@ constexpr double right = 14;
 constexpr double below = 44;
 constexpr double key_line = 18;
 constexpr double key_room = 16 + key_line;  // within the height: of two lines
-constexpr double character = 6.4;  // of the key, on average
-constexpr double mark_width = 58;  // of the x axis
+constexpr double character = 6.4;           // of the key, on average
+constexpr double mark_width = 58;           // of the x axis
 constexpr double mark_height = 34;
 
 constexpr std::string_view ink = "#1f2328";

@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 8> plot_colors = {
     "#0969da", "#cf222e", "#1a7f37", "#8250df", "#9a6700", "#bf3989", "#1b7c83", "#57606a"};
 
 struct PlotSize {
-    double width = 690;  // pixels; the key and both axes are within
+    double width = 690;   // pixels; the key and both axes are within
     double height = 320;  // and what a key of more than two lines needs besides
 };
 

@@ -69,7 +69,8 @@ TEST(AxisMarks, AreTwoAtLeastOnEveryLogarithm) {
     EXPECT_EQ(texts(axis_marks(AxisScale::decades, 2.1e-7, 4.9e-7, 7)), "3·10⁻⁷ | 4·10⁻⁷");
     EXPECT_EQ(texts(axis_marks(AxisScale::decades, 5.1e-7, 9.9e-7, 7)),
               "6·10⁻⁷ | 7·10⁻⁷ | 8·10⁻⁷ | 9·10⁻⁷");
-    EXPECT_EQ(texts(axis_marks(AxisScale::decades, 0.0211, 0.0294, 4)), "0.022 | 0.024 | 0.026 | 0.028");
+    EXPECT_EQ(texts(axis_marks(AxisScale::decades, 0.0211, 0.0294, 4)),
+              "0.022 | 0.024 | 0.026 | 0.028");
     for (double from = 1e-7; from < 1e-6; from *= 1.01) {
         for (double to = from * 1.02; to < 50 * from; to *= 1.05) {
             const auto marks = axis_marks(AxisScale::decades, from, to, 7);

@@ -88,8 +88,8 @@ private:
     std::array<std::deque<std::size_t>, 2> in_flight_;
 };
 
-/// Whether the receiver takes frames of this kind, if they are whole: units, and not what the sender
-/// says besides.
+/// Whether the receiver takes frames of this kind, if they are whole: units, and not what the
+/// sender says besides.
 bool is_taken(const Ladder& ladder, std::string_view kind) {
     return std::any_of(
         ladder.frames.begin(), ladder.frames.end(), [kind](const LadderFrame& frame) {
@@ -125,9 +125,9 @@ void keep(Ladder& ladder, Keeps&& keeps) {
 /// From some frames before the first unit that was bad until some of what followed the one that was
 /// waited for; frames that had not arrived when the run ended are none of it.
 void cut_to_failure(Ladder& ladder) {
-    const auto bad = std::find_if(
-        ladder.frames.begin(), ladder.frames.end(),
-        [&ladder](const LadderFrame& frame) { return is_bad_unit(ladder, frame); });
+    const auto bad =
+        std::find_if(ladder.frames.begin(), ladder.frames.end(),
+                     [&ladder](const LadderFrame& frame) { return is_bad_unit(ladder, frame); });
     const auto first = static_cast<std::size_t>(bad - ladder.frames.begin());
     const std::size_t begin = first < frames_before ? 0 : first - frames_before;
     keep(ladder, [&](std::size_t i) {

@@ -103,8 +103,7 @@ TEST(RetryLadder, ShowsTheTimerThatHadToHelp) {
 
 TEST(RetryLadder, IsOfALineWithoutBitErrorsToo) {
     RetrySettings recorded;
-    recorded.loss_trace =
-        std::make_shared<LossTrace>(LossTrace::read("ok 99\nbad\n", "t").value());
+    recorded.loss_trace = std::make_shared<LossTrace>(LossTrace::read("ok 99\nbad\n", "t").value());
     const Ladder hundredth = ladder_of(recorded);
     EXPECT_EQ(hundredth.title,
               "Unit 100 is the first that costs a retry, with 4096 bytes of payload and a loop of "

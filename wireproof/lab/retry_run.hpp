@@ -79,7 +79,8 @@ private:
 
     Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
     /// Pulses come by the units that are lived through and by their time: a line may be so bad that
-    /// none is taken. Who stands on the grid has looked where that is, which is as long as a stride.
+    /// none is taken. Who stands on the grid has looked where that is, which is as long as a
+    /// stride.
     bool live(std::uint64_t accepted) {
         unheard_ += std::max(stride_, accepted - world_.accepted());
         if (unheard_ >= units_a_pulse) pulse();

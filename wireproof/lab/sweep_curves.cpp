@@ -102,9 +102,8 @@ bool has_values(const ReportPlot::Series& series) {
 }
 
 bool has_values(const ReportPlot& plot) {
-    return std::any_of(
-        plot.series.begin(), plot.series.end(),
-        [](const ReportPlot::Series& series) { return has_values(series); });
+    return std::any_of(plot.series.begin(), plot.series.end(),
+                       [](const ReportPlot::Series& series) { return has_values(series); });
 }
 
 class Panel {
