@@ -26,7 +26,7 @@ RetryModel::RetryModel(const RetryLink& link, RetryFaults faults, bool jumps, Re
 
 void RetryModel::advance(Wide accepted) {
     while (totals_[RetryCount::accepted] < accepted) {
-        if (pulse_ && (++turns_ & 0xFFFFF) == 0) pulse_(totals_[RetryCount::accepted]);
+        if (pulse_ && (++turns_ & 0x7FFF) == 0) pulse_(totals_[RetryCount::accepted]);
         if (!jumps_ || !skip(accepted - totals_[RetryCount::accepted])) live();
     }
 }

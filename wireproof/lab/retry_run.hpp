@@ -71,7 +71,8 @@ private:
     using Regime = RetryRegime<End>;
     using Place = typename Regime::Place;
     static constexpr Place nowhere = Regime::nowhere;
-    static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 18;
+    // Where most bits of a frame are bad they take longer to draw than all else.
+    static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 15;
     static constexpr std::array<RetryCount, 2> frames_of = {RetryCount::frames_forward,
                                                             RetryCount::frames_back};
     static constexpr std::array<RetryCount, 2> bytes_of = {RetryCount::bytes_forward,
