@@ -277,15 +277,15 @@ TEST(RetryPoint, IsHeardOfEveryTensOfThousandsOfUnits) {
             if (jump && protocol == RetryProtocol::ideal) continue;  // it is over at once
             int heard = 0;
             double last = 0;
-            const RetryPlan plan{.packets = 1'000'000, .jump = jump, .progress = [&](double share) {
-                                     EXPECT_LE(share - last, 0.1);
+            const RetryPlan plan{.packets = 300'000, .jump = jump, .progress = [&](double share) {
+                                     EXPECT_LE(share - last, 0.2);
                                      last = share;
                                      ++heard;
                                  }};
             const auto point =
                 run_retry_point({.protocol = protocol, .bit_error = 1e-5, .payload = 64}, plan);
             EXPECT_TRUE(point);
-            EXPECT_GE(heard, 12) << name_of(protocol) << jump;
+            EXPECT_GE(heard, 5) << name_of(protocol) << jump;
         }
     }
 }
