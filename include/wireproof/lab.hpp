@@ -58,9 +58,9 @@ struct PointPlan {
     std::uint64_t packets_max = 1'000'000'000'000'000'000;  // of what ends by its error
     bool jump = true;        // off: every frame is simulated, with the same figures
     std::uint64_t seed = 1;  // of the bit errors
-    /// Told some times a second, or more often, of the share that is done, 0 to 1, as far as that is foreseen; by
-    /// `draw_first_failure`, which cannot foresee it, 0. What it throws ends the point and comes
-    /// through.
+    /// Told some times a second, or more often, of the share that is done, 0 to 1, as far as that
+    /// is foreseen; by `draw_first_failure`, which cannot foresee it, 0. What it throws ends the
+    /// point and comes through.
     std::function<void(double)> progress = {};
 };
 

@@ -12,7 +12,8 @@ namespace wireproof::lab {
 /// 10^15 packets of 4 KiB are 4 10^18 bytes, and that is not the end.
 __extension__ using Wide = unsigned __int128;
 
-/// Called some times a second, or more often, with the units accepted so far; may throw, and the run is given up.
+/// Called some times a second, or more often, with the units accepted so far; may throw, and the
+/// run is given up.
 using RetryPulse = std::function<void(Wide)>;
 
 enum class RetryCount : std::uint8_t {
