@@ -60,8 +60,7 @@ void ShmLane::begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep,
     asleep_.emplace(asleep);
     bell_ = bell;
     light_ = light;
-    connected_ = true;
-    starved_ = false;
+    connected_ = true;  // and room has come for who wanted some before
 }
 
 void ShmLane::end() {

@@ -38,7 +38,7 @@ public:
         const Bytes room = out_.claim();
         if (room.empty()) {
             if (connected_) ++lanes_->counters.full_rings;
-            starved_ = connected_;
+            starved_ = true;
             return nullptr;
         }
         claimed_ = true;

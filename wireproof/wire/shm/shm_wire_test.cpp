@@ -151,6 +151,24 @@ TEST(ShmWire, RoomWakesASleeperThatLackedIt) {
     EXPECT_TRUE(a.prepare_to_sleep());
 }
 
+// Who lacked room since there was no peer yet must not sleep on when one comes.
+TEST(ShmWire, APeerThatComesIsRoomForWhoWantedSome) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    EXPECT_EQ(a.lane(one).claim(), nullptr);
+    EXPECT_EQ(a.counters().full_rings, 0U);
+    ShmWire b = open({.name = name, .node = 1});
+    bool sleeps = true;
+    for (int i = 0; i < 500 && !a.connected(one); ++i) {
+        b.receive(time.pass());
+        sleeps = a.prepare_to_sleep();
+    }
+    ASSERT_TRUE(a.connected(one));
+    EXPECT_FALSE(sleeps);
+    EXPECT_TRUE(a.prepare_to_sleep());
+}
+
 TEST(ShmWire, ADyingPeerWakesASleeper) {
     const std::string name = unique_name();
     Time time;
