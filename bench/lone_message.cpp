@@ -1,6 +1,6 @@
-// What a request of 8 bytes that travels alone costs, with its answer: two nodes on shared memory in
-// one thread, so that all of it is software and none of it a cache line's way. In nanoseconds, and,
-// under callgrind, in instructions:
+// What a request of 8 bytes that travels alone costs, with its answer: two nodes on shared memory
+// in one thread, so that all of it is software and none of it a cache line's way. In nanoseconds,
+// and, under callgrind, in instructions:
 //
 //   valgrind --tool=callgrind --toggle-collect='*measured*' build/release/bench/lone_message 10000
 //

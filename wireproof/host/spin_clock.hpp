@@ -41,7 +41,7 @@ private:
     Instant last_;
     std::uint64_t looked_at_ = 0;
     std::uint32_t rounds_ = 0;
-    bool quick_ = true;
+    bool quick_ = false;
 };
 
 }  // namespace wireproof::host

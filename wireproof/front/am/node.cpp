@@ -225,6 +225,7 @@ std::size_t Node::run_timers(Instant now) {
 // A lane that is full may have room again after the flush; a wire that is full all the same has
 // none.
 void Node::send(Instant now) {
+    held_ = false;
     if (!stirred_) return wire_.flush(now);
     bool more = true;
     while (more) {
@@ -232,7 +233,11 @@ void Node::send(Instant now) {
         stirred_ = false;
         for (Peer& peer : peers_) {
             if (!peer.stirred) continue;
-            if (!gathering_ || !peer.connection.may_gather()) {
+            const Connection& connection = peer.connection;
+            // Not beyond its deadline: what would ask for an acknowledgement then waits as well.
+            if (gathering_ && connection.may_gather() && now < connection.next_deadline()) {
+                held_ = true;
+            } else {
                 const Transmitted sent = transmit(peer.connection, peer.lane, now);
                 peer.stirred = sent.lane_full;
                 more = more || (sent.frames > 0 && sent.lane_full);
@@ -244,12 +249,6 @@ void Node::send(Instant now) {
     }
 }
 
-bool Node::gathers() const {
-    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-        return peer.stirred && peer.connection.may_gather();
-    });
-}
-
 Instant Node::next_deadline() const {
     Instant earliest = wire_.next_deadline();
     for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
@@ -257,8 +256,7 @@ Instant Node::next_deadline() const {
 }
 
 // Before its callers, which have it in their loop.
-inline void Node::run(std::size_t peer, HandlerId handler, const Message& message,
-                      bool may_refuse) {
+void Node::run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse) {
     const auto id = static_cast<std::size_t>(handler);
     if (id >= handlers_.size() || !handlers_[id]) return miss_handler(peer, handler, may_refuse);
     current_peer_ = peer;
@@ -387,7 +385,8 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
         case SessionEnded::Why::restarted: lost.why = PeerLost::Why::restarted; break;
         case SessionEnded::Why::gone: lost.why = PeerLost::Why::gone; break;
     }
-    const auto report = report_;  // which may put another in its place
+    if (peers_[peer].connection.established()) stir(peer).set_awaiting(awaiting_told_);
+    const auto report = report_;  // which may put another in its place, or throw
     if (report) report(lost);
 }
 

@@ -58,7 +58,9 @@ public:
                                         std::uint16_t handler, std::uint32_t argument, Done done);
     /// What was asked for leaves, without a look at what came.
     void push(Instant now) {
-        if (!polling_) send(now);
+        if (polling_) return;
+        gathering_ = more_asked_ = false;
+        send(now);
     }
     Status get(std::size_t peer, std::uint64_t address, Bytes destination, Done done);
     /// False: no such peer, or the region overlaps another.
@@ -69,8 +71,8 @@ public:
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
     std::size_t poll(Instant now);
-    /// Requests wait for more to leave with: the next turn is due now.
-    bool gathers() const;
+    /// Requests wait for more to leave with, or for their first turn: the next is due now.
+    bool gathers() const { return held_ || more_asked_; }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
 
@@ -119,7 +121,7 @@ private:
     }
     std::size_t deliver_all(std::size_t peer);
     void deliver(std::size_t peer, const Delivery& delivery);
-    void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
+    inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
     void miss_handler(std::size_t peer, HandlerId handler, bool may_refuse);
     void take_handlers_to_be();
     void end_transfer(std::uint64_t tag, Status status);
@@ -151,6 +153,7 @@ private:
     bool stirred_ = true;      // some peer is
     bool more_asked_ = false;  // since the last turn
     bool gathering_ = false;   // in this turn: requests may wait for more
+    bool held_ = false;        // and some do
     bool in_handler_ = false;
     bool polling_ = false;
     bool awaiting_ = false;

@@ -186,6 +186,75 @@ TEST(AmNode, PollsAtEveryKthRequestWhateverBecameOfIt) {  // AM-21
     }
 }
 
+// Of a peer that acknowledges nothing yet, as many are under way as of one that is far behind; so
+// whoever asks seldom, a turn each time, is not kept back beyond what the timer allows.
+TEST(AmNode, ASlowStreamIsKeptBackNoLongerThanItsTimer) {
+    Config config = quick();
+    config.gather = 4;
+    config.ack_after = Duration();
+    Job job(config);
+    std::uint32_t heard = 0;
+    job[1].handle(ask, [&](const Message&) { ++heard; });
+    int lost = 0;
+    job[0].on_peer_lost([&](const PeerLost&) { ++lost; });
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
+        job.turns(1);
+        job.now = job.now + config.keepalive_after * 2;
+        if (i > 0) {
+            ASSERT_GE(heard, i) << i;
+        }
+    }
+    EXPECT_EQ(lost, 0);
+    EXPECT_LE(job[0].counters(1).keepalives, 200U);
+}
+
+// Nobody owes anybody anything; only who waits wants to know.
+TEST(AmNode, WhoWaitedBeforeASessionBeganHearsOfItsEnd) {
+    Job job;
+    bool heard = false;
+    job[0].handle(ask, [&](const Message&) { heard = true; });
+    int lost = 0;
+    job[0].on_peer_lost([&](const PeerLost&) { ++lost; });
+    job[0].set_awaiting(true);
+    job.turns(2);
+    ASSERT_EQ(job.request(1, 0, ask), Status::ok);
+    ASSERT_TRUE(job.run([&] { return heard && job[0].idle() && job[1].idle(); }));
+    job.stop(1);
+    EXPECT_TRUE(job.run([&] { return lost == 1; }));
+}
+
+TEST(AmNode, ASessionThatBeganWhereAReportThrewIsStillAwaited) {
+    Job job;
+    int heard = 0;
+    job[0].handle(ask, [&](const Message&) { ++heard; });
+    int lost = 0;
+    job[0].on_peer_lost([&](const PeerLost&) {
+        if (++lost == 1) throw std::runtime_error("no more");
+    });
+    job[0].set_awaiting(true);
+    ASSERT_EQ(job.request(1, 0, ask), Status::ok);
+    ASSERT_TRUE(job.run([&] { return heard == 1 && job[1].idle(); }));
+    job.restart(1, 77);
+    ASSERT_EQ(job.request(1, 0, ask), Status::ok);
+    EXPECT_THROW(job.turns(1000), std::runtime_error);
+    job.stop(1);
+    EXPECT_TRUE(job.run([&] { return lost == 2; }));
+}
+
+// What was asked for after a turn, and before who waits would sleep, is due as well.
+TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
+    Job job;
+    EXPECT_FALSE(job[0].gathers());
+    ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);
+    EXPECT_TRUE(job[0].gathers());
+    job.turn();
+    EXPECT_FALSE(job[0].gathers());
+    ASSERT_EQ(job[0].post(1, ask, words({2})), Status::ok);
+    job[0].push(job.now);
+    EXPECT_FALSE(job[0].gathers());
+}
+
 // While many are under way a turn that follows new requests may keep them back, the next may not.
 TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     Config config = quick();

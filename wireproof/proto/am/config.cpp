@@ -67,7 +67,6 @@ Config Config::shared_memory() {
     config.bundle_max = 2048;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     config.save_bytes = std::size_t{512} * 1024;
-    config.gather = 128;
     config.chunk_packets = 8;
     config.chunks_in_flight = 4;
     config.held_packets = 64;

@@ -21,8 +21,8 @@ SendWindow::SendWindow(const Config& config, Channel channel)
     una_number_ = high_number_ = first_;
 }
 
-inline SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
-                                             std::uint32_t span) {
+SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
+                                      std::uint32_t span) {
     WIREPROOF_CHECK(span <= room());
     Saved& message = saved_.add();
     message.position = next_;

@@ -219,7 +219,7 @@ private:
     std::size_t round_place(std::uint64_t position) const {
         return static_cast<std::size_t>(position & (round_sent_.size() - 1));
     }
-    Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
+    inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
     void unmark_lost(std::uint64_t position);
     std::uint64_t next_lost();
