@@ -50,7 +50,8 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
     : wire_(std::move(wire)),
       self_(config.node),
       nodes_(congestion.size()),
-      poll_every_(config.poll_every) {
+      poll_every_(config.poll_every),
+      gather_for_(config.gather_for) {
     memory_.resize(nodes_);
     peers_.reserve(nodes_);
     for (std::size_t i = 0; i < nodes_; ++i) {
@@ -174,7 +175,8 @@ std::size_t Node::poll(Instant now) {
         !stirred_ && requests_since_poll_ == 0 && finished_.empty() && awaiting_ == awaiting_told_;
     if (nothing_asked && now < next_timer_ && wire_.still(now)) return 0;
     const While polling(polling_);
-    gathering_ = std::exchange(more_asked_, false);
+    const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
+    gathering_ = std::exchange(more_asked_, false) && soon;
     if (requests_since_poll_ > 0) {
         send(now);  // what was asked for need not wait for what came
         requests_since_poll_ = 0;
@@ -225,17 +227,16 @@ std::size_t Node::run_timers(Instant now) {
 // A lane that is full may have room again after the flush; a wire that is full all the same has
 // none.
 void Node::send(Instant now) {
-    held_ = false;
+    if (!std::exchange(held_, false)) held_since_ = now;
     if (!stirred_) return wire_.flush(now);
+    const bool may_hold = gathering_ && now - held_since_ < gather_for_;
     bool more = true;
     while (more) {
         more = false;
         stirred_ = false;
         for (Peer& peer : peers_) {
             if (!peer.stirred) continue;
-            const Connection& connection = peer.connection;
-            // Not beyond its deadline: what would ask for an acknowledgement then waits as well.
-            if (gathering_ && connection.may_gather() && now < connection.next_deadline()) {
+            if (may_hold && peer.connection.may_gather()) {
                 held_ = true;
             } else {
                 const Transmitted sent = transmit(peer.connection, peer.lane, now);

@@ -136,6 +136,7 @@ private:
     std::size_t self_;
     std::size_t nodes_;
     std::uint32_t poll_every_;
+    Duration gather_for_;
     std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
     std::vector<Peer> peers_;
     std::vector<Handler> handlers_;                                  // by id
@@ -153,7 +154,9 @@ private:
     bool stirred_ = true;      // some peer is
     bool more_asked_ = false;  // since the last turn
     bool gathering_ = false;   // in this turn: requests may wait for more
-    bool held_ = false;        // and some do
+    bool held_ = false;        // and some do, since:
+    Instant held_since_;
+    Instant last_turn_;
     bool in_handler_ = false;
     bool polling_ = false;
     bool awaiting_ = false;

@@ -57,6 +57,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.held_packets = std::max(config.window[0], config.window[1]);
     config.poll_every = 32;
     config.gather = 128;
+    config.gather_for = Duration::microseconds(50);
     return config;
 }
 
@@ -67,6 +68,8 @@ Config Config::shared_memory() {
     config.bundle_max = 2048;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     config.save_bytes = std::size_t{512} * 1024;
+    config.gather = 128;
+    config.gather_for = Duration::microseconds(10);
     config.chunk_packets = 8;
     config.chunks_in_flight = 4;
     config.held_packets = 64;

@@ -77,6 +77,9 @@ struct Config {
     /// While so many requests are under way, the front lets those that follow wait from one turn to
     /// the next until they are as many; a turn without new ones sends them. 0: each turn does.
     std::uint32_t gather = 0;
+    /// But only where turns follow one another so soon, and for so long at most. How many are under
+    /// way tells no busy stream from one whose peer acknowledges seldom.
+    Duration gather_for{};
     std::uint32_t fifo_entries = 0;  // of the adapter's receive FIFO; 0: none
     std::uint32_t lazy_pop = 0;      // polled messages before entries go back to the adapter
 
