@@ -118,8 +118,6 @@ public:
     /// The distance that a KEEPALIVE names: how much its sender has sent.
     std::uint32_t distance_sent(std::uint32_t number) const;
     bool complains() const { return complaint_.has_value(); }
-    /// A NACK may wait to leave, or an ACK.
-    bool owes() const { return complains() || ack_due(); }
     /// The NACK to send, unless it would say nothing new.
     const std::optional<Complaint>& complaint();
     void complained();
