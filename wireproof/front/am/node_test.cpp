@@ -269,14 +269,14 @@ TEST(AmNode, ASessionThatBeganWhereAReportThrewIsStillAwaited) {
 // What was asked for after a turn, and before who waits would sleep, is due as well.
 TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     Job job;
-    EXPECT_FALSE(job[0].gathers());
+    EXPECT_FALSE(job[0].keeps_requests());
     ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);
-    EXPECT_TRUE(job[0].gathers());
+    EXPECT_TRUE(job[0].keeps_requests());
     job.turn();
-    EXPECT_FALSE(job[0].gathers());
+    EXPECT_FALSE(job[0].keeps_requests());
     ASSERT_EQ(job[0].post(1, ask, words({2})), Status::ok);
     job[0].push(job.now);
-    EXPECT_FALSE(job[0].gathers());
+    EXPECT_FALSE(job[0].keeps_requests());
 }
 
 // While many are under way a turn that follows new requests may keep them back, the next may not.
@@ -300,10 +300,10 @@ TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     post(2);
     job[0].poll(job.now);
     EXPECT_EQ(left(), 1U);
-    EXPECT_TRUE(job[0].gathers());
+    EXPECT_TRUE(job[0].keeps_requests());
     job[0].poll(job.now);  // nothing was asked for since
     EXPECT_EQ(left(), 2U);
-    EXPECT_FALSE(job[0].gathers());
+    EXPECT_FALSE(job[0].keeps_requests());
     post(3);
     job[0].poll(job.now);
     EXPECT_EQ(left(), 2U);
