@@ -98,14 +98,15 @@ void PerfClient::prepare(std::size_t size) {
     words.push_back(plan_.private_memory ? 1 : 0);
     address_ = number(ask(perf_prepare, words), 0);
     if (address_ == 0) throw Failure("the other end could not lend its memory");
-    source_.resize(size);
-    destination_.resize(size);
+    source_ = PageBytes(size);
+    destination_ = PageBytes(size);
     fill_source(size, 1);
 }
 
 void PerfClient::fill_source(std::size_t size, std::uint64_t seed) {
     Random random(seed);
-    for (std::size_t i = 0; i < size; ++i) source_[i] = static_cast<std::byte>(random.next());
+    for (std::byte& byte : source_.bytes().first(size))
+        byte = static_cast<std::byte>(random.next());
 }
 
 void PerfClient::quit() {
@@ -187,7 +188,7 @@ PerfSlice PerfClient::stream(std::size_t size, std::size_t per_poll) {
 PerfSlice PerfClient::store(std::size_t size) {
     PerfSlice slice;
     const std::size_t peer = ends_.end().peer();
-    const ConstBytes source = ConstBytes(source_).first(size);
+    const ConstBytes source = source_.bytes().first(size);
     const std::size_t in_flight = std::max<std::size_t>(plan_.in_flight, 1);
     std::size_t under_way = 0;
     const std::uint64_t begin = host::ticks();
@@ -224,7 +225,7 @@ PerfSlice PerfClient::store(std::size_t size) {
 PerfSlice PerfClient::store_async(std::size_t size) {
     PerfSlice slice;
     const std::size_t peer = ends_.end().peer();
-    const ConstBytes source = ConstBytes(source_).first(size);
+    const ConstBytes source = source_.bytes().first(size);
     const std::size_t most = plan_.in_flight > 0 ? plan_.in_flight : ~std::size_t{0};
     std::size_t under_way = 0;
     am::Status ended = am::Status::ok;
@@ -264,12 +265,13 @@ PerfSlice PerfClient::get(std::size_t size) {
     std::uint64_t now = begin;
     while (!slice_over(begin, now)) {
         while (under_way < in_flight) {
-            const am::Status status = node_.get(
-                ends_.end().peer(), address_, Bytes(destination_).first(size), [&](am::Status how) {
-                    --under_way;
-                    ++slice.messages;
-                    if (how != am::Status::ok) ended = how;
-                });
+            const am::Status status =
+                node_.get(ends_.end().peer(), address_, destination_.bytes().first(size),
+                          [&](am::Status how) {
+                              --under_way;
+                              ++slice.messages;
+                              if (how != am::Status::ok) ended = how;
+                          });
             if (status == am::Status::would_block) break;
             if (status != am::Status::ok) fail("a get", status);
             ++under_way;
@@ -320,7 +322,7 @@ void PerfClient::verify(std::size_t size) {
     put_number(words, size);
     if (plan_.op == PerfOp::get) {
         const auto there = static_cast<std::uint32_t>(number(ask(perf_check, words), 0));
-        if (there != crc_of(ConstBytes(destination_).first(size))) {
+        if (there != crc_of(destination_.bytes().first(size))) {
             throw Failure(fmt::format("a get of {} bytes brought other bytes", size));
         }
         return;
@@ -329,7 +331,7 @@ void PerfClient::verify(std::size_t size) {
     bool done = false;
     ends_.turn_until([&] {
         const am::Status status =
-            node_.store_async(ends_.end().peer(), address_, ConstBytes(source_).first(size),
+            node_.store_async(ends_.end().peer(), address_, source_.bytes().first(size),
                               perf_stored, 0, [&](am::Status) { done = true; });
         if (status != am::Status::ok && status != am::Status::would_block) fail("a store", status);
         return status == am::Status::ok;
@@ -337,7 +339,7 @@ void PerfClient::verify(std::size_t size) {
     ends_.turn_until([&] { return done; });
     ++stored_;
     const auto there = static_cast<std::uint32_t>(number(ask(perf_check, words), 0));
-    if (there != crc_of(ConstBytes(source_).first(size))) {
+    if (there != crc_of(source_.bytes().first(size))) {
         throw Failure(fmt::format("a store of {} bytes left other bytes", size));
     }
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "wireproof/cli/page_bytes.hpp"
 #include "wireproof/cli/perf_ends.hpp"
 #include "wireproof/cli/perf_limit.hpp"
 
@@ -54,8 +55,8 @@ private:
     am::Node& node_;
     double ticks_per_second_;
     std::uint64_t slice_ticks_;
-    std::vector<std::byte> source_;
-    std::vector<std::byte> destination_;
+    PageBytes source_;
+    PageBytes destination_;
     std::uint64_t address_ = 0;
     std::uint64_t counted_ = 0;  // messages that the server must have had
     std::uint64_t stored_ = 0;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wireproof/cli/page_bytes.hpp"
 #include "wireproof/cli/perf_ends.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/host/ticks.hpp"
@@ -305,20 +306,15 @@ PerfSlice LimitClient::fill_ring() {
 }
 
 PerfSlice LimitClient::copy() {
-    std::vector<std::byte> source(size, std::byte{7});
-    std::vector<std::byte> own;
-    std::byte* to = nullptr;
-    if (arena != nullptr) {
-        to = arena->data() + places_at;
-    } else {
-        own.resize(size);
-        to = own.data();
-    }
+    PageBytes source(size);
+    PageBytes own(arena != nullptr ? 0 : size);
+    std::memset(source.bytes().data(), 7, size);
+    std::byte* const to = arena != nullptr ? arena->data() + places_at : own.bytes().data();
     PerfSlice slice;
     const std::uint64_t begin = host::ticks();
     std::uint64_t now = begin;
     while (now - begin < slice_ticks()) {
-        std::memcpy(to, source.data(), size);
+        std::memcpy(to, source.bytes().data(), size);
         std::atomic_signal_fence(std::memory_order_seq_cst);
         ++slice.messages;
         now = host::ticks();
@@ -328,12 +324,13 @@ PerfSlice LimitClient::copy() {
 }
 
 PerfSlice LimitClient::copy_by_kernel() {
-    std::vector<std::byte> source(size, std::byte{7});
+    PageBytes source(size);
+    std::memset(source.bytes().data(), 7, size);
     PerfSlice slice;
     const std::uint64_t begin = host::ticks();
     std::uint64_t now = begin;
     while (now - begin < slice_ticks()) {
-        const iovec from{source.data(), size};
+        const iovec from{source.bytes().data(), size};
         const iovec to{reinterpret_cast<void*>(static_cast<std::uintptr_t>(remote_address)), size};
         if (::process_vm_writev(remote_process, &from, 1, &to, 1, 0) < 0) return {};
         ++slice.messages;

@@ -58,7 +58,7 @@ void PerfServer::prepare(const am::Message& message) {
         if (shared && !of_this_process) {
             memory_ = *shared;
         } else {
-            memory_ = own_memory_.emplace_back(size);
+            memory_ = own_memory_.emplace_back(size).bytes();
         }
         Random random(size);
         for (std::byte& byte : memory_) byte = static_cast<std::byte>(random.next());

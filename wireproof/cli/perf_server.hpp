@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "wireproof/cli/page_bytes.hpp"
 #include "wireproof/cli/perf_ends.hpp"
 #include "wireproof/cli/perf_limit.hpp"
 
@@ -60,7 +61,7 @@ private:
     std::uint64_t counted_ = 0;
     std::uint64_t stored_ = 0;
     std::uint32_t last_word_ = 0;
-    std::deque<std::vector<std::byte>> own_memory_;
+    std::deque<PageBytes> own_memory_;
     Bytes memory_;
     std::uint64_t address_ = 0;
     std::unique_ptr<LimitServer> limit_;

@@ -1,0 +1,31 @@
+// Memory to copy from and to, for who measures.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wireproof/base/bytes.hpp"
+
+namespace wireproof::cli {
+
+/// Zeroed bytes that begin with a page: where a copy begins in its page changes what it takes by a
+/// fifth, and the heap puts a vector now here, now there.
+class PageBytes {
+public:
+    PageBytes() = default;
+    explicit PageBytes(std::size_t size) : room_(size + page), size_(size) {}
+
+    Bytes bytes() {
+        if (size_ == 0) return {};
+        const auto at = reinterpret_cast<std::uintptr_t>(room_.data());
+        return Bytes(room_).subspan((page - at % page) % page, size_);
+    }
+
+private:
+    static constexpr std::size_t page = 4096;
+
+    std::vector<std::byte> room_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace wireproof::cli
