@@ -83,14 +83,14 @@ public:
     [[nodiscard]] PostStatus store(const Store& store);
 
     /// The same when the bytes are in the peer's memory already, put there by a wire that reaches
-    /// it: the handler runs, and StoreEnded says when.
+    /// it: the handler runs, and StoreEnded says when to who awaits it.
     struct Note {
         std::uint64_t address = 0;
         std::uint64_t size = 0;
         HandlerId handler{};
         std::uint32_t argument = 0;
         std::uint64_t tag = 0;
-        bool awaited = true;  // somebody waits for the end: it is acknowledged in the same turn
+        bool awaited = true;  // its end matters to somebody: it is acknowledged in the same turn
     };
     [[nodiscard]] PostStatus note(const Note& note);
     /// Whether note() would be accepted for room: asked before bytes are put in place.

@@ -100,6 +100,44 @@ TEST(AmConnection, AForbiddenNoteEndsWithTheReasonWhateverIsLost) {
     }
 }
 
+TEST(AmConnection, ANoteThatNobodyAwaitsEndsWithoutAWord) {
+    for (const Config& config : both_small()) {
+        Pair pair(config);
+        const auto post = [&](std::uint64_t tag, std::uint64_t offset, bool awaited) {
+            return pair.a.engine.note({.address = Node::base + offset,
+                                       .size = 64,
+                                       .handler = HandlerId(9),
+                                       .argument = 5,
+                                       .tag = tag,
+                                       .awaited = awaited});
+        };
+        ASSERT_EQ(post(1, 0, false), PostStatus::accepted);
+        ASSERT_EQ(post(2, 0, true), PostStatus::accepted);
+        ASSERT_EQ(post(3, 0, false), PostStatus::accepted);
+        ASSERT_EQ(post(4, beyond, false), PostStatus::accepted);
+        for (int turn = 0; turn < 20 && !pair.a.engine.idle(); ++turn) {
+            if (pair.settle() == 0) pair.wait_for_timer();
+        }
+        EXPECT_TRUE(pair.a.engine.idle());
+        EXPECT_EQ(pair.a.take_log(), Log{"STORE_ENDED 2"});
+        EXPECT_EQ(pair.b.take_log(), (Log{"STORED 9(5) 64", "STORED 9(5) 64", "STORED 9(5) 64"}));
+    }
+}
+
+// As to FateUnknown it is like any other.
+TEST(AmConnection, ANoteThatNobodyAwaitsIsReportedWhenItsSessionEnds) {
+    Pair pair(small(ethernet()));
+    ASSERT_EQ(pair.a.engine.note({.address = Node::base,
+                                  .size = 64,
+                                  .handler = HandlerId(9),
+                                  .tag = 8,
+                                  .awaited = false}),
+              PostStatus::accepted);
+    pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+    pair.a.draw();
+    EXPECT_EQ(pair.a.take_log(), (Log{"FATE STORE 8", "ENDED gone"}));
+}
+
 // AM-42
 TEST(AmConnection, ANoteWithoutAReplyPlaceIsRefusedAndFetchedOnceThereIsOne) {
     for (const Config& config : both_small()) {

@@ -33,7 +33,6 @@ SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t
     message.count = 0;
     message.in_place = false;
     message.offset = 0;
-    if (is_watched(message)) ++watched_;
     if (marked_) {
         lost_.clear(next_, next_ + span);
         there_.clear(next_, next_ + span);
@@ -42,12 +41,12 @@ SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t
     return message;
 }
 
-bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
-                      std::uint32_t owner) {
-    if (room() == 0) return false;
+SendWindow::Saved* SendWindow::save(Kind kind, std::uint32_t id, std::uint16_t count,
+                                    ConstBytes data, std::uint32_t owner) {
+    if (room() == 0) return nullptr;
     const std::size_t before = entry_size(kind);
     const auto copy = bytes_.take(before + data.size());
-    if (!copy) return false;
+    if (!copy) return nullptr;
     const Bytes room = bytes_.room(*copy);
     if (before > 0) {
         const BundleEntry entry{static_cast<std::uint16_t>(id), count};
@@ -57,13 +56,22 @@ bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstByt
     Saved& message = append(kind, id, owner, 1);
     message.count = count;
     message.copy = *copy;
-    return true;
+    return &message;
+}
+
+bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
+                      std::uint32_t owner) {
+    const Saved* const message = save(kind, id, count, data, owner);
+    if (message != nullptr && is_watched(*message)) ++watched_;
+    return message != nullptr;
 }
 
 bool SendWindow::push_note(ConstBytes body, std::uint64_t tag, bool awaited) {
-    if (!push(Kind::open, 0, awaited ? 1 : 0, body)) return false;
-    saved_.back().in_place = true;
-    saved_.back().offset = tag;
+    Saved* const message = save(Kind::open, 0, awaited ? 1 : 0, body, 0);
+    if (message == nullptr) return false;
+    message->in_place = true;
+    message->offset = tag;
+    if (awaited) ++watched_;
     return true;
 }
 
@@ -84,6 +92,7 @@ void SendWindow::push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes da
     message.lent = data.data();
     message.size = data.size();
     message.offset = offset;
+    ++watched_;
 }
 
 void SendWindow::mark_lost(std::uint64_t position) {

@@ -111,7 +111,7 @@ public:
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
                             std::uint32_t owner = 0);
 
-    /// Saves the OPEN of a note. False: as above.
+    /// Saves the OPEN of a note; `awaited`: its end matters to somebody. False: as above.
     [[nodiscard]] bool push_note(ConstBytes body, std::uint64_t tag, bool awaited);
     /// The note of that number, if it is not acknowledged yet.
     Saved* note(std::uint32_t number);
@@ -160,8 +160,8 @@ public:
     }
 
     /// Frees what `expected` acknowledges and hands each message whose end matters to somebody to
-    /// `done`: all but requests and plain replies. False, and no effect: a number that is stale,
-    /// was never sent, or lies inside a chunk (AM-37).
+    /// `done`: all but requests, plain replies and notes that nobody awaits. False, and no effect:
+    /// a number that is stale, was never sent, or lies inside a chunk (AM-37).
     template <class Done>
     bool on_ack(std::uint32_t expected, Done&& done) {
         const auto position = acknowledged_position(expected);
@@ -196,6 +196,7 @@ private:
     std::optional<std::uint64_t> acknowledged_position(std::uint32_t expected) const;
     /// Whether somebody waits for its acknowledgement.
     static bool is_watched(const Saved& message) {
+        if (message.in_place) return message.count != 0;
         return message.kind != Kind::request && (message.kind != Kind::reply || message.owner != 0);
     }
     /// Bytes in front of the saved arguments: they lie as in a bundle.
@@ -219,6 +220,8 @@ private:
     std::size_t round_place(std::uint64_t position) const {
         return static_cast<std::size_t>(position & (round_sent_.size() - 1));
     }
+    inline Saved* save(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
+                       std::uint32_t owner);
     inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
     void unmark_lost(std::uint64_t position);
