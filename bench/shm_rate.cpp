@@ -6,11 +6,13 @@
 //      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/shm_rate
 #include <immintrin.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -50,6 +52,7 @@ void report(const char* name, std::vector<double> values, const char* unit, bool
 void run(const std::function<void()>& first, const std::function<void()>& second) {
     const pid_t child = ::fork();
     if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it polls, and would do so for ever
         pin(1);
         second();
         ::_exit(0);
@@ -174,6 +177,49 @@ void ring_stream(const char* name, std::uint64_t at_once) {
             for (int slice = 0; slice < slices; ++slice) {
                 std::uint64_t sum = 0;
                 for (std::uint64_t i = 0; i < frames; ++i) sum += take(in);
+                put(out, sum, 56);
+                out.publish();
+            }
+        });
+}
+
+/// What a store is at least: a copy, and a line that tells the other end of it.
+void copies_told(std::size_t size, bool tell) {
+    const Rings rings;
+    constexpr std::uint64_t copied = 1'000;  // per slice
+    run(
+        [&] {
+            RingProducer out = rings.producer(0);
+            RingConsumer in = rings.consumer(0);
+            // On pages of their own: where copies start in a page changes what they take by a
+            // third.
+            auto memory = std::move(*ShmWire::pair({}));
+            const Bytes source = *memory.first.allocate_shared(size);
+            const Bytes target = *memory.first.allocate_shared(size);
+            std::memset(source.data(), 7, size);
+            std::vector<double> values;
+            for (int slice = 0; slice < slices; ++slice) {
+                const double start = seconds();
+                for (std::uint64_t i = 0; i < copied; ++i) {
+                    std::memcpy(target.data(), source.data(), size);
+                    asm volatile("" : : "r"(target.data()) : "memory");
+                    put(out, i, 8);
+                    if (tell) out.publish();
+                }
+                out.publish();
+                take(in);
+                values.push_back((seconds() - start) / copied * 1e9);
+            }
+            const std::string name = std::to_string(size / 1024) + " KiB copied" +
+                                     (tell ? ", a line published for each" : "");
+            report(name.c_str(), std::move(values), "ns", false);
+        },
+        [&] {
+            RingProducer out = rings.producer(1);
+            RingConsumer in = rings.consumer(1);
+            for (int slice = 0; slice < slices; ++slice) {
+                std::uint64_t sum = 0;
+                for (std::uint64_t i = 0; i < copied; ++i) sum += take(in);
                 put(out, sum, 56);
                 out.publish();
             }
@@ -353,6 +399,8 @@ void copies(std::size_t size) {
 void all() {
     cache_line_ping_pong();
     ring_ping_pong();
+    copies_told(64 << 10, false);
+    copies_told(64 << 10, true);
     wire_ping_pong("wire, 56 bytes", 8);
     wire_ping_pong("wire, 120 bytes", 72);
     ring_stream("bare ring, each frame published", 1);
