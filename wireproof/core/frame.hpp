@@ -76,14 +76,15 @@ public:
 
     /// The next bytes of the frame, by reference or as a copy.
     void add_payload(ConstBytes payload) {
-        if (!copies(payload)) return append(payload);
+        if (!copies(payload.size())) return append(payload);
         const Bytes to = add_room(payload.size());
         std::memcpy(to.data(), payload.data(), payload.size());
     }
     /// The same, and counts them into a check, in one pass where they are copied.
     template <class Check>
     void add_payload(ConstBytes payload, Check& check) {
-        if (copies(payload)) return check.add_copying(payload, add_room(payload.size()).data());
+        if (copies(payload.size()))
+            return check.add_copying(payload, add_room(payload.size()).data());
         check.add(payload);
         append(payload);
     }
@@ -94,6 +95,8 @@ public:
     bool resent() const { return resent_; }
     bool wants_check() const { return !terms_.carries_intact; }
     bool wants_copy() const { return !terms_.carries_all; }
+    /// Whether payload of that size would be copied.
+    bool copies(std::size_t size) const { return size <= terms_.copied_max && size > 0; }
     std::size_t frame_max() const { return terms_.frame_max; }
     std::size_t size() const { return size_; }
     std::span<const ConstBytes> pieces() const { return std::span(pieces_).first(count_); }
@@ -114,9 +117,6 @@ public:
 
 private:
     void gather_pieces();
-    bool copies(ConstBytes payload) const {
-        return payload.size() <= terms_.copied_max && !payload.empty();
-    }
     void append(ConstBytes part) {
         size_ += part.size();
         WIREPROOF_CHECK(size_ <= terms_.frame_max);

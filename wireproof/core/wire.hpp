@@ -25,6 +25,7 @@ concept Lane = requires(L lane, const L& idle) {
 
 template <class W>
 concept Wire = requires(W wire, const W& idle, PeerId peer, Instant now) {
+    // A peer's lane stays where it is while the wire does.
     requires Lane<std::remove_cvref_t<decltype(wire.lane(peer))>>;
     { wire.receive(now) } -> std::same_as<std::optional<RxFrame>>;  // lent until the next receive
     { wire.flush(now) } -> std::same_as<void>;                      // all committed frames leave

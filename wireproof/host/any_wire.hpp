@@ -11,20 +11,43 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/core/wire.hpp"
 
 namespace wireproof::host {
 
-/// The wire inside an AnyWire, as its lanes see it too.
+/// A lane of the wire inside an AnyWire.
+class ErasedLane {
+public:
+    virtual ~ErasedLane() = default;
+
+    virtual LaneTerms terms() const = 0;
+    virtual TxFrame* claim() = 0;
+    virtual void commit() = 0;
+};
+
+template <Lane L>
+class ErasedLaneOf final : public ErasedLane {
+public:
+    explicit ErasedLaneOf(L& lane) : lane_(lane) {}
+
+    LaneTerms terms() const override { return lane_.terms(); }
+    TxFrame* claim() override { return lane_.claim(); }
+    void commit() override { lane_.commit(); }
+
+private:
+    L& lane_;
+};
+
+/// The wire inside an AnyWire.
 class ErasedWire {
 public:
     virtual ~ErasedWire() = default;
 
-    virtual LaneTerms terms(PeerId peer) = 0;
-    virtual TxFrame* claim(PeerId peer) = 0;
-    virtual void commit(PeerId peer) = 0;
+    /// The wire's lane is asked for with the first call, and stays.
+    virtual ErasedLane& lane(PeerId peer) = 0;
 
     virtual std::optional<RxFrame> receive(Instant now) = 0;
     virtual void flush(Instant now) = 0;
@@ -65,9 +88,14 @@ class ErasedWireOf final : public ErasedWire {
 public:
     explicit ErasedWireOf(Held wire) : wire_(std::forward<Held>(wire)) {}
 
-    LaneTerms terms(PeerId peer) override { return wire_.lane(peer).terms(); }
-    TxFrame* claim(PeerId peer) override { return wire_.lane(peer).claim(); }
-    void commit(PeerId peer) override { wire_.lane(peer).commit(); }
+    ErasedLane& lane(PeerId peer) override {
+        using Inside = std::remove_reference_t<decltype(wire_.lane(peer))>;
+        const auto number = static_cast<std::size_t>(peer);
+        if (lanes_.size() <= number) lanes_.resize(number + 1);
+        auto& place = lanes_[number];
+        if (place == nullptr) place = std::make_unique<ErasedLaneOf<Inside>>(wire_.lane(peer));
+        return *place;
+    }
 
     std::optional<RxFrame> receive(Instant now) override { return wire_.receive(now); }
     void flush(Instant now) override { wire_.flush(now); }
@@ -124,20 +152,27 @@ private:
     static constexpr bool reaches_memory = ReachesMemory<std::remove_reference_t<Held>>;
 
     Held wire_;
+    std::vector<std::unique_ptr<ErasedLane>> lanes_;  // by peer
 };
 
 class AnyLane {
 public:
-    LaneTerms terms() const { return wire_->terms(peer_); }
-    TxFrame* claim() { return wire_->claim(peer_); }
-    void commit() { wire_->commit(peer_); }
+    LaneTerms terms() const { return wire_->lane(peer_).terms(); }
+    TxFrame* claim() { return inside().claim(); }
+    void commit() { inside().commit(); }
 
 private:
     friend class AnyWire;
 
     AnyLane(ErasedWire* wire, PeerId peer) : wire_(wire), peer_(peer) {}
 
+    ErasedLane& inside() {
+        if (lane_ == nullptr) lane_ = &wire_->lane(peer_);
+        return *lane_;
+    }
+
     ErasedWire* wire_;
+    ErasedLane* lane_ = nullptr;  // known once it was needed: a wire may learn of a peer later
     PeerId peer_;
 };
 

@@ -18,6 +18,7 @@ std::optional<RxFrame> NodeWire::receive(Instant now) {
     Cable* earliest = nullptr;
     for (std::size_t from = 0; from < nodes; ++from) {
         if (from == node_) continue;
+        network_->cable(node_, from).look(now);  // for who keeps the lane
         Cable& cable = network_->cables_[node_ * nodes + from];
         if (earliest == nullptr || cable.next_arrival() < earliest->next_arrival()) {
             earliest = &cable;

@@ -27,13 +27,27 @@ class MeshWire {
 public:
     using End = FaultyWire<MemoryWire>;
 
-    explicit MeshWire(std::size_t nodes) : ends_(nodes) {}
+    /// Stays when its end is replaced.
+    class Lane {
+    public:
+        explicit Lane(std::unique_ptr<End>* end) : end_(end) {}
+        LaneTerms terms() const { return (*end_)->lane(PeerId{0}).terms(); }
+        TxFrame* claim() { return (*end_)->lane(PeerId{0}).claim(); }
+        void commit() { (*end_)->lane(PeerId{0}).commit(); }
+
+    private:
+        std::unique_ptr<End>* end_;
+    };
+
+    explicit MeshWire(std::size_t nodes) : ends_(nodes) {
+        for (auto& end : ends_) lanes_.emplace_back(&end);
+    }
 
     void join(std::size_t peer, MemoryWire end, End::Config faults) {
         ends_[peer] = std::make_unique<End>(std::move(end), std::move(faults));
     }
 
-    FaultyLane<MemoryWire>& lane(PeerId peer) { return end(peer).lane(PeerId{0}); }
+    Lane& lane(PeerId peer) { return lanes_.at(static_cast<std::size_t>(peer)); }
 
     std::optional<RxFrame> receive(Instant now) {
         for (std::size_t i = 0; i < ends_.size(); ++i) {
@@ -69,9 +83,8 @@ public:
     std::deque<std::pair<PeerId, WireEvent>> events;
 
 private:
-    End& end(PeerId peer) { return *ends_.at(static_cast<std::size_t>(peer)); }
-
     std::vector<std::unique_ptr<End>> ends_;  // none to itself
+    std::vector<Lane> lanes_;
 };
 
 static_assert(Wire<MeshWire>);

@@ -6,6 +6,7 @@
 // packet, where it took 1 880 by the general one: bench/am_cost, both ends and the memory wire
 // together.
 #include <algorithm>
+#include <cstring>
 
 #include "wireproof/base/crc.hpp"
 #include "wireproof/proto/am/connection.hpp"
@@ -94,23 +95,27 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
 void Connection::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data,
                            bool covered) const {
     constexpr std::size_t size = ShortHeader::size;
-    const bool copied = data.size() <= copied_max;
+    const bool is_short = data.size() <= copied_max;
+    const bool copied = is_short || out.copies(data.size());
     const Bytes room = out.add_room(copied ? size + data.size() : size);
     const auto head = room.first<size>();
     header.encode(head);
-    if (copied) copy_short(room.data() + size, data.data(), data.size());
-    if (!out.wants_check()) {
-        if (!copied) out.add_payload(data);
-        return;
-    }
+    if (is_short) copy_short(room.data() + size, data.data(), data.size());
     Crc32c crc;
-    crc.add(copied && covered ? room : room.first(size));
-    if (!copied && covered) {
-        out.add_payload(data, crc);
+    const bool checked = out.wants_check();
+    if (checked) crc.add(is_short && covered ? room : room.first(size));
+    if (copied && !is_short) {
+        std::byte* const to = room.data() + size;
+        if (checked && covered) {
+            crc.add_copying(data, to);
+        } else {
+            std::memcpy(to, data.data(), data.size());
+        }
     } else if (!copied) {
+        if (checked && covered) crc.add(data);
         out.add_payload(data);
     }
-    store_checksum(config_.layout, head, crc.value());
+    if (checked) store_checksum(config_.layout, head, crc.value());
 }
 
 bool Connection::accept_plain(Instant now, const RxFrame& frame) {
