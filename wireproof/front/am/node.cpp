@@ -95,6 +95,7 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     const Status status = status_of(
         stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
     if (status != Status::ok) transfers_.take(tag);
+    more_asked_ = more_asked_ || status == Status::ok;
     return status;
 }
 

@@ -233,6 +233,36 @@ TEST(AmNode, ABusyStreamIsKeptBackForItsTimeAtMost) {
     EXPECT_EQ(behind, 5U);  // 50 us of 10 each
 }
 
+// As of a stream of requests, while as many packets are under way.
+TEST(AmNode, StoresOfABusyStreamAreKeptBackForTheirTimeAtMost) {
+    Config config = quick();
+    config.gather = 20;
+    config.ack_after = Duration();
+    Job job(config);
+    job.step = Duration::microseconds(10);
+    std::vector<std::byte> memory(64);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = false, .store = true}));
+    std::uint32_t asked = 0;
+    std::uint32_t heard = 0;
+    job[1].handle(ask, [&](const Message&) { ++asked; });
+    job[1].handle(stored, [&](const Message&) { ++heard; });
+    for (std::uint32_t i = 0; i < 25; ++i) {
+        ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
+    }
+    ASSERT_TRUE(job.run([&] { return asked == 25; }));
+    const auto source = pattern(64);
+    std::uint32_t behind = 0;  // the most
+    for (std::uint32_t i = 1; i <= 60; ++i) {
+        ASSERT_EQ(job[0].store_async(1, base, source, stored, 0, {}), Status::ok);
+        job.turn();
+        behind = std::max(behind, i - heard);
+    }
+    EXPECT_EQ(behind, 5U);  // 50 us of 10 each
+    EXPECT_TRUE(job.run([&] { return heard == 60 && job[0].idle(); }));
+    EXPECT_EQ(job[0].counters(1).resent, 0U);
+    EXPECT_EQ(memory, source);
+}
+
 // Nobody owes anybody anything; only who waits wants to know.
 TEST(AmNode, WhoWaitedBeforeASessionBeganHearsOfItsEnd) {
     Job job;

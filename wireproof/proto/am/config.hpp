@@ -74,8 +74,9 @@ struct Config {
     Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it
 
     std::uint32_t poll_every = 1;  // the front polls at every k-th request
-    /// While so many requests are under way, the front lets those that follow wait from one turn to
-    /// the next until they are as many; a turn without new ones sends them. 0: each turn does.
+    /// While so many packets of requests and stores are under way, the front lets those that follow
+    /// wait from one turn to the next until they are as many; a turn in which nothing is asked for
+    /// sends them. 0: each turn does.
     std::uint32_t gather = 0;
     /// But only where turns follow one another so soon, and for so long at most. How many are under
     /// way tells no busy stream from one whose peer acknowledges seldom.
