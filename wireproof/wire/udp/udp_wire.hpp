@@ -53,7 +53,7 @@ public:
         std::size_t frame_max = 1472;
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
-        std::size_t batch = 128;  // frames per system call
+        std::size_t batch = 132;  // frames per system call
         /// Frames leave and come as segments of super-packets where the kernel knows how.
         bool segments = true;
         /// The only peer there is, when its address is given: the socket is connected to it, which
