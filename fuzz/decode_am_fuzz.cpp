@@ -30,13 +30,18 @@ void read_packet(Layout layout, std::size_t header_size, std::size_t checksum_at
         const bool in_checksum = i >= checksum_at && i < checksum_at + 4;
         WIREPROOF_CHECK(again[i] == (in_checksum ? std::byte{0} : packet[i]));
     }
-    // Sealed, it holds; with any bit changed it would not.
-    const ConstBytes data = packet.subspan(header_size);
+    // Sealed, it holds; with any bit changed it would not, but for the filler's.
+    const ConstBytes behind = packet.subspan(header_size);
+    if (header->filler > behind.size()) {
+        WIREPROOF_CHECK(!checksum_holds(layout, packet));
+        return;
+    }
+    const ConstBytes data = behind.first(behind.size() - header->filler);
     store_checksum(layout, again, checksum(layout, again, data));
     std::vector<std::byte> sealed(again.begin(), again.end());
-    sealed.insert(sealed.end(), data.begin(), data.end());
+    sealed.insert(sealed.end(), behind.begin(), behind.end());
     WIREPROOF_CHECK(checksum_holds(layout, sealed));
-    sealed[packet.size() / 2] ^= std::byte{0x10};
+    sealed[(header_size + data.size()) / 2] ^= std::byte{0x10};
     WIREPROOF_CHECK(!checksum_holds(layout, sealed));
 }
 

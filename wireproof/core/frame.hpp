@@ -42,6 +42,7 @@ struct LaneTerms {
     bool carries_intact = false;  // bytes arrive as sent or not at all: no checksum needed
     bool carries_all = false;     // nothing lost, repeated or reordered while the peer lives
     std::size_t copied_max = 0;  // payload up to this size costs less copied than pointed at, bytes
+    bool prefers_alike = false;  // frames of one length, one behind the other, cost far less
 };
 
 /// One frame on its way out. Headers and trailers are written in place, in room of the lane's;
@@ -89,12 +90,20 @@ public:
         append(payload);
     }
 
+    /// Bytes of zero, for the length.
+    void add_filler(std::size_t size) {
+        if (size > 0) std::memset(add_room(size).data(), 0, size);
+    }
+
     /// Marks a frame that left before in the same meaning; counted and drawn, never sent.
     void mark_resent() { resent_ = true; }
 
     bool resent() const { return resent_; }
     bool wants_check() const { return !terms_.carries_intact; }
     bool wants_copy() const { return !terms_.carries_all; }
+    /// Whether it is worth some bytes that say nothing to be as long as the frame before and
+    /// behind.
+    bool prefers_alike() const { return terms_.prefers_alike; }
     /// Whether payload of that size would be copied.
     bool copies(std::size_t size) const { return size <= terms_.copied_max && size > 0; }
     std::size_t frame_max() const { return terms_.frame_max; }
@@ -139,6 +148,14 @@ private:
     std::size_t count_ = 0;
     std::array<ConstBytes, pieces_max> pieces_{};
     bool resent_ = false;
+};
+
+/// Room for frames of one length, one behind the other, whose every byte the engine writes.
+struct FrameRun {
+    Bytes room;  // frames * size bytes
+    std::size_t frames = 0;
+    std::size_t size = 0;      // of each, bytes
+    bool wants_check = false;  // as TxFrame's
 };
 
 }  // namespace wireproof

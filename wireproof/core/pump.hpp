@@ -14,6 +14,21 @@ struct Transmitted {
     bool quiet = false;      // it has said that it has no more
 };
 
+/// Frames of one length that the engine wrote at once into room of the lane's.
+template <class E, Lane L>
+std::size_t transmit_alike(E& engine, L& lane) {
+    if constexpr (RunLane<L> && requires { engine.alike_in_run(); }) {
+        const std::size_t most = engine.alike_in_run();
+        if (most < 2) return 0;
+        const FrameRun run = lane.claim_run(engine.alike_size(), most);
+        if (run.frames == 0) return 0;
+        engine.write_alike(run);
+        lane.commit_run(run);
+        return run.frames;
+    }
+    return 0;
+}
+
 /// Of an engine that can send many frames of one kind without being asked for each.
 template <class E, Lane L>
 Transmitted transmit_run(E& engine, L& lane, Instant now) {
@@ -22,6 +37,10 @@ Transmitted transmit_run(E& engine, L& lane, Instant now) {
     sent.quiet = start == RunStart::quiet;
     if (start != RunStart::begun) return sent;
     do {
+        if (const std::size_t alike = transmit_alike(engine, lane); alike > 0) {
+            sent.frames += alike;
+            continue;
+        }
         TxFrame* const room = lane.claim();
         if (room == nullptr) {
             sent.lane_full = true;
@@ -40,11 +59,14 @@ Transmitted transmit_run(E& engine, L& lane, Instant now) {
 template <Engine E, Lane L>
 Transmitted transmit(E& engine, L& lane, Instant now) {
     Transmitted sent;
-    if constexpr (requires { engine.begin_run(); }) {
-        sent = transmit_run(engine, lane, now);
-        if (sent.lane_full || sent.quiet) return sent;
-    }
     while (true) {
+        if constexpr (requires { engine.begin_run(); }) {
+            const Transmitted run = transmit_run(engine, lane, now);
+            sent.frames += run.frames;
+            sent.lane_full = run.lane_full;
+            sent.quiet = run.quiet;
+            if (sent.lane_full || sent.quiet) return sent;
+        }
         if constexpr (requires { engine.quiet(); }) {
             if (engine.quiet()) return sent;
         }

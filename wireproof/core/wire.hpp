@@ -23,6 +23,14 @@ concept Lane = requires(L lane, const L& idle) {
     { lane.commit() } -> std::same_as<void>;  // the claimed frame is complete
 };
 
+/// A lane that may lend room for many frames at once: what it prefers alike and copied anyway.
+template <class L>
+concept RunLane = Lane<L> && requires(L lane, std::size_t count) {
+    // For 2 to `most` frames of `size` bytes; none: they go one by one, or there is no room.
+    { lane.claim_run(/*size*/ count, /*most*/ count) } -> std::same_as<FrameRun>;
+    { lane.commit_run(FrameRun()) } -> std::same_as<void>;  // the claimed run is complete
+};
+
 template <class W>
 concept Wire = requires(W wire, const W& idle, PeerId peer, Instant now) {
     // A peer's lane stays where it is while the wire does.

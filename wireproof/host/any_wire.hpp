@@ -26,6 +26,8 @@ public:
     virtual LaneTerms terms() const = 0;
     virtual TxFrame* claim() = 0;
     virtual void commit() = 0;
+    virtual FrameRun claim_run(std::size_t size, std::size_t most) = 0;
+    virtual void commit_run(const FrameRun& run) = 0;
 };
 
 template <Lane L>
@@ -36,6 +38,13 @@ public:
     LaneTerms terms() const override { return lane_.terms(); }
     TxFrame* claim() override { return lane_.claim(); }
     void commit() override { lane_.commit(); }
+    FrameRun claim_run(std::size_t size, std::size_t most) override {
+        if constexpr (RunLane<L>) return lane_.claim_run(size, most);
+        return {};
+    }
+    void commit_run(const FrameRun& run) override {
+        if constexpr (RunLane<L>) lane_.commit_run(run);
+    }
 
 private:
     L& lane_;
@@ -160,6 +169,10 @@ public:
     LaneTerms terms() const { return wire_->lane(peer_).terms(); }
     TxFrame* claim() { return inside().claim(); }
     void commit() { inside().commit(); }
+    FrameRun claim_run(std::size_t size, std::size_t most) {
+        return inside().claim_run(size, most);
+    }
+    void commit_run(const FrameRun& run) { inside().commit_run(run); }
 
 private:
     friend class AnyWire;
@@ -235,7 +248,7 @@ private:
     std::deque<AnyLane> lanes_;         // a deque, so that a new lane leaves the others in place
 };
 
-static_assert(Lane<AnyLane>);
+static_assert(RunLane<AnyLane>);
 static_assert(Wire<AnyWire>);
 
 }  // namespace wireproof::host

@@ -47,6 +47,16 @@ private:
 /// Also offers all that is optional.
 class OfferingWire : public NotingWire {
 public:
+    class Lane : public NotingWire::Lane {
+    public:
+        FrameRun claim_run(std::size_t size, std::size_t most) {
+            return {Bytes(room).first(size * most), most, size};
+        }
+        void commit_run(const FrameRun& run) { committed = run.room.size(); }
+    };
+    Lane& lane(PeerId which) { return running.at(static_cast<std::size_t>(which)); }
+    std::array<Lane, 8> running;
+
     int wait_handle() const { return 42; }
     bool prepare_to_sleep() { return false; }
     void settle(PeerId which) { settled = which; }
@@ -133,6 +143,39 @@ TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     wire.settle(peer);
     wire.unsettle(peer);
     EXPECT_EQ(wire.lane(peer).terms().frame_max, 77U);
+}
+
+TEST(AnyWire, RunsOfFramesGoStraightToALaneThatHasThem) {
+    OfferingWire inside;
+    AnyWire wire{std::ref(inside)};
+    const FrameRun run = wire.lane(peer).claim_run(4, 3);
+    EXPECT_EQ(run.frames, 3U);
+    EXPECT_EQ(run.room.data(), inside.lane(peer).room.data());
+    wire.lane(peer).commit_run(run);
+    EXPECT_EQ(inside.lane(peer).committed, 12U);
+
+    NotingWire other;
+    AnyWire without{std::ref(other)};
+    EXPECT_EQ(without.lane(peer).claim_run(4, 3).frames, 0U);
+}
+
+// A wire may learn of a peer after its lane was asked for here.
+TEST(AnyWire, TheLaneInsideIsAskedForWhenItIsNeeded) {
+    struct Learning : NotingWire {
+        Lane& lane(PeerId which) {
+            asked.push_back(which);
+            return NotingWire::lane(which);
+        }
+        std::vector<PeerId> asked;
+    } inside;
+    AnyWire wire{std::ref(inside)};
+    AnyLane& lane = wire.lane(peer);
+    EXPECT_TRUE(inside.asked.empty());
+    for (int i = 0; i < 3; ++i) {
+        lane.claim();
+        lane.commit();
+    }
+    EXPECT_EQ(inside.asked, std::vector<PeerId>{peer});
 }
 
 TEST(AnyWire, LanesStayWhereTheyAreWhenOthersComeAndTheWireMoves) {

@@ -13,6 +13,7 @@ void add(am::Stats& sum, const am::Stats& stats) {
     for (std::size_t i = 0; i < stats.sent.size(); ++i) sum.sent[i] += stats.sent[i];
     sum.hellos_mismatched += stats.hellos_mismatched;
     sum.resent += stats.resent;
+    sum.filled += stats.filled;
     sum.nacks_acted_on += stats.nacks_acted_on;
     sum.keepalive_timeouts += stats.keepalive_timeouts;
     sum.sessions += stats.sessions;

@@ -241,6 +241,7 @@ void World::fill_result(const sim::RunResult& run) {
         if (am::is_numbered(static_cast<am::Kind>(kind))) result_.numbered += stats.sent[kind];
     }
     result_.resent = stats.resent;
+    result_.filled = stats.filled;
     result_.nacks_acted_on = stats.nacks_acted_on;
     result_.keepalives = stats.sent_of(am::Kind::keepalive);
     result_.digest = digest_.value();
@@ -261,6 +262,7 @@ void AmWorldsSummary::add(const AmWorldResult& result) {
     failed += result.ok() ? 0U : 1U;
     operations += result.operations;
     frames += result.frames;
+    filled += result.filled;
     cost_sum += result.cost();
     if (result.cost() > cost_max) {
         cost_max = result.cost();

@@ -27,6 +27,7 @@ struct AmWorldResult {
     std::uint64_t lost = 0;      // by cables, or damaged there
     std::uint64_t numbered = 0;  // of the frames; control packets are the others
     std::uint64_t resent = 0;    // of the numbered
+    std::uint64_t filled = 0;    // of the numbered, made as long as others
     std::uint64_t nacks_acted_on = 0;
     std::uint64_t keepalives = 0;
     Fingerprint::Value digest;  // of every frame and its time
@@ -51,6 +52,7 @@ struct AmWorldsSummary {
     std::uint64_t failed = 0;
     std::uint64_t operations = 0;
     std::uint64_t frames = 0;
+    std::uint64_t filled = 0;
     double cost_sum = 0;
     double cost_max = 0;
     std::uint64_t costliest_seed = 0;

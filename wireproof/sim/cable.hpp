@@ -38,6 +38,7 @@ struct CableConfig {
     // On: room is lent for one frame, once the one before has left: the sender decides at the last
     // moment what leaves next, as a link layer does.
     bool one_at_a_time = false;
+    bool prefers_alike = false;  // LaneTerms'
     FaultRates faults{};
 };
 
@@ -76,7 +77,11 @@ public:
         now_ = now;
         waits_to_leave_ = false;
     }
-    LaneTerms terms() const { return {config_.frame_max, !config_.flip_bits, false}; }
+    LaneTerms terms() const {
+        return {.frame_max = config_.frame_max,
+                .carries_intact = !config_.flip_bits,
+                .prefers_alike = config_.prefers_alike};
+    }
     TxFrame* claim();
     void commit();
     /// What was committed leaves now. Where frames leave one at a time it has left already.

@@ -79,7 +79,9 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
     const auto header = decode(config_.layout, packet);
     if (!header) return RxVerdict::malformed;
     if (header->dst != config_.node || header->src != config_.peer) return RxVerdict::foreign;
-    const ConstBytes data = packet.subspan(config_.header_size());
+    const ConstBytes behind = packet.subspan(config_.header_size());
+    if (header->filler > behind.size()) return RxVerdict::malformed;
+    const ConstBytes data = behind.first(behind.size() - header->filler);
     if (header->kind == Kind::hello) return on_hello(now, *header, data);
 
     const bool had_session = handshake_.established();

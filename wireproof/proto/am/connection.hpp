@@ -36,6 +36,7 @@ struct Stats {
     std::uint64_t hellos_mismatched = 0;   // of the frames counted foreign: other configuration
     std::array<std::uint64_t, 11> sent{};  // packets by Kind
     std::uint64_t resent = 0;              // of those, left before
+    std::uint64_t filled = 0;              // of those, made as long as others
     std::uint64_t nacks_acted_on = 0;      // resends begun
     std::uint64_t overruns = 0;            // of those, where the peer's host had no room
     std::uint64_t keepalive_timeouts = 0;
@@ -184,9 +185,13 @@ public:
     }
     void next_of_run(TxFrame& out);
     bool end_run(Instant now);
+    // Where the next of the run is a chunk: its full packets that wait, written at once.
+    std::size_t alike_in_run() const;
+    std::size_t alike_size() const { return config_.packet_max; }
+    void write_alike(const FrameRun& run);
 
-    /// What waits to leave is only requests, fewer than `gather`, and as many are under way: they
-    /// may wait for more.
+    /// What waits to leave is only of requests and stores, fewer packets than `gather`, and as many
+    /// are under way: they may wait for more.
     bool may_gather() const {
         const SendWindow& requests = send_[0];
         return config_.gather > 0 && requests.under_way() >= config_.gather &&
@@ -210,6 +215,8 @@ private:
     static constexpr std::uint32_t note_owner = 0xFFFFFFFF;
     // Data up to this size is copied behind its header, so that the frame is one piece.
     static constexpr std::size_t copied_max = 192;
+    // Packets of a transfer that may be filled: two of them are, so it costs an eighth at most.
+    static constexpr std::uint64_t filled_from = 16;
 
     enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
 
@@ -266,6 +273,10 @@ private:
     void note_plain(Instant now, Channel channel);
     bool accept_plain(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
+    std::uint16_t filler_of(const TxFrame& out, const SendWindow& window, std::uint64_t transfer,
+                            std::size_t size);
+    ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
+                             const SendWindow::Departure& packet) const;
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
     void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, bool covered) const;
     bool unpack_plain();

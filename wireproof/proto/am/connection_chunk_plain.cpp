@@ -1,28 +1,92 @@
 // The short way for bulk: packets of a chunk that leave for the first time, and those that come one
 // behind the other. The first packet of a chunk, the last and any other go the general way.
+#include <array>
 #include <cstring>
 
+#include "wireproof/base/crc.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/proto/am/short_header.hpp"
 
 namespace wireproof::am {
 
-void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out) {
-    SendWindow& window = out_window(channel);
-    const auto packet = window.plain_chunk_packet(chunk);
+ShortHeader Connection::chunk_header(Channel channel, const SendWindow::Saved& chunk,
+                                     const SendWindow::Departure& packet) const {
     ShortHeader header;
     header.address = address_out_.chunk[index(channel)];
     header.route = route_;
-    header.round = window.round();
+    header.round = send_[index(channel)].round();
     header.count = chunk.count;
     header.cookie = handshake_.cookie();
     header.number = packet.number;
     header.ack = {receive_[0].expected(), receive_[1].expected()};
     header.id = chunk.id;
     header.offset = packet.offset;
+    return header;
+}
+
+void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out) {
+    SendWindow& window = out_window(channel);
+    const auto packet = window.plain_chunk_packet(chunk);
+    ShortHeader header = chunk_header(channel, chunk, packet);
+    if (packet.data.size() < config_.data_max()) {
+        header.filler = filler_of(out, window, packet.offset, packet.data.size());
+    }
     add_plain(out, header, packet.data, !config_.trusts_payload);
+    out.add_filler(header.filler);
     ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
     window.plain_departed(1);
+}
+
+std::size_t Connection::alike_in_run() const {
+    const SendWindow::Saved& chunk = *next_of_run_;
+    if (chunk.kind != Kind::chunk || !wide_) return 0;
+    return send_[index(run_)].full_packets_waiting(chunk);
+}
+
+// All packets of a chunk carry one number, so their headers differ in the offset alone, and the
+// checksum of what stands before it is taken once.
+void Connection::write_alike(const FrameRun& run) {
+    constexpr std::size_t size = ShortHeader::size;
+    constexpr std::size_t same = 32;  // bytes of the header, up to the offset
+    SendWindow& window = out_window(run_);
+    const SendWindow::Saved& chunk = *next_of_run_;
+    auto packet = window.plain_chunk_packet(chunk);
+    std::array<std::byte, size> head{};
+    chunk_header(run_, chunk, packet).encode(head);
+    Crc32c begun;
+    begun.add(ConstBytes(head).first(same));
+    const bool covered = run.wants_check && !config_.trusts_payload;
+    const std::byte* data = packet.data.data();
+    std::byte* to = run.room.data();
+    for (std::size_t i = 0; i < run.frames; ++i) {
+        store_le_at<std::uint64_t, same>(std::span(head), packet.offset);
+        std::memcpy(to, head.data(), size);
+        Crc32c crc = begun;
+        if (run.wants_check) crc.add(ConstBytes(head).subspan(same));
+        const ConstBytes part(data, run.size - size);
+        if (covered) {
+            crc.add_copying(part, to + size);
+        } else {
+            std::memcpy(to + size, part.data(), part.size());
+        }
+        if (run.wants_check) store_checksum(config_.layout, Bytes(to, size), crc.value());
+        packet.offset += part.size();
+        data += part.size();
+        to += run.size;
+    }
+    stats_.sent[static_cast<std::size_t>(Kind::chunk)] += run.frames;
+    window.plain_departed(static_cast<std::uint32_t>(run.frames));
+}
+
+/// What makes a packet of a long transfer as long as those before and behind it, where the lane
+/// prefers that; nothing if it is the last to leave. `transfer`: about how many bytes it has.
+std::uint16_t Connection::filler_of(const TxFrame& out, const SendWindow& window,
+                                    std::uint64_t transfer, std::size_t size) {
+    const bool fills = wide_ && out.prefers_alike() && window.waiting() > 1 &&
+                       transfer >= filled_from * config_.data_max();
+    if (!fills) return 0;
+    ++stats_.filled;
+    return static_cast<std::uint16_t>(config_.data_max() - size);
 }
 
 // A full packet that is neither the first nor the last of its chunk, after all those before it.
@@ -46,7 +110,7 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
     const bool usual = chunk.kind == Kind::chunk && chunk.id == header.id &&
                        chunk.span == header.count && chunk.arrived + 1 < chunk.span &&
                        window.begun_in_order(chunk.arrived) && incoming.active &&
-                       !incoming.drained && ShortHeader::padding_in(bytes) == 0 &&
+                       !incoming.drained && ShortHeader::filler_in(bytes) == 0 &&
                        header.offset == chunk.base + std::uint64_t{chunk.arrived} * data_max;
     if (!usual) return false;
     if (frame.integrity == Integrity::check &&

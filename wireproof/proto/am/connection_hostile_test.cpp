@@ -174,11 +174,12 @@ TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
         if (config.layout == Layout::ethernet) {
             EXPECT_EQ(target.attempt(request, [](Header& h) { h.id = 65'536; }), malformed);
             Frame padded = request;
-            padded.bytes[44] = std::byte{1};
+            padded.bytes[46] = std::byte{1};
             const auto head = ConstBytes(padded.bytes);
             store_checksum(config.layout, Bytes(padded.bytes).first(48),
                            checksum(config.layout, head.first(48), head.subspan(48)));
             EXPECT_EQ(target.attempt(padded), malformed);
+            EXPECT_EQ(target.attempt(request, [](Header& h) { h.filler = 1; }), malformed);
         }
         Frame many = request;
         many.header.count = static_cast<std::uint16_t>(config.words_max + 1);

@@ -131,7 +131,7 @@ bool Connection::accept_plain(Instant now, const RxFrame& frame) {
                        !ending_.active && header.number == window.expected() &&
                        window.nothing_ahead() && header.id - 1 < handler_max &&
                        header.count * std::size_t{4} == size - ShortHeader::size &&
-                       header.count <= config_.words_max && ShortHeader::padding_in(bytes) == 0 &&
+                       header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
                        !(is_request && replies_.full());
     if (!usual || frame.integrity == Integrity::damaged) return false;
     if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, frame.bytes)) {

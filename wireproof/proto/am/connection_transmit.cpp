@@ -62,6 +62,7 @@ void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
         const ConstBytes with = covered(data, header.kind, config_.trusts_payload);
         store_checksum(config_.layout, head, checksum(config_.layout, head, with));
     }
+    out.add_filler(header.filler);
     ++stats_.sent[static_cast<std::size_t>(header.kind)];
 }
 
@@ -127,6 +128,9 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     if (departure->resent) {
         out.mark_resent();
         ++stats_.resent;
+    } else if (header.kind == Kind::open && !header.in_place) {
+        const auto body = OpenBody::decode(departure->data.first<OpenBody::size>());
+        header.filler = filler_of(out, window, body.total, departure->data.size());
     }
     emit(out, header, departure->data);
     window.departed();

@@ -205,7 +205,7 @@ public:
         Frames frames;
         std::vector<std::byte> room(engine.config().packet_max);
         for (TxFrame out; frames.size() < most;) {
-            out.open(room, {.frame_max = room.size()});
+            out.open(room, {.frame_max = room.size(), .prefers_alike = prefers_alike});
             const bool quiet = engine.quiet();
             const bool small = engine.config().window[0] < 64;  // a large one is slow to compare
             const auto before = quiet && small ? fingerprint(now) : Fingerprint::Value{};
@@ -236,6 +236,7 @@ public:
     Connection engine;
     Log log;
     std::function<void(const Delivery&)> handler;  // what the user does with a delivery
+    bool prefers_alike = false;                    // the lane to the peer
 
 private:
     std::vector<std::byte> arena_;
@@ -326,8 +327,10 @@ struct Pair {
         const std::size_t size = config.header_size();
         const Bytes head = Bytes(frame.bytes).first(size);
         encode(frame.header, config.layout, head);
-        store_checksum(config.layout, head,
-                       checksum(config.layout, head, ConstBytes(frame.bytes).subspan(size)));
+        const ConstBytes behind = ConstBytes(frame.bytes).subspan(size);
+        const ConstBytes data =
+            behind.first(behind.size() - std::min<std::size_t>(behind.size(), frame.header.filler));
+        store_checksum(config.layout, head, checksum(config.layout, head, data));
         return frame;
     }
 

@@ -144,6 +144,12 @@ public:
         packet.data = ConstBytes(chunk.lent + begin, std::min(data_max_, chunk.size - begin));
         return packet;
     }
+    /// How many packets of it may leave now that are as long as packets are.
+    std::size_t full_packets_waiting(const Saved& chunk) const {
+        if (afoot_.counted()) return 0;  // how many may leave is to be asked for each
+        const auto left = static_cast<std::size_t>(high_ - chunk.position) * data_max_;
+        return (chunk.size - left) / data_max_;
+    }
     /// What may leave with the message that next_plain named.
     Bundle plain_bundle() const {
         if (bundle_max_ == 0 || high_ + 1 >= next_) return {};

@@ -31,6 +31,7 @@ struct ShortHeader {
     std::array<std::uint32_t, channel_count> ack{};
     std::uint32_t id = 0;
     std::uint64_t offset = 0;
+    std::uint16_t filler = 0;
 
     /// With a checksum of zero, as encode() of wire_format.hpp.
     void encode(std::span<std::byte, size> to) const {
@@ -41,7 +42,7 @@ struct ShortHeader {
         store_le_at<std::uint64_t, 16>(to, number | std::uint64_t{ack[0]} << 32);
         store_le_at<std::uint64_t, 24>(to, ack[1] | std::uint64_t{id} << 32);
         store_le_at<std::uint64_t, 32>(to, offset);
-        store_le_at<std::uint64_t, 40>(to, 0);
+        store_le_at<std::uint64_t, 40>(to, std::uint64_t{filler} << 32);
     }
 
     /// Only the address: whether the rest is worth a look.
@@ -64,8 +65,8 @@ struct ShortHeader {
         header.offset = load_le_at<std::uint64_t, 32>(from);
         return header;
     }
-    /// The four bytes behind the checksum.
-    static std::uint32_t padding_in(std::span<const std::byte, size> from) {
+    /// The four bytes behind the checksum: filler, and zeroes.
+    static std::uint32_t filler_in(std::span<const std::byte, size> from) {
         return load_le_at<std::uint32_t, 44>(from);
     }
 };

@@ -55,7 +55,8 @@ void encode_ethernet(const Header& header, std::span<std::byte, ethernet_size> t
     store_le_at<std::uint32_t, 24>(to, header.ack[1]);
     store_le_at<std::uint32_t, 28>(to, header.id);
     store_le_at<std::uint64_t, 32>(to, header.offset);
-    store_le_at<std::uint64_t, 40>(to, std::uint64_t{0});  // checksum, and four bytes of zero
+    store_le_at<std::uint32_t, 40>(to, std::uint32_t{0});              // checksum
+    store_le_at<std::uint32_t, 44>(to, std::uint32_t{header.filler});  // its upper half is zero
 }
 
 template <std::size_t N>
@@ -83,7 +84,8 @@ bool decode_ethernet(std::span<const std::byte, ethernet_size> from, Header& hea
     header.ack = {load_le_at<std::uint32_t, 20>(from), load_le_at<std::uint32_t, 24>(from)};
     header.id = load_le_at<std::uint32_t, 28>(from);
     header.offset = load_le_at<std::uint64_t, 32>(from);
-    return load_le_at<std::uint32_t, 44>(from) == 0;
+    header.filler = load_le_at<std::uint16_t, 44>(from);
+    return load_le_at<std::uint16_t, 46>(from) == 0;
 }
 
 // By kind, the channels it travels on: bit 0 request, bit 1 reply. A nibble that names no kind has
@@ -147,6 +149,9 @@ std::optional<Header> decode(Layout layout, ConstBytes packet) {
         if (!decode_ethernet(from, header)) return std::nullopt;
     }
     if (header.in_place && header.kind != Kind::open) return std::nullopt;
+    const bool may_be_filled =
+        header.kind == Kind::chunk || (header.kind == Kind::open && !header.in_place);
+    if (header.filler != 0 && !may_be_filled) return std::nullopt;
     if (!kind_fits_channel(header.kind, header.channel)) return std::nullopt;
     if ((header.cookie == 0) != (header.kind == Kind::hello)) return std::nullopt;
     return header;
@@ -174,7 +179,11 @@ bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload) {
     const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
     if (packet.size() < size) return false;
     const auto stored = load_le<std::uint32_t>(packet.subspan(at).first<4>());
-    const ConstBytes data = covered(packet.subspan(size), kind_in(packet), trusts_payload);
+    const std::size_t filler =
+        layout == Layout::sp2 ? 0 : load_le<std::uint16_t>(packet.subspan<44, 2>());
+    if (filler > packet.size() - size) return false;
+    const ConstBytes behind = packet.subspan(size, packet.size() - size - filler);
+    const ConstBytes data = covered(behind, kind_in(packet), trusts_payload);
     return stored == checksum(layout, packet.first(size), data);
 }
 

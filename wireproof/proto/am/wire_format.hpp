@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 /// Part of what HELLOs compare: ends of different versions do not meet.
-inline constexpr std::uint64_t wire_format_version = 2;
+inline constexpr std::uint64_t wire_format_version = 3;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
@@ -47,6 +47,8 @@ struct Header {
     std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
     std::uint32_t id = 0;                            // handler or transfer
     std::uint64_t offset = 0;                        // of a CHUNK's data in its transfer
+    std::uint16_t filler =
+        0;  // of a long transfer's OPEN or CHUNK: bytes at the end that say nothing
 
     friend bool operator==(const Header&, const Header&) = default;
 };
@@ -58,7 +60,7 @@ void encode(const Header& header, Layout layout, Bytes to);
 void store_checksum(Layout layout, Bytes header, std::uint32_t checksum);
 
 /// What of a packet its checksum covers behind the header: of a CHUNK nothing, where payload is
-/// trusted to the carrier.
+/// trusted to the carrier; of no packet its filler.
 inline ConstBytes covered(ConstBytes data, Kind kind, bool trusts_payload) {
     return trusts_payload && kind == Kind::chunk ? ConstBytes() : data;
 }

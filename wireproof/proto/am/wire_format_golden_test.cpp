@@ -307,6 +307,39 @@ TEST(AmWireFormat, DescribesPacketsAndCallsTheRestFrames) {
     }
 }
 
+// The CHUNK above, with four bytes behind its data that its checksum does not cover.
+TEST(AmWireFormat, AFilledPacketSaysHowMuchOfItSaysNothing) {
+    Packet packet = from_hex(
+        "02010403 0301 2400 8877665544332211 f3ffcdab feff020103000403 07000000 801f000001000000 "
+        "226b462204000000 0102030405060708 00000000");
+    const auto header = decode(Layout::ethernet, packet);
+    ASSERT_TRUE(header.has_value());
+    EXPECT_EQ(header->filler, 4);
+    EXPECT_TRUE(checksum_holds(Layout::ethernet, packet));
+    Packet written(48);
+    encode(*header, Layout::ethernet, written);
+    store_checksum(Layout::ethernet, written,
+                   checksum(Layout::ethernet, written, ConstBytes(packet).subspan(48, 8)));
+    EXPECT_TRUE(std::equal(written.begin(), written.end(), packet.begin()));
+    for (std::size_t bit = 0; bit < 8 * packet.size(); ++bit) {
+        const std::byte mask{static_cast<std::uint8_t>(1 << (bit % 8))};
+        packet[bit / 8] ^= mask;
+        const bool says_nothing = bit / 8 >= packet.size() - 4;
+        EXPECT_EQ(checksum_holds(Layout::ethernet, packet), says_nothing) << bit;
+        packet[bit / 8] ^= mask;
+    }
+    packet[44] = std::byte{13};  // more than there is
+    EXPECT_FALSE(checksum_holds(Layout::ethernet, packet));
+    packet[44] = std::byte{4};
+    packet[46] = std::byte{1};
+    EXPECT_EQ(decode(Layout::ethernet, packet), std::nullopt);
+    packet[46] = std::byte{0};
+    for (const int kind : {1, 2, 5, 6, 7, 8, 10, 4 + 32}) {  // all others, and a note
+        packet[4] = static_cast<std::byte>(kind + (kind == 2 ? 16 : 0));
+        EXPECT_EQ(decode(Layout::ethernet, packet), std::nullopt) << kind;
+    }
+}
+
 // The short way writes and reads what the definition does.
 TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
     Random random(7);
@@ -317,6 +350,7 @@ TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
         header.channel = i % 2 == 0 ? Channel::request : Channel::reply;
         header.kind = i % 4 >= 2 ? Kind::chunk : i % 4 == 0 ? Kind::request : Kind::reply;
         if (header.kind == Kind::chunk) header.offset = random.next();
+        if (header.kind == Kind::chunk) header.filler = static_cast<std::uint16_t>(i);
         header.route = static_cast<std::uint8_t>(random.next() % 4);
         header.round = static_cast<std::uint8_t>(random.next());
         header.count = static_cast<std::uint16_t>(random.next());
@@ -340,11 +374,13 @@ TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
         EXPECT_EQ(read.ack, header.ack);
         EXPECT_EQ(read.id, header.id);
         EXPECT_EQ(read.offset, header.offset);
-        EXPECT_EQ(ShortHeader::padding_in(bytes), 0U);
+        EXPECT_EQ(ShortHeader::filler_in(bytes), header.filler);
 
         std::array<std::byte, 48> written{};
         written.fill(std::byte{0xFF});
-        read.encode(written);
+        ShortHeader again = read;  // which leaves the filler to filler_in
+        again.filler = header.filler;
+        again.encode(written);
         EXPECT_EQ(written, bytes);
     }
 }

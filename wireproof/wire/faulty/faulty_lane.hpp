@@ -100,7 +100,8 @@ FaultyLane<W>::FaultyLane(Config config)
       now_(config.now),
       peer_(config.peer),
       // The other end is told to check, too: see FaultyWire::receive.
-      terms_{.frame_max = inner_lane().terms().frame_max},
+      terms_{.frame_max = inner_lane().terms().frame_max,
+             .prefers_alike = inner_lane().terms().prefers_alike},
       plan_(std::move(config.plan)),
       describe_(config.describe),
       hold_time_(config.hold_time),

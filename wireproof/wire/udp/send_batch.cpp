@@ -41,6 +41,7 @@ SendBatch::SendBatch(std::size_t frames, LaneTerms terms, std::size_t segments_m
       packets_(frames),
       messages_(frames) {
     terms_.copied_max = segments_max > 1 ? copied_max : 0;
+    terms_.prefers_alike = segments_max > 1;
 }
 
 TxFrame* SendBatch::claim() {
@@ -65,6 +66,33 @@ void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected
     slot.follows =
         slot.pieces == 1 && slot.piece > 0 && follows(pieces_[slot.piece - 1], pieces_[slot.piece]);
     used_ += frame_.room_used();
+}
+
+FrameRun SendBatch::claim_run(std::size_t size, std::size_t most) {
+    const std::size_t left = room_.size() - used_;
+    if (size == 0 || size > terms_.copied_max || left < terms_.frame_max) return {};
+    const std::size_t frames = std::min({most, slots_.size() - count_, left / size});
+    if (frames < 2) return {};
+    return {Bytes(room_).subspan(used_, frames * size), frames, size, !terms_.carries_intact};
+}
+
+void SendBatch::commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to,
+                           bool connected) {
+    WIREPROOF_CHECK(run.frames <= slots_.size() - count_);
+    for (std::size_t i = 0; i < run.frames; ++i) {
+        iovec& piece = pieces_[pieces_used_];
+        piece = {run.room.data() + i * run.size, run.size};
+        Slot& slot = slots_[count_++];
+        slot = {};
+        slot.peer = peer;
+        slot.to = connected ? nullptr : &to;
+        slot.size = run.size;
+        slot.piece = pieces_used_;
+        slot.pieces = 1;
+        slot.follows = pieces_used_ > 0 && follows(pieces_[pieces_used_ - 1], piece);
+        ++pieces_used_;
+    }
+    used_ += run.room.size();
 }
 
 std::size_t SendBatch::end_of_packet(std::size_t first) const {
@@ -169,6 +197,7 @@ void SendBatch::flush(int handle, UdpCounters& counters) {
         } else if (packet.end - packet.first > 1 && refuses_segments(errno)) {
             ++counters.segments_refused;
             segments_max_ = 1;
+            terms_.prefers_alike = false;
             build(packet.first);
             next = 0;
         } else {

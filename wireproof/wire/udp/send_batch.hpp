@@ -36,6 +36,10 @@ public:
     /// `to` names the destination while frames of this batch wait; `connected`: the socket's own.
     void commit(std::size_t peer, const SocketAddress& to, bool connected);
 
+    /// Many of them: none where frames of that size are not copied anyway.
+    FrameRun claim_run(std::size_t size, std::size_t most);
+    void commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to, bool connected);
+
     void flush(int handle, UdpCounters& counters);
 
 private:

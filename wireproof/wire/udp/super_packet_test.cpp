@@ -102,6 +102,47 @@ TEST(SuperPacket, AShorterFrameEndsOneAndALongerBeginsTheNext) {
     EXPECT_EQ(two.a.counters().frames_sent, 7U);
 }
 
+TEST(SuperPacket, FramesWrittenAtOnceJoinThoseBeforeAndBehind) {
+    Two two({.batch = 10});
+    UdpLane& lane = two.a.lane(first);
+    const auto put = [&](std::uint8_t number, std::size_t frames) {
+        const FrameRun run = lane.claim_run(700, frames);
+        EXPECT_EQ(run.size, 700U);
+        EXPECT_TRUE(run.wants_check);
+        EXPECT_EQ(run.room.size(), run.frames * 700);
+        for (std::size_t i = 0; i < run.room.size(); ++i) {
+            run.room[i] = static_cast<std::byte>(number + i / 700);
+        }
+        lane.commit_run(run);
+        return run.frames;
+    };
+    const std::vector<std::byte> payload(700, std::byte{1});
+    commit(two.a, first, {1, 700}, payload);
+    EXPECT_EQ(put(2, 3), 3U);
+    commit(two.a, first, {5, 700}, std::vector<std::byte>(700, std::byte{5}));
+    EXPECT_EQ(put(6, 100), 5U) << "as many as the batch has room for";
+    EXPECT_EQ(lane.claim_run(700, 2).frames, 0U);
+    EXPECT_EQ(lane.claim(), nullptr);
+    two.a.flush(now);
+    EXPECT_EQ(received(two.b), "1x700 2x700 3x700 4x700 5x700 6x700 7x700 8x700 9x700 10x700");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 1U);
+    EXPECT_EQ(two.a.counters().frames_sent, 10U);
+    EXPECT_EQ(two.a.counters().bytes_sent, 7000U);
+    EXPECT_EQ(put(1, 2), 2U) << "after the flush there is room again";
+}
+
+TEST(SuperPacket, NothingIsLentForFramesThatAreNotCopiedOrHaveNowhereToGo) {
+    Two long_ones({.frame_max = 9000}, {.frame_max = 9000});
+    EXPECT_EQ(long_ones.a.lane(first).claim_run(8972, 4).frames, 0U);
+    EXPECT_EQ(long_ones.a.lane(first).claim_run(700, 1).frames, 0U) << "one is no run";
+    Two plain({.segments = false});
+    EXPECT_FALSE(plain.a.lane(first).terms().prefers_alike);
+    EXPECT_EQ(plain.a.lane(first).claim_run(700, 4).frames, 0U);
+    UdpWire nobody = open({});
+    WIREPROOF_CHECK(nobody.set_peer(first, Address{}).has_value());
+    EXPECT_EQ(nobody.lane(first).claim_run(700, 4).frames, 0U);
+}
+
 TEST(SuperPacket, PayloadCopiedAndPointedAtMayStandSideBySide) {
     Two two({.frame_max = 9000}, {.frame_max = 9000});
     send(two.a, first, {{1, 700}, {2, 700}, {3, 6000}, {4, 6000}, {5, 6000}, {6, 700}, {7, 700}});

@@ -26,6 +26,10 @@ public:
     LaneTerms terms() const { return batch_->terms(); }
     TxFrame* claim() { return address_.is_set() ? batch_->claim() : nullptr; }
     void commit() { batch_->commit(number_, to_, connected_); }
+    FrameRun claim_run(std::size_t size, std::size_t most) {
+        return address_.is_set() ? batch_->claim_run(size, most) : FrameRun();
+    }
+    void commit_run(const FrameRun& run) { batch_->commit_run(run, number_, to_, connected_); }
 
     /// Where frames go now; of an open place, the latest source.
     const Address& address() const { return address_; }
@@ -114,7 +118,7 @@ private:
     UdpCounters counters_;
 };
 
-static_assert(Lane<UdpLane>);
+static_assert(RunLane<UdpLane>);
 static_assert(Wire<UdpWire>);
 
 }  // namespace wireproof
