@@ -45,6 +45,23 @@ FrameInfo name_all(ConstBytes bytes) {
     return info;
 }
 
+TEST(Network, ALaneThatIsKeptHearsTheTimeFromItsWire) {
+    NetworkConfig config = quick(2);
+    config.one_at_a_time = true;
+    Network network(config);
+    NodeWire& wire = network.wire(0);
+    auto& lane = wire.lane(PeerId{1});
+    TxFrame* const room = lane.claim();
+    ASSERT_NE(room, nullptr);
+    room->add_room(64);
+    lane.commit();
+    EXPECT_EQ(lane.claim(), nullptr);
+    EXPECT_FALSE(wire.receive(at(63)));
+    EXPECT_EQ(lane.claim(), nullptr);
+    EXPECT_FALSE(wire.receive(at(64)));
+    EXPECT_NE(lane.claim(), nullptr);
+}
+
 TEST(Network, HandsFramesUpInOrderOfArrivalOverAllCables) {
     Network network(quick(4));
     send(network, 3, 0, at(0));

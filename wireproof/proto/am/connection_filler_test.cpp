@@ -144,6 +144,9 @@ TEST(AmFiller, WhereItMayNotStandOrIsTooMuchThePacketIsMalformed) {
     EXPECT_EQ(verdict(with(frames[0], 41)), RxVerdict::malformed) << "an OPEN cut short";
     EXPECT_EQ(verdict(with(frames[0], 39)), RxVerdict::malformed) << "an OPEN too long";
     EXPECT_EQ(verdict(with(frames[0], 65)), RxVerdict::corrupt) << "more than there is";
+    EXPECT_EQ(stores.pair.b.give(stores.pair.now, with(frames[0], 65).bytes, Integrity::intact),
+              RxVerdict::malformed)
+        << "more than there is, where nobody checks";
     EXPECT_EQ(verdict(frames[0]), RxVerdict::accepted);
     EXPECT_EQ(verdict(with(frames[1], 1)), RxVerdict::malformed) << "not the packet's length";
     EXPECT_EQ(verdict(with(frames[1], 64)), RxVerdict::malformed) << "no data";
