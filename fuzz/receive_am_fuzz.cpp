@@ -111,9 +111,17 @@ private:
         header.count = static_cast<std::uint16_t>(header.kind == Kind::chunk ? 1 + place / 32
                                                                              : data.size() / 4);
         if (header.kind == Kind::hello) header.count = place % 2;
+        // Some are filled, most of them as they may be.
+        std::size_t filler = 0;
+        if (config_.layout == Layout::ethernet && (kind & 0x40) != 0) {
+            const std::size_t most = config_.data_max();
+            filler = std::min<std::size_t>(place, most - std::min(most, data.size()));
+            header.filler = static_cast<std::uint16_t>(place == 255 ? 256 : filler);
+        }
         std::vector<std::byte> frame(config_.header_size());
         encode(header, config_.layout, frame);
         frame.insert(frame.end(), data.begin(), data.end());
+        frame.resize(frame.size() + filler, std::byte{0xF1});
         return frame;
     }
 
@@ -159,8 +167,11 @@ private:
 
     void seal(Bytes frame) const {
         const Bytes head = frame.first(config_.header_size());
+        const auto header = decode(config_.layout, frame);
+        const ConstBytes behind = frame.subspan(head.size());
+        const std::size_t filler = header && header->filler < behind.size() ? header->filler : 0;
         store_checksum(config_.layout, head,
-                       checksum(config_.layout, head, frame.subspan(head.size())));
+                       checksum(config_.layout, head, behind.first(behind.size() - filler)));
     }
 
     void post(Input& in) {

@@ -71,7 +71,8 @@ public:
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
     std::size_t poll(Instant now);
-    /// Requests wait for more to leave with, or for their first turn: the next is due now.
+    /// Requests or stores wait for more to leave with, or for their first turn: the next is due
+    /// now.
     bool keeps_requests() const { return held_ || more_asked_; }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;

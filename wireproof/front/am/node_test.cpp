@@ -302,8 +302,10 @@ TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     EXPECT_FALSE(job[0].keeps_requests());
     ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);
     EXPECT_TRUE(job[0].keeps_requests());
+    EXPECT_LE(job[0].next_deadline(), job.now);
     job.turn();
     EXPECT_FALSE(job[0].keeps_requests());
+    EXPECT_GT(job[0].next_deadline(), job.now);
     ASSERT_EQ(job[0].post(1, ask, words({2})), Status::ok);
     job[0].push(job.now);
     EXPECT_FALSE(job[0].keeps_requests());

@@ -41,7 +41,7 @@ SendBatch::SendBatch(std::size_t frames, LaneTerms terms, std::size_t segments_m
       packets_(frames),
       messages_(frames) {
     terms_.copied_max = segments_max > 1 ? copied_max : 0;
-    terms_.prefers_alike = segments_max > 1;
+    terms_.prefers_alike = segments_max > 1 && 2 * terms.frame_max <= super_packet_max;
 }
 
 TxFrame* SendBatch::claim() {

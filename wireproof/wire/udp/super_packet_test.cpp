@@ -131,10 +131,26 @@ TEST(SuperPacket, FramesWrittenAtOnceJoinThoseBeforeAndBehind) {
     EXPECT_EQ(put(1, 2), 2U) << "after the flush there is room again";
 }
 
+TEST(SuperPacket, LongFramesWrittenAtOnceAreNoMoreThanThereIsRoomFor) {
+    Two two({.frame_max = 4000, .batch = 10}, {.frame_max = 4000});
+    UdpLane& lane = two.a.lane(first);
+    const FrameRun run =
+        lane.claim_run(4000, 10);  // the room is for shorter ones, and one of these
+    EXPECT_EQ(run.frames, 6U);
+    std::fill(run.room.begin(), run.room.end(), std::byte{1});
+    lane.commit_run(run);
+    EXPECT_EQ(lane.claim(), nullptr);
+    two.a.flush(now);
+    EXPECT_EQ(received(two.b), "1x4000 1x4000 1x4000 1x4000 1x4000 1x4000");
+}
+
 TEST(SuperPacket, NothingIsLentForFramesThatAreNotCopiedOrHaveNowhereToGo) {
     Two long_ones({.frame_max = 9000}, {.frame_max = 9000});
     EXPECT_EQ(long_ones.a.lane(first).claim_run(8972, 4).frames, 0U);
     EXPECT_EQ(long_ones.a.lane(first).claim_run(700, 1).frames, 0U) << "one is no run";
+    Two longest({.frame_max = 40'000}, {.frame_max = 40'000});
+    EXPECT_FALSE(longest.a.lane(first).terms().prefers_alike) << "two are no super-packet";
+    EXPECT_TRUE(long_ones.a.lane(first).terms().prefers_alike);
     Two plain({.segments = false});
     EXPECT_FALSE(plain.a.lane(first).terms().prefers_alike);
     EXPECT_EQ(plain.a.lane(first).claim_run(700, 4).frames, 0U);
