@@ -79,11 +79,12 @@ void Connection::write_alike(const FrameRun& run) {
 }
 
 /// What makes a packet of a long transfer as long as those before and behind it, where the lane
-/// prefers that; nothing if it is the last to leave. `transfer`: about how many bytes it has.
+/// prefers that; nothing if it is the last to leave, or where bytes count more, on a path that
+/// others share. `transfer`: about how many bytes it has.
 std::uint16_t Connection::filler_of(const TxFrame& out, const SendWindow& window,
                                     std::uint64_t transfer, std::size_t size) {
-    const bool fills = wide_ && out.prefers_alike() && window.waiting() > 1 &&
-                       transfer >= filled_from * config_.data_max();
+    const bool fills = wide_ && out.prefers_alike() && !window.afoot().counted() &&
+                       window.waiting() > 1 && transfer >= filled_from * config_.data_max();
     if (!fills) return 0;
     ++stats_.filled;
     return static_cast<std::uint16_t>(config_.data_max() - size);

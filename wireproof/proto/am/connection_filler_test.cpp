@@ -236,8 +236,8 @@ TEST(AmFiller, PacketsWrittenAtOnceAreThoseWrittenOneByOne) {
     }
 }
 
-// What may leave is asked for each packet there.
-TEST(AmFiller, WhereTheHostsShareAPathPacketsAreWrittenOneByOne) {
+// What may leave is asked for each packet there, and no byte is wasted.
+TEST(AmFiller, WhereTheHostsShareAPathPacketsAreWrittenOneByOneAndNotFilled) {
     Config config = narrow();
     config.congestion = Congestion::on;
     Stores stores(config);
@@ -245,6 +245,8 @@ TEST(AmFiller, WhereTheHostsShareAPathPacketsAreWrittenOneByOne) {
     transmit(stores.pair.a.engine, lane, stores.pair.now);
     EXPECT_GT(lane.frames.size(), 0U);
     EXPECT_EQ(lane.at_once, 0U);
+    stores.finish();
+    EXPECT_EQ(stores.pair.a.engine.stats().filled, 0U);
 }
 
 }  // namespace
