@@ -285,7 +285,7 @@ bool Endpoint::wait(const std::function<bool()>& until, std::chrono::millisecond
         met = until();
         if (handled > 0) in.spin.heard(now);
         if (met || now >= end) break;
-        const bool busy = handled > 0 || in.node.keeps_requests();
+        const bool busy = handled > 0 || in.node.keeps_back();
         if (!busy && in.spin.look_again(now)) {
             now = in.clock.again();
             continue;

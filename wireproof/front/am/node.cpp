@@ -252,7 +252,7 @@ void Node::send(Instant now) {
 }
 
 Instant Node::next_deadline() const {
-    if (keeps_requests()) return last_turn_;
+    if (keeps_back()) return last_turn_;
     Instant earliest = wire_.next_deadline();
     for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
     return earliest;

@@ -73,7 +73,7 @@ public:
     std::size_t poll(Instant now);
     /// Requests or stores wait for more to leave with, or for their first turn: the next is due
     /// now.
-    bool keeps_requests() const { return held_ || more_asked_; }
+    bool keeps_back() const { return held_ || more_asked_; }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
 

@@ -299,16 +299,16 @@ TEST(AmNode, ASessionThatBeganWhereAReportThrewIsStillAwaited) {
 // What was asked for after a turn, and before who waits would sleep, is due as well.
 TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     Job job;
-    EXPECT_FALSE(job[0].keeps_requests());
+    EXPECT_FALSE(job[0].keeps_back());
     ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);
-    EXPECT_TRUE(job[0].keeps_requests());
+    EXPECT_TRUE(job[0].keeps_back());
     EXPECT_LE(job[0].next_deadline(), job.now);
     job.turn();
-    EXPECT_FALSE(job[0].keeps_requests());
+    EXPECT_FALSE(job[0].keeps_back());
     EXPECT_GT(job[0].next_deadline(), job.now);
     ASSERT_EQ(job[0].post(1, ask, words({2})), Status::ok);
     job[0].push(job.now);
-    EXPECT_FALSE(job[0].keeps_requests());
+    EXPECT_FALSE(job[0].keeps_back());
 }
 
 // While many are under way a turn that follows new requests may keep them back, the next may not.
@@ -332,10 +332,10 @@ TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     post(2);
     job[0].poll(job.now);
     EXPECT_EQ(left(), 1U);
-    EXPECT_TRUE(job[0].keeps_requests());
+    EXPECT_TRUE(job[0].keeps_back());
     job[0].poll(job.now);  // nothing was asked for since
     EXPECT_EQ(left(), 2U);
-    EXPECT_FALSE(job[0].keeps_requests());
+    EXPECT_FALSE(job[0].keeps_back());
     post(3);
     job[0].poll(job.now);
     EXPECT_EQ(left(), 2U);

@@ -1,5 +1,6 @@
-// The short way for bulk: packets of a chunk that leave for the first time, and those that come one
-// behind the other. The first packet of a chunk, the last and any other go the general way.
+// The short way for bulk: packets of a chunk that leave for the first time, one by one or many at
+// once, and those that come one behind the other. Of those that come, the first of a chunk, the
+// last and any out of order go the general way.
 #include <array>
 #include <cstring>
 
