@@ -17,7 +17,8 @@ Expected<RetrySettings> settings_of(const PointSettings& s) {
     if (!protocol) {
         std::string names;
         for (const std::string_view name : retry_protocol_names) {
-            names += (names.empty() ? "" : ", ") + std::string(name);
+            if (!names.empty()) names += ", ";
+            names += name;
         }
         return unexpected("no protocol is called " + s.protocol + "; there are " + names);
     }
