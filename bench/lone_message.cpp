@@ -3,8 +3,8 @@
 // software and none of it a cache line's way. In nanoseconds, and, under callgrind, in
 // instructions:
 //
-//   valgrind --tool=callgrind --toggle-collect='*round_trips*' build/release/bench/lone_message
-//   10000
+//   cd build/release/bench
+//   valgrind --tool=callgrind --toggle-collect='*round_trips*' ./lone_message 10000
 //
 // counts the instructions of the 10,000 round trips that it says it made; '*stores_sent*' and
 // '*notes_received*' those of either side of the 10,000 stores.

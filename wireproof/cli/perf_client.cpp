@@ -105,8 +105,9 @@ void PerfClient::prepare(std::size_t size) {
 
 void PerfClient::fill_source(std::size_t size, std::uint64_t seed) {
     Random random(seed);
-    for (std::byte& byte : source_.bytes().first(size))
+    for (std::byte& byte : source_.bytes().first(size)) {
         byte = static_cast<std::byte>(random.next());
+    }
 }
 
 void PerfClient::quit() {
