@@ -30,6 +30,7 @@ inline Config small_config(std::uint8_t choice) {
     config.stores_max = config.gets_max = 3;
     config.get_slots = 1;
     config.save_bytes = roomy ? 256 : 40;
+    if ((choice & 16) != 0) config.open_bytes = config.data_max() - OpenBody::size;
     config.held_packets = config.recovery == Recovery::selective ? 3 : 0;
     config.peer_timeout = Duration::milliseconds(60'000);
     if ((choice & 8) == 0) config.cookie = 0xC00C1E;

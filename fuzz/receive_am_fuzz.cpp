@@ -137,7 +137,7 @@ private:
                 const std::uint64_t at = where % 2 == 0 ? memory_size - total : where;
                 OpenBody{PeerMemory::stores_at + at, total, in.byte(), 5}.encode(
                     data.first<OpenBody::size>());
-                return data.first(OpenBody::size);
+                return data.first(OpenBody::size + in.byte() % (data.size() - OpenBody::size + 1));
             }
             case Kind::get_request:
                 GetBody{PeerMemory::gets_at + in.byte(), total}.encode(data.first<GetBody::size>());

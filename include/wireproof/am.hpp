@@ -126,7 +126,8 @@ struct Options {
     std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
     /// On UDP: bytes of stores and gets are trusted to the carrier, whose own checks are then all
-    /// there is; headers and messages keep their CRC-32C. The same in all nodes.
+    /// there is; headers, messages and a store's first packet keep their CRC-32C. The same in all
+    /// nodes.
     bool trust_payload = false;
     std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
     Faults faults{};
@@ -223,8 +224,9 @@ public:
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does
     /// not block. What a handler or callback throws comes through; its message counts as handled,
     /// and the rest of the turn is for the next. While 128 packets of requests and stores to a peer
-    /// are under way and polls follow one another within 50 us (10 us on shared memory), those made
-    /// since the last poll may leave with a later one, so long after at most where polls go on.
+    /// are under way, or stores that it has not acknowledged, and polls follow one another within
+    /// 50 us (10 us on shared memory), those made since the last poll may leave with a later one,
+    /// so long after at most where polls go on.
     std::size_t poll();
 
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to

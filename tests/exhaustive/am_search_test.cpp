@@ -72,6 +72,20 @@ TEST_P(AmSearchTest, AChunkIsSafeAndLive) {
                    bad_wire(3, 2));
 }
 
+// One store in its OPEN alone, one with a chunk besides.
+TEST_P(AmSearchTest, StoresThatBeginInTheirOpenAreSafeAndLive) {
+    am::Config opening = config(3);
+    opening.open_bytes = opening.data_max() - am::OpenBody::size;
+    const AmCall in_open{.what = What::store, .bytes = opening.open_bytes};
+    const AmCall begun{.what = What::store, .bytes = opening.open_bytes + 1};
+    for (const AmPrograms& programs :
+         {AmPrograms{{{one_way, in_open, one_way}, {}}}, AmPrograms{{{begun, one_way}, {}}},
+          AmPrograms{{{begun}, {in_open}}}}) {
+        AmSearch search(opening, programs, bad_wire(3, 2));
+        expect_holds("stores that begin in their OPEN", search);
+    }
+}
+
 TEST_P(AmSearchTest, AGetIsSafeAndLive) {
     expect_to_hold("a get of two chunks and a request", 3, {{{get, one_way}, {}}}, bad_wire(2, 2));
 }

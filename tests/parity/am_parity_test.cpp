@@ -156,6 +156,16 @@ TYPED_TEST(AmParity, TodaysConfigurationSaysTheSameOnEveryRoad) {
         EXPECT_EQ(t.talk.ends[node].engine.stats().sent_of(Kind::bundle), 2U);
         EXPECT_EQ(t.talk.ends[node].engine.stats().resent, 0U);
     }
+    // A store that fits in its OPEN is one packet.
+    const am::Stats& stats = t.talk.ends[0].engine.stats();
+    const std::uint64_t opens = stats.sent_of(Kind::open);
+    const std::uint64_t chunks = stats.sent_of(Kind::chunk);
+    EXPECT_EQ(t.after(t.store(0, Conversation<TypeParam>::base + 5, 64, 16)),
+              (Log{"0 STORE_ENDED 16", "0 REP 3()", "1 STORED 9(5) 64"}));
+    EXPECT_EQ(stats.sent_of(Kind::open), opens + 1);
+    EXPECT_EQ(stats.sent_of(Kind::chunk), chunks);
+    const ConstBytes memory = t.talk.ends[1].memory;
+    EXPECT_TRUE(am::test::same(memory.subspan(5, 64), ConstBytes(t.source).first(64)));
 }
 
 TYPED_TEST(AmParity, WithoutBundlesItSaysTheSameOnEveryRoad) {
@@ -163,11 +173,12 @@ TYPED_TEST(AmParity, WithoutBundlesItSaysTheSameOnEveryRoad) {
     config.bundle_max = 0;
     Transcript<TypeParam> t(untimed(config));
     hold_conversation(t);
-    EXPECT_EQ(numbered(t.talk, 0), "REQ 4 REP 4 CHUNK 26 OPEN 2 GET_REQ 0");
+    // What was the store's last packet begins it, in the OPEN.
+    EXPECT_EQ(numbered(t.talk, 0), "REQ 4 REP 4 CHUNK 25 OPEN 2 GET_REQ 0");
     EXPECT_EQ(numbered(t.talk, 1), "REQ 3 REP 6 CHUNK 0 OPEN 0 GET_REQ 2");
     EXPECT_EQ(t.talk.received_as(0, RxVerdict::accepted), 11U);
-    EXPECT_EQ(t.talk.received_as(1, RxVerdict::accepted), 36U);
-    check_costs(t.talk, {3, 2});
+    EXPECT_EQ(t.talk.received_as(1, RxVerdict::accepted), 35U);
+    check_costs(t.talk, {2, 2});
 }
 
 }  // namespace

@@ -144,10 +144,16 @@ void AmFlow::check_number(am::Channel channel, const am::Header& header) {
         static_cast<std::uint32_t>((std::uint64_t{header.number} + span) % config_.modulus);
 }
 
+std::uint64_t AmFlow::opening_bytes(const AmOperation& transfer) const {
+    return transfer.what == What::store
+               ? std::min<std::uint64_t>(transfer.bytes, config_.open_bytes)
+               : 0;
+}
+
 // Told by its first packet, which leaves before the others of the same number.
 bool AmFlow::is_last_chunk(const am::Header& header, const AmOperation& transfer) const {
     return header.offset % config_.chunk_bytes() == 0 &&
-           transfer.bytes - header.offset <= config_.chunk_bytes();
+           transfer.bytes - opening_bytes(transfer) - header.offset <= config_.chunk_bytes();
 }
 
 void AmFlow::on_asking(const am::Header& header) {
@@ -161,10 +167,14 @@ void AmFlow::on_asking(const am::Header& header) {
     constexpr std::array kinds = {am::Kind::request, am::Kind::open, am::Kind::get_request};
     expect(header.kind == kinds[static_cast<std::size_t>(operation.what)],
            "calls left in another order", operation.number);
-    if (operation.what == What::store) stores_[header.id] = operation;
+    const bool is_store = operation.what == What::store;
+    const bool chunks_follow = is_store && operation.bytes > opening_bytes(operation);
+    expect(header.in_place == (is_store && !chunks_follow && operation.bytes > 0),
+           "a store's chunks are not where they should be", operation.number);
+    if (chunks_follow) stores_[header.id] = operation;
     if (operation.what == What::get) gets_[header.id] = operation;
-    const bool empty_store = operation.what == What::store && operation.bytes == 0;
-    if (operation.what == What::request || empty_store) due_at_target_.push_back(operation);
+    const bool whole = is_store && !chunks_follow && !operation.forbidden;
+    if (operation.what == What::request || whole) due_at_target_.push_back(operation);
 }
 
 void AmFlow::on_answering(const am::Header& header, ConstBytes data) {
@@ -176,7 +186,10 @@ void AmFlow::on_answering(const am::Header& header, ConstBytes data) {
     }
     if (header.id == 0) {
         const auto refusal = am::RefusalBody::decode(data.first<am::RefusalBody::size>());
-        if (refusal.what == static_cast<std::uint32_t>(am::Refusal::store)) return;
+        if (refusal.what == static_cast<std::uint32_t>(am::Refusal::store) ||
+            refusal.what == static_cast<std::uint32_t>(am::Refusal::note)) {
+            return;
+        }
         if (refusal.what == static_cast<std::uint32_t>(am::Refusal::get)) {
             due_answers_.push_back(gets_[refusal.id]);
             return;

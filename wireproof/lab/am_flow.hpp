@@ -85,6 +85,8 @@ private:
     am::PostStatus post(const AmOperation& operation, am::Connection& connection);
     void answer(const AmOperation& operation, am::Connection& connection);
     void check_number(am::Channel channel, const am::Header& header);
+    /// Of a store: those that travel with its OPEN.
+    std::uint64_t opening_bytes(const AmOperation& transfer) const;
     bool is_last_chunk(const am::Header& header, const AmOperation& transfer) const;
     AmOperation take(std::deque<AmOperation>& queue, const char* what);
     AmOperation take_transfer(std::uint64_t tag, AmOperation::What what);

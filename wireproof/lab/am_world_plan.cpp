@@ -99,6 +99,13 @@ am::Config draw_ethernet(Dice& dice, am::Recovery recovery) {
     return config;
 }
 
+// Of a store, as many with its OPEN as fit, none, or something between.
+void draw_open_bytes(Dice& dice, am::Config& config) {
+    const std::size_t most = config.data_max() - am::OpenBody::size;
+    config.open_bytes = dice.chance(0.3) ? 0 : dice.chance(0.4) ? most : dice.below(most + 1);
+    config.save_bytes = std::max(config.save_bytes, am::OpenBody::size + config.open_bytes);
+}
+
 am::Config draw_config(Dice& dice, std::string& what) {
     am::Config config;
     const double kind = dice.uniform();
@@ -118,6 +125,8 @@ am::Config draw_config(Dice& dice, std::string& what) {
         config.bundle_max = dice.below(config.data_max() + 1);
     }
     if (config.bundle_max > 0) what += " bundling";
+    if (!what.starts_with("sp2")) draw_open_bytes(dice, config);
+    if (config.open_bytes > 0) what += ", OPEN with " + std::to_string(config.open_bytes);
     // A launcher gives sp2 its session; the others have one or agree on one.
     if (what.starts_with("sp2") || dice.chance(0.3)) config.cookie = dice.below(1ULL << 32) | 1;
     config.job = dice.below(1ULL << 32);

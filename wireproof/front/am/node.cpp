@@ -104,7 +104,7 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
                                           std::uint32_t argument, Done done) {
     if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
     const Connection& connection = peers_[peer].connection;
-    if (!connection.established() || !connection.no_chunks_out()) return std::nullopt;
+    if (!connection.established() || !connection.no_bytes_out()) return std::nullopt;
     if (!connection.can_note()) return Status::would_block;
     if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
     const bool awaited = static_cast<bool>(done);

@@ -42,6 +42,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.packet_max = header + data;
     config.words_max = data / 4;
     config.bundle_max = data;
+    config.open_bytes = data > OpenBody::size ? data - OpenBody::size : 0;
     config.probe_after = Duration::microseconds(100);
     config.ack_after = Duration::microseconds(50);
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
@@ -66,6 +67,7 @@ Config Config::shared_memory() {
     config.packet_max = 16 * 1024 - 8;  // a ring's frame of whole cache lines
     config.words_max = config.data_max() / 4;
     config.bundle_max = 2048;
+    config.open_bytes = 2048;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     config.save_bytes = std::size_t{512} * 1024;
     config.gather = 128;
@@ -101,6 +103,10 @@ Expected<void> Config::check() const {
         return unexpected("bundles of " + std::to_string(bundle_max) +
                           " bytes do not fit in one packet");
     }
+    if (open_bytes > data_max() - OpenBody::size) {
+        return unexpected("an OPEN with " + std::to_string(open_bytes) +
+                          " bytes of its store does not fit in one packet");
+    }
     if (chunk_packets < 1 || chunk_packets > 0xFFFF) {
         return unexpected("a chunk has 1 to 65535 packets, not " + std::to_string(chunk_packets));
     }
@@ -117,9 +123,10 @@ Expected<void> Config::check() const {
     if (stores_max < 1 || gets_max < 1 || get_slots < 1) {
         return unexpected("stores, gets and get slots must each be at least 1");
     }
-    const std::size_t longest = words_max * 4 + (bundle_max > 0 ? BundleEntry::size : 0);
-    if (save_bytes < longest || save_bytes < body_max) {
-        return unexpected(too_small("save queue", save_bytes, std::max(longest, body_max)));
+    const std::size_t words = words_max * 4 + (bundle_max > 0 ? BundleEntry::size : 0);
+    const std::size_t longest = std::max({words, body_max, OpenBody::size + open_bytes});
+    if (save_bytes < longest) {
+        return unexpected(too_small("save queue", save_bytes, longest));
     }
     for (const std::uint32_t w : window) {
         // Acknowledgements held back below the mark may never close the window to a chunk.
@@ -156,6 +163,7 @@ std::uint64_t Config::terms() const {
     add(packet_max);
     add(modulus);
     add(bundle_max);
+    add(open_bytes);
     add(trusts_payload);
     add(chunk_packets);
     add(chunks_in_flight);

@@ -42,11 +42,13 @@ struct Config {
     Recovery recovery = Recovery::selective;
     Congestion congestion = Congestion::off;  // of what we send; the peer may have the other
     /// Bytes of stores and gets are trusted to the carrier: a CHUNK's checksum covers its header
-    /// alone.
+    /// alone, an OPEN's all of it.
     bool trusts_payload = false;
     std::size_t packet_max = 1472;  // bytes, header included
     std::size_t words_max = 356;    // 32-bit arguments of a request or reply
     std::size_t bundle_max = 0;     // bytes of short messages that leave as one packet; 0: never
+    /// Bytes of a store that travel with its OPEN: one that has no more needs no chunk.
+    std::size_t open_bytes = 0;
 
     std::uint64_t modulus = std::uint64_t{1} << 32;               // of sequence numbers
     std::array<std::uint32_t, channel_count> first_number{};      // of a session
@@ -74,9 +76,9 @@ struct Config {
     Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it
 
     std::uint32_t poll_every = 1;  // the front polls at every k-th request
-    /// While so many packets of requests and stores are under way, the front lets those that follow
-    /// wait from one turn to the next until they are as many; a turn in which nothing is asked for
-    /// sends them. 0: each turn does.
+    /// While so many packets of requests and stores are under way, or fewer that are acknowledged
+    /// as soon as they arrive, the front lets those that follow wait from one turn to the next
+    /// until they are as many; a turn in which nothing is asked for sends them. 0: each turn does.
     std::uint32_t gather = 0;
     /// But only where turns follow one another so soon, and for so long at most. How many are under
     /// way tells no busy stream from one whose peer acknowledges seldom.

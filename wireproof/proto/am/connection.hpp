@@ -73,7 +73,7 @@ public:
     [[nodiscard]] PostStatus refuse(HandlerId missing);
 
     /// Copies `source` to the peer's memory at `address`, then has it run `handler`. The source is
-    /// lent until StoreEnded with `tag`, or FateUnknown.
+    /// lent until StoreEnded with `tag`, or FateUnknown. What fits in the OPEN travels with it.
     struct Store {
         std::uint64_t address = 0;
         ConstBytes source;
@@ -96,8 +96,9 @@ public:
     [[nodiscard]] PostStatus note(const Note& note);
     /// Whether note() would be accepted for room: asked before bytes are put in place.
     bool can_note() const;
-    /// No store of ours in chunks is under way: bytes put in place now come after all before them.
-    bool no_chunks_out() const;
+    /// No bytes of a store of ours are on their way: what is put in place now comes after all
+    /// before it.
+    bool no_bytes_out() const;
     /// The peer's memory holds what came of all that we asked for, and no get of ours is still to
     /// end: a wire that reaches it may read it now.
     bool can_read_at_once() const {
@@ -215,8 +216,6 @@ private:
     static constexpr std::uint32_t note_owner = 0xFFFFFFFF;
     // Data up to this size is copied behind its header, so that the frame is one piece.
     static constexpr std::size_t copied_max = 192;
-    // Packets of a transfer that may be filled: two of them are, so it costs an eighth at most.
-    static constexpr std::uint64_t filled_from = 16;
 
     enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
 
@@ -228,10 +227,13 @@ private:
         std::uint64_t total = 0;
         std::uint64_t completed = 0;  // bytes of the chunks that are whole
         Bytes memory;
+        std::size_t opened_with = 0;  // bytes in front of `memory` and `total`, come with the OPEN
         HandlerId handler{};
         std::uint32_t argument = 0;
         std::uint64_t tag = 0;
         bool reported = false;
+
+        Bytes all() const { return {memory.data() - opened_with, memory.size() + opened_with}; }
     };
 
     /// What a refused packet waited for.
@@ -323,14 +325,14 @@ private:
     bool place_early();
     Need need_of(Kind kind) const;
     RxVerdict on_note(const Header& header, ConstBytes data);
-    bool take_note(const OpenBody& body);
+    bool take_note(ConstBytes data);
     void refuse_note();
     Need need_of_last(Channel channel, const Incoming& incoming) const;
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
     void accept_short(Kind kind, std::uint32_t id, ConstBytes data);
     void accept_refusal(const RefusalBody& refusal);
-    void open_store(std::uint32_t id, const OpenBody& body);
+    void open_store(std::uint32_t id, ConstBytes data);
     void serve_get(std::uint32_t id, const GetBody& body);
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);

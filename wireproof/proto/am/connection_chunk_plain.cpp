@@ -29,9 +29,8 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
     SendWindow& window = out_window(channel);
     const auto packet = window.plain_chunk_packet(chunk);
     ShortHeader header = chunk_header(channel, chunk, packet);
-    if (packet.data.size() < config_.data_max()) {
-        header.filler = filler_of(out, window, packet.offset, packet.data.size());
-    }
+    const std::size_t opening = channel == Channel::request ? config_.open_bytes : 0;
+    header.filler = filler_of(out, window, opening + packet.offset, packet.data.size());
     add_plain(out, header, packet.data, !config_.trusts_payload);
     out.add_filler(header.filler);
     ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
@@ -79,13 +78,14 @@ void Connection::write_alike(const FrameRun& run) {
     window.plain_departed(static_cast<std::uint32_t>(run.frames));
 }
 
-/// What makes a packet of a long transfer as long as those before and behind it, where the lane
-/// prefers that; nothing if it is the last to leave, or where bytes count more, on a path that
-/// others share. `transfer`: about how many bytes it has.
+/// What makes the OPEN or the last packet of a transfer as long as those before and behind it,
+/// where the lane prefers that; nothing if it is the last to leave, or where bytes count more: on a
+/// path that others share, or if there are few. `transfer`: about how many bytes it has besides.
 std::uint16_t Connection::filler_of(const TxFrame& out, const SendWindow& window,
                                     std::uint64_t transfer, std::size_t size) {
     const bool fills = wide_ && out.prefers_alike() && !window.afoot().counted() &&
-                       window.waiting() > 1 && transfer >= filled_from * config_.data_max();
+                       window.waiting() > 1 && transfer >= config_.data_max() / 2 &&
+                       size < config_.data_max();
     if (!fills) return 0;
     ++stats_.filled;
     return static_cast<std::uint16_t>(config_.data_max() - size);

@@ -83,17 +83,7 @@ TEST(AmConnection, AForbiddenNoteEndsWithTheReasonWhateverIsLost) {
             requests(pair.a, 1);
             ASSERT_EQ(note(pair.a, 1, beyond), PostStatus::accepted);
             ASSERT_EQ(note(pair.a, 2), PostStatus::accepted);
-            std::size_t count = 0;
-            for (int turn = 0; turn < 200 && !pair.a.engine.idle(); ++turn) {
-                bool moved = false;
-                for (Node* from : {&pair.a, &pair.b}) {
-                    for (const Frame& frame : from->take(pair.now)) {
-                        moved = true;
-                        if (count++ != lost) pair.give(pair.other(*from), frame);
-                    }
-                }
-                if (!moved) pair.wait_for_timer();
-            }
+            pair.finish_without(lost);
             EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 1 forbidden", "STORE_ENDED 2"})) << lost;
             EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(0)", "STORED 9(5) 64"})) << lost;
         }

@@ -56,18 +56,25 @@ PostStatus Connection::store(const Store& store) {
     if (store.handler == HandlerId{}) return PostStatus::not_allowed;
     if (store.source.size() > config_.transfer_max()) return PostStatus::too_long;
     BulkSender& stores = bulk_[index(Channel::request)];
-    const auto place = stores.free_place();
-    if (!place || stores.waits()) return PostStatus::window_full;
+    if (stores.waits()) return PostStatus::window_full;
     std::array<std::byte, OpenBody::size> body{};
     OpenBody{store.address, store.source.size(), static_cast<std::uint32_t>(store.handler),
              store.argument}
         .encode(body);
-    if (!out_window(Channel::request).push(Kind::open, *place, 0, body, *place)) {
+    SendWindow& window = out_window(Channel::request);
+    const std::size_t with_open = std::min(store.source.size(), config_.open_bytes);
+    const SendWindow::Pieces data{body, store.source.first(with_open)};
+    if (with_open > 0 && with_open == store.source.size()) {
+        const bool pushed = window.push_note(data, store.tag, true);
+        return pushed ? PostStatus::accepted : PostStatus::window_full;
+    }
+    const auto place = stores.free_place();
+    if (!place || !window.push(Kind::open, *place, 0, data, *place)) {
         return PostStatus::window_full;
     }
     BulkSender::Transfer transfer;
     transfer.id = *place;
-    transfer.bytes = store.source;
+    transfer.bytes = store.source.subspan(with_open);
     transfer.tag = store.tag;
     transfer.handler = store.handler;
     stores.begin(*place, transfer);
@@ -85,8 +92,8 @@ std::ptrdiff_t Connection::arriving_gets() const {
     return std::count_if(gets.begin(), gets.end(), [](const Incoming& i) { return i.active; });
 }
 
-bool Connection::no_chunks_out() const {
-    return bulk_[index(Channel::request)].active() == 0;
+bool Connection::no_bytes_out() const {
+    return bulk_[index(Channel::request)].active() == 0 && !send_[0].carries_bytes();
 }
 
 PostStatus Connection::note(const Note& note) {
@@ -97,7 +104,7 @@ PostStatus Connection::note(const Note& note) {
     OpenBody{note.address, note.size, static_cast<std::uint32_t>(note.handler), note.argument}
         .encode(body);
     if (bulk_[index(Channel::request)].waits() ||
-        !out_window(Channel::request).push_note(body, note.tag, note.awaited)) {
+        !out_window(Channel::request).push_note({body}, note.tag, note.awaited)) {
         return PostStatus::window_full;
     }
     return PostStatus::accepted;
@@ -138,7 +145,7 @@ bool Connection::touches(ConstBytes memory) const {
     }
     for (const auto& table : incoming_) {
         for (const auto& incoming : table) {
-            if (incoming.active && overlaps(incoming.memory)) return true;
+            if (incoming.active && overlaps(incoming.all())) return true;
         }
     }
     return false;

@@ -1,9 +1,20 @@
 // The receiving half of Connection: numbered packets, in sequence and ahead of it.
 #include <algorithm>
+#include <cstring>
 
 #include "wireproof/proto/am/connection.hpp"
 
 namespace wireproof::am {
+namespace {
+
+/// The bytes that come with an OPEN, to where they belong.
+void copy_opening(ConstBytes data, Bytes memory) {
+    const ConstBytes bytes = data.subspan(OpenBody::size);
+    if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
+}
+
+}  // namespace
+
 /// Where a CHUNK packet lies, as its offset tells.
 struct Connection::ChunkPlace {
     std::uint64_t base = 0;     // of the chunk in the transfer
@@ -44,11 +55,17 @@ bool Connection::well_formed(const Header& header, ConstBytes data) const {
                 return header.count * 4U == data.size() && data.size() == RefusalBody::size;
             return words_fit && header.id <= handler_max;
         case Kind::open: {
-            if (data.size() != OpenBody::size || header.id >= config_.stores_max) return false;
-            if (header.in_place && (header.id != 0 || header.count > 1)) return false;
+            if (data.size() < OpenBody::size || header.id >= config_.stores_max) return false;
             const auto body = OpenBody::decode(data.first<OpenBody::size>());
-            return body.handler != 0 && body.handler <= handler_max &&
-                   body.total <= config_.transfer_max();
+            const bool usual = body.handler != 0 && body.handler <= handler_max &&
+                               body.total <= config_.transfer_max();
+            const std::size_t bytes = data.size() - OpenBody::size;
+            if (!header.in_place) {
+                return usual && bytes == std::min<std::uint64_t>(config_.open_bytes, body.total) &&
+                       (bytes < body.total || bytes == 0);
+            }
+            return usual && header.id == 0 && header.count <= 1 &&
+                   (bytes == 0 || (bytes == body.total && bytes <= config_.open_bytes));
         }
         case Kind::get_request:
             return data.size() == GetBody::size && header.id < config_.gets_max &&
@@ -177,7 +194,7 @@ RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWin
 RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
     ReceiveWindow& window = in_window(Channel::request);
     if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
-    if (!take_note(OpenBody::decode(data.first<OpenBody::size>()))) {
+    if (!take_note(data)) {
         if (note_refusal_ == NoteRefusal::none) refuse_note();
         return refuse_packet(header, Need::note_refused, 0);
     }
@@ -191,14 +208,16 @@ RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
 }
 
 /// False: not before its refusal is acknowledged.
-bool Connection::take_note(const OpenBody& body) {
+bool Connection::take_note(ConstBytes data) {
     if (note_refusal_ == NoteRefusal::acked) {
         note_refusal_ = NoteRefusal::none;
         return true;
     }
     if (note_refusal_ == NoteRefusal::unacked) return false;
+    const auto body = OpenBody::decode(data.first<OpenBody::size>());
     const auto memory = memory_->writable(body.address, body.total);
     if (!memory) return false;
+    copy_opening(data, *memory);
     delivery_ = Stored{static_cast<HandlerId>(body.handler), *memory, body.argument};
     return true;
 }
@@ -220,7 +239,7 @@ void Connection::accept_short(Kind kind, std::uint32_t id, ConstBytes data) {
                 delivery_ = Reply{static_cast<HandlerId>(id), data};
             }
             break;
-        case Kind::open: open_store(id, OpenBody::decode(data.first<OpenBody::size>())); break;
+        case Kind::open: open_store(id, data); break;
         case Kind::get_request: serve_get(id, GetBody::decode(data.first<GetBody::size>())); break;
         default: break;
     }
@@ -262,18 +281,22 @@ void Connection::send_refusal(RefusalBody body, std::uint32_t owner) {
     refill(Channel::reply);
 }
 
-void Connection::open_store(std::uint32_t id, const OpenBody& body) {
+void Connection::open_store(std::uint32_t id, ConstBytes data) {
+    const auto body = OpenBody::decode(data.first<OpenBody::size>());
     Incoming& store = incoming_[index(Channel::request)][id];
     if (store.active) return;  // held while another of that id was open: no sender does that
     store = Incoming{};
     store.active = true;
     ++arriving_;
-    store.total = body.total;
+    const std::size_t bytes = data.size() - OpenBody::size;
+    store.total = body.total - bytes;
     store.handler = static_cast<HandlerId>(body.handler);
     store.argument = body.argument;
     const auto memory = memory_->writable(body.address, body.total);
     if (memory) {
-        store.memory = *memory;
+        copy_opening(data, *memory);
+        store.memory = memory->subspan(bytes);
+        store.opened_with = bytes;
     } else {
         // Not a NACK, which would have it repeated for ever: it is taken in, and thrown away.
         store.drained = store.refusal_unacked = true;
@@ -444,7 +467,7 @@ void Connection::finish_transfer(Channel channel, std::uint32_t id) {
     if (channel == Channel::reply) {
         delivery_ = GetEnded{incoming.tag, Reason::none};
     } else if (!incoming.drained) {
-        delivery_ = Stored{incoming.handler, incoming.memory, incoming.argument};
+        delivery_ = Stored{incoming.handler, incoming.all(), incoming.argument};
     }
 }
 
@@ -475,7 +498,7 @@ bool Connection::pass_held(Channel channel) {
         return true;
     }
     const ConstBytes data = window.held(message);
-    if (message.in_place && !take_note(OpenBody::decode(data.first<OpenBody::size>()))) {
+    if (message.in_place && !take_note(data)) {
         refuse_note();
         return false;
     }

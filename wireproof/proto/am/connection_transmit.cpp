@@ -48,7 +48,8 @@ void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
         }
     }
     const std::size_t header_size = config_.header_size();
-    const bool copied = data.size() <= copied_max || header.kind == Kind::nack;
+    const bool copied =
+        data.size() <= copied_max || header.kind == Kind::nack || out.copies(data.size());
     const Bytes room = out.add_room(header_size + (copied ? data.size() : 0));
     const Bytes head = room.first(header_size);
     encode(header, config_.layout, head);

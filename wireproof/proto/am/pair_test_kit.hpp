@@ -37,6 +37,7 @@ inline Config ethernet() {
     Config config = Config::ethernet();
     config.bundle_max =
         0;  // so that tests can name each message's frame; bundling() lets them share
+    config.open_bytes = 0;  // so that stores have chunks; connection_open_test.cpp has the others
     config.ack_after = {};  // so that timers ask; AmHeldAck has those that release
     config.cookie = 0xC00C1E;
     config.first_number = {0xFFFFFFFD, 0xFFFFFFFE};
@@ -46,6 +47,12 @@ inline Config ethernet() {
 /// Short messages share packets; three of one word fit.
 inline Config bundling(Config config) {
     config.bundle_max = 24;
+    return config;
+}
+
+/// Stores begin in their OPEN, and end there if they are short.
+inline Config opening(Config config) {
+    config.open_bytes = config.data_max() - OpenBody::size;
     return config;
 }
 
@@ -288,6 +295,22 @@ struct Pair {
             if (carried == before) break;
         }
         return carried;
+    }
+
+    /// Carries on until node 0 is idle, each frame so often, but loses the `lost`th of all.
+    void finish_without(std::size_t lost, std::size_t copies = 1) {
+        std::size_t count = 0;
+        for (int turn = 0; turn < 200 && !a.engine.idle(); ++turn) {
+            bool moved = false;
+            for (Node* from : {&a, &b}) {
+                for (const Frame& frame : from->take(now)) {
+                    moved = true;
+                    if (count++ == lost) continue;
+                    for (std::size_t i = 0; i < copies; ++i) give(other(*from), frame);
+                }
+            }
+            if (!moved) wait_for_timer();
+        }
     }
 
     void wait(Duration time) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace wireproof::am {
 
@@ -42,7 +43,7 @@ SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t
 }
 
 SendWindow::Saved* SendWindow::save(Kind kind, std::uint32_t id, std::uint16_t count,
-                                    ConstBytes data, std::uint32_t owner) {
+                                    const Pieces& data, std::uint32_t owner) {
     if (room() == 0) return nullptr;
     const std::size_t before = entry_size(kind);
     const auto copy = bytes_.take(before + data.size());
@@ -52,26 +53,29 @@ SendWindow::Saved* SendWindow::save(Kind kind, std::uint32_t id, std::uint16_t c
         const BundleEntry entry{static_cast<std::uint16_t>(id), count};
         entry.encode(room.first<BundleEntry::size>());
     }
-    copy_short(room.data() + before, data.data(), data.size());
+    std::byte* const to = room.data() + before;
+    copy_short(to, data.head.data(), data.head.size());
+    if (!data.rest.empty()) std::memcpy(to + data.head.size(), data.rest.data(), data.rest.size());
     Saved& message = append(kind, id, owner, 1);
     message.count = count;
     message.copy = *copy;
     return &message;
 }
 
-bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
+bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, const Pieces& data,
                       std::uint32_t owner) {
     const Saved* const message = save(kind, id, count, data, owner);
     if (message != nullptr && is_watched(*message)) ++watched_;
     return message != nullptr;
 }
 
-bool SendWindow::push_note(ConstBytes body, std::uint64_t tag, bool awaited) {
-    Saved* const message = save(Kind::open, 0, awaited ? 1 : 0, body, 0);
+bool SendWindow::push_note(const Pieces& data, std::uint64_t tag, bool awaited) {
+    Saved* const message = save(Kind::open, 0, awaited ? 1 : 0, data, 0);
     if (message == nullptr) return false;
     message->in_place = true;
     message->offset = tag;
     if (awaited) ++watched_;
+    if (carries_bytes(*message)) ++carrying_;
     return true;
 }
 
@@ -222,6 +226,7 @@ void SendWindow::drop_front() {
     cursor_ = std::max(cursor_, una_);
     if (message.kind != Kind::chunk) bytes_.free_up_to(message.copy);
     if (is_watched(message)) --watched_;
+    if (carries_bytes(message)) --carrying_;
     if (unsent_message_ > 0) --unsent_message_;
     saved_.pop();
 }
@@ -307,7 +312,7 @@ void SendWindow::reset() {
     una_ = high_ = next_ = cursor_ = leaving_ = 0;
     leaving_messages_ = 1;
     una_number_ = high_number_ = first_;
-    watched_ = 0;
+    watched_ = carrying_ = 0;
     marked_ = false;
     round_ = 0;
     lost_count_ = 0;

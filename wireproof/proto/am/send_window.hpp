@@ -73,6 +73,8 @@ public:
 
     std::uint32_t room() const { return window_ - static_cast<std::uint32_t>(next_ - una_); }
     bool empty() const { return una_ == next_; }
+    /// Bytes of a note are on their way, or wait.
+    bool carries_bytes() const { return carrying_ > 0; }
     /// Whether a short message with so many bytes would be saved.
     bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
     /// Everything has left and nothing waits to be resent.
@@ -109,10 +111,21 @@ public:
 
     /// Saves a short message under the next number. False: the window or the save queue is full.
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
-                            std::uint32_t owner = 0);
+                            std::uint32_t owner = 0) {
+        return push(kind, id, count, {.head = data}, owner);
+    }
+    /// The same of two pieces, which lie one behind the other in the packet.
+    struct Pieces {
+        ConstBytes head;
+        ConstBytes rest = {};
+        std::size_t size() const { return head.size() + rest.size(); }
+    };
+    [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, const Pieces& data,
+                            std::uint32_t owner);
 
-    /// Saves the OPEN of a note; `awaited`: its end matters to somebody. False: as above.
-    [[nodiscard]] bool push_note(ConstBytes body, std::uint64_t tag, bool awaited);
+    /// Saves the OPEN of a note, in `rest` its bytes where they are not in place already;
+    /// `awaited`: its end matters to somebody, as it always does with bytes. False: as above.
+    [[nodiscard]] bool push_note(const Pieces& data, std::uint64_t tag, bool awaited);
     /// The note of that number, if it is not acknowledged yet.
     Saved* note(std::uint32_t number);
 
@@ -205,6 +218,9 @@ private:
         if (message.in_place) return message.count != 0;
         return message.kind != Kind::request && (message.kind != Kind::reply || message.owner != 0);
     }
+    static bool carries_bytes(const Saved& message) {
+        return message.in_place && message.copy.size > OpenBody::size;
+    }
     /// Bytes in front of the saved arguments: they lie as in a bundle.
     std::size_t entry_size(Kind kind) const {
         return bundle_max_ > 0 && kind <= Kind::reply ? BundleEntry::size : 0;
@@ -226,7 +242,7 @@ private:
     std::size_t round_place(std::uint64_t position) const {
         return static_cast<std::size_t>(position & (round_sent_.size() - 1));
     }
-    inline Saved* save(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
+    inline Saved* save(Kind kind, std::uint32_t id, std::uint16_t count, const Pieces& data,
                        std::uint32_t owner);
     inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
@@ -257,6 +273,7 @@ private:
     std::uint32_t lost_count_ = 0;
     std::size_t unsent_message_ = 0;  // index in saved_ of the message that high_ stands in
     std::size_t watched_ = 0;         // of saved_
+    std::size_t carrying_ = 0;        // of those
     bool marked_ = false;             // some bit of lost_ or there_ may be set
     Ring<Saved> saved_;
     SaveBytes bytes_;

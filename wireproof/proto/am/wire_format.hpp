@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 /// Part of what HELLOs compare: ends of different versions do not meet.
-inline constexpr std::uint64_t wire_format_version = 3;
+inline constexpr std::uint64_t wire_format_version = 4;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
@@ -37,7 +37,7 @@ struct Header {
     std::uint16_t src = 0;
     Kind kind = Kind::ack;
     Channel channel = Channel::request;
-    bool in_place = false;   // of an OPEN: its bytes are there already, no chunks follow
+    bool in_place = false;   // of an OPEN: no chunks follow, its bytes are there or behind its body
     std::uint8_t route = 0;  // 0..3
     std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
     std::uint16_t count = 0;   // arguments; packets of the chunk; messages of the bundle; HELLO:
@@ -88,6 +88,7 @@ struct BundleEntry {
     }
 };
 
+/// Behind it the store's first Config::open_bytes bytes, or all of them.
 struct OpenBody {
     static constexpr std::size_t size = 24;
     std::uint64_t address = 0;
@@ -126,8 +127,8 @@ struct HelloBody {
     static HelloBody decode(std::span<const std::byte, size> from);
 };
 
-/// What a REP of the reserved handler 0 says was refused. A note, an OPEN with bytes in place, is
-/// named by its number.
+/// What a REP of the reserved handler 0 says was refused. A note, an OPEN without chunks, is named
+/// by its number.
 enum class Refusal : std::uint32_t { handler = 1, store = 2, get = 3, note = 4 };
 
 struct RefusalBody {
