@@ -346,6 +346,68 @@ TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     EXPECT_EQ(heard, 10U);
 }
 
+// A store is acknowledged as soon as it arrives, so those that follow can wait for that: with each
+// turn's alone, a stream of them would have one datagram for each.
+TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
+    Config config = quick();
+    config.gather = 8;
+    Job job(config);
+    std::vector<std::byte> memory(64);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = false, .store = true}));
+    std::uint32_t heard = 0;
+    std::uint32_t ended = 0;
+    job[1].handle(stored, [&](const Message&) { ++heard; });
+    const auto source = pattern(64);
+    const auto store = [&] {
+        ASSERT_EQ(job[0].store_async(1, base, source, stored, 0, [&](Status) { ++ended; }),
+                  Status::ok);
+    };
+    const auto left = [&job] { return job[0].connection(1).stats().sent_of(Kind::open); };
+    store();
+    ASSERT_TRUE(job.run([&] { return ended == 1; }));
+    store();
+    job[0].poll(job.now);  // nothing is under way
+    EXPECT_EQ(left(), 2U);
+    for (int i = 0; i < 3; ++i) {
+        store();
+        job[0].poll(job.now);
+        EXPECT_EQ(left(), 2U) << i;
+        EXPECT_TRUE(job[0].keeps_back());
+    }
+    job[1].poll(job.now);  // acknowledges the second
+    store();
+    job[0].poll(job.now);
+    EXPECT_EQ(left(), 6U);
+    EXPECT_FALSE(job[0].keeps_back());
+    EXPECT_EQ(ended, 2U);
+    store();
+    job[0].poll(job.now);
+    EXPECT_EQ(left(), 6U);
+    for (int i = 0; i < 7; ++i) store();
+    job[0].poll(job.now);  // as many as are wanted, whatever is answered
+    EXPECT_EQ(left(), 14U);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(heard, 14U);
+    EXPECT_EQ(ended, 14U);
+    EXPECT_EQ(job[0].counters(1).resent, 0U);
+}
+
+// A request is acknowledged when there is time: nothing says when.
+TEST(AmNode, ALoneRequestUnderWayKeepsNothingBack) {
+    Config config = quick();
+    config.gather = 8;
+    Job job(config);
+    job[1].handle(ask, [](const Message&) {});
+    ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);
+    ASSERT_TRUE(job.settle());
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
+        job[0].poll(job.now);
+        EXPECT_FALSE(job[0].keeps_back()) << i;
+    }
+    ASSERT_TRUE(job.settle());
+}
+
 TEST(AmNode, TellsTheSenderOfHandlersThatThePeerDoesNotHave) {
     Job job;
     std::vector<std::byte> memory(8);

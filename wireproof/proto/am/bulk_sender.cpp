@@ -8,26 +8,29 @@ BulkSender::BulkSender(const Config& config, std::uint32_t places)
     : data_max_(config.data_max()),
       chunk_bytes_(config.chunk_bytes()),
       in_flight_max_(config.chunks_in_flight),
-      transfers_(places) {}
+      transfers_(places),
+      latest_(places - 1) {}
 
 std::optional<std::uint32_t> BulkSender::free_place() const {
-    for (std::uint32_t place = 0; place < transfers_.size(); ++place) {
-        if (!transfers_[place].active) return place;
-    }
-    return std::nullopt;
+    if (active_ == transfers_.size()) return std::nullopt;
+    std::uint32_t place = after(latest_);
+    while (transfers_[place].active) place = after(place);
+    return place;
 }
 
 void BulkSender::begin(std::uint32_t place, Transfer transfer) {
     transfers_[place] = transfer;
     transfers_[place].active = true;
     ++active_;
+    if (!transfer.bytes.empty()) ++uncut_;
+    latest_ = place;
 }
 
 // AM-7: chunk N leaves only after the ack of N - in_flight_max.
 std::optional<std::uint32_t> BulkSender::next_turn() const {
-    const auto count = static_cast<std::uint32_t>(transfers_.size());
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint32_t place = (turn_ + i) % count;
+    if (uncut_ == 0) return std::nullopt;
+    std::uint32_t place = turn_;
+    for (std::size_t i = 0; i < transfers_.size(); ++i, place = after(place)) {
         const Transfer& transfer = transfers_[place];
         if (transfer.active && transfer.next < transfer.bytes.size() &&
             transfer.in_flight < in_flight_max_) {
@@ -39,7 +42,6 @@ std::optional<std::uint32_t> BulkSender::next_turn() const {
 
 void BulkSender::admit(SendWindow& window) {
     waits_ = false;
-    if (active_ == 0) return;
     while (const auto place = next_turn()) {
         Transfer& transfer = transfers_[*place];
         const auto begin = static_cast<std::size_t>(transfer.next);
@@ -51,8 +53,9 @@ void BulkSender::admit(SendWindow& window) {
         }
         window.push_chunk(transfer.id, *place, transfer.bytes.subspan(begin, size), begin, packets);
         transfer.next += size;
+        if (transfer.next == transfer.bytes.size()) --uncut_;
         ++transfer.in_flight;
-        turn_ = (*place + 1) % static_cast<std::uint32_t>(transfers_.size());
+        turn_ = after(*place);
     }
 }
 
@@ -65,12 +68,14 @@ bool BulkSender::on_chunk_acked(std::uint32_t place, std::size_t bytes) {
 
 void BulkSender::reset() {
     std::fill(transfers_.begin(), transfers_.end(), Transfer{});
-    active_ = 0;
+    active_ = uncut_ = 0;
+    latest_ = static_cast<std::uint32_t>(transfers_.size()) - 1;
     turn_ = 0;
     waits_ = false;
 }
 
 void BulkSender::fingerprint(Fingerprint& sink) const {
+    sink.add(latest_);
     sink.add(turn_);
     sink.add(waits_);
     for (const Transfer& transfer : transfers_) {

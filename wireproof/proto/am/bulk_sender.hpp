@@ -54,12 +54,17 @@ public:
 
 private:
     std::optional<std::uint32_t> next_turn() const;
+    std::uint32_t after(std::uint32_t place) const {
+        return place + 1 == transfers_.size() ? 0 : place + 1;
+    }
 
     std::size_t data_max_;
     std::size_t chunk_bytes_;
     std::uint32_t in_flight_max_;
     std::vector<Transfer> transfers_;
     std::uint32_t active_ = 0;
+    std::uint32_t uncut_ = 0;  // of which some bytes are in no chunk yet
+    std::uint32_t latest_;     // the place taken last: the next is free as long as few are taken
     std::uint32_t turn_ = 0;
     bool waits_ = false;
 };

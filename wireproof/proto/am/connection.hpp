@@ -192,13 +192,14 @@ public:
     void write_alike(const FrameRun& run);
 
     /// What waits to leave is only of requests and stores, fewer packets than `gather`, and as many
-    /// are under way: they may wait for more.
-    bool may_gather() const {
-        const SendWindow& requests = send_[0];
-        return config_.gather > 0 && requests.under_way() >= config_.gather &&
-               requests.waiting() < config_.gather && requests.nothing_lost() &&
-               send_[1].settled() && nothing_else_to_say() && !receive_[0].ack_due() &&
-               !receive_[1].ack_due() && !keepalive_due_[0] && !keepalive_due_[1];
+    /// are under way or an answer is: they may wait for more.
+    bool may_gather() {
+        SendWindow& requests = send_[0];
+        return config_.gather > 0 && requests.waiting() < config_.gather &&
+               (requests.under_way() >= config_.gather || requests.waits_for_answer()) &&
+               requests.nothing_lost() && send_[1].settled() && nothing_else_to_say() &&
+               !receive_[0].ack_due() && !receive_[1].ack_due() && !keepalive_due_[0] &&
+               !keepalive_due_[1];
     }
 
     bool established() const { return handshake_.established(); }

@@ -104,6 +104,12 @@ public:
     std::uint32_t first_unacknowledged() const { return una_number_.value(); }
     std::uint8_t round() const { return round_; }
     bool nothing_lost() const { return lost_count_ == 0; }
+    /// Something waits, and what left before it is acknowledged as soon as it arrives.
+    bool waits_for_answer() {
+        if (high_ == una_ || high_ == next_) return false;
+        const Saved& next = first_unsent_message();
+        return is_watched(next.position < high_ ? next : saved_[unsent_message_ - 1]);
+    }
     /// Packets that have not left.
     std::uint32_t waiting() const { return static_cast<std::uint32_t>(next_ - high_); }
     /// Packets that have left and are not acknowledged.

@@ -240,5 +240,41 @@ TEST(AmSendWindow, ForgetsEverythingWithASession) {
     }
 }
 
+// Chunks and what is awaited are; a request when there is time.
+TEST(AmSendWindow, KnowsWhetherWhatLeftIsAnsweredAsSoonAsItArrives) {
+    Sender sender(small(ethernet()));
+    SendWindow& window = sender.window;
+    const std::vector<std::byte> body(OpenBody::size);
+    EXPECT_FALSE(window.waits_for_answer());
+    ASSERT_TRUE(sender.push());
+    EXPECT_FALSE(window.waits_for_answer());  // nothing has left
+    ASSERT_TRUE(sender.push());
+    sender.leave(1);
+    EXPECT_FALSE(window.waits_for_answer());
+    ASSERT_TRUE(window.push_note({body}, 1, false));
+    ASSERT_TRUE(window.push_note({body}, 2, true));
+    ASSERT_TRUE(sender.push());
+    sender.leave(2);
+    EXPECT_FALSE(window.waits_for_answer());  // an unawaited note
+    sender.leave(1);
+    EXPECT_TRUE(window.waits_for_answer());
+    EXPECT_TRUE(window.waits_for_answer());
+    sender.leave(1);
+    EXPECT_FALSE(window.waits_for_answer());  // nothing waits
+    ASSERT_TRUE(sender.push());
+    EXPECT_FALSE(window.waits_for_answer());  // behind a request
+    sender.leave();
+    const auto bytes = pattern(3 * sender.config.data_max());
+    window.push_chunk(0, 0, bytes, 0, 3);
+    EXPECT_FALSE(window.waits_for_answer());
+    sender.leave(1);
+    EXPECT_TRUE(window.waits_for_answer());  // some of a chunk, and the rest waits
+    sender.leave();
+    ASSERT_TRUE(sender.push());
+    EXPECT_TRUE(window.waits_for_answer());
+    ASSERT_TRUE(sender.ack(9));
+    EXPECT_FALSE(window.waits_for_answer());
+}
+
 }  // namespace
 }  // namespace wireproof::am::test
