@@ -91,6 +91,7 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
         return *status;
     }
+    ++requests_since_poll_;
     const std::uint64_t tag = transfers_.add(std::move(done));
     const Status status = status_of(
         stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
@@ -127,9 +128,11 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
         ++gets_at_once_;
         return Status::ok;
     }
+    ++requests_since_poll_;
     const std::uint64_t tag = transfers_.add(std::move(done));
     const Status status = status_of(stir(peer).get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);
+    more_asked_ = more_asked_ || status == Status::ok;
     return status;
 }
 

@@ -392,6 +392,39 @@ TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
     EXPECT_EQ(job[0].counters(1).resent, 0U);
 }
 
+TEST(AmNode, GetsGatherUntilThoseBeforeAreAnswered) {
+    Config config = quick();
+    config.gather = 8;
+    Job job(config);
+    std::vector<std::byte> there(64, std::byte{7});
+    ASSERT_TRUE(job[1].register_memory(0, base, there, {.get = true, .store = false}));
+    std::vector<std::byte> here(64);
+    int ended = 0;
+    const auto get = [&] {
+        ASSERT_EQ(job[0].get(1, base, here, [&](Status) { ++ended; }), Status::ok);
+        job[0].poll(job.now);
+    };
+    const auto left = [&job] { return job[0].connection(1).stats().sent_of(Kind::get_request); };
+    get();
+    ASSERT_TRUE(job.run([&] { return ended == 1; }));
+    get();  // nothing is under way
+    EXPECT_EQ(left(), 2U);
+    get();
+    get();
+    EXPECT_EQ(left(), 2U);
+    EXPECT_TRUE(job[0].keeps_back());
+    job[1].poll(job.now);
+    get();  // kept back no longer than until the answer is here
+    EXPECT_EQ(ended, 2);
+    EXPECT_EQ(left(), 5U);
+    get();
+    EXPECT_EQ(left(), 5U);
+    job[0].poll(job.now);  // nothing was asked for since
+    EXPECT_EQ(left(), 6U);
+    ASSERT_TRUE(job.settle());
+    EXPECT_EQ(ended, 6);
+}
+
 // A request is acknowledged when there is time: nothing says when.
 TEST(AmNode, ALoneRequestUnderWayKeepsNothingBack) {
     Config config = quick();

@@ -55,7 +55,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.ack_chunks = std::clamp(config.chunks_in_flight / 3, 1U, 8U);
     const std::uint32_t bulk = config.chunks_in_flight * config.chunk_packets;
     config.window = {std::max(1024U, bulk + 3), std::max(1024U, bulk + 4)};
-    config.stores_max = 64;
+    config.stores_max = config.gets_max = config.get_slots = 64;
     config.held_packets = std::max(config.window[0], config.window[1]);
     config.poll_every = 32;
     config.gather = 128;

@@ -55,7 +55,7 @@ struct Config {
     std::array<std::uint32_t, channel_count> window{1024, 1024};  // packets
     std::uint32_t chunk_packets = 32;                             // packets of a whole chunk
     std::uint32_t chunks_in_flight = 2;                           // of one transfer
-    std::uint32_t ack_chunks = 1;  // whole chunks to an acknowledgement, but for a transfer's last
+    std::uint32_t ack_chunks = 1;  // whole chunks to an acknowledgement, but for a store's last
     std::uint32_t reply_places = 128;  // replies waiting for the window
     std::uint32_t stores_max = 16;     // open at once, each way
     std::uint32_t gets_max = 16;       // asked for at once

@@ -45,8 +45,7 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
         address_in_[index(channel)] =
             ShortHeader::address_of(config.node, config.peer, kind, channel);
     }
-    address_out_.note =
-        ShortHeader::in_place |
+    address_out_.open =
         ShortHeader::address_of(config.peer, config.node, Kind::open, Channel::request);
 }
 
@@ -228,7 +227,7 @@ void Connection::forget_session() {
     waited_ = false;
     awaiting_ = false;
     overrun_ = false;
-    arriving_ = 0;
+    arriving_.fill(0);
     ending_ = Ending{};
     if (handshake_.established()) ended_.push(SessionBegan{});
 }
@@ -271,7 +270,7 @@ void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
         if (!get.active || get.total != 0) return;
         ended_.push(GetEnded{get.tag, Reason::none});
         get.active = false;
-        --arriving_;
+        --arriving_[index(Channel::reply)];
     } else if (message.kind == Kind::reply && message.owner == note_owner) {
         note_refusal_ = NoteRefusal::acked;
     } else if (message.kind == Kind::reply && message.owner != 0) {

@@ -103,7 +103,7 @@ public:
     /// end: a wire that reaches it may read it now.
     bool can_read_at_once() const {
         return handshake_.established() && !ending_.active && send_[0].empty() &&
-               arriving_gets() == 0;
+               arriving_[index(Channel::reply)] == 0;
     }
 
     /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.
@@ -273,6 +273,8 @@ private:
     }
     bool send_plain(Instant now, TxFrame& out);
     void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
+                   ShortHeader& header);
     void note_plain(Instant now, Channel channel);
     bool accept_plain(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
@@ -335,6 +337,7 @@ private:
     void accept_refusal(const RefusalBody& refusal);
     void open_store(std::uint32_t id, ConstBytes data);
     void serve_get(std::uint32_t id, const GetBody& body);
+    bool end_is_awaited(Channel channel) const;
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);
     bool waits_for_room(Channel channel) const;
@@ -366,8 +369,7 @@ private:
     void release_held_acks();
     void on_keepalive_timer(Instant now, Channel channel);
     bool given_up(Instant now) const;
-    std::ptrdiff_t arriving_gets() const;
-    bool expects_peer() const { return awaiting_ || arriving_ > 0; }
+    bool expects_peer() const { return awaiting_ || arriving_[0] > 0 || arriving_[1] > 0; }
     /// Who only waits for the peer asks it for a sign of life now and then.
     bool watches_as_it_should() const {
         return !expects_peer() || !send_[0].empty() || timers_.running(Timer::keepalive_request);
@@ -393,12 +395,12 @@ private:
     Config config_;
     bool wide_ = config_.layout == Layout::ethernet;
     bool holds_acks_ = config_.ack_after > Duration();  // for a time only
-    // What the short way writes: of requests, replies, notes, bundles of either.
+    // What the short way writes: of requests, replies, bundles of either, chunks, OPENs.
     struct ShortAddresses {
         std::array<std::uint64_t, channel_count> single{};
         std::array<std::uint64_t, channel_count> bundle{};
         std::array<std::uint64_t, channel_count> chunk{};
-        std::uint64_t note = 0;
+        std::uint64_t open = 0;
     };
     ShortAddresses address_out_;
     std::array<std::uint64_t, channel_count> chunk_address_in_{};
@@ -442,8 +444,8 @@ private:
     Instant silent_since_;          // last frame of the session, or when the waiting began
     bool waited_ = false;
     bool awaiting_ = false;
-    bool overrun_ = false;        // our host had no room for frames, and the next NACK is to say so
-    std::uint32_t arriving_ = 0;  // transfers whose bytes come to us
+    bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so
+    std::array<std::uint32_t, channel_count> arriving_{};  // their stores and our gets, open
     std::uint8_t route_ = 0;
     Channel turn_ = Channel::reply;   // which channel sends first
     Channel run_ = Channel::request;  // of the run under way

@@ -274,5 +274,42 @@ TEST(AmHeldAck, OfABundleLeavesByItselfToo) {
     EXPECT_EQ(pair.taken(pair.b), "ACK 3 0");
 }
 
+// What ends a get frees a place at the peer, for which nobody waits while there are enough.
+TEST(AmHeldAck, OfAGetGoesWithWhatFollowsIt) {
+    Config config = HeldAck::config();
+    config.get_slots = config.gets_max = 2;
+    Pair pair(config);
+    std::vector<std::byte> landing(64);
+    ASSERT_EQ(get(pair.a, landing), PostStatus::accepted);
+    pair.carry(pair.a);
+    pair.carry(pair.b);
+    EXPECT_EQ(pair.a.take_log(), Log{"GET_ENDED 1"});
+    EXPECT_EQ(pair.taken(pair.a), "");
+    EXPECT_FALSE(pair.b.engine.idle());
+    ASSERT_EQ(get(pair.a, landing, 2), PostStatus::accepted);
+    EXPECT_EQ(pair.carry(pair.a), "GET_REQ 1");
+    EXPECT_EQ(pair.b.engine.sending(Channel::reply).under_way(), 0U);  // of the first
+    pair.carry(pair.b);
+    EXPECT_EQ(pair.taken(pair.a), "");
+    pair.now = pair.now + Duration::microseconds(50);
+    pair.a.engine.on_deadline(pair.now);
+    EXPECT_EQ(pair.carry(pair.a), "ACK 0 2");
+    EXPECT_TRUE(pair.b.engine.idle());
+    EXPECT_EQ(pair.b.engine.stats().sent_of(Kind::keepalive), 0U);
+}
+
+TEST(AmHeldAck, OfAGetLeavesAtOnceWhereTheNextMayWaitForItsPlace) {
+    Config config = HeldAck::config();
+    config.gets_max = 2;
+    config.get_slots = 1;
+    Pair pair(config);
+    std::vector<std::byte> landing(64);
+    ASSERT_EQ(get(pair.a, landing), PostStatus::accepted);
+    pair.carry(pair.a);
+    pair.carry(pair.b);
+    EXPECT_EQ(pair.carry(pair.a), "ACK 0 1");
+    EXPECT_TRUE(pair.b.engine.idle());
+}
+
 }  // namespace
 }  // namespace wireproof::am::test

@@ -76,9 +76,8 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     const bool single = bundle.messages == 1;
     const ConstBytes data = single ? window.data_of(message) : bundle.entries;
     ShortHeader header;
-    header.address = message.in_place ? address_out_.note
-                     : single         ? address_out_.single[index(channel)]
-                                      : address_out_.bundle[index(channel)];
+    header.address =
+        single ? address_out_.single[index(channel)] : address_out_.bundle[index(channel)];
     header.route = route_;
     header.round = window.round();
     header.count = single ? message.count : static_cast<std::uint16_t>(bundle.messages);
@@ -86,9 +85,19 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     header.number = window.first_unsent();
     header.ack = {receive_[0].expected(), receive_[1].expected()};
     header.id = single ? message.id : 0;
+    if (message.kind == Kind::open) head_open(message, data, out, header);
     add_plain(out, header, data, true);
+    out.add_filler(header.filler);
     ++stats_.sent[static_cast<std::size_t>(single ? message.kind : Kind::bundle)];
     window.plain_departed(bundle.messages);
+}
+
+void Connection::head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
+                           ShortHeader& header) {
+    header.address = address_out_.open | (open.in_place ? ShortHeader::in_place : 0);
+    if (open.in_place) return;
+    const auto body = OpenBody::decode(data.first<OpenBody::size>());
+    header.filler = filler_of(out, out_window(Channel::request), body.total, data.size());
 }
 
 /// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.

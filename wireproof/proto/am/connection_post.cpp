@@ -87,11 +87,6 @@ bool Connection::can_note() const {
            send_[index(Channel::request)].takes(OpenBody::size);
 }
 
-std::ptrdiff_t Connection::arriving_gets() const {
-    const auto& gets = incoming_[index(Channel::reply)];
-    return std::count_if(gets.begin(), gets.end(), [](const Incoming& i) { return i.active; });
-}
-
 bool Connection::no_bytes_out() const {
     return bulk_[index(Channel::request)].active() == 0 && !send_[0].carries_bytes();
 }
@@ -126,7 +121,7 @@ PostStatus Connection::get(const Get& get) {
     }
     *free = Incoming{};
     free->active = true;
-    ++arriving_;
+    ++arriving_[index(Channel::reply)];
     free->total = get.destination.size();
     free->memory = get.destination;
     free->tag = get.tag;

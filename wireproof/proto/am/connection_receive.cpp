@@ -267,7 +267,7 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
             auto& gets = incoming_[index(Channel::reply)];
             if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
             gets[refusal.id].active = false;
-            --arriving_;
+            --arriving_[index(Channel::reply)];
             delivery_ = GetEnded{gets[refusal.id].tag, reason};
             return;
         }
@@ -287,7 +287,7 @@ void Connection::open_store(std::uint32_t id, ConstBytes data) {
     if (store.active) return;  // held while another of that id was open: no sender does that
     store = Incoming{};
     store.active = true;
-    ++arriving_;
+    ++arriving_[index(Channel::request)];
     const std::size_t bytes = data.size() - OpenBody::size;
     store.total = body.total - bytes;
     store.handler = static_cast<HandlerId>(body.handler);
@@ -445,6 +445,11 @@ RxVerdict Connection::on_chunk(const Header& header, ConstBytes data, ReceiveWin
     return RxVerdict::accepted;
 }
 
+// Who stores waits for the end; of a get its place at the peer does, where there may be too few.
+bool Connection::end_is_awaited(Channel channel) const {
+    return channel == Channel::request || !holds_acks_ || config_.get_slots < config_.gets_max;
+}
+
 // The expected message is a whole chunk.
 void Connection::finish_chunk(Channel channel) {
     ReceiveWindow& window = in_window(channel);
@@ -455,7 +460,8 @@ void Connection::finish_chunk(Channel channel) {
     window.pass();
     // AM-5: one for the chunk; where many are in flight, one for some of them.
     const bool ends = incoming.completed == incoming.total;
-    if (ends || window.owed() >= config_.ack_chunks * config_.chunk_packets) window.owe_ack();
+    const bool enough = window.owed() >= config_.ack_chunks * config_.chunk_packets;
+    if (enough || (ends && end_is_awaited(channel))) window.owe_ack();
     if (channel == Channel::request) refused_need_ = Need::nothing;
     if (ends) finish_transfer(channel, chunk.id);
 }
@@ -463,7 +469,7 @@ void Connection::finish_chunk(Channel channel) {
 void Connection::finish_transfer(Channel channel, std::uint32_t id) {
     Incoming& incoming = incoming_[index(channel)][id];
     incoming.active = false;
-    --arriving_;
+    --arriving_[index(channel)];
     if (channel == Channel::reply) {
         delivery_ = GetEnded{incoming.tag, Reason::none};
     } else if (!incoming.drained) {

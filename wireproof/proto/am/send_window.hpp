@@ -142,15 +142,14 @@ public:
     std::optional<Departure> next_departure();
     void departed();
 
-    /// The same for what is most frequent, a request, a reply, a note or a packet of a chunk that
-    /// leaves for the first time while nothing is to be resent; else nullptr.
+    /// The same for what is most frequent, a request, a reply, a store's OPEN or a packet of a
+    /// chunk that leaves for the first time while nothing is to be resent; else nullptr.
     const Saved* next_plain() {
         if (lost_count_ > 0 || high_ == next_ || afoot_.closed() || afoot_.wants_answer()) {
             return nullptr;
         }
         const Saved& message = first_unsent_message();
-        const bool plain = message.kind <= Kind::chunk || message.in_place;
-        return plain ? &message : nullptr;
+        return message.kind <= Kind::open ? &message : nullptr;
     }
     /// Of the chunk that next_plain named, the packet that leaves next.
     Departure plain_chunk_packet(const Saved& chunk) const {
