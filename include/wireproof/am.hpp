@@ -224,9 +224,9 @@ public:
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does
     /// not block. What a handler or callback throws comes through; its message counts as handled,
     /// and the rest of the turn is for the next. While 128 packets of requests and stores to a peer
-    /// are under way, or stores that it has not acknowledged, and polls follow one another within
-    /// 50 us (10 us on shared memory), those made since the last poll may leave with a later one,
-    /// so long after at most where polls go on.
+    /// are under way, or stores and gets that it has not answered, and polls follow one another
+    /// within 50 us (10 us on shared memory), those made since the last poll may leave with a later
+    /// one, so long after at most where polls go on.
     std::size_t poll();
 
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to

@@ -91,7 +91,7 @@ am::Config carry_config(const CarryOptions& options, std::uint16_t node, Address
     config.node = node;
     config.peer = static_cast<std::uint16_t>(1 - node);
     config.seed = options.seed + node;
-    config.peer_timeout = Duration::from_seconds(options.peer_timeout);
+    config.give_up_after(Duration::from_seconds(options.peer_timeout));
     if (const auto checked = config.check(); !checked) {
         throw Failure("--mtu: " + checked.error().message);
     }

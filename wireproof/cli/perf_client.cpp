@@ -243,7 +243,7 @@ PerfSlice PerfClient::store_async(std::size_t size) {
             if (status != am::Status::ok) fail("a store", status);
             ++under_way;
             ++slice.messages;
-            if (under_way % 8 == 0) ends_.turn();
+            if (node_.wants_turn()) ends_.turn();  // as Endpoint does
         }
         ends_.turn();
         now = host::ticks();

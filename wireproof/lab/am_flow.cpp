@@ -98,6 +98,9 @@ bool AmFlow::post(am::Connection& connection) {
             expect(status == am::PostStatus::accepted, "a call was not accepted", next->number);
             if (status != am::PostStatus::accepted) break;
             if (next->what != What::request) transfers_[next->number] = *next;
+            // A short store keeps a copy, so its source is the user's again.
+            const bool copied = next->what == What::store && next->bytes == opening_bytes(*next);
+            if (copied) memory_.spoil_outbox(next->slot);
             posted_.push_back(*next);
             next.reset();
         }

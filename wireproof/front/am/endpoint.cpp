@@ -143,7 +143,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     config.job = options.job;
     config.seed = seed;
     config.trusts_payload = !shm && options.trust_payload;
-    config.peer_timeout = host::duration_of(options.peer_timeout);
+    config.give_up_after(host::duration_of(options.peer_timeout));
     if (const auto checked = config.check(); !checked) {
         return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +
                                checked.error().message);

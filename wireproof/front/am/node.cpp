@@ -175,17 +175,18 @@ bool Node::idle() const {
 
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
-    const bool nothing_asked =
-        !stirred_ && requests_since_poll_ == 0 && finished_.empty() && awaiting_ == awaiting_told_;
+    const bool nothing_asked = !stirred_ && requests_since_poll_ == 0 && finished_.empty() &&
+                               awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < next_timer_ && wire_.still(now)) return 0;
     const While polling(polling_);
+    std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
     const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
     gathering_ = std::exchange(more_asked_, false) && soon;
     if (requests_since_poll_ > 0) {
         send(now);  // what was asked for need not wait for what came
         requests_since_poll_ = 0;
     }
-    std::size_t handled = finished_.empty() ? 0 : end_finished();
+    if (!finished_.empty()) handled += end_finished();
     while (const auto frame = wire_.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
@@ -202,6 +203,17 @@ std::size_t Node::poll(Instant now) {
     if (now >= next_timer_) handled += run_timers(now);
     send(now);
     gathering_ = false;
+    mid_turn_ = false;
+    return handled;
+}
+
+// What a turn that was cut short left: its frames are still lent, and its ends would be in the way
+// of those to come.
+std::size_t Node::deliver_rest() {
+    std::size_t handled = 0;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        if (is_peer(i)) handled += deliver_all(i);
+    }
     return handled;
 }
 

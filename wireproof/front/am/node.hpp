@@ -121,6 +121,7 @@ private:
         return peers_[peer].connection;
     }
     std::size_t deliver_all(std::size_t peer);
+    std::size_t deliver_rest();
     void deliver(std::size_t peer, const Delivery& delivery);
     inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
     void miss_handler(std::size_t peer, HandlerId handler, bool may_refuse);
@@ -160,6 +161,7 @@ private:
     Instant last_turn_;
     bool in_handler_ = false;
     bool polling_ = false;
+    bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;
     bool awaiting_told_ = false;  // to the connections
 };

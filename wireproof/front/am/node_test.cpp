@@ -113,6 +113,36 @@ TEST(AmNode, AHandlerThatThrowsEndsTheTurnAndNothingElse) {
     EXPECT_EQ(answered, (Values{1, 3, 4}));
 }
 
+// A window of ends may come with one frame; what is left of them does not wait for another.
+TEST(AmNode, ACallbackThatThrowsLosesNoOtherOfItsTurn) {
+    Job job;
+    std::vector<std::byte> memory(8);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = false, .store = true}));
+    job[1].handle(stored, [](const Message&) {});
+    const auto source = pattern(8);
+    std::uint32_t asked = 0;
+    std::uint32_t ended = 0;
+    const auto store = [&](std::uint32_t most) {
+        for (std::uint32_t i = 0; i < most; ++i) {
+            const Status status = job[0].store_async(1, base, source, stored, 0, [&](Status) {
+                if (++ended == 1) throw std::runtime_error("the first");
+            });
+            if (status != Status::ok) return;
+            ++asked;
+        }
+    };
+    store(1024);
+    EXPECT_EQ(asked, 1024U);
+    EXPECT_THROW((void)job.settle(), std::runtime_error);
+    EXPECT_EQ(ended, 1U);
+    store(400);
+    job[0].poll(job.now);
+    EXPECT_GE(ended, 100U);
+    ASSERT_TRUE(job.settle());
+    EXPECT_GT(asked, 1024U);
+    EXPECT_EQ(ended, asked);
+}
+
 TEST(AmNode, CountsRepliesThatNobodyHandles) {
     Job job;
     job[1].handle(ask, [](const Message& m) { EXPECT_EQ(m.reply(missing, {1}), Status::ok); });
@@ -365,6 +395,7 @@ TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
     const auto left = [&job] { return job[0].connection(1).stats().sent_of(Kind::open); };
     store();
     ASSERT_TRUE(job.run([&] { return ended == 1; }));
+    job[0].poll(job.now);
     store();
     job[0].poll(job.now);  // nothing is under way
     EXPECT_EQ(left(), 2U);
@@ -407,6 +438,7 @@ TEST(AmNode, GetsGatherUntilThoseBeforeAreAnswered) {
     const auto left = [&job] { return job[0].connection(1).stats().sent_of(Kind::get_request); };
     get();
     ASSERT_TRUE(job.run([&] { return ended == 1; }));
+    job[0].poll(job.now);
     get();  // nothing is under way
     EXPECT_EQ(left(), 2U);
     get();

@@ -42,7 +42,9 @@ Config Config::ethernet(std::size_t mtu, PathFigures path) {
     config.packet_max = header + data;
     config.words_max = data / 4;
     config.bundle_max = data;
-    config.open_bytes = data > OpenBody::size ? data - OpenBody::size : 0;
+    // Of as many stores as may be open the save queue has room.
+    config.open_bytes =
+        std::min<std::size_t>(data > OpenBody::size ? data - OpenBody::size : 0, 4000);
     config.probe_after = Duration::microseconds(100);
     config.ack_after = Duration::microseconds(50);
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
@@ -88,6 +90,13 @@ std::string too_small(const char* what, std::uint64_t is, std::uint64_t wanted) 
 }
 
 }  // namespace
+
+void Config::give_up_after(Duration silence) {
+    constexpr std::int64_t questions = 20;
+    peer_timeout = silence;
+    const Duration apart(silence.picoseconds() / questions);
+    keepalive_max = std::max(keepalive_after, std::min(keepalive_max, apart));
+}
 
 Expected<void> Config::check() const {
     constexpr std::size_t body_max = std::max({OpenBody::size, GetBody::size, HelloBody::size});
@@ -171,6 +180,7 @@ std::uint64_t Config::terms() const {
     add(ack_chunks);
     add(stores_max);
     add(gets_max);
+    add(get_slots);
     for (std::size_t i = 0; i < channel_count; ++i) {
         add(first_number[i]);
         add(window[i]);

@@ -55,7 +55,7 @@ struct Config {
     std::array<std::uint32_t, channel_count> window{1024, 1024};  // packets
     std::uint32_t chunk_packets = 32;                             // packets of a whole chunk
     std::uint32_t chunks_in_flight = 2;                           // of one transfer
-    std::uint32_t ack_chunks = 1;  // whole chunks to an acknowledgement, but for a store's last
+    std::uint32_t ack_chunks = 1;      // whole chunks to an acknowledgement, but for a store's last
     std::uint32_t reply_places = 128;  // replies waiting for the window
     std::uint32_t stores_max = 16;     // open at once, each way
     std::uint32_t gets_max = 16;       // asked for at once
@@ -76,9 +76,10 @@ struct Config {
     Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it
 
     std::uint32_t poll_every = 1;  // the front polls at every k-th request
-    /// While so many packets of requests and stores are under way, or fewer that are acknowledged
-    /// as soon as they arrive, the front lets those that follow wait from one turn to the next
-    /// until they are as many; a turn in which nothing is asked for sends them. 0: each turn does.
+    /// While so many packets of requests and stores are under way, or stores and gets that are
+    /// answered as soon as they arrive, the front lets those that follow wait from one turn to the
+    /// next until they are as many; a turn in which nothing is asked for sends them. 0: each turn
+    /// does.
     std::uint32_t gather = 0;
     /// But only where turns follow one another so soon, and for so long at most. How many are under
     /// way tells no busy stream from one whose peer acknowledges seldom.
@@ -113,6 +114,10 @@ struct Config {
     std::uint32_t window_of(Channel channel) const {
         return window[static_cast<std::size_t>(channel)];
     }
+
+    /// How long a peer may be silent, and keep-alives so often that a wire that loses a third of
+    /// all frames does not look like a dead peer: a score of them at least.
+    void give_up_after(Duration silence);
 
     /// What cannot work, in one line (AM-51). Fronts call it; searches build engines without.
     Expected<void> check() const;

@@ -188,5 +188,21 @@ TEST(AmConfig, TermsDifferWithEveryFigureThatBothEndsMustShare) {
     EXPECT_FALSE(differs([](Config& c) { c.keepalive_after = Duration(9); }));
 }
 
+// 0.51 of the keep-alives fail where three frames of ten are lost each way.
+TEST(AmConfig, APeerIsAskedAScoreOfTimesBeforeItIsGivenUp) {
+    for (const int milliseconds : {200, 1'000, 10'000, 1'000'000}) {
+        Config config = Config::ethernet();
+        config.give_up_after(Duration::milliseconds(milliseconds));
+        EXPECT_EQ(config.peer_timeout, Duration::milliseconds(milliseconds));
+        EXPECT_LE(config.keepalive_max * 20, config.peer_timeout);
+        EXPECT_LE(config.keepalive_max, Config().keepalive_max);
+        EXPECT_TRUE(config.check());
+    }
+    Config config;
+    config.give_up_after(Duration::milliseconds(20));  // fewer, as the first waits so long
+    EXPECT_EQ(config.keepalive_max, config.keepalive_after);
+    EXPECT_TRUE(config.check());
+}
+
 }  // namespace
 }  // namespace wireproof::am

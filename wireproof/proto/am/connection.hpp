@@ -203,7 +203,8 @@ public:
     }
 
     bool established() const { return handshake_.established(); }
-    /// Nothing of ours is unacknowledged, waiting or under way.
+    /// Nothing of ours is unacknowledged, waiting or under way, and no acknowledgement is held
+    /// back.
     bool idle() const;
     /// What of a channel waits, is under way or unacknowledged, for who measures.
     const SendWindow& sending(Channel channel) const { return send_[index(channel)]; }
@@ -338,6 +339,13 @@ private:
     void open_store(std::uint32_t id, ConstBytes data);
     void serve_get(std::uint32_t id, const GetBody& body);
     bool end_is_awaited(Channel channel) const;
+    /// Until it has left, and where it leaves by itself.
+    bool holds_back_ack() const {
+        if (!holds_acks_) return false;
+        const bool owed = receive_[0].owed() > 0 || receive_[1].owed() > 0;
+        return (owed && timers_.running(Timer::held_ack)) || receive_[0].ack_due() ||
+               receive_[1].ack_due();
+    }
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);
     bool waits_for_room(Channel channel) const;

@@ -286,6 +286,7 @@ TEST(AmHeldAck, OfAGetGoesWithWhatFollowsIt) {
     EXPECT_EQ(pair.a.take_log(), Log{"GET_ENDED 1"});
     EXPECT_EQ(pair.taken(pair.a), "");
     EXPECT_FALSE(pair.b.engine.idle());
+    EXPECT_FALSE(pair.a.engine.idle());  // who stopped here would leave the peer waiting
     ASSERT_EQ(get(pair.a, landing, 2), PostStatus::accepted);
     EXPECT_EQ(pair.carry(pair.a), "GET_REQ 1");
     EXPECT_EQ(pair.b.engine.sending(Channel::reply).under_way(), 0U);  // of the first
@@ -293,7 +294,9 @@ TEST(AmHeldAck, OfAGetGoesWithWhatFollowsIt) {
     EXPECT_EQ(pair.taken(pair.a), "");
     pair.now = pair.now + Duration::microseconds(50);
     pair.a.engine.on_deadline(pair.now);
+    EXPECT_FALSE(pair.a.engine.idle());
     EXPECT_EQ(pair.carry(pair.a), "ACK 0 2");
+    EXPECT_TRUE(pair.a.engine.idle());
     EXPECT_TRUE(pair.b.engine.idle());
     EXPECT_EQ(pair.b.engine.stats().sent_of(Kind::keepalive), 0U);
 }

@@ -154,7 +154,7 @@ bool Connection::idle() const {
         const auto& transfers = bulk_[i].transfers();
         if (std::any_of(transfers.begin(), transfers.end(), active)) return false;
     }
-    return replies_.empty() && !ending_.active;
+    return replies_.empty() && !ending_.active && !holds_back_ack();
 }
 
 }  // namespace wireproof::am

@@ -104,11 +104,12 @@ public:
     std::uint32_t first_unacknowledged() const { return una_number_.value(); }
     std::uint8_t round() const { return round_; }
     bool nothing_lost() const { return lost_count_ == 0; }
-    /// Something waits, and what left before it is acknowledged as soon as it arrives.
+    /// A message waits, and the one before it has left and is answered as soon as it arrives, or
+    /// soon after: a store that is short or of which all has left, a get.
     bool waits_for_answer() {
         if (high_ == una_ || high_ == next_) return false;
         const Saved& next = first_unsent_message();
-        return is_watched(next.position < high_ ? next : saved_[unsent_message_ - 1]);
+        return next.position == high_ && is_answered(saved_[unsent_message_ - 1]);
     }
     /// Packets that have not left.
     std::uint32_t waiting() const { return static_cast<std::uint32_t>(next_ - high_); }
@@ -222,6 +223,10 @@ private:
     static bool is_watched(const Saved& message) {
         if (message.in_place) return message.count != 0;
         return message.kind != Kind::request && (message.kind != Kind::reply || message.owner != 0);
+    }
+    static bool is_answered(const Saved& message) {
+        return message.in_place ? message.count != 0
+                                : message.kind == Kind::chunk || message.kind == Kind::get_request;
     }
     static bool carries_bytes(const Saved& message) {
         return message.in_place && message.copy.size > OpenBody::size;
