@@ -235,8 +235,8 @@ public:
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    /// Nothing of ours is unacknowledged or under way: an Endpoint that is closed now leaves nobody
-    /// waiting.
+    /// Nothing of ours is unacknowledged or under way, and no acknowledgement of ours is held back:
+    /// an Endpoint that is closed now, or does not poll for a while, leaves nobody waiting.
     bool idle() const;
 
     PeerCounters counters(std::size_t peer) const;
