@@ -328,15 +328,11 @@ private:
     RxVerdict keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     bool place_early();
     Need need_of(Kind kind) const;
-    RxVerdict on_note(const Header& header, ConstBytes data);
-    bool take_note(ConstBytes data);
-    void refuse_note();
     Need need_of_last(Channel channel, const Incoming& incoming) const;
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
     void accept_short(Kind kind, std::uint32_t id, ConstBytes data);
     void accept_refusal(const RefusalBody& refusal);
-    void open_store(std::uint32_t id, ConstBytes data);
     void serve_get(std::uint32_t id, const GetBody& body);
     bool end_is_awaited(Channel channel) const;
     /// Until it has left, and where it leaves by itself.
@@ -351,6 +347,12 @@ private:
     bool waits_for_room(Channel channel) const;
     bool pass_held(Channel channel);
     void send_refusal(RefusalBody body, std::uint32_t owner);
+
+    // connection_open.cpp: stores as they begin
+    void open_store(std::uint32_t id, ConstBytes data);
+    RxVerdict on_note(const Header& header, ConstBytes data);
+    bool take_note(ConstBytes data);
+    void refuse_note();
 
     // connection_congestion.cpp: how much may be under way
     void forget_path();
