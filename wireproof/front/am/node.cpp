@@ -78,7 +78,7 @@ void Node::handle(std::uint16_t handler, Handler run) {
 Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
-    ++requests_since_poll_;
+    ++asked_since_poll_;
     const Status status = status_of(stir(peer).request(static_cast<HandlerId>(handler), words));
     more_asked_ = more_asked_ || status == Status::ok;
     return status;
@@ -91,7 +91,7 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
         return *status;
     }
-    ++requests_since_poll_;
+    ++asked_since_poll_;
     const std::uint64_t tag = transfers_.add(std::move(done));
     const Status status = status_of(
         stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
@@ -114,7 +114,7 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
         {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
     WIREPROOF_CHECK(posted == PostStatus::accepted);
     ++stores_at_once_;
-    ++requests_since_poll_;
+    ++asked_since_poll_;
     return Status::ok;
 }
 
@@ -128,7 +128,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
         ++gets_at_once_;
         return Status::ok;
     }
-    ++requests_since_poll_;
+    ++asked_since_poll_;
     const std::uint64_t tag = transfers_.add(std::move(done));
     const Status status = status_of(stir(peer).get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);
@@ -175,16 +175,16 @@ bool Node::idle() const {
 
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
-    const bool nothing_asked = !stirred_ && requests_since_poll_ == 0 && finished_.empty() &&
+    const bool nothing_asked = !stirred_ && asked_since_poll_ == 0 && finished_.empty() &&
                                awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < next_timer_ && wire_.still(now)) return 0;
     const While polling(polling_);
     std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
     const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
     gathering_ = std::exchange(more_asked_, false) && soon;
-    if (requests_since_poll_ > 0) {
+    if (asked_since_poll_ > 0) {
         send(now);  // what was asked for need not wait for what came
-        requests_since_poll_ = 0;
+        asked_since_poll_ = 0;
     }
     if (!finished_.empty()) handled += end_finished();
     while (const auto frame = wire_.receive(now)) {

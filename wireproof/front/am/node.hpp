@@ -43,7 +43,7 @@ public:
     /// A request that leaves with the next turn. `wants_turn` says when that should be: after so
     /// many requests (AM-21).
     Status post(std::size_t peer, std::uint16_t handler, ConstBytes words);
-    bool wants_turn() const { return requests_since_poll_ >= poll_every_; }
+    bool wants_turn() const { return asked_since_poll_ >= poll_every_; }
     /// The same, with the turn if it is due.
     Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
         const Status status = post(peer, handler, words);
@@ -71,8 +71,8 @@ public:
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
     std::size_t poll(Instant now);
-    /// Requests or stores wait for more to leave with, or for their first turn: the next is due
-    /// now.
+    /// Requests, stores or gets wait for more to leave with, or for their first turn: the next is
+    /// due now.
     bool keeps_back() const { return held_ || more_asked_; }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
@@ -150,7 +150,7 @@ private:
     std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;
-    std::uint32_t requests_since_poll_ = 0;
+    std::uint32_t asked_since_poll_ = 0;
     Instant next_timer_;  // of the connections that are not stirred, none is earlier
     std::size_t current_peer_ = 0;
     bool stirred_ = true;      // some peer is

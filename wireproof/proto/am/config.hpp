@@ -115,8 +115,9 @@ struct Config {
         return window[static_cast<std::size_t>(channel)];
     }
 
-    /// How long a peer may be silent, and keep-alives so often that a wire that loses a third of
-    /// all frames does not look like a dead peer: a score of them at least.
+    /// How long a peer may be silent, and keep-alives so often meanwhile that a wire that loses a
+    /// third of all frames does not look like a dead peer: a score of them, unless the time is too
+    /// short for so many first intervals.
     void give_up_after(Duration silence);
 
     /// What cannot work, in one line (AM-51). Fronts call it; searches build engines without.

@@ -191,7 +191,7 @@ public:
     std::size_t alike_size() const { return config_.packet_max; }
     void write_alike(const FrameRun& run);
 
-    /// What waits to leave is only of requests and stores, fewer packets than `gather`, and as many
+    /// What waits to leave is only what was asked for, fewer packets than `gather`, and as many
     /// are under way or an answer is: they may wait for more.
     bool may_gather() {
         SendWindow& requests = send_[0];

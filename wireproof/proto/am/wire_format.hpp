@@ -47,7 +47,7 @@ struct Header {
     std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
     std::uint32_t id = 0;                            // handler or transfer
     std::uint64_t offset = 0;                        // of a CHUNK's data in its transfer
-    // Of a long transfer's OPEN or CHUNK: bytes at the end that say nothing.
+    // Of a transfer's OPEN or CHUNK: bytes at the end that say nothing.
     std::uint16_t filler = 0;
 
     friend bool operator==(const Header&, const Header&) = default;
