@@ -83,17 +83,25 @@ struct Fold {
           trailing(power_of_x<Word, polynomial>(distance - 1)) {}
 };
 
-__attribute__((target("pclmul,sse2"))) inline __m128i folded(__m128i bits, __m128i factors,
-                                                             __m128i next) {
+__attribute__((target("pclmul,sse2"))) inline __m128i folded_lane(__m128i bits, __m128i factors,
+                                                                  __m128i next) {
     const __m128i leading = _mm_clmulepi64_si128(bits, factors, 0x00);
     const __m128i trailing = _mm_clmulepi64_si128(bits, factors, 0x11);
     return _mm_xor_si128(_mm_xor_si128(leading, trailing), next);
 }
 
-inline __m128i load_block(const std::byte* from) {
+inline __m128i load_lane(const std::byte* from) {
     __m128i block;
     std::memcpy(&block, from, sizeof block);
     return block;
+}
+
+using Lane = std::array<std::byte, 16>;
+
+inline Lane stored(__m128i bits) {
+    Lane lane;
+    std::memcpy(lane.data(), &bits, lane.size());
+    return lane;
 }
 
 constexpr std::size_t fold_least = 128;  // bytes; below, tables are as fast
@@ -110,8 +118,9 @@ __attribute__((target("sse4.2"))) std::uint32_t add_by_instruction(std::uint32_t
 }
 
 const bool multiplies = __builtin_cpu_supports("pclmul") != 0;
-const bool multiplies_wide =
-    __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx512f") != 0;
+const bool multiplies_two =
+    __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx2") != 0;
+const bool multiplies_four = multiplies_two && __builtin_cpu_supports("avx512f") != 0;
 const bool has_crc32c = __builtin_cpu_supports("sse4.2") != 0;
 
 constexpr std::uint32_t castagnoli = 0x82F63B78;  // whose processors have an instruction
@@ -126,10 +135,8 @@ Word add_short(Word crc, ConstBytes bytes) {
 
 // What is left when a message has been folded into 16 bytes, and up to 15 behind them.
 template <class Word, Word polynomial>
-Word finish(__m128i folded_bits, ConstBytes behind) {
-    std::array<std::byte, 16> rest;
-    std::memcpy(rest.data(), &folded_bits, rest.size());
-    return add_short<Word, polynomial>(add_short<Word, polynomial>(0, rest), behind);
+Word finish(const Lane& bits, ConstBytes behind) {
+    return add_short<Word, polynomial>(add_short<Word, polynomial>(0, bits), behind);
 }
 
 // Four blocks of 16 bytes side by side, then one.
@@ -143,128 +150,100 @@ __attribute__((target("pclmul,sse2"))) Word add_by_folding(Word crc, ConstBytes 
                                         static_cast<long long>(by_one.leading));
     const std::byte* at = bytes.data();
     std::size_t left = bytes.size();
-    __m128i a = _mm_xor_si128(load_block(at), _mm_set_epi64x(0, crc));
-    __m128i b = load_block(at + 16);
-    __m128i c = load_block(at + 32);
-    __m128i d = load_block(at + 48);
+    __m128i a = _mm_xor_si128(load_lane(at), _mm_set_epi64x(0, crc));
+    __m128i b = load_lane(at + 16);
+    __m128i c = load_lane(at + 32);
+    __m128i d = load_lane(at + 48);
     for (at += 64, left -= 64; left >= 64; at += 64, left -= 64) {
-        a = folded(a, far, load_block(at));
-        b = folded(b, far, load_block(at + 16));
-        c = folded(c, far, load_block(at + 32));
-        d = folded(d, far, load_block(at + 48));
+        a = folded_lane(a, far, load_lane(at));
+        b = folded_lane(b, far, load_lane(at + 16));
+        c = folded_lane(c, far, load_lane(at + 32));
+        d = folded_lane(d, far, load_lane(at + 48));
     }
-    a = folded(folded(folded(a, near, b), near, c), near, d);
-    for (; left >= 16; at += 16, left -= 16) a = folded(a, near, load_block(at));
-    return finish<Word, polynomial>(a, ConstBytes(at, left));
+    a = folded_lane(folded_lane(folded_lane(a, near, b), near, c), near, d);
+    for (; left >= 16; at += 16, left -= 16) a = folded_lane(a, near, load_lane(at));
+    return finish<Word, polynomial>(stored(a), ConstBytes(at, left));
 }
 
-// The same in blocks of 64 bytes, four products at once in each.
-constexpr std::size_t wide_least = 256;
+// The same in blocks of several lanes, a product in each at once.
+namespace blocks_of_64 {
+#define WIREPROOF_TARGET "avx512f,vpclmulqdq,pclmul,sse2"
+using Block = __m512i;
 
-__attribute__((target("avx512f,vpclmulqdq"))) inline __m512i folded_wide(__m512i bits,
-                                                                         __m512i factors,
-                                                                         __m512i next) {
-    constexpr int exclusive_or = 0x96;  // of three
+__attribute__((target("avx512f"))) inline Block load(const std::byte* from) {
+    return _mm512_loadu_si512(from);
+}
+__attribute__((target("avx512f"))) inline Block factors_at(const std::array<std::uint64_t, 8>& at) {
+    return _mm512_loadu_si512(at.data());
+}
+__attribute__((target("avx512f"))) inline void store(std::byte* to, Block block) {
+    _mm512_storeu_si512(to, block);
+}
+__attribute__((target("avx512f"))) inline Block zero() {
+    return _mm512_setzero_si512();
+}
+__attribute__((target("avx512f"))) inline Block exclusive_or(Block a, Block b) {
+    return _mm512_xor_si512(a, b);
+}
+__attribute__((target("avx512f,vpclmulqdq"))) inline Block folded(Block bits, Block factors,
+                                                                  Block next) {
+    constexpr int of_three = 0x96;  // their exclusive or
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(bits, factors, 0x00),
-                                     _mm512_clmulepi64_epi128(bits, factors, 0x11), next,
-                                     exclusive_or);
+                                     _mm512_clmulepi64_epi128(bits, factors, 0x11), next, of_three);
 }
 
-/// The next 64 bytes, which go to `to` as well.
-template <bool copies>
-__attribute__((target("avx512f"))) inline __m512i next_wide(const std::byte*& at, std::byte*& to) {
-    const __m512i block = _mm512_loadu_si512(at);
-    at += 64;
-    if constexpr (copies) {
-        _mm512_storeu_si512(to, block);
-        to += 64;
-    }
-    return block;
+#include "wireproof/base/crc_wide.inc"
+#undef WIREPROOF_TARGET
+}  // namespace blocks_of_64
+
+namespace blocks_of_32 {
+#define WIREPROOF_TARGET "avx2,vpclmulqdq,pclmul,sse2"
+using Block = __m256i;
+
+__attribute__((target("avx2"))) inline Block load(const std::byte* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from));
+}
+__attribute__((target("avx2"))) inline Block factors_at(const std::array<std::uint64_t, 4>& at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(at.data()));
+}
+__attribute__((target("avx2"))) inline void store(std::byte* to, Block block) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(to), block);
+}
+__attribute__((target("avx2"))) inline Block zero() {
+    return _mm256_setzero_si256();
+}
+__attribute__((target("avx2"))) inline Block exclusive_or(Block a, Block b) {
+    return _mm256_xor_si256(a, b);
+}
+__attribute__((target("avx2,vpclmulqdq"))) inline Block folded(Block bits, Block factors,
+                                                               Block next) {
+    return exclusive_or(exclusive_or(_mm256_clmulepi64_epi128(bits, factors, 0x00),
+                                     _mm256_clmulepi64_epi128(bits, factors, 0x11)),
+                        next);
 }
 
-__attribute__((target("avx512f"))) inline __m512i four_times(std::uint64_t low,
-                                                             std::uint64_t high) {
-    const auto a = static_cast<long long>(low);
-    const auto b = static_cast<long long>(high);
-    return _mm512_set_epi64(b, a, b, a, b, a, b, a);
-}
+#include "wireproof/base/crc_wide.inc"
+#undef WIREPROOF_TARGET
+}  // namespace blocks_of_32
 
-// Factors that bring a block of 64 bytes with so many behind it to the last 16 of them all, each 16
-// of it by its own distance. The last 16 are there already: nothing is made of them.
-template <class Word, Word polynomial>
-constexpr auto make_ends() {
-    std::array<std::array<std::uint64_t, 8>, 7> ends{};
-    for (unsigned behind = 0; behind < ends.size(); ++behind) {
-        for (unsigned lane = 0; lane < 4; ++lane) {
-            const unsigned distance = behind * 512 + (3 - lane) * 128;
-            if (distance == 0) continue;
-            const Fold<Word, polynomial> fold(distance);
-            ends[behind][2 * lane] = fold.leading;
-            ends[behind][2 * lane + 1] = fold.trailing;
-        }
-    }
-    return ends;
-}
+// Below this many bytes the instruction is as fast, whose results come one after another.
+constexpr std::size_t instruction_most = 256;
 
-template <class Word, Word polynomial>
-constexpr auto ends = make_ends<Word, polynomial>();
-
-__attribute__((target("avx512f,vpclmulqdq"))) inline __m512i brought(
-    __m512i block, const std::array<std::uint64_t, 8>& by, __m512i beside) {
-    constexpr int exclusive_or = 0x96;
-    const __m512i factors = _mm512_loadu_si512(by.data());
-    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(block, factors, 0x00),
-                                     _mm512_clmulepi64_epi128(block, factors, 0x11), beside,
-                                     exclusive_or);
-}
-
-// Four blocks go side by side; what they leave is brought together in one step, not one behind the
-// other: in a packet of 1 500 bytes that would take as long as the folding.
+// In the widest blocks that the processor has and the piece is long enough for; copied to `to`
+// where that is one pass, and not otherwise.
 template <class Word, Word polynomial, bool copies>
-__attribute__((target("avx512f,vpclmulqdq,pclmul,sse2"))) Word add_by_wide_folding(Word crc,
-                                                                                   ConstBytes bytes,
-                                                                                   std::byte* to) {
-    constexpr Fold<Word, polynomial> by_four(4 * 512);
-    const __m512i far = four_times(by_four.leading, by_four.trailing);
-    const std::byte* at = bytes.data();
-    std::size_t left = bytes.size();
-    __m512i a =
-        _mm512_xor_si512(next_wide<copies>(at, to), _mm512_set_epi64(0, 0, 0, 0, 0, 0, 0, crc));
-    __m512i b = next_wide<copies>(at, to);
-    __m512i c = next_wide<copies>(at, to);
-    __m512i d = next_wide<copies>(at, to);
-    for (left -= 256; left >= 256; left -= 256) {
-        a = folded_wide(a, far, next_wide<copies>(at, to));
-        b = folded_wide(b, far, next_wide<copies>(at, to));
-        c = folded_wide(c, far, next_wide<copies>(at, to));
-        d = folded_wide(d, far, next_wide<copies>(at, to));
+bool add_wide(Word& crc, ConstBytes piece, std::byte* to) {
+    constexpr std::size_t least = polynomial == castagnoli ? instruction_most : fold_least;
+    if (piece.size() < least) return false;
+    if (multiplies_four && piece.size() >= blocks_of_64::least) {
+        crc = blocks_of_64::add<Word, polynomial, copies>(crc, piece, to);
+        return true;
     }
-    const auto& to_end = ends<Word, polynomial>;
-    std::size_t behind = left / 64;
-    __m512i sum = brought(d, to_end[behind], _mm512_setzero_si512());
-    sum = brought(c, to_end[behind + 1], sum);
-    sum = brought(b, to_end[behind + 2], sum);
-    sum = brought(a, to_end[behind + 3], sum);
-    std::array<std::byte, 64> block;  // this compiler's extractions of a lane draw warnings
-    std::memcpy(block.data(), &d, block.size());
-    __m128i last = load_block(&block[48]);
-    for (; behind > 0; left -= 64) {
-        last = load_block(at + 48);
-        sum = brought(next_wide<copies>(at, to), to_end[--behind], sum);
+    if (multiplies_two && piece.size() >= blocks_of_32::least) {
+        crc = blocks_of_32::add<Word, polynomial, copies>(crc, piece, to);
+        return true;
     }
-    if constexpr (copies) std::memcpy(to, at, left);
-    std::memcpy(block.data(), &sum, block.size());
-    __m128i bits = last;
-    for (std::size_t i = 0; i < block.size(); i += 16) {
-        bits = _mm_xor_si128(bits, load_block(&block[i]));
-    }
-    if constexpr (polynomial != castagnoli) {  // whose own instruction is as fast here
-        constexpr Fold<Word, polynomial> by_lane(128);
-        const __m128i lane = _mm_set_epi64x(static_cast<long long>(by_lane.trailing),
-                                            static_cast<long long>(by_lane.leading));
-        for (; left >= 16; at += 16, left -= 16) bits = folded(bits, lane, load_block(at));
-    }
-    return finish<Word, polynomial>(bits, ConstBytes(at, left));
+    return false;
 }
 #endif
 
@@ -273,13 +252,9 @@ __attribute__((target("avx512f,vpclmulqdq,pclmul,sse2"))) Word add_by_wide_foldi
 template <std::unsigned_integral Word, Word polynomial>
 void Crc<Word, polynomial>::add(ConstBytes piece) {
 #if defined(__x86_64__)
-    // The instruction's results come one after another, so folding passes it in long pieces.
+    if (add_wide<Word, polynomial, false>(state_, piece, nullptr)) return;
     constexpr bool own_instruction = polynomial == castagnoli;
     constexpr std::size_t least = own_instruction ? 512 : fold_least;
-    if (multiplies_wide && piece.size() >= wide_least) {
-        state_ = add_by_wide_folding<Word, polynomial, false>(state_, piece, nullptr);
-        return;
-    }
     if (multiplies && piece.size() >= least) {
         state_ = add_by_folding<Word, polynomial>(state_, piece);
         return;
@@ -293,13 +268,33 @@ void Crc<Word, polynomial>::add(ConstBytes piece) {
 template <std::unsigned_integral Word, Word polynomial>
 void Crc<Word, polynomial>::add_copying(ConstBytes piece, std::byte* to) {
 #if defined(__x86_64__)
-    if (multiplies_wide && piece.size() >= wide_least) {
-        state_ = add_by_wide_folding<Word, polynomial, true>(state_, piece, to);
-        return;
-    }
+    if (add_wide<Word, polynomial, true>(state_, piece, to)) return;
 #endif
     add(piece);
     if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
+}
+
+template <std::unsigned_integral Word, Word polynomial>
+std::optional<Word> Crc<Word, polynomial>::by_folding(ConstBytes bytes, std::size_t block) {
+#if defined(__x86_64__)
+    constexpr auto start = static_cast<Word>(~Word{0});
+    if (bytes.size() < 4 * block) return std::nullopt;
+    if (block == 16 && multiplies) {
+        return static_cast<Word>(~add_by_folding<Word, polynomial>(start, bytes));
+    }
+    if (block == 32 && multiplies_two) {
+        return static_cast<Word>(
+            ~blocks_of_32::add<Word, polynomial, false>(start, bytes, nullptr));
+    }
+    if (block == 64 && multiplies_four) {
+        return static_cast<Word>(
+            ~blocks_of_64::add<Word, polynomial, false>(start, bytes, nullptr));
+    }
+#else
+    static_cast<void>(bytes);
+    static_cast<void>(block);
+#endif
+    return std::nullopt;
 }
 
 template <std::unsigned_integral Word, Word polynomial>

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 
 #include "wireproof/base/bytes.hpp"
 
@@ -30,6 +31,9 @@ public:
     static Word bitwise(ConstBytes bytes);
     /// Tables, whatever the processor has.
     static Word by_tables(ConstBytes bytes);
+    /// Folded in blocks of 16, 32 or 64 bytes, of which there must be four, by a processor that has
+    /// products of that size; nothing otherwise.
+    static std::optional<Word> by_folding(ConstBytes bytes, std::size_t block);
 
 private:
     Word state_ = static_cast<Word>(~Word{0});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,10 +41,26 @@ TYPED_TEST(EveryCrc, EveryWayAgreesWithTheDefinitionAtEveryLengthAndSplit) {
         const auto wanted = TypeParam::bitwise(part);
         EXPECT_EQ(TypeParam::of(part), wanted) << length;
         EXPECT_EQ(TypeParam::by_tables(part), wanted) << length;
+        for (const std::size_t block : {16U, 32U, 64U}) {
+            EXPECT_EQ(TypeParam::by_folding(part, block).value_or(wanted), wanted)
+                << length << " in blocks of " << block;
+        }
         TypeParam split;
         split.add(part.first(length / 3));
         split.add(part.subspan(length / 3));
         EXPECT_EQ(split.value(), wanted) << length;
+    }
+}
+
+// Which of them a test has seen depends on the processor; narrower blocks are always there.
+TYPED_TEST(EveryCrc, FoldsInBlocksAsWideAsTheProcessorHas) {
+    const std::vector<std::byte> bytes(256);
+    bool wider_seen = false;
+    for (const std::size_t block : {64U, 32U, 16U}) {
+        const bool can = TypeParam::by_folding(bytes, block).has_value();
+        EXPECT_TRUE(can || !wider_seen) << block;
+        EXPECT_FALSE(TypeParam::by_folding(ConstBytes(bytes).first(4 * block - 1), block));
+        wider_seen = wider_seen || can;
     }
 }
 
