@@ -210,13 +210,22 @@ void PerfEnds::turn_server() {
 
 void PerfEnds::look() {
     check_interrupt();
-    if (lost_) throw Failure(*lost_);
+    if (lost_ && !parting_) throw Failure(*lost_);
     if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) == child_) {
         child_ = 0;
-        throw Failure("the answering process has ended");
+        if (!parting_) throw Failure("the answering process has ended");
     }
     // Where both share one processor, the other must have its turn.
     if (alone_) ::sched_yield();
+}
+
+void PerfEnds::part() {
+    parting_ = true;
+    const bool forked = child_ > 0;
+    for (int turns = 0; turns < 1000 && (child_ > 0 || !forked); ++turns) {
+        turn();
+        look();
+    }
 }
 
 void perf_listen(const PerfPlan& plan) {

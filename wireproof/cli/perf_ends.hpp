@@ -79,6 +79,9 @@ public:
             busy = turn_at(busy ? end_->clock().now() : end_->clock().again()) > 0;
         }
     }
+    /// The other end was told to go: turns until it has heard, or gone before its acknowledgement
+    /// came.
+    void part();
 
 private:
     std::size_t turn_at(Instant now) {
@@ -99,7 +102,8 @@ private:
     std::unique_ptr<PerfEnd> local_end_;
     std::unique_ptr<PerfServer> server_;
     pid_t child_ = 0;
-    bool alone_ = false;  // on one processor with the other end
+    bool alone_ = false;    // on one processor with the other end
+    bool parting_ = false;  // who ends now does as it was told
     std::uint32_t turns_ = 0;
     std::optional<std::string> lost_;
 };
