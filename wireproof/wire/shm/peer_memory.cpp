@@ -41,6 +41,7 @@ bool PeerMemory::add_allocation(const MemoryNote& note, Descriptor memory) {
 bool PeerMemory::add(const ShareNote& note) {
     if (regions_.size() >= regions_max) return false;
     regions_[note.address] = note;
+    written_ = {};
     return true;
 }
 
@@ -70,10 +71,11 @@ std::byte* PeerMemory::mapped(const Place& place, bool writable) {
     return allocation.mapping.bytes().data() + region.offset + place.offset;
 }
 
-bool PeerMemory::write(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
+bool PeerMemory::write_there(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
     const Place place = find(address, source.size());
     if (place.region != nullptr && place.region->writable) {
         if (std::byte* const to = mapped(place, true)) {
+            written_ = {place.region->address, place.region->bytes, to - place.offset};
             std::copy(source.begin(), source.end(), to);
             ++counters.mapped_copies;
             return true;

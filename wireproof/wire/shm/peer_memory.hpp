@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <map>
 
 #include "wireproof/wire/shm/counters.hpp"
@@ -32,10 +33,20 @@ public:
     bool add_allocation(const MemoryNote& note, Descriptor memory);
     bool has_allocation(std::uint32_t number) const { return allocations_.contains(number); }
     bool add(const ShareNote& note);
-    void remove(std::uint64_t address) { regions_.erase(address); }
+    void remove(std::uint64_t address) {
+        regions_.erase(address);
+        written_ = {};
+    }
 
     /// True: all bytes are copied. The range must lie in one region shared with that right.
-    bool write(std::uint64_t address, ConstBytes source, ShmCounters& counters);
+    bool write(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
+        const std::uint64_t offset = address - written_.address;
+        const bool again = offset < written_.bytes && source.size() <= written_.bytes - offset;
+        if (!again) return write_there(address, source, counters);
+        std::copy(source.begin(), source.end(), written_.begin + offset);
+        ++counters.mapped_copies;
+        return true;
+    }
     bool read(std::uint64_t address, Bytes destination, ShmCounters& counters);
 
 private:
@@ -49,8 +60,15 @@ private:
         ShareNote* region = nullptr;
         std::uint64_t offset = 0;
     };
+    /// A mapped region that may be written, so that who writes to one needs no look for each.
+    struct Target {
+        std::uint64_t address = 0;
+        std::size_t bytes = 0;
+        std::byte* begin = nullptr;
+    };
     enum class Way : std::uint8_t { untried, open, closed };
 
+    bool write_there(std::uint64_t address, ConstBytes source, ShmCounters& counters);
     Place find(std::uint64_t address, std::size_t size);
     std::byte* mapped(const Place& place, bool writable);
     bool may_ask_kernel(std::size_t size);
@@ -58,6 +76,7 @@ private:
 
     Process process_;
     Way kernel_ = Way::untried;
+    Target written_;                              // last
     std::map<std::uint64_t, ShareNote> regions_;  // by the user's address
     std::map<std::uint32_t, Allocation> allocations_;
 };
