@@ -50,6 +50,9 @@ Transmitted transmit_run(E& engine, L& lane, Instant now) {
         lane.commit();
         ++sent.frames;
     } while (engine.in_run());
+    if constexpr (PromptLane<L>) {
+        if (sent.frames > 0) lane.show();
+    }
     if (sent.frames > 0) sent.quiet = engine.end_run(now) && !sent.lane_full;
     return sent;
 }

@@ -31,6 +31,13 @@ concept RunLane = Lane<L> && requires(L lane, std::size_t count) {
     { lane.commit_run(FrameRun()) } -> std::same_as<void>;  // the claimed run is complete
 };
 
+/// A lane that can show the peer at once what was committed, which else the flush does. Whoever
+/// sends calls it when there is no more for now, before it writes down what it has sent.
+template <class L>
+concept PromptLane = Lane<L> && requires(L lane) {
+    { lane.show() } -> std::same_as<void>;
+};
+
 template <class W>
 concept Wire = requires(W wire, const W& idle, PeerId peer, Instant now) {
     // A peer's lane stays where it is while the wire does.

@@ -26,6 +26,7 @@ public:
     virtual LaneTerms terms() const = 0;
     virtual TxFrame* claim() = 0;
     virtual void commit() = 0;
+    virtual void show() = 0;
     virtual FrameRun claim_run(std::size_t size, std::size_t most) = 0;
     virtual void commit_run(const FrameRun& run) = 0;
 };
@@ -38,6 +39,9 @@ public:
     LaneTerms terms() const override { return lane_.terms(); }
     TxFrame* claim() override { return lane_.claim(); }
     void commit() override { lane_.commit(); }
+    void show() override {
+        if constexpr (PromptLane<L>) lane_.show();
+    }
     FrameRun claim_run(std::size_t size, std::size_t most) override {
         if constexpr (RunLane<L>) return lane_.claim_run(size, most);
         return {};
@@ -169,6 +173,7 @@ public:
     LaneTerms terms() const { return wire_->lane(peer_).terms(); }
     TxFrame* claim() { return inside().claim(); }
     void commit() { inside().commit(); }
+    void show() { inside().show(); }
     FrameRun claim_run(std::size_t size, std::size_t most) {
         return inside().claim_run(size, most);
     }
@@ -248,7 +253,7 @@ private:
     std::deque<AnyLane> lanes_;         // a deque, so that a new lane leaves the others in place
 };
 
-static_assert(RunLane<AnyLane>);
+static_assert(RunLane<AnyLane> && PromptLane<AnyLane>);
 static_assert(Wire<AnyWire>);
 
 }  // namespace wireproof::host

@@ -53,6 +53,9 @@ public:
             return {Bytes(room).first(size * most), most, size};
         }
         void commit_run(const FrameRun& run) { committed = run.room.size(); }
+        void show() { ++shown; }
+
+        int shown = 0;
     };
     Lane& lane(PeerId which) { return running.at(static_cast<std::size_t>(which)); }
     std::array<Lane, 8> running;
@@ -153,10 +156,13 @@ TEST(AnyWire, RunsOfFramesGoStraightToALaneThatHasThem) {
     EXPECT_EQ(run.room.data(), inside.lane(peer).room.data());
     wire.lane(peer).commit_run(run);
     EXPECT_EQ(inside.lane(peer).committed, 12U);
+    wire.lane(peer).show();
+    EXPECT_EQ(inside.lane(peer).shown, 1);
 
     NotingWire other;
     AnyWire without{std::ref(other)};
     EXPECT_EQ(without.lane(peer).claim_run(4, 3).frames, 0U);
+    without.lane(peer).show();  // the flush does
 }
 
 // A wire may learn of a peer after its lane was asked for here.

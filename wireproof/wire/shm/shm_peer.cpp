@@ -4,11 +4,6 @@
 
 namespace wireproof {
 
-void ShmLane::list() {
-    listed_ = true;
-    lanes_->unflushed.push_back(this);
-}
-
 void ShmLane::owe(const ShareNote& note) {
     owed_.push_back(note);
     if (!listed_) list();

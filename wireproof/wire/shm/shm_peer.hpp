@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "wireproof/core/wire.hpp"
@@ -23,7 +24,7 @@ class ShmLane;
 /// What all lanes of a wire use.
 struct ShmLanes {
     ShmCounters counters;
-    std::vector<ShmLane*> unflushed;
+    ShmLane* first_unflushed = nullptr;  // the others follow by ShmLane::next_unflushed_
 };
 
 /// The way to one peer. Claimed room lies in the ring itself and is lent until the next receive. A
@@ -60,6 +61,16 @@ public:
         if (out_.unpublished() >= lines_at_once) out_.publish();
     }
 
+    /// Publishes what was committed; with it the flush has nothing to do for this lane.
+    void show() {
+        if (!owed_.empty()) return;
+        out_.publish();
+        wake(frames_wake);
+        if (lanes_->first_unflushed != this) return;
+        lanes_->first_unflushed = std::exchange(next_unflushed_, nullptr);
+        listed_ = false;
+    }
+
     /// The room that claim lends next is brought here meanwhile: its peer has it, as it waits
     /// there.
     void fetch_room() { out_.fetch_room(); }
@@ -77,7 +88,10 @@ private:
     static constexpr std::uint32_t frames_wake = 1;
     static constexpr std::uint32_t room_wakes = 2;
 
-    void list();
+    void list() {
+        listed_ = true;
+        next_unflushed_ = std::exchange(lanes_->first_unflushed, this);
+    }
     void owe(const ShareNote& note);
     void send_notes();
     void flush();
@@ -94,7 +108,8 @@ private:
     ShmLanes* lanes_ = nullptr;
     bool claimed_ = false;
     bool connected_ = false;
-    bool listed_ = false;                                   // in unflushed
+    bool listed_ = false;  // among those to be flushed
+    ShmLane* next_unflushed_ = nullptr;
     bool starved_ = false;                                  // room was wanted and not there
     bool light_ = false;                                    // see barrier.hpp
     std::optional<std::atomic_ref<std::uint32_t>> asleep_;  // the peer's flag
@@ -102,7 +117,7 @@ private:
     std::deque<ShareNote> owed_;  // must go before any further frame
 };
 
-static_assert(Lane<ShmLane>);
+static_assert(PromptLane<ShmLane>);
 
 /// Memory of this node, as one peer was told of it.
 struct SharedRegion {

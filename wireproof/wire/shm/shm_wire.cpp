@@ -31,19 +31,28 @@ std::optional<RxFrame> ShmWire::receive(Instant now) {
     for (std::size_t looked = 0; looked < receiving_.size(); ++looked) {
         if (turn_ >= receiving_.size()) turn_ = 0;
         ShmPeer& peer = *receiving_[turn_];
-        if (const auto bytes = take(peer)) {
-            if (taken_max_ == 1) peer.lane.fetch_room();  // for the answer
-            ++taken_in_turn_;
-            ++taken_;
-            ++lanes_->counters.frames_received;
-            lanes_->counters.bytes_received += bytes->size();
-            return RxFrame{*bytes, static_cast<PeerId>(peer.number), Integrity::intact};
+        const auto frame = peer.in.next();
+        const bool usual = peer.state == ShmPeer::State::living && !peer.in.gives_back();
+        if (usual && frame && !frame->control) [[likely]]
+            return handed_over(peer, frame->bytes);
+        const bool nothing = usual && !frame && !peer.in.broken() && !peer.lane.broken();
+        if (!nothing) {
+            if (const auto bytes = take_unusual(peer, frame)) return handed_over(peer, *bytes);
         }
         next_turn();
     }
     taken_max_ = config_.batch;
     taken_ = 0;
     return std::nullopt;
+}
+
+RxFrame ShmWire::handed_over(ShmPeer& peer, ConstBytes bytes) {
+    if (taken_max_ == 1) peer.lane.fetch_room();  // for the answer
+    ++taken_in_turn_;
+    ++taken_;
+    ++lanes_->counters.frames_received;
+    lanes_->counters.bytes_received += bytes.size();
+    return RxFrame{bytes, static_cast<PeerId>(peer.number), Integrity::intact};
 }
 
 void ShmWire::next_turn() {
@@ -57,14 +66,6 @@ void ShmWire::next_turn() {
     look_at_ = now_ + between_looks;
     look();
     call_the_absent(now_);
-}
-
-std::optional<ConstBytes> ShmWire::take(ShmPeer& peer) {
-    const auto frame = peer.in.next();
-    const bool usual = peer.state == ShmPeer::State::living && !peer.in.gives_back();
-    if (usual && frame && !frame->control) return frame->bytes;
-    if (usual && !frame && !peer.in.broken() && !peer.lane.broken()) return std::nullopt;
-    return take_unusual(peer, frame);
 }
 
 [[gnu::noinline]] std::optional<ConstBytes> ShmWire::take_unusual(
@@ -88,14 +89,14 @@ std::optional<ConstBytes> ShmWire::take(ShmPeer& peer) {
 }
 
 void ShmWire::flush_lanes() {
-    auto& waiting = lanes_->unflushed;
-    std::size_t kept = 0;
-    for (ShmLane* const lane : waiting) {
+    ShmLane* lane = std::exchange(lanes_->first_unflushed, nullptr);
+    while (lane != nullptr) {
+        ShmLane* const next = std::exchange(lane->next_unflushed_, nullptr);
         lane->flush();
-        lane->listed_ = !lane->owed_.empty();
-        if (lane->listed_) waiting[kept++] = lane;
+        lane->listed_ = false;
+        if (!lane->owed_.empty()) lane->list();
+        lane = next;
     }
-    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(kept), waiting.end());
 }
 
 std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
@@ -111,7 +112,7 @@ std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
 }
 
 bool ShmWire::still(Instant now) {
-    if (now >= look_at_ || !events_.empty() || !lanes_->unflushed.empty()) return false;
+    if (now >= look_at_ || !events_.empty() || lanes_->first_unflushed != nullptr) return false;
     for (const ShmPeer* const peer : receiving_) {
         if (!peer->rests()) return false;
     }

@@ -57,7 +57,7 @@ public:
     std::optional<RxFrame> receive(Instant now);
     void flush(Instant now) {
         now_ = now;
-        if (!lanes_->unflushed.empty()) flush_lanes();
+        if (lanes_->first_unflushed != nullptr) flush_lanes();
     }
     std::optional<std::pair<PeerId, WireEvent>> next_event();
     /// True: the three above would bring and do nothing now. The frame that comes after that is
@@ -118,7 +118,7 @@ private:
     void flush_lanes();
     void next_turn();
     void look_around();
-    std::optional<ConstBytes> take(ShmPeer& peer);
+    inline RxFrame handed_over(ShmPeer& peer, ConstBytes bytes);
     std::optional<ConstBytes> take_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
     bool something_came();
@@ -159,8 +159,8 @@ private:
     std::unique_ptr<Nonce> nonce_;
     std::vector<ShmPeer> peers_;       // by number, this node's own place among them
     std::vector<ShmPeer*> receiving_;  // living or ending
-    std::size_t turn_ = 0;             // whose frames are taken now, of receiving_
     std::size_t taken_in_turn_ = 0;
+    std::size_t turn_ = 0;   // whose frames are taken now, of receiving_
     std::size_t taken_ = 0;  // since "nothing" was last said
     std::size_t taken_max_ = config_.batch;
     bool slept_ = false;

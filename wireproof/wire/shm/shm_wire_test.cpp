@@ -27,6 +27,22 @@ TEST(ShmWire, CarriesFramesBothWaysAsTheyWereSent) {
     EXPECT_EQ(a.next_deadline(), never);
 }
 
+TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
+    auto [a, b] = pair();
+    EXPECT_EQ(next(a), "nothing");
+    ASSERT_TRUE(commit(a, one, "first"));
+    ASSERT_TRUE(commit(a, one, "second"));
+    a.lane(one).show();
+    EXPECT_TRUE(a.still(Instant())) << "the flush has nothing left to do";
+    EXPECT_EQ(next(b), "0:first");
+    EXPECT_EQ(next(b), "0:second");
+    ASSERT_TRUE(commit(a, one, "third"));
+    EXPECT_FALSE(a.still(Instant()));
+    EXPECT_EQ(next(b), "nothing");
+    a.flush(Instant());
+    EXPECT_EQ(next(b), "0:third");
+}
+
 TEST(ShmWire, CarriesTheLongestFrameRoundTheRingManyTimes) {
     auto [a, b] = pair({.frame_max = 1016, .lines = 64});
     for (int i = 0; i < 1000; ++i) {
@@ -192,9 +208,8 @@ TEST(ShmWire, LanesStayWhereTheyAreWhenTheWireMoves) {
     EXPECT_EQ(next(b), "0:still here");
 }
 
-TEST(ShmWire, TakesTurnsAmongPeers) {
+std::vector<ShmWire> three_that_met(Time& time) {
     const std::string name = unique_name();
-    Time time;
     std::vector<ShmWire> wires;
     for (std::size_t i = 0; i < 3; ++i) {
         wires.push_back(open({.name = name, .node = i, .nodes = 3}));
@@ -203,6 +218,34 @@ TEST(ShmWire, TakesTurnsAmongPeers) {
         time.pass();
         for (ShmWire& wire : wires) wire.receive(time.now());
     }
+    return wires;
+}
+
+TEST(ShmWire, LanesShowInAnyOrderAndTheFlushMissesNone) {
+    constexpr PeerId two{2};
+    Time time;
+    std::vector<ShmWire> wires = three_that_met(time);
+    const auto commit_to_both = [&](std::string_view text) {
+        ASSERT_TRUE(commit(wires[0], one, text));
+        ASSERT_TRUE(commit(wires[0], two, text));
+    };
+    for (const PeerId shown : {one, two}) {
+        commit_to_both("shown");
+        wires[0].lane(shown).show();
+        const std::size_t other = shown == one ? 2 : 1;
+        EXPECT_EQ(next(wires[3 - other], time.now()), "0:shown");
+        EXPECT_EQ(next(wires[other], time.now()), "nothing");
+        commit_to_both("flushed");
+        wires[0].flush(time.now());
+        EXPECT_EQ(next(wires[3 - other], time.now()), "0:flushed");
+        EXPECT_EQ(next(wires[other], time.now()), "0:shown");
+        EXPECT_EQ(next(wires[other], time.now()), "0:flushed");
+    }
+}
+
+TEST(ShmWire, TakesTurnsAmongPeers) {
+    Time time;
+    std::vector<ShmWire> wires = three_that_met(time);
     for (int i = 0; i < 100; ++i) {
         ASSERT_TRUE(send(wires[1], zero, "1"));
         ASSERT_TRUE(send(wires[2], zero, "2"));
