@@ -2,6 +2,7 @@
 // does not fit; what has a length from the network is checked before a fixed span is made of it.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -59,8 +60,18 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
 
 /// For the few bytes that most messages have, where a call would cost more than the copy.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t size) {
-    if (size > 16) {
+    if (size > 32) {
         std::memcpy(to, from, size);
+    } else if (size > 16) {  // words, since words were written; the last two overlap
+        std::array<std::uint64_t, 4> words;
+        std::memcpy(&words[0], from, 8);
+        std::memcpy(&words[1], from + 8, 8);
+        std::memcpy(&words[2], from + size - 16, 8);
+        std::memcpy(&words[3], from + size - 8, 8);
+        std::memcpy(to, &words[0], 8);
+        std::memcpy(to + 8, &words[1], 8);
+        std::memcpy(to + size - 16, &words[2], 8);
+        std::memcpy(to + size - 8, &words[3], 8);
     } else if (size >= 8) {  // two that overlap
         std::uint64_t first;
         std::uint64_t last;

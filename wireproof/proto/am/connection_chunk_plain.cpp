@@ -51,18 +51,18 @@ void Connection::write_alike(const FrameRun& run) {
     SendWindow& window = out_window(run_);
     const SendWindow::Saved& chunk = *next_of_run_;
     auto packet = window.plain_chunk_packet(chunk);
+    ShortHeader header = chunk_header(run_, chunk, packet);
     std::array<std::byte, size> head{};
-    chunk_header(run_, chunk, packet).encode(head);
+    header.encode(head);
     Crc32c begun;
     begun.add(ConstBytes(head).first(same));
     const bool covered = run.wants_check && !config_.trusts_payload;
     const std::byte* data = packet.data.data();
     std::byte* to = run.room.data();
     for (std::size_t i = 0; i < run.frames; ++i) {
-        store_le_at<std::uint64_t, same>(std::span(head), packet.offset);
-        std::memcpy(to, head.data(), size);
+        header.encode(std::span<std::byte, size>(to, size));
         Crc32c crc = begun;
-        if (run.wants_check) crc.add(ConstBytes(head).subspan(same));
+        if (run.wants_check) crc.add(ConstBytes(to + same, size - same));
         const ConstBytes part(data, run.size - size);
         if (covered) {
             crc.add_copying(part, to + size);
@@ -70,7 +70,7 @@ void Connection::write_alike(const FrameRun& run) {
             std::memcpy(to + size, part.data(), part.size());
         }
         if (run.wants_check) store_checksum(config_.layout, Bytes(to, size), crc.value());
-        packet.offset += part.size();
+        header.offset += part.size();
         data += part.size();
         to += run.size;
     }

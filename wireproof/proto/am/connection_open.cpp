@@ -69,7 +69,8 @@ bool Connection::take_note(ConstBytes data) {
     const auto memory = memory_->writable(body.address, body.total);
     if (!memory) return false;
     copy_opening(data, *memory);
-    delivery_ = Stored{static_cast<HandlerId>(body.handler), *memory, body.argument};
+    delivery_.emplace(std::in_place_type<Stored>,
+                      Stored{static_cast<HandlerId>(body.handler), *memory, body.argument});
     return true;
 }
 

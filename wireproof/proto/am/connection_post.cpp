@@ -57,19 +57,17 @@ PostStatus Connection::store(const Store& store) {
     if (store.source.size() > config_.transfer_max()) return PostStatus::too_long;
     BulkSender& stores = bulk_[index(Channel::request)];
     if (stores.waits()) return PostStatus::window_full;
-    std::array<std::byte, OpenBody::size> body{};
-    OpenBody{store.address, store.source.size(), static_cast<std::uint32_t>(store.handler),
-             store.argument}
-        .encode(body);
+    const OpenBody body{store.address, store.source.size(),
+                        static_cast<std::uint32_t>(store.handler), store.argument};
     SendWindow& window = out_window(Channel::request);
     const std::size_t with_open = std::min(store.source.size(), config_.open_bytes);
-    const SendWindow::Pieces data{body, store.source.first(with_open)};
+    const ConstBytes begin = store.source.first(with_open);
     if (with_open > 0 && with_open == store.source.size()) {
-        const bool pushed = window.push_note(data, store.tag, true);
+        const bool pushed = window.push_note(body, begin, store.tag, true);
         return pushed ? PostStatus::accepted : PostStatus::window_full;
     }
     const auto place = stores.free_place();
-    if (!place || !window.push(Kind::open, *place, 0, data, *place)) {
+    if (!place || !window.push_open(*place, body, begin)) {
         return PostStatus::window_full;
     }
     BulkSender::Transfer transfer;
@@ -95,11 +93,10 @@ PostStatus Connection::note(const Note& note) {
     if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
     if (note.handler == HandlerId{}) return PostStatus::not_allowed;
     if (note.size > config_.transfer_max()) return PostStatus::too_long;
-    std::array<std::byte, OpenBody::size> body{};
-    OpenBody{note.address, note.size, static_cast<std::uint32_t>(note.handler), note.argument}
-        .encode(body);
+    const OpenBody body{note.address, note.size, static_cast<std::uint32_t>(note.handler),
+                        note.argument};
     if (bulk_[index(Channel::request)].waits() ||
-        !out_window(Channel::request).push_note({body}, note.tag, note.awaited)) {
+        !out_window(Channel::request).push_note(body, {}, note.tag, note.awaited)) {
         return PostStatus::window_full;
     }
     return PostStatus::accepted;

@@ -101,7 +101,7 @@ ConstBytes ReceiveWindow::held(const Message& message) const {
 void ReceiveWindow::pass() {
     Message& done = message(0);
     const std::uint32_t span = done.span;
-    done = Message{};
+    done.forget();
     arrived_.clear(expected_, expected_ + span);
     expected_ += span;
     expected_number_ = circle_.advance(expected_number_, span);

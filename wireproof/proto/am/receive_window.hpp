@@ -38,6 +38,12 @@ public:
 
         bool known() const { return kind != Kind::ack; }
         bool complete() const { return known() && arrived == span; }
+        void forget() {
+            kind = Kind::ack;
+            span = arrived = id = slot = 0;
+            base = size = 0;
+            in_place = awaited = false;
+        }
     };
 
     /// A NACK that waits to leave: the packet that drew it was of this round, and whatever left

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
@@ -26,17 +25,20 @@ public:
         WIREPROOF_CHECK(capacity <= std::numeric_limits<std::uint32_t>::max());
     }
 
-    /// Room for `size` bytes in one piece, to be written now; nothing when it does not fit now.
-    std::optional<Place> take(std::size_t size) {
+    /// Room for `size` bytes in one piece, to be written now. False: it does not fit now.
+    bool take(std::size_t size, Place& place) {
         if (filled_ == freed_) filled_ = freed_ = at_ = 0;
         const std::size_t capacity = bytes_.size();
         const bool wraps = size > capacity - at_;
         const std::uint64_t begin = wraps ? filled_ + (capacity - at_) : filled_;
-        if (begin + size - freed_ > capacity) return std::nullopt;
+        if (begin + size - freed_ > capacity) return false;
         const std::size_t at = wraps ? 0 : at_;
         filled_ = begin + size;
         at_ = at + size;
-        return Place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size), filled_};
+        place.at = static_cast<std::uint32_t>(at);
+        place.size = static_cast<std::uint32_t>(size);
+        place.mark = filled_;
+        return true;
     }
 
     /// Whether so many bytes fit now.

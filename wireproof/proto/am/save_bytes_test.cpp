@@ -10,8 +10,9 @@ namespace wireproof::am::test {
 namespace {
 
 std::optional<SaveBytes::Place> save(SaveBytes& saved, ConstBytes data) {
-    const auto place = saved.take(data.size());
-    if (place) std::copy(data.begin(), data.end(), saved.room(*place).begin());
+    SaveBytes::Place place;
+    if (!saved.take(data.size(), place)) return std::nullopt;
+    std::copy(data.begin(), data.end(), saved.room(place).begin());
     return place;
 }
 

@@ -42,40 +42,59 @@ SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t
     return message;
 }
 
-SendWindow::Saved* SendWindow::save(Kind kind, std::uint32_t id, std::uint16_t count,
-                                    const Pieces& data, std::uint32_t owner) {
-    if (room() == 0) return nullptr;
+SendWindow::Placed SendWindow::save(Kind kind, std::uint32_t id, std::uint16_t count,
+                                    std::size_t size, std::uint32_t owner) {
+    if (room() == 0) return {};
     const std::size_t before = entry_size(kind);
-    const auto copy = bytes_.take(before + data.size());
-    if (!copy) return nullptr;
-    const Bytes room = bytes_.room(*copy);
+    SaveBytes::Place place;
+    if (!bytes_.take(before + size, place)) return {};
+    const Bytes room = bytes_.room(place);
     if (before > 0) {
         const BundleEntry entry{static_cast<std::uint16_t>(id), count};
         entry.encode(room.first<BundleEntry::size>());
     }
-    std::byte* const to = room.data() + before;
-    copy_short(to, data.head.data(), data.head.size());
-    if (!data.rest.empty()) std::memcpy(to + data.head.size(), data.rest.data(), data.rest.size());
     Saved& message = append(kind, id, owner, 1);
     message.count = count;
-    message.copy = *copy;
-    return &message;
+    // Field by field: a copy of them all would wait for the parts just written.
+    message.copy.at = place.at;
+    message.copy.size = place.size;
+    message.copy.mark = place.mark;
+    return {&message, room.data() + before};
 }
 
-bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, const Pieces& data,
+bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
                       std::uint32_t owner) {
-    const Saved* const message = save(kind, id, count, data, owner);
-    if (message != nullptr && is_watched(*message)) ++watched_;
-    return message != nullptr;
+    const Placed placed = save(kind, id, count, data.size(), owner);
+    if (placed.message == nullptr) return false;
+    copy_short(placed.bytes, data.data(), data.size());
+    if (is_watched(kind, owner)) ++watched_;
+    return true;
 }
 
-bool SendWindow::push_note(const Pieces& data, std::uint64_t tag, bool awaited) {
-    Saved* const message = save(Kind::open, 0, awaited ? 1 : 0, data, 0);
+SendWindow::Placed SendWindow::save_open(std::uint32_t id, const OpenBody& body, ConstBytes bytes,
+                                         std::uint32_t owner) {
+    const Placed placed = save(Kind::open, id, 0, OpenBody::size + bytes.size(), owner);
+    if (placed.message == nullptr) return placed;
+    body.encode(std::span<std::byte, OpenBody::size>(placed.bytes, OpenBody::size));
+    if (!bytes.empty()) std::memcpy(placed.bytes + OpenBody::size, bytes.data(), bytes.size());
+    return placed;
+}
+
+bool SendWindow::push_open(std::uint32_t id, const OpenBody& body, ConstBytes begin) {
+    if (save_open(id, body, begin, id).message == nullptr) return false;
+    ++watched_;
+    return true;
+}
+
+bool SendWindow::push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
+                           bool awaited) {
+    Saved* const message = save_open(0, body, bytes, 0).message;
     if (message == nullptr) return false;
+    message->count = awaited ? 1 : 0;
     message->in_place = true;
     message->offset = tag;
     if (awaited) ++watched_;
-    if (carries_bytes(*message)) ++carrying_;
+    if (!bytes.empty()) ++carrying_;
     return true;
 }
 
@@ -204,15 +223,11 @@ void SendWindow::departed() {
     for (std::uint64_t at = leaving_; at < end; ++at) round_sent_[round_place(at)] = round_;
 }
 
-std::optional<std::uint64_t> SendWindow::acknowledged_position(std::uint32_t expected) const {
-    if (!circle_.holds(expected)) return std::nullopt;
-    const std::uint64_t position = una_ + circle_.steps_after(Number(expected), una_number_);
-    if (position > high_) return std::nullopt;
-    if (watched_ == 0) return position;  // no chunk to lie in
+bool SendWindow::lies_in_chunk(std::uint64_t position) const {
     for (std::size_t i = 0; i < saved_.size() && saved_[i].position < position; ++i) {
-        if (saved_[i].position + saved_[i].span > position) return std::nullopt;
+        if (saved_[i].position + saved_[i].span > position) return true;
     }
-    return position;
+    return false;
 }
 
 void SendWindow::drop_front() {
@@ -233,7 +248,6 @@ void SendWindow::drop_front() {
 
 // All of them short, each one packet, and nobody waits for their end.
 void SendWindow::drop_plain(std::uint64_t position) {
-    if (position == next_) return drop_all();
     const auto count = static_cast<std::size_t>(position - una_);
     for (std::size_t i = count; i-- > 0;) {
         if (saved_[i].copy.size == 0) continue;
@@ -246,16 +260,6 @@ void SendWindow::drop_plain(std::uint64_t position) {
     cursor_ = std::max(cursor_, una_);
     unsent_message_ -= std::min(unsent_message_, count);
     saved_.pop(count);
-}
-
-// The answer to a lone message, or the end of a burst.
-void SendWindow::drop_all() {
-    if (afoot_.counted()) afoot_.arrived(una_, next_);
-    bytes_.clear();
-    saved_.clear();
-    una_ = cursor_ = next_;
-    una_number_ = high_number_;
-    unsent_message_ = 0;
 }
 
 bool SendWindow::on_nack(const Missing& missing) {

@@ -118,21 +118,13 @@ public:
 
     /// Saves a short message under the next number. False: the window or the save queue is full.
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
-                            std::uint32_t owner = 0) {
-        return push(kind, id, count, {.head = data}, owner);
-    }
-    /// The same of two pieces, which lie one behind the other in the packet.
-    struct Pieces {
-        ConstBytes head;
-        ConstBytes rest = {};
-        std::size_t size() const { return head.size() + rest.size(); }
-    };
-    [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, const Pieces& data,
-                            std::uint32_t owner);
-
-    /// Saves the OPEN of a note, in `rest` its bytes where they are not in place already;
-    /// `awaited`: its end matters to somebody, as it always does with bytes. False: as above.
-    [[nodiscard]] bool push_note(const Pieces& data, std::uint64_t tag, bool awaited);
+                            std::uint32_t owner = 0);
+    /// Saves a store's OPEN with the store's first bytes. False: as above.
+    [[nodiscard]] bool push_open(std::uint32_t id, const OpenBody& body, ConstBytes begin);
+    /// Saves the OPEN of a note, with its bytes where they are not in place already; `awaited`: its
+    /// end matters to somebody, as it always does with bytes. False: as above.
+    [[nodiscard]] bool push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
+                                 bool awaited);
     /// The note of that number, if it is not acknowledged yet.
     Saved* note(std::uint32_t number);
 
@@ -189,13 +181,19 @@ public:
     /// a number that is stale, was never sent, or lies inside a chunk (AM-37).
     template <class Done>
     bool on_ack(std::uint32_t expected, Done&& done) {
-        const auto position = acknowledged_position(expected);
-        if (!position) return false;
-        if (watched_ == 0 && lost_count_ == 0) {
-            drop_plain(*position);
+        if (!circle_.holds(expected)) return false;
+        const std::uint64_t position = una_ + circle_.steps_after(Number(expected), una_number_);
+        if (position > high_) return false;
+        if (watched_ == 0 && lost_count_ == 0) {  // no chunk to lie in
+            if (position == next_) {
+                drop_all();
+            } else {
+                drop_plain(position);
+            }
             return true;
         }
-        while (!saved_.empty() && saved_.front().position < *position) {
+        if (watched_ > 0 && lies_in_chunk(position)) return false;
+        while (!saved_.empty() && saved_.front().position < position) {
             const Saved message = saved_.front();
             drop_front();
             if (is_watched(message)) done(message);
@@ -218,11 +216,14 @@ public:
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
-    std::optional<std::uint64_t> acknowledged_position(std::uint32_t expected) const;
+    bool lies_in_chunk(std::uint64_t position) const;
     /// Whether somebody waits for its acknowledgement.
     static bool is_watched(const Saved& message) {
         if (message.in_place) return message.count != 0;
-        return message.kind != Kind::request && (message.kind != Kind::reply || message.owner != 0);
+        return is_watched(message.kind, message.owner);
+    }
+    static bool is_watched(Kind kind, std::uint32_t owner) {
+        return kind != Kind::request && (kind != Kind::reply || owner != 0);
     }
     static bool is_answered(const Saved& message) {
         return message.in_place ? message.count != 0
@@ -241,7 +242,15 @@ private:
     Bundle bundle_from(std::size_t first, std::uint64_t end) const;
     void drop_front();
     void drop_plain(std::uint64_t position);
-    void drop_all();
+    // The answer to a lone message, or the end of a burst.
+    void drop_all() {
+        if (afoot_.counted()) afoot_.arrived(una_, next_);
+        bytes_.clear();
+        saved_.clear();
+        una_ = cursor_ = next_;
+        una_number_ = high_number_;
+        unsent_message_ = 0;
+    }
     const Saved& first_unsent_message() {
         while (true) {
             const Saved& message = saved_[unsent_message_];
@@ -252,8 +261,14 @@ private:
     std::size_t round_place(std::uint64_t position) const {
         return static_cast<std::size_t>(position & (round_sent_.size() - 1));
     }
-    inline Saved* save(Kind kind, std::uint32_t id, std::uint16_t count, const Pieces& data,
+    struct Placed {
+        Saved* message = nullptr;    // none: no room
+        std::byte* bytes = nullptr;  // to be written
+    };
+    inline Placed save(Kind kind, std::uint32_t id, std::uint16_t count, std::size_t size,
                        std::uint32_t owner);
+    inline Placed save_open(std::uint32_t id, const OpenBody& body, ConstBytes bytes,
+                            std::uint32_t owner);
     inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
     void unmark_lost(std::uint64_t position);

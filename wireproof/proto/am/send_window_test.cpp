@@ -244,15 +244,15 @@ TEST(AmSendWindow, ForgetsEverythingWithASession) {
 TEST(AmSendWindow, KnowsWhetherWhatLeftIsAnsweredAsSoonAsItArrives) {
     Sender sender(small(ethernet()));
     SendWindow& window = sender.window;
-    const std::vector<std::byte> body(OpenBody::size);
+    const OpenBody body;
     EXPECT_FALSE(window.waits_for_answer());
     ASSERT_TRUE(sender.push());
     EXPECT_FALSE(window.waits_for_answer());  // nothing has left
     ASSERT_TRUE(sender.push());
     sender.leave(1);
     EXPECT_FALSE(window.waits_for_answer());
-    ASSERT_TRUE(window.push_note({body}, 1, false));
-    ASSERT_TRUE(window.push_note({body}, 2, true));
+    ASSERT_TRUE(window.push_note(body, {}, 1, false));
+    ASSERT_TRUE(window.push_note(body, {}, 2, true));
     ASSERT_TRUE(sender.push());
     sender.leave(2);
     EXPECT_FALSE(window.waits_for_answer());  // an unawaited note

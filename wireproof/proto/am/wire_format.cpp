@@ -190,8 +190,7 @@ bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload) {
 void OpenBody::encode(std::span<std::byte, size> to) const {
     store_le_at<std::uint64_t, 0>(to, address);
     store_le_at<std::uint64_t, 8>(to, total);
-    store_le_at<std::uint32_t, 16>(to, handler);
-    store_le_at<std::uint32_t, 20>(to, argument);
+    store_le_at<std::uint64_t, 16>(to, handler | std::uint64_t{argument} << 32);
 }
 
 OpenBody OpenBody::decode(std::span<const std::byte, size> from) {

@@ -80,8 +80,7 @@ struct BundleEntry {
     std::uint16_t handler = 0;
     std::uint16_t words = 0;
     void encode(std::span<std::byte, size> to) const {
-        store_le_at<std::uint16_t, 0>(to, handler);
-        store_le_at<std::uint16_t, 2>(to, words);
+        store_le_at<std::uint32_t, 0>(to, handler | std::uint32_t{words} << 16);
     }
     static BundleEntry decode(std::span<const std::byte, size> from) {
         return {load_le_at<std::uint16_t, 0>(from), load_le_at<std::uint16_t, 2>(from)};
