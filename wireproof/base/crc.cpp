@@ -182,6 +182,10 @@ __attribute__((target("avx512f"))) inline void store(std::byte* to, Block block)
 __attribute__((target("avx512f"))) inline Block zero() {
     return _mm512_setzero_si512();
 }
+// The register in front of the first block.
+__attribute__((target("avx512f"))) inline Block begun(std::uint32_t crc) {
+    return _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc)));
+}
 __attribute__((target("avx512f"))) inline Block exclusive_or(Block a, Block b) {
     return _mm512_xor_si512(a, b);
 }
@@ -211,6 +215,9 @@ __attribute__((target("avx2"))) inline void store(std::byte* to, Block block) {
 }
 __attribute__((target("avx2"))) inline Block zero() {
     return _mm256_setzero_si256();
+}
+__attribute__((target("avx2"))) inline Block begun(std::uint32_t crc) {
+    return _mm256_zextsi128_si256(_mm_cvtsi32_si128(static_cast<int>(crc)));
 }
 __attribute__((target("avx2"))) inline Block exclusive_or(Block a, Block b) {
     return _mm256_xor_si256(a, b);

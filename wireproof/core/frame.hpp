@@ -53,7 +53,7 @@ public:
     static constexpr std::size_t pieces_max = 4;
 
     /// The lane's side: an empty frame whose own bytes go to `room`, at least frame_max bytes.
-    void open(Bytes room, LaneTerms terms) {
+    void open(Bytes room, const LaneTerms& terms) {
         room_ = room;
         terms_ = terms;
         used_ = size_ = count_ = 0;

@@ -64,7 +64,8 @@ public:
 
     virtual std::optional<RxFrame> receive(Instant now) = 0;
     virtual void flush(Instant now) = 0;
-    virtual std::optional<std::pair<PeerId, WireEvent>> next_event() = 0;
+    // Not an optional pair: what is asked in each turn is to come back in registers.
+    virtual bool next_event(PeerId& from, WireEvent& event) = 0;
     virtual Instant next_deadline() const = 0;
 
     virtual bool still(Instant now) = 0;
@@ -112,7 +113,13 @@ public:
 
     std::optional<RxFrame> receive(Instant now) override { return wire_.receive(now); }
     void flush(Instant now) override { wire_.flush(now); }
-    std::optional<std::pair<PeerId, WireEvent>> next_event() override { return wire_.next_event(); }
+    bool next_event(PeerId& from, WireEvent& event) override {
+        const auto next = wire_.next_event();
+        if (!next) return false;
+        from = next->first;
+        event = next->second;
+        return true;
+    }
     Instant next_deadline() const override { return wire_.next_deadline(); }
 
     bool still(Instant now) override {
@@ -216,7 +223,12 @@ public:
 
     std::optional<RxFrame> receive(Instant now) { return wire_->receive(now); }
     void flush(Instant now) { wire_->flush(now); }
-    std::optional<std::pair<PeerId, WireEvent>> next_event() { return wire_->next_event(); }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() {
+        PeerId from{};
+        WireEvent event{};
+        if (!wire_->next_event(from, event)) return std::nullopt;
+        return std::pair(from, event);
+    }
     Instant next_deadline() const { return wire_->next_deadline(); }
 
     /// True: receive, next_event and flush would bring and do nothing now. One call for who asks

@@ -160,11 +160,14 @@ std::optional<Header> decode(Layout layout, ConstBytes packet) {
 std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data) {
     const std::size_t size = layout == Layout::sp2 ? sp2_size : ethernet_size;
     const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
-    std::array<std::byte, ethernet_size> zeroed;
-    std::memcpy(zeroed.data(), header.data(), size);
-    store_le<std::uint32_t>(Bytes(zeroed).subspan(at).first<4>(), 0);
+    // Zeroes in the checksum's place, and the four bytes that may stand behind it.
+    const std::uint32_t behind =
+        size > at + 4 ? load_le<std::uint32_t>(header.subspan(at + 4).first<4>()) : 0;
+    std::array<std::byte, 8> end;
+    store_le<std::uint64_t>(end, std::uint64_t{behind} << 32);
     Crc32c crc;
-    crc.add(ConstBytes(zeroed).first(size));
+    crc.add(header.first(at));
+    crc.add(ConstBytes(end).first(size - at));
     crc.add(data);
     return crc.value();
 }
