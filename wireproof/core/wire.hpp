@@ -31,8 +31,9 @@ concept RunLane = Lane<L> && requires(L lane, std::size_t count) {
     { lane.commit_run(FrameRun()) } -> std::same_as<void>;  // the claimed run is complete
 };
 
-/// A lane that can show the peer at once what was committed, which else the flush does. Whoever
-/// sends calls it when there is no more for now, before it writes down what it has sent.
+/// A lane that can show the peer at once what was committed, which else the flush does. It is
+/// called behind a run of frames, before the engine writes down what it has sent; it need do
+/// nothing.
 template <class L>
 concept PromptLane = Lane<L> && requires(L lane) {
     { lane.show() } -> std::same_as<void>;

@@ -38,6 +38,7 @@ public:
 
         bool known() const { return kind != Kind::ack; }
         bool complete() const { return known() && arrived == span; }
+        // Field by field: to copy a blank one is to write it and then to wait for that.
         void forget() {
             kind = Kind::ack;
             span = arrived = id = slot = 0;

@@ -71,11 +71,20 @@ std::byte* PeerMemory::mapped(const Place& place, bool writable) {
     return allocation.mapping.bytes().data() + region.offset + place.offset;
 }
 
+// Not what is another's, nor what lies behind the last address: `find` would not have it either.
+void PeerMemory::remember(const ShareNote& region, std::byte* begin) {
+    std::uint64_t bytes = region.bytes;
+    const auto next = regions_.upper_bound(region.address);
+    if (next != regions_.end()) bytes = std::min(bytes, next->first - region.address);
+    if (region.address != 0) bytes = std::min(bytes, std::uint64_t{0} - region.address);
+    written_ = {region.address, bytes, begin};
+}
+
 bool PeerMemory::write_there(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
     const Place place = find(address, source.size());
     if (place.region != nullptr && place.region->writable) {
         if (std::byte* const to = mapped(place, true)) {
-            written_ = {place.region->address, place.region->bytes, to - place.offset};
+            remember(*place.region, to - place.offset);
             std::copy(source.begin(), source.end(), to);
             ++counters.mapped_copies;
             return true;

@@ -60,7 +60,8 @@ private:
         ShareNote* region = nullptr;
         std::uint64_t offset = 0;
     };
-    /// A mapped region that may be written, so that who writes to one needs no look for each.
+    /// A mapped region that may be written, up to where another begins, so that who writes to one
+    /// again and again looks for it once.
     struct Target {
         std::uint64_t address = 0;
         std::size_t bytes = 0;
@@ -69,6 +70,7 @@ private:
     enum class Way : std::uint8_t { untried, open, closed };
 
     bool write_there(std::uint64_t address, ConstBytes source, ShmCounters& counters);
+    void remember(const ShareNote& region, std::byte* begin);
     Place find(std::uint64_t address, std::size_t size);
     std::byte* mapped(const Place& place, bool writable);
     bool may_ask_kernel(std::size_t size);
@@ -76,7 +78,7 @@ private:
 
     Process process_;
     Way kernel_ = Way::untried;
-    Target written_;                              // last
+    Target written_;                              // where the last write was, if still so
     std::map<std::uint64_t, ShareNote> regions_;  // by the user's address
     std::map<std::uint32_t, Allocation> allocations_;
 };

@@ -61,7 +61,8 @@ public:
         if (out_.unpublished() >= lines_at_once) out_.publish();
     }
 
-    /// Publishes what was committed; with it the flush has nothing to do for this lane.
+    /// Publishes what was committed, unless notes are owed that must go with the flush. Mostly the
+    /// flush has nothing left to do for this lane then.
     void show() {
         if (!owed_.empty()) return;
         out_.publish();
@@ -80,8 +81,9 @@ public:
 private:
     friend class ShmWire;
 
-    // Frames become visible at the flush, or once so many lines have gathered: the consumer then
-    // reads behind the producer and not on its heels, yet both work at the same time.
+    // Frames become visible when they are shown, at the flush, or once so many lines have gathered:
+    // the consumer then reads behind the producer and not on its heels, yet both work at the same
+    // time.
     static constexpr std::uint64_t lines_at_once = 32;
 
     // What a sleeper wants to be woken for, in its flag: frames always, room if it lacked some.

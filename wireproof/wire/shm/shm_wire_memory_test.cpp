@@ -106,11 +106,43 @@ TEST_F(ShmMemory, ARangeMustLieInOneRegion) {
     EXPECT_TRUE(b->write_memory(zero, address, source));
     EXPECT_FALSE(b->write_memory(zero, address + 1, source));
     EXPECT_FALSE(b->write_memory(zero, address - 1, source));
+    EXPECT_TRUE(b->write_memory(zero, ~std::uint64_t{0} - 9, ConstBytes(source).first(5)));
+    EXPECT_FALSE(b->write_memory(zero, 5, ConstBytes(source).first(5)))
+        << "behind the last address";
     EXPECT_TRUE(b->write_memory(zero, address + 10'000, {}));
     EXPECT_FALSE(b->write_memory(zero, address + 10'001, {}));
     EXPECT_FALSE(b->read_memory(zero, 0, destination));
     EXPECT_FALSE(b->read_memory(zero, ~std::uint64_t{0} - 9, destination));
     EXPECT_TRUE(b->read_memory(zero, ~std::uint64_t{0} - 9, Bytes(destination).first(5)));
+}
+
+// Where a write goes does not depend on where the one before went.
+TEST_F(ShmMemory, ARegionWithinAnotherIsReachedInItsOwnPlace) {
+    const Bytes outer = *a->allocate_shared(10'000);
+    const Bytes inner = *a->allocate_shared(100);
+    ASSERT_TRUE(a->share(one, address, outer, true, true));
+    ASSERT_TRUE(a->share(one, address + 1000, inner, true, true));
+    ASSERT_TRUE(a->share(one, address + 2000, inner, true, false));
+    turn();
+    const ConstBytes few = ConstBytes(source).first(50);
+    EXPECT_TRUE(b->write_memory(zero, address, few));
+    EXPECT_TRUE(b->write_memory(zero, address + 1000, few));
+    EXPECT_TRUE(same(inner.first(50), few));
+    EXPECT_TRUE(b->write_memory(zero, address + 10, few));
+    EXPECT_FALSE(b->write_memory(zero, address + 2000, few)) << "may only be read";
+    EXPECT_TRUE(same(outer.subspan(10, 50), few));
+}
+
+TEST_F(ShmMemory, ARegionSharedLaterWithinAnotherIsFound) {
+    const Bytes memory = *a->allocate_shared(200);
+    ASSERT_TRUE(a->share(one, address, memory.first(100), true, true));
+    turn();
+    const ConstBytes few = ConstBytes(source).first(50);
+    ASSERT_TRUE(b->write_memory(zero, address, few));
+    ASSERT_TRUE(a->share(one, address + 20, memory.subspan(100), true, true));
+    turn();
+    ASSERT_TRUE(b->write_memory(zero, address + 20, few));
+    EXPECT_TRUE(same(memory.subspan(100, 50), few));
 }
 
 TEST_F(ShmMemory, MayGoOnceThePeerHasSaidSo) {
@@ -167,6 +199,18 @@ TEST_F(ShmMemory, SharesKeepTheirOrderWithFrames) {
     a->lane(one).commit();
     a->flush(Instant());
     ASSERT_TRUE(b->receive(Instant()).has_value());
+    EXPECT_TRUE(b->write_memory(zero, address, source));
+}
+
+TEST_F(ShmMemory, AShareThatIsOwedIsNotForgottenWhenTheLaneShowsWhatItHas) {
+    turn();
+    const Bytes memory = *a->allocate_shared(10'000);
+    a->lane(one).claim()->add_header<4>();
+    a->lane(one).commit();
+    ASSERT_TRUE(a->share(one, address, memory, true, true));
+    a->lane(one).show();
+    EXPECT_FALSE(a->still(Instant())) << "it is owed";
+    turn();
     EXPECT_TRUE(b->write_memory(zero, address, source));
 }
 
