@@ -211,9 +211,10 @@ void PerfEnds::turn_server() {
 void PerfEnds::look() {
     check_interrupt();
     if (lost_ && !parting_) throw Failure(*lost_);
-    if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) == child_) {
+    int status = 0;
+    if (child_ > 0 && ::waitpid(child_, &status, WNOHANG) == child_) {
         child_ = 0;
-        if (!parting_) throw Failure("the answering process has ended");
+        if (!parting_ || status != 0) throw Failure("the answering process has ended");
     }
     // Where both share one processor, the other must have its turn.
     if (alone_) ::sched_yield();

@@ -79,8 +79,8 @@ public:
             busy = turn_at(busy ? end_->clock().now() : end_->clock().again()) > 0;
         }
     }
-    /// The other end was told to go: turns until it has heard, or gone before its acknowledgement
-    /// came.
+    /// The other end was told to go: turns for a while, so that it hears, or until it has gone.
+    /// Throws Failure if it failed.
     void part();
 
 private:
