@@ -62,7 +62,7 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t size) {
     if (size > 32) {
         std::memcpy(to, from, size);
-    } else if (size > 16) {  // words, since words were written; the last two overlap
+    } else if (size > 16) {  // words, since words were written; two pairs that overlap
         std::array<std::uint64_t, 4> words;
         std::memcpy(&words[0], from, 8);
         std::memcpy(&words[1], from + 8, 8);
