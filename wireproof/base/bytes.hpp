@@ -62,17 +62,14 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t size) {
     if (size > 32) {
         std::memcpy(to, from, size);
-    } else if (size > 16) {  // words, since words were written; two pairs that overlap
-        std::array<std::uint64_t, 4> words;
-        std::memcpy(&words[0], from, 8);
-        std::memcpy(&words[1], from + 8, 8);
-        std::memcpy(&words[2], from + size - 16, 8);
-        std::memcpy(&words[3], from + size - 8, 8);
-        std::memcpy(to, &words[0], 8);
-        std::memcpy(to + 8, &words[1], 8);
-        std::memcpy(to + size - 16, &words[2], 8);
-        std::memcpy(to + size - 8, &words[3], 8);
-    } else if (size >= 8) {  // two that overlap
+    } else if (size > 16) {  // two that overlap
+        std::array<std::byte, 16> first;
+        std::array<std::byte, 16> last;
+        std::memcpy(first.data(), from, 16);
+        std::memcpy(last.data(), from + size - 16, 16);
+        std::memcpy(to, first.data(), 16);
+        std::memcpy(to + size - 16, last.data(), 16);
+    } else if (size >= 8) {  // the same
         std::uint64_t first;
         std::uint64_t last;
         std::memcpy(&first, from, 8);

@@ -12,12 +12,18 @@ constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t stored = 3;
 constexpr std::uint64_t base = 0x1000;
 
+/// Requests gather to so many; nothing is acknowledged just because time has gone by.
+Config acked_seldom(std::uint32_t gather) {
+    Config config = quick();
+    config.gather = gather;
+    config.ack_after = Duration();
+    return config;
+}
+
 // Of a peer that acknowledges nothing yet, as many are under way as of one that is far behind; so
 // whoever asks seldom, a turn each time, is not kept back.
 TEST(AmNode, ASlowStreamIsNotKeptBack) {
-    Config config = quick();
-    config.gather = 4;
-    config.ack_after = Duration();
+    const Config config = acked_seldom(4);
     Job job(config);
     std::uint32_t heard = 0;
     job[1].handle(ask, [&](const Message&) { ++heard; });
@@ -35,9 +41,7 @@ TEST(AmNode, ASlowStreamIsNotKeptBack) {
 
 // Nor is one that never ends kept back for longer than it may be.
 TEST(AmNode, ABusyStreamIsKeptBackForItsTimeAtMost) {
-    Config config = quick();
-    config.gather = 100;
-    config.ack_after = Duration();
+    const Config config = acked_seldom(100);
     Job job(config);
     job.step = Duration::microseconds(10);
     std::uint32_t heard = 0;
@@ -61,9 +65,7 @@ TEST(AmNode, ABusyStreamIsKeptBackForItsTimeAtMost) {
 
 // As of a stream of requests, while as many packets are under way.
 TEST(AmNode, StoresOfABusyStreamAreKeptBackForTheirTimeAtMost) {
-    Config config = quick();
-    config.gather = 20;
-    config.ack_after = Duration();
+    const Config config = acked_seldom(20);
     Job job(config);
     job.step = Duration::microseconds(10);
     std::vector<std::byte> memory(64);

@@ -50,7 +50,7 @@ void Connection::write_alike(const FrameRun& run) {
     constexpr std::size_t same = 32;  // bytes of the header, up to the offset
     SendWindow& window = out_window(run_);
     const SendWindow::Saved& chunk = *next_of_run_;
-    auto packet = window.plain_chunk_packet(chunk);
+    const auto packet = window.plain_chunk_packet(chunk);
     ShortHeader header = chunk_header(run_, chunk, packet);
     std::array<std::byte, size> head{};
     header.encode(head);

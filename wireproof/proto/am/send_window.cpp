@@ -71,24 +71,24 @@ bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstByt
     return true;
 }
 
-SendWindow::Placed SendWindow::save_open(std::uint32_t id, const OpenBody& body, ConstBytes bytes,
-                                         std::uint32_t owner) {
-    const Placed placed = save(Kind::open, id, 0, OpenBody::size + bytes.size(), owner);
-    if (placed.message == nullptr) return placed;
+SendWindow::Saved* SendWindow::save_open(std::uint32_t transfer, const OpenBody& body,
+                                         ConstBytes bytes) {
+    const Placed placed = save(Kind::open, transfer, 0, OpenBody::size + bytes.size(), transfer);
+    if (placed.message == nullptr) return nullptr;
     body.encode(std::span<std::byte, OpenBody::size>(placed.bytes, OpenBody::size));
     if (!bytes.empty()) std::memcpy(placed.bytes + OpenBody::size, bytes.data(), bytes.size());
-    return placed;
+    return placed.message;
 }
 
-bool SendWindow::push_open(std::uint32_t id, const OpenBody& body, ConstBytes begin) {
-    if (save_open(id, body, begin, id).message == nullptr) return false;
+bool SendWindow::push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin) {
+    if (save_open(transfer, body, begin) == nullptr) return false;
     ++watched_;
     return true;
 }
 
 bool SendWindow::push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
                            bool awaited) {
-    Saved* const message = save_open(0, body, bytes, 0).message;
+    Saved* const message = save_open(0, body, bytes);
     if (message == nullptr) return false;
     message->count = awaited ? 1 : 0;
     message->in_place = true;

@@ -120,7 +120,7 @@ public:
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
                             std::uint32_t owner = 0);
     /// Saves a store's OPEN with the store's first bytes. False: as above.
-    [[nodiscard]] bool push_open(std::uint32_t id, const OpenBody& body, ConstBytes begin);
+    [[nodiscard]] bool push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin);
     /// Saves the OPEN of a note, with its bytes where they are not in place already; `awaited`: its
     /// end matters to somebody, as it always does with bytes. False: as above.
     [[nodiscard]] bool push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
@@ -267,8 +267,7 @@ private:
     };
     inline Placed save(Kind kind, std::uint32_t id, std::uint16_t count, std::size_t size,
                        std::uint32_t owner);
-    inline Placed save_open(std::uint32_t id, const OpenBody& body, ConstBytes bytes,
-                            std::uint32_t owner);
+    inline Saved* save_open(std::uint32_t transfer, const OpenBody& body, ConstBytes bytes);
     inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
     void unmark_lost(std::uint64_t position);

@@ -160,8 +160,9 @@ private:
     std::vector<ShmPeer> peers_;       // by number, this node's own place among them
     std::vector<ShmPeer*> receiving_;  // living or ending
     std::size_t taken_in_turn_ = 0;
-    std::size_t turn_ = 0;   // whose frames are taken now, of receiving_; parts the two counts,
-    std::size_t taken_ = 0;  // this one since "nothing" was last said, which else are read as one
+    // Between the counts: side by side they are read as one, which waits for their last writes.
+    std::size_t turn_ = 0;   // whose frames are taken now, of receiving_
+    std::size_t taken_ = 0;  // since "nothing" was last said
     std::size_t taken_max_ = config_.batch;
     bool slept_ = false;
     Instant look_at_{};
