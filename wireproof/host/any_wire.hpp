@@ -102,6 +102,8 @@ class ErasedWireOf final : public ErasedWire {
 public:
     explicit ErasedWireOf(Held wire) : wire_(std::forward<Held>(wire)) {}
 
+    std::remove_reference_t<Held>& inside() { return wire_; }
+
     ErasedLane& lane(PeerId peer) override {
         using Inside = std::remove_reference_t<decltype(wire_.lane(peer))>;
         const auto number = static_cast<std::size_t>(peer);
@@ -213,6 +215,14 @@ public:
     template <Wire W>
     explicit AnyWire(std::reference_wrapper<W> wire)
         : wire_(std::make_unique<ErasedWireOf<W&>>(wire.get())) {}
+
+    /// The wire inside, if it is one of these; else nullptr.
+    template <Wire W>
+    W* as() {
+        if (auto* const held = dynamic_cast<ErasedWireOf<W>*>(wire_.get())) return &held->inside();
+        if (auto* const lent = dynamic_cast<ErasedWireOf<W&>*>(wire_.get())) return &lent->inside();
+        return nullptr;
+    }
 
     AnyLane& lane(PeerId peer) {
         while (lanes_.size() <= static_cast<std::size_t>(peer)) {

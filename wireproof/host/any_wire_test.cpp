@@ -165,6 +165,18 @@ TEST(AnyWire, RunsOfFramesGoStraightToALaneThatHasThem) {
     without.lane(peer).show();  // the flush does
 }
 
+TEST(AnyWire, TheWireInsideIsGivenToWhoKnowsIt) {
+    OfferingWire inside;
+    AnyWire lent{std::ref(inside)};
+    EXPECT_EQ(lent.as<OfferingWire>(), &inside);
+    EXPECT_EQ(lent.as<NotingWire>(), nullptr) << "it is another, though made from this";
+    AnyWire held{NotingWire()};
+    ASSERT_NE(held.as<NotingWire>(), nullptr);
+    held.flush(Instant(Duration(5)));
+    EXPECT_EQ(held.as<NotingWire>()->flushed, Instant(Duration(5)));
+    EXPECT_EQ(held.as<OfferingWire>(), nullptr);
+}
+
 // A wire may learn of a peer after its lane was asked for here.
 TEST(AnyWire, TheLaneInsideIsAskedForWhenItIsNeeded) {
     struct Learning : NotingWire {

@@ -29,6 +29,20 @@ Status status_of(Reason reason) {
     return Status::forbidden;  // a reason that a later version may give
 }
 
+// What a wire can say more cheaply than by what it would bring.
+
+template <class W>
+bool is_still(W& wire, Instant now) {
+    if constexpr (requires { wire.still(now); }) return wire.still(now);
+    return false;
+}
+
+template <class W>
+bool may_have_event(const W& wire) {
+    if constexpr (requires { wire.has_event(); }) return wire.has_event();
+    return true;
+}
+
 /// True for a while, however that ends: handlers and callbacks may throw.
 class While {
 public:
@@ -48,6 +62,7 @@ Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
 
 Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion)
     : wire_(std::move(wire)),
+      shm_(wire_.as<ShmWire>()),
       self_(config.node),
       nodes_(congestion.size()),
       poll_every_(config.poll_every),
@@ -60,6 +75,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         with_peer.congestion = congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().stirred = i != self_;
+        if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
     }
 }
 
@@ -175,35 +191,53 @@ bool Node::idle() const {
 
 std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
+    return on_wire([&](auto& wire) { return turn(wire, now); });
+}
+
+void Node::push(Instant now) {
+    if (polling_) return;
+    gathering_ = more_asked_ = false;
+    on_wire([&](auto& wire) { send(wire, now); });
+}
+
+template <class W>
+std::size_t Node::turn(W& wire, Instant now) {
     const bool nothing_asked = !stirred_ && asked_since_poll_ == 0 && finished_.empty() &&
                                awaiting_ == awaiting_told_ && !mid_turn_;
-    if (nothing_asked && now < next_timer_ && wire_.still(now)) return 0;
+    if (nothing_asked && now < next_timer_ && is_still(wire, now)) return 0;
     const While polling(polling_);
     std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
     const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
     gathering_ = std::exchange(more_asked_, false) && soon;
     if (asked_since_poll_ > 0) {
-        send(now);  // what was asked for need not wait for what came
+        send(wire, now);  // what was asked for need not wait for what came
         asked_since_poll_ = 0;
     }
     if (!finished_.empty()) handled += end_finished();
-    while (const auto frame = wire_.receive(now)) {
+    while (const auto frame = wire.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
         stir(from).on_frame(now, *frame);
         handled += deliver_all(from);
     }
-    while (const auto event = wire_.next_event()) {
+    if (may_have_event(wire)) handled += take_events(wire, now);
+    if (awaiting_ != awaiting_told_) tell_awaiting();
+    if (now >= next_timer_) handled += run_timers(now);
+    send(wire, now);
+    gathering_ = false;
+    mid_turn_ = false;
+    return handled;
+}
+
+template <class W>
+std::size_t Node::take_events(W& wire, Instant now) {
+    std::size_t handled = 0;
+    while (const auto event = wire.next_event()) {
         const auto from = static_cast<std::size_t>(event->first);
         if (!is_peer(from)) continue;
         stir(from).on_wire_event(now, event->second);
         handled += deliver_all(from);
     }
-    if (awaiting_ != awaiting_told_) tell_awaiting();
-    if (now >= next_timer_) handled += run_timers(now);
-    send(now);
-    gathering_ = false;
-    mid_turn_ = false;
     return handled;
 }
 
@@ -242,9 +276,10 @@ std::size_t Node::run_timers(Instant now) {
 
 // A lane that is full may have room again after the flush; a wire that is full all the same has
 // none.
-void Node::send(Instant now) {
+template <class W>
+void Node::send(W& wire, Instant now) {
     if (!std::exchange(held_, false)) held_since_ = now;
-    if (!stirred_) return wire_.flush(now);
+    if (!stirred_) return wire.flush(now);
     const bool may_hold = gathering_ && now - held_since_ < gather_for_;
     bool more = true;
     while (more) {
@@ -255,14 +290,14 @@ void Node::send(Instant now) {
             if (may_hold && peer.connection.may_gather()) {
                 held_ = true;
             } else {
-                const Transmitted sent = transmit(peer.connection, peer.lane, now);
+                const Transmitted sent = transmit(peer.connection, lane_of(wire, peer), now);
                 peer.stirred = sent.lane_full;
                 more = more || (sent.frames > 0 && sent.lane_full);
             }
             stirred_ = stirred_ || peer.stirred;
             next_timer_ = earliest(next_timer_, peer.connection.next_deadline());
         }
-        wire_.flush(now);
+        wire.flush(now);
     }
 }
 

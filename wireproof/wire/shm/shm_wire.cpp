@@ -100,7 +100,7 @@ void ShmWire::flush_lanes() {
 }
 
 std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
-    if (events_.empty()) return std::nullopt;
+    if (!has_event()) return std::nullopt;
     const auto event = events_.front();
     events_.pop_front();
     ShmPeer& peer = peer_of(event.first);

@@ -60,6 +60,7 @@ public:
         if (lanes_->first_unflushed != nullptr) flush_lanes();
     }
     std::optional<std::pair<PeerId, WireEvent>> next_event();
+    bool has_event() const { return !events_.empty(); }
     /// True: the three above would bring and do nothing now. The frame that comes after that is
     /// mostly alone, a request or its answer, so receive then says "nothing" after it without a
     /// look: that would fetch the line which the peer writes next, before what the frame causes has
