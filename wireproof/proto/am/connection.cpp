@@ -237,18 +237,7 @@ void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
     const std::uint32_t before = window.under_way();
     const bool progress = window.on_ack(
         expected, [&](const SendWindow::Saved& message) { on_acked(channel, message); });
-    if (!progress) return;
-    loops_[index(channel)].freed(now, before - window.under_way());
-    heed_path(now, channel);
-    keepalive_interval_[index(channel)] = patience(channel);
-    keepalive_due_[index(channel)] = false;
-    if (window.empty()) {
-        timers_.stop(keepalive_timer(channel));
-        if (!waits_for_peer()) waited_ = false;
-    } else {
-        timers_.set(keepalive_timer(channel), now + patience(channel));
-    }
-    refill(channel);
+    if (progress) note_freed(now, channel, before - window.under_way());
 }
 
 void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {

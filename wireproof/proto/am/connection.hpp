@@ -274,6 +274,8 @@ private:
     }
     bool send_plain(Instant now, TxFrame& out);
     void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    inline ShortHeader plain_header(Channel channel) const;
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
                    ShortHeader& header);
     void note_plain(Instant now, Channel channel);
@@ -284,6 +286,7 @@ private:
     ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
                              const SendWindow::Departure& packet) const;
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
+    void sign_short(Bytes frame, bool covered) const;
     void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, bool covered) const;
     bool unpack_plain();
 
@@ -295,7 +298,23 @@ private:
     void end_session(SessionEnded::Why why);
     void forget_session();
     std::optional<Delivery> draw_ending();
+    inline void on_plain_ack(Instant now, Channel channel, std::uint32_t expected);
     void on_ack(Instant now, Channel channel, std::uint32_t expected);
+    /// So many packets of the channel were acknowledged.
+    [[gnu::always_inline]] void note_freed(Instant now, Channel channel, std::uint32_t packets) {
+        const SendWindow& window = out_window(channel);
+        loops_[index(channel)].freed(now, packets);
+        heed_path(now, channel);
+        keepalive_interval_[index(channel)] = patience(channel);
+        keepalive_due_[index(channel)] = false;
+        if (window.empty()) {
+            timers_.stop(keepalive_timer(channel));
+            if (!waits_for_peer()) waited_ = false;
+        } else {
+            timers_.set(keepalive_timer(channel), now + patience(channel));
+        }
+        refill(channel);
+    }
     void on_acked(Channel channel, const SendWindow::Saved& message);
     void on_keepalive(const Header& header);
     void on_nack(Instant now, const Header& header, ConstBytes data);

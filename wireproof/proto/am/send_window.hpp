@@ -81,6 +81,8 @@ public:
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
     /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
     bool at_rest() const { return (settled() || afoot_.closed()) && !afoot_.wants_answer(); }
+    /// Something may leave, where nothing is to be asked.
+    bool may_leave() const { return !settled() && !afoot_.closed(); }
     PacketsAfoot& afoot() { return afoot_; }
     const PacketsAfoot& afoot() const { return afoot_; }
     /// From now on, with all that is under way.
@@ -161,6 +163,8 @@ public:
         const auto left = static_cast<std::size_t>(high_ - chunk.position) * data_max_;
         return (chunk.size - left) / data_max_;
     }
+    /// Nothing waits but the message that next_plain named.
+    bool lone() const { return high_ + 1 == next_; }
     /// What may leave with the message that next_plain named.
     Bundle plain_bundle() const {
         if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
@@ -199,6 +203,20 @@ public:
             if (is_watched(message)) done(message);
         }
         return true;
+    }
+
+    /// The number acknowledges all there is, and that is nothing whose end matters to somebody: the
+    /// answer to a lone message, or the end of a burst. drop_all() is on_ack() then.
+    bool ends_all(std::uint32_t expected) const {
+        return expected == high_number_.value() && settled() && watched_ == 0;
+    }
+    [[gnu::always_inline]] void drop_all() {
+        if (afoot_.counted()) afoot_.arrived(una_, next_);
+        bytes_.clear();
+        saved_.clear();
+        una_ = cursor_ = next_;
+        una_number_ = high_number_;
+        unsent_message_ = 0;
     }
 
     /// After on_ack of the same number. True: packets will be resent that were not going to be.
@@ -242,15 +260,6 @@ private:
     Bundle bundle_from(std::size_t first, std::uint64_t end) const;
     void drop_front();
     void drop_plain(std::uint64_t position);
-    // The answer to a lone message, or the end of a burst.
-    void drop_all() {
-        if (afoot_.counted()) afoot_.arrived(una_, next_);
-        bytes_.clear();
-        saved_.clear();
-        una_ = cursor_ = next_;
-        una_number_ = high_number_;
-        unsent_message_ = 0;
-    }
     const Saved& first_unsent_message() {
         while (true) {
             const Saved& message = saved_[unsent_message_];

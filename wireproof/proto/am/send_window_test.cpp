@@ -101,6 +101,32 @@ TEST(AmSendWindow, BelievesOnlyAcksOfWhatHasLeft) {
     }
 }
 
+TEST(AmSendWindow, KnowsANumberThatEndsAllAndThatNobodyAwaitsIt) {
+    for (const Config& config : both_small()) {
+        Sender sender(config);
+        SendWindow& window = sender.window;
+        for (int i = 0; i < 2; ++i) ASSERT_TRUE(sender.push());
+        sender.leave(1);
+        EXPECT_FALSE(window.ends_all(sender.number(1))) << "one has not left";
+        EXPECT_FALSE(window.ends_all(sender.number(2)));
+        sender.leave();
+        EXPECT_FALSE(window.ends_all(sender.number(1)));
+        EXPECT_TRUE(window.ends_all(sender.number(2)));
+        ASSERT_TRUE(sender.nack(0, 0, 2));
+        EXPECT_FALSE(window.ends_all(sender.number(2))) << "both leave again";
+        EXPECT_EQ(sender.leave(), (Positions{0, 1}));
+        EXPECT_TRUE(window.ends_all(sender.number(2)));
+        window.drop_all();
+        EXPECT_TRUE(window.empty());
+        EXPECT_TRUE(window.saved().empty());
+        EXPECT_EQ(window.room(), config.window[0]);
+        EXPECT_EQ(window.first_unacknowledged(), sender.number(2));
+        ASSERT_TRUE(window.push(Kind::get_request, 0, 0, {}));
+        sender.leave();
+        EXPECT_FALSE(window.ends_all(sender.number(3))) << "its end is awaited";
+    }
+}
+
 TEST(AmSendWindow, IgnoresANumberThatIsNotOnTheCircle) {
     Config config = small(sp2());
     config.modulus = 100;
