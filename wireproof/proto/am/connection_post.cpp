@@ -19,7 +19,7 @@ PostStatus Connection::request(HandlerId handler, ConstBytes arguments) {
     const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
     if (bulk_[index(Channel::request)].waits() ||
         !out_window(Channel::request)
-             .push(Kind::request, static_cast<std::uint32_t>(handler), words, arguments)) {
+             .push_here(Kind::request, static_cast<std::uint32_t>(handler), words, arguments)) {
         return PostStatus::window_full;
     }
     return PostStatus::accepted;
@@ -31,10 +31,11 @@ PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
     WIREPROOF_CHECK(arguments.size() % 4 == 0);
     may_reply_ = false;
     // With nothing before it, it need not pass through the queue.
-    const bool straight = replies_.empty() && !bulk_[index(Channel::reply)].waits() &&
-                          out_window(Channel::reply)
-                              .push(Kind::reply, static_cast<std::uint32_t>(handler),
-                                    static_cast<std::uint16_t>(arguments.size() / 4), arguments);
+    const bool straight =
+        replies_.empty() && !bulk_[index(Channel::reply)].waits() &&
+        out_window(Channel::reply)
+            .push_here(Kind::reply, static_cast<std::uint32_t>(handler),
+                       static_cast<std::uint16_t>(arguments.size() / 4), arguments);
     if (straight) return PostStatus::accepted;
     replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
     refill(Channel::reply);

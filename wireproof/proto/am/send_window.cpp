@@ -22,53 +22,9 @@ SendWindow::SendWindow(const Config& config, Channel channel)
     una_number_ = high_number_ = first_;
 }
 
-SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id, std::uint32_t owner,
-                                      std::uint32_t span) {
-    WIREPROOF_CHECK(span <= room());
-    Saved& message = saved_.add();
-    message.position = next_;
-    message.span = span;
-    message.kind = kind;
-    message.id = id;
-    message.owner = owner;
-    message.count = 0;
-    message.in_place = false;
-    message.offset = 0;
-    if (marked_) {
-        lost_.clear(next_, next_ + span);
-        there_.clear(next_, next_ + span);
-    }
-    next_ += span;
-    return message;
-}
-
-SendWindow::Placed SendWindow::save(Kind kind, std::uint32_t id, std::uint16_t count,
-                                    std::size_t size, std::uint32_t owner) {
-    if (room() == 0) return {};
-    const std::size_t before = entry_size(kind);
-    SaveBytes::Place place;
-    if (!bytes_.take(before + size, place)) return {};
-    const Bytes room = bytes_.room(place);
-    if (before > 0) {
-        const BundleEntry entry{static_cast<std::uint16_t>(id), count};
-        entry.encode(room.first<BundleEntry::size>());
-    }
-    Saved& message = append(kind, id, owner, 1);
-    message.count = count;
-    // Field by field: a copy of them all would wait for the parts just written.
-    message.copy.at = place.at;
-    message.copy.size = place.size;
-    message.copy.mark = place.mark;
-    return {&message, room.data() + before};
-}
-
 bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
                       std::uint32_t owner) {
-    const Placed placed = save(kind, id, count, data.size(), owner);
-    if (placed.message == nullptr) return false;
-    copy_short(placed.bytes, data.data(), data.size());
-    if (is_watched(kind, owner)) ++watched_;
-    return true;
+    return push_here(kind, id, count, data, owner);
 }
 
 SendWindow::Saved* SendWindow::save_open(std::uint32_t transfer, const OpenBody& body,
