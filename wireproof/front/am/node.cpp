@@ -104,8 +104,10 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
                          std::uint16_t handler, std::uint32_t argument, Done done) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
-    if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
-        return *status;
+    if (!costs_less_in_a_packet(peer, address, source.size())) {
+        if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
+            return *status;
+        }
     }
     ++asked_since_poll_;
     const std::uint64_t tag = transfers_.add(std::move(done));
@@ -114,6 +116,13 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     if (status != Status::ok) transfers_.take(tag);
     more_asked_ = more_asked_ || status == Status::ok;
     return status;
+}
+
+// What an OPEN takes along is there long before the kernel has copied it.
+bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size) {
+    if (shm_ == nullptr || size == 0) return false;
+    return size <= peers_[peer].connection.config().open_bytes &&
+           !shm_->maps_memory(PeerId(peer), address, size);
 }
 
 std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t address,

@@ -118,6 +118,7 @@ private:
         stirred_ = true;
         return peers_[peer].connection;
     }
+    bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
     std::size_t deliver_all(std::size_t peer);
     std::size_t deliver_rest();
     void deliver(std::size_t peer, const Delivery& delivery);

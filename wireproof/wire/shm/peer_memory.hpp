@@ -40,14 +40,20 @@ public:
 
     /// True: all bytes are copied. The range must lie in one region shared with that right.
     bool write(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
-        const std::uint64_t offset = address - written_.address;
-        const bool again = offset < written_.bytes && source.size() <= written_.bytes - offset;
-        if (!again) return write_there(address, source, counters);
-        std::copy(source.begin(), source.end(), written_.begin + offset);
+        if (!written_.holds(address, source.size())) {
+            return write_there(address, source, counters);
+        }
+        std::copy(source.begin(), source.end(), written_.begin + (address - written_.address));
         ++counters.mapped_copies;
         return true;
     }
     bool read(std::uint64_t address, Bytes destination, ShmCounters& counters);
+    /// Whether write() would copy so many bytes there by itself, without a call of the kernel.
+    bool maps(std::uint64_t address, std::size_t size) {
+        if (written_.holds(address, size)) return true;
+        const Place place = find(address, size);
+        return place.region != nullptr && mapped(place, true) != nullptr;
+    }
 
 private:
     struct Allocation {
@@ -66,6 +72,11 @@ private:
         std::uint64_t address = 0;
         std::size_t bytes = 0;
         std::byte* begin = nullptr;
+
+        bool holds(std::uint64_t at, std::size_t size) const {
+            const std::uint64_t offset = at - address;
+            return offset < bytes && size <= bytes - offset;
+        }
     };
     enum class Way : std::uint8_t { untried, open, closed };
 

@@ -93,6 +93,8 @@ public:
     /// written.
     bool write_memory(PeerId peer, std::uint64_t address, ConstBytes source);
     bool read_memory(PeerId peer, std::uint64_t address, Bytes destination);
+    /// Whether write_memory would do it through a mapping, without the kernel.
+    bool maps_memory(PeerId peer, std::uint64_t address, std::size_t size);
 
 private:
     struct OwnAllocation {

@@ -144,6 +144,10 @@ bool ShmWire::write_memory(PeerId to, std::uint64_t address, ConstBytes source) 
     return peer_of(to).memory.write(address, source, lanes_->counters);
 }
 
+bool ShmWire::maps_memory(PeerId to, std::uint64_t address, std::size_t size) {
+    return peer_of(to).memory.maps(address, size);
+}
+
 bool ShmWire::read_memory(PeerId from, std::uint64_t address, Bytes destination) {
     return peer_of(from).memory.read(address, destination, lanes_->counters);
 }

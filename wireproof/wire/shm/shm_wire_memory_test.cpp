@@ -78,6 +78,25 @@ TEST_F(ShmMemory, ReachesPrivateMemoryThroughTheKernel) {
     EXPECT_EQ(b->counters().private_copies, 2U);
 }
 
+TEST_F(ShmMemory, KnowsWhatItReachesWithoutTheKernel) {
+    const Bytes shared = *a->allocate_shared(10'000);
+    std::vector<std::byte> alone(10'000);
+    ASSERT_TRUE(a->share(one, 0x10000, shared, true, true));
+    ASSERT_TRUE(a->share(one, 0x20000, alone, true, true));
+    ASSERT_TRUE(a->share(one, 0x30000, *a->allocate_shared(100), true, false));
+    EXPECT_FALSE(b->maps_memory(zero, 0x10000, 1)) << "not told yet";
+    turn();
+    for (int again = 0; again < 2; ++again) {  // before something was written there, and after
+        EXPECT_TRUE(b->maps_memory(zero, 0x10000, 10'000));
+        EXPECT_TRUE(b->maps_memory(zero, 0x10000 + 9'999, 1));
+        EXPECT_FALSE(b->maps_memory(zero, 0x10000 + 9'999, 2));
+        EXPECT_FALSE(b->maps_memory(zero, 0x10000 - 1, 1));
+        EXPECT_FALSE(b->maps_memory(zero, 0x20000, 1));
+        EXPECT_FALSE(b->maps_memory(zero, 0x30000, 1)) << "not to be written";
+        ASSERT_TRUE(b->write_memory(zero, 0x10000, Bytes(source).first(100)));
+    }
+}
+
 TEST_F(ShmMemory, ARightThatWasNotGivenIsNotThere) {
     const Bytes shared = *a->allocate_shared(10'000);
     std::vector<std::byte> alone(10'000);
