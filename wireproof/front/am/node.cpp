@@ -111,14 +111,27 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     }
     ++asked_since_poll_;
     const std::uint64_t tag = transfers_.add(std::move(done));
+    const bool first = peers_[peer].connection.no_opens_with_bytes_out();
     const Status status = status_of(
         stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
-    if (status != Status::ok) transfers_.take(tag);
+    if (status != Status::ok) {
+        transfers_.take(tag);
+    } else if (source.size() <= peers_[peer].connection.config().open_bytes) {
+        peers_[peer].in_packets.add(address, source.size(), first);
+    }
     more_asked_ = more_asked_ || status == Status::ok;
     return status;
 }
 
-// What an OPEN takes along is there long before the kernel has copied it.
+// Where chunks are, any; and where an OPEN takes bytes along, what lies between the first of those
+// that do and the last.
+bool Node::bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const {
+    const Connection& connection = peers_[peer].connection;
+    if (!connection.no_chunks_out()) return true;
+    return !connection.no_opens_with_bytes_out() && peers_[peer].in_packets.meets(address, size);
+}
+
+// A peer that turns has what an OPEN takes along before the kernel would have copied it.
 bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size) {
     if (shm_ == nullptr || size == 0) return false;
     return size <= peers_[peer].connection.config().open_bytes &&
@@ -130,7 +143,9 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
                                           std::uint32_t argument, Done done) {
     if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
     const Connection& connection = peers_[peer].connection;
-    if (!connection.established() || !connection.no_bytes_out()) return std::nullopt;
+    if (!connection.established() || bytes_are_out_to(peer, address, source.size())) {
+        return std::nullopt;
+    }
     if (!connection.can_note()) return Status::would_block;
     if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
     const bool awaited = static_cast<bool>(done);

@@ -3,6 +3,7 @@
 // engine.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -54,7 +55,8 @@ public:
     Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                        std::uint16_t handler, std::uint32_t argument, Done done);
     /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
-    /// Nothing: it does not, or a store in chunks is under way and must come first.
+    /// Nothing: it does not, or a store is under way in packets and must come first: in chunks, or
+    /// whole to a place near by.
     std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument, Done done);
     /// What was asked for leaves, without a look at what came.
@@ -93,6 +95,23 @@ public:
     host::AnyWire& wire() { return wire_; }
 
 private:
+    /// Addresses that hold all it was given.
+    struct Range {
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+
+        static std::uint64_t last_of(std::uint64_t address, std::size_t size) {
+            const std::uint64_t more = size > 0 ? size - 1 : 0;
+            return address + std::min(more, ~address);  // no further than there are addresses
+        }
+        void add(std::uint64_t address, std::size_t size, bool anew) {
+            first = anew ? address : std::min(first, address);
+            last = anew ? last_of(address, size) : std::max(last, last_of(address, size));
+        }
+        bool meets(std::uint64_t address, std::size_t size) const {
+            return address <= last && last_of(address, size) >= first;
+        }
+    };
     struct Peer {
         Peer(const Config& config, const MemoryTable& memory, host::AnyLane to_peer)
             : connection(config, memory), lane(to_peer) {}
@@ -100,6 +119,7 @@ private:
         host::AnyLane lane;
         ShmLane* shm_lane = nullptr;  // inside it
         bool stirred = true;          // since it was last asked for frames: it may have some
+        Range in_packets;             // where stores go that are out whole with their OPENs
         std::uint64_t unhandled_replies = 0;
         std::vector<Undelivered> undelivered;
     };
@@ -118,6 +138,7 @@ private:
         stirred_ = true;
         return peers_[peer].connection;
     }
+    bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
     std::size_t deliver_all(std::size_t peer);
     std::size_t deliver_rest();

@@ -210,6 +210,32 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
     }
     EXPECT_TRUE(at_once(private_at, config.open_bytes + 1));
     EXPECT_TRUE(at_once(private_at, 8192));
+
+    // While one is under way, what lies elsewhere need not wait for the peer; what lies there must.
+    for (int i = 0; i < 100 && !storing.idle(); ++i) turn();
+    const auto older = pattern(100);
+    const auto newer = pattern(100, 7);
+    const auto store_short = [&](std::uint64_t address) {
+        return storing.store_async(1, address, older, stored, 0, {});
+    };
+    const auto goes_at_once = [&](std::uint64_t address) {
+        return storing.store_at_once(1, address, newer, stored, 0, {}).has_value();
+    };
+    ASSERT_EQ(store_short(private_at + 1000), Status::ok);
+    EXPECT_TRUE(goes_at_once(shared_at));
+    EXPECT_TRUE(goes_at_once(private_at + 900));
+    EXPECT_TRUE(goes_at_once(private_at + 1100));
+    EXPECT_FALSE(goes_at_once(private_at + 901));
+    EXPECT_FALSE(goes_at_once(private_at + 1099));
+    ASSERT_EQ(store_short(private_at + 3000), Status::ok);
+    EXPECT_FALSE(goes_at_once(private_at + 1050));
+    EXPECT_FALSE(goes_at_once(private_at + 3050));
+    EXPECT_TRUE(goes_at_once(private_at + 3100));
+    for (int i = 0; i < 100 && !storing.idle(); ++i) turn();
+    EXPECT_TRUE(same(Bytes(alone).subspan(1000, 100), older));
+    EXPECT_TRUE(goes_at_once(private_at + 1050));
+    ASSERT_EQ(store_short(private_at + 3000), Status::ok);
+    EXPECT_TRUE(goes_at_once(private_at + 1050)) << "what has arrived is forgotten";
 }
 
 TEST(ShmEndpoint, MemoryMayGoOnlyOnceThePeerHasHeard) {

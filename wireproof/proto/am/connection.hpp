@@ -96,9 +96,10 @@ public:
     [[nodiscard]] PostStatus note(const Note& note);
     /// Whether note() would be accepted for room: asked before bytes are put in place.
     bool can_note() const;
-    /// No bytes of a store of ours are on their way: what is put in place now comes after all
-    /// before it.
-    bool no_bytes_out() const;
+    /// No bytes of a store of ours are on their way in chunks, or with their OPEN: what is put in
+    /// place now comes after all before it.
+    bool no_chunks_out() const;
+    bool no_opens_with_bytes_out() const { return !send_[0].carries_bytes(); }
     /// The peer's memory holds what came of all that we asked for, and no get of ours is still to
     /// end: a wire that reaches it may read it now.
     bool can_read_at_once() const {

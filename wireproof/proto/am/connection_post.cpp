@@ -86,8 +86,8 @@ bool Connection::can_note() const {
            send_[index(Channel::request)].takes(OpenBody::size);
 }
 
-bool Connection::no_bytes_out() const {
-    return bulk_[index(Channel::request)].active() == 0 && !send_[0].carries_bytes();
+bool Connection::no_chunks_out() const {
+    return bulk_[index(Channel::request)].active() == 0;
 }
 
 PostStatus Connection::note(const Note& note) {

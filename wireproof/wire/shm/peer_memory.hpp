@@ -52,7 +52,7 @@ public:
     bool maps(std::uint64_t address, std::size_t size) {
         if (written_.holds(address, size)) return true;
         const Place place = find(address, size);
-        return place.region != nullptr && mapped(place, true) != nullptr;
+        return place.region != nullptr && place.region->writable && mapped(place, true) != nullptr;
     }
 
 private:
