@@ -55,8 +55,8 @@ public:
     Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                        std::uint16_t handler, std::uint32_t argument, Done done);
     /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
-    /// Nothing: it does not, or a store is under way in packets and must come first: in chunks, or
-    /// whole to a place near by.
+    /// Nothing: it does not, or a store under way in packets must come first: one in chunks, or one
+    /// that is whole in its packet and goes between the same first and last address.
     std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument, Done done);
     /// What was asked for leaves, without a look at what came.

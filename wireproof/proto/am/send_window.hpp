@@ -79,10 +79,10 @@ public:
     bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
-    /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
-    bool at_rest() const { return (settled() || afoot_.closed()) && !afoot_.wants_answer(); }
     /// Something may leave, where nothing is to be asked.
     bool may_leave() const { return !settled() && !afoot_.closed(); }
+    /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
+    bool at_rest() const { return !may_leave() && !afoot_.wants_answer(); }
     PacketsAfoot& afoot() { return afoot_; }
     const PacketsAfoot& afoot() const { return afoot_; }
     /// From now on, with all that is under way.
