@@ -1,9 +1,14 @@
 // How long to look again and again before sleeping. To be woken costs some 60 us, so it pays to
 // look for about as long after traffic; but only where looking has found something lately. With
 // more processes than processors it never does, since the peer cannot run meanwhile.
+//
+// Who sleeps at once learns nothing of what a look would have found. So after some sleeps that were
+// short it tries once what a long look finds: answers that take 10 us are then looked for again
+// even if the first ones, of a peer that was just starting, took a second.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "wireproof/base/instant.hpp"
 
@@ -13,29 +18,47 @@ class SpinBudget {
 public:
     static constexpr Duration most = Duration::microseconds(60);
     static constexpr Duration least = Duration::microseconds(1);
+    /// Short sleeps between two tries: fewer after one that found something, more after one that
+    /// did not.
+    static constexpr std::uint32_t pause_least = 16;
+    static constexpr std::uint32_t pause_most = 1024;
 
     /// Something came, or was done, now.
     void heard(Instant now) {
-        if (looking_) budget_ = std::min(most, budget_ * 2);
-        looking_ = false;
+        const Duration took = now - heard_at_;
+        if (looking_) {
+            if (trying_) pause_ = std::max(pause_least, pause_ / 2);
+            budget_ = std::min(most, std::max(budget_, trying_ ? took : budget_) * 2);
+        } else if (slept_ && took < most * 2) {  // with what it takes to be woken
+            ++short_sleeps_;
+        }
+        trying_ = budget_ < most && short_sleeps_ >= pause_;
+        if (trying_) short_sleeps_ = 0;
+        looking_ = slept_ = false;
         heard_at_ = now;
     }
 
     /// Whether to look again rather than sleep. A wait that ends in sleep halves the next.
     bool look_again(Instant now) {
-        if (now - heard_at_ < budget_) {
+        if (now - heard_at_ < (trying_ ? most : budget_)) {
             looking_ = true;
             return true;
         }
-        if (looking_) budget_ = std::max(least, Duration(budget_.picoseconds() / 2));
-        looking_ = false;
+        if (looking_ && trying_) pause_ = std::min(pause_most, pause_ * 2);
+        if (looking_ && !trying_) budget_ = std::max(least, Duration(budget_.picoseconds() / 2));
+        looking_ = trying_ = false;
+        slept_ = true;
         return false;
     }
 
 private:
     Duration budget_ = most;
     Instant heard_at_{};
-    bool looking_ = false;
+    bool looking_ = false;  // in the wait under way it looked at least once more
+    bool trying_ = false;   // and looks for `most`, whatever the budget is
+    bool slept_ = false;
+    std::uint32_t short_sleeps_ = 0;  // since the last try
+    std::uint32_t pause_ = pause_least;
 };
 
 }  // namespace wireproof::host

@@ -47,6 +47,82 @@ TEST(SpinBudget, WhatFindsSomethingGrowsAgain) {
     EXPECT_EQ(looks_for(budget, now), SpinBudget::most);
 }
 
+/// A message that comes `after` the one before, to who looks or sleeps meanwhile. Whether a look
+/// found it.
+bool is_found(SpinBudget& budget, Instant& now, Duration after) {
+    const Instant comes = now + after;
+    while (now < comes && budget.look_again(now)) now = now + Duration::nanoseconds(100);
+    const bool found = now >= comes;
+    now = std::max(now, comes);
+    budget.heard(now);
+    return found;
+}
+
+void find_nothing(SpinBudget& budget, Instant& now) {
+    for (int i = 1; i < 10; ++i) {
+        now = now + Duration::milliseconds(10);
+        looks_for(budget, now);
+    }
+    now = now + Duration::milliseconds(10);
+    budget.heard(now);
+}
+
+// A peer that starts late is waited for in vain; its answers later are not.
+TEST(SpinBudget, SleepsThatWereShortMakeItTryALongLook) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    int slept = 0;
+    while (!is_found(budget, now, Duration::microseconds(12))) ASSERT_LT(++slept, 100);
+    EXPECT_EQ(slept, static_cast<int>(SpinBudget::pause_least));
+    for (int i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(is_found(budget, now, Duration::microseconds(12))) << i;
+    }
+}
+
+/// Sleeps from here to the next look that is longer than the budget, where none finds anything.
+std::uint32_t sleeps_until_try(SpinBudget& budget, Instant& now) {
+    for (std::uint32_t slept = 0;; ++slept) {
+        const Instant from = now;
+        while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+        const bool tried = now - from > SpinBudget::least;
+        now = from + SpinBudget::most + Duration::microseconds(20);
+        budget.heard(now);
+        if (tried) return slept;
+    }
+}
+
+TEST(SpinBudget, TriesThatFindNothingBecomeRareAndOneThatDoesBringsThemBack) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    ASSERT_EQ(sleeps_until_try(budget, now), SpinBudget::pause_least);
+    std::uint32_t pause = SpinBudget::pause_least;
+    for (int i = 0; i < 10; ++i) {
+        pause = std::min(pause * 2, SpinBudget::pause_most);
+        // A try that found nothing ended in sleep, too.
+        ASSERT_EQ(1 + sleeps_until_try(budget, now), pause);
+    }
+    ASSERT_EQ(pause, SpinBudget::pause_most);
+    while (!is_found(budget, now, Duration::microseconds(12))) {
+    }
+    find_nothing(budget, now);
+    EXPECT_EQ(sleeps_until_try(budget, now), SpinBudget::pause_most / 2);
+}
+
+TEST(SpinBudget, LongSilencesAreNoReasonToTry) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    for (int i = 0; i < 1000; ++i) {
+        const Instant from = now;
+        while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+        ASSERT_LE(now - from, SpinBudget::least);
+        now = now + Duration::milliseconds(1);
+        budget.heard(now);
+    }
+}
+
 TEST(SpinBudget, WithoutTrafficItDoesNotLook) {
     SpinBudget budget;
     EXPECT_FALSE(budget.look_again(at(1'000'000'000)));
