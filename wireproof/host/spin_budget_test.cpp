@@ -123,6 +123,21 @@ TEST(SpinBudget, LongSilencesAreNoReasonToTry) {
     }
 }
 
+// A look that found nothing makes the budget shrink; what came in turn after turn meanwhile says
+// nothing about sleeping.
+TEST(SpinBudget, TrafficThatNeverSleepsIsNoReasonToTry) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    for (int i = 0; i < 1000; ++i) {
+        now = now + Duration::microseconds(10);
+        budget.heard(now);
+    }
+    const Instant from = now;
+    while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+    EXPECT_LE(now - from, SpinBudget::least);
+}
+
 TEST(SpinBudget, WithoutTrafficItDoesNotLook) {
     SpinBudget budget;
     EXPECT_FALSE(budget.look_again(at(1'000'000'000)));

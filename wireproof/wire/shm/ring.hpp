@@ -17,6 +17,7 @@
 // circle of 64 bits. The word is read once, and no value of it leads outside the memory.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -110,8 +111,9 @@ public:
         } else {
             word_of(tail_).store(word, std::memory_order_relaxed);
         }
-        tail_ += RingWord::lines_of(size);
-        fetch_to_write(line(tail_ + fetched_ahead));
+        const std::uint64_t lines = RingWord::lines_of(size);
+        tail_ += lines;
+        fetch_ahead(lines);
     }
 
     /// Asks for the line of the next frame.
@@ -155,6 +157,14 @@ private:
         return shared_word<std::uint32_t>(line(position));
     }
     void clear(std::uint64_t position) { word_of(position).store(0, std::memory_order_relaxed); }
+
+    // A line for each that was taken, so that a stream of longer frames finds none missing.
+    void fetch_ahead(std::uint64_t lines) {
+        const std::uint64_t end = tail_ + fetched_ahead + 1;
+        for (std::uint64_t at = end - std::min(lines, fetched_ahead); at != end; ++at) {
+            fetch_to_write(line(at));
+        }
+    }
 
     bool find_room() {
         if (memory_.lines == 0 || broken_) return false;
