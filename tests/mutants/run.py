@@ -15,8 +15,9 @@ import subprocess
 import sys
 
 # Each with the tests that kill its mutants.
-MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "lab"]
-FOLDERS = [*MODULES[:-1], "sim", "lab"]
+MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
+           "front/am", "lab"]
+FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
 SECONDS_MAX = 60  # a mutant that hangs is as good as dead
 
