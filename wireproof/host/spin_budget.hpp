@@ -1,6 +1,6 @@
 // How long to look again and again before sleeping. To be woken costs some 60 us, so it pays to
-// look for about as long after traffic; but only where looking has found something lately. With
-// more processes than processors it never does, since the peer cannot run meanwhile.
+// look for about as long after traffic; but mostly where looking has found something lately. With
+// more processes than processors it seldom does, since the peer cannot run meanwhile.
 //
 // Who sleeps at once learns nothing of what a look would have found. So after some sleeps that were
 // short it tries once what a long look finds: answers that take 10 us are then looked for again
@@ -26,27 +26,37 @@ public:
     /// Something came, or was done, now.
     void heard(Instant now) {
         const Duration took = now - heard_at_;
-        if (looking_) {
-            if (trying_) pause_ = std::max(pause_least, pause_ / 2);
-            budget_ = std::min(most, std::max(budget_, trying_ ? took : budget_) * 2);
-        } else if (slept_ && took < most * 2) {  // with what it takes to be woken
+        const bool soon = took < most * 2;  // with what it takes to be woken
+        // A try is over once it looked for longer than the budget would have.
+        const bool tried = trying_ && looking_ && took >= budget_;
+        if (looking_ && soon) {  // else that look was given up long ago
+            if (tried) pause_ = std::max(pause_least, pause_ / 2);
+            budget_ = std::min(most, (tried ? took : budget_) * 2);
+        } else if (slept_ && soon) {
             ++short_sleeps_;
         }
-        trying_ = budget_ < most && short_sleeps_ >= pause_;
-        if (trying_) short_sleeps_ = 0;
+        if (tried) trying_ = false;
+        if (!trying_ && budget_ < most && short_sleeps_ >= pause_) {
+            trying_ = true;
+            short_sleeps_ = 0;
+        }
         looking_ = slept_ = false;
         heard_at_ = now;
     }
 
-    /// Whether to look again rather than sleep. A wait that ends in sleep halves the next.
+    /// Whether to look again rather than sleep. A look that found nothing halves the next; a try
+    /// doubles the sleeps before the next one.
     bool look_again(Instant now) {
         if (now - heard_at_ < (trying_ ? most : budget_)) {
             looking_ = true;
             return true;
         }
-        if (looking_ && trying_) pause_ = std::min(pause_most, pause_ * 2);
         if (looking_ && !trying_) budget_ = std::max(least, Duration(budget_.picoseconds() / 2));
-        looking_ = trying_ = false;
+        if (looking_ && trying_) {
+            pause_ = std::min(pause_most, pause_ * 2);
+            trying_ = false;
+        }
+        looking_ = false;
         slept_ = true;
         return false;
     }
@@ -55,7 +65,7 @@ private:
     Duration budget_ = most;
     Instant heard_at_{};
     bool looking_ = false;  // in the wait under way it looked at least once more
-    bool trying_ = false;   // and looks for `most`, whatever the budget is
+    bool trying_ = false;   // the next look that finds nothing within the budget lasts `most`
     bool slept_ = false;
     std::uint32_t short_sleeps_ = 0;  // since the last try
     std::uint32_t pause_ = pause_least;

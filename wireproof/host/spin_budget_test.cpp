@@ -80,9 +80,64 @@ TEST(SpinBudget, SleepsThatWereShortMakeItTryALongLook) {
     }
 }
 
+/// Sleeps until an answer that takes 12 us is found by a look.
+int sleeps_until_found(SpinBudget& budget, Instant& now) {
+    int slept = 0;
+    while (slept < 5000 && !is_found(budget, now, Duration::microseconds(12))) ++slept;
+    return slept;
+}
+
+// Who asks over a device hears of its own packet, as it leaves, before it first looks.
+TEST(SpinBudget, ATryOutlastsWhatIsHeardBeforeTheFirstLook) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    int slept = 0;
+    for (int i = 0; i < 1000; ++i) {
+        slept += is_found(budget, now, Duration::microseconds(12)) ? 0 : 1;
+        budget.heard(now);
+    }
+    EXPECT_EQ(slept, static_cast<int>(SpinBudget::pause_least));
+}
+
+TEST(SpinBudget, ATryIsNotSpentOnTheGapWithinABurst) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    int slept = 0;
+    for (int i = 0; i < 1000; ++i) {
+        slept += is_found(budget, now, Duration::microseconds(12)) ? 0 : 1;
+        (void)is_found(budget, now, Duration::nanoseconds(600));
+    }
+    EXPECT_LE(slept, static_cast<int>(SpinBudget::pause_least));
+}
+
+TEST(SpinBudget, TriesThatFindSomethingComeNoSoonerThanTheFirst) {
+    SpinBudget budget;
+    Instant now = at(0);
+    for (int i = 0; i < 10; ++i) {
+        find_nothing(budget, now);
+        EXPECT_EQ(sleeps_until_found(budget, now), static_cast<int>(SpinBudget::pause_least)) << i;
+    }
+}
+
+TEST(SpinBudget, ALookThatWasGivenUpFindsNothingLater) {
+    SpinBudget budget;
+    Instant now = at(0);
+    find_nothing(budget, now);
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(budget.look_again(now));
+        now = now +
+              Duration::milliseconds(1000);  // its user had what it wanted, and comes back later
+        budget.heard(now);
+    }
+    EXPECT_LE(looks_for(budget, now + Duration::milliseconds(1000)), SpinBudget::least);
+}
+
 /// Sleeps from here to the next look that is longer than the budget, where none finds anything.
 std::uint32_t sleeps_until_try(SpinBudget& budget, Instant& now) {
     for (std::uint32_t slept = 0;; ++slept) {
+        if (slept > 2 * SpinBudget::pause_most) return slept;
         const Instant from = now;
         while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
         const bool tried = now - from > SpinBudget::least;
@@ -104,8 +159,7 @@ TEST(SpinBudget, TriesThatFindNothingBecomeRareAndOneThatDoesBringsThemBack) {
         ASSERT_EQ(1 + sleeps_until_try(budget, now), pause);
     }
     ASSERT_EQ(pause, SpinBudget::pause_most);
-    while (!is_found(budget, now, Duration::microseconds(12))) {
-    }
+    ASSERT_LT(sleeps_until_found(budget, now), 5000);
     find_nothing(budget, now);
     EXPECT_EQ(sleeps_until_try(budget, now), SpinBudget::pause_most / 2);
 }
@@ -118,7 +172,7 @@ TEST(SpinBudget, LongSilencesAreNoReasonToTry) {
         const Instant from = now;
         while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
         ASSERT_LE(now - from, SpinBudget::least);
-        now = now + Duration::milliseconds(1);
+        now = from + Duration::microseconds(121);
         budget.heard(now);
     }
 }
