@@ -9,11 +9,16 @@ Instant at(std::int64_t nanoseconds) {
     return Instant(Duration::nanoseconds(nanoseconds));
 }
 
-/// How long it looks after something was heard, in steps of 100 ns.
+/// Looks until the budget says to sleep, in steps of 100 ns.
+void look_in_vain(SpinBudget& budget, Instant& now) {
+    while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+}
+
+/// How long it looks after something was heard.
 Duration looks_for(SpinBudget& budget, Instant from) {
     budget.heard(from);
     Instant now = from;
-    while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+    look_in_vain(budget, now);
     return now - from;
 }
 
@@ -139,7 +144,7 @@ std::uint32_t sleeps_until_try(SpinBudget& budget, Instant& now) {
     for (std::uint32_t slept = 0;; ++slept) {
         if (slept > 2 * SpinBudget::pause_most) return slept;
         const Instant from = now;
-        while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+        look_in_vain(budget, now);
         const bool tried = now - from > SpinBudget::least;
         now = from + SpinBudget::most + Duration::microseconds(20);
         budget.heard(now);
@@ -170,7 +175,7 @@ TEST(SpinBudget, LongSilencesAreNoReasonToTry) {
     find_nothing(budget, now);
     for (int i = 0; i < 1000; ++i) {
         const Instant from = now;
-        while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
+        look_in_vain(budget, now);
         ASSERT_LE(now - from, SpinBudget::least);
         now = from + Duration::microseconds(121);
         budget.heard(now);
@@ -188,7 +193,7 @@ TEST(SpinBudget, TrafficThatNeverSleepsIsNoReasonToTry) {
         budget.heard(now);
         SpinBudget from_here = budget;
         Instant until = now;
-        while (from_here.look_again(until)) until = until + Duration::nanoseconds(100);
+        look_in_vain(from_here, until);
         ASSERT_LE(until - now, SpinBudget::least) << i;
     }
 }
