@@ -51,12 +51,14 @@ public:
             looking_ = true;
             return true;
         }
-        if (looking_ && !trying_) budget_ = std::max(least, Duration(budget_.picoseconds() / 2));
-        if (looking_ && trying_) {
-            pause_ = std::min(pause_most, pause_ * 2);
-            trying_ = false;
+        if (looking_) {
+            if (trying_) {
+                pause_ = std::min(pause_most, pause_ * 2);
+            } else {
+                budget_ = std::max(least, Duration(budget_.picoseconds() / 2));
+            }
+            looking_ = trying_ = false;
         }
-        looking_ = false;
         slept_ = true;
         return false;
     }
