@@ -34,7 +34,11 @@ void turn_until(Node& node, const host::SteadyClock& clock,
         }
         if (handled > 0) spin.heard(now);
         if (handled > 0 || spin.look_again(now)) continue;
-        node.poll(clock.now());  // what the step asked for leaves now
+        // What the step asked for leaves now; what came meanwhile has its step before any sleep.
+        if (const Instant late = clock.now(); node.poll(late) > 0) {
+            spin.heard(late);
+            continue;
+        }
         host::wait_until(node.wire(), clock, std::min(look, node.next_deadline()));
     }
     node.poll(clock.now());
