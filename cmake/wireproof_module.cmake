@@ -1,5 +1,6 @@
-# wireproof_module(proto/am DEPENDS core [LIBS OpenSSL::Crypto])
-#   One library from the sources of the current folder, and one test program from its *_test.cpp.
+# wireproof_module(proto/am DEPENDS core [LIBS OpenSSL::Crypto] [STATISTICS long_test.cpp …])
+#   One library from the sources of the current folder, and one test program from its *_test.cpp;
+#   a second one, labelled so, from those that average over millions of packets.
 #   A folder with headers only becomes an interface library. Sources are globbed so that adding a
 #   file to a module is adding a file; CONFIGURE_DEPENDS makes the build notice.
 
@@ -15,12 +16,15 @@ target_compile_options(wireproof_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>)
 
 function(wireproof_module path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS;STATISTICS" ${ARGN})
   string(REPLACE "/" "_" name "${path}")
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(statistics ${ARG_STATISTICS})
+  list(TRANSFORM statistics PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(REMOVE_ITEM tests ${statistics})
   set(scope INTERFACE)
   if(sources)
     add_library(wireproof_${name} STATIC ${sources})
@@ -34,13 +38,21 @@ function(wireproof_module path)
   if(WIREPROOF_TESTS AND tests)
     wireproof_test(wireproof_${name}_test LABEL unit SOURCES ${tests} LIBS wireproof_${name})
   endif()
+  if(WIREPROOF_TESTS AND statistics)
+    wireproof_test(wireproof_${name}_statistics_test LABEL statistics SOURCES ${statistics}
+      LIBS wireproof_${name})
+  endif()
 endfunction()
 
-# wireproof_test(name LABEL unit|sim|wire SOURCES … LIBS … [TIMEOUT seconds])
+# wireproof_test(name LABEL unit|sim|wire|… SOURCES … LIBS … [TIMEOUT seconds])
+#   Nothing, where WIREPROOF_TEST_LABELS is given and LABEL is not among them.
 function(wireproof_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(WIREPROOF_TEST_LABELS AND NOT ARG_LABEL IN_LIST WIREPROOF_TEST_LABELS)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} wireproof_options GTest::gtest_main)

@@ -13,13 +13,15 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 # Each with the tests that kill its mutants.
 MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
            "front/am", "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
-SECONDS_MAX = 60  # a mutant that hangs is as good as dead
+SECONDS_MAX = 600  # of a test without a defect
+HANGS_AFTER = 5  # times as long, and a minute: a mutant that hangs is as good as dead
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(mutants LANGUAGES CXX)
@@ -63,26 +65,34 @@ def module_of(mutant):
     return next(folder for folder in MODULES if f"/{folder}/" in mutant["file"])
 
 
-def test_program(module):
-    return f"wireproof_{module.replace('/', '_')}_test"
+def test_programs(work, module):
+    kinds = ["test"]
+    if "STATISTICS" in (work / "wireproof" / module / "CMakeLists.txt").read_text():
+        kinds.append("statistics_test")
+    return [f"wireproof_{module.replace('/', '_')}_{kind}" for kind in kinds]
 
 
 def build(work, modules):
-    return subprocess.run(["ninja", "-j1", "-C", work / "build", *map(test_program, modules)],
-                          capture_output=True, text=True)
+    programs = [program for module in modules for program in test_programs(work, module)]
+    return subprocess.run(["ninja", "-j1", "-C", work / "build", *programs], capture_output=True, text=True)
 
 
-def run_test(work, module, test):
-    program = work / "build/wireproof" / module / test_program(module)
-    try:
-        done = subprocess.run([program, f"--gtest_filter={test}", "--gtest_brief=1"],
-                              capture_output=True, text=True, timeout=SECONDS_MAX)
-    except subprocess.TimeoutExpired:
-        return "timeout", ""
-    return ("pass" if done.returncode == 0 else "fail"), done.stdout
+def run_test(work, module, test, limit=SECONDS_MAX):
+    """The test stands in one of the module's programs; the others pass, having none of that name."""
+    outcome, output = "pass", ""
+    for program in test_programs(work, module):
+        try:
+            done = subprocess.run([work / "build/wireproof" / module / program, f"--gtest_filter={test}",
+                                   "--gtest_brief=1"], capture_output=True, text=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            return "timeout", output
+        output += done.stdout
+        if done.returncode != 0:
+            outcome = "fail"
+    return outcome, output
 
 
-def try_mutant(work, mutant):
+def try_mutant(work, mutant, seconds):
     file = work / mutant["file"]
     text = file.read_text()
     if text.count(mutant["find"]) != 1:
@@ -93,27 +103,31 @@ def try_mutant(work, mutant):
         built = build(work, [module])
         if built.returncode != 0:
             return "does not compile: " + (built.stdout.strip().splitlines() or ["?"])[-1]
-        outcome, _ = run_test(work, module, mutant["killed_by"])
+        limit = 60 + HANGS_AFTER * seconds[mutant["killed_by"]]
+        outcome, _ = run_test(work, module, mutant["killed_by"], limit)
         return "" if outcome in ("fail", "timeout") else f"survives {mutant['killed_by']}"
     finally:
         file.write_text(text)
 
 
 def check_tests(work, mutants):
-    """Each test that a mutant names must be one test, and pass on the sources as they are."""
+    """Each test that a mutant names must be one test, and pass on the sources as they are. Also how long each takes."""
     problems = 0
+    seconds = {}
     for module, test in sorted({(module_of(m), m["killed_by"]) for m in mutants}):
+        began = time.monotonic()
         outcome, output = run_test(work, module, test)
+        seconds[test] = time.monotonic() - began
         if outcome != "pass" or "[  PASSED  ] 1 test" not in output:
             print(f"{test}: not one test that passes without a defect\n{output}")
             problems += 1
-    return problems
+    return problems, seconds
 
 
-def try_all(work, mutants):
+def try_all(work, mutants, seconds):
     problems = 0
     for mutant in mutants:
-        problem = try_mutant(work, mutant)
+        problem = try_mutant(work, mutant, seconds)
         print(f"{mutant['name']}: {problem or 'killed by ' + mutant['killed_by']}", flush=True)
         problems += bool(problem)
     return problems
@@ -132,14 +146,14 @@ def main():
     if built.returncode != 0:
         print(built.stdout)
         return 1
-    problems = check_tests(first, mutants)
+    problems, seconds = check_tests(first, mutants)
     for other in workers[1:]:
         prepare(root, other)
     # By file, so that a worker builds most things once.
     mutants.sort(key=lambda m: m["file"])
     with concurrent.futures.ThreadPoolExecutor() as pool:
         shares = [mutants[i :: len(workers)] for i in range(len(workers))]
-        problems += sum(pool.map(try_all, workers, shares))
+        problems += sum(pool.map(try_all, workers, shares, [seconds] * len(workers)))
     print(f"{len(mutants)} mutants, {problems} problems")
     return 1 if problems or not mutants else 0
 
