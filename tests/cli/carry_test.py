@@ -326,7 +326,7 @@ class AWireThatCarriesNothingIsGivenUp(Case):
         run = report["runs"][0]
         self.assertFalse(run["verified"] or run["complete"])
         self.assertEqual((run["bytes"], run["etr"], run["goodput_bytes_per_s"]), (0, 0, 0))
-        self.assertLess(run["seconds"], 5)
+        self.assertLess(run["seconds"], 9)  # and not after the 10 s that are usual
         return run
 
     def test_because_every_frame_is_lost(self):

@@ -136,12 +136,12 @@ class AHostThatIsNotThereIsReported(TwoHosts):
                 self.expect_no_part_left("long.bin")
 
     def test_at_once_if_the_sender_can_say_why(self):
-        send, recv, _ = self.begin()  # with the long time that a peer may be silent
+        send, recv, _ = self.begin("--peer-timeout", "30")
         os.truncate(self.path("long.bin"), 1000)
         since = time.monotonic()
         self.expect_failure(self.finish(send), 1, "was not sent", "it became shorter")
         self.expect_failure(self.finish(recv), 1, "was not received", "it became shorter")
-        self.assertLess(time.monotonic() - since, 5)
+        self.assertLess(time.monotonic() - since, 20)
         self.expect_no_part_left("long.bin")
 
     def test_at_once_if_the_receiver_can_say_why(self):
