@@ -7,7 +7,7 @@ import subprocess
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WHY_SKIPPED = "no Chromium on this machine (Debian: apt-get install chromium)"
-PATIENCE = 60
+PATIENCE = 200
 
 
 class Browser:

@@ -13,7 +13,7 @@ import unittest
 
 WIREPROOF = os.environ.get("WIREPROOF", "wireproof")
 # Far beyond what any run takes, for a machine that does other things, too.
-PATIENCE = 40
+PATIENCE = 200
 
 
 class Ended:

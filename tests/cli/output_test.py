@@ -42,7 +42,7 @@ class WhatIsPrintedFitsItsReader(Case):
         terminal, end = pty.openpty()
         try:
             process = self.start("carry", self.file(600_000), "--loss", "0.2", stderr=end)
-            out, _ = process.communicate(timeout=30)
+            out, _ = process.communicate(timeout=150)
         finally:
             os.close(end)
         shown = b""
@@ -80,7 +80,7 @@ class WhatIsPrintedFitsItsReader(Case):
                 done = subprocess.run(
                     ["sh", "-c", f'"$@" {closed}', "sh", WIREPROOF, "carry", path, "--out",
                      "copy.bin", "--loss", "0.1"],
-                    cwd=self.folder, capture_output=True, timeout=30, check=False)
+                    cwd=self.folder, capture_output=True, timeout=150, check=False)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.same_bytes(path, self.path("copy.bin"))
 

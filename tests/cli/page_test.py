@@ -327,7 +327,7 @@ class APageIsPrintedWhole(BrowserCase):
         paper, console = self.browser.paper(self.path("page.html"))
         self.assertEqual(console, [])
         pages = subprocess.run(["pdftotext", "-layout", paper, "-"], capture_output=True, text=True,
-                               timeout=30, check=True).stdout.split("\f")
+                               timeout=150, check=True).stdout.split("\f")
         text = "\n".join(pages)
         self.assertEqual(len(re.findall(r"payload (?:256|1024|4096) bytes", text)), 9)
         self.assertEqual(len(re.findall(r"closed form(?! %)", text)), 6 + 2, text)

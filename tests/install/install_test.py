@@ -116,7 +116,7 @@ class EveryPublicHeaderCompilesAlone(Installed):
 
 
 def run(*command, env=None):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=env,
                           check=False)
     if done.returncode != 0:
         raise AssertionError(f"{shlex.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
