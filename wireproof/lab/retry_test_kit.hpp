@@ -15,6 +15,11 @@ inline RetrySettings with_unit_error(RetrySettings settings, double p) {
     return settings;
 }
 
+/// Settings with no bit errors on the way back.
+inline RetrySettings engine(RetryProtocol protocol, std::uint64_t loop) {
+    return {.protocol = protocol, .clean_back = true, .loop = loop};
+}
+
 inline constexpr std::uint64_t seed = 20'261'121;  // of every run
 
 inline RetryPoint run(const RetrySettings& settings, std::uint64_t packets) {
