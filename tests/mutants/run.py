@@ -118,7 +118,7 @@ def check_tests(work, mutants):
         began = time.monotonic()
         outcome, output = run_test(work, module, test)
         seconds[test] = time.monotonic() - began
-        if outcome != "pass" or "[  PASSED  ] 1 test" not in output:
+        if outcome != "pass" or output.count("[  PASSED  ] 1 test") != 1:
             print(f"{test}: not one test that passes without a defect\n{output}")
             problems += 1
     return problems, seconds
