@@ -70,6 +70,16 @@ public:
         return part;
     }
 
+    /// All bytes of a frame that has none yet, to be written now.
+    Bytes add_all(std::size_t size) {
+        WIREPROOF_CHECK(size_ == 0 && size <= room_.size() && size <= terms_.frame_max);
+        used_ = size_ = size;
+        count_ = 1;
+        const Bytes all = room_.first(size);
+        pieces_[0] = all;
+        return all;
+    }
+
     template <std::size_t N>
     std::span<std::byte, N> add_header() {
         return std::span<std::byte, N>(add_room(N));

@@ -29,9 +29,10 @@ std::size_t transmit_alike(E& engine, L& lane) {
     return 0;
 }
 
-/// Of an engine that can send many frames of one kind without being asked for each.
-template <class E, Lane L>
-Transmitted transmit_run(E& engine, L& lane, Instant now) {
+/// Of an engine that can send many frames of one kind without being asked for each. `now` is called
+/// for the time, behind the frames: to read a clock may cost as much as one.
+template <class E, Lane L, class Now>
+Transmitted transmit_run(E& engine, L& lane, Now&& now) {
     Transmitted sent;
     const RunStart start = engine.begin_run();
     sent.quiet = start == RunStart::quiet;
@@ -53,7 +54,7 @@ Transmitted transmit_run(E& engine, L& lane, Instant now) {
     if constexpr (PromptLane<L>) {
         if (sent.frames > 0) lane.show();
     }
-    if (sent.frames > 0) sent.quiet = engine.end_run(now) && !sent.lane_full;
+    if (sent.frames > 0) sent.quiet = engine.end_run(now()) && !sent.lane_full;
     return sent;
 }
 
@@ -64,7 +65,7 @@ Transmitted transmit(E& engine, L& lane, Instant now) {
     Transmitted sent;
     while (true) {
         if constexpr (requires { engine.begin_run(); }) {
-            const Transmitted run = transmit_run(engine, lane, now);
+            const Transmitted run = transmit_run(engine, lane, [now] { return now; });
             sent.frames += run.frames;
             sent.lane_full = run.lane_full;
             sent.quiet = run.quiet;

@@ -46,11 +46,15 @@ struct NotingLane {
     TxFrame frame{};
 };
 
+Instant started() {
+    return Instant();
+}
+
 // The peer waits for the frames, and nobody for what is written down of them.
 TEST(Pump, ShowsARunOfFramesBeforeTheEngineEndsIt) {
     Noting engine{{}, 2};
     NotingLane lane{engine.calls};
-    const Transmitted sent = transmit_run(engine, lane, Instant());
+    const Transmitted sent = transmit_run(engine, lane, started);
     EXPECT_EQ(engine.calls, "frame commit frame commit show end ");
     EXPECT_EQ(sent.frames, 2U);
     EXPECT_TRUE(sent.quiet);
@@ -59,7 +63,7 @@ TEST(Pump, ShowsARunOfFramesBeforeTheEngineEndsIt) {
 TEST(Pump, ShowsWhatWentBeforeTheLaneWasFull) {
     Noting engine{{}, 2};
     NotingLane lane{engine.calls, 1};
-    const Transmitted sent = transmit_run(engine, lane, Instant());
+    const Transmitted sent = transmit_run(engine, lane, started);
     EXPECT_EQ(engine.calls, "frame commit show end ");
     EXPECT_TRUE(sent.lane_full);
     EXPECT_FALSE(sent.quiet);
@@ -68,10 +72,10 @@ TEST(Pump, ShowsWhatWentBeforeTheLaneWasFull) {
 TEST(Pump, ShowsNothingWhereNothingLeft) {
     Noting engine{{}, 1};
     NotingLane full{engine.calls, 0};
-    EXPECT_TRUE(transmit_run(engine, full, Instant()).lane_full);
+    EXPECT_TRUE(transmit_run(engine, full, started).lane_full);
     engine.left = 0;
     NotingLane lane{engine.calls};
-    EXPECT_TRUE(transmit_run(engine, lane, Instant()).quiet);
+    EXPECT_TRUE(transmit_run(engine, lane, started).quiet);
     EXPECT_EQ(engine.calls, "");
 }
 

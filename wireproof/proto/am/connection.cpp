@@ -51,17 +51,17 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
 
 // What arrives.
 
-RxVerdict Connection::on_frame(Instant now, const RxFrame& frame) {
+[[gnu::noinline]] RxVerdict Connection::on_any_frame(Instant now, const RxFrame& frame) {
+    calm_ = false;
     bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
     if (frame.after_overrun) overrun_ = true;
-    const bool plain = accept_plain(now, frame) || accept_chunk_packet(now, frame);
-    const RxVerdict verdict = plain ? RxVerdict::accepted : judge(now, frame);
-    if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
-        timers_.set(Timer::held_ack, now + config_.ack_after);
+    if (accept_plain(now, frame)) {
+        calm_ = is_calm();
+        return note_verdict(now, RxVerdict::accepted);
     }
-    ++stats_.received[static_cast<std::size_t>(verdict)];
-    return verdict;
+    const bool chunk = accept_chunk_packet(now, frame);
+    return note_verdict(now, chunk ? RxVerdict::accepted : judge(now, frame));
 }
 
 RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
@@ -117,6 +117,7 @@ RxVerdict Connection::on_hello(Instant now, const Header& header, ConstBytes dat
 }
 
 void Connection::on_wire_event(Instant, WireEvent event) {
+    calm_ = false;
     bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
     if (ending_.active || !handshake_.established()) return;
@@ -329,6 +330,7 @@ void Connection::unfold_plain() {
 }
 
 std::optional<Delivery> Connection::draw_general() {
+    calm_ = false;
     if (plain_here_) unfold_plain();
     if (drawn_slot_) {
         in_window(drawn_channel_).free_slot(*drawn_slot_);
@@ -356,6 +358,7 @@ std::optional<Delivery> Connection::draw_general() {
 }
 
 void Connection::fingerprint(Instant now, Fingerprint& sink) const {
+    WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
     handshake_.fingerprint(sink);
     for (std::size_t i = 0; i < channel_count; ++i) {
         send_[i].fingerprint(now, sink);

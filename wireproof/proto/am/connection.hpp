@@ -117,14 +117,20 @@ public:
 
     /// While true, keep-alives find out whether the peer lives even if nothing is unacknowledged.
     /// They do so anyway while bytes of a transfer are still to come.
-    void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
+    void set_awaiting(bool awaiting) {
+        awaiting_ = awaiting;
+        calm_ = false;
+    }
     bool awaiting() const { return awaiting_; }
 
     /// Whether a transfer under way reads or writes this memory.
     bool touches(ConstBytes memory) const;
 
     // The engine contract (core/engine.hpp).
-    RxVerdict on_frame(Instant now, const RxFrame& frame);
+    [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
+        if (calm_ && accept_foreseen(now, frame)) return note_verdict(now, RxVerdict::accepted);
+        return on_any_frame(now, frame);
+    }
     std::optional<Delivery> next_delivery() {
         may_reply_ = false;
         if (nothing_to_draw_) return std::nullopt;
@@ -154,14 +160,20 @@ public:
     /// What next_delivery would hand over now, if that is a message that came the short way; else
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
     const PlainMessage* take_message() {
-        const bool usual = !drawn_slot_ && !ending_.active && ended_.empty();
+        const bool usual = calm_ || (!drawn_slot_ && !ending_.active && ended_.empty());
         if (!usual) return nullptr;
         if (!plain_here_) {
-            if (bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
+            if (calm_ || bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
         }
         plain_here_ = false;
         may_reply_ = plain_.is_request;
         return &plain_;
+    }
+    /// True: next_delivery would bring nothing, and need not be called before what follows.
+    bool nothing_drawn() {
+        if (!calm_ || plain_here_) return false;
+        may_reply_ = false;
+        return true;
     }
     void on_deadline(Instant now);
     void on_wire_event(Instant now, WireEvent event);
@@ -180,17 +192,36 @@ public:
     // A run of requests or of replies with nothing else to be said between them: as many calls of
     // poll_transmit, but asked once. Begun: next_of_run() as there is room, again while in_run(),
     // then end_run() if there was any, which says whether the engine is quiet() now.
-    [[nodiscard]] RunStart begin_run();
+    [[nodiscard]] RunStart begin_run() {
+        if (!calm_) return begin_any_run();
+        const bool requests = send_[0].waiting() > 0;
+        const bool replies = send_[1].waiting() > 0;
+        if (requests && replies) return RunStart::mixed;
+        if (requests) return begin_calm_run<Channel::request>();
+        if (replies) return begin_calm_run<Channel::reply>();
+        return small_talk_due() ? RunStart::mixed : RunStart::quiet;
+    }
     bool in_run() {
         next_of_run_ = out_window(run_).next_plain();
         return next_of_run_ != nullptr;
     }
-    void next_of_run(TxFrame& out);
+    void next_of_run(TxFrame& out) { fill_plain(run_, *next_of_run_, out); }
     bool end_run(Instant now);
     // Where the next of the run is a chunk: its full packets that wait, written at once.
     std::size_t alike_in_run() const;
     std::size_t alike_size() const { return config_.packet_max; }
     void write_alike(const FrameRun& run);
+
+    /// Nothing waits to leave but the answer to what was delivered last.
+    bool only_answer_waits() const {
+        return calm_ && send_[0].waiting() == 0 && send_[1].waiting() == 1;
+    }
+    /// A request that is made now would leave by itself: nothing waits, and no other is under way.
+    bool would_leave_alone() {
+        if (!send_[0].empty() || send_[1].waiting() > 0) return false;
+        if (!calm_) calm_ = is_calm();
+        return calm_;
+    }
 
     /// What waits to leave is only what was asked for, fewer packets than `gather`, and as many
     /// are under way or an answer is: they may wait for more.
@@ -266,6 +297,19 @@ private:
     PostStatus readiness() const;
 
     // connection_plain.cpp: the short way
+    bool is_calm() const;
+    inline bool accept_foreseen(Instant now, const RxFrame& frame);
+    template <Channel channel>
+    inline bool accept_foreseen_on(Instant now, ConstBytes frame);
+    template <Channel channel>
+    inline void end_foreseen(Instant now, std::uint32_t expected);
+    RunStart begin_any_run();
+    template <Channel channel>
+    RunStart begin_calm_run() {
+        run_ = channel;
+        next_of_run_ = &send_[static_cast<std::size_t>(channel)].first_waiting();
+        return RunStart::begun;
+    }
     bool nothing_else_to_say() const;
     /// What leaves only where no message does: acknowledgements, keep-alives; or who is waited for
     /// has changed.
@@ -274,7 +318,10 @@ private:
                keepalive_due_[1] || waits_for_peer() != waited_;
     }
     bool send_plain(Instant now, TxFrame& out);
-    void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    inline void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    template <Channel channel>
+    inline void fill_alone(const SendWindow::Saved& message, TxFrame& out);
+    void fill_other(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     inline ShortHeader plain_header(Channel channel) const;
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
@@ -292,6 +339,14 @@ private:
     bool unpack_plain();
 
     // connection.cpp: what arrives on the whole
+    RxVerdict on_any_frame(Instant now, const RxFrame& frame);
+    RxVerdict note_verdict(Instant now, RxVerdict verdict) {
+        if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
+            timers_.set(Timer::held_ack, now + config_.ack_after);
+        }
+        ++stats_.received[static_cast<std::size_t>(verdict)];
+        return verdict;
+    }
     std::optional<Delivery> draw_general();
     RxVerdict judge(Instant now, const RxFrame& frame);
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
@@ -447,6 +502,9 @@ private:
     PlainMessage plain_;                // the same, if it came the short way
     bool plain_here_ = false;
     bool nothing_to_draw_ = false;  // known without a look
+    // is_calm() holds: found when a message came or left the short way, and given up by whatever
+    // may end it.
+    bool calm_ = false;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>
@@ -483,6 +541,98 @@ private:
     Ending ending_;
     Stats stats_;
 };
+
+inline ShortHeader Connection::plain_header(Channel channel) const {
+    const SendWindow& window = send_[index(channel)];
+    ShortHeader header;
+    header.route = route_;
+    header.round = window.round();
+    header.cookie = handshake_.cookie();
+    header.number = window.first_unsent();
+    header.ack = {receive_[0].expected(), receive_[1].expected()};
+    return header;
+}
+
+[[gnu::always_inline]] inline void Connection::fill_plain(Channel channel,
+                                                          const SendWindow::Saved& message,
+                                                          TxFrame& out) {
+    const bool alone = message.kind <= Kind::reply && out_window(channel).lone() &&
+                       message.copy.size <= copied_max;
+    if (!alone) return fill_other(channel, message, out);
+    if (channel == Channel::request) return fill_alone<Channel::request>(message, out);
+    fill_alone<Channel::reply>(message, out);
+}
+
+/// A short message by itself.
+template <Channel channel>
+[[gnu::always_inline]] inline void Connection::fill_alone(const SendWindow::Saved& message,
+                                                          TxFrame& out) {
+    constexpr auto at = static_cast<std::size_t>(channel);
+    SendWindow& window = send_[at];
+    const ConstBytes data = window.arguments_of(message);
+    // Room first: a header that is written at once, and that nobody else sees, stays in registers;
+    // in memory it would be written in parts and read in words, which waits for the parts.
+    const Bytes room = out.add_all(ShortHeader::size + data.size());
+    ShortHeader header = plain_header(channel);
+    header.address = address_out_.single[at];
+    header.count = message.count;
+    header.id = message.id;
+    header.encode(room.first<ShortHeader::size>());
+    copy_short(room.data() + ShortHeader::size, data.data(), data.size());
+    ++stats_.sent[static_cast<std::size_t>(channel == Channel::request ? Kind::request
+                                                                       : Kind::reply)];
+    window.plain_departed(1);
+    if (out.wants_check()) sign_short(room, true);
+}
+
+// What most frames are while calm: a message by itself of which all is foreseen but what it says.
+// One look at each field, and nothing is changed before all have held. Each channel has its own
+// copy of the code, in which every place is known.
+[[gnu::always_inline]] inline bool Connection::accept_foreseen(Instant now, const RxFrame& frame) {
+    const bool whole = frame.integrity == Integrity::intact && !frame.after_overrun;
+    if (!whole || frame.bytes.size() < ShortHeader::size) return false;
+    const auto bytes = frame.bytes.first<ShortHeader::size>();
+    const std::uint64_t address = ShortHeader::address_in(bytes);
+    if (address == address_in_[0]) return accept_foreseen_on<Channel::request>(now, frame.bytes);
+    return address == address_in_[1] && accept_foreseen_on<Channel::reply>(now, frame.bytes);
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline bool Connection::accept_foreseen_on(Instant now, ConstBytes frame) {
+    constexpr auto at = static_cast<std::size_t>(channel);
+    const auto bytes = frame.first<ShortHeader::size>();
+    const ShortHeader header = ShortHeader::decode(bytes);
+    ReceiveWindow& window = receive_[at];
+    const std::size_t size = frame.size() - ShortHeader::size;
+    const bool foreseen =
+        header.cookie == handshake_.cookie() && header.number == window.expected() &&
+        header.id - 1 < handler_max && header.count * std::size_t{4} == size &&
+        header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
+        send_[0].nothing_or_all(header.ack[0]) && send_[1].nothing_or_all(header.ack[1]);
+    if (!foreseen) return false;
+    silent_since_ = now;
+    unanswered_ = 0;
+    end_foreseen<Channel::request>(now, header.ack[0]);
+    end_foreseen<Channel::reply>(now, header.ack[1]);
+    window.pass_plain();
+    nothing_to_draw_ = false;
+    plain_.handler = static_cast<HandlerId>(header.id);
+    plain_.is_request = channel == Channel::request;
+    plain_.data = frame.data() + ShortHeader::size;
+    plain_.size = size;
+    plain_here_ = true;
+    return true;
+}
+
+/// As on_plain_ack of a number that SendWindow::nothing_or_all knows.
+template <Channel channel>
+[[gnu::always_inline]] inline void Connection::end_foreseen(Instant now, std::uint32_t expected) {
+    SendWindow& window = send_[static_cast<std::size_t>(channel)];
+    if (expected == window.first_unacknowledged()) return;
+    const std::uint32_t freed = window.under_way();
+    window.drop_all();
+    note_freed(now, channel, freed);
+}
 
 static_assert(Engine<Connection>);
 

@@ -21,6 +21,20 @@ bool Connection::nothing_else_to_say() const {
            !send_[1].afoot().wants_answer() && watches_as_it_should();
 }
 
+// Nothing is missing, due, refused, waited for or under way in pieces, and all that was delivered
+// is drawn, but for a message that came the short way. What ends that goes another way than the
+// shortest, and says so.
+bool Connection::is_calm() const {
+    if (!nothing_else_to_say() || expects_peer()) return false;
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        const bool calm = send_[i].nothing_lost() && !send_[i].is_awaited() &&
+                          !send_[i].afoot().counted() && receive_[i].nothing_ahead() &&
+                          bulk_[i].active() == 0 && !bulk_[i].waits() && !keepalive_due_[i];
+        if (!calm) return false;
+    }
+    return replies_.empty() && ended_.empty() && !delivery_ && !drawn_slot_ && bundle_.left == 0;
+}
+
 bool Connection::send_plain(Instant now, TxFrame& out) {
     if (!nothing_else_to_say()) return false;
     Channel channel = turn_;
@@ -39,7 +53,7 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
 }
 
 // Channels take turns, so a run is of one while the other has nothing.
-RunStart Connection::begin_run() {
+RunStart Connection::begin_any_run() {
     if (!nothing_else_to_say()) return RunStart::mixed;
     const bool requests = send_[index(Channel::request)].may_leave();
     const bool replies = send_[index(Channel::reply)].may_leave();
@@ -49,14 +63,11 @@ RunStart Connection::begin_run() {
     return in_run() ? RunStart::begun : RunStart::mixed;
 }
 
-void Connection::next_of_run(TxFrame& out) {
-    fill_plain(run_, *next_of_run_, out);
-}
-
 bool Connection::end_run(Instant now) {
     if (turn_ == run_) turn_ = other(run_);
     next_of_run_ = nullptr;
     note_plain(now, run_);
+    if (!calm_) calm_ = is_calm();
     return out_window(run_).at_rest() && !keepalive_due_[0] && !keepalive_due_[1];
 }
 
@@ -69,36 +80,11 @@ void Connection::note_plain(Instant now, Channel channel) {
     timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
 }
 
-ShortHeader Connection::plain_header(Channel channel) const {
-    const SendWindow& window = send_[index(channel)];
-    ShortHeader header;
-    header.route = route_;
-    header.round = window.round();
-    header.cookie = handshake_.cookie();
-    header.number = window.first_unsent();
-    header.ack = {receive_[0].expected(), receive_[1].expected()};
-    return header;
-}
-
-void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
+/// A chunk's packet, a bundle, an OPEN, or what is long.
+[[gnu::noinline]] void Connection::fill_other(Channel channel, const SendWindow::Saved& message,
+                                              TxFrame& out) {
     if (message.kind == Kind::chunk) return fill_chunk_packet(channel, message, out);
-    SendWindow& window = out_window(channel);
-    const bool alone =
-        message.kind != Kind::open && window.lone() && message.copy.size <= copied_max;
-    if (!alone) return fill_more(channel, message, out);
-    const ConstBytes data = window.data_of(message);
-    // Room first: a header that is written at once, and that nobody else sees, stays in registers;
-    // in memory it would be written in parts and read in words, which waits for the parts.
-    const Bytes room = out.add_room(ShortHeader::size + data.size());
-    ShortHeader header = plain_header(channel);
-    header.address = address_out_.single[index(channel)];
-    header.count = message.count;
-    header.id = message.id;
-    header.encode(room.first<ShortHeader::size>());
-    copy_short(room.data() + ShortHeader::size, data.data(), data.size());
-    ++stats_.sent[static_cast<std::size_t>(message.kind)];
-    window.plain_departed(1);
-    if (out.wants_check()) sign_short(room, true);
+    fill_more(channel, message, out);
 }
 
 /// The header, or the whole frame, that stands there with zeroes for its checksum.
@@ -109,9 +95,7 @@ void Connection::fill_plain(Channel channel, const SendWindow::Saved& message, T
     store_checksum(config_.layout, head, crc.value());
 }
 
-/// A bundle, an OPEN, or what is long.
-[[gnu::noinline]] void Connection::fill_more(Channel channel, const SendWindow::Saved& message,
-                                             TxFrame& out) {
+void Connection::fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
     SendWindow& window = out_window(channel);
     const SendWindow::Bundle bundle = window.plain_bundle();
     const bool single = bundle.messages == 1;

@@ -37,6 +37,7 @@ PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
             .push_here(Kind::reply, static_cast<std::uint32_t>(handler),
                        static_cast<std::uint16_t>(arguments.size() / 4), arguments);
     if (straight) return PostStatus::accepted;
+    calm_ = false;
     replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
     refill(Channel::reply);
     return PostStatus::accepted;
@@ -44,7 +45,7 @@ PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
 
 PostStatus Connection::refuse(HandlerId missing) {
     if (!may_reply_) return PostStatus::not_allowed;
-    may_reply_ = false;
+    may_reply_ = calm_ = false;
     send_refusal({static_cast<std::uint32_t>(Refusal::handler), static_cast<std::uint32_t>(missing),
                   static_cast<std::uint32_t>(Reason::no_handler)},
                  0);
@@ -56,6 +57,7 @@ PostStatus Connection::store(const Store& store) {
     if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
     if (store.handler == HandlerId{}) return PostStatus::not_allowed;
     if (store.source.size() > config_.transfer_max()) return PostStatus::too_long;
+    calm_ = false;
     BulkSender& stores = bulk_[index(Channel::request)];
     if (stores.waits()) return PostStatus::window_full;
     const OpenBody body{store.address, store.source.size(),
@@ -100,12 +102,14 @@ PostStatus Connection::note(const Note& note) {
         !out_window(Channel::request).push_note(body, {}, note.tag, note.awaited)) {
         return PostStatus::window_full;
     }
+    if (note.awaited) calm_ = false;
     return PostStatus::accepted;
 }
 
 PostStatus Connection::get(const Get& get) {
     if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
     if (get.destination.size() > config_.transfer_max()) return PostStatus::too_long;
+    calm_ = false;
     auto& gets = incoming_[index(Channel::reply)];
     const auto free =
         std::find_if(gets.begin(), gets.end(), [](const Incoming& i) { return !i.active; });

@@ -14,6 +14,7 @@ constexpr std::size_t map_max = 1024;
 
 bool Connection::poll_transmit(Instant now, TxFrame& out) {
     if (send_plain(now, out)) return true;
+    calm_ = false;
     if (ending_.active) return false;
     watch_peer(now);
     if (handshake_.answer_due() || hello_due_) return send_hello(now, out);
@@ -196,6 +197,7 @@ Instant Connection::next_check(Instant now, Duration interval) const {
 }
 
 void Connection::on_deadline(Instant now) {
+    calm_ = false;
     bundle_.left = 0;  // of a frame that is gone, where its user stopped drawing
     nothing_to_draw_ = false;
     if (ending_.active) return;

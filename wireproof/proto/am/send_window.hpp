@@ -208,6 +208,18 @@ public:
         return true;
     }
 
+    /// The message that leaves next, where some has not left and nothing is to be resent.
+    const Saved& first_waiting() {
+        const Saved& last = saved_.back();
+        return last.position == high_ ? last : first_unsent_message();
+    }
+    /// Some message is one whose end matters to somebody.
+    bool is_awaited() const { return watched_ > 0; }
+    /// Where none is: the number acknowledges nothing new, or all there is, all of which has left.
+    bool nothing_or_all(std::uint32_t expected) const {
+        return expected == una_number_.value() || (expected == high_number_.value() && settled());
+    }
+
     /// The number acknowledges all there is, and that is nothing whose end matters to somebody: the
     /// answer to a lone message, or the end of a burst. drop_all() is on_ack() then.
     bool ends_all(std::uint32_t expected) const {
@@ -230,6 +242,12 @@ public:
     ConstBytes data_of(const Saved& message) const {
         if (message.kind == Kind::chunk) return {message.lent, message.size};
         return bytes_.view(message.copy).subspan(entry_size(message.kind));
+    }
+
+    /// Of a request or reply.
+    ConstBytes arguments_of(const Saved& message) const {
+        const std::size_t before = bundle_max_ > 0 ? BundleEntry::size : 0;
+        return bytes_.view(message.copy).subspan(before);
     }
 
     /// Forgets everything: a new session.

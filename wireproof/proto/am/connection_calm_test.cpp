@@ -1,0 +1,270 @@
+// The shortest way, which a connection takes while it is calm, does what the others do: the same
+// world is lived twice, and the second time the connection is made to forget before each call that
+// it is calm. All that can be seen of it must be the same.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/core/pump.hpp"
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+using Packet = std::vector<std::byte>;
+
+/// Room for one frame; those that are complete go to the other end.
+struct QueueLane {
+    LaneTerms terms() const { return {.frame_max = room.size(), .carries_intact = intact}; }
+    TxFrame* claim() {
+        if (sent->size() >= most) return nullptr;
+        frame.open(room, terms());
+        return &frame;
+    }
+    void commit() {
+        std::vector<std::byte> bytes(room.size());
+        const Bytes whole = frame.gather(bytes);
+        sent->emplace_back(whole.begin(), whole.end());
+    }
+    void show() {}
+
+    std::vector<std::byte> room;
+    std::deque<Packet>* sent;
+    bool intact = true;
+    std::size_t most = 40;
+    TxFrame frame{};
+};
+
+struct End {
+    End(const Config& config, std::deque<Packet>* sent)
+        : engine(config, table), lane{std::vector<std::byte>(config.packet_max), sent} {
+        EXPECT_TRUE(table.add(0, memory, Access{true, true}));
+        engine.bind(table);
+    }
+    std::vector<std::byte> memory = std::vector<std::byte>(4096);
+    std::vector<std::byte> source = pattern(4096);
+    std::vector<std::byte> destination = std::vector<std::byte>(4096);
+    MemoryTable table;
+    Connection engine;
+    QueueLane lane;
+};
+
+/// What the world does besides carrying frames in order.
+struct Weather {
+    double bad = 0;       // a frame is lost, repeated or late
+    double unusual = 0;   // something is asked for that is no request
+    bool bundles = true;  // many requests before a turn
+};
+
+class World {
+public:
+    World(Config config, std::uint64_t seed, Weather weather, bool forgets)
+        : random_(seed), weather_(weather), forgets_(forgets) {
+        for (std::uint16_t i = 0; i < 2; ++i) {
+            config.node = i;
+            config.peer = 1 - i;
+            config.seed = seed + i;
+            ends_.push_back(std::make_unique<End>(config, &on_way_[i]));
+        }
+    }
+
+    void live(int steps) {
+        for (int i = 0; i < steps; ++i) {
+            const End& end = *ends_[step()];
+            Fingerprint sink;
+            end.engine.fingerprint(now_, sink);
+            note("state", sink.value().high, sink.value().low);
+            note("due", end.engine.next_deadline().since_start().picoseconds());
+        }
+    }
+
+    struct Entry {
+        const char* what = nullptr;
+        std::uint64_t digest = 0;
+        friend bool operator==(const Entry&, const Entry&) = default;
+    };
+    std::vector<Entry> log;
+    std::uint64_t accepted = 0;
+
+private:
+    template <class... Numbers>
+    void note(const char* what, Numbers... numbers) {
+        std::uint64_t digest = 0;
+        ((digest = mix64(digest ^ static_cast<std::uint64_t>(numbers))), ...);
+        log.push_back({what, digest});
+    }
+    bool happens(double chance) { return random_.uniform() < chance; }
+    std::uint32_t below(std::uint32_t end) {
+        return static_cast<std::uint32_t>(random_.next() % end);
+    }
+    /// As if some other way had been taken until now.
+    Connection& engine_of(End& end) {
+        if (forgets_) end.engine.set_awaiting(end.engine.awaiting());
+        return end.engine;
+    }
+
+    /// Returns which end did something.
+    std::size_t step() {
+        const std::size_t at = below(2);
+        End& end = *ends_[at];
+        switch (below(8)) {
+            case 0:
+                for (std::uint32_t i = weather_.bundles ? below(5) : 1; i > 0; --i) ask(end);
+                break;
+            case 1:
+                if (happens(weather_.unusual)) ask_for_more(end);
+                break;
+            case 2:
+            case 3: {
+                Connection& engine = engine_of(end);
+                const Transmitted sent = transmit(engine, end.lane, now_);
+                note("sent", sent.frames, sent.lane_full);
+                for (const Packet& packet : on_way_[at]) note("frame", digest(packet));
+                break;
+            }
+            case 4:
+                now_ = now_ + Duration::microseconds(below(10) == 0 ? 3000 : 1);
+                if (end.engine.next_deadline() <= now_) {
+                    engine_of(end).on_deadline(now_);
+                    draw(end);
+                }
+                break;
+            default: arrive(at); break;
+        }
+        return at;
+    }
+    static std::uint64_t digest(ConstBytes bytes) {
+        std::uint64_t value = bytes.size();
+        for (const std::byte byte : bytes) value = mix64(value ^ static_cast<std::uint64_t>(byte));
+        return value;
+    }
+    void ask(End& end) {
+        const auto arguments = words(std::vector<std::uint32_t>(below(4), ++asked_));
+        note("ask", static_cast<int>(engine_of(end).request(HandlerId(1 + below(3)), arguments)));
+    }
+    void ask_for_more(End& end) {
+        Connection& engine = engine_of(end);
+        const std::size_t size = below(3) == 0 ? 1500 : below(200);
+        const ConstBytes source = ConstBytes(end.source).first(size);
+        switch (below(5)) {
+            case 0:
+                note("store", static_cast<int>(
+                                  engine.store({below(5000), source, HandlerId(4), 1, ++asked_})));
+                break;
+            case 1:
+                note("get", static_cast<int>(engine.get(
+                                {below(5000), Bytes(end.destination).first(size), ++asked_})));
+                break;
+            case 2:
+            case 3:
+                note("note", static_cast<int>(engine.note(
+                                 {below(5000), size, HandlerId(5), 2, ++asked_, below(2) == 0})));
+                break;
+            default: engine.set_awaiting(!engine.awaiting()); break;
+        }
+    }
+    void arrive(std::size_t to) {
+        auto& frames = on_way_[1 - to];
+        if (frames.empty()) return;
+        const Packet packet = frames.front();
+        const bool bad = happens(weather_.bad);
+        const std::uint32_t how = bad ? below(3) : 3;  // lost, repeated, late
+        if (how != 1) frames.pop_front();
+        if (how == 0) return;
+        if (how == 2) return frames.push_back(packet);
+        End& end = *ends_[to];
+        const RxVerdict verdict =
+            engine_of(end).on_frame(now_, {packet, PeerId{}, Integrity::intact});
+        note("verdict", static_cast<int>(verdict));
+        accepted += verdict == RxVerdict::accepted ? 1 : 0;
+        draw(end);
+    }
+    /// As a front draws.
+    void draw(End& end) {
+        while (true) {
+            while (const auto* message = engine_of(end).take_message()) {
+                note(message->is_request ? "request" : "reply",
+                     static_cast<unsigned>(message->handler), digest(message->arguments()));
+                if (message->is_request) answer(end, message->arguments());
+            }
+            if (end.engine.nothing_drawn()) return;
+            const auto delivery = engine_of(end).next_delivery();
+            if (!delivery) return;
+            const std::string said = text(*delivery);
+            note("delivery", digest(std::as_bytes(std::span(said))));
+            if (std::holds_alternative<Request>(*delivery)) {
+                answer(end, std::get<Request>(*delivery).arguments);
+            }
+        }
+    }
+    void answer(End& end, ConstBytes arguments) {
+        const Packet copy(arguments.begin(), arguments.end());
+        Connection& engine = engine_of(end);
+        const std::uint32_t how = below(16);
+        if (how == 0 && happens(weather_.unusual)) {
+            note("refuse", static_cast<int>(engine.refuse(HandlerId(7))));
+        } else if (how < 12) {
+            note("answer", static_cast<int>(engine.reply(HandlerId(2), copy)));
+        }
+    }
+
+    Random random_;
+    Weather weather_;
+    bool forgets_;
+    std::array<std::deque<Packet>, 2> on_way_;  // by sender
+    std::vector<std::unique_ptr<End>> ends_;
+    Instant now_{Duration::milliseconds(1)};
+    std::uint32_t asked_ = 0;
+};
+
+Config tight(Config config) {
+    config.window = {12, 13};
+    config.reply_places = 3;
+    config.chunk_packets = 4;
+    config.save_bytes = 8192;
+    config.packet_max = 512;
+    config.words_max = config.data_max() / 4;
+    config.open_bytes = 100;
+    config.first_number = {0xFFFFFFF0, 0xFFFFFFFA};
+    return config;
+}
+
+void live_twice(const Config& config, Weather weather) {
+    std::uint64_t accepted = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        World usual(config, seed, weather, false);
+        World forgetful(config, seed, weather, true);
+        usual.live(1500);
+        forgetful.live(1500);
+        ASSERT_EQ(usual.log.size(), forgetful.log.size()) << "seed " << seed;
+        for (std::size_t i = 0; i < usual.log.size(); ++i) {
+            ASSERT_TRUE(usual.log[i] == forgetful.log[i])
+                << "seed " << seed << ", entry " << i << ": " << usual.log[i].what;
+        }
+        accepted += usual.accepted;
+    }
+    EXPECT_GT(accepted, 1500U);  // it was a life
+}
+
+TEST(AmConnectionCalm, LivesAsAnyOther) {
+    live_twice(tight(Config::shared_memory()), {});
+    live_twice(tight(Config::shared_memory()), {.bundles = false});
+}
+
+TEST(AmConnectionCalm, LivesAsAnyOtherWithTransfers) {
+    live_twice(tight(Config::shared_memory()), {.unusual = 0.3});
+    live_twice(tight(Config::ethernet()), {.unusual = 0.3, .bundles = false});
+}
+
+TEST(AmConnectionCalm, LivesAsAnyOtherOnABadWire) {
+    live_twice(tight(Config::shared_memory()), {.bad = 0.05, .unusual = 0.1});
+    live_twice(tight(Config::ethernet()), {.bad = 0.1, .unusual = 0.1, .bundles = false});
+    Config back = tight(Config::shared_memory());
+    back.recovery = Recovery::go_back_n;
+    back.held_packets = 0;
+    live_twice(back, {.bad = 0.1, .unusual = 0.1});
+}
+
+}  // namespace
+}  // namespace wireproof::am::test
