@@ -143,8 +143,7 @@ PerfSlice PerfClient::request_reply(std::size_t size) {
             while (asked_at_[slot] != 0) slot = (slot + 1) % in_flight;
             words[0] = static_cast<std::uint32_t>(slot);
             now = host::ticks();
-            const am::Status status =
-                node_.post(ends_.end().peer(), perf_echo, std::as_bytes(std::span(words)));
+            const am::Status status = ends_.ask(perf_echo, std::as_bytes(std::span(words)));
             if (status == am::Status::would_block) break;
             if (status != am::Status::ok) fail("a request", status);
             asked_at_[slot] = now;

@@ -66,6 +66,11 @@ public:
     /// One turn of all there is here. Throws Failure once the other end is gone or silent, and
     /// Interrupted.
     void turn() { turn_at(end_->clock().now()); }
+    /// As Endpoint::request.
+    am::Status ask(std::uint16_t handler, ConstBytes words) {
+        return end_->node().ask(end_->peer(), handler, words,
+                                [this] { return end_->clock().now(); });
+    }
     /// As Endpoint::store ends: what was asked for leaves, and now and then there is a turn.
     void push() {
         if (end_->node().wants_turn()) return turn();

@@ -195,7 +195,8 @@ void Endpoint::on_refused(std::function<void(std::size_t, std::uint16_t)> report
 Status Endpoint::request(std::size_t peer, std::uint16_t handler,
                          std::span<const std::uint32_t> words) {
     return with_wire_words(words, [&](ConstBytes bytes) {
-        const Status status = inside_->node.post(peer, handler, bytes);
+        const Status status =
+            inside_->node.ask(peer, handler, bytes, [this] { return inside_->clock.now(); });
         if (inside_->node.wants_turn()) poll();
         return status;
     });

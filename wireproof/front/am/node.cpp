@@ -43,6 +43,13 @@ bool may_have_event(const W& wire) {
     return true;
 }
 
+/// The frame received last is the only one of this turn.
+template <class W>
+bool is_alone(const W& wire) {
+    if constexpr (requires { wire.is_alone(); }) return wire.is_alone();
+    return false;
+}
+
 /// True for a while, however that ends: handlers and callbacks may throw.
 class While {
 public:
@@ -202,7 +209,12 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
 
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
-    return status_of(stir(current_peer_).reply(static_cast<HandlerId>(handler), words));
+    if (answers_at_once_) peers_[current_peer_].shm_lane->fetch_room();
+    const PostStatus posted = stir(current_peer_).reply(static_cast<HandlerId>(handler), words);
+    if (answers_at_once_ && peers_[current_peer_].connection.only_answer_waits()) {
+        (void)leave_at_once(current_peer_, [this] { return last_turn_; });
+    }
+    return status_of(posted);
 }
 
 bool Node::idle() const {
@@ -211,11 +223,44 @@ bool Node::idle() const {
            });
 }
 
-// One turn.
+// One turn. What is inline comes before its callers.
 
-std::size_t Node::poll(Instant now) {
-    if (polling_) return 0;
-    return on_wire([&](auto& wire) { return turn(wire, now); });
+void Node::run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse) {
+    const auto id = static_cast<std::size_t>(handler);
+    if (id >= handlers_.size() || !handlers_[id]) return miss_handler(peer, handler, may_refuse);
+    current_peer_ = peer;
+    {
+        const While in_handler(in_handler_);
+        handlers_[id](message);
+    }
+    if (!handlers_to_be_.empty()) take_handlers_to_be();
+}
+
+// Mostly one message, and nothing behind it.
+std::size_t Node::deliver_all(std::size_t peer) {
+    Connection& connection = peers_[peer].connection;
+    std::size_t count = 0;
+    if (const auto* message = connection.take_message()) {
+        run(peer, message->handler, Message(this, peer, message->arguments()), message->is_request);
+        ++count;
+    }
+    return connection.nothing_drawn() ? count : count + deliver_more(peer);
+}
+
+[[gnu::noinline]] std::size_t Node::deliver_more(std::size_t peer) {
+    std::size_t count = 0;
+    Connection& connection = peers_[peer].connection;
+    while (true) {
+        while (const auto* message = connection.take_message()) {
+            run(peer, message->handler, Message(this, peer, message->arguments()),
+                message->is_request);
+            ++count;
+        }
+        const auto delivery = connection.next_delivery();
+        if (!delivery) return count;
+        deliver(peer, *delivery);
+        ++count;
+    }
 }
 
 void Node::push(Instant now) {
@@ -229,10 +274,16 @@ std::size_t Node::turn(W& wire, Instant now) {
     const bool nothing_asked = !stirred_ && asked_since_poll_ == 0 && finished_.empty() &&
                                awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < next_timer_ && is_still(wire, now)) return 0;
+    return turn_for_something(wire, now);
+}
+
+template <class W>
+[[gnu::noinline]] std::size_t Node::turn_for_something(W& wire, Instant now) {
     const While polling(polling_);
     std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
     const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
     gathering_ = std::exchange(more_asked_, false) && soon;
+    answers_at_once_ = false;
     if (asked_since_poll_ > 0) {
         send(wire, now);  // what was asked for need not wait for what came
         asked_since_poll_ = 0;
@@ -241,9 +292,11 @@ std::size_t Node::turn(W& wire, Instant now) {
     while (const auto frame = wire.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
+        answers_at_once_ = is_alone(wire);
         stir(from).on_frame(now, *frame);
         handled += deliver_all(from);
     }
+    answers_at_once_ = false;
     if (may_have_event(wire)) handled += take_events(wire, now);
     if (awaiting_ != awaiting_told_) tell_awaiting();
     if (now >= next_timer_) handled += run_timers(now);
@@ -251,6 +304,11 @@ std::size_t Node::turn(W& wire, Instant now) {
     gathering_ = false;
     mid_turn_ = false;
     return handled;
+}
+
+std::size_t Node::poll(Instant now) {
+    if (polling_) return 0;
+    return on_wire([&](auto& wire) { return turn(wire, now); });
 }
 
 template <class W>
@@ -330,34 +388,6 @@ Instant Node::next_deadline() const {
     Instant earliest = wire_.next_deadline();
     for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
     return earliest;
-}
-
-// Before its callers, which have it in their loop.
-void Node::run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse) {
-    const auto id = static_cast<std::size_t>(handler);
-    if (id >= handlers_.size() || !handlers_[id]) return miss_handler(peer, handler, may_refuse);
-    current_peer_ = peer;
-    {
-        const While in_handler(in_handler_);
-        handlers_[id](message);
-    }
-    if (!handlers_to_be_.empty()) take_handlers_to_be();
-}
-
-std::size_t Node::deliver_all(std::size_t peer) {
-    std::size_t count = 0;
-    Connection& connection = peers_[peer].connection;
-    while (true) {
-        while (const auto* message = connection.take_message()) {
-            run(peer, message->handler, Message(this, peer, message->arguments()),
-                message->is_request);
-            ++count;
-        }
-        const auto delivery = connection.next_delivery();
-        if (!delivery) return count;
-        deliver(peer, *delivery);
-        ++count;
-    }
 }
 
 [[gnu::noinline]] void Node::deliver(std::size_t peer, const Delivery& delivery) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wireproof/am.hpp"
+#include "wireproof/core/pump.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
@@ -46,9 +47,22 @@ public:
     /// many requests (AM-21).
     Status post(std::size_t peer, std::uint16_t handler, ConstBytes words);
     bool wants_turn() const { return asked_since_poll_ >= poll_every_; }
+    /// The same; and where nothing else waits or is under way to that peer, the request leaves at
+    /// once if the wire can show it: to wait for more would only keep it. `now` is called for the
+    /// time once it has left.
+    template <class Now>
+    Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
+        const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) &&
+                             peers_[peer].connection.would_leave_alone();
+        if (at_once) peers_[peer].shm_lane->fetch_room();
+        const bool more_asked = more_asked_;
+        const Status status = post(peer, handler, words);
+        if (at_once && status == Status::ok && leave_at_once(peer, now)) more_asked_ = more_asked;
+        return status;
+    }
     /// The same, with the turn if it is due.
     Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
-        const Status status = post(peer, handler, words);
+        const Status status = ask(peer, handler, words, [now] { return now; });
         if (wants_turn()) poll(now);
         return status;
     }
@@ -131,6 +145,12 @@ private:
         std::vector<std::uint64_t> free;
     };
 
+    /// The only message that waits to leave to that peer, on shared memory. False: no room.
+    template <class Now>
+    bool leave_at_once(std::size_t peer, Now&& now) {
+        Peer& to = peers_[peer];
+        return transmit_run(to.connection, *to.shm_lane, now).frames > 0;
+    }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here.
     Connection& stir(std::size_t peer) {
@@ -140,7 +160,8 @@ private:
     }
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
-    std::size_t deliver_all(std::size_t peer);
+    inline std::size_t deliver_all(std::size_t peer);
+    std::size_t deliver_more(std::size_t peer);
     std::size_t deliver_rest();
     void deliver(std::size_t peer, const Delivery& delivery);
     inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
@@ -153,7 +174,9 @@ private:
     void tell_awaiting();
     std::size_t run_timers(Instant now);
     template <class W>
-    std::size_t turn(W& wire, Instant now);
+    inline std::size_t turn(W& wire, Instant now);
+    template <class W>
+    std::size_t turn_for_something(W& wire, Instant now);
     template <class W>
     std::size_t take_events(W& wire, Instant now);
     template <class W>
@@ -194,6 +217,7 @@ private:
     Instant held_since_;
     Instant last_turn_;
     bool in_handler_ = false;
+    bool answers_at_once_ = false;  // what is handled came alone
     bool polling_ = false;
     bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;

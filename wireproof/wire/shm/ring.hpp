@@ -160,6 +160,7 @@ private:
 
     // A line for each that was taken, so that a stream of longer frames finds none missing.
     void fetch_ahead(std::uint64_t lines) {
+        if (lines == 1) return fetch_to_write(line(tail_ + fetched_ahead));
         const std::uint64_t end = tail_ + fetched_ahead + 1;
         for (std::uint64_t at = end - std::min(lines, fetched_ahead); at != end; ++at) {
             fetch_to_write(line(at));
@@ -219,7 +220,8 @@ public:
     /// Lends the oldest frame and takes back the one lent before.
     std::optional<Frame> next() {
         if (lent_ != 0) take_back();
-        const std::uint32_t word = word_at(head_).load(std::memory_order_acquire);
+        std::byte* const at = line(head_);
+        const std::uint32_t word = shared_word<std::uint32_t>(at).load(std::memory_order_acquire);
         if (word == 0) return std::nullopt;
         const std::size_t size = word & RingWord::size_mask;
         if ((word & RingWord::published) == 0 || size > frame_max_ || broken_) [[unlikely]] {
@@ -227,8 +229,7 @@ public:
             return std::nullopt;
         }
         lent_ = RingWord::lines_of(size);
-        return Frame{ConstBytes(line(head_) + RingWord::bytes, size),
-                     (word & RingWord::control) != 0};
+        return Frame{ConstBytes(at + RingWord::bytes, size), (word & RingWord::control) != 0};
     }
 
     /// Whether room has been given back since this was asked last.

@@ -146,9 +146,8 @@ struct ShmPeer {
     };
 
     /// It lives, and has nothing for us.
-    bool rests() const {
-        return !in.has_frame() && state == State::living && !in.broken() && !lane.broken();
-    }
+    bool rests() const { return !in.has_frame() && lives_in_order(); }
+    bool lives_in_order() const { return state == State::living && !in.broken() && !lane.broken(); }
 
     std::size_t number = 0;
     State state = State::absent;

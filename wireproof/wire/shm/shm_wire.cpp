@@ -16,26 +16,20 @@ bool ShmWire::connected(PeerId peer) const {
     return peer_of(peer).state == ShmPeer::State::living;
 }
 
-std::optional<RxFrame> ShmWire::receive(Instant now) {
+std::optional<RxFrame> ShmWire::receive_any(Instant now) {
     now_ = now;
     if (now >= look_at_) [[unlikely]]
         look_around();
-    if (taken_ == taken_max_) {
-        taken_ = 0;
-        taken_max_ = config_.batch;
-        return std::nullopt;
-    }
-    if (taken_in_turn_ == turn_frames) [[unlikely]]
+    if (taken_in_turn_ >= turn_frames) [[unlikely]]
         next_turn();
     // Peers that end on the way leave the list, so its size is asked for each time.
     for (std::size_t looked = 0; looked < receiving_.size(); ++looked) {
         if (turn_ >= receiving_.size()) turn_ = 0;
         ShmPeer& peer = *receiving_[turn_];
         const auto frame = peer.in.next();
-        const bool usual = peer.state == ShmPeer::State::living && !peer.in.gives_back();
-        if (usual && frame && !frame->control) [[likely]]
+        if (frame && is_usual(peer, *frame)) [[likely]]
             return handed_over(peer, frame->bytes);
-        const bool nothing = usual && !frame && !peer.in.broken() && !peer.lane.broken();
+        const bool nothing = !frame && !peer.in.gives_back() && peer.lives_in_order();
         if (!nothing) {
             if (const auto bytes = take_unusual(peer, frame)) return handed_over(peer, *bytes);
         }
@@ -46,13 +40,14 @@ std::optional<RxFrame> ShmWire::receive(Instant now) {
     return std::nullopt;
 }
 
-RxFrame ShmWire::handed_over(ShmPeer& peer, ConstBytes bytes) {
-    if (taken_max_ == 1) peer.lane.fetch_room();  // for the answer
-    ++taken_in_turn_;
-    ++taken_;
-    ++lanes_->counters.frames_received;
-    lanes_->counters.bytes_received += bytes.size();
-    return RxFrame{bytes, static_cast<PeerId>(peer.number), Integrity::intact};
+/// The only peer's frame, or why there is none.
+[[gnu::noinline]] std::optional<RxFrame> ShmWire::receive_unusual(
+    ShmPeer& peer, std::optional<RingConsumer::Frame> frame) {
+    if (const auto bytes = take_unusual(peer, frame)) return handed_over(peer, *bytes);
+    next_turn();
+    taken_max_ = config_.batch;
+    taken_ = 0;
+    return std::nullopt;
 }
 
 void ShmWire::next_turn() {
@@ -109,16 +104,6 @@ std::optional<std::pair<PeerId, WireEvent>> ShmWire::next_event() {
         list_receiving();
     }
     return event;
-}
-
-bool ShmWire::still(Instant now) {
-    if (now >= look_at_ || !events_.empty() || lanes_->first_unflushed != nullptr) return false;
-    for (const ShmPeer* const peer : receiving_) {
-        if (!peer->rests()) return false;
-    }
-    taken_ = 0;
-    taken_max_ = 1;
-    return true;
 }
 
 bool ShmWire::something_came() {

@@ -54,7 +54,21 @@ public:
     bool connected(PeerId peer) const;
 
     ShmLane& lane(PeerId peer) { return peer_of(peer).lane; }
-    std::optional<RxFrame> receive(Instant now);
+    std::optional<RxFrame> receive(Instant now) {
+        if (taken_ == taken_max_) {
+            taken_ = 0;
+            taken_max_ = config_.batch;
+            return std::nullopt;
+        }
+        const bool one = is_alone() && receiving_.size() == 1 && now < look_at_;
+        if (!one) return receive_any(now);
+        now_ = now;
+        ShmPeer& peer = *receiving_.front();
+        const auto frame = peer.in.next();
+        if (frame && is_usual(peer, *frame)) [[likely]]
+            return handed_over(peer, frame->bytes);
+        return receive_unusual(peer, frame);
+    }
     void flush(Instant now) {
         now_ = now;
         if (lanes_->first_unflushed != nullptr) flush_lanes();
@@ -65,7 +79,17 @@ public:
     /// mostly alone, a request or its answer, so receive then says "nothing" after it without a
     /// look: that would fetch the line which the peer writes next, before what the frame causes has
     /// left.
-    bool still(Instant now);
+    bool still(Instant now) {
+        if (now >= look_at_ || !events_.empty() || lanes_->first_unflushed != nullptr) return false;
+        for (const ShmPeer* const peer : receiving_) {
+            if (!peer->rests()) return false;
+        }
+        taken_ = 0;
+        taken_max_ = 1;
+        return true;
+    }
+    /// The frame received last is such a one.
+    bool is_alone() const { return taken_max_ == 1; }
     /// When a peer that is not there is called again.
     Instant next_deadline() const { return next_call_; }
 
@@ -121,7 +145,18 @@ private:
     void flush_lanes();
     void next_turn();
     void look_around();
-    inline RxFrame handed_over(ShmPeer& peer, ConstBytes bytes);
+    std::optional<RxFrame> receive_any(Instant now);
+    std::optional<RxFrame> receive_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
+    static bool is_usual(const ShmPeer& peer, const RingConsumer::Frame& frame) {
+        return peer.state == ShmPeer::State::living && !peer.in.gives_back() && !frame.control;
+    }
+    RxFrame handed_over(ShmPeer& peer, ConstBytes bytes) {
+        ++taken_in_turn_;
+        ++taken_;
+        ++lanes_->counters.frames_received;
+        lanes_->counters.bytes_received += bytes.size();
+        return RxFrame{bytes, static_cast<PeerId>(peer.number), Integrity::intact};
+    }
     std::optional<ConstBytes> take_unusual(ShmPeer& peer, std::optional<RingConsumer::Frame> frame);
     bool take_note(ShmPeer& peer, ConstBytes bytes);
     bool something_came();

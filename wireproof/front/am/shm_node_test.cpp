@@ -1,0 +1,169 @@
+// What leaves before the next turn: a lone request and its answer, on shared memory.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/node_test_kit.hpp"
+#include "wireproof/wire/shm/shm_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+constexpr std::uint16_t ask = 1;
+constexpr std::uint16_t answer = 2;
+
+/// Nodes in this thread that know one another; an Endpoint is one of them and a clock.
+class Nodes {
+public:
+    explicit Nodes(std::size_t count) {
+        ShmWire::Config shm;
+        shm.name = shm_test::unique_name();
+        shm.nodes = count;
+        Config config = Config::shared_memory();
+        shm.frame_max = config.packet_max;
+        for (std::size_t i = 0; i < count; ++i) {
+            shm.node = i;
+            config.node = static_cast<std::uint16_t>(i);
+            config.seed = i + 1;
+            nodes_.push_back(
+                std::make_unique<Node>(host::AnyWire(shm_test::open(shm)), config, count));
+            nodes_.back()->handle(answer, [this](const Message&) { ++answers; });
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                EXPECT_EQ(post(i, j), Status::ok);
+                EXPECT_TRUE(
+                    run([&] { return nodes_[i]->connected(j) && nodes_[j]->connected(i); }));
+            }
+        }
+        EXPECT_TRUE(run([&] { return idle(); }));
+        rest();
+    }
+
+    Node& operator[](std::size_t node) { return *nodes_[node]; }
+    Status post(std::size_t from, std::size_t to) { return nodes_[from]->post(to, ask, word_); }
+    Status request(std::size_t from, std::size_t to) {
+        return nodes_[from]->ask(to, ask, word_, [this] { return now; });
+    }
+    Status reply(std::size_t from) { return nodes_[from]->reply(answer, word_); }
+    std::uint64_t requests_sent(std::size_t from, std::size_t to) const {
+        return nodes_[from]->connection(to).stats().sent_of(Kind::request);
+    }
+    std::uint64_t replies_sent(std::size_t from, std::size_t to) const {
+        return nodes_[from]->connection(to).stats().sent_of(Kind::reply);
+    }
+    bool idle() const {
+        return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->idle(); });
+    }
+    /// Turns in which nothing comes, after which a wire takes what comes for a lone message.
+    void rest() {
+        for (int i = 0; i < 3; ++i) turn();
+    }
+    void turn() {
+        now = now + Duration::nanoseconds(100);
+        for (auto& node : nodes_) node->poll(now);
+    }
+    template <class Done>
+    [[nodiscard]] bool run(Done&& done) {
+        for (int i = 0; i < 1000; ++i) {
+            if (done()) return true;
+            now = now + Duration::milliseconds(2);
+            turn();
+        }
+        return false;
+    }
+
+    Instant now{Duration::milliseconds(5)};
+    int answers = 0;
+
+private:
+    std::vector<std::byte> word_ = test::words({7});
+    std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+TEST(ShmNode, ALoneRequestLeavesAtOnceAndIsAnsweredInItsHandler) {
+    Nodes nodes(2);
+    std::uint64_t before = 0;
+    std::uint64_t behind = 0;
+    nodes[1].handle(ask, [&](const Message&) {
+        before = nodes.replies_sent(1, 0);
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        behind = nodes.replies_sent(1, 0);
+    });
+    const auto trouble = [&](std::size_t node) {
+        const PeerCounters counters = nodes[node].counters(1 - node);
+        return counters.resent + counters.nacks + counters.timeouts;
+    };
+    const std::array<std::uint64_t, 2> troubled = {trouble(0), trouble(1)};  // while they met
+    for (int i = 1; i <= 300; ++i) {  // the windows' numbers wrap meanwhile
+        const std::uint64_t sent = nodes.requests_sent(0, 1);
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
+        EXPECT_FALSE(nodes[0].keeps_back());
+        EXPECT_LE(nodes[0].next_deadline(), nodes.now + Config().keepalive_after);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(behind, before + 1);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        ASSERT_EQ(nodes.answers, i);
+        nodes.rest();
+    }
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(trouble(i), troubled[i]);
+    EXPECT_EQ(nodes[1].connection(0).stats().received_as(RxVerdict::accepted), 301U);
+}
+
+TEST(ShmNode, OthersLeaveTogetherWithTheTurn) {
+    Nodes nodes(2);
+    std::uint64_t within = 0;
+    nodes[1].handle(ask, [&](const Message&) {
+        const std::uint64_t before = nodes.replies_sent(1, 0);
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        within += nodes.replies_sent(1, 0) - before;
+    });
+    const std::uint64_t sent = nodes.requests_sent(0, 1);
+    for (int i = 0; i < 5; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_EQ(nodes.requests_sent(0, 1), sent + 1) << "one is under way";
+    EXPECT_TRUE(nodes[0].keeps_back());
+    nodes[0].poll(nodes.now);
+    EXPECT_EQ(nodes[0].connection(1).stats().sent_of(Kind::bundle), 1U);
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 5; }));
+    EXPECT_LE(within, 1U) << "of the first, had it come alone";
+    EXPECT_LE(nodes.replies_sent(1, 0), 1U);
+}
+
+// What was asked of one peer leaves at once, and what waits for another is not forgotten.
+TEST(ShmNode, WhatWaitsForAnotherPeerIsStillKeptBack) {
+    Nodes nodes(3);
+    nodes[1].handle(ask, [](const Message&) {});
+    nodes[2].handle(ask, [](const Message&) {});
+    ASSERT_EQ(nodes.post(0, 2), Status::ok);
+    const std::uint64_t sent = nodes.requests_sent(0, 1);
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_EQ(nodes.requests_sent(0, 1), sent + 1);
+    EXPECT_TRUE(nodes[0].keeps_back());
+    ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+}
+
+// A ring that is full keeps the request, and the turn after room has come sends it.
+TEST(ShmNode, ALoneRequestThatFindsNoRoomLeavesLater) {
+    Nodes nodes(2);
+    int heard = 0;
+    nodes[1].handle(ask, [&](const Message&) { ++heard; });
+    auto& wire = *nodes[0].wire().as<ShmWire>();
+    std::size_t frames = 0;
+    while (TxFrame* const room = wire.lane(PeerId(1)).claim()) {  // strange ones, for nobody
+        room->add_room(room->frame_max());
+        wire.lane(PeerId(1)).commit();
+        ++frames;
+    }
+    ASSERT_GT(frames, 0U);
+    const std::uint64_t sent = nodes.requests_sent(0, 1);
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_EQ(nodes.requests_sent(0, 1), sent);
+    EXPECT_TRUE(nodes[0].keeps_back());
+    ASSERT_TRUE(nodes.run([&] { return heard == 1; }));
+    EXPECT_EQ(nodes.requests_sent(0, 1), sent + 1);
+}
+
+}  // namespace
+}  // namespace wireproof::am
