@@ -202,7 +202,7 @@ private:
         const Packet copy(arguments.begin(), arguments.end());
         Connection& engine = engine_of(end);
         const std::uint32_t how = below(16);
-        if (how == 0 && happens(weather_.unusual)) {
+        if (how < 6 && happens(weather_.unusual)) {
             note("refuse", static_cast<int>(engine.refuse(HandlerId(7))));
         } else if (how < 12) {
             note("answer", static_cast<int>(engine.reply(HandlerId(2), copy)));
@@ -219,7 +219,7 @@ private:
 };
 
 Config tight(Config config) {
-    config.window = {12, 13};
+    config.window = {12, 4};
     config.reply_places = 3;
     config.chunk_packets = 4;
     config.save_bytes = 8192;
