@@ -66,7 +66,7 @@ public:
     /// One turn of all there is here. Throws Failure once the other end is gone or silent, and
     /// Interrupted.
     void turn() { turn_at(end_->clock().now()); }
-    /// As Endpoint::request.
+    /// As Endpoint::request, without its turns.
     am::Status ask(std::uint16_t handler, ConstBytes words) {
         return end_->node().ask(end_->peer(), handler, words,
                                 [this] { return end_->clock().now(); });

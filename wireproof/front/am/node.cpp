@@ -280,10 +280,10 @@ std::size_t Node::turn(W& wire, Instant now) {
 template <class W>
 [[gnu::noinline]] std::size_t Node::turn_for_something(W& wire, Instant now) {
     const While polling(polling_);
+    answers_at_once_ = false;  // a handler may have thrown
     std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
     const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
     gathering_ = std::exchange(more_asked_, false) && soon;
-    answers_at_once_ = false;
     if (asked_since_poll_ > 0) {
         send(wire, now);  // what was asked for need not wait for what came
         asked_since_poll_ = 0;

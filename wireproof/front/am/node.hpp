@@ -47,9 +47,9 @@ public:
     /// many requests (AM-21).
     Status post(std::size_t peer, std::uint16_t handler, ConstBytes words);
     bool wants_turn() const { return asked_since_poll_ >= poll_every_; }
-    /// The same; and where nothing else waits or is under way to that peer, the request leaves at
-    /// once if the wire can show it: to wait for more would only keep it. `now` is called for the
-    /// time once it has left.
+    /// The same; and where no reply waits and no request is unacknowledged to that peer, it leaves
+    /// at once if the wire can show it: to wait for more would only keep it. `now` is called for
+    /// the time once it has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) &&

@@ -43,12 +43,16 @@ public:
 
     Node& operator[](std::size_t node) { return *nodes_[node]; }
     Status post(std::size_t from, std::size_t to) { return nodes_[from]->post(to, ask, word_); }
-    Status request(std::size_t from, std::size_t to) {
-        return nodes_[from]->ask(to, ask, word_, [this] { return now; });
+    Status request(std::size_t from, std::size_t to, std::size_t words = 1) {
+        return nodes_[from]->ask(to, ask, test::words(std::vector<std::uint32_t>(words, 7)),
+                                 [this] { return now; });
     }
     Status reply(std::size_t from) { return nodes_[from]->reply(answer, word_); }
     std::uint64_t requests_sent(std::size_t from, std::size_t to) const {
         return nodes_[from]->connection(to).stats().sent_of(Kind::request);
+    }
+    std::uint64_t timeouts(std::size_t from, std::size_t to) const {
+        return nodes_[from]->counters(to).timeouts;
     }
     std::uint64_t replies_sent(std::size_t from, std::size_t to) const {
         return nodes_[from]->connection(to).stats().sent_of(Kind::reply);
@@ -127,8 +131,8 @@ TEST(ShmNode, OthersLeaveTogetherWithTheTurn) {
     nodes[0].poll(nodes.now);
     EXPECT_EQ(nodes[0].connection(1).stats().sent_of(Kind::bundle), 1U);
     ASSERT_TRUE(nodes.run([&] { return nodes.answers == 5; }));
-    EXPECT_LE(within, 1U) << "of the first, had it come alone";
-    EXPECT_LE(nodes.replies_sent(1, 0), 1U);
+    EXPECT_EQ(within, 1U) << "of the first, which came alone";
+    EXPECT_EQ(nodes.replies_sent(1, 0), 1U) << "and of no other";
 }
 
 // What was asked of one peer leaves at once, and what waits for another is not forgotten.
@@ -142,6 +146,84 @@ TEST(ShmNode, WhatWaitsForAnotherPeerIsStillKeptBack) {
     EXPECT_EQ(nodes.requests_sent(0, 1), sent + 1);
     EXPECT_TRUE(nodes[0].keeps_back());
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+}
+
+// Who waits with Endpoint::wait has its peers awaited all the time.
+TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
+    Nodes nodes(2);
+    std::uint64_t before = 0;
+    std::uint64_t behind = 0;
+    nodes[1].handle(ask, [&](const Message&) {
+        before = nodes.replies_sent(1, 0);
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        behind = nodes.replies_sent(1, 0);
+    });
+    for (std::size_t i = 0; i < 2; ++i) nodes[i].set_awaiting(true);
+    nodes.rest();
+    const std::array<std::uint64_t, 2> late = {nodes.timeouts(0, 1), nodes.timeouts(1, 0)};
+    for (int i = 1; i <= 20; ++i) {
+        const std::uint64_t sent = nodes.requests_sent(0, 1);
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(behind, before + 1);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        EXPECT_LE(nodes[0].next_deadline(), nodes.now + Config().keepalive_after);
+        nodes.rest();
+    }
+    EXPECT_EQ(nodes.timeouts(0, 1), late[0]);
+    EXPECT_EQ(nodes.timeouts(1, 0), late[1]);
+}
+
+TEST(ShmNode, ALongRequestLeavesAtOnceToo) {
+    Nodes nodes(2);
+    std::size_t heard = 0;
+    nodes[1].handle(ask, [&](const Message& message) { heard = message.words().size(); });
+    for (const std::size_t words : {std::size_t{48}, std::size_t{49}, std::size_t{1000}}) {
+        const std::uint64_t sent = nodes.requests_sent(0, 1);
+        ASSERT_EQ(nodes.request(0, 1, words), Status::ok);
+        EXPECT_EQ(nodes.requests_sent(0, 1), sent + 1);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        EXPECT_EQ(heard, words);
+        ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+        nodes.rest();
+    }
+}
+
+// The answer has left, whatever becomes of the handler; and the turn after goes on as any.
+TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [&](const Message&) {
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        throw 7;
+    });
+    const auto resent = [&] { return nodes[0].counters(1).resent + nodes[1].counters(0).resent; };
+    const std::uint64_t before = resent();  // while they met
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_THROW(nodes[1].poll(nodes.now), int);
+    EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    EXPECT_EQ(nodes.answers, 1);
+    nodes[1].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(1), Status::ok); });
+    for (int i = 0; i < 5; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 6; }));
+    ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+    EXPECT_EQ(resent(), before) << "and nothing was missed";
+}
+
+TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(1), Status::ok); });
+    auto& wire = *nodes[1].wire().as<ShmWire>();
+    while (TxFrame* const room = wire.lane(PeerId(0)).claim()) {  // strange ones, for nobody
+        room->add_room(room->frame_max());
+        wire.lane(PeerId(0)).commit();
+    }
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    EXPECT_EQ(nodes.replies_sent(1, 0), 0U);
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 1; }));
+    EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
 }
 
 // A ring that is full keeps the request, and the turn after room has come sends it.

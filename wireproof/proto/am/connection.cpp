@@ -1,6 +1,7 @@
 #include "wireproof/proto/am/connection.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "wireproof/proto/am/short_header.hpp"
 
@@ -30,6 +31,7 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
              LoopTimer(config.keepalive_after, config.probe_after)} {
     forget_path();
     keepalive_interval_.fill(config.keepalive_after);
+    watch_interval_ = config.keepalive_after;
     hello_interval_ = config.keepalive_after;
     route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
     for (const Channel channel : {Channel::request, Channel::reply}) {
@@ -52,12 +54,12 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
 // What arrives.
 
 [[gnu::noinline]] RxVerdict Connection::on_any_frame(Instant now, const RxFrame& frame) {
-    calm_ = false;
+    const bool was_calm = std::exchange(calm_, false);
     bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
     if (frame.after_overrun) overrun_ = true;
     if (accept_plain(now, frame)) {
-        calm_ = is_calm();
+        calm_ = was_calm || is_calm();  // what is plain ends nothing of it
         return note_verdict(now, RxVerdict::accepted);
     }
     const bool chunk = accept_chunk_packet(now, frame);
@@ -221,6 +223,7 @@ void Connection::forget_session() {
     loops_.fill(LoopTimer(config_.keepalive_after, config_.probe_after));
     forget_path();
     keepalive_interval_.fill(config_.keepalive_after);
+    watch_interval_ = config_.keepalive_after;
     keepalive_due_.fill(false);
     hello_interval_ = config_.keepalive_after;
     hello_due_ = false;
@@ -398,6 +401,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
         if (send_[i].afoot().counted()) congestion_[i].fingerprint(now, sink);
     }
     sink.add(overrun_);
+    sink.add(watch_interval_);
     sink.add(hello_interval_);
     sink.add(hello_due_);
     sink.add(unanswered_);

@@ -235,6 +235,8 @@ public:
     }
 
     bool established() const { return handshake_.established(); }
+    /// What is foreseen goes the shortest way now, for who tests.
+    bool calm() const { return calm_; }
     /// Nothing of ours is unacknowledged, waiting or under way, and no acknowledgement is held
     /// back.
     bool idle() const;
@@ -363,11 +365,13 @@ private:
         heed_path(now, channel);
         keepalive_interval_[index(channel)] = patience(channel);
         keepalive_due_[index(channel)] = false;
-        if (window.empty()) {
+        if (!window.empty()) {
+            timers_.set(keepalive_timer(channel), now + patience(channel));
+        } else if (channel == Channel::request && expects_peer()) {
+            watch_idle(now);
+        } else {
             timers_.stop(keepalive_timer(channel));
             if (!waits_for_peer()) waited_ = false;
-        } else {
-            timers_.set(keepalive_timer(channel), now + patience(channel));
         }
         refill(channel);
     }
@@ -459,6 +463,10 @@ private:
     bool watches_as_it_should() const {
         return !expects_peer() || !send_[0].empty() || timers_.running(Timer::keepalive_request);
     }
+    void watch_idle(Instant now) {
+        watch_interval_ = config_.keepalive_after;
+        timers_.set(Timer::keepalive_request, now + watch_interval_);
+    }
     bool waits_for_peer() const { return expects_peer() || !send_[0].empty() || !send_[1].empty(); }
     Instant next_check(Instant now, Duration interval) const;
     Duration patience(Channel channel) const { return loops_[index(channel)].limit(); }
@@ -502,8 +510,8 @@ private:
     PlainMessage plain_;                // the same, if it came the short way
     bool plain_here_ = false;
     bool nothing_to_draw_ = false;  // known without a look
-    // is_calm() holds: found when a message came or left the short way, and given up by whatever
-    // may end it.
+    // is_calm() holds: found when a message came or left the short way or is to be made, and given
+    // up by whatever may end it.
     bool calm_ = false;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
@@ -526,6 +534,7 @@ private:
     std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
     std::array<Duration, channel_count> keepalive_interval_{};
     std::array<bool, channel_count> keepalive_due_{};
+    Duration watch_interval_;  // the same of a peer that owes nothing and is only waited for
     Duration hello_interval_{};
     bool hello_due_ = false;
     std::uint32_t unanswered_ = 0;  // keep-alives or hellos since anything of the session came

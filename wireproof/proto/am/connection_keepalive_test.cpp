@@ -284,6 +284,40 @@ TEST(AmConnection, AnIdleConnectionSendsNothingUntilToldToAwaitThePeer) {
     EXPECT_EQ(pair.a.log, Log{});
 }
 
+// AM-50: a peer that is waited for and owes nothing is asked after T_ka of silence, then more and
+// more rarely, until it is heard of itself.
+TEST(AmConnection, AnAwaitedPeerThatOwesNothingIsAskedMoreAndMoreRarely) {
+    for (const Config& config : both()) {
+        Pair pair(config);
+        reply_to_all(pair.b);
+        pair.a.engine.set_awaiting(true);
+        const Duration first = config.keepalive_after;
+        std::vector<Duration> waits;
+        const auto ask = [&] {
+            requests(pair.a, 1);
+            pair.settle();
+            waits.push_back(pair.a.engine.next_deadline() - pair.now);
+            EXPECT_EQ(pair.taken(pair.a), "") << "the answer is no occasion to ask";
+        };
+        ask();
+        for (int i = 0; i < 3; ++i) {
+            pair.wait_for_timer();
+            pair.settle();
+            waits.push_back(pair.a.engine.next_deadline() - pair.now);
+        }
+        EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::keepalive), 3U);
+        ask();
+        EXPECT_EQ(waits, (std::vector{first, first * 2, first * 4, first * 8, first}));
+        pair.now = pair.now + Duration(first.picoseconds() / 2);
+        requests(pair.b, 1);  // heard meanwhile
+        pair.settle();
+        pair.wait_for_timer();
+        EXPECT_EQ(pair.taken(pair.a), "");
+        EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, Duration(first.picoseconds() / 2));
+        EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::keepalive), 3U);
+    }
+}
+
 // AM-52
 TEST(AmConnection, KeepsItsRouteUntilThePeerIsFoundSilent) {
     Pair pair(sp2());

@@ -25,7 +25,7 @@ bool Connection::nothing_else_to_say() const {
 // is drawn, but for a message that came the short way. What ends that goes another way than the
 // shortest, and says so.
 bool Connection::is_calm() const {
-    if (!nothing_else_to_say() || expects_peer()) return false;
+    if (!nothing_else_to_say() || arriving_[0] > 0 || arriving_[1] > 0) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
         const bool calm = send_[i].nothing_lost() && !send_[i].is_awaited() &&
                           !send_[i].afoot().counted() && receive_[i].nothing_ahead() &&

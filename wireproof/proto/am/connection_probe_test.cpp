@@ -57,6 +57,24 @@ TEST(AmProbe, NeverWaitsLessThanTheFloorOrMoreThanConfigured) {
     EXPECT_EQ(slow.patience(), start);
 }
 
+// Who waits for the peer anyway asks as soon as others.
+TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
+    Timed timed;
+    timed.pair.a.engine.set_awaiting(true);
+    for (int i = 0; i < 3; ++i) timed.round_trip(Duration::microseconds(200));
+    EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+    timed.pair.wait(Duration::microseconds(600));
+    timed.pair.settle();
+    EXPECT_TRUE(timed.pair.a.engine.idle());
+    // Nor after the peer was asked for a sign of life, which it gave.
+    for (int i = 0; i < 3; ++i) {
+        timed.pair.wait(start * 5);
+        timed.pair.settle();
+    }
+    EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 4U) << "one for what was lost";
+    EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+}
+
 TEST(AmProbe, FindsALostRequestAndSendsItAgain) {
     Timed timed;
     timed.round_trip(Duration::microseconds(50));

@@ -180,8 +180,7 @@ void Connection::watch_peer(Instant now) {
         return;
     }
     if (expects_peer() && send_[0].empty() && !timers_.running(Timer::keepalive_request)) {
-        keepalive_interval_[0] = config_.keepalive_after;
-        timers_.set(Timer::keepalive_request, now + config_.keepalive_after);
+        watch_idle(now);
     }
 }
 
@@ -236,6 +235,7 @@ void Connection::on_keepalive_timer(Instant now, Channel channel) {
         if (!awaited) return;
         const Instant quiet = silent_since_ + config_.keepalive_after;
         if (quiet > now) {  // it was heard meanwhile
+            watch_interval_ = config_.keepalive_after;
             timers_.set(keepalive_timer(channel), quiet);
             return;
         }
@@ -252,7 +252,7 @@ void Connection::on_keepalive_timer(Instant now, Channel channel) {
     heed_silence(now, channel);
     // What waits to leave says more than a keep-alive would.
     keepalive_due_[index(channel)] = window.at_rest();
-    Duration& interval = keepalive_interval_[index(channel)];
+    Duration& interval = window.empty() ? watch_interval_ : keepalive_interval_[index(channel)];
     interval = std::min(interval * 2, config_.keepalive_max);
     timers_.set(keepalive_timer(channel), next_check(now, interval));
 }

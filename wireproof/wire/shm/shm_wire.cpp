@@ -122,6 +122,8 @@ bool ShmWire::prepare_to_sleep() {
     barrier_everywhere();
     slept_ = true;
     look_at_ = Instant();  // whoever wakes us may have written to a socket
+    taken_ = 0;            // no "nothing" before that look
+    taken_max_ = config_.batch;
     if (!something_came()) return true;
     wake_up();
     return false;
