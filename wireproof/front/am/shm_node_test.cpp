@@ -175,6 +175,29 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
     EXPECT_EQ(nodes.timeouts(1, 0), late[1]);
 }
 
+// The first of its answers would leave by itself, if one did not look what else waits.
+TEST(ShmNode, AnswersToABundleThatCameAloneLeaveTogether) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(1), Status::ok); });
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(nodes.post(0, 1), Status::ok);
+    nodes[0].poll(nodes.now);
+    nodes.rest();
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 4; }));
+    EXPECT_EQ(nodes.replies_sent(1, 0), 0U);
+    EXPECT_EQ(nodes[1].connection(0).stats().sent_of(Kind::bundle), 1U);
+}
+
+TEST(ShmNode, ALoneRequestWakesASleeper) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [](const Message&) {});
+    auto& wire = *nodes[1].wire().as<ShmWire>();
+    for (int i = 0; i < 10 && !wire.prepare_to_sleep(); ++i) nodes.turn();
+    ASSERT_FALSE(shm_test::rings(wire));
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_TRUE(shm_test::rings(wire));
+    EXPECT_EQ(nodes[1].poll(nodes.now), 1U);
+}
+
 TEST(ShmNode, ALongRequestLeavesAtOnceToo) {
     Nodes nodes(2);
     std::size_t heard = 0;

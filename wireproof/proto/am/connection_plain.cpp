@@ -21,11 +21,11 @@ bool Connection::nothing_else_to_say() const {
            !send_[1].afoot().wants_answer() && watches_as_it_should();
 }
 
-// Nothing is missing, due, refused, waited for or under way in pieces, and all that was delivered
-// is drawn, but for a message that came the short way. What ends that goes another way than the
-// shortest, and says so.
+// Nothing is missing, refused, due but acknowledgements, or under way in pieces, and all that was
+// delivered is drawn, but for a message that came the short way. What ends that goes another way
+// than the shortest, and says so.
 bool Connection::is_calm() const {
-    if (!nothing_else_to_say() || arriving_[0] > 0 || arriving_[1] > 0) return false;
+    if (!nothing_else_to_say()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
         const bool calm = send_[i].nothing_lost() && !send_[i].is_awaited() &&
                           !send_[i].afoot().counted() && receive_[i].nothing_ahead() &&

@@ -36,7 +36,8 @@ public:
     TxFrame* claim() {
         if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
         if (!owed_.empty()) send_notes();
-        const Bytes room = out_.claim();
+        // Notes that found no room keep frames back, though the peer gave some meanwhile.
+        const Bytes room = owed_.empty() ? out_.claim() : Bytes();
         if (room.empty()) {
             if (connected_) ++lanes_->counters.full_rings;
             starved_ = true;

@@ -257,5 +257,48 @@ TEST(ShmWire, TakesTurnsAmongPeers) {
     EXPECT_EQ(std::ranges::count(order, '1'), 100);
 }
 
+// A wire that was still takes the next frame for a lone one; also where it comes with a note, or
+// brings room back.
+TEST(ShmWire, LoneFramesGiveRoomBackAndNoneIsLost) {
+    auto [a, b] = pair({.frame_max = 56, .lines = 64});
+    EXPECT_EQ(next(b), "nothing");
+    for (int i = 0; i < 300; ++i) {
+        ASSERT_TRUE(b.still(Instant())) << i;
+        ASSERT_TRUE(send(a, one, "x")) << i;
+        ASSERT_EQ(next(b), "0:x") << i;
+        EXPECT_TRUE(b.is_alone());
+        ASSERT_EQ(next(b), "nothing") << i;
+        EXPECT_FALSE(b.is_alone());
+    }
+    EXPECT_EQ(a.counters().full_rings, 0U);
+}
+
+TEST(ShmWire, ALoneFrameBehindAShareNoteIsHandedOut) {
+    auto [a, b] = pair();
+    std::vector<std::byte> memory(64);
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(a.share(one, 4096, memory, true, true));
+    ASSERT_TRUE(send(a, one, "x"));
+    EXPECT_EQ(next(b), "0:x");
+    EXPECT_EQ(next(b), "nothing");
+}
+
+// A note alone is no frame: what comes after it is looked for as usual.
+TEST(ShmWire, AShareNoteAloneIsNoLoneFrame) {
+    auto [a, b] = pair();
+    std::vector<std::byte> memory(64);
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(a.share(one, 4096, memory, true, true));
+    a.flush(Instant());
+    EXPECT_EQ(next(b), "nothing");
+    EXPECT_FALSE(b.is_alone());
+    ASSERT_TRUE(send(a, one, "x"));
+    ASSERT_TRUE(send(a, one, "y"));
+    EXPECT_EQ(next(b), "0:x");
+    EXPECT_EQ(next(b), "0:y");
+}
+
 }  // namespace
 }  // namespace wireproof
