@@ -1,6 +1,8 @@
-// The steady clock for who asks again and again in a loop: it looks at real time only when some
-// hundred nanoseconds have gone by on the processor's own counter, and else answers as before.
+// The steady clock for who asks again and again in a loop. It asks the system only every few
+// microseconds, and counts on from there by the processor's own counter.
 #pragma once
+
+#include <algorithm>
 
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/host/ticks.hpp"
@@ -9,37 +11,75 @@ namespace wireproof::host {
 
 class SpinClock {
 public:
-    /// At most about a microsecond old.
+    /// Never ahead of the clock behind it, and at most about a microsecond behind.
     Instant now() {
-        if (kept_) {
-            looked_at_ = ticks();
-            if (looked_at_ - read_at_ < keep_for) return last_;
-            read_at_ = looked_at_;
-        }
-        last_ = clock_.now();
+        if (!kept_) return read();
+        looked_at_ = ticks();
+        const std::uint64_t gone = looked_at_ - read_at_;
+        if (gone >= keep_for_) return read();
+        last_ = at_read_ + Duration(static_cast<std::int64_t>(gone * rate_ >> rate_bits));
         return last_;
     }
     /// now() for the next round of a loop that found nothing to do. Where eight such rounds take
-    /// less than that microsecond it looks only in one of them: to read the counter would be half
+    /// less than half a microsecond it looks only in one of them: to read the counter would be half
     /// of each.
     Instant again() {
         if (kept_ && quick_ && ++rounds_ % 8 != 0) return last_;
         const std::uint64_t before = looked_at_;
         const Instant at = now();
-        quick_ = looked_at_ - before < keep_for;
+        quick_ = looked_at_ - before < short_while;
         return at;
     }
     /// The clock behind it.
     const SteadyClock& steady() const { return clock_; }
 
 private:
-    static constexpr std::uint64_t keep_for = 1024;  // ticks; processors make 1 to 5 a nanosecond
+    // In ticks; processors make 1 to 5 a nanosecond.
+    static constexpr std::uint64_t short_while = 1024;
+    static constexpr std::uint64_t long_while = 16 * short_while;
+    static constexpr std::uint64_t learning = std::uint64_t{1} << 22;  // until the rate is known
+    static constexpr unsigned rate_bits = 20;
+    // What the rate is made less by, in which errors of its measurement and what slews the system's
+    // clock are lost: 5 ns in the longest while.
+    static constexpr double caution = 1.0 / 1024;
+
+    [[gnu::noinline]] Instant read() {
+        const std::uint64_t before = ticks();
+        const Instant at = clock_.now();
+        read_at_ = looked_at_ = ticks();
+        at_read_ = last_ = std::max(last_, at);
+        if (kept_ && read_at_ - before < short_while) learn(at);
+        return last_;
+    }
+
+    // The counter's rate since the first reading, looked at each time that has doubled.
+    void learn(Instant at) {
+        if (learn_after_ == 0) {
+            first_ = at;
+            first_at_ = read_at_;
+            learn_after_ = learning;
+            return;
+        }
+        const std::uint64_t gone = read_at_ - first_at_;
+        if (gone < learn_after_) return;
+        const double picoseconds = static_cast<double>((at - first_).picoseconds());
+        const double a_tick = picoseconds / static_cast<double>(gone) * (1 - caution);
+        rate_ = static_cast<std::uint64_t>(a_tick * (1 << rate_bits));
+        keep_for_ = long_while;
+        learn_after_ = gone * 2;
+    }
 
     SteadyClock clock_;
     bool kept_ = ticks_are_steady();
-    std::uint64_t read_at_ = ticks() - keep_for;
+    std::uint64_t keep_for_ = short_while;
+    std::uint64_t rate_ = 0;  // picoseconds a tick, times 2^rate_bits; 0 until it is known
+    std::uint64_t read_at_ = ticks() - short_while;
+    Instant at_read_;
     Instant last_;
     std::uint64_t looked_at_ = 0;
+    Instant first_;
+    std::uint64_t first_at_ = 0;
+    std::uint64_t learn_after_ = 0;  // 0: nothing was read yet
     std::uint32_t rounds_ = 0;
     bool quick_ = false;
 };

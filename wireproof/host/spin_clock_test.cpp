@@ -18,6 +18,43 @@ TEST(SpinClock, IsNeverAheadOfTheSteadyClockNorRunsBack) {
     }
 }
 
+/// Until the clock knows how its counter runs.
+void learn(SpinClock& clock) {
+    const Instant end = clock.steady().now() + Duration::milliseconds(20);
+    while (clock.now() < end) {
+    }
+}
+
+TEST(SpinClock, CountsOnBetweenReadings) {
+    SpinClock clock;
+    learn(clock);
+    constexpr int asked = 100'000;
+    int later = 0;
+    int behind = 0;
+    Instant before = clock.now();
+    for (int i = 0; i < asked; ++i) {
+        const Instant real = clock.steady().now();
+        const Instant now = clock.now();
+        if (now > before) ++later;
+        if (now + Duration::microseconds(1) < real) ++behind;
+        before = now;
+    }
+    // A host that takes the processor away between two readings makes some late.
+    EXPECT_GT(later, asked * 9 / 10);
+    EXPECT_LT(behind, asked / 10);
+}
+
+TEST(SpinClock, IsNotAheadWhenItHasLearnt) {
+    SpinClock clock;
+    for (int i = 0; i < 20; ++i) {
+        learn(clock);
+        for (int j = 0; j < 10'000; ++j) {
+            const Instant now = clock.now();
+            ASSERT_LE(now, clock.steady().now());
+        }
+    }
+}
+
 TEST(SpinClock, KnowsThatTimeHasPassedWhileNobodyAsked) {
     SpinClock clock;
     const Instant before = clock.now();
