@@ -183,9 +183,9 @@ public:
     /// Has `report` hear of messages that named a handler the peer does not have.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
 
-    /// Sends a request, with the next poll; on shared memory at once, but from a handler, where the
-    /// peer has acknowledged all of ours and nothing else waits to leave to it. The words are
-    /// copied. Polls at every 32nd call. would_block: poll, call again.
+    /// Sends a request, with the next poll; on shared memory at once where the peer has
+    /// acknowledged all of ours and nothing else waits to leave to it. The words are copied. Polls
+    /// at every 32nd call. would_block: poll, call again. not_allowed: from a handler.
     Status request(std::size_t peer, std::uint16_t handler,
                    std::span<const std::uint32_t> words = {});
     Status request(std::size_t peer, std::uint16_t handler,

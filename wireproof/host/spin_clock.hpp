@@ -11,7 +11,8 @@ namespace wireproof::host {
 
 class SpinClock {
 public:
-    /// Never ahead of the clock behind it, and at most about a microsecond behind.
+    /// Not ahead of the clock behind it, and at most about a microsecond behind; nanoseconds ahead
+    /// at most while that is slewed faster than a thousandth.
     Instant now() {
         if (!kept_) return read();
         looked_at_ = ticks();
@@ -38,9 +39,12 @@ private:
     static constexpr std::uint64_t short_while = 1024;
     static constexpr std::uint64_t long_while = 16 * short_while;
     static constexpr std::uint64_t learning = std::uint64_t{1} << 22;  // until the rate is known
+    static constexpr std::uint64_t learning_most = std::uint64_t{1} << 34;
     static constexpr unsigned rate_bits = 20;
+    static constexpr double least_tick = 100;  // picoseconds
+    static constexpr double longest_tick = 2000;
     // What the rate is made less by, in which errors of its measurement and what slews the system's
-    // clock are lost: 5 ns in the longest while.
+    // clock are lost: some nanoseconds in the long while.
     static constexpr double caution = 1.0 / 1024;
 
     [[gnu::noinline]] Instant read() {
@@ -48,25 +52,27 @@ private:
         const Instant at = clock_.now();
         read_at_ = looked_at_ = ticks();
         at_read_ = last_ = std::max(last_, at);
-        if (kept_ && read_at_ - before < short_while) learn(at);
+        if (read_at_ - before < short_while) {
+            if (kept_) learn(at);
+        } else {
+            read_at_ -= long_while;  // how old it is nobody knows: to be asked again
+        }
         return last_;
     }
 
-    // The counter's rate since the first reading, looked at each time that has doubled.
+    // The counter's rate since the reading that the last was learnt from, after twice as long each
+    // time, up to some seconds: so a jump of either clock is forgotten.
     void learn(Instant at) {
-        if (learn_after_ == 0) {
-            first_ = at;
-            first_at_ = read_at_;
-            learn_after_ = learning;
-            return;
-        }
-        const std::uint64_t gone = read_at_ - first_at_;
+        const std::uint64_t gone = read_at_ - learnt_at_;  // huge, if the counter began anew
         if (gone < learn_after_) return;
-        const double picoseconds = static_cast<double>((at - first_).picoseconds());
+        const double picoseconds = static_cast<double>((at - learnt_).picoseconds());
         const double a_tick = picoseconds / static_cast<double>(gone) * (1 - caution);
-        rate_ = static_cast<std::uint64_t>(a_tick * (1 << rate_bits));
-        keep_for_ = long_while;
-        learn_after_ = gone * 2;
+        const bool likely = learnt_at_ != 0 && a_tick > least_tick && a_tick < longest_tick;
+        rate_ = likely ? static_cast<std::uint64_t>(a_tick * (1 << rate_bits)) : 0;
+        keep_for_ = likely ? long_while : short_while;
+        learn_after_ = likely ? std::min(learn_after_ * 2, learning_most) : learning;
+        learnt_ = at;
+        learnt_at_ = read_at_;
     }
 
     SteadyClock clock_;
@@ -77,9 +83,9 @@ private:
     Instant at_read_;
     Instant last_;
     std::uint64_t looked_at_ = 0;
-    Instant first_;
-    std::uint64_t first_at_ = 0;
-    std::uint64_t learn_after_ = 0;  // 0: nothing was read yet
+    Instant learnt_;
+    std::uint64_t learnt_at_ = 0;  // 0: never
+    std::uint64_t learn_after_ = 0;
     std::uint32_t rounds_ = 0;
     bool quick_ = false;
 };

@@ -1,5 +1,5 @@
-// The processor's own counter of time, which costs a third of asking the system. It is only to be
-// compared with itself.
+// The processor's own counter of time, which costs a third of asking the system. It is to be
+// compared with itself only, or with readings of a clock made at the same moment (spin_clock.hpp).
 #pragma once
 
 #include <chrono>

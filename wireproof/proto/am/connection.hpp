@@ -454,9 +454,10 @@ private:
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
-    void on_hello_timer(Instant now);
+    void on_hello_timer(Instant now, Instant due);
+    void heed_absence(Instant now, Instant due, Duration waited);
     void release_held_acks();
-    void on_keepalive_timer(Instant now, Channel channel);
+    void on_keepalive_timer(Instant now, Instant due, Channel channel);
     bool given_up(Instant now) const;
     bool expects_peer() const { return awaiting_ || arriving_[0] > 0 || arriving_[1] > 0; }
     /// Who only waits for the peer asks it for a sign of life now and then.
@@ -538,7 +539,8 @@ private:
     Duration hello_interval_{};
     bool hello_due_ = false;
     std::uint32_t unanswered_ = 0;  // keep-alives or hellos since anything of the session came
-    Instant silent_since_;          // last frame of the session, or when the waiting began
+    // Last frame of the session, or when the waiting for the next began; later, if nobody looked.
+    Instant silent_since_;
     bool waited_ = false;
     bool awaiting_ = false;
     bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so

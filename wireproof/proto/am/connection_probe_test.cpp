@@ -132,6 +132,63 @@ TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
     EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, Duration::microseconds(900));
 }
 
+/// Until the peer is given up, from now on.
+Duration until_given_up(Pair& pair) {
+    const Instant begin = pair.now;
+    for (int i = 0; i < 10'000 && pair.a.log.empty(); ++i) {
+        pair.now = std::max(pair.now, pair.a.engine.next_deadline());
+        pair.a.engine.on_deadline(pair.now);
+        pair.a.draw();
+        pair.a.take(pair.now);
+    }
+    EXPECT_TRUE(!pair.a.log.empty() && pair.a.log.back() == "ENDED silent");
+    return pair.now - begin;
+}
+
+// AM-50: time in which nobody looked is no silence of the peer's: here both compute, and meet
+// again.
+TEST(AmProbe, AHostThatWasAwayDoesNotGiveItsPeerUpSoonAfter) {
+    for (const bool asks : {true, false}) {
+        Timed timed;
+        Pair& pair = timed.pair;
+        pair.a.engine.set_awaiting(true);
+        timed.round_trip(Duration::microseconds(50));
+        EXPECT_EQ(pair.taken(pair.a), "");
+        pair.a.take_log();
+        pair.now = pair.now + pair.config.peer_timeout * 2;
+        if (asks) requests(pair.a, 1);
+        pair.a.take(pair.now);
+        EXPECT_GE(until_given_up(pair) + start, pair.config.peer_timeout);
+    }
+}
+
+TEST(AmProbe, NorOneThatWasStoppedWhileItAsked) {
+    Timed timed;
+    Pair& pair = timed.pair;
+    timed.round_trip(Duration::microseconds(50));
+    pair.a.take_log();
+    requests(pair.a, 1);
+    pair.a.take(pair.now);
+    pair.wait_for_timer();
+    EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0");
+    pair.now = pair.now + pair.config.peer_timeout;
+    EXPECT_GE(until_given_up(pair), Duration(pair.config.peer_timeout.picoseconds() * 9 / 10));
+}
+
+// But who looks all the time waits no longer for that.
+TEST(AmProbe, APeerThatIsSilentIsGivenUpInTime) {
+    for (const bool awaited : {true, false}) {
+        Timed timed;
+        Pair& pair = timed.pair;
+        timed.round_trip(Duration::microseconds(50));
+        pair.a.take_log();
+        if (awaited) pair.a.engine.set_awaiting(true);
+        requests(pair.a, 1);
+        pair.a.take(pair.now);
+        EXPECT_EQ(until_given_up(pair), pair.config.peer_timeout);
+    }
+}
+
 TEST(AmProbe, OfAPeerThatDoesNotAnswerBecomesRarer) {
     Timed timed;
     timed.round_trip(Duration::microseconds(100));

@@ -163,7 +163,7 @@ bool Connection::send_ack(TxFrame& out) {
 
 // Timers.
 
-// Silence counts from when something was first waited for.
+// Silence counts from when something was first waited for, or later (heed_absence).
 void Connection::begin_waiting(Instant now) {
     silent_since_ = now;
     unanswered_ = 0;
@@ -200,16 +200,30 @@ void Connection::on_deadline(Instant now) {
     bundle_.left = 0;  // of a frame that is gone, where its user stopped drawing
     nothing_to_draw_ = false;
     if (ending_.active) return;
-    if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now);
+    const Instant hello_due = timers_.deadline(Timer::hello);
+    if (timers_.take_expired(Timer::hello, now)) on_hello_timer(now, hello_due);
     if (timers_.take_expired(Timer::held_ack, now)) release_held_acks();
     for (const Channel channel : {Channel::request, Channel::reply}) {
         if (ending_.active) return;
-        if (timers_.take_expired(keepalive_timer(channel), now)) on_keepalive_timer(now, channel);
+        const Instant due = timers_.deadline(keepalive_timer(channel));
+        if (timers_.take_expired(keepalive_timer(channel), now)) {
+            on_keepalive_timer(now, due, channel);
+        }
     }
 }
 
-void Connection::on_hello_timer(Instant now) {
+// A timer ran out that was set so long before. Time in which nobody looked is no silence of the
+// peer's: it has had a chance to be heard only since what is unanswered was asked, and not while we
+// were away.
+void Connection::heed_absence(Instant now, Instant due, Duration waited) {
+    const Instant since =
+        unanswered_ == 0 ? now + waited * -1 : std::min(now, silent_since_ + (now - due));
+    silent_since_ = std::max(silent_since_, since);
+}
+
+void Connection::on_hello_timer(Instant now, Instant due) {
     if (handshake_.established() || !waits_for_peer()) return;
+    heed_absence(now, due, hello_interval_);
     ++unanswered_;
     if (given_up(now)) {
         handshake_.end();
@@ -227,7 +241,7 @@ void Connection::release_held_acks() {
     }
 }
 
-void Connection::on_keepalive_timer(Instant now, Channel channel) {
+void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     if (!handshake_.established()) return;
     const SendWindow& window = out_window(channel);
     const bool awaited = channel == Channel::request && expects_peer();
@@ -240,6 +254,8 @@ void Connection::on_keepalive_timer(Instant now, Channel channel) {
             return;
         }
     }
+    Duration& interval = window.empty() ? watch_interval_ : keepalive_interval_[index(channel)];
+    heed_absence(now, due, interval);
     if (given_up(now)) {
         handshake_.end();
         end_session(SessionEnded::Why::silent);
@@ -252,7 +268,6 @@ void Connection::on_keepalive_timer(Instant now, Channel channel) {
     heed_silence(now, channel);
     // What waits to leave says more than a keep-alive would.
     keepalive_due_[index(channel)] = window.at_rest();
-    Duration& interval = window.empty() ? watch_interval_ : keepalive_interval_[index(channel)];
     interval = std::min(interval * 2, config_.keepalive_max);
     timers_.set(keepalive_timer(channel), next_check(now, interval));
 }
