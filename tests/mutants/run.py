@@ -2,6 +2,10 @@
 """Builds each deliberate defect of mutants.json and sees the test that names it fail.
 
   run.py SOURCE_DIR WORK_DIR [NAME …]
+  run.py --texts SOURCE_DIR
+
+With --texts it is only seen, in no time, that each could be made: its text stands once in its file, and no two
+have one name.
 
 The sources are copied to WORK_DIR; the tree itself is never touched. A mutant that no longer applies,
 does not compile, or survives is an error.
@@ -133,7 +137,19 @@ def try_all(work, mutants, seconds):
     return problems
 
 
+def check_texts(root):
+    mutants = json.loads((root / "tests/mutants/mutants.json").read_text())
+    problems = [f"{m['name']}: its text stands {count} times in {m['file']}" for m in mutants
+                if (count := (root / m["file"]).read_text().count(m["find"])) != 1]
+    names = [m["name"] for m in mutants]
+    problems += [f"{name}: the name of more than one" for name in sorted(set(names)) if names.count(name) > 1]
+    print("\n".join([*problems, f"{len(mutants)} mutants, {len(problems)} problems"]))
+    return 1 if problems or not mutants else 0
+
+
 def main():
+    if sys.argv[1] == "--texts":
+        return check_texts(pathlib.Path(sys.argv[2]))
     root, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     mutants = json.loads((root / "tests/mutants/mutants.json").read_text())
     chosen = set(sys.argv[3:])
