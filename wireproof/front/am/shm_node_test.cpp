@@ -78,8 +78,18 @@ public:
         return false;
     }
 
+    /// Node 1 answers each request of node 0, and counts the answers that left in its handler.
+    void answer_all() {
+        nodes_[1]->handle(ask, [this](const Message&) {
+            const std::uint64_t before = replies_sent(1, 0);
+            EXPECT_EQ(reply(1), Status::ok);
+            within += replies_sent(1, 0) - before;
+        });
+    }
+
     Instant now{Duration::milliseconds(5)};
     int answers = 0;
+    std::uint64_t within = 0;
 
 private:
     std::vector<std::byte> word_ = test::words({7});
@@ -88,13 +98,7 @@ private:
 
 TEST(ShmNode, ALoneRequestLeavesAtOnceAndIsAnsweredInItsHandler) {
     Nodes nodes(2);
-    std::uint64_t before = 0;
-    std::uint64_t behind = 0;
-    nodes[1].handle(ask, [&](const Message&) {
-        before = nodes.replies_sent(1, 0);
-        EXPECT_EQ(nodes.reply(1), Status::ok);
-        behind = nodes.replies_sent(1, 0);
-    });
+    nodes.answer_all();
     const auto trouble = [&](std::size_t node) {
         const PeerCounters counters = nodes[node].counters(1 - node);
         return counters.resent + counters.nacks + counters.timeouts;
@@ -107,7 +111,7 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceAndIsAnsweredInItsHandler) {
         EXPECT_FALSE(nodes[0].keeps_back());
         EXPECT_LE(nodes[0].next_deadline(), nodes.now + Config().keepalive_after);
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-        ASSERT_EQ(behind, before + 1);
+        ASSERT_EQ(nodes.within, static_cast<std::uint64_t>(i));
         ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
         ASSERT_EQ(nodes.answers, i);
         nodes.rest();
@@ -118,12 +122,7 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceAndIsAnsweredInItsHandler) {
 
 TEST(ShmNode, OthersLeaveTogetherWithTheTurn) {
     Nodes nodes(2);
-    std::uint64_t within = 0;
-    nodes[1].handle(ask, [&](const Message&) {
-        const std::uint64_t before = nodes.replies_sent(1, 0);
-        EXPECT_EQ(nodes.reply(1), Status::ok);
-        within += nodes.replies_sent(1, 0) - before;
-    });
+    nodes.answer_all();
     const std::uint64_t sent = nodes.requests_sent(0, 1);
     for (int i = 0; i < 5; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
     EXPECT_EQ(nodes.requests_sent(0, 1), sent + 1) << "one is under way";
@@ -131,7 +130,7 @@ TEST(ShmNode, OthersLeaveTogetherWithTheTurn) {
     nodes[0].poll(nodes.now);
     EXPECT_EQ(nodes[0].connection(1).stats().sent_of(Kind::bundle), 1U);
     ASSERT_TRUE(nodes.run([&] { return nodes.answers == 5; }));
-    EXPECT_EQ(within, 1U) << "of the first, which came alone";
+    EXPECT_EQ(nodes.within, 1U) << "of the first, which came alone";
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U) << "and of no other";
 }
 
@@ -151,13 +150,7 @@ TEST(ShmNode, WhatWaitsForAnotherPeerIsStillKeptBack) {
 // Who waits with Endpoint::wait has its peers awaited all the time.
 TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
     Nodes nodes(2);
-    std::uint64_t before = 0;
-    std::uint64_t behind = 0;
-    nodes[1].handle(ask, [&](const Message&) {
-        before = nodes.replies_sent(1, 0);
-        EXPECT_EQ(nodes.reply(1), Status::ok);
-        behind = nodes.replies_sent(1, 0);
-    });
+    nodes.answer_all();
     for (std::size_t i = 0; i < 2; ++i) nodes[i].set_awaiting(true);
     nodes.rest();
     const std::array<std::uint64_t, 2> late = {nodes.timeouts(0, 1), nodes.timeouts(1, 0)};
@@ -166,7 +159,7 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
         ASSERT_EQ(nodes.request(0, 1), Status::ok);
         ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-        ASSERT_EQ(behind, before + 1);
+        ASSERT_EQ(nodes.within, static_cast<std::uint64_t>(i));
         ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
         EXPECT_LE(nodes[0].next_deadline(), nodes.now + Config().keepalive_after);
         nodes.rest();
@@ -178,7 +171,7 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
 // The first of its answers would leave by itself, if one did not look what else waits.
 TEST(ShmNode, AnswersToABundleThatCameAloneLeaveTogether) {
     Nodes nodes(2);
-    nodes[1].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(1), Status::ok); });
+    nodes.answer_all();
     for (int i = 0; i < 4; ++i) ASSERT_EQ(nodes.post(0, 1), Status::ok);
     nodes[0].poll(nodes.now);
     nodes.rest();
@@ -227,7 +220,7 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
     ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
     EXPECT_EQ(nodes.answers, 1);
-    nodes[1].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(1), Status::ok); });
+    nodes.answer_all();
     for (int i = 0; i < 5; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
     ASSERT_TRUE(nodes.run([&] { return nodes.answers == 6; }));
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
@@ -236,7 +229,7 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
 
 TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
     Nodes nodes(2);
-    nodes[1].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(1), Status::ok); });
+    nodes.answer_all();
     auto& wire = *nodes[1].wire().as<ShmWire>();
     while (TxFrame* const room = wire.lane(PeerId(0)).claim()) {  // strange ones, for nobody
         room->add_room(room->frame_max());
