@@ -18,7 +18,8 @@ public:
         looked_at_ = ticks();
         const std::uint64_t gone = looked_at_ - read_at_;
         if (gone >= keep_for_) return read();
-        last_ = at_read_ + Duration(static_cast<std::int64_t>(gone * rate_ >> rate_bits));
+        const Duration since_read(static_cast<std::int64_t>(gone * rate_ >> rate_bits));
+        last_ = std::max(last_, at_read_ + since_read);  // counters of processors may differ
         return last_;
     }
     /// now() for the next round of a loop that found nothing to do. Where eight such rounds take

@@ -329,7 +329,7 @@ TEST(AmConnectionCalm, LivesAsAnyOtherThatIsMeddledWith) {
 
 TEST(AmConnectionCalm, LivesAsAnyOtherWithCongestionControl) {
     Config config = tight(Config::ethernet());
-    config.congestion = Congestion::on;
+    config.congestion = Congestion::on;  // what is under way is counted, which nobody calm does
     live_twice(config, {.unusual = 0.02, .meddles = 0.1}, 0);
     live_twice(config, {.bad = 0.02, .unusual = 0.02}, 0);
 }
