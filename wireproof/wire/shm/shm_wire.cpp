@@ -35,8 +35,7 @@ std::optional<RxFrame> ShmWire::receive_any(Instant now) {
         }
         next_turn();
     }
-    taken_max_ = config_.batch;
-    taken_ = 0;
+    expect_any();
     return std::nullopt;
 }
 
@@ -45,8 +44,7 @@ std::optional<RxFrame> ShmWire::receive_any(Instant now) {
     ShmPeer& peer, std::optional<RingConsumer::Frame> frame) {
     if (const auto bytes = take_unusual(peer, frame)) return handed_over(peer, *bytes);
     next_turn();
-    taken_max_ = config_.batch;
-    taken_ = 0;
+    expect_any();
     return std::nullopt;
 }
 
@@ -122,8 +120,7 @@ bool ShmWire::prepare_to_sleep() {
     barrier_everywhere();
     slept_ = true;
     look_at_ = Instant();  // whoever wakes us may have written to a socket
-    taken_ = 0;            // no "nothing" before that look
-    taken_max_ = config_.batch;
+    expect_any();          // no "nothing" before that look
     if (!something_came()) return true;
     wake_up();
     return false;

@@ -56,8 +56,7 @@ public:
     ShmLane& lane(PeerId peer) { return peer_of(peer).lane; }
     std::optional<RxFrame> receive(Instant now) {
         if (taken_ == taken_max_) {
-            taken_ = 0;
-            taken_max_ = config_.batch;
+            expect_any();
             return std::nullopt;
         }
         const bool one = is_alone() && receiving_.size() == 1 && now < look_at_;
@@ -129,6 +128,12 @@ private:
     struct Nonce {
         std::uint64_t value = 0;
     };
+
+    /// "Nothing" was said, or the next frame is no lone one.
+    void expect_any() {
+        taken_ = 0;
+        taken_max_ = config_.batch;
+    }
 
     explicit ShmWire(const Config& config);
     static Expected<ShmWire> make(const Config& config);
