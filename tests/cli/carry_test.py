@@ -267,12 +267,13 @@ class QueuePairsCarry(Case):
 
     # Whoever sends unreliably waits for the sleeper, too, and floods nobody.
     def test_and_sleep_longer_than_retries_last(self):
-        path = self.file(64_000_000)
+        with open(self.path("file.bin"), "wb") as file:
+            file.truncate(256 << 20)
         for protocol in ("rc", "uc"):
             with self.subTest(protocol):
-                process = self.start("carry", "--json", path, "--protocol", protocol)
+                process = self.start("carry", "--json", "file.bin", "--protocol", protocol)
                 child = child_of(process)
-                time.sleep(0.05)
+                self.until_busy(process, child)
                 os.kill(child, signal.SIGSTOP)
                 time.sleep(1)
                 os.kill(child, signal.SIGCONT)

@@ -59,6 +59,19 @@ class Case(unittest.TestCase):
         self.addCleanup(self.put_away, process)
         return process
 
+    def until(self, condition, process):
+        """Returns as soon as it holds, which is while the process runs."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, "it does not begin")
+            self.assertIsNone(process.poll(), "the run was too short for this test")
+            time.sleep(0.005)
+
+    def until_busy(self, process, number=None, seconds=0.05):
+        """Returns when it, or the process of that number, has worked for so long; a start does
+        not take as much."""
+        self.until(lambda: cpu_seconds(number or process.pid) >= seconds, process)
+
     @staticmethod
     def put_away(process):
         if process.poll() is None:
@@ -105,6 +118,17 @@ def child_of(process):
                 return int(entry)
         time.sleep(0.01)
     raise AssertionError("the command started no child")
+
+
+def cpu_seconds(number):
+    with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
+        user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def bytes_written(number):
+    with open(f"/proc/{number}/io", encoding="ascii") as file:
+        return int(dict(line.split(": ") for line in file)["wchar"])
 
 
 def free_port(host="127.0.0.1"):

@@ -4,10 +4,9 @@ import resource
 import shutil
 import socket
 import subprocess
-import time
 import unittest
 
-from command import WIREPROOF, Case, free_port, one_object
+from command import WIREPROOF, Case, bytes_written, child_of, free_port, one_object
 
 MOUNT = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
 
@@ -47,7 +46,8 @@ class AFileThatCannotBeReadIsToldInOneLine(Case):
 
     def test_because_it_becomes_shorter_on_the_way(self):
         process = self.start("carry", *self.long_run(), "--out", "copy.bin")
-        time.sleep(0.3)
+        receiver = child_of(process)
+        self.until(lambda: bytes_written(receiver) > 0, process)
         os.truncate(self.path("long.bin"), 1000)
         self.expect_failure(self.finish(process), 1, "cannot read", "it became shorter")
         self.expect_no_part_left("long.bin")

@@ -3,7 +3,6 @@ found as promised. Never how fast anything was."""
 import os
 import re
 import signal
-import time
 import unittest
 
 from command import Case, child_of, free_port
@@ -111,7 +110,7 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
     def test_an_interrupt_ends_both_processes(self):
         process = self.start("perf", "--seconds", "60")
         child = child_of(process)
-        time.sleep(0.2)
+        self.until_busy(process, child)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(process).code, -signal.SIGTERM)
         self.assertFalse(os.path.exists(f"/proc/{child}"))

@@ -3,7 +3,6 @@ import os
 import re
 import signal
 import textwrap
-import time
 import unittest
 
 from command import COUNT, MEASURE, TEXT, TRUTH, Case, check_schema, one_object
@@ -115,7 +114,7 @@ class ASearchThatIsNotFinishedSaysSo(Case):
 
     def test_it_is_interrupted(self):
         process = self.start("search", *self.LONG, "--json", "--out", "x.toml")
-        time.sleep(0.5)
+        self.until_busy(process)
         process.send_signal(signal.SIGINT)
         ended = self.finish(process)
         self.assertEqual(ended.code, -signal.SIGINT)

@@ -75,8 +75,7 @@ class APointIsSimulated(Case):
 class APointOrASweepIsGivenUp(Case):
     def give_up(self, *arguments):
         process = self.start("sweep", *arguments)
-        time.sleep(0.5)
-        self.assertIsNone(process.poll(), "it was over before")
+        self.until_busy(process)
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         self.expect_failure(self.finish(process), -signal.SIGTERM, "interrupted")
