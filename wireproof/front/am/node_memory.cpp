@@ -1,0 +1,149 @@
+// What Node does with memory: stores and gets, in packets or by a wire that reaches the peer's, the
+// callbacks that wait for their ends, and what peers may reach here.
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/status_of.hpp"
+
+namespace wireproof::am {
+namespace {
+
+constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};  // as a transfer's tag
+
+}  // namespace
+
+Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
+                         std::uint16_t handler, std::uint32_t argument, Done done) {
+    if (in_handler_) return Status::not_allowed;
+    if (!is_peer(peer)) return Status::no_such_peer;
+    if (!costs_less_in_a_packet(peer, address, source.size())) {
+        if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
+            return *status;
+        }
+    }
+    ++asked_since_poll_;
+    const std::uint64_t tag = transfers_.add(std::move(done));
+    const bool first = peers_[peer].connection.no_opens_with_bytes_out();
+    const Status status = status_of(
+        stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
+    if (status != Status::ok) {
+        transfers_.take(tag);
+    } else if (source.size() <= peers_[peer].connection.config().open_bytes) {
+        peers_[peer].in_packets.add(address, source.size(), first);
+    }
+    more_asked_ = more_asked_ || status == Status::ok;
+    return status;
+}
+
+// Where chunks are, any; and where an OPEN takes bytes along, what lies between the first of those
+// that do and the last.
+bool Node::bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const {
+    const Connection& connection = peers_[peer].connection;
+    if (!connection.no_chunks_out()) return true;
+    return !connection.no_opens_with_bytes_out() && peers_[peer].in_packets.meets(address, size);
+}
+
+// A peer that turns has what an OPEN takes along before the kernel would have copied it.
+bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size) {
+    if (shm_ == nullptr || size == 0) return false;
+    return size <= peers_[peer].connection.config().open_bytes &&
+           !shm_->maps_memory(PeerId(peer), address, size);
+}
+
+std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t address,
+                                          ConstBytes source, std::uint16_t handler,
+                                          std::uint32_t argument, Done done) {
+    if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
+    const Connection& connection = peers_[peer].connection;
+    if (!connection.established() || bytes_are_out_to(peer, address, source.size())) {
+        return std::nullopt;
+    }
+    if (!connection.can_note()) return Status::would_block;
+    if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
+    const bool awaited = static_cast<bool>(done);
+    const std::uint64_t tag = awaited ? transfers_.add(std::move(done)) : nobody_waits;
+    const auto posted = stir(peer).note(
+        {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
+    WIREPROOF_CHECK(posted == PostStatus::accepted);
+    ++stores_at_once_;
+    ++asked_since_poll_;
+    return Status::ok;
+}
+
+Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
+    if (in_handler_) return Status::not_allowed;
+    if (!is_peer(peer)) return Status::no_such_peer;
+    // Read at once only what no message of ours can still change.
+    const Connection& connection = peers_[peer].connection;
+    if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {
+        finished_.push_back(std::move(done));
+        ++gets_at_once_;
+        return Status::ok;
+    }
+    ++asked_since_poll_;
+    const std::uint64_t tag = transfers_.add(std::move(done));
+    const Status status = status_of(stir(peer).get({address, destination, tag}));
+    if (status != Status::ok) transfers_.take(tag);
+    more_asked_ = more_asked_ || status == Status::ok;
+    return status;
+}
+
+bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
+    if (!is_peer(peer)) return false;
+    if (withdrawn_.count({peer, address}) > 0) return false;
+    if (!memory_[peer].add(address, memory, Access{rights.get, rights.store})) return false;
+    wire_.share(PeerId(peer), address, memory, rights.get, rights.store);
+    return true;
+}
+
+Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
+    if (!is_peer(peer)) return Status::no_such_peer;
+    if (withdrawn_.count({peer, address}) == 0) {
+        const auto memory = memory_[peer].region(address);
+        if (!memory) return Status::not_allowed;
+        if (peers_[peer].connection.touches(*memory)) return Status::would_block;
+        memory_[peer].remove(address);
+        wire_.unshare(PeerId(peer), address);
+        withdrawn_.insert({peer, address});
+    }
+    // A peer that reaches it directly must have heard.
+    if (!wire_.unshared(PeerId(peer), address)) return Status::would_block;
+    withdrawn_.erase({peer, address});
+    return Status::ok;
+}
+
+// Callbacks.
+
+std::uint64_t Node::Transfers::add(Done done) {
+    if (free.empty()) {
+        free.push_back(waiting.size());
+        waiting.emplace_back();
+    }
+    const std::uint64_t tag = free.back();
+    free.pop_back();
+    waiting[tag] = std::move(done);
+    return tag;
+}
+
+Done Node::Transfers::take(std::uint64_t tag) {
+    Done done = std::move(waiting[tag]);
+    waiting[tag] = nullptr;
+    free.push_back(tag);
+    return done;
+}
+
+void Node::end_transfer(std::uint64_t tag, Status status) {
+    if (tag == nobody_waits) return;
+    const Done done = transfers_.take(tag);
+    if (done) done(status);
+}
+
+std::size_t Node::end_finished() {
+    const std::size_t count = finished_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const Done done = std::move(finished_.front());
+        finished_.pop_front();
+        if (done) done(Status::ok);
+    }
+    return count;
+}
+
+}  // namespace wireproof::am
