@@ -59,7 +59,8 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
 }
 
 /// For the few bytes that most messages have, where a call would cost more than the copy.
-inline void copy_short(std::byte* to, const std::byte* from, std::size_t size) {
+[[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from,
+                                              std::size_t size) {
     if (size > 32) {
         std::memcpy(to, from, size);
     } else if (size > 16) {  // two that overlap

@@ -42,8 +42,8 @@ public:
 
     T& front() { return (*this)[0]; }
     const T& front() const { return (*this)[0]; }
-    T& back() { return (*this)[size_ - 1]; }
-    const T& back() const { return (*this)[size_ - 1]; }
+    T& back() { return slots_[place_of_back()]; }
+    const T& back() const { return slots_[place_of_back()]; }
 
     T& operator[](std::size_t index) {
         WIREPROOF_CHECK(index < size_);
@@ -55,6 +55,10 @@ public:
     }
 
 private:
+    std::size_t place_of_back() const {
+        WIREPROOF_CHECK(size_ > 0);
+        return wrapped(first_ + size_ - 1);
+    }
     std::size_t wrapped(std::size_t i) const { return i < capacity_ ? i : i - capacity_; }
 
     std::size_t capacity_;

@@ -158,13 +158,19 @@ std::optional<Delivery> Connection::draw_ending() {
     for (; ending_.channel < channel_count; ++ending_.channel, ending_.next = 0) {
         const SendWindow& window = send_[ending_.channel];
         while (ending_.next < window.saved().size()) {
-            const auto& message = window.saved()[ending_.next++];
+            const auto& message = window.saved()[ending_.next];
+            const std::uint64_t position = message.position + ending_.of_row++;
+            const bool more = SendWindow::is_row(message) && ending_.of_row < message.span;
+            if (!more) {
+                ++ending_.next;
+                ending_.of_row = 0;
+            }
             const auto handler = static_cast<HandlerId>(message.id);
             if (message.kind == Kind::request) {
-                return FateUnknown{What::request, handler, window.data_of(message), 0};
+                return FateUnknown{What::request, handler, window.data_at(message, position), 0};
             }
             if (message.kind == Kind::reply && message.id != 0) {
-                return FateUnknown{What::reply, handler, window.data_of(message), 0};
+                return FateUnknown{What::reply, handler, window.data_at(message, position), 0};
             }
             if (message.kind == Kind::get_request) {
                 Incoming& get = incoming_[index(Channel::reply)][message.owner];

@@ -25,32 +25,9 @@
 #include "wireproof/proto/am/reply_queue.hpp"
 #include "wireproof/proto/am/send_window.hpp"
 #include "wireproof/proto/am/short_header.hpp"
+#include "wireproof/proto/am/stats.hpp"
 
 namespace wireproof::am {
-
-/// Counters of one connection since its construction; none of them steers anything.
-struct Stats {
-    std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
-    // Messages of bundles by RxVerdict, but for those expected and accepted at once.
-    std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
-    std::uint64_t hellos_mismatched = 0;   // of the frames counted foreign: other configuration
-    std::array<std::uint64_t, 11> sent{};  // packets by Kind
-    std::uint64_t resent = 0;              // of those, left before
-    std::uint64_t filled = 0;              // of those, made as long as others
-    std::uint64_t nacks_acted_on = 0;      // resends begun
-    std::uint64_t overruns = 0;            // of those, where the peer's host had no room
-    std::uint64_t keepalive_timeouts = 0;
-    std::uint64_t sessions = 0;
-
-    std::uint64_t received_as(RxVerdict verdict) const {
-        return received[static_cast<std::size_t>(verdict)];
-    }
-    /// Of frames, or of messages in bundles.
-    std::uint64_t turned_away_as(RxVerdict verdict) const {
-        return received_as(verdict) + unpacked[static_cast<std::size_t>(verdict)];
-    }
-    std::uint64_t sent_of(Kind kind) const { return sent[static_cast<std::size_t>(kind)]; }
-};
 
 class Connection {
 public:
@@ -131,22 +108,7 @@ public:
         if (calm_ && accept_foreseen(now, frame)) return note_verdict(now, RxVerdict::accepted);
         return on_any_frame(now, frame);
     }
-    std::optional<Delivery> next_delivery() {
-        may_reply_ = false;
-        if (nothing_to_draw_) return std::nullopt;
-        const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
-                           receive_[0].nothing_ahead() && receive_[1].nothing_ahead();
-        if (!usual) return draw_general();
-        if (bundle_.left > 0 && !plain_here_ && !delivery_ && !unpack_plain()) {
-            return draw_general();
-        }
-        if (plain_here_) unfold_plain();
-        if (!delivery_) return std::nullopt;
-        const std::optional<Delivery> drawn = delivery_;
-        delivery_.reset();
-        note_drawn(*drawn);
-        return drawn;
-    }
+    inline std::optional<Delivery> next_delivery();
 
     /// A request or reply as it lies in the frame.
     struct PlainMessage {
@@ -159,16 +121,7 @@ public:
     };
     /// What next_delivery would hand over now, if that is a message that came the short way; else
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
-    const PlainMessage* take_message() {
-        const bool usual = calm_ || (!drawn_slot_ && !ending_.active && ended_.empty());
-        if (!usual) return nullptr;
-        if (!plain_here_) {
-            if (calm_ || bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
-        }
-        plain_here_ = false;
-        may_reply_ = plain_.is_request;
-        return &plain_;
-    }
+    inline const PlainMessage* take_message();
     /// True: next_delivery would bring nothing, and need not be called before what follows.
     bool nothing_drawn() {
         if (!calm_ || plain_here_) return false;
@@ -192,15 +145,7 @@ public:
     // A run of requests or of replies with nothing else to be said between them: as many calls of
     // poll_transmit, but asked once. Begun: next_of_run() as there is room, again while in_run(),
     // then end_run() if there was any, which says whether the engine is quiet() now.
-    [[nodiscard]] RunStart begin_run() {
-        if (!calm_) return begin_any_run();
-        const bool requests = send_[0].waiting() > 0;
-        const bool replies = send_[1].waiting() > 0;
-        if (requests && replies) return RunStart::mixed;
-        if (requests) return begin_calm_run<Channel::request>();
-        if (replies) return begin_calm_run<Channel::reply>();
-        return small_talk_due() ? RunStart::mixed : RunStart::quiet;
-    }
+    [[nodiscard]] inline RunStart begin_run();
     bool in_run() {
         next_of_run_ = out_window(run_).next_plain();
         return next_of_run_ != nullptr;
@@ -225,14 +170,7 @@ public:
 
     /// What waits to leave is only what was asked for, fewer packets than `gather`, and as many
     /// are under way or an answer is: they may wait for more.
-    bool may_gather() {
-        SendWindow& requests = send_[0];
-        return config_.gather > 0 && requests.waiting() < config_.gather &&
-               (requests.under_way() >= config_.gather || requests.waits_for_answer()) &&
-               requests.nothing_lost() && send_[1].settled() && nothing_else_to_say() &&
-               !receive_[0].ack_due() && !receive_[1].ack_due() && !keepalive_due_[0] &&
-               !keepalive_due_[1];
-    }
+    inline bool may_gather();
 
     bool established() const { return handshake_.established(); }
     /// What is foreseen goes the shortest way now, for who tests.
@@ -280,7 +218,8 @@ private:
         bool active = false;
         SessionEnded::Why why = SessionEnded::Why::silent;
         std::size_t channel = 0;
-        std::size_t next = 0;
+        std::size_t next = 0;      // of what is saved
+        std::uint32_t of_row = 0;  // the next of that, if it is a row
         std::size_t stage = 0;
     };
 
@@ -307,11 +246,7 @@ private:
     inline void end_foreseen(Instant now, std::uint32_t expected);
     RunStart begin_any_run();
     template <Channel channel>
-    RunStart begin_calm_run() {
-        run_ = channel;
-        next_of_run_ = &send_[static_cast<std::size_t>(channel)].first_waiting();
-        return RunStart::begun;
-    }
+    inline RunStart begin_calm_run();
     bool nothing_else_to_say() const;
     /// What leaves only where no message does: acknowledgements, keep-alives; or who is waited for
     /// has changed.
@@ -338,7 +273,9 @@ private:
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
     void sign_short(Bytes frame, bool covered) const;
     void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, bool covered) const;
-    bool unpack_plain();
+    inline bool unpack_plain();
+    template <Channel channel>
+    inline bool unpack_plain_on();
 
     // connection.cpp: what arrives on the whole
     RxVerdict on_any_frame(Instant now, const RxFrame& frame);

@@ -56,6 +56,9 @@ TEST(AmBundle, IsNoLongerThanItMayBe) {
     EXPECT_EQ(pair.carry(pair.a), "BUNDLE 0..1 | REQ 2..3 | BUNDLE 4..5");
     EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(1,2,3)", "REQ 1(4)", "REQ 1()", "REQ 1(1,2,3,4,5,6)",
                                       "REQ 2()", "REQ 3()"}));
+    EXPECT_EQ(request(pair.a, 1, {1, 2, 3}), PostStatus::accepted);
+    EXPECT_EQ(request(pair.a, 1, {4, 5}), PostStatus::accepted);  // 28
+    EXPECT_EQ(pair.carry(pair.a), "REQ 6..7");
 }
 
 // The order of calls is that of the packets: a store between two requests stays there.
@@ -141,19 +144,30 @@ TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
     EXPECT_EQ(pair.b.take_log(), Log{});
 }
 
+Config with_one_reply_place(Config config) {
+    config.reply_places = 1;
+    config.window[1] = 4;
+    return config;
+}
+
+/// Of two bundles that arrive the last message is refused: four replies are in the window, and one
+/// waits. Returns all that left.
+Frames refuse_in_a_bundle(Pair& pair, std::uint32_t messages) {
+    reply_to_all(pair.b);
+    requests(pair.a, messages);
+    const Frames frames = pair.a.take(pair.now);
+    EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+    EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
+    EXPECT_EQ(pair.b.take_log(), heard(0, 4));
+    return frames;
+}
+
 // AM-10, AM-42: the handler of the first may take the last place for a reply; then the second is
 // refused, as it would be in a packet of its own, and fetched once there is a place.
 TEST(AmBundle, MessagesThatFindNoReplyPlaceAreRefusedOneByOne) {
-    for (Config config : all_kinds()) {
-        config.reply_places = 1;
-        config.window[1] = 4;
-        Pair pair(config);
-        reply_to_all(pair.b);
-        requests(pair.a, 9);
-        const Frames frames = pair.a.take(pair.now);
-        EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
-        EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
-        EXPECT_EQ(pair.b.take_log(), heard(0, 4));  // four replies in the window, one waits
+    for (const Config& config : all_kinds()) {
+        Pair pair(with_one_reply_place(config));
+        const Frames frames = refuse_in_a_bundle(pair, 9);
         EXPECT_NE(pair.give(pair.b, frames[2]), accepted);
         EXPECT_EQ(pair.b.take_log(), Log{});
         for (int i = 0; i < 20 && !pair.a.engine.idle(); ++i) {
@@ -163,6 +177,61 @@ TEST(AmBundle, MessagesThatFindNoReplyPlaceAreRefusedOneByOne) {
         EXPECT_EQ(pair.b.take_log(), heard(5, 8));
         EXPECT_EQ(pair.a.take_log().size(), 9U);
         EXPECT_LE(pair.a.engine.stats().resent, 4U);
+    }
+}
+
+// AM-42
+TEST(AmBundle, WhatWasRefusedAndCameAgainIsNotAskedForToo) {
+    for (const Config& config : all_kinds()) {
+        Pair pair(with_one_reply_place(config));
+        const Frames frames = refuse_in_a_bundle(pair, 6);
+        pair.give(pair.a, pair.b.take(pair.now));
+        pair.give(pair.b, pair.a.take(pair.now));  // acknowledges replies
+        pair.give(pair.b, frames[1]);              // a copy
+        EXPECT_EQ(pair.b.take_log(), heard(5, 5));
+        pair.give(pair.a, pair.b.take(pair.now));
+        EXPECT_EQ(pair.b.engine.stats().sent_of(Kind::nack), 0U);
+    }
+}
+
+// AM-50
+TEST(AmBundle, EachMessageIsReportedWhereItsSessionEnds) {
+    for (const Config& config : all_kinds()) {
+        Pair pair(meeting(config));
+        requests(pair.a, 1);
+        pair.settle();
+        requests(pair.a, 7, 1);
+        EXPECT_EQ(request(pair.a, 2, {8}), PostStatus::accepted);
+        EXPECT_EQ(request(pair.a, 2, {9}), PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        pair.give(pair.b, {frames[0]});  // three of them
+        pair.wait_for_timer();
+        pair.give(pair.b, pair.a.take(pair.now));  // asks
+        pair.give(pair.a, pair.b.take(pair.now));
+        pair.a.take_log();
+        pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+        pair.a.draw();
+        EXPECT_EQ(pair.a.take_log(),
+                  (Log{"FATE REQ 1(4)", "FATE REQ 1(5)", "FATE REQ 1(6)", "FATE REQ 1(7)",
+                       "FATE REQ 2(8)", "FATE REQ 2(9)", "ENDED gone"}));
+    }
+}
+
+TEST(AmBundle, SoIsEachReply) {
+    for (const Config& config : all_kinds()) {
+        Pair pair(meeting(config));
+        reply_to_all(pair.b);
+        requests(pair.a, 1);
+        pair.settle();
+        requests(pair.a, 3, 1);
+        pair.give(pair.b, pair.a.take(pair.now));
+        EXPECT_EQ(pair.b.take(pair.now).size(), 1U);  // is lost
+        EXPECT_EQ(requests(pair.b, 2, 7), 2U);
+        pair.b.take_log();
+        pair.b.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+        pair.b.draw();
+        EXPECT_EQ(pair.b.take_log(), (Log{"FATE REQ 1(7)", "FATE REQ 1(8)", "FATE REP 2(1)",
+                                          "FATE REP 2(2)", "FATE REP 2(3)", "ENDED gone"}));
     }
 }
 

@@ -1,5 +1,5 @@
-// The half of the short way (connection_plain.cpp) that is written out where it is called: what a
-// calm connection does for a message by itself. The end of connection.hpp; not to be included
+// The half of the short way (connection_plain.cpp) that is written out where it is called: what is
+// done for each message, or each time one may wait. The end of connection.hpp; not to be included
 // alone.
 #pragma once
 
@@ -22,7 +22,7 @@ inline ShortHeader Connection::plain_header(Channel channel) const {
                                                           const SendWindow::Saved& message,
                                                           TxFrame& out) {
     const bool alone = message.kind <= Kind::reply && out_window(channel).lone() &&
-                       message.copy.size <= copied_max;
+                       message.count * std::size_t{4} <= copied_max;
     if (!alone) return fill_other(channel, message, out);
     if (channel == Channel::request) return fill_alone<Channel::request>(message, out);
     fill_alone<Channel::reply>(message, out);
@@ -34,7 +34,7 @@ template <Channel channel>
                                                           TxFrame& out) {
     constexpr auto at = static_cast<std::size_t>(channel);
     SendWindow& window = send_[at];
-    const ConstBytes data = window.arguments_of(message);
+    const ConstBytes data = window.lone_arguments(message);
     // Room first: a header that is written at once, and that nobody else sees, stays in registers;
     // in memory it would be written in parts and read in words, which waits for the parts.
     const Bytes room = out.add_all(ShortHeader::size + data.size());
@@ -97,6 +97,88 @@ template <Channel channel>
     const std::uint32_t freed = window.under_way();
     window.drop_all();
     note_freed(now, channel, freed);
+}
+
+// The next message of a bundle, if it is the one expected and can be had now.
+[[gnu::always_inline]] inline bool Connection::unpack_plain() {
+    return bundle_.channel == Channel::request ? unpack_plain_on<Channel::request>()
+                                               : unpack_plain_on<Channel::reply>();
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline bool Connection::unpack_plain_on() {
+    constexpr bool is_request = channel == Channel::request;
+    ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)];
+    const bool usual = bundle_.number == window.expected() && window.nothing_ahead() &&
+                       !(is_request && replies_.full());
+    if (!usual) return false;
+    const auto entry =
+        BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
+    plain_.handler = static_cast<HandlerId>(entry.handler);
+    plain_.is_request = is_request;
+    plain_.data = bundle_.at + BundleEntry::size;
+    plain_.size = entry.words * std::size_t{4};
+    plain_here_ = true;
+    window.pass_plain();
+    if (is_request) refused_need_ = Need::nothing;
+    bundle_.number = window.expected();
+    bundle_.at += BundleEntry::size + plain_.size;
+    --bundle_.left;
+    return true;
+}
+
+inline std::optional<Delivery> Connection::next_delivery() {
+    may_reply_ = false;
+    if (nothing_to_draw_) return std::nullopt;
+    const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
+                       receive_[0].nothing_ahead() && receive_[1].nothing_ahead();
+    if (!usual) return draw_general();
+    if (bundle_.left > 0 && !plain_here_ && !delivery_ && !unpack_plain()) {
+        return draw_general();
+    }
+    if (plain_here_) unfold_plain();
+    if (!delivery_) return std::nullopt;
+    const std::optional<Delivery> drawn = delivery_;
+    delivery_.reset();
+    note_drawn(*drawn);
+    return drawn;
+}
+
+inline const Connection::PlainMessage* Connection::take_message() {
+    const bool usual = calm_ || (!drawn_slot_ && !ending_.active && ended_.empty());
+    if (!usual) return nullptr;
+    if (!plain_here_) {
+        if (calm_ || bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
+    }
+    plain_here_ = false;
+    may_reply_ = plain_.is_request;
+    return &plain_;
+}
+
+template <Channel channel>
+inline RunStart Connection::begin_calm_run() {
+    run_ = channel;
+    next_of_run_ = &send_[static_cast<std::size_t>(channel)].first_waiting();
+    return RunStart::begun;
+}
+
+inline RunStart Connection::begin_run() {
+    if (!calm_) return begin_any_run();
+    const bool requests = send_[0].waiting() > 0;
+    const bool replies = send_[1].waiting() > 0;
+    if (requests && replies) return RunStart::mixed;
+    if (requests) return begin_calm_run<Channel::request>();
+    if (replies) return begin_calm_run<Channel::reply>();
+    return small_talk_due() ? RunStart::mixed : RunStart::quiet;
+}
+
+inline bool Connection::may_gather() {
+    SendWindow& requests = send_[0];
+    return config_.gather > 0 && requests.waiting() < config_.gather &&
+           (requests.under_way() >= config_.gather || requests.waits_for_answer()) &&
+           requests.nothing_lost() && send_[1].settled() && nothing_else_to_say() &&
+           !receive_[0].ack_due() && !receive_[1].ack_due() && !keepalive_due_[0] &&
+           !keepalive_due_[1];
 }
 
 }  // namespace wireproof::am

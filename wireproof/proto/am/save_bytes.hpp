@@ -58,8 +58,9 @@ public:
 
     /// What take() lent.
     Bytes room(const Place& place) { return Bytes(bytes_).subspan(place.at, place.size); }
-    ConstBytes view(const Place& place) const {
-        return ConstBytes(bytes_).subspan(place.at, place.size);
+    ConstBytes view(const Place& place) const { return view(place.at, place.size); }
+    ConstBytes view(std::size_t at, std::size_t size) const {
+        return ConstBytes(bytes_).subspan(at, size);
     }
 
 private:

@@ -29,11 +29,14 @@ bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstByt
 
 SendWindow::Saved* SendWindow::save_open(std::uint32_t transfer, const OpenBody& body,
                                          ConstBytes bytes) {
-    const Placed placed = save(Kind::open, transfer, 0, OpenBody::size + bytes.size(), transfer);
-    if (placed.message == nullptr) return nullptr;
-    body.encode(std::span<std::byte, OpenBody::size>(placed.bytes, OpenBody::size));
-    if (!bytes.empty()) std::memcpy(placed.bytes + OpenBody::size, bytes.data(), bytes.size());
-    return placed.message;
+    SaveBytes::Place place;
+    std::byte* const to = take_bytes(Kind::open, transfer, 0, OpenBody::size + bytes.size(), place);
+    if (to == nullptr) return nullptr;
+    body.encode(std::span<std::byte, OpenBody::size>(to, OpenBody::size));
+    if (!bytes.empty()) std::memcpy(to + OpenBody::size, bytes.data(), bytes.size());
+    Saved& message = append(Kind::open, transfer, transfer, 1);
+    keep_place(message, place);
+    return &message;
 }
 
 bool SendWindow::push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin) {
@@ -118,21 +121,35 @@ std::size_t SendWindow::message_at(std::uint64_t position) {
     return first;
 }
 
+// How many of a row, from that position on and before `end`, fit into so many bytes.
+std::uint32_t SendWindow::joining(const Saved& row, std::uint64_t from, std::uint64_t end,
+                                  std::size_t room) {
+    WIREPROOF_CHECK(from < end_of(row));
+    const std::size_t messages = std::min(end_of(row), end) - from;
+    const std::size_t each = size_in_row(row);
+    return static_cast<std::uint32_t>(messages * each <= room ? messages : room / each);
+}
+
 // As many as lie one behind the other in the save queue: its wrap parts them, and so does whatever
 // is no short message.
-SendWindow::Bundle SendWindow::bundle_from(std::size_t first, std::uint64_t end) const {
-    const Saved& head = saved_[first];
+SendWindow::Bundle SendWindow::bundle_from(std::size_t first, std::uint64_t from,
+                                           std::uint64_t end) const {
     Bundle bundle;
-    if (!may_join(head)) return bundle;
-    SaveBytes::Place place = head.copy;
-    for (std::size_t i = first + 1; i < saved_.size() && saved_[i].position < end; ++i) {
+    if (!may_join(saved_[first])) return bundle;
+    SaveBytes::Place place = place_at(saved_[first], from);
+    place.size = 0;
+    bundle.messages = 0;
+    for (std::size_t i = first; i < saved_.size() && from < end; ++i) {
         const Saved& next = saved_[i];
-        const bool joins = may_join(next) && next.copy.at == place.at + place.size &&
-                           place.size + next.copy.size <= bundle_max_;
-        if (!joins) break;
-        place.size += next.copy.size;
-        ++bundle.messages;
+        const bool joins = i == first || (may_join(next) && next.copy.at == place.at + place.size);
+        if (!joins || place.size >= bundle_max_) break;
+        const std::uint32_t messages = joining(next, from, end, bundle_max_ - place.size);
+        place.size += messages * size_in_row(next);
+        bundle.messages += messages;
+        from += messages;
+        if (from != end_of(next)) break;
     }
+    if (bundle.messages == 0) return {};  // longer than a bundle
     bundle.entries = bytes_.view(place);
     return bundle;
 }
@@ -145,10 +162,12 @@ std::optional<SendWindow::Departure> SendWindow::next_departure() {
     const Saved& message = saved_[place];
     Departure departure;
     departure.message = &message;
+    const bool of_chunk = message.kind == Kind::chunk;
     // All packets of a chunk carry the number of its first (AM-3).
-    departure.number = circle_.advance(una_number_, message.position - una_).value();
-    departure.data = data_of(message);
-    if (message.kind == Kind::chunk) {
+    const std::uint64_t numbered = of_chunk ? message.position : leaving_;
+    departure.number = circle_.advance(una_number_, numbered - una_).value();
+    departure.data = data_at(message, leaving_);
+    if (of_chunk) {
         const std::size_t begin = static_cast<std::size_t>(leaving_ - message.position) * data_max_;
         departure.offset = message.offset + begin;
         departure.data =
@@ -156,7 +175,8 @@ std::optional<SendWindow::Departure> SendWindow::next_departure() {
     }
     departure.resent = leaving_ < high_;
     if (bundle_max_ > 0) {
-        const Bundle bundle = bundle_from(place, departure.resent ? end_of_lost(leaving_) : next_);
+        const Bundle bundle =
+            bundle_from(place, leaving_, departure.resent ? end_of_lost(leaving_) : next_);
         if (bundle.messages > 1) {
             departure.messages = bundle.messages;
             departure.data = bundle.entries;
@@ -176,25 +196,27 @@ void SendWindow::departed() {
         high_number_ = circle_.advance(high_number_, leaving_messages_);
     }
     cursor_ = end;
-    for (std::uint64_t at = leaving_; at < end; ++at) round_sent_[round_place(at)] = round_;
+    note_round(leaving_, leaving_messages_);
+}
+
+// In at most two pieces.
+void SendWindow::note_rounds(std::uint64_t first, std::uint32_t messages) {
+    const std::size_t place = round_place(first);
+    const std::size_t straight = std::min<std::size_t>(messages, round_sent_.size() - place);
+    std::memset(round_sent_.data() + place, round_, straight);
+    std::memset(round_sent_.data(), round_, messages - straight);
 }
 
 bool SendWindow::lies_in_chunk(std::uint64_t position) const {
     for (std::size_t i = 0; i < saved_.size() && saved_[i].position < position; ++i) {
-        if (saved_[i].position + saved_[i].span > position) return true;
+        if (end_of(saved_[i]) > position) return saved_[i].kind == Kind::chunk;
     }
     return false;
 }
 
 void SendWindow::drop_front() {
     const Saved& message = saved_.front();
-    const std::uint64_t end = message.position + message.span;
-    // A resend under way jumps over what was dropped (AM-36).
-    for (std::uint64_t at = una_; lost_count_ > 0 && at < end; ++at) unmark_lost(at);
-    afoot_.arrived(una_, end);
-    una_number_ = circle_.advance(una_number_, end - una_);
-    una_ = end;
-    cursor_ = std::max(cursor_, una_);
+    pass_unacknowledged(end_of(message));
     if (message.kind != Kind::chunk) bytes_.free_up_to(message.copy);
     if (is_watched(message)) --watched_;
     if (carries_bytes(message)) --carrying_;
@@ -202,20 +224,40 @@ void SendWindow::drop_front() {
     saved_.pop();
 }
 
-// All of them short, each one packet, and nobody waits for their end.
+// Of the row in front what stands before the position.
+void SendWindow::drop_begin(std::uint64_t position) {
+    Saved& row = saved_.front();
+    const auto messages = static_cast<std::uint32_t>(position - row.position);
+    const std::uint32_t size = messages * size_in_row(row);
+    pass_unacknowledged(position);
+    row.position = position;
+    row.span -= messages;
+    row.copy.at += size;
+    row.copy.size -= size;
+    bytes_.free_up_to({row.copy.at - size, size, row.copy.mark - row.copy.size});
+}
+
+void SendWindow::pass_unacknowledged(std::uint64_t position) {
+    // A resend under way jumps over what was dropped (AM-36).
+    for (std::uint64_t at = una_; lost_count_ > 0 && at < position; ++at) unmark_lost(at);
+    afoot_.arrived(una_, position);
+    una_number_ = circle_.advance(una_number_, position - una_);
+    una_ = position;
+    cursor_ = std::max(cursor_, una_);
+}
+
+// Short messages and rows of them, whose end nobody waits for.
 void SendWindow::drop_plain(std::uint64_t position) {
-    const auto count = static_cast<std::size_t>(position - una_);
-    for (std::size_t i = count; i-- > 0;) {
+    const std::size_t whole = position == una_ ? 0 : message_at(position);
+    for (std::size_t i = whole; i-- > 0;) {
         if (saved_[i].copy.size == 0) continue;
         bytes_.free_up_to(saved_[i].copy);
         break;
     }
-    afoot_.arrived(una_, position);
-    una_number_ = circle_.advance(una_number_, count);
-    una_ = position;
-    cursor_ = std::max(cursor_, una_);
-    unsent_message_ -= std::min(unsent_message_, count);
-    saved_.pop(count);
+    unsent_message_ -= std::min(unsent_message_, whole);
+    saved_.pop(whole);
+    if (!saved_.empty() && saved_.front().position < position) return drop_begin(position);
+    pass_unacknowledged(position);
 }
 
 bool SendWindow::on_nack(const Missing& missing) {
@@ -284,6 +326,18 @@ void SendWindow::reset() {
     there_.clear_all();
 }
 
+// As of as many messages: how they were saved decides nothing.
+void SendWindow::fingerprint_row(const Saved& row, Fingerprint& sink) const {
+    for (std::uint64_t at = row.position; at < end_of(row); ++at) {
+        sink.add(row.kind);
+        sink.add(row.in_place);
+        sink.add(std::uint32_t{1});
+        sink.add(row.id);
+        sink.add(row.offset);
+        sink.add_bytes(bytes_.view(place_at(row, at)));
+    }
+}
+
 void SendWindow::fingerprint(Instant now, Fingerprint& sink) const {
     // Frames on their way carry numbers and rounds, so those of una_ and of now are part of the
     // state.
@@ -294,6 +348,10 @@ void SendWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(round_);
     for (std::size_t i = 0; i < saved_.size(); ++i) {
         const Saved& message = saved_[i];
+        if (is_row(message)) {
+            fingerprint_row(message, sink);
+            continue;
+        }
         sink.add(message.kind);
         sink.add(message.in_place);
         if (message.in_place) {

@@ -29,7 +29,8 @@ using Number = SeqNum<PacketTag>;
 
 class SendWindow {
 public:
-    /// A message of `span` packets that waits for its acknowledgement.
+    /// A message of `span` packets that waits for its acknowledgement; or a row of `span` short
+    /// ones, a packet each: one behind the other in the save queue, alike but in their words.
     struct Saved {
         std::uint64_t position = 0;
         std::uint32_t span = 1;
@@ -38,7 +39,7 @@ public:
         std::uint16_t count = 0;
         Kind kind = Kind::request;
         bool in_place = false;            // OPEN of a note; owner is then the Reason it ends with
-        SaveBytes::Place copy;            // of a short message
+        SaveBytes::Place copy;            // of a short message, or of a row
         const std::byte* lent = nullptr;  // of a chunk: the user's memory
         std::size_t size = 0;             // of that, bytes
         std::uint64_t offset = 0;         // of a chunk in its transfer; of a note its tag
@@ -171,14 +172,12 @@ public:
     /// What may leave with the message that next_plain named.
     Bundle plain_bundle() const {
         if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
-        return bundle_from(unsent_message_, next_);
+        return bundle_from(unsent_message_, high_, next_);
     }
     void plain_departed(std::uint32_t messages) {
-        const std::uint64_t end = high_ + messages;
         if (afoot_.counted()) afoot_.left(high_, messages);
-        do {
-            round_sent_[round_place(high_)] = round_;
-        } while (++high_ != end);
+        note_round(high_, messages);
+        high_ += messages;
         high_number_ = circle_.advance(high_number_, messages);
         cursor_ = high_;
     }
@@ -201,6 +200,10 @@ public:
         }
         if (watched_ > 0 && lies_in_chunk(position)) return false;
         while (!saved_.empty() && saved_.front().position < position) {
+            if (end_of(saved_.front()) > position) {  // a row: nobody waits for the end of one
+                drop_begin(position);
+                break;
+            }
             const Saved message = saved_.front();
             drop_front();
             if (is_watched(message)) done(message);
@@ -209,10 +212,7 @@ public:
     }
 
     /// The message that leaves next, where some has not left and nothing is to be resent.
-    const Saved& first_waiting() {
-        const Saved& last = saved_.back();
-        return last.position == high_ ? last : first_unsent_message();
-    }
+    const Saved& first_waiting() { return lone() ? saved_.back() : first_unsent_message(); }
     /// Some message is one whose end matters to somebody.
     bool is_awaited() const { return watched_ > 0; }
     /// Where none is: the number acknowledges nothing new, or all there is, all of which has left.
@@ -239,15 +239,26 @@ public:
     bool on_nack(const Missing& missing);
 
     const Ring<Saved>& saved() const { return saved_; }
-    ConstBytes data_of(const Saved& message) const {
+    /// Of a message; of a row, of its first.
+    ConstBytes data_of(const Saved& message) const { return data_at(message, message.position); }
+    /// Of the one that stands there.
+    ConstBytes data_at(const Saved& message, std::uint64_t position) const {
         if (message.kind == Kind::chunk) return {message.lent, message.size};
-        return bytes_.view(message.copy).subspan(entry_size(message.kind));
+        return bytes_.view(place_at(message, position)).subspan(entry_size(message.kind));
+    }
+    /// Of what next_plain named.
+    ConstBytes data_of_next(const Saved& message) const { return data_at(message, high_); }
+
+    /// Of a request or reply that is lone(): the last of its row, if it is of one.
+    ConstBytes lone_arguments(const Saved& message) const {
+        const std::size_t size = message.count * std::size_t{4};
+        const std::size_t end = message.copy.at + std::size_t{message.copy.size};
+        return bytes_.view(end - size, size);
     }
 
-    /// Of a request or reply.
-    ConstBytes arguments_of(const Saved& message) const {
-        const std::size_t before = bundle_max_ > 0 ? BundleEntry::size : 0;
-        return bytes_.view(message.copy).subspan(before);
+    /// More messages than one.
+    static bool is_row(const Saved& message) {
+        return message.span > 1 && message.kind <= Kind::reply;
     }
 
     /// Forgets everything: a new session.
@@ -278,25 +289,48 @@ private:
     static bool may_join(const Saved& message) {
         return message.id != 0 && message.kind <= Kind::reply;
     }
-    Bundle bundle_from(std::size_t first, std::uint64_t end) const;
+    static std::uint64_t end_of(const Saved& message) { return message.position + message.span; }
+    /// Bytes in the save queue of each message of a row.
+    static std::uint32_t size_in_row(const Saved& row) {
+        return static_cast<std::uint32_t>(BundleEntry::size) + row.count * 4U;
+    }
+    /// Where the one lies that stands there.
+    static SaveBytes::Place place_at(const Saved& message, std::uint64_t position) {
+        if (!is_row(message)) return message.copy;
+        const std::uint32_t each = size_in_row(message);
+        const auto place = static_cast<std::uint32_t>(position - message.position);
+        return {message.copy.at + place * each, each, 0};
+    }
+    Bundle bundle_from(std::size_t first, std::uint64_t from, std::uint64_t end) const;
+    static std::uint32_t joining(const Saved& row, std::uint64_t from, std::uint64_t end,
+                                 std::size_t room);
+    void fingerprint_row(const Saved& row, Fingerprint& sink) const;
     void drop_front();
+    void drop_begin(std::uint64_t position);
+    void pass_unacknowledged(std::uint64_t position);
     void drop_plain(std::uint64_t position);
     const Saved& first_unsent_message() {
         while (true) {
             const Saved& message = saved_[unsent_message_];
-            if (message.position + message.span > high_) return message;
+            if (end_of(message) > high_) return message;
             ++unsent_message_;
         }
     }
     std::size_t round_place(std::uint64_t position) const {
         return static_cast<std::size_t>(position & (round_sent_.size() - 1));
     }
-    struct Placed {
-        Saved* message = nullptr;    // none: no room
-        std::byte* bytes = nullptr;  // to be written
-    };
-    inline Placed save(Kind kind, std::uint32_t id, std::uint16_t count, std::size_t size,
-                       std::uint32_t owner);
+    void note_round(std::uint64_t first, std::uint32_t messages) {
+        round_sent_[round_place(first)] = round_;
+        if (messages > 1) note_rounds(first + 1, messages - 1);
+    }
+    void note_rounds(std::uint64_t first, std::uint32_t messages);
+    /// Whether a message is the next of its row.
+    inline bool is_next_of(const Saved& row, Kind kind, std::uint32_t id, std::uint16_t count,
+                           const SaveBytes::Place& place) const;
+    inline std::byte* take_bytes(Kind kind, std::uint32_t id, std::uint16_t count, std::size_t size,
+                                 SaveBytes::Place& place);
+    static inline void keep_place(Saved& message, const SaveBytes::Place& place);
+    inline void pass_next(std::uint32_t span);
     inline Saved* save_open(std::uint32_t transfer, const OpenBody& body, ConstBytes bytes);
     inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
     void mark_lost(std::uint64_t position);
@@ -350,42 +384,70 @@ private:
     message.count = 0;
     message.in_place = false;
     message.offset = 0;
+    pass_next(span);
+    return message;
+}
+
+/// The numbers of what was saved are taken; nothing was heard of them yet.
+[[gnu::always_inline]] inline void SendWindow::pass_next(std::uint32_t span) {
     if (marked_) {
         lost_.clear(next_, next_ + span);
         there_.clear(next_, next_ + span);
     }
     next_ += span;
-    return message;
 }
 
-[[gnu::always_inline]] inline SendWindow::Placed SendWindow::save(Kind kind, std::uint32_t id,
-                                                                  std::uint16_t count,
-                                                                  std::size_t size,
-                                                                  std::uint32_t owner) {
-    if (room() == 0) return {};
+/// Room in the save queue, the message's entry written. Nothing: there is none, or no number.
+[[gnu::always_inline]] inline std::byte* SendWindow::take_bytes(Kind kind, std::uint32_t id,
+                                                                std::uint16_t count,
+                                                                std::size_t size,
+                                                                SaveBytes::Place& place) {
+    if (room() == 0) return nullptr;
     const std::size_t before = entry_size(kind);
-    SaveBytes::Place place;
-    if (!bytes_.take(before + size, place)) return {};
+    if (!bytes_.take(before + size, place)) return nullptr;
     const Bytes room = bytes_.room(place);
     if (before > 0) {
         const BundleEntry entry{static_cast<std::uint16_t>(id), count};
         entry.encode(room.first<BundleEntry::size>());
     }
-    Saved& message = append(kind, id, owner, 1);
-    message.count = count;
-    // Field by field: a copy of them all would wait for the parts just written.
+    return room.data() + before;
+}
+
+// Field by field: a copy of them all would wait for the parts just written.
+[[gnu::always_inline]] inline void SendWindow::keep_place(Saved& message,
+                                                          const SaveBytes::Place& place) {
     message.copy.at = place.at;
     message.copy.size = place.size;
     message.copy.mark = place.mark;
-    return {&message, room.data() + before};
+}
+
+// Whose end is awaited has no handler: a refusal.
+[[gnu::always_inline]] inline bool SendWindow::is_next_of(const Saved& row, Kind kind,
+                                                          std::uint32_t id, std::uint16_t count,
+                                                          const SaveBytes::Place& place) const {
+    return entry_size(kind) > 0 && id != 0 && row.kind == kind && row.id == id &&
+           row.count == count && row.copy.at + row.copy.size == place.at;
 }
 
 [[gnu::always_inline]] inline bool SendWindow::push_here(Kind kind, std::uint32_t id,
                                                          std::uint16_t count, ConstBytes data,
                                                          std::uint32_t owner) {
-    const Placed placed = save(kind, id, count, data.size(), owner);
-    if (placed.message == nullptr) return false;
-    copy_short(placed.bytes, data.data(), data.size());
+    WIREPROOF_CHECK(owner == 0 || id == 0 || kind > Kind::reply);  // as is_next_of believes
+    SaveBytes::Place place;
+    std::byte* const to = take_bytes(kind, id, count, data.size(), place);
+    if (to == nullptr) return false;
+    copy_short(to, data.data(), data.size());
+    if (!saved_.empty() && is_next_of(saved_.back(), kind, id, count, place)) {
+        Saved& row = saved_.back();
+        ++row.span;
+        row.copy.size += place.size;
+        row.copy.mark = place.mark;
+        pass_next(1);
+        return true;
+    }
+    Saved& message = append(kind, id, owner, 1);
+    message.count = count;
+    keep_place(message, place);
     if (is_watched(kind, owner)) ++watched_;
     return true;
 }

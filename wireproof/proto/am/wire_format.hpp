@@ -83,7 +83,8 @@ struct BundleEntry {
         store_le_at<std::uint32_t, 0>(to, handler | std::uint32_t{words} << 16);
     }
     static BundleEntry decode(std::span<const std::byte, size> from) {
-        return {load_le_at<std::uint16_t, 0>(from), load_le_at<std::uint16_t, 2>(from)};
+        const auto word = load_le_at<std::uint32_t, 0>(from);
+        return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16)};
     }
 };
 

@@ -1,0 +1,36 @@
+// What a connection counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "wireproof/core/engine.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+
+namespace wireproof::am {
+
+/// Counters of one connection since its construction; none of them steers anything.
+struct Stats {
+    std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
+    // Messages of bundles by RxVerdict, but for those expected and accepted at once.
+    std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
+    std::uint64_t hellos_mismatched = 0;   // of the frames counted foreign: other configuration
+    std::array<std::uint64_t, 11> sent{};  // packets by Kind
+    std::uint64_t resent = 0;              // of those, left before
+    std::uint64_t filled = 0;              // of those, made as long as others
+    std::uint64_t nacks_acted_on = 0;      // resends begun
+    std::uint64_t overruns = 0;            // of those, where the peer's host had no room
+    std::uint64_t keepalive_timeouts = 0;
+    std::uint64_t sessions = 0;
+
+    std::uint64_t received_as(RxVerdict verdict) const {
+        return received[static_cast<std::size_t>(verdict)];
+    }
+    /// Of frames, or of messages in bundles.
+    std::uint64_t turned_away_as(RxVerdict verdict) const {
+        return received_as(verdict) + unpacked[static_cast<std::size_t>(verdict)];
+    }
+    std::uint64_t sent_of(Kind kind) const { return sent[static_cast<std::size_t>(kind)]; }
+};
+
+}  // namespace wireproof::am
