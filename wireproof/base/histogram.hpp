@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 
 namespace wireproof {
 
@@ -17,10 +18,10 @@ public:
         sum_ += value * times;
         largest_ = std::max(largest_, value);
     }
-    void add(const Histogram& other) {
-        for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-        count_ += other.count_;
-        sum_ += other.sum_;
+    void add(const Histogram& other, std::uint64_t times = 1) {
+        for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i] * times;
+        count_ += other.count_ * times;
+        sum_ += other.sum_ * times;
         largest_ = std::max(largest_, other.largest_);
     }
 
@@ -66,5 +67,19 @@ private:
     std::uint64_t sum_ = 0;
     std::uint64_t largest_ = 0;
 };
+
+/// All values of all of them, each histogram with the same weight however many it has, to within
+/// 1/64; those without values have none. So the median is that of most of them, as a median of
+/// their medians would be, and no percentile is below a lower one.
+inline Histogram of_equal_weight(std::span<const Histogram> histograms) {
+    constexpr std::uint64_t exactness = 64;
+    std::uint64_t most = 0;
+    for (const Histogram& one : histograms) most = std::max(most, one.count());
+    Histogram all;
+    for (const Histogram& one : histograms) {
+        if (one.count() > 0) all.add(one, most * exactness / one.count());
+    }
+    return all;
+}
 
 }  // namespace wireproof

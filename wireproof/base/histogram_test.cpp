@@ -55,6 +55,26 @@ TEST(Histogram, PercentilesAreThoseOfTheSortedValues) {
     EXPECT_EQ(histogram.percentile(1), histogram.largest());
 }
 
+TEST(Histogram, OfEqualWeightTheMedianIsThatOfMostAndPercentilesAscend) {
+    std::vector<Histogram> rounds(3);
+    rounds[0].add(100, 1'000'000);
+    rounds[1].add(250, 400'000);
+    rounds[2].add(260, 300'000);
+    EXPECT_EQ(of_equal_weight(rounds).percentile(0.3), 100U);
+    EXPECT_NEAR(static_cast<double>(of_equal_weight(rounds).percentile(0.5)), 250, 2);
+    EXPECT_NEAR(of_equal_weight(rounds).mean(), (100 + 250 + 260) / 3.0, 1);
+
+    // Of a round of a machine that was busy with something else, one value.
+    rounds = {Histogram(), Histogram(), Histogram()};
+    rounds[0].add(90, 3'000);
+    rounds[1].add(4'000'000);
+    const Histogram all = of_equal_weight(rounds);
+    EXPECT_EQ(all.percentile(0.5), 90U);
+    EXPECT_EQ(all.percentile(0.999), 4'000'000U);
+    EXPECT_EQ(all.largest(), 4'000'000U);
+    EXPECT_EQ(of_equal_weight({}).count(), 0U);
+}
+
 TEST(Histogram, TwoTogetherAreOneOfAll) {
     Histogram small;
     Histogram large;

@@ -368,9 +368,9 @@ PerfRun PerfClient::run(std::size_t size, const std::function<void()>& progress)
     PerfRun run;
     run.size = size;
     run.rounds = plan_.rounds;
-    Histogram half_rtt;
+    std::vector<Histogram> half_rtts;
+    std::vector<Histogram> half_rtt_limits;
     std::vector<double> rates;
-    std::vector<double> halves;
     std::vector<double> limits;
     std::vector<double> single;
     (void)slice(size, plan_.per_poll);  // warm
@@ -390,16 +390,14 @@ PerfRun PerfClient::run(std::size_t size, const std::function<void()>& progress)
         }
         measured += ours.messages;
         rates.push_back(ours.rate());
-        half_rtt.add(ours.half_rtt);
-        halves.push_back(static_cast<double>(ours.half_rtt.percentile(0.5)) * tick);
+        half_rtts.push_back(ours.half_rtt);
         if (plan_.op == PerfOp::stream && plan_.per_poll > 1) {
             single.push_back(slice(size, 1).rate());
         }
         const PerfSlice bare = limit(size);
         if (bare.messages > 0) {
-            limits.push_back(plan_.op == PerfOp::request_reply
-                                 ? static_cast<double>(bare.half_rtt.percentile(0.5)) * tick
-                                 : bare.rate());
+            limits.push_back(bare.rate());
+            half_rtt_limits.push_back(bare.half_rtt);
         }
         progress();
     }
@@ -411,17 +409,20 @@ PerfRun PerfClient::run(std::size_t size, const std::function<void()>& progress)
     const auto bytes = static_cast<double>(size);
     run.messages_per_s = rate;
     run.bytes_per_s = rate * bytes;
-    if (plan_.op == PerfOp::request_reply) {
-        run.half_rtt_ns = {half_rtt.mean() * tick, median(halves),
-                           static_cast<double>(half_rtt.percentile(0.99)) * tick,
-                           static_cast<double>(half_rtt.percentile(0.999)) * tick};
-    }
     const double unit = plan_.sends_messages() ? 1 : bytes;
-    const double main = run.half_rtt_ns ? run.half_rtt_ns->p50 : rate * unit;
-    if (!limits.empty()) {
-        run.limit = median(limits) * unit;
-        run.ratio = main / *run.limit;
+    double main = rate * unit;
+    if (!limits.empty()) run.limit = median(limits) * unit;
+    if (plan_.op == PerfOp::request_reply) {
+        const auto percentile = [&](const Histogram& half_rtt, double share) {
+            return static_cast<double>(half_rtt.percentile(share)) * tick;
+        };
+        const Histogram half_rtt = of_equal_weight(half_rtts);
+        run.half_rtt_ns = {half_rtt.mean() * tick, percentile(half_rtt, 0.5),
+                           percentile(half_rtt, 0.99), percentile(half_rtt, 0.999)};
+        main = run.half_rtt_ns->p50;
+        if (run.limit) run.limit = percentile(of_equal_weight(half_rtt_limits), 0.5);
     }
+    if (run.limit) run.ratio = main / *run.limit;
     if (!single.empty()) run.one_per_poll = median(single);
     if (!plan_.sends_messages()) {
         const std::uint64_t done = node_.stores_at_once() + node_.gets_at_once() - at_once;

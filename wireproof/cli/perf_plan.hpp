@@ -60,7 +60,7 @@ struct PerfRun {
         double p99 = 0;
         double p999 = 0;
     };
-    std::optional<Latency> half_rtt_ns;
+    std::optional<Latency> half_rtt_ns;    // of all rounds, each with the same weight
     std::optional<double> messages_per_s;  // medians of the rounds, as all that follow
     std::optional<double> bytes_per_s;
     double cpu_seconds = 0;  // of both ends, while measured
