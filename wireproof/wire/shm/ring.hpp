@@ -7,9 +7,9 @@
 //
 // The consumer only reads lines. So the producer keeps the word behind the last published frame
 // zero, and the word after that as well: the consumer then never waits on a line that is written
-// once to be cleared and once more to be filled.
+// once to be cleared and once more to be filled. Behind a long copy it clears farther ahead.
 //
-//          told_ to the producer      consumer's head_              tail_
+//          told_ to the producer      consumer's head_              tail_   zeroed_to_
 //      ──────┬───────────────────────────┬────────────────────────────┬───┬───┬───────
 //            │ read, not yet given back  │ published, then committed  │ 0 │ 0 │ free
 //
@@ -85,14 +85,15 @@ public:
     RingProducer(RingMemory memory, std::size_t frame_max, std::uint64_t start = 0)
         : memory_(memory),
           frame_max_(frame_max),
-          needed_(RingWord::lines_of(frame_max) + zeroed_ahead),
+          needed_(RingWord::lines_of(frame_max) + zeroed_far_ahead),
           head_seen_(start),
           tail_(start),
           limit_(start + memory.lines),
-          first_unpublished_(start) {
+          first_unpublished_(start),
+          zeroed_to_(start) {
         WIREPROOF_CHECK(std::has_single_bit(memory.lines) &&
                         frame_max <= longest_frame(memory.lines));
-        for (std::uint64_t i = 0; i < zeroed_ahead; ++i) clear(start + i);
+        while (zeroed() < zeroed_ahead) clear_next();
     }
 
     /// Room for one frame, frame_max bytes in the ring; empty: none before the consumer gives back.
@@ -126,16 +127,30 @@ public:
 
     void publish() {
         if (tail_ == first_unpublished_) return;
-        if (tail_ - first_unpublished_ >= zeroed_) clear(tail_);
+        if (zeroed() < 1) {
+            zeroed_to_ = tail_;
+            clear_next();
+        }
         word_of(first_unpublished_).store(first_word_, std::memory_order_release);
         // No longer in the consumer's way; and it fetches the line for the frame after next.
-        clear(tail_ + 1);
-        zeroed_ = zeroed_ahead;
+        if (zeroed() < zeroed_wanted_) clear_next();
+        if (zeroed_wanted_ != zeroed_ahead) [[unlikely]] {
+            if (zeroed() < zeroed_wanted_) clear_next();
+            zeroed_wanted_ = zeroed_ahead;
+        }
         first_unpublished_ = tail_;
     }
 
+    /// The next publish tells of a long copy, and another may follow. The consumer waits at the
+    /// line behind, and its processor fetches the one after that as well, so that to clear that one
+    /// would keep the next copy waiting: a line farther ahead is cleared. Short frames would lose
+    /// by it.
+    void copied_much() { zeroed_wanted_ = zeroed_far_ahead; }
+
     /// Room that was lent and written, but not committed, may have overwritten words of lines.
-    void distrust_room() { zeroed_ = 1; }
+    void distrust_room() {
+        if (zeroed() > 1) zeroed_to_ = tail_ + 1;
+    }
 
     /// The consumer claims to have read what was never sent, or gives back what it had kept before.
     bool broken() const { return broken_; }
@@ -147,7 +162,8 @@ public:
     std::uint64_t room() const { return limit_ - tail_; }
 
 private:
-    static constexpr std::uint64_t zeroed_ahead = 2;
+    static constexpr std::int64_t zeroed_ahead = 2;
+    static constexpr std::int64_t zeroed_far_ahead = 4;
     static constexpr std::uint64_t fetched_ahead = 8;  // measured: see README
 
     std::byte* line(std::uint64_t position) const {
@@ -156,7 +172,9 @@ private:
     std::atomic_ref<std::uint32_t> word_of(std::uint64_t position) const {
         return shared_word<std::uint32_t>(line(position));
     }
-    void clear(std::uint64_t position) { word_of(position).store(0, std::memory_order_relaxed); }
+    /// Words from the tail on that are zero; none or fewer where frames were committed over them.
+    std::int64_t zeroed() const { return static_cast<std::int64_t>(zeroed_to_ - tail_); }
+    void clear_next() { word_of(zeroed_to_++).store(0, std::memory_order_relaxed); }
 
     // A line for each that was taken, so that a stream of longer frames finds none missing.
     void fetch_ahead(std::uint64_t lines) {
@@ -187,7 +205,8 @@ private:
     std::uint64_t tail_ = 0;
     std::uint64_t limit_ = 0;
     std::uint64_t first_unpublished_ = 0;
-    std::uint64_t zeroed_ = zeroed_ahead;  // words from first_unpublished_ on
+    std::uint64_t zeroed_to_ = 0;  // from the last published frame on, but for those committed
+    std::int64_t zeroed_wanted_ = zeroed_ahead;  // behind the next published frame
     std::uint32_t first_word_ = 0;
     bool broken_ = false;
 };

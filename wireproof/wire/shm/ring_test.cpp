@@ -106,8 +106,8 @@ TEST(ShmRing, AFullRingLendsNoRoomAndLosesNothing) {
     Pair ring(near_wrap, 56);
     std::uint64_t sent = 0;
     while (ring.send(sent, 56)) ++sent;
-    // All but the two words that stay zero.
-    EXPECT_EQ(sent, lines - 2);
+    // All but the four words that are kept for zero behind a long copy.
+    EXPECT_EQ(sent, lines - 4);
     for (std::uint64_t i = 0; i < sent; ++i) {
         const auto frame = ring.consumer.next();
         ASSERT_TRUE(frame.has_value());
@@ -139,6 +139,7 @@ TEST(ShmRing, TheProducerHasRoomForTheLongestFrameOnceAllIsRead) {
     Pair ring;
     for (std::uint64_t i = 0; i < 20'000; ++i) {
         while (random.below(4) != 0 && ring.send(i, random.below(longest + 1))) {
+            if (random.below(4) == 0) ring.producer.copied_much();
         }
         while (ring.consumer.next()) {
         }
@@ -151,14 +152,16 @@ TEST(ShmRing, NeverOverwritesAFrameThatIsStillLent) {
     ASSERT_TRUE(ring.send(77, 56));
     const auto lent = ring.consumer.next();
     ASSERT_TRUE(lent.has_value());
-    for (std::uint64_t i = 0; ring.send(i, 56); ++i) {
-    }
+    do {
+        ring.producer.copied_much();
+    } while (ring.send(1, 56));
     EXPECT_TRUE(holds(lent->bytes, 77, 56));
 }
 
 TEST(ShmRing, RoomLentAgainMayHaveBeenWrittenBefore) {
     Pair ring;
     for (std::uint64_t i = 0; i < 200; ++i) {
+        if (i % 3 == 0) ring.producer.copied_much();
         const Bytes room = ring.producer.claim();
         ASSERT_FALSE(room.empty());
         std::memset(room.data(), 0xFF, 300);  // and nothing is committed
@@ -168,6 +171,44 @@ TEST(ShmRing, RoomLentAgainMayHaveBeenWrittenBefore) {
         ASSERT_FALSE(ring.consumer.next().has_value()) << i;
         ASSERT_FALSE(ring.consumer.broken());
     }
+}
+
+TEST(ShmRing, BehindALongCopyAWordFartherAheadIsCleared) {
+    Pair ring(near_wrap, 56);
+    const auto word = [&](std::uint64_t position) {
+        return shared_word<std::uint32_t>(ring.segment.ring_filled_by(0).lines_at +
+                                          (position % lines) * line_bytes);
+    };
+    constexpr std::uint32_t stale = 7;
+    for (std::uint64_t i = 2; i < 20; ++i) word(near_wrap + i).store(stale);
+    const auto zero_behind = [&](std::uint64_t sent) {  // words, from that of the next frame on
+        std::uint64_t count = 0;
+        while (word(near_wrap + sent + count).load() == 0) ++count;
+        return count;
+    };
+    std::uint64_t sent = 0;
+    ASSERT_TRUE(ring.send(sent, 56));
+    ++sent;
+    EXPECT_EQ(zero_behind(sent), 2U);
+    for (const std::uint64_t zero : {3U, 4U, 4U, 4U}) {  // two a time until there are four
+        ring.producer.copied_much();
+        ASSERT_TRUE(ring.send(sent, 56));
+        ++sent;
+        EXPECT_EQ(zero_behind(sent), zero);
+    }
+    // Then one frame uses up what is cleared, and two are kept.
+    for (const std::uint64_t zero : {3U, 2U, 2U}) {
+        ASSERT_TRUE(ring.send(sent, 56));
+        ++sent;
+        EXPECT_EQ(zero_behind(sent), zero);
+    }
+    for (std::uint64_t i = 0; i < sent; ++i) {
+        const auto frame = ring.consumer.next();
+        ASSERT_TRUE(frame.has_value());
+        EXPECT_TRUE(holds(frame->bytes, i, 56));
+    }
+    EXPECT_FALSE(ring.consumer.next().has_value());
+    EXPECT_FALSE(ring.consumer.broken());
 }
 
 TEST(ShmRing, AWordThatIsNoLengthEndsTheRingAndLeadsNowhere) {
@@ -221,6 +262,7 @@ TEST(ShmRing, TwoThreadsSeeEveryFrameOnceInOrderAndWhole) {
                 std::this_thread::yield();
             }
             if (--burst > 0) continue;
+            if (bursts.below(3) == 0) ring.producer.copied_much();
             ring.producer.publish();
             burst = 1 + bursts.below(6);
         }

@@ -10,6 +10,8 @@
 namespace wireproof {
 namespace {
 
+constexpr std::size_t much = 16 * 1024;  // bytes of a copy that a missing line would hold up
+
 // Numbered from 1, and each allocation twice: to be read, and to be written too.
 std::uint32_t allocation_number(std::size_t index, bool writable) {
     return static_cast<std::uint32_t>(2 * index + (writable ? 2 : 1));
@@ -141,7 +143,9 @@ bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
 }
 
 bool ShmWire::write_memory(PeerId to, std::uint64_t address, ConstBytes source) {
-    return peer_of(to).memory.write(address, source, lanes_->counters);
+    ShmPeer& peer = peer_of(to);
+    if (source.size() >= much) peer.lane.out_.copied_much();
+    return peer.memory.write(address, source, lanes_->counters);
 }
 
 bool ShmWire::maps_memory(PeerId to, std::uint64_t address, std::size_t size) {
