@@ -204,6 +204,7 @@ void copies_told(std::size_t size, bool tell) {
                     std::memcpy(target.data(), source.data(), size);
                     asm volatile("" : : "r"(target.data()) : "memory");
                     put(out, i, 8);
+                    out.copied_much();
                     if (tell) out.publish();
                 }
                 out.publish();

@@ -97,7 +97,8 @@ public:
     }
 
     /// Room for one frame, frame_max bytes in the ring; empty: none before the consumer gives back.
-    /// The same room again until commit.
+    /// The same room again until commit; nothing is published while it holds what will be
+    /// committed.
     Bytes claim() {
         if (!has_room()) return {};
         return Bytes(line(tail_) + RingWord::bytes, frame_max_);
@@ -132,7 +133,8 @@ public:
             clear_next();
         }
         word_of(first_unpublished_).store(first_word_, std::memory_order_release);
-        // No longer in the consumer's way; and it fetches the line for the frame after next.
+        // No longer in the consumer's way; and it fetches the line, mostly that of the frame after
+        // next.
         if (zeroed() < zeroed_wanted_) clear_next();
         if (zeroed_wanted_ != zeroed_ahead) [[unlikely]] {
             if (zeroed() < zeroed_wanted_) clear_next();
@@ -141,10 +143,10 @@ public:
         first_unpublished_ = tail_;
     }
 
-    /// The next publish tells of a long copy, and another may follow. The consumer waits at the
-    /// line behind, and its processor fetches the one after that as well, so that to clear that one
-    /// would keep the next copy waiting: a line farther ahead is cleared. Short frames would lose
-    /// by it.
+    /// A long copy was made, of which the next publish tells, and another may follow. The consumer
+    /// waits at the line behind, and its processor fetches the one after that as well, so that to
+    /// clear that one would keep the next copy waiting. From the second such frame of one or two
+    /// lines on, a line farther ahead is cleared instead. Short frames would lose by it.
     void copied_much() { zeroed_wanted_ = zeroed_far_ahead; }
 
     /// Room that was lent and written, but not committed, may have overwritten words of lines.
@@ -172,7 +174,8 @@ private:
     std::atomic_ref<std::uint32_t> word_of(std::uint64_t position) const {
         return shared_word<std::uint32_t>(line(position));
     }
-    /// Words from the tail on that are zero; none or fewer where frames were committed over them.
+    /// Words from the tail on that are known to be zero; 0 or less: frames were committed over
+    /// them.
     std::int64_t zeroed() const { return static_cast<std::int64_t>(zeroed_to_ - tail_); }
     void clear_next() { word_of(zeroed_to_++).store(0, std::memory_order_relaxed); }
 
@@ -205,7 +208,7 @@ private:
     std::uint64_t tail_ = 0;
     std::uint64_t limit_ = 0;
     std::uint64_t first_unpublished_ = 0;
-    std::uint64_t zeroed_to_ = 0;  // from the last published frame on, but for those committed
+    std::uint64_t zeroed_to_ = 0;                // words before it are zero from the tail on
     std::int64_t zeroed_wanted_ = zeroed_ahead;  // behind the next published frame
     std::uint32_t first_word_ = 0;
     bool broken_ = false;

@@ -152,10 +152,32 @@ TEST(ShmRing, NeverOverwritesAFrameThatIsStillLent) {
     ASSERT_TRUE(ring.send(77, 56));
     const auto lent = ring.consumer.next();
     ASSERT_TRUE(lent.has_value());
+    std::uint64_t sent = 0;
     do {
         ring.producer.copied_much();
-    } while (ring.send(1, 56));
+    } while (ring.send(sent, 56) && ++sent != 0);
     EXPECT_TRUE(holds(lent->bytes, 77, 56));
+    // Nor its word, or that of any behind it.
+    for (std::uint64_t i = 0; i < sent; ++i) {
+        const auto frame = ring.consumer.next();
+        ASSERT_TRUE(frame.has_value()) << i << " of " << sent;
+        EXPECT_TRUE(holds(frame->bytes, i, 56));
+    }
+}
+
+TEST(ShmRing, RoomWrittenBehindACommittedFrameIsNoFrame) {
+    Pair ring;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        ASSERT_TRUE(ring.commit(i, 200));
+        const Bytes room = ring.producer.claim();
+        ASSERT_FALSE(room.empty());
+        std::memset(room.data(), 0xFF, 300);
+        ring.producer.distrust_room();
+        ring.producer.publish();
+        ASSERT_TRUE(ring.consumer.next().has_value());
+        ASSERT_FALSE(ring.consumer.next().has_value()) << i;
+        ASSERT_FALSE(ring.consumer.broken());
+    }
 }
 
 TEST(ShmRing, RoomLentAgainMayHaveBeenWrittenBefore) {
@@ -173,34 +195,54 @@ TEST(ShmRing, RoomLentAgainMayHaveBeenWrittenBefore) {
     }
 }
 
-TEST(ShmRing, BehindALongCopyAWordFartherAheadIsCleared) {
-    Pair ring(near_wrap, 56);
-    const auto word = [&](std::uint64_t position) {
+/// A ring whose words from the third on are what nobody sent.
+struct Stale {
+    explicit Stale(std::size_t frame_max) : ring(near_wrap, frame_max) {
+        for (std::uint64_t i = 2; i < 20; ++i) word(i).store(7);
+    }
+    std::atomic_ref<std::uint32_t> word(std::uint64_t line) const {
         return shared_word<std::uint32_t>(ring.segment.ring_filled_by(0).lines_at +
-                                          (position % lines) * line_bytes);
-    };
-    constexpr std::uint32_t stale = 7;
-    for (std::uint64_t i = 2; i < 20; ++i) word(near_wrap + i).store(stale);
-    const auto zero_behind = [&](std::uint64_t sent) {  // words, from that of the next frame on
+                                          ((near_wrap + line) % lines) * line_bytes);
+    }
+    /// Words of zero from that line on.
+    std::uint64_t zero_from(std::uint64_t line) const {
         std::uint64_t count = 0;
-        while (word(near_wrap + sent + count).load() == 0) ++count;
+        while (word(line + count).load() == 0) ++count;
         return count;
-    };
+    }
+
+    Pair ring;
+};
+
+TEST(ShmRing, BehindFramesOfAnyLengthTwoWordsAreZero) {
+    for (const std::uint64_t taken : {1U, 2U, 3U, 4U}) {
+        Stale stale(longest);
+        const std::size_t size = taken * line_bytes - RingWord::bytes;
+        ASSERT_TRUE(stale.ring.commit(1, size));
+        EXPECT_NE(stale.zero_from(taken), 2U) << taken;
+        stale.ring.producer.publish();
+        EXPECT_EQ(stale.zero_from(taken), 2U) << taken;
+    }
+}
+
+TEST(ShmRing, BehindALongCopyAWordFartherAheadIsCleared) {
+    Stale stale(56);
+    Pair& ring = stale.ring;
     std::uint64_t sent = 0;
     ASSERT_TRUE(ring.send(sent, 56));
     ++sent;
-    EXPECT_EQ(zero_behind(sent), 2U);
+    EXPECT_EQ(stale.zero_from(sent), 2U);
     for (const std::uint64_t zero : {3U, 4U, 4U, 4U}) {  // two a time until there are four
         ring.producer.copied_much();
         ASSERT_TRUE(ring.send(sent, 56));
         ++sent;
-        EXPECT_EQ(zero_behind(sent), zero);
+        EXPECT_EQ(stale.zero_from(sent), zero);
     }
     // Then one frame uses up what is cleared, and two are kept.
     for (const std::uint64_t zero : {3U, 2U, 2U}) {
         ASSERT_TRUE(ring.send(sent, 56));
         ++sent;
-        EXPECT_EQ(zero_behind(sent), zero);
+        EXPECT_EQ(stale.zero_from(sent), zero);
     }
     for (std::uint64_t i = 0; i < sent; ++i) {
         const auto frame = ring.consumer.next();

@@ -144,8 +144,9 @@ bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
 
 bool ShmWire::write_memory(PeerId to, std::uint64_t address, ConstBytes source) {
     ShmPeer& peer = peer_of(to);
+    if (!peer.memory.write(address, source, lanes_->counters)) return false;
     if (source.size() >= much) peer.lane.out_.copied_much();
-    return peer.memory.write(address, source, lanes_->counters);
+    return true;
 }
 
 bool ShmWire::maps_memory(PeerId to, std::uint64_t address, std::size_t size) {
