@@ -39,6 +39,14 @@ concept PromptLane = Lane<L> && requires(L lane) {
     { lane.show() } -> std::same_as<void>;
 };
 
+/// A lane that can show the peer a frame by itself, as soon as it stands in room of the lane's, and
+/// that carries frames as they were written. See transmit_alone.
+template <class L>
+concept LoneLane = Lane<L> && requires(L lane, std::size_t size) {
+    { lane.claim_alone() } -> std::same_as<Bytes>;  // frame_max bytes; empty: not now
+    { lane.show_alone(size) } -> std::same_as<void>;
+};
+
 template <class W>
 concept Wire = requires(W wire, const W& idle, PeerId peer, Instant now) {
     // A peer's lane stays where it is while the wire does.

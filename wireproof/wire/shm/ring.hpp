@@ -88,6 +88,7 @@ public:
           needed_(RingWord::lines_of(frame_max) + zeroed_far_ahead),
           head_seen_(start),
           tail_(start),
+          tail_at_(line(start)),
           limit_(start + memory.lines),
           first_unpublished_(start),
           zeroed_to_(start) {
@@ -99,9 +100,9 @@ public:
     /// Room for one frame, frame_max bytes in the ring; empty: none before the consumer gives back.
     /// The same room again until commit; nothing is published while it holds what will be
     /// committed.
-    Bytes claim() {
+    [[gnu::always_inline]] Bytes claim() {
         if (!has_room()) return {};
-        return Bytes(line(tail_) + RingWord::bytes, frame_max_);
+        return Bytes(tail_at_ + RingWord::bytes, frame_max_);
     }
 
     /// The first `size` bytes of the claimed room are a frame. It is seen once published, with all
@@ -111,16 +112,17 @@ public:
         if (tail_ == first_unpublished_) {
             first_word_ = word;
         } else {
-            word_of(tail_).store(word, std::memory_order_relaxed);
+            shared_word<std::uint32_t>(tail_at_).store(word, std::memory_order_relaxed);
         }
         const std::uint64_t lines = RingWord::lines_of(size);
         tail_ += lines;
+        tail_at_ = line(tail_);
         fetch_ahead(lines);
     }
 
     /// Asks for the line of the next frame.
-    void fetch_room() {
-        if (memory_.lines != 0) fetch_to_write(line(tail_));
+    void fetch_room() const {
+        if (tail_at_ != nullptr) fetch_to_write(tail_at_);
     }
 
     /// Lines committed and not yet published.
@@ -128,19 +130,22 @@ public:
 
     void publish() {
         if (tail_ == first_unpublished_) return;
-        if (zeroed() < 1) {
-            zeroed_to_ = tail_;
-            clear_next();
-        }
+        clear_behind();
         word_of(first_unpublished_).store(first_word_, std::memory_order_release);
-        // No longer in the consumer's way; and it fetches the line, mostly that of the frame after
-        // next.
-        if (zeroed() < zeroed_wanted_) clear_next();
-        if (zeroed_wanted_ != zeroed_ahead) [[unlikely]] {
-            if (zeroed() < zeroed_wanted_) clear_next();
-            zeroed_wanted_ = zeroed_ahead;
-        }
         first_unpublished_ = tail_;
+        clear_ahead();
+    }
+
+    /// commit() and publish() in the fewest steps, where nothing is unpublished.
+    [[gnu::always_inline]] void publish_alone(std::size_t size) {
+        const std::uint64_t lines = RingWord::lines_of(size);
+        tail_ = first_unpublished_ = tail_ + lines;
+        clear_behind();
+        shared_word<std::uint32_t>(tail_at_).store(
+            RingWord::published | static_cast<std::uint32_t>(size), std::memory_order_release);
+        tail_at_ = line(tail_);
+        clear_ahead();
+        fetch_ahead(lines);
     }
 
     /// A long copy was made, of which the next publish tells, and another may follow. The consumer
@@ -179,6 +184,23 @@ private:
     std::int64_t zeroed() const { return static_cast<std::int64_t>(zeroed_to_ - tail_); }
     void clear_next() { word_of(zeroed_to_++).store(0, std::memory_order_relaxed); }
 
+    /// Before a frame is seen: the consumer goes on to the word behind it.
+    void clear_behind() {
+        if (zeroed() < 1) {
+            zeroed_to_ = tail_;
+            clear_next();
+        }
+    }
+    /// Once it is seen, so that this is not in its way. It fetches the line, too, mostly that of
+    /// the frame after next.
+    void clear_ahead() {
+        if (zeroed() < zeroed_wanted_) clear_next();
+        if (zeroed_wanted_ != zeroed_ahead) [[unlikely]] {
+            if (zeroed() < zeroed_wanted_) clear_next();
+            zeroed_wanted_ = zeroed_ahead;
+        }
+    }
+
     // A line for each that was taken, so that a stream of longer frames finds none missing.
     void fetch_ahead(std::uint64_t lines) {
         if (lines == 1) return fetch_to_write(line(tail_ + fetched_ahead));
@@ -206,6 +228,7 @@ private:
     std::uint64_t needed_ = 1;  // lines for the longest frame, and those kept zero behind it
     std::uint64_t head_seen_ = 0;
     std::uint64_t tail_ = 0;
+    std::byte* tail_at_ = nullptr;  // its line
     std::uint64_t limit_ = 0;
     std::uint64_t first_unpublished_ = 0;
     std::uint64_t zeroed_to_ = 0;                // words before it are zero from the tail on
@@ -213,6 +236,9 @@ private:
     std::uint32_t first_word_ = 0;
     bool broken_ = false;
 };
+
+/// What a consumer without a ring looks at.
+inline std::uint32_t no_word = 0;
 
 /// The reading end. Belongs to one thread. It tells the producer where it is only once an eighth
 /// of the ring has been read: the line of the head stays with the producer until then.
@@ -230,19 +256,20 @@ public:
           frame_max_(frame_max),
           given_back_at_(memory.lines / 8),
           head_(start),
-          told_(start) {
+          told_(start),
+          next_at_(line(start)) {
         WIREPROOF_CHECK(std::has_single_bit(memory.lines) &&
                         frame_max <= longest_frame(memory.lines));
     }
 
     bool has_frame() const {
-        return memory_.lines != 0 && word_at(head_ + lent_).load(std::memory_order_acquire) != 0;
+        return shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire) != 0;
     }
 
     /// Lends the oldest frame and takes back the one lent before.
-    std::optional<Frame> next() {
-        if (lent_ != 0) take_back();
-        std::byte* const at = line(head_);
+    [[gnu::always_inline]] std::optional<Frame> next() {
+        take_back();
+        std::byte* const at = next_at_;
         const std::uint32_t word = shared_word<std::uint32_t>(at).load(std::memory_order_acquire);
         if (word == 0) return std::nullopt;
         const std::size_t size = word & RingWord::size_mask;
@@ -250,8 +277,34 @@ public:
             broken_ = true;
             return std::nullopt;
         }
-        lent_ = RingWord::lines_of(size);
+        lend(size);
         return Frame{ConstBytes(at + RingWord::bytes, size), (word & RingWord::control) != 0};
+    }
+
+    /// The oldest frame, if it is the user's and nothing is lent; it stays the oldest until pass().
+    /// Else empty, and next() says what there is.
+    [[gnu::always_inline]] ConstBytes peek() const {
+        const std::uint32_t word =
+            shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire);
+        const std::size_t size = word ^ RingWord::published;
+        if (size > frame_max_ || lent_ != 0 || broken_) return {};
+        return ConstBytes(next_at_ + RingWord::bytes, size);
+    }
+    /// The frame of so many bytes that peek() showed is done with.
+    void pass(std::size_t size) {
+        lend(size);
+        take_back();
+    }
+
+    /// What was lent is not needed any more.
+    void take_back() {
+        if (lent_ == 0) return;
+        head_ += lent_;
+        lent_ = 0;
+        if (head_ - told_ < given_back_at_) return;
+        told_ = head_;
+        gave_back_ = true;
+        shared_word<std::uint64_t>(memory_.head_at).store(head_, std::memory_order_release);
     }
 
     /// Whether room has been given back since this was asked last.
@@ -263,20 +316,13 @@ public:
     bool broken() const { return broken_; }
 
 private:
-    void take_back() {
-        head_ += lent_;
-        lent_ = 0;
-        if (head_ - told_ < given_back_at_) return;
-        told_ = head_;
-        gave_back_ = true;
-        shared_word<std::uint64_t>(memory_.head_at).store(head_, std::memory_order_release);
+    void lend(std::size_t size) {
+        lent_ = RingWord::lines_of(size);
+        next_at_ = line(head_ + lent_);
     }
 
     std::byte* line(std::uint64_t position) const {
         return memory_.lines_at + (position & (memory_.lines - 1)) * line_bytes;
-    }
-    std::atomic_ref<std::uint32_t> word_at(std::uint64_t position) const {
-        return shared_word<std::uint32_t>(line(position));
     }
 
     RingMemory memory_;
@@ -285,6 +331,7 @@ private:
     std::uint64_t head_ = 0;
     std::uint64_t told_ = 0;
     std::uint64_t lent_ = 0;  // lines of the frame lent
+    std::byte* next_at_ = static_cast<std::byte*>(static_cast<void*>(&no_word));  // behind it
     bool gave_back_ = false;
     bool broken_ = false;
 };

@@ -35,11 +35,11 @@ public:
         consumer = RingConsumer(memory, frame_max, start);
     }
 
-    bool commit(std::uint64_t seed, std::size_t size) {
+    bool commit(std::uint64_t seed, std::size_t size, bool alone = false) {
         const Bytes room = producer.claim();
         if (room.empty()) return false;
         for (std::size_t i = 0; i < size; ++i) room[i] = pattern_at(seed, i);
-        producer.commit(size);
+        alone ? producer.publish_alone(size) : producer.commit(size);
         return true;
     }
     bool send(std::uint64_t seed, std::size_t size) {
@@ -225,6 +225,49 @@ TEST(ShmRing, BehindFramesOfAnyLengthTwoWordsAreZero) {
     }
 }
 
+// The same bytes in the ring as committed and published, and the same frames read from it.
+TEST(ShmRing, AFrameByItselfIsAsAnyOther) {
+    Stale usual(longest);
+    Stale alone(longest);
+    Random random(7);
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+        const std::size_t size = i % 3 == 0 ? random.next() % (longest + 1) : random.next() % 60;
+        for (Stale* const stale : {&usual, &alone}) {
+            if (i % 5 == 0) stale->ring.producer.copied_much();
+            ASSERT_TRUE(stale->ring.commit(i, size, stale == &alone));
+            stale->ring.producer.publish();  // all is, of the one
+        }
+        for (std::uint64_t at = 0; at < lines; ++at) {
+            ASSERT_EQ(alone.word(at).load(), usual.word(at).load()) << i << " at " << at;
+        }
+        ASSERT_EQ(alone.ring.producer.room(), usual.ring.producer.room());
+        const auto frame = usual.ring.consumer.next();
+        ASSERT_TRUE(frame && holds(frame->bytes, i, size));
+        const ConstBytes seen = alone.ring.consumer.peek();
+        ASSERT_TRUE(holds(seen, i, size));
+        ASSERT_EQ(alone.ring.consumer.peek().data(), seen.data()) << "it is still the oldest";
+        alone.ring.consumer.pass(size);
+        ASSERT_EQ(alone.ring.consumer.peek().data(), nullptr);
+        ASSERT_FALSE(usual.ring.consumer.next());
+        ASSERT_EQ(alone.ring.consumer.gave_back(), usual.ring.consumer.gave_back());
+    }
+    EXPECT_FALSE(alone.ring.consumer.broken() || alone.ring.producer.broken());
+}
+
+TEST(ShmRing, ALookShowsNoFrameOfTheWiresOwnAndNoneBehindOneThatIsLent) {
+    Pair ring;
+    ASSERT_FALSE(ring.producer.claim().empty());
+    ring.producer.commit(8, RingWord::control);
+    ring.producer.publish();
+    ASSERT_TRUE(ring.send(1, 20));
+    EXPECT_EQ(ring.consumer.peek().data(), nullptr);
+    EXPECT_TRUE(ring.consumer.next()->control);
+    EXPECT_EQ(ring.consumer.peek().data(), nullptr) << "that one is lent";
+    ring.consumer.take_back();
+    EXPECT_TRUE(holds(ring.consumer.peek(), 1, 20));
+    EXPECT_TRUE(holds(ring.consumer.next()->bytes, 1, 20));
+}
+
 TEST(ShmRing, BehindALongCopyAWordFartherAheadIsCleared) {
     Stale stale(56);
     Pair& ring = stale.ring;
@@ -261,6 +304,7 @@ TEST(ShmRing, AWordThatIsNoLengthEndsTheRingAndLeadsNowhere) {
         shared_word<std::uint32_t>(ring.segment.ring_filled_by(0).lines_at +
                                    (near_wrap % lines) * line_bytes)
             .store(word);
+        EXPECT_EQ(ring.consumer.peek().data(), nullptr) << word;
         EXPECT_FALSE(ring.consumer.next().has_value()) << word;
         EXPECT_TRUE(ring.consumer.broken()) << word;
         EXPECT_FALSE(ring.consumer.next().has_value()) << word;
@@ -282,7 +326,10 @@ TEST(ShmRing, AHeadThatCannotBeEndsTheRing) {
 TEST(ShmRing, AnEndWithoutARingHasNoRoomAndNoFrame) {
     RingProducer producer;
     EXPECT_TRUE(producer.claim().empty());
+    producer.fetch_room();
     EXPECT_FALSE(RingConsumer().has_frame());
+    EXPECT_EQ(RingConsumer().peek().data(), nullptr);
+    EXPECT_FALSE(RingConsumer().next().has_value());
 }
 
 // What both threads draw from the same seed: lengths and how many frames are published at once.

@@ -73,6 +73,22 @@ public:
         listed_ = false;
     }
 
+    /// Room for a frame that is to be shown by itself, by show_alone and nothing else in between.
+    /// Empty: there is none, or something is to leave before it.
+    [[gnu::always_inline]] Bytes claim_alone() {
+        if (listed_ || !owed_.empty()) return {};
+        if (claimed_) give_up_claim();
+        return out_.claim();
+    }
+    [[gnu::always_inline]] void show_alone(std::size_t size) {
+        out_.publish_alone(size);
+        wake(frames_wake);
+        starved_ = false;
+        ShmCounters& counters = lanes_->counters;
+        ++counters.frames_sent;
+        counters.bytes_sent += size;
+    }
+
     /// The room that claim lends next is brought here meanwhile: its peer has it, as it waits
     /// there.
     void fetch_room() { out_.fetch_room(); }
@@ -94,6 +110,10 @@ private:
     void list() {
         listed_ = true;
         next_unflushed_ = std::exchange(lanes_->first_unflushed, this);
+    }
+    void give_up_claim() {
+        if (frame_.room_used() > 0) out_.distrust_room();
+        claimed_ = false;
     }
     void owe(const ShareNote& note);
     void send_notes();
@@ -120,7 +140,7 @@ private:
     std::deque<ShareNote> owed_;  // must go before any further frame
 };
 
-static_assert(PromptLane<ShmLane>);
+static_assert(PromptLane<ShmLane> && LoneLane<ShmLane>);
 
 /// Memory of this node, as one peer was told of it.
 struct SharedRegion {

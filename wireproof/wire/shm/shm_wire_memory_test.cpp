@@ -233,6 +233,15 @@ TEST_F(ShmMemory, AShareThatIsOwedIsNotForgottenWhenTheLaneShowsWhatItHas) {
     EXPECT_TRUE(b->write_memory(zero, address, source));
 }
 
+TEST_F(ShmMemory, NoFrameByItselfOvertakesAShareThatIsOwed) {
+    turn();
+    const Bytes memory = *a->allocate_shared(10'000);
+    ASSERT_TRUE(a->share(one, address, memory, true, true));
+    EXPECT_TRUE(a->lane(one).claim_alone().empty());
+    a->flush(Instant());
+    EXPECT_FALSE(a->lane(one).claim_alone().empty());
+}
+
 TEST_F(ShmMemory, ManySharesWaitForRoomInTheRing) {
     auto wires = ShmWire::pair({.frame_max = 1016, .lines = 64});
     ASSERT_TRUE(wires.has_value());

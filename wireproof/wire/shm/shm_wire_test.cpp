@@ -1,4 +1,6 @@
 // What nodes carry to each other, how they take turns and how they sleep.
+#include <cstring>
+
 #include "wireproof/wire/shm/shm_test_kit.hpp"
 
 namespace wireproof {
@@ -41,6 +43,108 @@ TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
     EXPECT_EQ(next(b), "nothing");
     a.flush(Instant());
     EXPECT_EQ(next(b), "0:third");
+}
+
+/// Shows one frame by itself; false: it may not leave so.
+bool send_alone(ShmWire& wire, PeerId to, std::string_view text) {
+    const Bytes room = wire.lane(to).claim_alone();
+    if (room.empty()) return false;
+    std::memcpy(room.data(), text.data(), text.size());
+    wire.lane(to).show_alone(text.size());
+    return true;
+}
+
+TEST(ShmWire, AFrameByItselfIsSeenAtOnceAndLeavesNothingToFlush) {
+    auto [a, b] = pair();
+    EXPECT_EQ(next(a), "nothing");
+    ASSERT_TRUE(send_alone(a, one, "alone"));
+    EXPECT_TRUE(a.still(Instant()));
+    EXPECT_EQ(next(b), "0:alone");
+    EXPECT_EQ(a.counters().frames_sent, 1U);
+    EXPECT_EQ(a.counters().bytes_sent, 5U);
+    ASSERT_TRUE(send(a, one, "flushed"));
+    EXPECT_EQ(next(b), "0:flushed");
+}
+
+TEST(ShmWire, AFrameByItselfWakesASleeper) {
+    auto [a, b] = pair();
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(b.prepare_to_sleep());
+    ASSERT_FALSE(rings(b));
+    ASSERT_TRUE(send_alone(a, one, "alone"));
+    EXPECT_TRUE(rings(b));
+    EXPECT_EQ(a.counters().doorbells_rung, 1U);
+}
+
+TEST(ShmWire, NoFrameByItselfOvertakesOneThatWaitsForTheFlush) {
+    auto [a, b] = pair();
+    ASSERT_TRUE(commit(a, one, "first"));
+    EXPECT_FALSE(send_alone(a, one, "second"));
+    a.flush(Instant());
+    EXPECT_TRUE(send_alone(a, one, "second"));
+    EXPECT_EQ(next(b), "0:first");
+    EXPECT_EQ(next(b), "0:second");
+}
+
+// Whoever has nothing to send after all keeps the room claimed.
+TEST(ShmWire, RoomThatWasClaimedAndNotUsedIsLentForAFrameByItself) {
+    auto [a, b] = pair({.frame_max = 1016, .lines = 64});
+    for (const std::string text : {"first", "second"}) {
+        TxFrame* const frame = a.lane(one).claim();
+        ASSERT_NE(frame, nullptr);
+        const Bytes room = frame->add_room(500);
+        std::fill(room.begin(), room.end(), std::byte{0xFF});  // where the next words will be
+        ASSERT_TRUE(send_alone(a, one, text));
+        a.lane(one).commit();  // of room that is not its own any more
+        a.flush(Instant());
+        EXPECT_EQ(next(b), "0:" + text);
+        EXPECT_EQ(next(b), "nothing");
+    }
+    EXPECT_TRUE(b.connected(zero));
+}
+
+TEST(ShmWire, AFrameThatCameAloneCanBeLookedAtBeforeItIsReceived) {
+    auto [a, b] = pair();
+    EXPECT_EQ(next(b), "nothing");
+    const auto seen = [&b = b] { return text_of(b.peek_alone(Instant()).bytes); };
+    ASSERT_TRUE(b.still(Instant()));
+    EXPECT_EQ(b.peek_alone(Instant()).bytes.data(), nullptr);
+    ASSERT_TRUE(send(a, one, "first"));
+    ASSERT_TRUE(send(a, one, "second"));
+    ASSERT_FALSE(b.still(Instant()));
+    EXPECT_EQ(b.peek_alone(Instant()).from, zero);
+    EXPECT_EQ(seen(), "first");
+    b.pass_alone(Instant(), 5);
+    EXPECT_EQ(b.counters().frames_received, 1U);
+    EXPECT_EQ(b.counters().bytes_received, 5U);
+    EXPECT_EQ(seen(), "") << "it is none that came behind stillness";
+    EXPECT_EQ(next(b), "0:second");
+    EXPECT_EQ(next(b), "nothing");
+    // What was looked at and not passed is received as if nobody had looked.
+    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(send(a, one, "third"));
+    EXPECT_EQ(seen(), "third");
+    EXPECT_EQ(next(b), "0:third");
+    EXPECT_TRUE(b.is_alone());
+    EXPECT_EQ(seen(), "") << "it is lent";
+    EXPECT_EQ(next(b), "nothing");
+    ASSERT_TRUE(b.still(Instant()));
+    ASSERT_TRUE(send(a, one, "fourth"));
+    EXPECT_EQ(seen(), "fourth") << "the third is not needed any more";
+    EXPECT_EQ(b.peek_alone(Instant{Duration::milliseconds(2)}).bytes.data(), nullptr);
+}
+
+TEST(ShmWire, AFrameThatCameAloneMayWakeWhoLackedItsRoom) {
+    auto [a, b] = pair({.frame_max = 56, .lines = 64});
+    EXPECT_EQ(next(b), "nothing");
+    while (send(a, one, "x")) {
+    }
+    ASSERT_TRUE(a.prepare_to_sleep());
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_FALSE(rings(a)) << i;
+        b.pass_alone(Instant(), 1);
+    }
+    EXPECT_TRUE(rings(a)) << "an eighth of the ring was given back";
 }
 
 TEST(ShmWire, CarriesTheLongestFrameRoundTheRingManyTimes) {
