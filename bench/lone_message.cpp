@@ -57,7 +57,8 @@ struct Pair {
     for (long i = 0; i < messages; ++i) {
         const std::uint64_t before = pair.sum;
         pair.now = pair.now + Duration::nanoseconds(100);
-        WIREPROOF_CHECK(pair.asking.post(1, ask, std::as_bytes(std::span(words))) == Status::ok);
+        WIREPROOF_CHECK(pair.asking.ask(1, ask, std::as_bytes(std::span(words)),
+                                        [&] { return pair.now; }) == Status::ok);
         while (pair.sum == before) {
             pair.asking.poll(pair.now);
             pair.asked.poll(pair.now);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace wireproof {
@@ -18,6 +19,10 @@ TEST(CopyShort, CopiesEveryLengthAndNothingBesideIt) {
         wanted.insert(wanted.end(), from.begin(), from.end());
         wanted.insert(wanted.end(), 32, untouched);
         EXPECT_EQ(to, wanted) << size;
+        if (size % 4 != 0) continue;
+        std::fill(to.begin(), to.end(), untouched);
+        copy_words(to.data() + 32, from.data(), size);
+        EXPECT_EQ(to, wanted) << size / 4 << " words";
     }
 }
 

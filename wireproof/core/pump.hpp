@@ -58,6 +58,20 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
     return sent;
 }
 
+/// A message that leaves by itself the moment it is made: written to where the peer reads it,
+/// shown, and only then written down by the engine. False: it cannot now, and nothing has happened.
+/// `now` is called behind the frame, as above, and does not throw.
+template <class E, LoneLane L, class Message, class Now>
+[[gnu::always_inline]] inline bool transmit_alone(E& engine, L& lane, const Message& message,
+                                                  Now&& now) {
+    if (!engine.leaves_alone(message)) return false;
+    const Bytes room = lane.claim_alone();
+    if (room.empty()) return false;
+    lane.show_alone(engine.write_alone(message, room));
+    engine.left_alone(now(), message);
+    return true;
+}
+
 /// Lets the engine send to one peer what it has and the lane has room for. The wire is not flushed.
 /// An engine that can say that it is quiet is not asked for a frame then.
 template <Engine E, Lane L>

@@ -79,5 +79,44 @@ TEST(Pump, ShowsNothingWhereNothingLeft) {
     EXPECT_EQ(engine.calls, "");
 }
 
+/// Of an engine and a lane, what transmit_alone asks for.
+struct NotingLone {
+    bool leaves_alone(int) const { return leaves; }
+    std::size_t write_alone(int message, Bytes room) {
+        room[0] = static_cast<std::byte>(message);
+        calls += "written ";
+        return 1;
+    }
+    void left_alone(Instant, int message) { calls += "left " + std::to_string(message) + " "; }
+
+    std::string calls;
+    bool leaves = true;
+};
+
+struct NotingLoneLane : NotingLane {
+    Bytes claim_alone() { return frames == frames_max ? Bytes() : Bytes(room); }
+    void show_alone(std::size_t size) { calls += "shown " + std::to_string(size) + " "; }
+};
+static_assert(LoneLane<NotingLoneLane>);
+
+TEST(Pump, ShowsAMessageThatLeavesAloneBeforeTheEngineNotesItDown) {
+    NotingLone engine;
+    NotingLoneLane lane{{engine.calls}};
+    const auto now = [&] {
+        engine.calls += "clock ";
+        return Instant();
+    };
+    EXPECT_TRUE(transmit_alone(engine, lane, 7, now));
+    EXPECT_EQ(engine.calls, "written shown 1 clock left 7 ");
+    EXPECT_EQ(lane.room[0], std::byte{7});
+    engine.calls.clear();
+    lane.frames_max = 0;
+    EXPECT_FALSE(transmit_alone(engine, lane, 8, now)) << "there is no room";
+    lane.frames_max = 100;
+    engine.leaves = false;
+    EXPECT_FALSE(transmit_alone(engine, lane, 9, now));
+    EXPECT_EQ(engine.calls, "");
+}
+
 }  // namespace
 }  // namespace wireproof

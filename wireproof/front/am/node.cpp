@@ -63,6 +63,9 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         peers_.back().stirred = i != self_;
         if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
     }
+    // What leaves alone is written without a look at either.
+    WIREPROOF_CHECK(shm_ == nullptr ||
+                    (shm_->nodes() == nodes_ && shm_->frame_max() >= config.packet_max));
 }
 
 void Node::handle(std::uint16_t handler, Handler run) {
@@ -88,15 +91,15 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
 
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
-    if (answers_at_once_) peers_[current_peer_].shm_lane->fetch_room();
-    const PostStatus posted = stir(current_peer_).reply(static_cast<HandlerId>(handler), words);
-    if (answers_at_once_ && peers_[current_peer_].connection.only_answer_waits()) {
-        (void)leave_at_once(current_peer_, [this] { return last_turn_; });
+    const auto now = [this] { return last_turn_; };
+    if (answers_at_once_ && leave_at_once<Channel::reply>(current_peer_, handler, words, now)) {
+        return Status::ok;
     }
-    return status_of(posted);
+    return status_of(stir(current_peer_).reply(static_cast<HandlerId>(handler), words));
 }
 
 bool Node::idle() const {
+    heed();
     return finished_.empty() && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
                return peer.connection.idle();
            });
@@ -104,7 +107,8 @@ bool Node::idle() const {
 
 // One turn. What is inline comes before its callers.
 
-void Node::run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse) {
+[[gnu::always_inline]] inline void Node::run(std::size_t peer, HandlerId handler,
+                                             const Message& message, bool may_refuse) {
     const auto id = static_cast<std::size_t>(handler);
     if (id >= handlers_.size() || !handlers_[id]) return miss_handler(peer, handler, may_refuse);
     current_peer_ = peer;
@@ -150,10 +154,70 @@ void Node::push(Instant now) {
 
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
-    const bool nothing_asked = !stirred_ && asked_since_poll_ == 0 && finished_.empty() &&
-                               awaiting_ == awaiting_told_ && !mid_turn_;
-    if (nothing_asked && now < next_timer_ && is_still(wire, now)) return 0;
+    const bool nothing_asked =
+        !stirred_ && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
+    if (nothing_asked && now < next_timer_) {
+        asked_since_poll_ = 0;  // what was asked for has left
+        more_asked_ = false;
+        if (is_still(wire, now)) return 0;
+        if constexpr (std::is_same_v<W, ShmWire>) return turn_for_one(wire, now);
+    }
     return turn_for_something(wire, now);
+}
+
+/// While a message that came alone is handled: however that ends, what its frame says besides is
+/// taken in, the frame is done with, and what is owed for it will leave.
+class Node::Heeding {
+public:
+    Heeding(Node& node, ShmWire& wire, const ShmWire::Lone& frame)
+        : node_(node),
+          wire_(wire),
+          from_(static_cast<std::size_t>(frame.from)),
+          size_(frame.bytes.size()) {
+        node_.unheeded_ = &node_.peers_[from_].connection;
+    }
+    ~Heeding() {
+        Connection& connection = *std::exchange(node_.unheeded_, nullptr);
+        connection.heed(node_.last_turn_);
+        wire_.pass_alone(node_.last_turn_, size_);
+        if (connection.quiet()) {
+            node_.next_timer_ = earliest(node_.next_timer_, connection.next_deadline());
+        } else {
+            node_.stir(from_);
+        }
+    }
+    Heeding(const Heeding&) = delete;
+    Heeding& operator=(const Heeding&) = delete;
+
+private:
+    Node& node_;
+    ShmWire& wire_;
+    std::size_t from_;
+    std::size_t size_;
+};
+
+// Nothing was asked for, and mostly one message came, by itself: who waits for its answer waits for
+// each step until that leaves.
+[[gnu::noinline]] std::size_t Node::turn_for_one(ShmWire& wire, Instant now) {
+    const ShmWire::Lone frame = wire.peek_alone(now);
+    if (frame.bytes.data() == nullptr) return turn_for_something(wire, now);
+    const auto from = static_cast<std::size_t>(frame.from);
+    Peer& peer = peers_[from];
+    Connection::PlainMessage message;
+    const RxFrame received{frame.bytes, frame.from, Integrity::intact};
+    if (!peer.connection.take_alone(received, message)) return turn_for_something(wire, now);
+    if (message.is_request) peer.shm_lane->fetch_room();
+    const While polling(polling_);
+    mid_turn_ = true;
+    last_turn_ = now;
+    answers_at_once_ = true;
+    {
+        const Heeding heeding(*this, wire, frame);
+        run(from, message.handler, Message(this, from, message.arguments()), message.is_request);
+    }
+    std::size_t handled = 1;
+    if (!peer.connection.nothing_drawn()) handled += deliver_more(from);
+    return handled + rest_of_turn(wire, now, std::nullopt);
 }
 
 template <class W>
@@ -168,7 +232,13 @@ template <class W>
         asked_since_poll_ = 0;
     }
     if (!finished_.empty()) handled += end_finished();
-    while (const auto frame = wire.receive(now)) {
+    return handled + rest_of_turn(wire, now, wire.receive(now));
+}
+
+template <class W>
+std::size_t Node::rest_of_turn(W& wire, Instant now, std::optional<RxFrame> frame) {
+    std::size_t handled = 0;
+    for (; frame; frame = wire.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
@@ -263,6 +333,7 @@ void Node::send(W& wire, Instant now) {
 }
 
 Instant Node::next_deadline() const {
+    heed();
     if (keeps_back()) return last_turn_;
     Instant earliest = wire_.next_deadline();
     for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
@@ -342,7 +413,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
 
 PeerCounters Node::counters(std::size_t peer) const {
     if (!is_peer(peer)) return {};
-    const Stats& stats = peers_[peer].connection.stats();
+    const Stats& stats = connection(peer).stats();
     PeerCounters counters;
     counters.received = stats.received;
     counters.mismatched = stats.hellos_mismatched;

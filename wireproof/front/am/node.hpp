@@ -54,11 +54,13 @@ public:
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) &&
                              peers_[peer].connection.would_leave_alone();
-        if (at_once) peers_[peer].shm_lane->fetch_room();
-        const bool more_asked = more_asked_;
-        const Status status = post(peer, handler, words);
-        if (at_once && status == Status::ok && leave_at_once(peer, now)) more_asked_ = more_asked;
-        return status;
+        if (!at_once) return post(peer, handler, words);
+        peers_[peer].shm_lane->fetch_room();
+        if (!leave_at_once<Channel::request>(peer, handler, words, now)) {
+            return post(peer, handler, words);
+        }
+        ++asked_since_poll_;
+        return Status::ok;
     }
     /// The same, with the turn if it is due.
     Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
@@ -104,7 +106,10 @@ public:
     std::uint64_t stores_at_once() const { return stores_at_once_; }
     std::uint64_t gets_at_once() const { return gets_at_once_; }
 
-    const Connection& connection(std::size_t peer) const { return peers_[peer].connection; }
+    const Connection& connection(std::size_t peer) const {
+        heed();
+        return peers_[peer].connection;
+    }
     PeerCounters counters(std::size_t peer) const;
     host::AnyWire& wire() { return wire_; }
 
@@ -145,19 +150,28 @@ private:
         std::vector<std::uint64_t> free;
     };
 
-    /// The only message that waits to leave to that peer, on shared memory. False: no room.
-    template <class Now>
-    bool leave_at_once(std::size_t peer, Now&& now) {
+    /// By itself, on shared memory. False: it cannot now.
+    template <Channel channel, class Now>
+    bool leave_at_once(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         Peer& to = peers_[peer];
-        return transmit_run(to.connection, *to.shm_lane, now).frames > 0;
+        const Connection::Lone<channel> message{static_cast<HandlerId>(handler), words};
+        if (!transmit_alone(to.connection, *to.shm_lane, message, now)) return false;
+        next_timer_ = earliest(next_timer_, to.connection.next_deadline());
+        return true;
     }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
-    /// Whatever changes a connection goes through here.
+    /// Whatever changes a connection goes through here, but what travels alone.
     Connection& stir(std::size_t peer) {
+        heed();
         peers_[peer].stirred = true;
         stirred_ = true;
         return peers_[peer].connection;
     }
+    /// What the lone message that is being handled acknowledged, before anybody looks.
+    void heed() const {
+        if (unheeded_ != nullptr) unheeded_->heed(last_turn_);
+    }
+    class Heeding;
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
     inline std::size_t deliver_all(std::size_t peer);
@@ -177,6 +191,9 @@ private:
     inline std::size_t turn(W& wire, Instant now);
     template <class W>
     std::size_t turn_for_something(W& wire, Instant now);
+    std::size_t turn_for_one(ShmWire& wire, Instant now);
+    template <class W>
+    std::size_t rest_of_turn(W& wire, Instant now, std::optional<RxFrame> frame);
     template <class W>
     std::size_t take_events(W& wire, Instant now);
     template <class W>
@@ -217,7 +234,8 @@ private:
     Instant held_since_;
     Instant last_turn_;
     bool in_handler_ = false;
-    bool answers_at_once_ = false;  // what is handled came alone
+    bool answers_at_once_ = false;    // what is handled came alone
+    Connection* unheeded_ = nullptr;  // still to take in what that acknowledged, perhaps
     bool polling_ = false;
     bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;

@@ -69,8 +69,8 @@ public:
         for (auto& node : nodes_) node->poll(now);
     }
     template <class Done>
-    [[nodiscard]] bool run(Done&& done) {
-        for (int i = 0; i < 1000; ++i) {
+    [[nodiscard]] bool run(Done&& done, int turns = 1000) {
+        for (int i = 0; i < turns; ++i) {
             if (done()) return true;
             now = now + Duration::milliseconds(2);
             turn();
@@ -225,6 +225,145 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     ASSERT_TRUE(nodes.run([&] { return nodes.answers == 6; }));
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
     EXPECT_EQ(resent(), before) << "and nothing was missed";
+}
+
+// What a lone message's frame acknowledges is taken in behind its handler; nobody is to see that.
+TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    int seen = 0;
+    const auto looks = [&](const auto& look) {
+        nodes[0].handle(answer, [&, look](const Message&) {
+            ++seen;
+            look();
+        });
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        nodes.rest();
+    };
+    // Each by itself: whoever looks first has it taken in for the others.
+    looks([&] { EXPECT_TRUE(nodes[0].idle()); });
+    looks([&] { EXPECT_TRUE(nodes[0].connection(1).sending(Channel::request).empty()); });
+    looks([&] { EXPECT_GT(nodes[0].next_deadline(), nodes.now + Duration::milliseconds(100)); });
+    looks([&] {
+        EXPECT_EQ(nodes[0].counters(1).received[static_cast<std::size_t>(RxVerdict::accepted)],
+                  nodes[1].counters(0).received[static_cast<std::size_t>(RxVerdict::accepted)]);
+    });
+    EXPECT_EQ(seen, 4);
+}
+
+TEST(ShmNode, AHandlerMayThrowBeforeItsAnswer) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    nodes.rest();
+    nodes[1].handle(ask, [&](const Message&) { throw 7; });
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);  // and it acknowledges the answer
+    EXPECT_THROW(nodes[1].poll(nodes.now), int);
+    EXPECT_TRUE(nodes[1].idle());
+    EXPECT_EQ(nodes[1].poll(nodes.now), 0U) << "it does not come again";
+    nodes.answer_all();
+    ASSERT_TRUE(nodes.run([&] { return nodes[0].idle(); }));
+    nodes.rest();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 2; }));
+    EXPECT_EQ(nodes[0].counters(1).resent + nodes[1].counters(0).resent, 0U);
+}
+
+// Its refusal is made before what its frame acknowledges would be taken in.
+TEST(ShmNode, ALoneRequestForAHandlerThatIsNotThereIsRefused) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    int refused = 0;
+    nodes[0].on_refused([&](std::size_t, std::uint16_t) { ++refused; });
+    for (int i = 1; i <= 3; ++i) {
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        nodes.rest();
+        const auto nothing = test::words({});
+        ASSERT_EQ(nodes[0].ask(1, 99, nothing, [&] { return nodes.now; }), Status::ok);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        nodes.rest();
+        ASSERT_EQ(refused, i);
+        ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+        nodes.rest();
+    }
+    EXPECT_EQ(nodes[0].counters(1).resent + nodes[1].counters(0).resent, 0U);
+}
+
+TEST(ShmNode, RequestsThatComeOneByOneAndHaveNoAnswerAreAcknowledgedInTime) {
+    Nodes nodes(2);
+    int heard = 0;
+    nodes[1].handle(ask, [&](const Message&) { ++heard; });
+    const std::uint64_t window = Config::shared_memory().window_of(Channel::request);
+    const std::uint64_t acks = nodes[1].counters(0).acks;
+    const std::uint64_t late = nodes.timeouts(0, 1);
+    for (std::uint64_t i = 0; i < 2 * window; ++i) {
+        nodes.now = nodes.now + Config::shared_memory().gather_for;  // or they would gather
+        ASSERT_EQ(nodes.request(0, 1), Status::ok) << i;
+        nodes[0].poll(nodes.now);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_TRUE(nodes[1].connection(0).quiet()) << "what was due has left, " << i;
+        nodes.rest();
+    }
+    EXPECT_EQ(heard, static_cast<int>(2 * window));
+    EXPECT_GE(nodes[1].counters(0).acks, acks + 7) << "a quarter of the window each";
+    EXPECT_LE(nodes[1].counters(0).acks, acks + 9);
+    EXPECT_EQ(nodes.timeouts(0, 1), late);
+}
+
+TEST(ShmNode, ALoneRequestCountsForTheTurnThatIsDue) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [](const Message&) {});
+    const std::uint32_t every = Config::shared_memory().poll_every;
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    for (std::uint32_t i = 1; i < every; ++i) {
+        EXPECT_FALSE(nodes[0].wants_turn());
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    }
+    EXPECT_TRUE(nodes[0].wants_turn());
+    nodes[0].poll(nodes.now);
+    EXPECT_FALSE(nodes[0].wants_turn());
+    ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+    nodes.rest();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    nodes[0].poll(nodes.now);  // which finds nothing
+    for (std::uint32_t i = 1; i < every; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_FALSE(nodes[0].wants_turn());
+}
+
+// A callback asks while its turn ends, and that leaves with it: the next is a turn for nothing.
+TEST(ShmNode, WhatACallbackAskedForIsNotKeptBackOnceItHasLeft) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [](const Message&) {});
+    Status asked = Status::would_block;
+    nodes[0].on_refused([&](std::size_t, std::uint16_t) { asked = nodes.request(0, 1); });
+    const auto nothing = test::words({});
+    ASSERT_EQ(nodes[0].ask(1, 99, nothing, [&] { return nodes.now; }), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    for (int i = 0; i < 3 && asked != Status::ok; ++i) nodes[0].poll(nodes.now);
+    ASSERT_EQ(asked, Status::ok);
+    nodes[0].poll(nodes.now);
+    EXPECT_FALSE(nodes[0].keeps_back());
+    EXPECT_GT(nodes[0].next_deadline(), nodes.now);
+}
+
+// It takes no turn to make it, so what is due for it must be known without one.
+TEST(ShmNode, ALoneRequestThatIsNotAnsweredIsAskedFor) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [](const Message&) {});
+    EXPECT_FALSE(nodes.run([] { return false; }, 100)) << "and no timer is left of before";
+    nodes.rest();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    const Instant asked = nodes.now;
+    const std::uint64_t late = nodes.timeouts(0, 1);
+    ASSERT_TRUE(nodes.run([&] { return nodes[0].idle(); }));
+    EXPECT_LE(nodes.now, asked + Config::shared_memory().keepalive_after * 3);
+    EXPECT_EQ(nodes.timeouts(0, 1), late + 1);
 }
 
 TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {

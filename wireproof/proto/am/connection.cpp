@@ -394,6 +394,11 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(bundle_.left);
     sink.add(ended_.size());
     sink.add(may_reply_);
+    sink.add(unheeded_);
+    if (unheeded_) {
+        sink.add(unheeded_requests_);
+        sink.add(unheeded_replies_);
+    }
     sink.add(note_refusal_);
     sink.add(refused_need_);
     if (refused_need_ != Need::nothing) {

@@ -105,8 +105,11 @@ public:
 
     // The engine contract (core/engine.hpp).
     [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
-        if (calm_ && accept_foreseen(now, frame)) return note_verdict(now, RxVerdict::accepted);
-        return on_any_frame(now, frame);
+        if (!take_foreseen(frame, plain_)) return on_any_frame(now, frame);
+        heed(now);
+        nothing_to_draw_ = false;
+        plain_here_ = true;
+        return RxVerdict::accepted;
     }
     inline std::optional<Delivery> next_delivery();
 
@@ -122,6 +125,32 @@ public:
     /// What next_delivery would hand over now, if that is a message that came the short way; else
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
     inline const PlainMessage* take_message();
+
+    // What travels alone, connection_lone.hpp: a message leaves before it is written down that it
+    // has, and one that came is handled before it is noted down what else it said.
+
+    /// While calm: on_frame and take_message in one, for a frame of which all is foreseen but what
+    /// it says. False: nothing has happened. What it acknowledges is taken in by heed(), or by an
+    /// answer that leaves alone; one of them is called before anything else is.
+    [[nodiscard]] inline bool take_alone(const RxFrame& frame, PlainMessage& message);
+    inline void heed(Instant now);
+
+    /// A request, or the answer to what was delivered last, for transmit_alone (core/pump.hpp).
+    template <Channel channel>
+    struct Lone {
+        HandlerId handler{};
+        ConstBytes arguments;
+    };
+    /// Whether it would be accepted and leave now by itself.
+    template <Channel channel>
+    inline bool leaves_alone(const Lone<channel>& message) const;
+    /// The frame, into room of at least packet_max bytes; returns how long it is.
+    template <Channel channel>
+    inline std::size_t write_alone(const Lone<channel>& message, Bytes room) const;
+    /// What request() or reply(), and the departure, write down.
+    template <Channel channel>
+    inline void left_alone(Instant now, const Lone<channel>& message);
+
     /// True: next_delivery would bring nothing, and need not be called before what follows.
     bool nothing_drawn() {
         if (!calm_ || plain_here_) return false;
@@ -157,10 +186,6 @@ public:
     std::size_t alike_size() const { return config_.packet_max; }
     void write_alike(const FrameRun& run);
 
-    /// Nothing waits to leave but the answer to what was delivered last.
-    bool only_answer_waits() const {
-        return calm_ && send_[0].waiting() == 0 && send_[1].waiting() == 1;
-    }
     /// A request that is made now would leave by itself: nothing waits, and no other is under way.
     bool would_leave_alone() {
         if (!send_[0].empty() || send_[1].waiting() > 0) return false;
@@ -237,13 +262,13 @@ private:
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
 
-    // connection_plain.cpp: the short way
+    // connection_plain.cpp: the short way; connection_lone.hpp: its shortest
     bool is_calm() const;
-    inline bool accept_foreseen(Instant now, const RxFrame& frame);
+    bool take_foreseen(const RxFrame& frame, PlainMessage& message);
     template <Channel channel>
-    inline bool accept_foreseen_on(Instant now, ConstBytes frame);
+    bool take_foreseen_on(ConstBytes frame, PlainMessage& message);
     template <Channel channel>
-    inline void end_foreseen(Instant now, std::uint32_t expected);
+    void end_foreseen(Instant now, std::uint32_t expected);
     RunStart begin_any_run();
     template <Channel channel>
     inline RunStart begin_calm_run();
@@ -451,6 +476,10 @@ private:
     // is_calm() holds: found when a message came or left the short way or is to be made, and given
     // up by whatever may end it.
     bool calm_ = false;
+    // A frame of what was foreseen came, and what it acknowledges is still to be taken in.
+    bool unheeded_ = false;
+    std::uint32_t unheeded_requests_ = 0;
+    std::uint32_t unheeded_replies_ = 0;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>
@@ -492,6 +521,7 @@ private:
 
 }  // namespace wireproof::am
 
+#include "wireproof/proto/am/connection_lone.hpp"
 #include "wireproof/proto/am/connection_plain.hpp"
 
 namespace wireproof::am {

@@ -28,6 +28,11 @@ struct QueueLane {
         sent->emplace_back(whole.begin(), whole.end());
     }
     void show() {}
+    Bytes claim_alone() { return sent->size() >= most ? Bytes() : Bytes(room); }
+    void show_alone(std::size_t size) {
+        const Bytes whole = Bytes(room).first(size);
+        sent->emplace_back(whole.begin(), whole.end());
+    }
 
     std::vector<std::byte> room;
     std::deque<Packet>* sent;
@@ -100,6 +105,8 @@ public:
     std::uint64_t arrived = 0;
     std::uint64_t accepted = 0;
     std::uint64_t met_calm = 0;
+    std::uint64_t taken_alone = 0;
+    std::uint64_t left_alone = 0;
 
 private:
     template <class... Numbers>
@@ -124,7 +131,11 @@ private:
         End& end = *ends_[at];
         switch (below(8)) {
             case 0:
-                for (std::uint32_t i = weather_.bundles ? below(5) : 1; i > 0; --i) ask(end);
+                if (below(2) == 0) {
+                    leave<Channel::request>(end, HandlerId(1 + below(3)), next_words());
+                } else {
+                    for (std::uint32_t i = weather_.bundles ? below(5) : 1; i > 0; --i) ask(end);
+                }
                 break;
             case 1:
                 if (happens(weather_.unusual)) ask_for_more(end);
@@ -157,10 +168,33 @@ private:
         note("sent", sent.frames, sent.lane_full);
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
+    std::vector<std::byte> next_words() {
+        const std::uint32_t count = below(40) == 0 ? 60 : below(5);
+        std::vector<std::uint32_t> values(count);
+        for (std::uint32_t& value : values) value = ++asked_;
+        return words(values);
+    }
     void ask(End& end) {
-        const std::uint32_t count = below(40) == 0 ? 60 : below(4);
-        const auto arguments = words(std::vector<std::uint32_t>(count, ++asked_));
+        const auto arguments = next_words();
         note("ask", static_cast<int>(engine_of(end).request(HandlerId(1 + below(3)), arguments)));
+    }
+    /// All that waits leaves with it: by the shortest way, if that is open, or as any other.
+    template <Channel channel>
+    void leave(End& end, HandlerId handler, ConstBytes arguments) {
+        Connection& engine = engine_of(end);
+        const Connection::Lone<channel> message{handler, arguments};
+        PostStatus status = PostStatus::accepted;
+        if (!forgets_ && !weather_.checked &&
+            transmit_alone(engine, end.lane, message, [this] { return now_; })) {
+            ++left_alone;
+        } else {
+            engine.heed(now_);
+            status = channel == Channel::request ? engine.request(handler, arguments)
+                                                 : engine.reply(handler, arguments);
+        }
+        note("leave", static_cast<int>(status));
+        transmit(engine, end.lane, now_);
+        for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
     void ask_for_more(End& end) {
         Connection& engine = engine_of(end);
@@ -199,20 +233,33 @@ private:
         met_calm += engine.calm() ? 1U : 0U;
         RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
         frame.after_overrun = bad && below(2) == 0;
+        Connection::PlainMessage message;
+        if (!forgets_ && engine.take_alone(frame, message)) {
+            note("verdict", static_cast<int>(RxVerdict::accepted));
+            ++accepted;
+            ++taken_alone;
+            if (hand_over(*ends_[to], message)) draw(*ends_[to]);
+            return;
+        }
         const RxVerdict verdict = engine.on_frame(now_, frame);
         note("verdict", static_cast<int>(verdict));
         accepted += verdict == RxVerdict::accepted ? 1 : 0;
         draw(*ends_[to]);
     }
+    /// False: nothing more is drawn, as after a handler that throws.
+    bool hand_over(End& end, const Connection::PlainMessage& message) {
+        note(message.is_request ? "request" : "reply", static_cast<unsigned>(message.handler),
+             digest(message.arguments()));
+        if (message.is_request) answer(end, message.arguments());
+        end.engine.heed(now_);
+        meddle(end);
+        return !happens(weather_.meddles / 10);
+    }
     /// As a front draws.
     void draw(End& end) {
         while (true) {
             while (const auto* message = engine_of(end).take_message()) {
-                note(message->is_request ? "request" : "reply",
-                     static_cast<unsigned>(message->handler), digest(message->arguments()));
-                if (message->is_request) answer(end, message->arguments());
-                meddle(end);
-                if (happens(weather_.meddles / 10)) return;  // as after a handler that throws
+                if (!hand_over(end, *message)) return;
             }
             if (end.engine.nothing_drawn()) return;
             const auto delivery = engine_of(end).next_delivery();
@@ -241,8 +288,13 @@ private:
         Connection& engine = engine_of(end);
         const std::uint32_t how = below(16);
         if (how < 6 && happens(weather_.unusual)) {
+            engine.heed(now_);
             note("refuse", static_cast<int>(engine.refuse(HandlerId(7))));
+        } else if (how < 9) {
+            leave<Channel::reply>(end, HandlerId(2), copy);
+            if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // which may not
         } else if (how < 12) {
+            engine.heed(now_);
             note("answer", static_cast<int>(engine.reply(HandlerId(2), copy)));
         }
     }
@@ -295,6 +347,10 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
         EXPECT_EQ(forgetful.met_calm, 0U);
         frames += usual.arrived;
         met_calm += usual.met_calm;
+        if (calm >= 100 && !weather.checked) {
+            EXPECT_GT(usual.taken_alone, 50U) << "with seed " << seed;
+            EXPECT_GT(usual.left_alone, 50U) << "with seed " << seed;
+        }
     }
     EXPECT_GE(met_calm * 1000, frames * calm) << "of " << frames;
 }
@@ -337,6 +393,50 @@ TEST(AmConnectionCalm, LivesAsAnyOtherWithCongestionControl) {
 TEST(AmConnectionCalm, LivesAsAnyOtherWhoseSessionsEnd) {
     live_twice(tight(Config::shared_memory()), {.bundles = false, .ends = 0.01}, 400);
     live_twice(tight(Config::ethernet()), {.bad = 0.05, .unusual = 0.1, .ends = 0.01}, 80);
+}
+
+// Two worlds that differ only in what a frame said that is still to be taken in.
+TEST(AmConnectionCalm, WhatIsToBeHeededIsPartOfTheState) {
+    Config config = tight(Config::shared_memory());
+    config.cookie = 7;
+    config.peer = 1;
+    std::array<std::deque<Packet>, 2> on_way;
+    End asker(config, &on_way[0]);
+    std::swap(config.node, config.peer);
+    End asked(config, &on_way[1]);
+    const Instant now{Duration::milliseconds(1)};
+    const auto arguments = words({1, 2});
+    const auto ask = [&](Connection& engine) {
+        EXPECT_EQ(engine.request(HandlerId(1), arguments), PostStatus::accepted);
+        (void)transmit(engine, asker.lane, now);
+        return std::exchange(on_way[0], {}).back();
+    };
+    const auto frame_of = [](const Packet& packet) {
+        return RxFrame{packet, PeerId{}, Integrity::intact};
+    };
+    while (asked.engine.next_delivery() || asker.engine.next_delivery()) {
+    }
+    const Packet first = ask(asker.engine);
+    ASSERT_EQ(asked.engine.on_frame(now, frame_of(first)), RxVerdict::accepted);
+    ASSERT_NE(asked.engine.take_message(), nullptr);
+    ASSERT_EQ(asked.engine.reply(HandlerId(2), arguments), PostStatus::accepted);
+    (void)transmit(asked.engine, asked.lane, now);
+    const Packet answer = on_way[1].back();
+
+    Connection answered = asker.engine;
+    ASSERT_EQ(answered.on_frame(now, frame_of(answer)), RxVerdict::accepted);
+    ASSERT_NE(answered.take_message(), nullptr);
+    const std::array<Packet, 2> seconds = {ask(asker.engine), ask(answered)};
+    std::vector<Fingerprint::Value> states;
+    for (const Packet& second : seconds) {
+        Connection engine = asked.engine;
+        Connection::PlainMessage message;
+        ASSERT_TRUE(engine.take_alone(frame_of(second), message));
+        Fingerprint sink;
+        engine.fingerprint(now, sink);
+        states.push_back(sink.value());
+    }
+    EXPECT_NE(states[0], states[1]) << "one of them acknowledges the answer";
 }
 
 }  // namespace

@@ -78,6 +78,10 @@ public:
     bool carries_bytes() const { return carrying_ > 0; }
     /// Whether a short message with so many bytes would be saved.
     bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
+    /// True only if push() would save a message of so many bytes.
+    bool takes_with_ease(std::size_t size) const {
+        return room() > 0 && bytes_.takes_with_ease(BundleEntry::size + size);
+    }
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
     /// Something may leave, where nothing is to be asked.

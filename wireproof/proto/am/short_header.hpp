@@ -33,8 +33,11 @@ struct ShortHeader {
     std::uint64_t offset = 0;
     std::uint16_t filler = 0;
 
+    // Inline always: a header that is never in memory is not written in parts and read in words,
+    // which waits for the parts.
+
     /// With a checksum of zero, as encode() of wire_format.hpp.
-    void encode(std::span<std::byte, size> to) const {
+    [[gnu::always_inline]] void encode(std::span<std::byte, size> to) const {
         store_le_at<std::uint64_t, 0>(to, address | std::uint64_t{route} << 38 |
                                               std::uint64_t{round} << 40 |
                                               std::uint64_t{count} << 48);
@@ -49,7 +52,7 @@ struct ShortHeader {
     static std::uint64_t address_in(std::span<const std::byte, size> from) {
         return load_le_at<std::uint64_t, 0>(from) & address_mask;
     }
-    static ShortHeader decode(std::span<const std::byte, size> from) {
+    [[gnu::always_inline]] static ShortHeader decode(std::span<const std::byte, size> from) {
         const auto first = load_le_at<std::uint64_t, 0>(from);
         const auto third = load_le_at<std::uint64_t, 16>(from);
         const auto fourth = load_le_at<std::uint64_t, 24>(from);
