@@ -28,7 +28,9 @@ namespace {
 constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t answer = 2;
 constexpr double slice_seconds = 0.003;
-constexpr int warm = 100;  // round trips of a slice that are not counted
+constexpr int burst = 32;  // round trips between two looks at the clock, which takes as long as ten
+                           // of a bare line's loads
+constexpr int warm = 4;    // bursts of a slice that are not counted
 
 enum class Now { ours, line, end };
 
@@ -59,7 +61,7 @@ Config config_of(std::uint16_t self) {
     return config;
 }
 
-/// Ticks of whole round trips.
+/// Ticks of whole bursts, from one request to the next.
 class Samples {
 public:
     void add(std::uint64_t ticks) {
@@ -76,12 +78,12 @@ public:
             sum += static_cast<double>(i) * static_cast<double>(counts_[i]);
             counted += static_cast<double>(counts_[i]);
         }
-        return counted > 0 ? sum / counted * nanoseconds_a_tick / 2 : 0;
+        return counted > 0 ? sum / counted * nanoseconds_a_tick / (2 * burst) : 0;
     }
 
 private:
     int seen_ = 0;
-    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(10'000);
+    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(200'000);
 };
 
 void serve(Shared& shared, ShmWire wire) {
@@ -107,11 +109,7 @@ class Asker {
 public:
     Asker(Shared& shared, ShmWire wire)
         : shared_(shared), node_(host::AnyWire(std::move(wire)), config_of(0), 2) {
-        node_.handle(answer, [this](const Message&) {
-            const std::uint64_t now = host::ticks();
-            samples_->add(now - asked_at_);
-            ++answers_;
-        });
+        node_.handle(answer, [this](const Message&) { ++answers_; });
         const auto from = std::chrono::steady_clock::now();
         const std::uint64_t ticks = host::ticks();
         while (std::chrono::steady_clock::now() - from < std::chrono::milliseconds(50)) {
@@ -121,21 +119,24 @@ public:
 
     double ours() {
         Samples samples;
-        samples_ = &samples;
         shared_.now = Now::ours;
         std::array<std::uint32_t, 2> words{1, 7};
         const std::uint64_t begin = host::ticks();
-        for (asked_at_ = begin; asked_at_ - begin < slice();) {
-            const std::uint64_t wanted = answers_ + 1;
-            ++words[0];
-            asked_at_ = host::ticks();
-            const Status status =
-                node_.ask(1, ask, std::as_bytes(std::span(words)), [this] { return clock_.now(); });
-            WIREPROOF_CHECK(status == Status::ok);
-            bool busy = true;
-            while (answers_ < wanted) {
-                busy = node_.poll(busy ? clock_.now() : clock_.again()) > 0;
+        for (std::uint64_t before = begin; before - begin < slice();) {
+            for (int i = 0; i < burst; ++i) {
+                const std::uint64_t wanted = answers_ + 1;
+                ++words[0];
+                const Status status = node_.ask(1, ask, std::as_bytes(std::span(words)),
+                                                [this] { return clock_.now(); });
+                WIREPROOF_CHECK(status == Status::ok);
+                bool busy = true;
+                while (answers_ < wanted) {
+                    busy = node_.poll(busy ? clock_.now() : clock_.again()) > 0;
+                }
             }
+            const std::uint64_t now = host::ticks();
+            samples.add(now - before);
+            before = now;
         }
         return samples.mean_half(tick_);
     }
@@ -145,9 +146,11 @@ public:
         shared_.now = Now::line;
         const std::uint64_t begin = host::ticks();
         for (std::uint64_t before = begin; before - begin < slice();) {
-            shared_.there.data = ++asked_;
-            shared_.there.word.store(asked_, std::memory_order_release);
-            while (shared_.back.word.load(std::memory_order_acquire) != asked_) {
+            for (int i = 0; i < burst; ++i) {
+                shared_.there.data = ++asked_;
+                shared_.there.word.store(asked_, std::memory_order_release);
+                while (shared_.back.word.load(std::memory_order_acquire) != asked_) {
+                }
             }
             const std::uint64_t now = host::ticks();
             samples.add(now - before);
@@ -163,8 +166,6 @@ private:
     Node node_;
     host::SpinClock clock_;
     double tick_ = 1;
-    Samples* samples_ = nullptr;
-    std::uint64_t asked_at_ = 0;
     std::uint64_t answers_ = 0;
     std::uint64_t asked_ = 0;
 };

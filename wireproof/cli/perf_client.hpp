@@ -30,6 +30,7 @@ private:
 
     PerfSlice slice(std::size_t size, std::size_t per_poll);
     PerfSlice request_reply(std::size_t size);
+    PerfSlice take_turns(std::size_t size);
     PerfSlice stream(std::size_t size, std::size_t per_poll);
     PerfSlice store(std::size_t size);
     PerfSlice store_async(std::size_t size);
