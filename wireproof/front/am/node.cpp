@@ -154,6 +154,9 @@ void Node::push(Instant now) {
 
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
+    if constexpr (std::is_same_v<W, ShmWire>) {
+        if (taken_alone_ != 0) end_lone_turn();
+    }
     const bool nothing_asked =
         !stirred_ && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < next_timer_) {
@@ -165,35 +168,37 @@ std::size_t Node::turn(W& wire, Instant now) {
     return turn_for_something(wire, now);
 }
 
-/// While a message that came alone is handled: however that ends, what its frame says besides is
-/// taken in, the frame is done with, and what is owed for it will leave.
+/// A message that came alone was handled: what its frame says besides is taken in, the frame is
+/// done with, and what is owed for it will leave.
+[[gnu::noinline]] void Node::end_lone_turn() {
+    Connection& connection = *std::exchange(unheeded_, nullptr);
+    connection.heed(last_turn_);
+    shm_->pass_alone(last_turn_, std::exchange(taken_alone_, 0));
+    if (connection.quiet_while_calm()) {
+        next_timer_ = earliest(next_timer_, connection.take_soonest_set());
+    } else {
+        stir(connection.config().peer);
+    }
+}
+
+/// While that is handled: the same, should it throw.
 class Node::Heeding {
 public:
-    Heeding(Node& node, ShmWire& wire, const ShmWire::Lone& frame)
-        : node_(node),
-          wire_(wire),
-          from_(static_cast<std::size_t>(frame.from)),
-          size_(frame.bytes.size()) {
-        node_.unheeded_ = &node_.peers_[from_].connection;
+    Heeding(Node& node, const ShmWire::Lone& frame) : node_(node) {
+        node_.unheeded_ = &node_.peers_[static_cast<std::size_t>(frame.from)].connection;
+        node_.taken_alone_ = frame.bytes.size();
     }
     ~Heeding() {
-        Connection& connection = *std::exchange(node_.unheeded_, nullptr);
-        connection.heed(node_.last_turn_);
-        wire_.pass_alone(node_.last_turn_, size_);
-        if (connection.quiet()) {
-            node_.next_timer_ = earliest(node_.next_timer_, connection.next_deadline());
-        } else {
-            node_.stir(from_);
-        }
+        if (!handled_) node_.end_lone_turn();
     }
     Heeding(const Heeding&) = delete;
     Heeding& operator=(const Heeding&) = delete;
 
+    void handled() { handled_ = true; }
+
 private:
     Node& node_;
-    ShmWire& wire_;
-    std::size_t from_;
-    std::size_t size_;
+    bool handled_ = false;
 };
 
 // Nothing was asked for, and mostly one message came, by itself: who waits for its answer waits for
@@ -212,12 +217,20 @@ private:
     last_turn_ = now;
     answers_at_once_ = true;
     {
-        const Heeding heeding(*this, wire, frame);
+        Heeding heeding(*this, frame);
         run(from, message.handler, Message(this, from, message.arguments()), message.is_request);
+        heeding.handled();
     }
-    std::size_t handled = 1;
-    if (!peer.connection.nothing_drawn()) handled += deliver_more(from);
-    return handled + rest_of_turn(wire, now, std::nullopt);
+    // Who waited for an answer mostly asks again: what is still to be done can wait until that has
+    // left, or for the next turn.
+    const bool over = !stirred_ && peer.connection.nothing_drawn();
+    if (message.is_request || !over) end_lone_turn();
+    if (over && !stirred_) {
+        answers_at_once_ = mid_turn_ = false;
+        return 1;
+    }
+    const std::size_t more = over ? 0 : deliver_more(from);
+    return 1 + more + rest_of_turn(wire, now, std::nullopt);
 }
 
 template <class W>

@@ -60,6 +60,8 @@ public:
             return post(peer, handler, words);
         }
         ++asked_since_poll_;
+        next_timer_ = earliest(next_timer_, peers_[peer].connection.take_soonest_set());
+        if (taken_alone_ != 0) end_lone_turn();
         return Status::ok;
     }
     /// The same, with the turn if it is due.
@@ -86,9 +88,9 @@ public:
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
     std::size_t poll(Instant now);
-    /// Requests, stores or gets wait for more to leave with, or for their first turn: the next is
-    /// due now.
-    bool keeps_back() const { return held_ || more_asked_; }
+    /// Requests, stores or gets wait for more to leave with, or for their first turn, or the last
+    /// turn put off its end: the next is due now.
+    bool keeps_back() const { return held_ || more_asked_ || puts_off_end(); }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
 
@@ -111,7 +113,10 @@ public:
         return peers_[peer].connection;
     }
     PeerCounters counters(std::size_t peer) const;
-    host::AnyWire& wire() { return wire_; }
+    host::AnyWire& wire() {
+        if (puts_off_end()) end_lone_turn();
+        return wire_;
+    }
 
 private:
     /// Addresses that hold all it was given.
@@ -155,9 +160,7 @@ private:
     bool leave_at_once(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         Peer& to = peers_[peer];
         const Connection::Lone<channel> message{static_cast<HandlerId>(handler), words};
-        if (!transmit_alone(to.connection, *to.shm_lane, message, now)) return false;
-        next_timer_ = earliest(next_timer_, to.connection.next_deadline());
-        return true;
+        return transmit_alone(to.connection, *to.shm_lane, message, now);
     }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here, but what travels alone.
@@ -172,6 +175,8 @@ private:
         if (unheeded_ != nullptr) unheeded_->heed(last_turn_);
     }
     class Heeding;
+    bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }
+    void end_lone_turn();
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
     inline std::size_t deliver_all(std::size_t peer);
@@ -234,8 +239,11 @@ private:
     Instant held_since_;
     Instant last_turn_;
     bool in_handler_ = false;
-    bool answers_at_once_ = false;    // what is handled came alone
-    Connection* unheeded_ = nullptr;  // still to take in what that acknowledged, perhaps
+    bool answers_at_once_ = false;  // what is handled came alone
+    // A message that came alone is being handled, or was: its frame is still to be given back, and
+    // what that acknowledged to be taken in. An answer's, until its user has asked for more.
+    Connection* unheeded_ = nullptr;
+    std::size_t taken_alone_ = 0;  // bytes of the frame; 0: there is none
     bool polling_ = false;
     bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;

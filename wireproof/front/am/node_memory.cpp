@@ -71,6 +71,7 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
 Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
+    heed();
     // Read at once only what no message of ours can still change.
     const Connection& connection = peers_[peer].connection;
     if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {

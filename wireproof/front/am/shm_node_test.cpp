@@ -87,6 +87,14 @@ public:
         });
     }
 
+    /// The first message of all does not go the shortest way.
+    void converse() {
+        const int before = answers;
+        EXPECT_EQ(request(0, 1), Status::ok);
+        EXPECT_TRUE(run([&] { return answers > before; }));
+        rest();
+    }
+
     Instant now{Duration::milliseconds(5)};
     int answers = 0;
     std::uint64_t within = 0;
@@ -251,6 +259,72 @@ TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
                   nodes[1].counters(0).received[static_cast<std::size_t>(RxVerdict::accepted)]);
     });
     EXPECT_EQ(seen, 4);
+}
+
+// What an answer's turn puts off is done behind the request that follows, or in the next turn.
+TEST(ShmNode, AnAnswersTurnEndsWithTheNextRequestOrTheNextTurn) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    const ShmWire& wire = *nodes[0].wire().as<ShmWire>();
+    const auto given_back = [&] { return wire.counters().frames_received; };
+    nodes.converse();
+    const auto begin = given_back();
+    bool under_way = false;
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        if (!under_way) {
+            ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        }
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        ASSERT_TRUE(nodes[0].keeps_back()) << "or its user would sleep";
+        ASSERT_EQ(nodes[0].next_deadline(), nodes.now);
+        ASSERT_EQ(given_back(), begin + i - 1);
+        under_way = i % 2 == 0;
+        const std::uint64_t sent = nodes.requests_sent(0, 1);
+        if (under_way) {
+            ASSERT_EQ(nodes.request(0, 1), Status::ok);
+            ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
+        }
+        ASSERT_EQ(given_back(), begin + i - (under_way ? 0 : 1));
+        ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+        ASSERT_EQ(given_back(), begin + i);
+        ASSERT_FALSE(nodes[0].keeps_back());
+        EXPECT_GT(nodes[0].next_deadline(), nodes.now);
+        nodes.now = nodes.now + Duration::nanoseconds(100);
+    }
+}
+
+// Whoever asks the wire itself finds it as if the turn had ended.
+TEST(ShmNode, AnAnswersTurnHasEndedForWhoAsksTheWire) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    ASSERT_TRUE(nodes[0].keeps_back());
+    EXPECT_TRUE(nodes[0].wire().prepare_to_sleep()) << "nothing is left in the ring";
+    EXPECT_FALSE(nodes[0].keeps_back());
+}
+
+TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    std::vector<std::byte> memory(64, std::byte{9});
+    std::vector<std::byte> read(64);
+    ASSERT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
+    nodes.rest();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    const std::uint64_t before = nodes[0].gets_at_once();
+    bool ended = false;
+    ASSERT_EQ(nodes[0].get(1, 4096, read, [&](Status) { ended = true; }), Status::ok);
+    EXPECT_EQ(nodes[0].gets_at_once(), before + 1) << "no request of ours can still change it";
+    ASSERT_TRUE(nodes.run([&] { return ended; }));
+    EXPECT_EQ(read, memory);
 }
 
 TEST(ShmNode, AHandlerMayThrowBeforeItsAnswer) {

@@ -161,6 +161,9 @@ public:
     void on_wire_event(Instant now, WireEvent event);
     bool poll_transmit(Instant now, TxFrame& out);
     Instant next_deadline() const { return timers_.next(); }
+    /// No deadline that was set since this was asked last is earlier: for who knows the next of
+    /// then.
+    Instant take_soonest_set() { return timers_.take_soonest_set(); }
     /// poll_transmit would return false and change nothing, whatever the time: true nearly always
     /// while one spins, and far cheaper than to ask for a frame.
     bool quiet() const {
@@ -168,6 +171,10 @@ public:
                send_[1].at_rest() && !receive_[0].complains() && !receive_[1].complains() &&
                !hello_due_ && !handshake_.answer_due() && refused_need_ == Need::nothing &&
                watches_as_it_should() && !small_talk_due();
+    }
+    /// The same in fewer steps while calm; false where one would have to look.
+    bool quiet_while_calm() const {
+        return calm_ && send_[0].settled() && send_[1].settled() && !small_talk_due();
     }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -188,7 +195,7 @@ public:
 
     /// A request that is made now would leave by itself: nothing waits, and no other is under way.
     bool would_leave_alone() {
-        if (!send_[0].empty() || send_[1].waiting() > 0) return false;
+        if (send_[1].waiting() > 0 || !(send_[0].empty() || all_requests_heard())) return false;
         if (!calm_) calm_ = is_calm();
         return calm_;
     }
@@ -265,6 +272,10 @@ private:
     // connection_plain.cpp: the short way; connection_lone.hpp: its shortest
     bool is_calm() const;
     bool take_foreseen(const RxFrame& frame, PlainMessage& message);
+    /// What is still to be taken in acknowledges them.
+    bool all_requests_heard() const {
+        return unheeded_ && unheeded_requests_ != send_[0].first_unacknowledged();
+    }
     template <Channel channel>
     bool take_foreseen_on(ConstBytes frame, PlainMessage& message);
     template <Channel channel>

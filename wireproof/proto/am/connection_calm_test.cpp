@@ -53,6 +53,7 @@ struct End {
     MemoryTable table;
     Connection engine;
     QueueLane lane;
+    Instant none_before = never;  // no deadline is
 };
 
 /// What the world does besides carrying frames in order.
@@ -63,6 +64,7 @@ struct Weather {
     bool checked = false;  // by the engines' checksums, and at times damaged
     double meddles = 0;    // something leaves before all is drawn
     double ends = 0;       // a session ends
+    double again = 0.4;    // an answer draws the next request before anything else
 };
 
 class World {
@@ -80,7 +82,7 @@ public:
 
     void live(int steps) {
         for (int i = 0; i < steps; ++i) {
-            const End& end = *ends_[step()];
+            End& end = *ends_[step()];
             Fingerprint sink;
             end.engine.fingerprint(now_, sink);
             note("state", sink.value().high, sink.value().low);
@@ -93,6 +95,11 @@ public:
                  stats.keepalive_timeouts, stats.sessions, stats.filled);
             note("rest", end.engine.idle(), end.engine.quiet());
             note("due", end.engine.next_deadline().since_start().picoseconds());
+            end.none_before = earliest(end.none_before, end.engine.take_soonest_set());
+            ASSERT_LE(end.none_before, end.engine.next_deadline()) << "step " << i;
+            if (!end.engine.calm()) continue;
+            quiet += end.engine.quiet_while_calm() ? 1U : 0U;
+            ASSERT_EQ(end.engine.quiet_while_calm(), end.engine.quiet()) << "step " << i;
         }
     }
 
@@ -107,6 +114,8 @@ public:
     std::uint64_t met_calm = 0;
     std::uint64_t taken_alone = 0;
     std::uint64_t left_alone = 0;
+    std::uint64_t quiet = 0;        // and calm
+    std::uint64_t asked_again = 0;  // alone, behind an answer that was not heeded yet
 
 private:
     template <class... Numbers>
@@ -153,6 +162,7 @@ private:
                 if (end.engine.next_deadline() <= now_) {
                     engine_of(end).on_deadline(now_);
                     draw(end);
+                    end.none_before = end.engine.next_deadline();
                 }
                 break;
             default: arrive(at); break;
@@ -251,7 +261,15 @@ private:
     bool hand_over(End& end, const Connection::PlainMessage& message) {
         note(message.is_request ? "request" : "reply", static_cast<unsigned>(message.handler),
              digest(message.arguments()));
-        if (message.is_request) answer(end, message.arguments());
+        if (message.is_request) {
+            answer(end, message.arguments());
+        } else if (happens(weather_.again)) {
+            const bool alone = end.engine.would_leave_alone();
+            note("again", alone);
+            const std::uint64_t before = left_alone;
+            if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
+            asked_again += left_alone - before;
+        }
         end.engine.heed(now_);
         meddle(end);
         return !happens(weather_.meddles / 10);
@@ -336,6 +354,8 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
     std::uint64_t met_calm = 0;
     std::uint64_t taken_alone = 0;
     std::uint64_t left_alone = 0;
+    std::uint64_t quiet = 0;
+    std::uint64_t asked_again = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         World usual(config, seed, weather, false);
         World forgetful(config, seed, weather, true);
@@ -352,8 +372,12 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
         met_calm += usual.met_calm;
         taken_alone += usual.taken_alone;
         left_alone += usual.left_alone;
+        quiet += usual.quiet;
+        asked_again += usual.asked_again;
     }
     if (calm >= 100 && !weather.checked) {
+        EXPECT_GT(quiet, 100U);
+        EXPECT_GT(asked_again, 10U);
         EXPECT_GT(taken_alone, 100U);
         EXPECT_GT(left_alone, 100U);
     }

@@ -26,18 +26,14 @@ public:
     }
 
     /// Room for `size` bytes in one piece, to be written now. False: it does not fit now.
-    bool take(std::size_t size, Place& place) {
-        if (filled_ == freed_) filled_ = freed_ = at_ = 0;
-        const std::size_t capacity = bytes_.size();
-        const bool wraps = size > capacity - at_;
-        const std::uint64_t begin = wraps ? filled_ + (capacity - at_) : filled_;
-        if (begin + size - freed_ > capacity) return false;
-        const std::size_t at = wraps ? 0 : at_;
-        filled_ = begin + size;
-        at_ = at + size;
-        place.at = static_cast<std::uint32_t>(at);
+    [[gnu::always_inline]] bool take(std::size_t size, Place& place) {
+        if (filled_ != freed_) return take_behind_others(size, place);
+        if (size > bytes_.size()) return false;
+        freed_ = 0;
+        filled_ = at_ = size;
+        place.at = 0;
         place.size = static_cast<std::uint32_t>(size);
-        place.mark = filled_;
+        place.mark = size;
         return true;
     }
 
@@ -69,6 +65,20 @@ public:
     }
 
 private:
+    bool take_behind_others(std::size_t size, Place& place) {
+        const std::size_t capacity = bytes_.size();
+        const bool wraps = size > capacity - at_;
+        const std::uint64_t begin = wraps ? filled_ + (capacity - at_) : filled_;
+        if (begin + size - freed_ > capacity) return false;
+        const std::size_t at = wraps ? 0 : at_;
+        filled_ = begin + size;
+        at_ = at + size;
+        place.at = static_cast<std::uint32_t>(at);
+        place.size = static_cast<std::uint32_t>(size);
+        place.mark = filled_;
+        return true;
+    }
+
     std::vector<std::byte> bytes_;
     std::uint64_t filled_ = 0;  // counted without wrapping
     std::uint64_t freed_ = 0;

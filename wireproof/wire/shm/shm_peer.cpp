@@ -29,10 +29,7 @@ void ShmLane::flush() {
 }
 
 // The flag is cleared here, so that one sleep costs one bell however much follows.
-void ShmLane::wake(std::uint32_t reasons) {
-    if (!connected_) return;
-    order_publish_before_look(light_);
-    if ((asleep_->load(std::memory_order_relaxed) & reasons) == 0) return;
+void ShmLane::ring_bell() {
     if (asleep_->exchange(0, std::memory_order_relaxed) == 0) return;
     std::array<std::byte, 4> bell{};
     store_le<std::uint32_t>(bell, static_cast<std::uint32_t>(ShmMessage::bell));

@@ -118,7 +118,12 @@ private:
     void owe(const ShareNote& note);
     void send_notes();
     void flush();
-    void wake(std::uint32_t reasons);
+    [[gnu::always_inline]] void wake(std::uint32_t reasons) {
+        if (!connected_) return;
+        order_publish_before_look(light_);
+        if ((asleep_->load(std::memory_order_relaxed) & reasons) != 0) ring_bell();
+    }
+    void ring_bell();
     bool room_came();
     std::uint32_t wakers() const { return frames_wake | (starved_ ? room_wakes : 0); }
     void begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep, const ControlSocket* bell,
