@@ -172,7 +172,7 @@ std::size_t Node::turn(W& wire, Instant now) {
 /// done with, and what is owed for it will leave.
 [[gnu::noinline]] void Node::end_lone_turn() {
     Connection& connection = *std::exchange(unheeded_, nullptr);
-    connection.heed(last_turn_);
+    connection.heed();
     shm_->pass_alone(last_turn_, std::exchange(taken_alone_, 0));
     if (connection.quiet_while_calm()) {
         next_timer_ = earliest(next_timer_, connection.take_soonest_set());
@@ -210,7 +210,7 @@ private:
     Peer& peer = peers_[from];
     Connection::PlainMessage message;
     const RxFrame received{frame.bytes, frame.from, Integrity::intact};
-    if (!peer.connection.take_alone(received, message)) return turn_for_something(wire, now);
+    if (!peer.connection.take_alone(now, received, message)) return turn_for_something(wire, now);
     if (message.is_request) peer.shm_lane->fetch_room();
     const While polling(polling_);
     mid_turn_ = true;
@@ -227,6 +227,7 @@ private:
     if (message.is_request || !over) end_lone_turn();
     if (over && !stirred_) {
         answers_at_once_ = mid_turn_ = false;
+        wire.flush(now);  // a handler may have shared memory
         return 1;
     }
     const std::size_t more = over ? 0 : deliver_more(from);

@@ -113,6 +113,7 @@ public:
         return peers_[peer].connection;
     }
     PeerCounters counters(std::size_t peer) const;
+    /// Not to be kept across a turn: to ask for it ends one that put off its end.
     host::AnyWire& wire() {
         if (puts_off_end()) end_lone_turn();
         return wire_;
@@ -170,9 +171,9 @@ private:
         stirred_ = true;
         return peers_[peer].connection;
     }
-    /// What the lone message that is being handled acknowledged, before anybody looks.
+    /// What the lone message that is being handled, or was, acknowledged, before anybody looks.
     void heed() const {
-        if (unheeded_ != nullptr) unheeded_->heed(last_turn_);
+        if (unheeded_ != nullptr) unheeded_->heed();
     }
     class Heeding;
     bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }

@@ -327,6 +327,26 @@ TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
     EXPECT_EQ(read, memory);
 }
 
+TEST(ShmNode, WhatALoneMessagesHandlerSharesIsTold) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    std::vector<std::byte> memory(64, std::byte{9});
+    std::vector<std::byte> read(64);
+    nodes[1].handle(ask, [&](const Message&) {
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        EXPECT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
+    });
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    for (int i = 0; i < 3; ++i) nodes[0].poll(nodes.now);
+    const std::uint64_t before = nodes[0].gets_at_once();
+    ASSERT_EQ(nodes[0].get(1, 4096, read, {}), Status::ok);
+    EXPECT_EQ(nodes[0].gets_at_once(), before + 1);
+    EXPECT_EQ(read, memory);
+}
+
 TEST(ShmNode, AHandlerMayThrowBeforeItsAnswer) {
     Nodes nodes(2);
     nodes.answer_all();

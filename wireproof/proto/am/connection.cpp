@@ -398,6 +398,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     if (unheeded_) {
         sink.add(unheeded_requests_);
         sink.add(unheeded_replies_);
+        sink.add(now - unheeded_since_);
     }
     sink.add(note_refusal_);
     sink.add(refused_need_);

@@ -105,8 +105,8 @@ public:
 
     // The engine contract (core/engine.hpp).
     [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
-        if (!take_foreseen(frame, plain_)) return on_any_frame(now, frame);
-        heed(now);
+        if (!take_foreseen(now, frame, plain_)) return on_any_frame(now, frame);
+        heed();
         nothing_to_draw_ = false;
         plain_here_ = true;
         return RxVerdict::accepted;
@@ -130,10 +130,11 @@ public:
     // has, and one that came is handled before it is noted down what else it said.
 
     /// While calm: on_frame and take_message in one, for a frame of which all is foreseen but what
-    /// it says. False: nothing has happened. What it acknowledges is taken in by heed(), or by an
-    /// answer that leaves alone; one of them is called before anything else is.
-    [[nodiscard]] inline bool take_alone(const RxFrame& frame, PlainMessage& message);
-    inline void heed(Instant now);
+    /// it says. False: nothing has happened. What it acknowledges is taken in, as of `now`, by
+    /// heed(), or by an answer or request that leaves alone; one of them comes before anything else
+    /// but would_leave_alone() and nothing_drawn().
+    [[nodiscard]] inline bool take_alone(Instant now, const RxFrame& frame, PlainMessage& message);
+    inline void heed();
 
     /// A request, or the answer to what was delivered last, for transmit_alone (core/pump.hpp).
     template <Channel channel>
@@ -271,13 +272,13 @@ private:
 
     // connection_plain.cpp: the short way; connection_lone.hpp: its shortest
     bool is_calm() const;
-    bool take_foreseen(const RxFrame& frame, PlainMessage& message);
+    bool take_foreseen(Instant now, const RxFrame& frame, PlainMessage& message);
     /// What is still to be taken in acknowledges them.
     bool all_requests_heard() const {
         return unheeded_ && unheeded_requests_ != send_[0].first_unacknowledged();
     }
     template <Channel channel>
-    bool take_foreseen_on(ConstBytes frame, PlainMessage& message);
+    bool take_foreseen_on(Instant now, ConstBytes frame, PlainMessage& message);
     template <Channel channel>
     void end_foreseen(Instant now, std::uint32_t expected);
     RunStart begin_any_run();
@@ -491,6 +492,7 @@ private:
     bool unheeded_ = false;
     std::uint32_t unheeded_requests_ = 0;
     std::uint32_t unheeded_replies_ = 0;
+    Instant unheeded_since_;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>

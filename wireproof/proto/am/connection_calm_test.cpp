@@ -199,7 +199,7 @@ private:
             transmit_alone(engine, end.lane, message, [this] { return now_; })) {
             ++left_alone;
         } else {
-            engine.heed(now_);
+            engine.heed();
             status = channel == Channel::request ? engine.request(handler, arguments)
                                                  : engine.reply(handler, arguments);
         }
@@ -245,7 +245,7 @@ private:
         RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
         frame.after_overrun = bad && below(2) == 0;
         Connection::PlainMessage message;
-        if (!forgets_ && engine.take_alone(frame, message)) {
+        if (!forgets_ && engine.take_alone(now_, frame, message)) {
             note("verdict", static_cast<int>(RxVerdict::accepted));
             ++accepted;
             ++taken_alone;
@@ -266,11 +266,12 @@ private:
         } else if (happens(weather_.again)) {
             const bool alone = end.engine.would_leave_alone();
             note("again", alone);
+            now_ = now_ + Duration::nanoseconds(below(2) * 500);
             const std::uint64_t before = left_alone;
             if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
             asked_again += left_alone - before;
         }
-        end.engine.heed(now_);
+        end.engine.heed();
         meddle(end);
         return !happens(weather_.meddles / 10);
     }
@@ -307,13 +308,13 @@ private:
         Connection& engine = engine_of(end);
         const std::uint32_t how = below(16);
         if (how < 6 && happens(weather_.unusual)) {
-            engine.heed(now_);
+            engine.heed();
             note("refuse", static_cast<int>(engine.refuse(HandlerId(7))));
         } else if (how < 9) {
             leave<Channel::reply>(end, HandlerId(2), copy);
             if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // which may not
         } else if (how < 12) {
-            engine.heed(now_);
+            engine.heed();
             note("answer", static_cast<int>(engine.reply(HandlerId(2), copy)));
         }
     }
@@ -460,7 +461,7 @@ TEST(AmConnectionCalm, WhatIsToBeHeededIsPartOfTheState) {
     for (const Packet& second : seconds) {
         Connection engine = asked.engine;
         Connection::PlainMessage message;
-        ASSERT_TRUE(engine.take_alone(frame_of(second), message));
+        ASSERT_TRUE(engine.take_alone(now, frame_of(second), message));
         Fingerprint sink;
         engine.fingerprint(now, sink);
         states.push_back(sink.value());

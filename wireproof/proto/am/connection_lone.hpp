@@ -9,18 +9,19 @@ namespace wireproof::am {
 
 // One look at each field, and nothing is changed before all have held. Each channel has its own
 // copy of the code, in which every place is known.
-[[gnu::always_inline]] inline bool Connection::take_foreseen(const RxFrame& frame,
+[[gnu::always_inline]] inline bool Connection::take_foreseen(Instant now, const RxFrame& frame,
                                                              PlainMessage& message) {
     const bool whole = frame.integrity == Integrity::intact && !frame.after_overrun;
     if (!calm_ || !whole || frame.bytes.size() < ShortHeader::size) return false;
     const auto bytes = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(bytes);
-    if (address == address_in_[0]) return take_foreseen_on<Channel::request>(frame.bytes, message);
-    return address == address_in_[1] && take_foreseen_on<Channel::reply>(frame.bytes, message);
+    if (address == address_in_[0])
+        return take_foreseen_on<Channel::request>(now, frame.bytes, message);
+    return address == address_in_[1] && take_foreseen_on<Channel::reply>(now, frame.bytes, message);
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline bool Connection::take_foreseen_on(ConstBytes frame,
+[[gnu::always_inline]] inline bool Connection::take_foreseen_on(Instant now, ConstBytes frame,
                                                                 PlainMessage& message) {
     constexpr auto at = static_cast<std::size_t>(channel);
     const auto bytes = frame.first<ShortHeader::size>();
@@ -36,6 +37,7 @@ template <Channel channel>
     window.pass_plain();
     unheeded_requests_ = header.ack[0];
     unheeded_replies_ = header.ack[1];
+    unheeded_since_ = now;
     unheeded_ = true;
     message.handler = static_cast<HandlerId>(header.id);
     message.is_request = channel == Channel::request;
@@ -44,9 +46,10 @@ template <Channel channel>
     return true;
 }
 
-[[gnu::always_inline]] inline void Connection::heed(Instant now) {
+[[gnu::always_inline]] inline void Connection::heed() {
     if (!unheeded_) return;
     unheeded_ = false;
+    const Instant now = unheeded_since_;
     silent_since_ = now;
     unanswered_ = 0;
     end_foreseen<Channel::request>(now, unheeded_requests_);
@@ -65,9 +68,9 @@ template <Channel channel>
     note_freed(now, channel, freed);
 }
 
-[[gnu::always_inline]] inline bool Connection::take_alone(const RxFrame& frame,
+[[gnu::always_inline]] inline bool Connection::take_alone(Instant now, const RxFrame& frame,
                                                           PlainMessage& message) {
-    if (!take_foreseen(frame, message)) return false;
+    if (!take_foreseen(now, frame, message)) return false;
     nothing_to_draw_ = false;
     plain_here_ = false;
     may_reply_ = message.is_request;
@@ -103,7 +106,7 @@ template <Channel channel>
                                                           const Lone<channel>& message) {
     constexpr auto at = static_cast<std::size_t>(channel);
     constexpr Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
-    heed(now);
+    heed();
     if constexpr (channel == Channel::reply) may_reply_ = false;
     SendWindow& window = send_[at];
     const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);

@@ -72,7 +72,8 @@ public:
     }
     /// Behind a still() that said no: the frame that came by itself, from the only peer, in the
     /// fewest steps. Without bytes: it is not so. It is still there for receive until pass_alone(),
-    /// with which the turn's receiving ends as if receive had brought nothing more.
+    /// with which that turn's receiving ends as if receive had brought nothing more; nothing of the
+    /// wire but lanes may be used between the two.
     struct Lone {
         PeerId from{};
         ConstBytes bytes;
