@@ -168,8 +168,8 @@ std::size_t Node::turn(W& wire, Instant now) {
     return turn_for_something(wire, now);
 }
 
-/// A message that came alone was handled: what its frame says besides is taken in, the frame is
-/// done with, and what is owed for it will leave.
+/// A message that came alone was handled, or its handler threw: what its frame says besides is
+/// taken in, the frame is done with, and what is owed for it will leave.
 [[gnu::noinline]] void Node::end_lone_turn() {
     Connection& connection = *std::exchange(unheeded_, nullptr);
     connection.heed();
@@ -180,26 +180,6 @@ std::size_t Node::turn(W& wire, Instant now) {
         stir(connection.config().peer);
     }
 }
-
-/// While that is handled: the same, should it throw.
-class Node::Heeding {
-public:
-    Heeding(Node& node, const ShmWire::Lone& frame) : node_(node) {
-        node_.unheeded_ = &node_.peers_[static_cast<std::size_t>(frame.from)].connection;
-        node_.taken_alone_ = frame.bytes.size();
-    }
-    ~Heeding() {
-        if (!handled_) node_.end_lone_turn();
-    }
-    Heeding(const Heeding&) = delete;
-    Heeding& operator=(const Heeding&) = delete;
-
-    void handled() { handled_ = true; }
-
-private:
-    Node& node_;
-    bool handled_ = false;
-};
 
 // Nothing was asked for, and mostly one message came, by itself: who waits for its answer waits for
 // each step until that leaves.
@@ -216,11 +196,9 @@ private:
     mid_turn_ = true;
     last_turn_ = now;
     answers_at_once_ = true;
-    {
-        Heeding heeding(*this, frame);
-        run(from, message.handler, Message(this, from, message.arguments()), message.is_request);
-        heeding.handled();
-    }
+    unheeded_ = &peer.connection;
+    taken_alone_ = frame.bytes.size();
+    run(from, message.handler, Message(this, from, message.arguments()), message.is_request);
     // Who waited for an answer mostly asks again: what is still to be done can wait until that has
     // left, or for the next turn.
     const bool over = !stirred_ && peer.connection.nothing_drawn();

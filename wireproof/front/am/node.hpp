@@ -175,7 +175,6 @@ private:
     void heed() const {
         if (unheeded_ != nullptr) unheeded_->heed();
     }
-    class Heeding;
     bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }
     void end_lone_turn();
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
@@ -242,7 +241,8 @@ private:
     bool in_handler_ = false;
     bool answers_at_once_ = false;  // what is handled came alone
     // A message that came alone is being handled, or was: its frame is still to be given back, and
-    // what that acknowledged to be taken in. An answer's, until its user has asked for more.
+    // what that acknowledged to be taken in. An answer's, until its user has asked for more; one
+    // whose handler threw, until the next turn.
     Connection* unheeded_ = nullptr;
     std::size_t taken_alone_ = 0;  // bytes of the frame; 0: there is none
     bool polling_ = false;
