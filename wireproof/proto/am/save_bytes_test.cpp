@@ -47,9 +47,12 @@ TEST(AmSaveBytes, EmptiedItBeginsAtItsFront) {
     SaveBytes saved(100);
     for (int i = 0; i < 5; ++i) {
         const auto place = save(saved, pattern(30));
-        ASSERT_TRUE(place);
+        const auto behind = save(saved, pattern(60));
+        ASSERT_TRUE(place && behind);
         EXPECT_EQ(place->at, 0);
-        saved.free_up_to(*place);
+        EXPECT_EQ(behind->at, 30);
+        EXPECT_FALSE(save(saved, pattern(30))) << "nothing before them is free";
+        saved.free_up_to(*behind);
     }
 }
 
