@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "wireproof/front/am/node.hpp"
+#include "bench/two_nodes.hpp"
+
 #include "wireproof/host/spin_clock.hpp"
-#include "wireproof/wire/shm/shm_wire.hpp"
 
 namespace wireproof::am {
 namespace {
@@ -28,8 +28,7 @@ namespace {
 constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t answer = 2;
 constexpr double slice_seconds = 0.003;
-constexpr int burst = 32;  // round trips between two looks at the clock, which takes as long as ten
-                           // of a bare line's loads
+constexpr int burst = 32;  // round trips between two looks at the counter, each some 10 ns
 constexpr int warm = 4;    // bursts of a slice that are not counted
 
 enum class Now { ours, line, end };
@@ -51,14 +50,6 @@ void pin(int processor) {
     CPU_ZERO(&set);
     CPU_SET(static_cast<unsigned>(processor), &set);
     WIREPROOF_CHECK(pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0);
-}
-
-Config config_of(std::uint16_t self) {
-    Config config = Config::shared_memory();
-    config.node = self;
-    config.peer = 1 - self;
-    config.seed = self + 1U;
-    return config;
 }
 
 /// Ticks of whole bursts, from one request to the next.
@@ -199,14 +190,11 @@ int main(int argc, char** argv) {
     using namespace wireproof;
     using namespace wireproof::am;
     const int count = argc > 1 ? std::atoi(argv[1]) : 500;
-    ShmWire::Config shm;
-    shm.frame_max = config_of(0).packet_max;
-    auto wires = ShmWire::pair(shm);
-    WIREPROOF_CHECK(wires);
+    auto wires = open_wires();
     Shared shared;
-    std::thread server(serve, std::ref(shared), std::move(wires->second));
+    std::thread server(serve, std::ref(shared), std::move(wires.second));
     pin(0);
-    Asker asker(shared, std::move(wires->first));
+    Asker asker(shared, std::move(wires.first));
     std::array<std::vector<Slice>, 3> slices;
     for (int i = 0; i < count; ++i) {
         const double before = asker.line();

@@ -13,8 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "wireproof/front/am/node.hpp"
-#include "wireproof/wire/shm/shm_wire.hpp"
+#include "bench/two_nodes.hpp"
 
 namespace wireproof::am {
 namespace {
@@ -23,14 +22,6 @@ constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t answer = 2;
 constexpr std::uint16_t stored = 3;
 constexpr std::uint64_t address = 4096;
-
-Config config_of(std::uint16_t self) {
-    Config config = Config::shared_memory();
-    config.node = self;
-    config.peer = 1 - self;
-    config.seed = self + 1U;
-    return config;
-}
 
 struct Pair {
     explicit Pair(std::pair<ShmWire, ShmWire> wires)
@@ -111,11 +102,7 @@ int main(int argc, char** argv) {
     using namespace wireproof;
     using namespace wireproof::am;
     const long count = argc > 1 ? std::atol(argv[1]) : 1'000'000;
-    ShmWire::Config shm;
-    shm.frame_max = config_of(0).packet_max;
-    auto wires = ShmWire::pair(shm);
-    WIREPROOF_CHECK(wires);
-    Pair pair(std::move(*wires));
+    Pair pair(open_wires());
     report("round trips", pair, round_trips, count);
     report("stores", pair, stores, count);
 }

@@ -154,9 +154,7 @@ void Node::push(Instant now) {
 
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
-    if constexpr (std::is_same_v<W, ShmWire>) {
-        if (taken_alone_ != 0) end_lone_turn();
-    }
+    finish_last_turn();
     const bool nothing_asked =
         !stirred_ && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < next_timer_) {

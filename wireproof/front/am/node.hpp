@@ -61,7 +61,7 @@ public:
         }
         ++asked_since_poll_;
         next_timer_ = earliest(next_timer_, peers_[peer].connection.take_soonest_set());
-        if (taken_alone_ != 0) end_lone_turn();
+        finish_last_turn();
         return Status::ok;
     }
     /// The same, with the turn if it is due.
@@ -115,7 +115,7 @@ public:
     PeerCounters counters(std::size_t peer) const;
     /// Not to be kept across a turn: to ask for it ends one that put off its end.
     host::AnyWire& wire() {
-        if (puts_off_end()) end_lone_turn();
+        finish_last_turn();
         return wire_;
     }
 
@@ -176,6 +176,9 @@ private:
         if (unheeded_ != nullptr) unheeded_->heed();
     }
     bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }
+    void finish_last_turn() {
+        if (puts_off_end()) end_lone_turn();
+    }
     void end_lone_turn();
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);

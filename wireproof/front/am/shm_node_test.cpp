@@ -87,6 +87,12 @@ public:
         });
     }
 
+    /// A request and its answer, each taken in a turn of its own.
+    void exchange() {
+        EXPECT_EQ(request(0, 1), Status::ok);
+        EXPECT_EQ(nodes_[1]->poll(now), 1U);
+        EXPECT_EQ(nodes_[0]->poll(now), 1U);
+    }
     /// The first message of all does not go the shortest way.
     void converse() {
         const int before = answers;
@@ -300,9 +306,7 @@ TEST(ShmNode, AnAnswersTurnHasEndedForWhoAsksTheWire) {
     Nodes nodes(2);
     nodes.answer_all();
     nodes.converse();
-    ASSERT_EQ(nodes.request(0, 1), Status::ok);
-    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    nodes.exchange();
     ASSERT_TRUE(nodes[0].keeps_back());
     EXPECT_TRUE(nodes[0].wire().prepare_to_sleep()) << "nothing is left in the ring";
     EXPECT_FALSE(nodes[0].keeps_back());
@@ -316,9 +320,7 @@ TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
     std::vector<std::byte> read(64);
     ASSERT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
     nodes.rest();
-    ASSERT_EQ(nodes.request(0, 1), Status::ok);
-    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    nodes.exchange();
     const std::uint64_t before = nodes[0].gets_at_once();
     bool ended = false;
     ASSERT_EQ(nodes[0].get(1, 4096, read, [&](Status) { ended = true; }), Status::ok);
@@ -337,9 +339,7 @@ TEST(ShmNode, WhatALoneMessagesHandlerSharesIsTold) {
         EXPECT_EQ(nodes.reply(1), Status::ok);
         EXPECT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
     });
-    ASSERT_EQ(nodes.request(0, 1), Status::ok);
-    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    nodes.exchange();
     for (int i = 0; i < 3; ++i) nodes[0].poll(nodes.now);
     const std::uint64_t before = nodes[0].gets_at_once();
     ASSERT_EQ(nodes[0].get(1, 4096, read, {}), Status::ok);

@@ -394,11 +394,11 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(bundle_.left);
     sink.add(ended_.size());
     sink.add(may_reply_);
-    sink.add(unheeded_);
-    if (unheeded_) {
-        sink.add(unheeded_requests_);
-        sink.add(unheeded_replies_);
-        sink.add(now - unheeded_since_);
+    sink.add(unheeded_.any);
+    if (unheeded_.any) {
+        sink.add(unheeded_.requests);
+        sink.add(unheeded_.replies);
+        sink.add(now - unheeded_.since);
     }
     sink.add(note_refusal_);
     sink.add(refused_need_);

@@ -18,6 +18,7 @@
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/am/bulk_sender.hpp"
 #include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/connection_records.hpp"
 #include "wireproof/proto/am/delivery.hpp"
 #include "wireproof/proto/am/handshake.hpp"
 #include "wireproof/proto/am/memory_table.hpp"
@@ -226,46 +227,7 @@ private:
 
     enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
 
-    /// A store into our memory, or a get of ours: bytes that arrive.
-    struct Incoming {
-        bool active = false;
-        bool drained = false;          // refused: bytes are thrown away
-        bool refusal_unacked = false;  // and the peer may not know yet
-        std::uint64_t total = 0;
-        std::uint64_t completed = 0;  // bytes of the chunks that are whole
-        Bytes memory;
-        std::size_t opened_with = 0;  // bytes in front of `memory` and `total`, come with the OPEN
-        HandlerId handler{};
-        std::uint32_t argument = 0;
-        std::uint64_t tag = 0;
-        bool reported = false;
-
-        Bytes all() const { return {memory.data() - opened_with, memory.size() + opened_with}; }
-    };
-
-    /// What a refused packet waited for.
-    enum class Need : std::uint8_t { nothing, reply_place, get_slot, refusal_acked, note_refused };
-
-    /// Draws what an ended session leaves behind, message by message.
-    struct Ending {
-        bool active = false;
-        SessionEnded::Why why = SessionEnded::Why::silent;
-        std::size_t channel = 0;
-        std::size_t next = 0;      // of what is saved
-        std::uint32_t of_row = 0;  // the next of that, if it is a row
-        std::size_t stage = 0;
-    };
-
     struct ChunkPlace;
-
-    /// The messages of a BUNDLE that were not looked at yet: they lie in the frame.
-    struct Unpacking {
-        std::uint32_t left = 0;
-        std::uint32_t number = 0;  // of the next
-        const std::byte* at = nullptr;
-        Channel channel = Channel::request;
-        std::uint8_t round = 0;
-    };
 
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
@@ -275,7 +237,7 @@ private:
     bool take_foreseen(Instant now, const RxFrame& frame, PlainMessage& message);
     /// What is still to be taken in acknowledges them.
     bool all_requests_heard() const {
-        return unheeded_ && unheeded_requests_ != send_[0].first_unacknowledged();
+        return unheeded_.any && unheeded_.requests != send_[0].first_unacknowledged();
     }
     template <Channel channel>
     bool take_foreseen_on(Instant now, ConstBytes frame, PlainMessage& message);
@@ -463,13 +425,6 @@ private:
     Config config_;
     bool wide_ = config_.layout == Layout::ethernet;
     bool holds_acks_ = config_.ack_after > Duration();  // for a time only
-    // What the short way writes: of requests, replies, bundles of either, chunks, OPENs.
-    struct ShortAddresses {
-        std::array<std::uint64_t, channel_count> single{};
-        std::array<std::uint64_t, channel_count> bundle{};
-        std::array<std::uint64_t, channel_count> chunk{};
-        std::uint64_t open = 0;
-    };
     ShortAddresses address_out_;
     std::array<std::uint64_t, channel_count> chunk_address_in_{};
     std::array<std::uint64_t, channel_count> address_in_{};
@@ -488,11 +443,7 @@ private:
     // is_calm() holds: found when a message came or left the short way or is to be made, and given
     // up by whatever may end it.
     bool calm_ = false;
-    // A frame of what was foreseen came, and what it acknowledges is still to be taken in.
-    bool unheeded_ = false;
-    std::uint32_t unheeded_requests_ = 0;
-    std::uint32_t unheeded_replies_ = 0;
-    Instant unheeded_since_;
+    Unheeded unheeded_;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>
@@ -505,8 +456,6 @@ private:
     std::uint8_t refused_round_ = 0;
     std::uint32_t refused_place_ = 0;  // in its chunk
 
-    /// Of the expected note, into memory that is not the peer's to write: whether it was told.
-    enum class NoteRefusal : std::uint8_t { none, unacked, acked };
     NoteRefusal note_refusal_ = NoteRefusal::none;
 
     TimerTable<Timer, 4> timers_;

@@ -15,8 +15,9 @@ namespace wireproof::am {
     if (!calm_ || !whole || frame.bytes.size() < ShortHeader::size) return false;
     const auto bytes = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(bytes);
-    if (address == address_in_[0])
+    if (address == address_in_[0]) {
         return take_foreseen_on<Channel::request>(now, frame.bytes, message);
+    }
     return address == address_in_[1] && take_foreseen_on<Channel::reply>(now, frame.bytes, message);
 }
 
@@ -35,10 +36,10 @@ template <Channel channel>
         send_[0].nothing_or_all(header.ack[0]) && send_[1].nothing_or_all(header.ack[1]);
     if (!foreseen) return false;
     window.pass_plain();
-    unheeded_requests_ = header.ack[0];
-    unheeded_replies_ = header.ack[1];
-    unheeded_since_ = now;
-    unheeded_ = true;
+    unheeded_.requests = header.ack[0];
+    unheeded_.replies = header.ack[1];
+    unheeded_.since = now;
+    unheeded_.any = true;
     message.handler = static_cast<HandlerId>(header.id);
     message.is_request = channel == Channel::request;
     message.data = frame.data() + ShortHeader::size;
@@ -47,13 +48,13 @@ template <Channel channel>
 }
 
 [[gnu::always_inline]] inline void Connection::heed() {
-    if (!unheeded_) return;
-    unheeded_ = false;
-    const Instant now = unheeded_since_;
+    if (!unheeded_.any) return;
+    unheeded_.any = false;
+    const Instant now = unheeded_.since;
     silent_since_ = now;
     unanswered_ = 0;
-    end_foreseen<Channel::request>(now, unheeded_requests_);
-    end_foreseen<Channel::reply>(now, unheeded_replies_);
+    end_foreseen<Channel::request>(now, unheeded_.requests);
+    end_foreseen<Channel::reply>(now, unheeded_.replies);
     (void)note_verdict(now, RxVerdict::accepted);
 }
 

@@ -127,7 +127,7 @@ RxVerdict Connection::unpack_next() {
 }
 
 // The need that an expected packet may have to be refused for.
-Connection::Need Connection::need_of(Kind kind) const {
+Need Connection::need_of(Kind kind) const {
     switch (kind) {
         case Kind::request:
         case Kind::open: return Need::reply_place;
@@ -137,7 +137,7 @@ Connection::Need Connection::need_of(Kind kind) const {
 }
 
 // A store's handler may reply; and who was refused must have heard it before the store ends.
-Connection::Need Connection::need_of_last(Channel channel, const Incoming& incoming) const {
+Need Connection::need_of_last(Channel channel, const Incoming& incoming) const {
     if (channel == Channel::reply) return Need::nothing;
     return incoming.drained ? Need::refusal_acked : Need::reply_place;
 }

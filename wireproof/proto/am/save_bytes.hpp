@@ -27,13 +27,17 @@ public:
 
     /// Room for `size` bytes in one piece, to be written now. False: it does not fit now.
     [[gnu::always_inline]] bool take(std::size_t size, Place& place) {
-        if (filled_ != freed_) return take_behind_others(size, place);
-        if (size > bytes_.size()) return false;
-        freed_ = 0;
-        filled_ = at_ = size;
-        place.at = 0;
+        if (filled_ == freed_) {
+            clear();
+            if (size > bytes_.size()) return false;
+        } else if (!make_way(size)) {
+            return false;
+        }
+        place.at = static_cast<std::uint32_t>(at_);
         place.size = static_cast<std::uint32_t>(size);
-        place.mark = size;
+        at_ += size;
+        filled_ += size;
+        place.mark = filled_;
         return true;
     }
 
@@ -65,17 +69,15 @@ public:
     }
 
 private:
-    bool take_behind_others(std::size_t size, Place& place) {
+    /// Behind what is there, or at the front again where the end is too short. False: nothing has
+    /// changed, since it does not fit.
+    bool make_way(std::size_t size) {
         const std::size_t capacity = bytes_.size();
         const bool wraps = size > capacity - at_;
         const std::uint64_t begin = wraps ? filled_ + (capacity - at_) : filled_;
         if (begin + size - freed_ > capacity) return false;
-        const std::size_t at = wraps ? 0 : at_;
-        filled_ = begin + size;
-        at_ = at + size;
-        place.at = static_cast<std::uint32_t>(at);
-        place.size = static_cast<std::uint32_t>(size);
-        place.mark = filled_;
+        filled_ = begin;
+        if (wraps) at_ = 0;
         return true;
     }
 
