@@ -92,6 +92,8 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
     const auto now = [this] { return last_turn_; };
+    if (watch_.in != nullptr && leave_next<Channel::reply>(handler, words, now)) return Status::ok;
+    disturb();
     if (answers_at_once_ && leave_at_once<Channel::reply>(current_peer_, handler, words, now)) {
         return Status::ok;
     }
@@ -160,54 +162,70 @@ std::size_t Node::turn(W& wire, Instant now) {
     if (nothing_asked && now < next_timer_) {
         asked_since_poll_ = 0;  // what was asked for has left
         more_asked_ = false;
-        if (is_still(wire, now)) return 0;
-        if constexpr (std::is_same_v<W, ShmWire>) return turn_for_one(wire, now);
+        if (is_still(wire, now)) {
+            if constexpr (std::is_same_v<W, ShmWire>) watch(now);
+            return 0;
+        }
     }
     return turn_for_something(wire, now);
 }
 
-/// A message that came alone was handled, or its handler threw: what its frame says besides is
-/// taken in, the frame is done with, and what is owed for it will leave.
-[[gnu::noinline]] void Node::end_lone_turn() {
-    Connection& connection = *std::exchange(unheeded_, nullptr);
-    connection.heed();
-    shm_->pass_alone(last_turn_, std::exchange(taken_alone_, 0));
-    if (connection.quiet_while_calm()) {
-        next_timer_ = earliest(next_timer_, connection.take_soonest_set());
-    } else {
-        stir(connection.config().peer);
-    }
+/// Nothing came, or was asked for.
+void Node::watch(Instant now) {
+    const ShmWire::Watched next = shm_->watch();
+    if (next.in == nullptr) return;
+    const auto peer = static_cast<std::size_t>(next.from);
+    Connection& connection = peers_[peer].connection;
+    if (!connection.foresee()) return;
+    const Instant timers = earliest(next_timer_, now + connection.shortest_patience());
+    watch_ = {next.in, earliest(next.until, timers), peer, &peers_[peer], 0};
 }
 
-// Nothing was asked for, and mostly one message came, by itself: who waits for its answer waits for
-// each step until that leaves.
-[[gnu::noinline]] std::size_t Node::turn_for_one(ShmWire& wire, Instant now) {
-    const ShmWire::Lone frame = wire.peek_alone(now);
-    if (frame.bytes.data() == nullptr) return turn_for_something(wire, now);
-    const auto from = static_cast<std::size_t>(frame.from);
-    Peer& peer = peers_[from];
+[[gnu::noinline]] void Node::forget_watch() {
+    Connection& connection = watch_.from->connection;
+    watch_.in = nullptr;
+    connection.heed();
+    next_timer_ = earliest(next_timer_, connection.take_soonest_set());
+}
+
+/// A message that was foreseen was handled, or its handler threw: its frame is done with, and what
+/// is owed for it will leave, unless something has followed it.
+void Node::end_lone_turn() {
+    shm_->pass_watched(std::exchange(taken_alone_, 0));
+    Connection& connection = peers_[taken_from_].connection;
+    if (watch_.in != nullptr && connection.only_counted() > 0 && connection.has_followed()) return;
+    disturb();
+    if (!connection.quiet_while_calm()) stir(taken_from_);
+}
+
+// Mostly one message came, by itself, and one follows it: who waits for that waits for each step
+// until it leaves.
+[[gnu::noinline]] std::size_t Node::turn_for_next(Instant now, std::uint32_t word) {
+    if (polling_ || taken_alone_ != 0) return poll_any(now);
+    Connection& connection = watch_.from->connection;
+    const ConstBytes frame = watch_.in->peek(word);
     Connection::PlainMessage message;
-    const RxFrame received{frame.bytes, frame.from, Integrity::intact};
-    if (!peer.connection.take_alone(now, received, message)) return turn_for_something(wire, now);
-    if (message.is_request) peer.shm_lane->fetch_room();
+    if (!connection.take_next(now, frame, message)) return poll_any(now);
+    watch_.from->shm_lane->fetch_room();
+    watch_.looks = 0;
     const While polling(polling_);
     mid_turn_ = true;
     last_turn_ = now;
     answers_at_once_ = true;
-    unheeded_ = &peer.connection;
-    taken_alone_ = frame.bytes.size();
-    run(from, message.handler, Message(this, from, message.arguments()), message.is_request);
+    taken_alone_ = frame.size();
+    taken_from_ = watch_.peer;
+    run(taken_from_, message.handler, Message(this, taken_from_, message.arguments()),
+        message.is_request);
     // Who waited for an answer mostly asks again: what is still to be done can wait until that has
     // left, or for the next turn.
-    const bool over = !stirred_ && peer.connection.nothing_drawn();
-    if (message.is_request || !over) end_lone_turn();
-    if (over && !stirred_) {
+    if (message.is_request || watch_.in == nullptr) end_lone_turn();
+    if (!stirred_ && connection.nothing_drawn()) {
         answers_at_once_ = mid_turn_ = false;
-        wire.flush(now);  // a handler may have shared memory
+        shm_->flush(now);  // a handler may have shared memory
         return 1;
     }
-    const std::size_t more = over ? 0 : deliver_more(from);
-    return 1 + more + rest_of_turn(wire, now, std::nullopt);
+    const std::size_t more = deliver_more(taken_from_);
+    return 1 + more + rest_of_turn(*shm_, now, std::nullopt);
 }
 
 template <class W>
@@ -245,8 +263,9 @@ std::size_t Node::rest_of_turn(W& wire, Instant now, std::optional<RxFrame> fram
     return handled;
 }
 
-std::size_t Node::poll(Instant now) {
+std::size_t Node::poll_any(Instant now) {
     if (polling_) return 0;
+    disturb();
     return on_wire([&](auto& wire) { return turn(wire, now); });
 }
 

@@ -13,6 +13,7 @@
 #include "wireproof/am.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/host/any_wire.hpp"
+#include "wireproof/host/relax.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
@@ -52,6 +53,12 @@ public:
     /// the time once it has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
+        if (watch_.in != nullptr && watch_.peer == peer && !polling_ &&
+            leave_next<Channel::request>(handler, words, now)) {
+            finish_last_turn();
+            return Status::ok;
+        }
+        disturb();
         const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) &&
                              peers_[peer].connection.would_leave_alone();
         if (!at_once) return post(peer, handler, words);
@@ -87,7 +94,15 @@ public:
     Status reply(std::uint16_t handler, ConstBytes words);
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
-    std::size_t poll(Instant now);
+    std::size_t poll(Instant now) {
+        if (watch_.in == nullptr || now >= watch_.until || awaiting_ != awaiting_told_) {
+            return poll_any(now);
+        }
+        const std::uint32_t word = watch_.in->next_word();
+        if (word != 0) return turn_for_next(now, word);
+        if (++watch_.looks > looks_at_once) host::relax();
+        return 0;
+    }
     /// Requests, stores or gets wait for more to leave with, or for their first turn, or the last
     /// turn put off its end: the next is due now.
     bool keeps_back() const { return held_ || more_asked_ || puts_off_end(); }
@@ -116,6 +131,7 @@ public:
     /// Not to be kept across a turn: to ask for it ends one that put off its end.
     host::AnyWire& wire() {
         finish_last_turn();
+        disturb();
         return wire_;
     }
 
@@ -148,6 +164,18 @@ private:
         std::uint64_t unhandled_replies = 0;
         std::vector<Undelivered> undelivered;
     };
+    /// A turn found nothing, and since then nothing was asked for but what leaves behind what
+    /// comes: the next frame is foreseen, and nothing else can come until then.
+    struct Watch {
+        const RingConsumer* in = nullptr;  // nothing: it is not so
+        Instant until;
+        std::size_t peer = 0;
+        Peer* from = nullptr;
+        std::uint32_t looks = 0;  // in vain, in a row
+    };
+    // A peer on a near processor answers within fewer. One that is farther off writes its line a
+    // tenth sooner if it is not asked for all the time: docs/performance.md.
+    static constexpr std::uint32_t looks_at_once = 32;
     /// Callbacks of transfers under way, by tag.
     struct Transfers {
         std::uint64_t add(Done done);
@@ -163,18 +191,31 @@ private:
         const Connection::Lone<channel> message{static_cast<HandlerId>(handler), words};
         return transmit_alone(to.connection, *to.shm_lane, message, now);
     }
+    /// Behind the message that was foreseen.
+    template <Channel channel, class Now>
+    bool leave_next(std::uint16_t handler, ConstBytes words, Now&& now) {
+        Peer& to = *watch_.from;
+        const Connection::Next<channel> message{static_cast<HandlerId>(handler), words};
+        return transmit_alone(to.connection, *to.shm_lane, message, now);
+    }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here, but what travels alone.
     Connection& stir(std::size_t peer) {
-        heed();
+        disturb();
         peers_[peer].stirred = true;
         stirred_ = true;
         return peers_[peer].connection;
     }
-    /// What the lone message that is being handled, or was, acknowledged, before anybody looks.
+    /// What was only counted, before anybody looks.
     void heed() const {
-        if (unheeded_ != nullptr) unheeded_->heed();
+        if (watch_.in != nullptr) watch_.from->connection.heed();
     }
+    /// Nothing is foreseen any more.
+    void disturb() {
+        if (watch_.in != nullptr) forget_watch();
+    }
+    void forget_watch();
+    void watch(Instant now);
     bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }
     void finish_last_turn() {
         if (puts_off_end()) end_lone_turn();
@@ -199,7 +240,8 @@ private:
     inline std::size_t turn(W& wire, Instant now);
     template <class W>
     std::size_t turn_for_something(W& wire, Instant now);
-    std::size_t turn_for_one(ShmWire& wire, Instant now);
+    std::size_t turn_for_next(Instant now, std::uint32_t word);
+    std::size_t poll_any(Instant now);
     template <class W>
     std::size_t rest_of_turn(W& wire, Instant now, std::optional<RxFrame> frame);
     template <class W>
@@ -227,6 +269,7 @@ private:
     std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
+    Watch watch_;
     Transfers transfers_;
     std::deque<Done> finished_;  // gets that the wire did at once; told in the next turn
     std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them
@@ -243,11 +286,11 @@ private:
     Instant last_turn_;
     bool in_handler_ = false;
     bool answers_at_once_ = false;  // what is handled came alone
-    // A message that came alone is being handled, or was: its frame is still to be given back, and
-    // what that acknowledged to be taken in. An answer's, until its user has asked for more; one
-    // whose handler threw, until the next turn.
-    Connection* unheeded_ = nullptr;
-    std::size_t taken_alone_ = 0;  // bytes of the frame; 0: there is none
+    // Bytes of a frame that was foreseen, whose message is being handled or was: it is still to be
+    // given back. An answer's, until its user has asked for more; that of one whose handler threw,
+    // until the next turn.
+    std::size_t taken_alone_ = 0;
+    std::size_t taken_from_ = 0;
     bool polling_ = false;
     bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;

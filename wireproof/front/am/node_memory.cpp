@@ -75,6 +75,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
     // Read at once only what no message of ours can still change.
     const Connection& connection = peers_[peer].connection;
     if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {
+        disturb();
         finished_.push_back(std::move(done));
         ++gets_at_once_;
         return Status::ok;
@@ -89,6 +90,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
 
 bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
     if (!is_peer(peer)) return false;
+    disturb();
     if (withdrawn_.count({peer, address}) > 0) return false;
     if (!memory_[peer].add(address, memory, Access{rights.get, rights.store})) return false;
     wire_.share(PeerId(peer), address, memory, rights.get, rights.store);
@@ -97,6 +99,7 @@ bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory
 
 Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
     if (!is_peer(peer)) return Status::no_such_peer;
+    disturb();
     if (withdrawn_.count({peer, address}) == 0) {
         const auto memory = memory_[peer].region(address);
         if (!memory) return Status::not_allowed;

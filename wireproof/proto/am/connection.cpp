@@ -367,6 +367,11 @@ std::optional<Delivery> Connection::draw_general() {
 }
 
 void Connection::fingerprint(Instant now, Fingerprint& sink) const {
+    if (exchanges_.came > 0) {
+        Connection heeded = *this;
+        heeded.heed();
+        return heeded.fingerprint(now, sink);
+    }
     WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
     handshake_.fingerprint(sink);
     for (std::size_t i = 0; i < channel_count; ++i) {
@@ -394,12 +399,6 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(bundle_.left);
     sink.add(ended_.size());
     sink.add(may_reply_);
-    sink.add(unheeded_.any);
-    if (unheeded_.any) {
-        sink.add(unheeded_.requests);
-        sink.add(unheeded_.replies);
-        sink.add(now - unheeded_.since);
-    }
     sink.add(note_refusal_);
     sink.add(refused_need_);
     if (refused_need_ != Need::nothing) {

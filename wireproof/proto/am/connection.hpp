@@ -106,43 +106,46 @@ public:
 
     // The engine contract (core/engine.hpp).
     [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
-        if (!take_foreseen(now, frame, plain_)) return on_any_frame(now, frame);
-        heed();
+        if (!take_foreseen(now, frame)) return on_any_frame(now, frame);
         nothing_to_draw_ = false;
         plain_here_ = true;
         return RxVerdict::accepted;
     }
     inline std::optional<Delivery> next_delivery();
 
-    /// A request or reply as it lies in the frame.
-    struct PlainMessage {
-        HandlerId handler{};
-        bool is_request = false;
-        const std::byte* data = nullptr;
-        std::size_t size = 0;  // bytes
-
-        ConstBytes arguments() const { return {data, size}; }
-    };
+    using PlainMessage = am::PlainMessage;
     /// What next_delivery would hand over now, if that is a message that came the short way; else
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
     inline const PlainMessage* take_message();
 
     // What travels alone, connection_lone.hpp: a message leaves before it is written down that it
-    // has, and one that came is handled before it is noted down what else it said.
+    // has. Where one draws the next, again and again, they are only counted meanwhile.
 
-    /// While calm: on_frame and take_message in one, for a frame of which all is foreseen but what
-    /// it says. False: nothing has happened. What it acknowledges is taken in, as of `now`, by
-    /// heed(), or by an answer or request that leaves alone; one of them comes before anything else
-    /// but would_leave_alone() and nothing_drawn().
-    [[nodiscard]] inline bool take_alone(Instant now, const RxFrame& frame, PlainMessage& message);
-    inline void heed();
+    /// True: calm, and nothing is to leave. take_next and what leaves as Next may follow until
+    /// anything else is called; before that, heed() is, which changes none of this.
+    [[nodiscard]] bool foresee();
+    /// On_frame and take_message in one, for a frame of which all is foreseen but what it says: it
+    /// is the next, and acknowledges all that has left. False: nothing has happened.
+    [[nodiscard]] inline bool take_next(Instant now, ConstBytes frame, PlainMessage& message);
+    /// Something has left behind what came last.
+    bool has_followed() const { return exchanges_.came == exchanges_.left; }
+    /// Messages that came and are still to be taken in.
+    std::uint32_t only_counted() const { return exchanges_.came; }
+    /// Takes them in, and what left behind them.
+    void heed() {
+        if (exchanges_.came > 0) take_in_exchanges();
+    }
+    /// No timer that heed() sets is due sooner after what came or left last.
+    Duration shortest_patience() const {
+        return std::min(config_.keepalive_after, config_.peer_timeout);
+    }
 
     /// A request, or the answer to what was delivered last, for transmit_alone (core/pump.hpp).
     template <Channel channel>
-    struct Lone {
-        HandlerId handler{};
-        ConstBytes arguments;
-    };
+    using Lone = LoneMessage<channel>;
+    /// The same, behind a message that take_next brought.
+    template <Channel channel>
+    using Next = NextMessage<channel>;
     /// Whether it would be accepted and leave now by itself.
     template <Channel channel>
     inline bool leaves_alone(const Lone<channel>& message) const;
@@ -152,6 +155,12 @@ public:
     /// What request() or reply(), and the departure, write down.
     template <Channel channel>
     inline void left_alone(Instant now, const Lone<channel>& message);
+    template <Channel channel>
+    inline bool leaves_alone(const Next<channel>& message) const;
+    template <Channel channel>
+    inline std::size_t write_alone(const Next<channel>& message, Bytes room) const;
+    template <Channel channel>
+    inline void left_alone(Instant now, const Next<channel>& message);
 
     /// True: next_delivery would bring nothing, and need not be called before what follows.
     bool nothing_drawn() {
@@ -197,7 +206,7 @@ public:
 
     /// A request that is made now would leave by itself: nothing waits, and no other is under way.
     bool would_leave_alone() {
-        if (send_[1].waiting() > 0 || !(send_[0].empty() || all_requests_heard())) return false;
+        if (send_[1].waiting() > 0 || !send_[0].empty()) return false;
         if (!calm_) calm_ = is_calm();
         return calm_;
     }
@@ -232,17 +241,15 @@ private:
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
 
-    // connection_plain.cpp: the short way; connection_lone.hpp: its shortest
+    // connection_plain.cpp: the short way; connection_lone.hpp and .cpp: its shortest
     bool is_calm() const;
-    bool take_foreseen(Instant now, const RxFrame& frame, PlainMessage& message);
-    /// What is still to be taken in acknowledges them.
-    bool all_requests_heard() const {
-        return unheeded_.any && unheeded_.requests != send_[0].first_unacknowledged();
-    }
+    bool take_foreseen(Instant now, const RxFrame& frame);
     template <Channel channel>
-    bool take_foreseen_on(Instant now, ConstBytes frame, PlainMessage& message);
+    bool take_foreseen_on(Instant now, ConstBytes frame);
     template <Channel channel>
     void end_foreseen(Instant now, std::uint32_t expected);
+    void take_in_exchanges();
+    void end_all(Instant now, Channel channel);
     RunStart begin_any_run();
     template <Channel channel>
     inline RunStart begin_calm_run();
@@ -443,7 +450,7 @@ private:
     // is_calm() holds: found when a message came or left the short way or is to be made, and given
     // up by whatever may end it.
     bool calm_ = false;
-    Unheeded unheeded_;
+    Exchanges exchanges_;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>

@@ -54,6 +54,21 @@ struct End {
     Connection engine;
     QueueLane lane;
     Instant none_before = never;  // no deadline is
+    bool foreseen = false;        // what comes next, and nothing else was called since
+    Instant last;                 // that came or left
+
+    /// As whoever looks finds the engine, if that is not as it is.
+    std::optional<Connection> heeded() const {
+        if (engine.only_counted() == 0) return std::nullopt;
+        std::optional<Connection> heeded = engine;
+        heeded->heed();
+        return heeded;
+    }
+    template <class Look>
+    auto seen(Look&& look) {
+        std::optional<Connection> other = heeded();
+        return look(other ? *other : engine);
+    }
 };
 
 /// What the world does besides carrying frames in order.
@@ -65,6 +80,7 @@ struct Weather {
     double meddles = 0;    // something leaves before all is drawn
     double ends = 0;       // a session ends
     double again = 0.4;    // an answer draws the next request before anything else
+    double in_turn = 0;    // what happens is that a request comes, or its answer
 };
 
 class World {
@@ -86,20 +102,23 @@ public:
             Fingerprint sink;
             end.engine.fingerprint(now_, sink);
             note("state", sink.value().high, sink.value().low);
-            const Stats& stats = end.engine.stats();
+            const std::optional<Connection> heeded = end.heeded();
+            const Connection& seen = heeded ? *heeded : end.engine;
+            const Stats& stats = seen.stats();
             for (const auto& of : {stats.received, stats.unpacked}) {
                 for (const std::uint64_t count : of) note("received", count);
             }
             for (const std::uint64_t count : stats.sent) note("sent of a kind", count);
             note("counted", stats.resent, stats.nacks_acted_on, stats.overruns,
                  stats.keepalive_timeouts, stats.sessions, stats.filled);
-            note("rest", end.engine.idle(), end.engine.quiet());
-            note("due", end.engine.next_deadline().since_start().picoseconds());
+            note("rest", seen.idle(), seen.quiet());
+            note("due", seen.next_deadline().since_start().picoseconds());
             end.none_before = earliest(end.none_before, end.engine.take_soonest_set());
-            ASSERT_LE(end.none_before, end.engine.next_deadline()) << "step " << i;
-            if (!end.engine.calm()) continue;
-            quiet += end.engine.quiet_while_calm() ? 1U : 0U;
-            ASSERT_EQ(end.engine.quiet_while_calm(), end.engine.quiet()) << "step " << i;
+            const Instant counted = end.foreseen ? end.last + seen.shortest_patience() : never;
+            ASSERT_LE(earliest(end.none_before, counted), seen.next_deadline()) << "step " << i;
+            if (!seen.calm()) continue;
+            quiet += seen.quiet_while_calm() ? 1U : 0U;
+            ASSERT_EQ(seen.quiet_while_calm(), seen.quiet()) << "step " << i;
         }
     }
 
@@ -112,10 +131,12 @@ public:
     std::uint64_t arrived = 0;
     std::uint64_t accepted = 0;
     std::uint64_t met_calm = 0;
-    std::uint64_t taken_alone = 0;
+    std::uint64_t taken_next = 0;
     std::uint64_t left_alone = 0;
+    std::uint64_t left_next = 0;
     std::uint64_t quiet = 0;        // and calm
-    std::uint64_t asked_again = 0;  // alone, behind an answer that was not heeded yet
+    std::uint64_t asked_again = 0;  // behind an answer that was not heeded yet
+    std::uint64_t went_on = 0;      // messages that came while others were only counted
 
 private:
     template <class... Numbers>
@@ -130,7 +151,12 @@ private:
     }
     /// As if some other way had been taken until now.
     Connection& engine_of(End& end) {
-        if (forgets_) end.engine.set_awaiting(end.engine.awaiting());
+        if (forgets_) {
+            end.engine.set_awaiting(end.engine.awaiting());
+        } else {
+            end.engine.heed();
+            end.foreseen = false;
+        }
         return end.engine;
     }
 
@@ -138,6 +164,7 @@ private:
     std::size_t step() {
         const std::size_t at = below(2);
         End& end = *ends_[at];
+        if (happens(weather_.in_turn)) return go_on(at);
         switch (below(8)) {
             case 0:
                 if (below(2) == 0) {
@@ -159,7 +186,7 @@ private:
                     draw(end);
                 }
                 now_ = now_ + Duration::microseconds(below(10) == 0 ? 3000 : 1);
-                if (end.engine.next_deadline() <= now_) {
+                if (end.seen([](auto& e) { return e.next_deadline(); }) <= now_) {
                     engine_of(end).on_deadline(now_);
                     draw(end);
                     end.none_before = end.engine.next_deadline();
@@ -169,13 +196,28 @@ private:
         }
         return at;
     }
+    std::size_t go_on(std::size_t at) {
+        const std::size_t to = on_way_[1 - at].empty() ? 1 - at : at;
+        if (!on_way_[1 - to].empty()) {
+            arrive(to);
+        } else {
+            leave<Channel::request>(*ends_[to], HandlerId(1), next_words());
+        }
+        return to;
+    }
     static std::uint64_t digest(ConstBytes bytes) {
         std::uint64_t value = bytes.size();
         for (const std::byte byte : bytes) value = mix64(value ^ static_cast<std::uint64_t>(byte));
         return value;
     }
     void send(End& end) {
-        const Transmitted sent = transmit(engine_of(end), end.lane, now_);
+        Transmitted sent;
+        if (!end.foreseen || !end.engine.has_followed()) {
+            sent = transmit(engine_of(end), end.lane, now_);
+        } else {
+            EXPECT_TRUE(end.seen([](auto& e) { return e.quiet(); }))
+                << "a turn would be for nothing";
+        }
         note("sent", sent.frames, sent.lane_full);
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
@@ -192,19 +234,24 @@ private:
     /// All that waits leaves with it: by the shortest way, if that is open, or as any other.
     template <Channel channel>
     void leave(End& end, HandlerId handler, ConstBytes arguments) {
-        Connection& engine = engine_of(end);
-        const Connection::Lone<channel> message{handler, arguments};
         PostStatus status = PostStatus::accepted;
-        if (!forgets_ && !weather_.checked &&
-            transmit_alone(engine, end.lane, message, [this] { return now_; })) {
-            ++left_alone;
+        const auto now = [this] { return now_; };
+        const Connection::Next<channel> next{handler, arguments};
+        if (end.foreseen && transmit_alone(end.engine, end.lane, next, now)) {
+            ++left_next;
+            end.last = now_;
         } else {
-            engine.heed();
-            status = channel == Channel::request ? engine.request(handler, arguments)
-                                                 : engine.reply(handler, arguments);
+            Connection& engine = engine_of(end);
+            const Connection::Lone<channel> message{handler, arguments};
+            if (!forgets_ && !weather_.checked && transmit_alone(engine, end.lane, message, now)) {
+                ++left_alone;
+            } else {
+                status = channel == Channel::request ? engine.request(handler, arguments)
+                                                     : engine.reply(handler, arguments);
+            }
+            transmit(engine, end.lane, now_);
         }
         note("leave", static_cast<int>(status));
-        transmit(engine, end.lane, now_);
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
     void ask_for_more(End& end) {
@@ -239,23 +286,31 @@ private:
         if (how == 0) return;
         if (how == 2) return frames.push_back(packet);
         if (how == 3) packet[below(static_cast<std::uint32_t>(packet.size()))] ^= std::byte{4};
-        Connection& engine = engine_of(*ends_[to]);
+        End& end = *ends_[to];
         ++arrived;
-        met_calm += engine.calm() ? 1U : 0U;
         RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
         frame.after_overrun = bad && below(2) == 0;
+        if (!forgets_) met_calm += end.engine.calm() ? 1U : 0U;
+        const bool whole = !weather_.checked && !frame.after_overrun;
+        if (!forgets_ && !end.foreseen) {
+            end.engine.heed();
+            end.foreseen = end.engine.foresee();
+        }
+        const bool others = end.foreseen && end.engine.only_counted() > 0;
         Connection::PlainMessage message;
-        if (!forgets_ && engine.take_alone(now_, frame, message)) {
+        if (end.foreseen && whole && end.engine.take_next(now_, packet, message)) {
             note("verdict", static_cast<int>(RxVerdict::accepted));
             ++accepted;
-            ++taken_alone;
-            if (hand_over(*ends_[to], message)) draw(*ends_[to]);
+            ++taken_next;
+            went_on += others ? 1U : 0U;
+            end.last = now_;
+            if (hand_over(end, message)) draw(end);
             return;
         }
-        const RxVerdict verdict = engine.on_frame(now_, frame);
+        const RxVerdict verdict = engine_of(end).on_frame(now_, frame);
         note("verdict", static_cast<int>(verdict));
         accepted += verdict == RxVerdict::accepted ? 1 : 0;
-        draw(*ends_[to]);
+        draw(end);
     }
     /// False: nothing more is drawn, as after a handler that throws.
     bool hand_over(End& end, const Connection::PlainMessage& message) {
@@ -264,20 +319,22 @@ private:
         if (message.is_request) {
             answer(end, message.arguments());
         } else if (happens(weather_.again)) {
-            const bool alone = end.engine.would_leave_alone();
+            const bool alone = end.seen([](auto& e) { return e.would_leave_alone(); });
             note("again", alone);
             now_ = now_ + Duration::nanoseconds(below(2) * 500);
-            const std::uint64_t before = left_alone;
+            const std::uint64_t before = left_next;
             if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
-            asked_again += left_alone - before;
+            asked_again += left_next - before;
         }
-        end.engine.heed();
+        // What is owed for a request that nothing followed may be due.
+        if (message.is_request && end.foreseen && !end.engine.has_followed()) engine_of(end);
         meddle(end);
         return !happens(weather_.meddles / 10);
     }
     /// As a front draws.
     void draw(End& end) {
         while (true) {
+            if (end.foreseen && end.engine.nothing_drawn()) return;
             while (const auto* message = engine_of(end).take_message()) {
                 if (!hand_over(end, *message)) return;
             }
@@ -296,7 +353,7 @@ private:
     void meddle(End& end) {
         if (!happens(weather_.meddles)) return;
         if (below(2) == 0) {
-            const bool alone = end.engine.would_leave_alone();
+            const bool alone = end.seen([](auto& e) { return e.would_leave_alone(); });
             note("alone", alone);
             ask(end);
             if (!alone) return;
@@ -305,17 +362,15 @@ private:
     }
     void answer(End& end, ConstBytes arguments) {
         const Packet copy(arguments.begin(), arguments.end());
-        Connection& engine = engine_of(end);
+        if (happens(weather_.in_turn)) return leave<Channel::reply>(end, HandlerId(2), copy);
         const std::uint32_t how = below(16);
         if (how < 6 && happens(weather_.unusual)) {
-            engine.heed();
-            note("refuse", static_cast<int>(engine.refuse(HandlerId(7))));
+            note("refuse", static_cast<int>(engine_of(end).refuse(HandlerId(7))));
         } else if (how < 9) {
             leave<Channel::reply>(end, HandlerId(2), copy);
             if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // which may not
         } else if (how < 12) {
-            engine.heed();
-            note("answer", static_cast<int>(engine.reply(HandlerId(2), copy)));
+            note("answer", static_cast<int>(engine_of(end).reply(HandlerId(2), copy)));
         }
     }
 
@@ -353,10 +408,12 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
     ASSERT_TRUE(config.check());
     std::uint64_t frames = 0;
     std::uint64_t met_calm = 0;
-    std::uint64_t taken_alone = 0;
+    std::uint64_t taken_next = 0;
     std::uint64_t left_alone = 0;
+    std::uint64_t left_next = 0;
     std::uint64_t quiet = 0;
     std::uint64_t asked_again = 0;
+    std::uint64_t went_on = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         World usual(config, seed, weather, false);
         World forgetful(config, seed, weather, true);
@@ -371,16 +428,22 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
         EXPECT_EQ(forgetful.met_calm, 0U);
         frames += usual.arrived;
         met_calm += usual.met_calm;
-        taken_alone += usual.taken_alone;
+        taken_next += usual.taken_next;
         left_alone += usual.left_alone;
+        left_next += usual.left_next;
         quiet += usual.quiet;
         asked_again += usual.asked_again;
+        went_on += usual.went_on;
     }
     if (calm >= 100 && !weather.checked) {
         EXPECT_GT(quiet, 100U);
-        EXPECT_GT(asked_again, 10U);
-        EXPECT_GT(taken_alone, 100U);
         EXPECT_GT(left_alone, 100U);
+    }
+    if (weather.in_turn > 0) {
+        EXPECT_GT(taken_next, 10'000U);
+        EXPECT_GT(left_next, 10'000U);
+        EXPECT_GT(asked_again, 5'000U);
+        EXPECT_GT(went_on, 10'000U);
     }
     EXPECT_GE(met_calm * 1000, frames * calm) << "of " << frames;
 }
@@ -389,6 +452,16 @@ TEST(AmConnectionCalm, LivesAsAnyOther) {
     live_twice(tight(Config::shared_memory()), {}, 200);
     live_twice(tight(Config::shared_memory()), {.bundles = false, .meddles = 0.1}, 450);
     live_twice(tight(Config::ethernet()), {.checked = true}, 180);
+}
+
+TEST(AmConnectionCalm, LivesAsAnyOtherWhereMessagesComeInTurn) {
+    Weather weather{.bundles = false, .again = 0.9, .in_turn = 0.97};
+    live_twice(tight(Config::shared_memory()), weather, 700);
+    weather.unusual = 0.05;
+    live_twice(tight(Config::shared_memory()), weather, 500);
+    weather.ends = weather.meddles = 0.01;
+    weather.bad = 0.001;
+    live_twice(tight(Config::shared_memory()), weather, 300);
 }
 
 TEST(AmConnectionCalm, LivesAsAnyOtherWithTransfers) {
@@ -423,50 +496,6 @@ TEST(AmConnectionCalm, LivesAsAnyOtherWithCongestionControl) {
 TEST(AmConnectionCalm, LivesAsAnyOtherWhoseSessionsEnd) {
     live_twice(tight(Config::shared_memory()), {.bundles = false, .ends = 0.01}, 400);
     live_twice(tight(Config::ethernet()), {.bad = 0.05, .unusual = 0.1, .ends = 0.01}, 80);
-}
-
-// Two worlds that differ only in what a frame said that is still to be taken in.
-TEST(AmConnectionCalm, WhatIsToBeHeededIsPartOfTheState) {
-    Config config = tight(Config::shared_memory());
-    config.cookie = 7;
-    config.peer = 1;
-    std::array<std::deque<Packet>, 2> on_way;
-    End asker(config, &on_way[0]);
-    std::swap(config.node, config.peer);
-    End asked(config, &on_way[1]);
-    const Instant now{Duration::milliseconds(1)};
-    const auto arguments = words({1, 2});
-    const auto ask = [&](Connection& engine) {
-        EXPECT_EQ(engine.request(HandlerId(1), arguments), PostStatus::accepted);
-        (void)transmit(engine, asker.lane, now);
-        return std::exchange(on_way[0], {}).back();
-    };
-    const auto frame_of = [](const Packet& packet) {
-        return RxFrame{packet, PeerId{}, Integrity::intact};
-    };
-    while (asked.engine.next_delivery() || asker.engine.next_delivery()) {
-    }
-    const Packet first = ask(asker.engine);
-    ASSERT_EQ(asked.engine.on_frame(now, frame_of(first)), RxVerdict::accepted);
-    ASSERT_NE(asked.engine.take_message(), nullptr);
-    ASSERT_EQ(asked.engine.reply(HandlerId(2), arguments), PostStatus::accepted);
-    (void)transmit(asked.engine, asked.lane, now);
-    const Packet answer = on_way[1].back();
-
-    Connection answered = asker.engine;
-    ASSERT_EQ(answered.on_frame(now, frame_of(answer)), RxVerdict::accepted);
-    ASSERT_NE(answered.take_message(), nullptr);
-    const std::array<Packet, 2> seconds = {ask(asker.engine), ask(answered)};
-    std::vector<Fingerprint::Value> states;
-    for (const Packet& second : seconds) {
-        Connection engine = asked.engine;
-        Connection::PlainMessage message;
-        ASSERT_TRUE(engine.take_alone(now, frame_of(second), message));
-        Fingerprint sink;
-        engine.fingerprint(now, sink);
-        states.push_back(sink.value());
-    }
-    EXPECT_NE(states[0], states[1]) << "one of them acknowledges the answer";
 }
 
 }  // namespace

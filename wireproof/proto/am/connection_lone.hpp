@@ -9,21 +9,17 @@ namespace wireproof::am {
 
 // One look at each field, and nothing is changed before all have held. Each channel has its own
 // copy of the code, in which every place is known.
-[[gnu::always_inline]] inline bool Connection::take_foreseen(Instant now, const RxFrame& frame,
-                                                             PlainMessage& message) {
+[[gnu::always_inline]] inline bool Connection::take_foreseen(Instant now, const RxFrame& frame) {
     const bool whole = frame.integrity == Integrity::intact && !frame.after_overrun;
     if (!calm_ || !whole || frame.bytes.size() < ShortHeader::size) return false;
     const auto bytes = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(bytes);
-    if (address == address_in_[0]) {
-        return take_foreseen_on<Channel::request>(now, frame.bytes, message);
-    }
-    return address == address_in_[1] && take_foreseen_on<Channel::reply>(now, frame.bytes, message);
+    if (address == address_in_[0]) return take_foreseen_on<Channel::request>(now, frame.bytes);
+    return address == address_in_[1] && take_foreseen_on<Channel::reply>(now, frame.bytes);
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline bool Connection::take_foreseen_on(Instant now, ConstBytes frame,
-                                                                PlainMessage& message) {
+[[gnu::always_inline]] inline bool Connection::take_foreseen_on(Instant now, ConstBytes frame) {
     constexpr auto at = static_cast<std::size_t>(channel);
     const auto bytes = frame.first<ShortHeader::size>();
     const ShortHeader header = ShortHeader::decode(bytes);
@@ -36,26 +32,16 @@ template <Channel channel>
         send_[0].nothing_or_all(header.ack[0]) && send_[1].nothing_or_all(header.ack[1]);
     if (!foreseen) return false;
     window.pass_plain();
-    unheeded_.requests = header.ack[0];
-    unheeded_.replies = header.ack[1];
-    unheeded_.since = now;
-    unheeded_.any = true;
-    message.handler = static_cast<HandlerId>(header.id);
-    message.is_request = channel == Channel::request;
-    message.data = frame.data() + ShortHeader::size;
-    message.size = size;
-    return true;
-}
-
-[[gnu::always_inline]] inline void Connection::heed() {
-    if (!unheeded_.any) return;
-    unheeded_.any = false;
-    const Instant now = unheeded_.since;
+    plain_.handler = static_cast<HandlerId>(header.id);
+    plain_.is_request = channel == Channel::request;
+    plain_.data = frame.data() + ShortHeader::size;
+    plain_.size = size;
     silent_since_ = now;
     unanswered_ = 0;
-    end_foreseen<Channel::request>(now, unheeded_.requests);
-    end_foreseen<Channel::reply>(now, unheeded_.replies);
+    end_foreseen<Channel::request>(now, header.ack[0]);
+    end_foreseen<Channel::reply>(now, header.ack[1]);
     (void)note_verdict(now, RxVerdict::accepted);
+    return true;
 }
 
 /// As on_plain_ack of a number that SendWindow::nothing_or_all knew, and still does.
@@ -69,13 +55,77 @@ template <Channel channel>
     note_freed(now, channel, freed);
 }
 
-[[gnu::always_inline]] inline bool Connection::take_alone(Instant now, const RxFrame& frame,
-                                                          PlainMessage& message) {
-    if (!take_foreseen(now, frame, message)) return false;
-    nothing_to_draw_ = false;
-    plain_here_ = false;
-    may_reply_ = message.is_request;
+// What differs from what is foreseen is looked at in one step.
+[[gnu::always_inline]] inline bool Connection::take_next(Instant now, ConstBytes frame,
+                                                         PlainMessage& message) {
+    if (frame.size() < ShortHeader::size) return false;
+    Exchanges& seen = exchanges_;
+    const auto bytes = frame.first<ShortHeader::size>();
+    const auto first = load_le_at<std::uint64_t, 0>(bytes);
+    const auto third = load_le_at<std::uint64_t, 16>(bytes);
+    const auto fourth = load_le_at<std::uint64_t, 24>(bytes);
+    const std::size_t at = ShortHeader::channel_in(first);
+    const std::size_t size = frame.size() - ShortHeader::size;
+    const std::uint64_t numbers = seen.coming[at] | std::uint64_t{seen.leaving[0]} << 32;
+    const std::uint64_t differs =
+        ((first & ShortHeader::address_mask) ^ address_in_[at]) |
+        (load_le_at<std::uint64_t, 8>(bytes) ^ handshake_.cookie()) | (third ^ numbers) |
+        (static_cast<std::uint32_t>(fourth) ^ seen.leaving[1]) | ShortHeader::filler_in(bytes) |
+        (ShortHeader::count_in(first) * std::size_t{4} ^ size);
+    const auto id = static_cast<std::uint32_t>(fourth >> 32);
+    const auto channel = static_cast<Channel>(at);
+    const bool turns = seen.came > 0 && seen.channel != channel;
+    if (differs != 0 || id - 1 >= handler_max || size > seen.longest || turns || !has_followed()) {
+        return false;
+    }
+    seen.channel = channel;
+    if (seen.came++ == 0) seen.began = now;
+    seen.since = now;
+    seen.coming[at] = receive_[at].number_after(seen.coming[at]);
+    message.handler = static_cast<HandlerId>(id);
+    message.is_request = channel == Channel::request;
+    message.data = frame.data() + ShortHeader::size;
+    message.size = size;
     return true;
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline bool Connection::leaves_alone(const Next<channel>& message) const {
+    const std::size_t size = message.arguments.size();
+    return !has_followed() && exchanges_.channel != channel && message.handler != HandlerId{} &&
+           size % 4 == 0 && size <= std::min(exchanges_.longest, Exchanges::bytes_max);
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline std::size_t Connection::write_alone(const Next<channel>& message,
+                                                                  Bytes room) const {
+    constexpr auto at = static_cast<std::size_t>(channel);
+    const ConstBytes arguments = message.arguments;
+    ShortHeader header;
+    header.address = address_out_.single[at];
+    header.route = route_;
+    header.round = send_[at].round();
+    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
+    header.cookie = handshake_.cookie();
+    header.number = exchanges_.leaving[at];
+    header.ack = exchanges_.coming;
+    header.id = static_cast<std::uint32_t>(message.handler);
+    header.encode(room.first<ShortHeader::size>());
+    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
+    return ShortHeader::size + arguments.size();
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline void Connection::left_alone(Instant now,
+                                                          const Next<channel>& message) {
+    constexpr auto at = static_cast<std::size_t>(channel);
+    Exchanges& seen = exchanges_;
+    ++seen.left;
+    seen.left_at = now;
+    seen.handler = message.handler;
+    seen.size = message.arguments.size();
+    copy_short(seen.words.data(), message.arguments.data(), seen.size);
+    seen.leaving[at] = send_[at].number_after(seen.leaving[at]);
 }
 
 // A connection that is calm has a session, and queues nothing but in its windows.
@@ -107,7 +157,6 @@ template <Channel channel>
                                                           const Lone<channel>& message) {
     constexpr auto at = static_cast<std::size_t>(channel);
     constexpr Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
-    heed();
     if constexpr (channel == Channel::reply) may_reply_ = false;
     SendWindow& window = send_[at];
     const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);

@@ -262,9 +262,7 @@ public:
                         frame_max <= longest_frame(memory.lines));
     }
 
-    bool has_frame() const {
-        return shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire) != 0;
-    }
+    bool has_frame() const { return next_word() != 0; }
 
     /// Lends the oldest frame and takes back the one lent before.
     [[gnu::always_inline]] std::optional<Frame> next() {
@@ -281,13 +279,15 @@ public:
         return Frame{ConstBytes(at + RingWord::bytes, size), (word & RingWord::control) != 0};
     }
 
-    /// The oldest frame, if it is the user's and nothing is lent; it stays the oldest until pass().
-    /// Else empty, and next() says what there is.
-    [[gnu::always_inline]] ConstBytes peek() const {
-        const std::uint32_t word =
-            shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire);
+    /// The length word of the frame behind the one lent; 0: there is none yet.
+    [[gnu::always_inline]] std::uint32_t next_word() const {
+        return shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire);
+    }
+    /// Where nothing is lent: the frame of that word, if it is the user's; it stays the oldest
+    /// until pass(). Else empty, and next() says what there is.
+    [[gnu::always_inline]] ConstBytes peek(std::uint32_t word) const {
         const std::size_t size = word ^ RingWord::published;
-        if (size > frame_max_ || lent_ != 0 || broken_) return {};
+        if (size > frame_max_ || broken_) return {};
         return ConstBytes(next_at_ + RingWord::bytes, size);
     }
     /// The frame of so many bytes that peek() showed is done with.

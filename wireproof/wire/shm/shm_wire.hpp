@@ -70,28 +70,25 @@ public:
             return handed_over(peer, frame->bytes);
         return receive_unusual(peer, frame);
     }
-    /// Behind a still() that said no: the frame that came by itself, from the only peer, in the
-    /// fewest steps. Without bytes: it is not so. It is still there for receive until pass_alone(),
-    /// with which that turn's receiving ends as if receive had brought nothing more; nothing of the
-    /// wire but lanes may be used between the two.
-    struct Lone {
+    /// Behind a still() that said yes, where there is one peer: nothing but its next frame can come
+    /// until then, and it can be looked at where it will lie. Nothing: there are more peers, or
+    /// none. Dead with the next use of the wire that is not pass_watched or of a lane.
+    struct Watched {
+        const RingConsumer* in = nullptr;
         PeerId from{};
-        ConstBytes bytes;
+        Instant until{};
     };
-    [[gnu::always_inline]] Lone peek_alone(Instant now) {
-        const bool one = is_alone() && taken_ == 0 && receiving_.size() == 1 && now < look_at_;
-        if (!one) return {};
+    Watched watch() {
+        if (receiving_.size() != 1) return {};
         ShmPeer& peer = *receiving_.front();
         peer.in.take_back();  // what was received before
-        if (!peer.lives_in_order() || peer.in.gives_back()) return {};
-        return {static_cast<PeerId>(peer.number), peer.in.peek()};
+        if (peer.in.gives_back()) return {};
+        return {&peer.in, static_cast<PeerId>(peer.number), look_at_};
     }
-    void pass_alone(Instant now, std::size_t size) {
-        now_ = now;
-        ++taken_in_turn_;
+    /// The frame of so many bytes that was looked at is done with.
+    void pass_watched(std::size_t size) {
         ++lanes_->counters.frames_received;
         lanes_->counters.bytes_received += size;
-        expect_any();
         ShmPeer& peer = *receiving_.front();
         peer.in.pass(size);
         if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);

@@ -1,0 +1,297 @@
+// Messages that draw one another, each in a turn of its own: what is put off or only counted
+// meanwhile is seen by nobody.
+#include <gtest/gtest.h>
+
+#include "wireproof/front/am/shm_node_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using test::answer;
+using test::ask;
+using test::Nodes;
+
+// The answer has left, whatever becomes of the handler; and the turn after goes on as any.
+TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
+    Nodes nodes(2);
+    nodes[1].handle(ask, [&](const Message&) {
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        throw 7;
+    });
+    const auto resent = [&] { return nodes[0].counters(1).resent + nodes[1].counters(0).resent; };
+    const std::uint64_t before = resent();  // while they met
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    EXPECT_THROW(nodes[1].poll(nodes.now), int);
+    EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    EXPECT_EQ(nodes.answers, 1);
+    nodes.answer_all();
+    for (int i = 0; i < 5; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 6; }));
+    ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+    EXPECT_EQ(resent(), before) << "and nothing was missed";
+}
+
+// What a lone message's frame acknowledges is taken in behind its handler; nobody is to see that.
+TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    int seen = 0;
+    const auto looks = [&](const auto& look) {
+        nodes[0].handle(answer, [&, look](const Message&) {
+            ++seen;
+            look();
+        });
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        nodes.rest();
+    };
+    // Each by itself: whoever looks first has it taken in for the others.
+    looks([&] { EXPECT_TRUE(nodes[0].idle()); });
+    looks([&] { EXPECT_TRUE(nodes[0].connection(1).sending(Channel::request).empty()); });
+    looks([&] { EXPECT_GT(nodes[0].next_deadline(), nodes.now + Duration::milliseconds(100)); });
+    looks([&] {
+        EXPECT_EQ(nodes[0].counters(1).received[static_cast<std::size_t>(RxVerdict::accepted)],
+                  nodes[1].counters(0).received[static_cast<std::size_t>(RxVerdict::accepted)]);
+    });
+    EXPECT_EQ(seen, 4);
+}
+
+// What an answer's turn puts off is done behind the request that follows, or in the next turn.
+TEST(ShmNode, AnAnswersTurnEndsWithTheNextRequestOrTheNextTurn) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    const ShmWire& wire = *nodes[0].wire().as<ShmWire>();
+    const auto given_back = [&] { return wire.counters().frames_received; };
+    nodes.converse();
+    const auto begin = given_back();
+    bool under_way = false;
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        if (!under_way) {
+            ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        }
+        ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+        ASSERT_TRUE(nodes[0].keeps_back()) << "or its user would sleep";
+        ASSERT_EQ(nodes[0].next_deadline(), nodes.now);
+        ASSERT_EQ(given_back(), begin + i - 1);
+        under_way = i % 2 == 0;
+        const std::uint64_t sent = nodes.requests_sent(0, 1);
+        if (under_way) {
+            ASSERT_EQ(nodes.request(0, 1), Status::ok);
+            ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
+        }
+        ASSERT_EQ(given_back(), begin + i - (under_way ? 0 : 1));
+        ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+        ASSERT_EQ(given_back(), begin + i);
+        ASSERT_FALSE(nodes[0].keeps_back());
+        EXPECT_GT(nodes[0].next_deadline(), nodes.now);
+        nodes.now = nodes.now + Duration::nanoseconds(100);
+    }
+}
+
+// Whoever asks the wire itself finds it as if the turn had ended.
+TEST(ShmNode, AnAnswersTurnHasEndedForWhoAsksTheWire) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    nodes.exchange();
+    ASSERT_TRUE(nodes[0].keeps_back());
+    EXPECT_TRUE(nodes[0].wire().prepare_to_sleep()) << "nothing is left in the ring";
+    EXPECT_FALSE(nodes[0].keeps_back());
+}
+
+TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    std::vector<std::byte> memory(64, std::byte{9});
+    std::vector<std::byte> read(64);
+    ASSERT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
+    nodes.rest();
+    nodes.exchange();
+    const std::uint64_t before = nodes[0].gets_at_once();
+    bool ended = false;
+    ASSERT_EQ(nodes[0].get(1, 4096, read, [&](Status) { ended = true; }), Status::ok);
+    EXPECT_EQ(nodes[0].gets_at_once(), before + 1) << "no request of ours can still change it";
+    ASSERT_TRUE(nodes.run([&] { return ended; }));
+    EXPECT_EQ(read, memory);
+}
+
+TEST(ShmNode, WhatALoneMessagesHandlerSharesIsTold) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    std::vector<std::byte> memory(64, std::byte{9});
+    std::vector<std::byte> read(64);
+    nodes[1].handle(ask, [&](const Message&) {
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        EXPECT_TRUE(nodes[1].register_memory(0, 4096, memory, Rights{.get = true}));
+    });
+    nodes.exchange();
+    for (int i = 0; i < 3; ++i) nodes[0].poll(nodes.now);
+    const std::uint64_t before = nodes[0].gets_at_once();
+    ASSERT_EQ(nodes[0].get(1, 4096, read, {}), Status::ok);
+    EXPECT_EQ(nodes[0].gets_at_once(), before + 1);
+    EXPECT_EQ(read, memory);
+}
+
+TEST(ShmNode, AHandlerMayThrowBeforeItsAnswer) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    nodes.rest();
+    nodes[1].handle(ask, [&](const Message&) { throw 7; });
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);  // and it acknowledges the answer
+    EXPECT_THROW(nodes[1].poll(nodes.now), int);
+    EXPECT_TRUE(nodes[1].idle());
+    EXPECT_EQ(nodes[1].poll(nodes.now), 0U) << "it does not come again";
+    nodes.answer_all();
+    ASSERT_TRUE(nodes.run([&] { return nodes[0].idle(); }));
+    nodes.rest();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    ASSERT_TRUE(nodes.run([&] { return nodes.answers == 2; }));
+    EXPECT_EQ(nodes[0].counters(1).resent + nodes[1].counters(0).resent, 0U);
+}
+
+TEST(ShmNode, RequestsThatComeOneByOneAndHaveNoAnswerAreAcknowledgedInTime) {
+    Nodes nodes(2);
+    int heard = 0;
+    nodes[1].handle(ask, [&](const Message&) { ++heard; });
+    const std::uint64_t window = Config::shared_memory().window_of(Channel::request);
+    const std::uint64_t acks = nodes[1].counters(0).acks;
+    const std::uint64_t late = nodes.timeouts(0, 1);
+    for (std::uint64_t i = 0; i < 2 * window; ++i) {
+        nodes.now = nodes.now + Config::shared_memory().gather_for;  // or they would gather
+        ASSERT_EQ(nodes.request(0, 1), Status::ok) << i;
+        nodes[0].poll(nodes.now);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        ASSERT_TRUE(nodes[1].connection(0).quiet()) << "what was due has left, " << i;
+        nodes.rest();
+    }
+    EXPECT_EQ(heard, static_cast<int>(2 * window));
+    EXPECT_GE(nodes[1].counters(0).acks, acks + 7) << "a quarter of the window each";
+    EXPECT_LE(nodes[1].counters(0).acks, acks + 9);
+    EXPECT_EQ(nodes.timeouts(0, 1), late);
+}
+
+TEST(ShmNode, WhoIsAskedBehindAnAnswerIsWhoeverIsNamed) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    nodes.exchange();
+    const std::uint64_t sent = nodes.requests_sent(0, 1);
+    EXPECT_EQ(nodes.request(0, 0), Status::no_such_peer);
+    EXPECT_EQ(nodes.request(0, 2), Status::no_such_peer);
+    EXPECT_EQ(nodes.requests_sent(0, 1), sent);
+}
+
+TEST(ShmNode, AnAnswerMayNotBeAnsweredNorARequestTwice) {
+    Nodes nodes(2);
+    std::vector<Status> statuses;
+    nodes[1].handle(ask, [&](const Message&) {
+        for (int i = 0; i < 2; ++i) statuses.push_back(nodes.reply(1));
+    });
+    nodes[0].handle(answer, [&](const Message&) { statuses.push_back(nodes.reply(0)); });
+    const auto nacks = [&] { return nodes[0].counters(1).nacks + nodes[1].counters(0).nacks; };
+    const std::uint64_t before = nacks();  // while they met
+    for (int i = 0; i < 5; ++i) {
+        nodes.exchange();
+        EXPECT_EQ(statuses, (std::vector{Status::ok, Status::not_allowed, Status::not_allowed}));
+        statuses.clear();
+    }
+    EXPECT_EQ(nacks(), before);
+}
+
+// Handlers that look at everything, and ask for what they may not have.
+TEST(ShmNode, AHandlerMayDoWhatItLikes) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    const auto trouble = [&] {
+        const PeerCounters asking = nodes[0].counters(1);
+        const PeerCounters asked = nodes[1].counters(0);
+        return asking.resent + asking.nacks + asked.resent + asked.nacks;
+    };
+    const std::uint64_t before_all = trouble();  // while they met
+    for (int what = 0; what < 8; ++what) {
+        nodes[1].handle(ask, [&](const Message&) {
+            if (what == 0) {
+                EXPECT_EQ(nodes[1].poll(nodes.now), 0U);
+            }
+            if (what == 1) {
+                EXPECT_EQ(nodes.request(1, 0), Status::not_allowed);
+            }
+            if (what == 2) nodes[1].set_awaiting(true);
+            if (what == 3) nodes[1].set_awaiting(false);
+            if (what == 4) (void)nodes[1].counters(0);
+            if (what == 5) (void)nodes[1].wire();
+            if (what == 6) (void)nodes[1].next_deadline();
+            EXPECT_EQ(nodes.reply(1), Status::ok);
+            if (what == 7) {
+                EXPECT_EQ(nodes[1].poll(nodes.now), 0U);
+            }
+        });
+        for (int i = 0; i < 3; ++i) {
+            const int before = nodes.answers;
+            ASSERT_EQ(nodes.request(0, 1), Status::ok);
+            ASSERT_TRUE(nodes.run([&] { return nodes.answers == before + 1; }, 3)) << what;
+            nodes.rest();
+        }
+    }
+    EXPECT_EQ(trouble(), before_all);
+    ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
+}
+
+// Nothing but the line is looked at while messages come in turn, and yet:
+TEST(ShmNode, WhatWasOnlyCountedIsAskedForInTime) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    nodes.exchange();
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    const std::uint64_t late = nodes.timeouts(0, 1);
+    const Instant limit = nodes.now + Config::shared_memory().keepalive_after * 2;
+    while (nodes.timeouts(0, 1) == late && nodes.now < limit) {
+        nodes.now = nodes.now + Duration::microseconds(20);
+        nodes[0].poll(nodes.now);
+    }
+    EXPECT_EQ(nodes.timeouts(0, 1), late + 1);
+}
+
+TEST(ShmNode, ThatAPeerIsLostIsSeenWhileItsNextMessageIsAwaited) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    nodes.exchange();
+    int lost = 0;
+    nodes[0].on_peer_lost([&](const PeerLost&) { ++lost; });
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    nodes.lose();
+    const Instant limit = nodes.now + Duration::milliseconds(3);
+    while (lost == 0 && nodes.now < limit) {
+        nodes.now = nodes.now + Duration::microseconds(20);
+        nodes[0].poll(nodes.now);
+    }
+    EXPECT_EQ(lost, 1);
+}
+
+TEST(ShmNode, ThatPeersAreAwaitedIsToldWithTheNextTurn) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    nodes.converse();
+    nodes.exchange();
+    nodes.rest();
+    ASSERT_FALSE(nodes[0].connection(1).awaiting());
+    nodes[0].set_awaiting(true);
+    nodes[0].poll(nodes.now);
+    EXPECT_TRUE(nodes[0].connection(1).awaiting());
+}
+
+}  // namespace
+}  // namespace wireproof::am

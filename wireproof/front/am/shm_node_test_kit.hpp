@@ -1,0 +1,119 @@
+// Nodes on shared memory in one thread, whose lone messages and time are turned by hand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/node_test_kit.hpp"
+#include "wireproof/wire/shm/shm_test_kit.hpp"
+
+namespace wireproof::am::test {
+
+inline constexpr std::uint16_t ask = 1;
+inline constexpr std::uint16_t answer = 2;
+
+/// Nodes in this thread that know one another; an Endpoint is one of them and a clock.
+class Nodes {
+public:
+    explicit Nodes(std::size_t count) {
+        ShmWire::Config shm;
+        shm.name = shm_test::unique_name();
+        shm.nodes = count;
+        Config config = Config::shared_memory();
+        shm.frame_max = config.packet_max;
+        for (std::size_t i = 0; i < count; ++i) {
+            shm.node = i;
+            config.node = static_cast<std::uint16_t>(i);
+            config.seed = i + 1;
+            nodes_.push_back(
+                std::make_unique<Node>(host::AnyWire(shm_test::open(shm)), config, count));
+            nodes_.back()->handle(answer, [this](const Message&) { ++answers; });
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                EXPECT_EQ(post(i, j), Status::ok);
+                EXPECT_TRUE(
+                    run([&] { return nodes_[i]->connected(j) && nodes_[j]->connected(i); }));
+            }
+        }
+        EXPECT_TRUE(run([&] { return idle(); }));
+        rest();
+    }
+
+    Node& operator[](std::size_t node) { return *nodes_[node]; }
+    /// The last one, with its process.
+    void lose() { nodes_.pop_back(); }
+    Status post(std::size_t from, std::size_t to) { return nodes_[from]->post(to, ask, word_); }
+    Status request(std::size_t from, std::size_t to, std::size_t words = 1) {
+        return nodes_[from]->ask(to, ask, test::words(std::vector<std::uint32_t>(words, 7)),
+                                 [this] { return now; });
+    }
+    Status reply(std::size_t from) { return nodes_[from]->reply(answer, word_); }
+    std::uint64_t requests_sent(std::size_t from, std::size_t to) const {
+        return nodes_[from]->connection(to).stats().sent_of(Kind::request);
+    }
+    std::uint64_t timeouts(std::size_t from, std::size_t to) const {
+        return nodes_[from]->counters(to).timeouts;
+    }
+    std::uint64_t replies_sent(std::size_t from, std::size_t to) const {
+        return nodes_[from]->connection(to).stats().sent_of(Kind::reply);
+    }
+    bool idle() const {
+        return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->idle(); });
+    }
+    /// Turns in which nothing comes, after which a wire takes what comes for a lone message.
+    void rest() {
+        for (int i = 0; i < 3; ++i) turn();
+    }
+    void turn() {
+        now = now + Duration::nanoseconds(100);
+        for (auto& node : nodes_) node->poll(now);
+    }
+    template <class Done>
+    [[nodiscard]] bool run(Done&& done, int turns = 1000) {
+        for (int i = 0; i < turns; ++i) {
+            if (done()) return true;
+            now = now + Duration::milliseconds(2);
+            turn();
+        }
+        return false;
+    }
+
+    /// Node 1 answers each request of node 0, and counts the answers that left in its handler.
+    void answer_all() {
+        nodes_[1]->handle(ask, [this](const Message&) {
+            const std::uint64_t before = replies_sent(1, 0);
+            EXPECT_EQ(reply(1), Status::ok);
+            within += replies_sent(1, 0) - before;
+        });
+    }
+
+    /// A request and its answer, each taken in a turn of its own.
+    void exchange() {
+        EXPECT_EQ(request(0, 1), Status::ok);
+        EXPECT_EQ(nodes_[0]->poll(now), 0U);
+        EXPECT_EQ(nodes_[1]->poll(now), 1U);
+        EXPECT_EQ(nodes_[0]->poll(now), 1U);
+    }
+    /// The first message of all does not go the shortest way.
+    void converse() {
+        const int before = answers;
+        EXPECT_EQ(request(0, 1), Status::ok);
+        EXPECT_TRUE(run([&] { return answers > before; }));
+        rest();
+    }
+
+    Instant now{Duration::milliseconds(5)};
+    int answers = 0;
+    std::uint64_t within = 0;
+
+private:
+    std::vector<std::byte> word_ = words({7});
+    std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+}  // namespace wireproof::am::test

@@ -1,0 +1,67 @@
+// Messages that draw one another, each by itself and as foreseen, are only counted while they come
+// and leave (connection_lone.hpp). Here that begins, and what was counted is taken in.
+#include <algorithm>
+
+#include "wireproof/proto/am/connection.hpp"
+
+namespace wireproof::am {
+
+// Where a loop is measured, each acknowledgement counts by itself.
+bool Connection::foresee() {
+    const bool calm = calm_ && exchanges_.came == 0 && !plain_here_ && send_[0].settled() &&
+                      send_[1].settled() && !holds_acks_ && config_.probe_after == Duration();
+    if (!calm) return false;
+    exchanges_.longest = config_.words_max * std::size_t{4};
+    for (std::size_t at = 0; at < channel_count; ++at) {
+        exchanges_.coming[at] = receive_[at].expected();
+        exchanges_.leaving[at] = send_[at].first_unsent();
+        exchanges_.longest = std::min(exchanges_.longest, send_[at].longest_with_ease());
+    }
+    return true;
+}
+
+// As take_foreseen and left_alone have it, one by one.
+[[gnu::noinline]] void Connection::take_in_exchanges() {
+    const Exchanges& seen = exchanges_;
+    const Channel out = other(seen.channel);
+    const bool answered = has_followed();
+    const std::uint32_t freed = answered ? seen.left - 1 : seen.left;
+    silent_since_ = seen.since;
+    unanswered_ = 0;
+    nothing_to_draw_ = false;
+    may_reply_ = seen.channel == Channel::request && !answered;
+    for (const Channel channel : {Channel::request, Channel::reply}) end_all(seen.began, channel);
+    if (freed > 0) {
+        out_window(out).skip(freed);
+        note_freed(seen.since, out, freed);
+    }
+    if (seen.left > 0) {
+        for (ReceiveWindow& window : receive_) window.acknowledged();
+        turn_ = seen.channel;
+    }
+    ReceiveWindow& in = in_window(seen.channel);
+    in.pass_plain(seen.came, in.owed() + (answered ? 0 : 1));
+    stats_.received[static_cast<std::size_t>(RxVerdict::accepted)] += seen.came;
+    const Kind kind = out == Channel::request ? Kind::request : Kind::reply;
+    stats_.sent[static_cast<std::size_t>(kind)] += seen.left;
+    if (answered) {
+        WIREPROOF_CHECK(out_window(out).push_here(kind, static_cast<std::uint32_t>(seen.handler),
+                                                  static_cast<std::uint16_t>(seen.size / 4),
+                                                  ConstBytes(seen.words).first(seen.size)));
+        out_window(out).plain_departed(1);
+        note_plain(seen.left_at, out);
+    }
+    exchanges_.came = exchanges_.left = 0;
+}
+
+/// All that has left of the channel was acknowledged.
+void Connection::end_all(Instant now, Channel channel) {
+    SendWindow& window = out_window(channel);
+    if (window.empty()) return;
+    WIREPROOF_CHECK(window.settled());
+    const std::uint32_t freed = window.under_way();
+    window.drop_all();
+    note_freed(now, channel, freed);
+}
+
+}  // namespace wireproof::am
