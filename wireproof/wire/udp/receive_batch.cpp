@@ -20,6 +20,14 @@ constexpr std::size_t grouped_datagrams_max = 4;
 // one datagram is cheaper while both ends only take turns.
 constexpr std::size_t single_looks = 3;
 
+void count_failure(UdpCounters& counters) {
+    if (errno == ECONNREFUSED) {
+        ++counters.send_refused;  // of a connected socket: a report about a frame sent earlier
+    } else if (errno != EAGAIN) {
+        ++counters.receive_failed;
+    }
+}
+
 }  // namespace
 
 ReceiveBatch::ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped)
@@ -71,7 +79,10 @@ bool ReceiveBatch::open_next(UdpCounters& counters) {
         rest_ = ConstBytes(static_cast<std::byte*>(slot.bytes.iov_base), message.msg_len);
         at_ = 0;
         segment_ = segment > 0 ? segment : std::max<std::size_t>(rest_.size(), 1);
-        if (segment > 0 && rest_.size() > segment) ++counters.super_packets_received;
+        if (segment > 0 && rest_.size() > segment) {
+            ++counters.super_packets_received;
+            lone_ = 0;
+        }
         from_ = from_socket_address(slot.from);
         begins_ = true;
         more_ = true;  // an empty datagram is a frame of no bytes
@@ -83,11 +94,58 @@ bool ReceiveBatch::open_next(UdpCounters& counters) {
 bool ReceiveBatch::refill(int handle, UdpCounters& counters) {
     for (std::size_t i = 0; i < filled_; ++i) reset(i);
     next_ = filled_ = 0;
+    choose_way(handle, counters);
+    if (bare_) return look_bare(handle, counters);
     const std::size_t wanted = in_a_row_ < single_looks ? 1 : slots_.size();
     filled_ = ask(handle, wanted, counters);
+    if (filled_ > 0) lone_ = filled_ == 1 && in_a_row_ == 0 ? lone_ + 1 : 0;
     in_a_row_ = filled_ == 0 ? 0 : wanted > 1 && filled_ < 2 ? single_looks / 2 : in_a_row_ + 1;
     if (filled_ == 0) return false;
     drained_ = wanted == 1 || filled_ < slots_.size();
+    return true;
+}
+
+void ReceiveBatch::choose_way(int handle, UdpCounters& counters) {
+    // With room for more than a frame, one that is too long is seen to be.
+    const bool may_converse = only_.is_set() && buffer_size_ > frame_max_;
+    if (!bare_) {
+        const bool converses = may_converse && in_a_row_ == 0 && lone_ >= lone_wanted_;
+        if (converses) bare_ = begin_bare(handle, counters);
+    } else if (!may_converse || lone_ == 0) {
+        describe_received(handle, true);
+        bare_ = false;
+        lone_wanted_ = std::min(lone_wanted_ * 2, lone_most);
+    }
+}
+
+// Of a super-packet that waits already, nobody would tell that it is one.
+bool ReceiveBatch::begin_bare(int handle, UdpCounters& counters) {
+    if (describe_received(handle, false)) {
+        std::byte first{};
+        const bool waits = ::recv(handle, &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) >= 0;
+        if (!waits && errno == EAGAIN) return true;
+        if (!waits) count_failure(counters);
+    }
+    describe_received(handle, true);
+    return false;
+}
+
+// Several in a row may be one at a time, of a peer who answers at once: a second look in one turn
+// tells.
+bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
+    const ssize_t bytes = ::recv(handle, buffers_.data(), buffer_size_, MSG_DONTWAIT);
+    if (bytes < 0) {
+        count_failure(counters);
+        in_a_row_ = 0;
+        return false;
+    }
+    if (++in_a_row_ > single_looks) lone_ = 0;
+    drained_ = in_a_row_ != single_looks;
+    rest_ = ConstBytes(buffers_).first(static_cast<std::size_t>(bytes));
+    at_ = 0;
+    segment_ = std::max<std::size_t>(rest_.size(), 1);
+    from_ = only_;
+    begins_ = more_ = true;
     return true;
 }
 
@@ -104,11 +162,7 @@ std::size_t ReceiveBatch::ask(int handle, std::size_t datagrams, UdpCounters& co
                                      MSG_DONTWAIT, nullptr);
         if (count >= 0) return static_cast<std::size_t>(count);
     }
-    if (errno == ECONNREFUSED) {
-        ++counters.send_refused;  // of a connected socket: a report about a frame sent earlier
-    } else if (errno != EAGAIN) {
-        ++counters.receive_failed;
-    }
+    count_failure(counters);
     return 0;
 }
 

@@ -5,6 +5,11 @@
 // A quiet wire costs one system call a turn, not two: after a look that did not bring all it could
 // have, "nothing" is said once without asking the kernel. One that brings frames again and again is
 // asked for many datagrams at once.
+//
+// In a conversation on a connected socket, datagrams come one by one, and all that is wanted are
+// their bytes: to be told whose they are, what was dropped and whether they are a super-packet
+// costs a fifteenth of half a round trip. So the kernel is asked not to tell, until more come in a
+// row.
 #pragma once
 
 #include <sys/uio.h>
@@ -34,6 +39,12 @@ public:
     /// once, so that a flood of bad frames holds nobody here.
     std::optional<Frame> next(int handle, UdpCounters& counters);
 
+    /// The socket is connected to this peer; unset: to none.
+    void hear_only(const Address& peer) {
+        only_ = peer;
+        lone_ = 0;  // and what waits may be another's
+    }
+
     /// The last frame was nobody's: the kernel is asked again before "nothing" is said.
     void look_again() { drained_ = false; }
 
@@ -51,9 +62,16 @@ private:
         alignas(cmsghdr) std::array<std::byte, control_size> control{};
     };
 
+    // So many lone datagrams make a conversation; more each time that it turned out to be none.
+    static constexpr std::uint32_t lone_least = 16;
+    static constexpr std::uint32_t lone_most = 1024;
+
     std::optional<Frame> next_here(UdpCounters& counters);
     bool open_next(UdpCounters& counters);
     bool refill(int handle, UdpCounters& counters);
+    void choose_way(int handle, UdpCounters& counters);
+    bool begin_bare(int handle, UdpCounters& counters);
+    bool look_bare(int handle, UdpCounters& counters);
     std::size_t ask(int handle, std::size_t datagrams, UdpCounters& counters);
     void reset(std::size_t i);
     std::size_t read_control(msghdr& header, UdpCounters& counters);
@@ -65,6 +83,10 @@ private:
     bool drained_ = false;      // the last look left nothing in the kernel, or may have
     std::size_t in_a_row_ = 0;  // looks that brought something
     std::uint32_t kernel_dropped_ = 0;
+    Address only_;
+    bool bare_ = false;       // in a conversation
+    std::uint32_t lone_ = 0;  // datagrams in a row that came by themselves, behind looks in vain
+    std::uint32_t lone_wanted_ = lone_least;
     // The datagram that is handed out frame by frame.
     ConstBytes rest_;
     std::size_t at_ = 0;

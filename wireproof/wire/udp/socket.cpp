@@ -85,6 +85,12 @@ socklen_t length_of(const SocketAddress& address) {
     return address.any.sa_family == AF_INET ? sizeof address.v4 : sizeof address.v6;
 }
 
+bool describe_received(int handle, bool described) {
+    const int value = described ? 1 : 0;
+    const bool counted = set_option(handle, SOL_SOCKET, SO_RXQ_OVFL, value);
+    return set_option(handle, SOL_UDP, UDP_GRO, value) && counted;
+}
+
 Expected<UdpSocket> UdpSocket::open(const Config& config) {
     const auto failed = [&config](const char* what) {
         const std::string reason = std::generic_category().message(errno);

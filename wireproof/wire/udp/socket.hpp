@@ -22,6 +22,10 @@ SocketAddress to_socket_address(const Address& address);
 Address from_socket_address(const SocketAddress& address);
 socklen_t length_of(const SocketAddress& address);
 
+/// Whether the kernel tells of what is received how many datagrams it dropped before it, and leaves
+/// super-packets whole, telling how long their frames are. False: it does not do as asked.
+bool describe_received(int handle, bool described);
+
 class UdpSocket {
 public:
     struct Config {

@@ -80,6 +80,7 @@ Expected<void> UdpWire::set_peer(PeerId peer, const Address& address) {
 Expected<void> UdpWire::talk_only_to(UdpLane& lane) {
     const bool was_connected = lane.connected_;
     lane.connected_ = lane.place_ == UdpLane::Place::fixed && socket_.connect(lane.address_);
+    receiving_.hear_only(lane.connected_ ? lane.address_ : Address());
     if (lane.connected_ || !was_connected) return {};
     const Address local = local_address();
     if (socket_.disconnect()) return {};
