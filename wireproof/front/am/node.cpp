@@ -195,6 +195,7 @@ void Node::end_lone_turn() {
     Connection& connection = peers_[taken_from_].connection;
     if (watch_.in != nullptr && connection.only_counted() > 0 && connection.has_followed()) return;
     disturb();
+    next_timer_ = earliest(next_timer_, connection.take_soonest_set());  // by what left behind that
     if (!connection.quiet_while_calm()) stir(taken_from_);
 }
 

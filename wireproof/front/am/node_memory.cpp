@@ -52,6 +52,7 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
                                           ConstBytes source, std::uint16_t handler,
                                           std::uint32_t argument, Done done) {
     if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
+    heed();
     const Connection& connection = peers_[peer].connection;
     if (!connection.established() || bytes_are_out_to(peer, address, source.size())) {
         return std::nullopt;

@@ -264,6 +264,61 @@ TEST(ShmNode, WhatWasOnlyCountedIsAskedForInTime) {
     EXPECT_EQ(nodes.timeouts(0, 1), late + 1);
 }
 
+// Its timer is set behind the end of what was counted: what is longer is not, nor is what follows a
+// look.
+TEST(ShmNode, AnAnswerThatWasNotCountedIsAskedForInTime) {
+    for (const bool looks : {false, true}) {
+        Nodes nodes(2);
+        const auto answers = [&](std::size_t words) {
+            nodes[1].handle(ask, [&, words](const Message&) {
+                if (looks) (void)nodes[1].counters(0);
+                EXPECT_EQ(nodes[1].reply(answer, test::words(std::vector<std::uint32_t>(words))),
+                          Status::ok);
+            });
+        };
+        nodes[1].handle(ask, [](const Message&) {});
+        nodes.converse_without_answer();
+        answers(1);
+        nodes.converse();
+        answers(looks ? 1 : 17);
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        const std::uint64_t late = nodes.timeouts(1, 0);
+        const Instant limit = nodes.now + Config::shared_memory().keepalive_after * 3;
+        while (nodes.timeouts(1, 0) == late && nodes.now < limit) {
+            nodes.now = nodes.now + Duration::milliseconds(2);
+            nodes[1].poll(nodes.now);
+        }
+        EXPECT_EQ(nodes.timeouts(1, 0), late + 1) << looks;
+    }
+}
+
+TEST(ShmNode, AStoreFindsTheRoomThatACountedMessageMade) {
+    Nodes nodes(2);
+    int heard = 0;
+    for (std::size_t i = 0; i < 2; ++i) nodes[i].handle(ask, [&](const Message&) { ++heard; });
+    const auto memory = nodes[1].wire().allocate_shared(4096);
+    ASSERT_TRUE(memory);
+    ASSERT_TRUE(nodes[1].register_memory(0, 4096, *memory, Rights{.store = true}));
+    nodes.rest();
+    int sent = 0;
+    for (const std::size_t words : {4000U, 400U, 40U, 4U, 0U}) {
+        while (nodes.request(0, 1, words) == Status::ok) {
+            nodes.turn();
+            ++sent;
+        }
+    }
+    ASSERT_FALSE(nodes[0].connection(1).can_note());
+    nodes.rest();
+    ASSERT_EQ(heard, sent);
+    nodes[0].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(0), Status::ok); });
+    ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+    ASSERT_EQ(nodes.request(1, 0), Status::ok);  // and it acknowledges them all
+    ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
+    const std::vector<std::byte> source(64, std::byte{3});
+    EXPECT_EQ(nodes[0].store_at_once(1, 4096, source, ask, 0, {}), Status::ok);
+}
+
 TEST(ShmNode, ThatAPeerIsLostIsSeenWhileItsNextMessageIsAwaited) {
     Nodes nodes(2);
     nodes.answer_all();

@@ -99,6 +99,13 @@ public:
         EXPECT_EQ(nodes_[1]->poll(now), 1U);
         EXPECT_EQ(nodes_[0]->poll(now), 1U);
     }
+    /// What nobody answers is acknowledged, and no timer is left.
+    void converse_without_answer() {
+        EXPECT_EQ(request(0, 1), Status::ok);
+        EXPECT_TRUE(run([&] { return idle(); }));
+        EXPECT_FALSE(run([] { return false; }, 100));
+        rest();
+    }
     /// The first message of all does not go the shortest way.
     void converse() {
         const int before = answers;

@@ -135,8 +135,9 @@ public:
     void heed() {
         if (exchanges_.came > 0) take_in_exchanges();
     }
-    /// No timer that heed() sets is due sooner after what came or left last.
+    /// No timer that heed() sets is due sooner after foresee().
     Duration shortest_patience() const {
+        if (config_.peer_timeout == Duration()) return config_.keepalive_after;
         return std::min(config_.keepalive_after, config_.peer_timeout);
     }
 
@@ -249,7 +250,6 @@ private:
     template <Channel channel>
     void end_foreseen(Instant now, std::uint32_t expected);
     void take_in_exchanges();
-    void end_all(Instant now, Channel channel);
     RunStart begin_any_run();
     template <Channel channel>
     inline RunStart begin_calm_run();

@@ -30,7 +30,13 @@ bool Connection::foresee() {
     unanswered_ = 0;
     nothing_to_draw_ = false;
     may_reply_ = seen.channel == Channel::request && !answered;
-    for (const Channel channel : {Channel::request, Channel::reply}) end_all(seen.began, channel);
+    for (const Channel channel : {Channel::request, Channel::reply}) {
+        SendWindow& window = out_window(channel);
+        const std::uint32_t all = window.under_way();
+        WIREPROOF_CHECK(window.settled());
+        window.drop_all();
+        if (all > 0) note_freed(seen.began, channel, all);
+    }
     if (freed > 0) {
         out_window(out).skip(freed);
         note_freed(seen.since, out, freed);
@@ -52,16 +58,6 @@ bool Connection::foresee() {
         note_plain(seen.left_at, out);
     }
     exchanges_.came = exchanges_.left = 0;
-}
-
-/// All that has left of the channel was acknowledged.
-void Connection::end_all(Instant now, Channel channel) {
-    SendWindow& window = out_window(channel);
-    if (window.empty()) return;
-    WIREPROOF_CHECK(window.settled());
-    const std::uint32_t freed = window.under_way();
-    window.drop_all();
-    note_freed(now, channel, freed);
 }
 
 }  // namespace wireproof::am

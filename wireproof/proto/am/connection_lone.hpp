@@ -7,6 +7,16 @@
 
 namespace wireproof::am {
 
+/// Returns how long the frame is.
+[[gnu::always_inline]] inline std::size_t write_short(ShortHeader header, HandlerId handler,
+                                                      ConstBytes arguments, Bytes room) {
+    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
+    header.id = static_cast<std::uint32_t>(handler);
+    header.encode(room.first<ShortHeader::size>());
+    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
+    return ShortHeader::size + arguments.size();
+}
+
 // One look at each field, and nothing is changed before all have held. Each channel has its own
 // copy of the code, in which every place is known.
 [[gnu::always_inline]] inline bool Connection::take_foreseen(Instant now, const RxFrame& frame) {
@@ -100,19 +110,14 @@ template <Channel channel>
 [[gnu::always_inline]] inline std::size_t Connection::write_alone(const Next<channel>& message,
                                                                   Bytes room) const {
     constexpr auto at = static_cast<std::size_t>(channel);
-    const ConstBytes arguments = message.arguments;
     ShortHeader header;
     header.address = address_out_.single[at];
     header.route = route_;
     header.round = send_[at].round();
-    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
     header.cookie = handshake_.cookie();
     header.number = exchanges_.leaving[at];
     header.ack = exchanges_.coming;
-    header.id = static_cast<std::uint32_t>(message.handler);
-    header.encode(room.first<ShortHeader::size>());
-    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
-    return ShortHeader::size + arguments.size();
+    return write_short(header, message.handler, message.arguments, room);
 }
 
 template <Channel channel>
@@ -141,15 +146,9 @@ template <Channel channel>
 template <Channel channel>
 [[gnu::always_inline]] inline std::size_t Connection::write_alone(const Lone<channel>& message,
                                                                   Bytes room) const {
-    constexpr auto at = static_cast<std::size_t>(channel);
-    const ConstBytes arguments = message.arguments;
     ShortHeader header = plain_header(channel);
-    header.address = address_out_.single[at];
-    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
-    header.id = static_cast<std::uint32_t>(message.handler);
-    header.encode(room.first<ShortHeader::size>());
-    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
-    return ShortHeader::size + arguments.size();
+    header.address = address_out_.single[static_cast<std::size_t>(channel)];
+    return write_short(header, message.handler, message.arguments, room);
 }
 
 template <Channel channel>

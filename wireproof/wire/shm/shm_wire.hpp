@@ -72,7 +72,7 @@ public:
     }
     /// Behind a still() that said yes, where there is one peer: nothing but its next frame can come
     /// until then, and it can be looked at where it will lie. Nothing: there are more peers, or
-    /// none. Dead with the next use of the wire that is not pass_watched or of a lane.
+    /// none. Dead with the next receive, next_event or prepare_to_sleep.
     struct Watched {
         const RingConsumer* in = nullptr;
         PeerId from{};
@@ -82,7 +82,7 @@ public:
         if (receiving_.size() != 1) return {};
         ShmPeer& peer = *receiving_.front();
         peer.in.take_back();  // what was received before
-        if (peer.in.gives_back()) return {};
+        wake_if_given_back(peer);
         return {&peer.in, static_cast<PeerId>(peer.number), look_at_};
     }
     /// The frame of so many bytes that was looked at is done with.
@@ -91,7 +91,7 @@ public:
         lanes_->counters.bytes_received += size;
         ShmPeer& peer = *receiving_.front();
         peer.in.pass(size);
-        if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
+        wake_if_given_back(peer);
     }
     void flush(Instant now) {
         now_ = now;
@@ -172,6 +172,9 @@ private:
         return peers_[static_cast<std::size_t>(peer)];
     }
 
+    static void wake_if_given_back(ShmPeer& peer) {
+        if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
+    }
     void flush_lanes();
     void next_turn();
     void look_around();
