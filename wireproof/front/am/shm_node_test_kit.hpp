@@ -94,6 +94,7 @@ public:
 
     /// A request and its answer, each taken in a turn of its own.
     void exchange() {
+        EXPECT_EQ(nodes_[1]->poll(now), 0U);
         EXPECT_EQ(request(0, 1), Status::ok);
         EXPECT_EQ(nodes_[0]->poll(now), 0U);
         EXPECT_EQ(nodes_[1]->poll(now), 1U);

@@ -131,7 +131,6 @@ public:
     std::uint64_t arrived = 0;
     std::uint64_t accepted = 0;
     std::uint64_t met_calm = 0;
-    std::uint64_t taken_next = 0;
     std::uint64_t left_alone = 0;
     std::uint64_t left_next = 0;
     std::uint64_t quiet = 0;        // and calm
@@ -301,7 +300,6 @@ private:
         if (end.foreseen && whole && end.engine.take_next(now_, packet, message)) {
             note("verdict", static_cast<int>(RxVerdict::accepted));
             ++accepted;
-            ++taken_next;
             went_on += others ? 1U : 0U;
             if (hand_over(end, message)) draw(end);
             return;
@@ -407,7 +405,6 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
     ASSERT_TRUE(config.check());
     std::uint64_t frames = 0;
     std::uint64_t met_calm = 0;
-    std::uint64_t taken_next = 0;
     std::uint64_t left_alone = 0;
     std::uint64_t left_next = 0;
     std::uint64_t quiet = 0;
@@ -427,7 +424,6 @@ void live_twice(const Config& config, Weather weather, std::uint64_t calm) {
         EXPECT_EQ(forgetful.met_calm, 0U);
         frames += usual.arrived;
         met_calm += usual.met_calm;
-        taken_next += usual.taken_next;
         left_alone += usual.left_alone;
         left_next += usual.left_next;
         quiet += usual.quiet;
