@@ -192,11 +192,11 @@ void Node::watch(Instant now) {
 /// is owed for it will leave, unless something has followed it.
 void Node::end_lone_turn() {
     shm_->pass_watched(std::exchange(taken_alone_, 0));
-    Connection& connection = peers_[taken_from_].connection;
+    Connection& connection = watch_.from->connection;
     if (watch_.in != nullptr && connection.only_counted() > 0 && connection.has_followed()) return;
     disturb();
     next_timer_ = earliest(next_timer_, connection.take_soonest_set());  // by what left behind that
-    if (!connection.quiet_while_calm()) stir(taken_from_);
+    if (!connection.quiet_while_calm()) stir(watch_.peer);
 }
 
 // Mostly one message came, by itself, and one follows it: who waits for that waits for each step
@@ -214,8 +214,7 @@ void Node::end_lone_turn() {
     last_turn_ = now;
     answers_at_once_ = true;
     taken_alone_ = frame.size();
-    taken_from_ = watch_.peer;
-    run(taken_from_, message.handler, Message(this, taken_from_, message.arguments()),
+    run(watch_.peer, message.handler, Message(this, watch_.peer, message.arguments()),
         message.is_request);
     // Who waited for an answer mostly asks again: what is still to be done can wait until that has
     // left, or for the next turn.
@@ -225,7 +224,7 @@ void Node::end_lone_turn() {
         shm_->flush(now);  // a handler may have shared memory
         return 1;
     }
-    const std::size_t more = deliver_more(taken_from_);
+    const std::size_t more = deliver_more(watch_.peer);
     return 1 + more + rest_of_turn(*shm_, now, std::nullopt);
 }
 

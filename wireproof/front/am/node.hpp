@@ -167,10 +167,10 @@ private:
     /// A turn found nothing, and since then nothing was asked for but what leaves behind what
     /// comes: the next frame is foreseen, and nothing else can come until then.
     struct Watch {
-        const RingConsumer* in = nullptr;  // nothing: it is not so
+        const RingConsumer* in = nullptr;  // nothing: it is not so any more
         Instant until;
-        std::size_t peer = 0;
-        Peer* from = nullptr;
+        std::size_t peer = 0;     // who is watched, or was last
+        Peer* from = nullptr;     // the same
         std::uint32_t looks = 0;  // in vain, in a row
     };
     // A peer on a near processor answers within fewer. One that is farther off writes its line a
@@ -286,11 +286,10 @@ private:
     Instant last_turn_;
     bool in_handler_ = false;
     bool answers_at_once_ = false;  // what is handled came alone
-    // Bytes of a frame that was foreseen, whose message is being handled or was: it is still to be
-    // given back. An answer's, until its user has asked for more; that of one whose handler threw,
-    // until the next turn.
+    // Bytes of a frame from watch_.peer that was foreseen, whose message is being handled or was:
+    // it is still to be given back. An answer's, until its user has asked for more; that of one
+    // whose handler threw, until the next turn.
     std::size_t taken_alone_ = 0;
-    std::size_t taken_from_ = 0;
     bool polling_ = false;
     bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;

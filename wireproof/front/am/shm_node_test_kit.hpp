@@ -45,7 +45,7 @@ public:
     }
 
     Node& operator[](std::size_t node) { return *nodes_[node]; }
-    /// The last one, with its process.
+    /// The last one, with its wire: as if its process had died.
     void lose() { nodes_.pop_back(); }
     Status post(std::size_t from, std::size_t to) { return nodes_[from]->post(to, ask, word_); }
     Status request(std::size_t from, std::size_t to, std::size_t words = 1) {

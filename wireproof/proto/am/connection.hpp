@@ -247,8 +247,7 @@ private:
     bool take_foreseen(Instant now, const RxFrame& frame);
     template <Channel channel>
     bool take_foreseen_on(Instant now, ConstBytes frame);
-    template <Channel channel>
-    void end_foreseen(Instant now, std::uint32_t expected);
+    inline void end_all(Instant now, Channel channel);
     void take_in_exchanges();
     RunStart begin_any_run();
     template <Channel channel>

@@ -31,11 +31,7 @@ bool Connection::foresee() {
     nothing_to_draw_ = false;
     may_reply_ = seen.channel == Channel::request && !answered;
     for (const Channel channel : {Channel::request, Channel::reply}) {
-        SendWindow& window = out_window(channel);
-        const std::uint32_t all = window.under_way();
-        WIREPROOF_CHECK(window.settled());
-        window.drop_all();
-        if (all > 0) note_freed(seen.began, channel, all);
+        if (!out_window(channel).empty()) end_all(seen.began, channel);
     }
     if (freed > 0) {
         out_window(out).skip(freed);

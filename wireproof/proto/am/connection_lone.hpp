@@ -48,21 +48,10 @@ template <Channel channel>
     plain_.size = size;
     silent_since_ = now;
     unanswered_ = 0;
-    end_foreseen<Channel::request>(now, header.ack[0]);
-    end_foreseen<Channel::reply>(now, header.ack[1]);
+    if (header.ack[0] != send_[0].first_unacknowledged()) end_all(now, Channel::request);
+    if (header.ack[1] != send_[1].first_unacknowledged()) end_all(now, Channel::reply);
     (void)note_verdict(now, RxVerdict::accepted);
     return true;
-}
-
-/// As on_plain_ack of a number that SendWindow::nothing_or_all knew, and still does.
-template <Channel channel>
-[[gnu::always_inline]] inline void Connection::end_foreseen(Instant now, std::uint32_t expected) {
-    SendWindow& window = send_[static_cast<std::size_t>(channel)];
-    if (expected == window.first_unacknowledged()) return;
-    WIREPROOF_CHECK(window.settled());
-    const std::uint32_t freed = window.under_way();
-    window.drop_all();
-    note_freed(now, channel, freed);
 }
 
 // What differs from what is foreseen is looked at in one step.

@@ -156,12 +156,10 @@ void Connection::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes d
 /// the channel known, half of its instructions go.
 [[gnu::always_inline]] inline void Connection::on_plain_ack(Instant now, Channel channel,
                                                             std::uint32_t expected) {
-    SendWindow& window = out_window(channel);
+    const SendWindow& window = out_window(channel);
     if (expected == window.first_unacknowledged()) return;
     if (!window.ends_all(expected)) return on_ack(now, channel, expected);
-    const std::uint32_t freed = window.under_way();
-    window.drop_all();
-    note_freed(now, channel, freed);
+    end_all(now, channel);
 }
 
 bool Connection::accept_plain(Instant now, const RxFrame& frame) {

@@ -18,6 +18,15 @@ namespace wireproof::am {
     return header;
 }
 
+/// All that is out on the channel was acknowledged, and that is all there is.
+[[gnu::always_inline]] inline void Connection::end_all(Instant now, Channel channel) {
+    SendWindow& window = out_window(channel);
+    WIREPROOF_CHECK(window.settled());
+    const std::uint32_t freed = window.under_way();
+    window.drop_all();
+    note_freed(now, channel, freed);
+}
+
 [[gnu::always_inline]] inline void Connection::fill_plain(Channel channel,
                                                           const SendWindow::Saved& message,
                                                           TxFrame& out) {

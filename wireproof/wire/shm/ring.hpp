@@ -268,7 +268,7 @@ public:
     [[gnu::always_inline]] std::optional<Frame> next() {
         take_back();
         std::byte* const at = next_at_;
-        const std::uint32_t word = shared_word<std::uint32_t>(at).load(std::memory_order_acquire);
+        const std::uint32_t word = next_word();
         if (word == 0) return std::nullopt;
         const std::size_t size = word & RingWord::size_mask;
         if ((word & RingWord::published) == 0 || size > frame_max_ || broken_) [[unlikely]] {
