@@ -178,7 +178,7 @@ void Node::watch(Instant now) {
     Connection& connection = peers_[peer].connection;
     if (!connection.foresee()) return;
     const Instant timers = earliest(next_timer_, now + connection.shortest_patience());
-    watch_ = {next.in, earliest(next.until, timers), peer, &peers_[peer], 0};
+    watch_ = {next.in, earliest(next.until, timers), peer, &peers_[peer]};
 }
 
 [[gnu::noinline]] void Node::forget_watch() {
@@ -208,7 +208,8 @@ void Node::end_lone_turn() {
     Connection::PlainMessage message;
     if (!connection.take_next(now, frame, message)) return poll_any(now);
     watch_.from->shm_lane->fetch_room();
-    watch_.looks = 0;
+    first_look_.came();
+    if (message.is_request) first_look_.begin(now);  // with its answer; else ask does
     const While polling(polling_);
     mid_turn_ = true;
     last_turn_ = now;

@@ -13,7 +13,7 @@
 #include "wireproof/am.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/host/any_wire.hpp"
-#include "wireproof/host/relax.hpp"
+#include "wireproof/host/first_look.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
@@ -54,7 +54,7 @@ public:
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         if (watch_.in != nullptr && watch_.peer == peer && !polling_ &&
-            leave_next<Channel::request>(handler, words, now)) {
+            leave_next<Channel::request>(handler, words, [&] { return wait_from(now()); })) {
             finish_last_turn();
             return Status::ok;
         }
@@ -98,9 +98,10 @@ public:
         if (watch_.in == nullptr || now >= watch_.until || awaiting_ != awaiting_told_) {
             return poll_any(now);
         }
+        if (!first_look_.is_due(now)) return 0;
         const std::uint32_t word = watch_.in->next_word();
         if (word != 0) return turn_for_next(now, word);
-        if (++watch_.looks > looks_at_once) host::relax();
+        first_look_.in_vain();
         return 0;
     }
     /// Requests, stores or gets wait for more to leave with, or for their first turn, or the last
@@ -169,13 +170,9 @@ private:
     struct Watch {
         const RingConsumer* in = nullptr;  // nothing: it is not so any more
         Instant until;
-        std::size_t peer = 0;     // who is watched, or was last
-        Peer* from = nullptr;     // the same
-        std::uint32_t looks = 0;  // in vain, in a row
+        std::size_t peer = 0;  // who is watched, or was last
+        Peer* from = nullptr;  // the same
     };
-    // A peer on a near processor answers within fewer. One that is farther off writes its line a
-    // tenth sooner if it is not asked for all the time: docs/performance.md.
-    static constexpr std::uint32_t looks_at_once = 32;
     /// Callbacks of transfers under way, by tag.
     struct Transfers {
         std::uint64_t add(Done done);
@@ -216,6 +213,10 @@ private:
     }
     void forget_watch();
     void watch(Instant now);
+    Instant wait_from(Instant now) {
+        first_look_.begin(now);
+        return now;
+    }
     bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }
     void finish_last_turn() {
         if (puts_off_end()) end_lone_turn();
@@ -270,6 +271,7 @@ private:
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
     Watch watch_;
+    host::FirstLook first_look_;
     Transfers transfers_;
     std::deque<Done> finished_;  // gets that the wire did at once; told in the next turn
     std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them

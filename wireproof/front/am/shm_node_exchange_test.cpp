@@ -32,6 +32,38 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     EXPECT_EQ(resent(), before) << "and nothing was missed";
 }
 
+// A look before the answer can be there takes its line from the peer that is to write it. So the
+// turns in which none ever came do not look, unless time has gone by.
+TEST(ShmNode, TheTurnsInWhichNoAnswerEverCameDoNotLook) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    const auto asked_and_answered = [&] {
+        nodes.now = nodes.now + host::FirstLook::longest;  // node 1 looks as well
+        EXPECT_EQ(nodes.request(0, 1), Status::ok);
+    };
+    for (int i = 0; i < 200; ++i) {
+        asked_and_answered();
+        for (int turns = 0; turns < 30; ++turns) ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        int late = 0;
+        while (nodes[0].poll(nodes.now) == 0) ++late;
+        ASSERT_LE(late, 30);
+    }
+    asked_and_answered();
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    for (int turns = 0; turns < 25; ++turns) ASSERT_EQ(nodes[0].poll(nodes.now), 0U) << turns;
+    int more = 0;
+    while (nodes[0].poll(nodes.now) == 0) ++more;
+    EXPECT_LE(more, 8);
+
+    asked_and_answered();
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+    nodes.now = nodes.now + host::FirstLook::longest;
+    EXPECT_EQ(nodes[0].poll(nodes.now), 1U) << "a microsecond behind the request";
+    EXPECT_EQ(nodes.answers, 202);
+}
+
 // What a lone message's frame acknowledges is taken in behind its handler; nobody is to see that.
 TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
     Nodes nodes(2);

@@ -1,0 +1,86 @@
+// When a loop first looks at memory that another processor is to write. A look fetches the line,
+// and the writer must take it back before it can write: half a round trip is then two ways of the
+// line instead of one. So who waits passes the rounds in which nothing can be there yet, as many as
+// the last waits have shown, and looks then. What it gains: docs/performance.md.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/host/relax.hpp"
+
+namespace wireproof::host {
+
+/// Belongs to one loop. It counts rounds and not time, as to read a clock would be half of each;
+/// the time only bounds it, should the rounds become slower.
+class FirstLook {
+public:
+    /// What is passed at most before a look.
+    static constexpr Duration longest = Duration::nanoseconds(1000);
+
+    /// What is awaited was asked for: a wait begins.
+    void begin(Instant now) {
+        looks_ = 0;
+        to_pass_ = passes_ / parts;
+        until_ = now + longest;
+    }
+    /// For each round, whether it is to look.
+    bool is_due(Instant now) {
+        if (to_pass_ == 0) return true;
+        if (now < until_) {
+            --to_pass_;
+            return false;
+        }
+        looks_ = looks_far;  // rounds are not what they were
+        return true;
+    }
+    /// The round looked, and nothing was there.
+    void in_vain() {
+        if (++looks_ > looks_at_once) relax();
+    }
+    /// It was there.
+    void came() {
+        if (looks_ == 0) {  // in time, or late: nobody knows how late
+            const bool in_doubt = ++in_time_ > in_time_most;
+            passes_ -= in_doubt ? share(passes_) : std::min(passes_, 1U);
+            return;
+        }
+        in_time_ = 0;
+        const std::uint32_t wait = passes_ / parts + looks_;
+        const std::uint32_t apart = wait > last_wait_ ? wait - last_wait_ : last_wait_ - wait;
+        if (looks_ <= looks_near) {
+            passes_ += parts / 2;
+        } else if (looks_ < looks_far && apart <= last_wait_ / 4) {
+            passes_ += parts;
+        } else {
+            passes_ -= share(passes_);
+        }
+        last_wait_ = wait;
+    }
+
+    /// Rounds that the next wait passes.
+    std::uint32_t rounds_to_pass() const { return passes_ / parts; }
+
+private:
+    // Where the answers come alike, one look in five is too soon: it costs as much as four that are
+    // an eighth of a round less late each.
+    static constexpr std::uint32_t parts = 8;
+    static constexpr std::uint32_t in_time_most = 16;  // in a row, where one in five is usual
+    static constexpr std::uint32_t looks_near = 16;
+    static constexpr std::uint32_t looks_far = 512;
+    // A peer on a near processor answers within fewer. One that is farther off writes its line a
+    // tenth sooner if it is not asked for all the time.
+    static constexpr std::uint32_t looks_at_once = 32;
+
+    static std::uint32_t share(std::uint32_t passes) { return (passes + parts - 1) / parts; }
+
+    std::uint32_t passes_ = 0;   // in parts of a round
+    std::uint32_t to_pass_ = 0;  // rounds of this wait
+    std::uint32_t looks_ = 0;    // of this wait, in vain
+    std::uint32_t in_time_ = 0;  // waits in a row
+    std::uint32_t last_wait_ = 0;
+    Instant until_;
+};
+
+}  // namespace wireproof::host

@@ -1,0 +1,126 @@
+#include "wireproof/host/first_look.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace wireproof::host {
+namespace {
+
+constexpr auto round_time = Duration::nanoseconds(4);
+
+struct Waited {
+    int looks = 0;  // in vain
+    int late = 0;   // rounds
+};
+
+/// What is awaited is there in that round.
+Waited wait(FirstLook& first, int there, Instant& now, Duration round = round_time) {
+    Waited waited;
+    first.begin(now);
+    for (int at = 0;; ++at, now = now + round) {
+        if (!first.is_due(now)) continue;
+        if (at >= there) {
+            waited.late = at - there;
+            first.came();
+            return waited;
+        }
+        first.in_vain();
+        ++waited.looks;
+    }
+}
+
+struct Sum {
+    int waits = 0;
+    int too_soon = 0;
+    int looks = 0;
+    int late = 0;
+    void add(const Waited& one) {
+        ++waits;
+        too_soon += one.looks > 0 ? 1 : 0;
+        looks += one.looks;
+        late += one.late;
+    }
+};
+
+TEST(FirstLook, LooksWhenWhatAlwaysTakesAsLongIsThere) {
+    for (const int there : {3, 20, 70, 200}) {
+        FirstLook first;
+        Instant now;
+        for (int i = 0; i < 1000; ++i) wait(first, there, now);
+        Sum sum;
+        for (int i = 0; i < 1000; ++i) sum.add(wait(first, there, now));
+        EXPECT_LE(sum.too_soon, 250) << there;
+        EXPECT_LE(sum.looks, 300) << there;
+        EXPECT_LE(sum.late, 1000) << there;
+    }
+}
+
+TEST(FirstLook, LearnsWithinAWaitForEachRound) {
+    FirstLook first;
+    Instant now;
+    int waits = 0;
+    while (wait(first, 100, now).looks > 0) ++waits;
+    EXPECT_GE(waits, 50);
+    EXPECT_LE(waits, 130);
+}
+
+TEST(FirstLook, FollowsWhatVariesALittle) {
+    std::mt19937 random(1);
+    FirstLook first;
+    Instant now;
+    Sum sum;
+    for (int i = 0; i < 4000; ++i) {
+        const Waited one = wait(first, 60 + static_cast<int>(random() % 10), now);
+        if (i >= 1000) sum.add(one);
+    }
+    EXPECT_LE(sum.too_soon, sum.waits * 3 / 10);
+    EXPECT_LE(sum.late, sum.waits * 8);
+}
+
+// To pass rounds there would be to come late.
+TEST(FirstLook, LooksAtOnceWhereNobodyCanSayWhen) {
+    std::mt19937 random(2);
+    FirstLook first;
+    Instant now;
+    Sum sum;
+    for (int i = 0; i < 10'000; ++i) {
+        sum.add(wait(first, static_cast<int>(random() % 400), now));
+    }
+    EXPECT_LE(sum.late, sum.waits * 4);  // of 200, which they take
+}
+
+TEST(FirstLook, LooksAtOnceWhereItIsAlwaysThere) {
+    FirstLook first;
+    Instant now;
+    for (int i = 0; i < 1000; ++i) wait(first, 100, now);
+    ASSERT_GT(first.rounds_to_pass(), 90U);
+    int late = 0;
+    int waits = 0;
+    for (; first.rounds_to_pass() > 0; ++waits) late += wait(first, 0, now).late;
+    EXPECT_LE(waits, 100);
+    EXPECT_LE(late, 3000);
+}
+
+TEST(FirstLook, WhatTakesVeryLongSaysNothing) {
+    FirstLook first;
+    Instant now;
+    for (int i = 0; i < 1000; ++i) wait(first, 600, now);
+    EXPECT_EQ(first.rounds_to_pass(), 0U);
+}
+
+// As when a program begins to do something else between two turns.
+TEST(FirstLook, RoundsThatBecomeSlowerAreNotPassed) {
+    FirstLook first;
+    Instant now;
+    for (int i = 0; i < 1000; ++i) wait(first, 100, now);
+    const std::uint32_t passed = first.rounds_to_pass();
+    ASSERT_GT(passed, 90U);
+    const auto slow = Duration::nanoseconds(600);
+    EXPECT_EQ(wait(first, 0, now, slow).late, 2);  // a microsecond and no more
+    for (int i = 0; i < 40; ++i) wait(first, 0, now, slow);
+    EXPECT_EQ(first.rounds_to_pass(), 0U);
+}
+
+}  // namespace
+}  // namespace wireproof::host
