@@ -227,8 +227,8 @@ public:
     /// and the rest of the turn is for the next. While 128 packets of requests and stores to a peer
     /// are under way, or stores and gets that it has not answered, and polls follow one another
     /// within 50 us (10 us on shared memory), those made since the last poll may leave with a later
-    /// one, so long after at most where polls go on. On shared memory, among messages that draw one
-    /// another, polls in which none can be there yet do not look: for a microsecond at most.
+    /// one, so long after at most where polls go on. On shared memory, with one peer, polls do not
+    /// look while by the last waits no message can be there yet: for a microsecond at most.
     std::size_t poll();
 
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/host/relax.hpp"
@@ -22,8 +23,14 @@ public:
     /// What is awaited was asked for: a wait begins.
     void begin(Instant now) {
         looks_ = 0;
-        to_pass_ = passes_ / parts;
+        tries_ = ++waits_ % waits_a_try == 0;
+        to_pass_ = passes_ / (tries_ ? 2 * parts : parts);
         until_ = now + longest;
+    }
+    /// A wait of which nobody saw the beginning: it looks at once.
+    void begin_amid() {
+        looks_ = to_pass_ = 0;
+        tries_ = false;
     }
     /// For each round, whether it is to look.
     bool is_due(Instant now) {
@@ -32,7 +39,9 @@ public:
             --to_pass_;
             return false;
         }
-        looks_ = looks_far;  // rounds are not what they were
+        to_pass_ = 0;
+        passes_ /= 4;  // rounds are not what they were
+        looks_ = looks_far;
         return true;
     }
     /// The round looked, and nothing was there.
@@ -41,18 +50,22 @@ public:
     }
     /// It was there.
     void came() {
+        if (tries_) {
+            if (looks_ == 0) passes_ /= 4;
+            return;
+        }
         if (looks_ == 0) {  // in time, or late: nobody knows how late
             const bool in_doubt = ++in_time_ > in_time_most;
             passes_ -= in_doubt ? share(passes_) : std::min(passes_, 1U);
             return;
         }
-        in_time_ = 0;
+        const bool again = std::exchange(in_time_, 0) == 0;
         const std::uint32_t wait = passes_ / parts + looks_;
         const std::uint32_t apart = wait > last_wait_ ? wait - last_wait_ : last_wait_ - wait;
         if (looks_ <= looks_near) {
             passes_ += parts / 2;
         } else if (looks_ < looks_far && apart <= last_wait_ / 4) {
-            passes_ += parts;
+            passes_ += again ? parts : 0;
         } else {
             passes_ -= share(passes_);
         }
@@ -66,6 +79,8 @@ private:
     // Where the answers come alike, one look in five is too soon: it costs as much as four that are
     // an eighth of a round less late each.
     static constexpr std::uint32_t parts = 8;
+    // Where some come much sooner than others, one in so many tells: it looks half way.
+    static constexpr std::uint32_t waits_a_try = 64;
     static constexpr std::uint32_t in_time_most = 16;  // in a row, where one in five is usual
     static constexpr std::uint32_t looks_near = 16;
     static constexpr std::uint32_t looks_far = 512;
@@ -80,6 +95,8 @@ private:
     std::uint32_t looks_ = 0;    // of this wait, in vain
     std::uint32_t in_time_ = 0;  // waits in a row
     std::uint32_t last_wait_ = 0;
+    std::uint32_t waits_ = 0;
+    bool tries_ = false;
     Instant until_;
 };
 

@@ -179,6 +179,7 @@ void Node::watch(Instant now) {
     if (!connection.foresee()) return;
     const Instant timers = earliest(next_timer_, now + connection.shortest_patience());
     watch_ = {next.in, earliest(next.until, timers), peer, &peers_[peer]};
+    first_look_.begin_amid();
 }
 
 [[gnu::noinline]] void Node::forget_watch() {
@@ -209,7 +210,7 @@ void Node::end_lone_turn() {
     if (!connection.take_next(now, frame, message)) return poll_any(now);
     watch_.from->shm_lane->fetch_room();
     first_look_.came();
-    if (message.is_request) first_look_.begin(now);  // with its answer; else ask does
+    if (message.is_request) first_look_.begin(now);  // for the next; else ask does
     const While polling(polling_);
     mid_turn_ = true;
     last_turn_ = now;

@@ -98,7 +98,7 @@ public:
         if (watch_.in == nullptr || now >= watch_.until || awaiting_ != awaiting_told_) {
             return poll_any(now);
         }
-        if (!first_look_.is_due(now)) return 0;
+        if (!first_look_.is_due(now) && !mid_turn_) return 0;  // of a handler that threw, the rest
         const std::uint32_t word = watch_.in->next_word();
         if (word != 0) return turn_for_next(now, word);
         first_look_.in_vain();

@@ -64,6 +64,35 @@ TEST(ShmNode, TheTurnsInWhichNoAnswerEverCameDoNotLook) {
     EXPECT_EQ(nodes.answers, 202);
 }
 
+// What its turn had still to do is for the next.
+TEST(ShmNode, TheTurnBehindAHandlerThatThrewIsNotPassed) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    const auto come_to = [&](std::size_t node) {
+        for (int turns = 0; turns < 50; ++turns) {
+            if (nodes[node].poll(nodes.now) > 0) return true;
+        }
+        return false;
+    };
+    const auto requested_late = [&] {
+        for (int turns = 0; turns < 30; ++turns) ASSERT_EQ(nodes[1].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+    };
+    for (int i = 0; i < 200; ++i) {
+        requested_late();
+        ASSERT_TRUE(come_to(1) && come_to(0));
+    }
+    nodes[1].handle(ask, [&](const Message&) {
+        EXPECT_EQ(nodes.reply(1), Status::ok);
+        throw 7;
+    });
+    requested_late();
+    EXPECT_THROW(come_to(1), int);
+    ASSERT_TRUE(nodes[1].keeps_back());
+    nodes[1].poll(nodes.now);
+    EXPECT_FALSE(nodes[1].keeps_back());
+}
+
 // What a lone message's frame acknowledges is taken in behind its handler; nobody is to see that.
 TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
     Nodes nodes(2);
