@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/host/relax.hpp"
@@ -59,13 +58,13 @@ public:
             passes_ -= in_doubt ? share(passes_) : std::min(passes_, 1U);
             return;
         }
-        const bool again = std::exchange(in_time_, 0) == 0;
+        in_time_ = 0;
         const std::uint32_t wait = passes_ / parts + looks_;
         const std::uint32_t apart = wait > last_wait_ ? wait - last_wait_ : last_wait_ - wait;
         if (looks_ <= looks_near) {
             passes_ += parts / 2;
         } else if (looks_ < looks_far && apart <= last_wait_ / 4) {
-            passes_ += again ? parts : 0;
+            passes_ += parts;
         } else {
             passes_ -= share(passes_);
         }
