@@ -22,14 +22,15 @@ public:
     /// What is awaited was asked for: a wait begins.
     void begin(Instant now) {
         looks_ = 0;
-        tries_ = ++waits_ % waits_a_try == 0;
-        to_pass_ = passes_ / (tries_ ? 2 * parts : parts);
+        kind_ = ++waits_ % waits_a_try == 0 ? Wait::tried : Wait::usual;
+        to_pass_ = passes_ / (kind_ == Wait::tried ? 2 * parts : parts);
         until_ = now + longest;
     }
-    /// A wait of which nobody saw the beginning: it looks at once.
+    /// A wait of which nobody saw the beginning: it looks at once, and nothing is
+    /// learned from it.
     void begin_amid() {
         looks_ = to_pass_ = 0;
-        tries_ = false;
+        kind_ = Wait::amid;
     }
     /// For each round, whether it is to look.
     bool is_due(Instant now) {
@@ -49,8 +50,8 @@ public:
     }
     /// It was there.
     void came() {
-        if (tries_) {
-            if (looks_ == 0) passes_ /= 4;
+        if (kind_ != Wait::usual) {
+            if (kind_ == Wait::tried && looks_ == 0) passes_ /= 4;
             return;
         }
         if (looks_ == 0) {  // in time, or late: nobody knows how late
@@ -75,6 +76,8 @@ public:
     std::uint32_t rounds_to_pass() const { return passes_ / parts; }
 
 private:
+    enum class Wait : std::uint8_t { usual, tried, amid };
+
     // Where the answers come alike, one look in five is too soon: it costs as much as four that are
     // an eighth of a round less late each.
     static constexpr std::uint32_t parts = 8;
@@ -95,7 +98,7 @@ private:
     std::uint32_t in_time_ = 0;  // waits in a row
     std::uint32_t last_wait_ = 0;
     std::uint32_t waits_ = 0;
-    bool tries_ = false;
+    Wait kind_ = Wait::amid;
     Instant until_;
 };
 

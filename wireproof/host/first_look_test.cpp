@@ -127,6 +127,16 @@ TEST(FirstLook, WhatTakesVeryLongSaysNothing) {
     EXPECT_EQ(first.rounds_to_pass(), 0U);
 }
 
+TEST(FirstLook, AWaitOfUnknownBeginningSaysNothing) {
+    FirstLook first;
+    for (int i = 0; i < 1000; ++i) {
+        first.begin_amid();
+        for (int looks = 0; looks < 5; ++looks) first.in_vain();
+        first.came();
+    }
+    EXPECT_EQ(first.rounds_to_pass(), 0U);
+}
+
 // As when a program begins to do something else between two turns.
 TEST(FirstLook, RoundsThatBecomeSlowerAreNotPassed) {
     FirstLook first;
