@@ -128,7 +128,7 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
       shown_(std::move(shown)),
       local_(with_port(config.local)),
       sending_(std::make_unique<SendBatch>(
-          config.batch,
+          SendBatch::Frames{config.batch, config.batch},
           LaneTerms{.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true},
           one_by_one)),
       receiving_(

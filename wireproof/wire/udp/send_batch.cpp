@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace wireproof {
 namespace {
@@ -24,10 +25,14 @@ constexpr std::size_t copied_max = 4096;
 // Frames that write more than this into room fill the batch sooner.
 constexpr std::size_t usual_room = 2048;
 
+std::size_t room_of_one(const LaneTerms& terms) {
+    return std::min(terms.frame_max, usual_room);
+}
+
 constexpr std::size_t kernel_pieces_max = 1024;
 
-bool follows(const iovec& before, const iovec& next) {
-    return static_cast<std::byte*>(before.iov_base) + before.iov_len == next.iov_base;
+bool follows(const iovec& before, const std::byte* next) {
+    return static_cast<std::byte*>(before.iov_base) + before.iov_len == next;
 }
 
 // For one piece without control data the kernel need not read a description of it: 0.15 us of 3.4
@@ -40,131 +45,154 @@ ssize_t send_one(int handle, const msghdr& header) {
 
 }  // namespace
 
-SendBatch::SendBatch(std::size_t frames, LaneTerms terms, std::size_t segments_max)
-    : terms_(terms),
+SendBatch::SendBatch(Frames frames, LaneTerms terms, std::size_t segments_max)
+    : first_(frames.first),
+      terms_(terms),
       segments_max_(segments_max),
-      room_(frames * std::min(terms.frame_max, usual_room) + terms.frame_max),
-      slots_(frames),
-      pieces_(frames * TxFrame::pieces_max),
-      packets_(frames),
-      messages_(frames) {
+      lent_(frames.first),
+      room_(frames.most * room_of_one(terms) + terms.frame_max),
+      pieces_(frames.most * TxFrame::pieces_max),
+      packets_(frames.most),
+      messages_(frames.most) {
     terms_.copied_max = segments_max > 1 ? copied_max : 0;
     terms_.prefers_alike = segments_max > 1 && 2 * terms.frame_max <= super_packet_max;
 }
 
+std::size_t SendBatch::room_left() const {
+    return lent_ * room_of_one(terms_) + terms_.frame_max - used_;
+}
+
 TxFrame* SendBatch::claim() {
-    if (count_ == slots_.size() || room_.size() - used_ < terms_.frame_max) return nullptr;
+    if (frames_left() == 0 || room_left() < terms_.frame_max) {
+        filled_ = true;
+        return nullptr;
+    }
     frame_.open(Bytes(room_).subspan(used_, terms_.frame_max), terms_);
     return &frame_;
 }
 
 void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected) {
-    WIREPROOF_CHECK(count_ < slots_.size());
-    Slot& slot = slots_[count_++];
-    slot.peer = peer;
-    slot.to = connected ? nullptr : &to;
-    slot.size = frame_.size();
-    slot.piece = pieces_used_;
-    slot.resent = frame_.resent();
-    for (const ConstBytes piece : frame_.pieces()) {
-        // The kernel's struct serves both directions; sending only reads.
-        pieces_[pieces_used_++] = {const_cast<std::byte*>(piece.data()), piece.size()};
-    }
-    slot.pieces = pieces_used_ - slot.piece;
-    slot.follows =
-        slot.pieces == 1 && slot.piece > 0 && follows(pieces_[slot.piece - 1], pieces_[slot.piece]);
+    WIREPROOF_CHECK(count_ < packets_.size());
+    Packet& packet =
+        packet_for(frame_.size(), frame_.pieces().size(), peer, connected ? nullptr : &to);
+    if (frame_.resent()) ++packet.resent;
+    ++packet.frames;
+    packet.ended = frame_.size() < packet.size;
+    for (const ConstBytes piece : frame_.pieces()) add_piece(packet, piece);
+    ++count_;
     used_ += frame_.room_used();
 }
 
 FrameRun SendBatch::claim_run(std::size_t size, std::size_t most) {
-    const std::size_t left = room_.size() - used_;
+    const std::size_t left = room_left();
     if (size == 0 || size > terms_.copied_max || left < terms_.frame_max) return {};
-    const std::size_t frames = std::min({most, slots_.size() - count_, left / size});
+    const std::size_t frames = std::min({most, frames_left(), left / size});
     if (frames < 2) return {};
     return {Bytes(room_).subspan(used_, frames * size), frames, size, !terms_.carries_intact};
 }
 
 void SendBatch::commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to,
                            bool connected) {
-    WIREPROOF_CHECK(run.frames <= slots_.size() - count_);
-    for (std::size_t i = 0; i < run.frames; ++i) {
-        iovec& piece = pieces_[pieces_used_];
-        piece = {run.room.data() + i * run.size, run.size};
-        Slot& slot = slots_[count_++];
-        slot = {};
-        slot.peer = peer;
-        slot.to = connected ? nullptr : &to;
-        slot.size = run.size;
-        slot.piece = pieces_used_;
-        slot.pieces = 1;
-        slot.follows = pieces_used_ > 0 && follows(pieces_[pieces_used_ - 1], piece);
-        ++pieces_used_;
+    WIREPROOF_CHECK(run.frames <= packets_.size() - count_);
+    for (std::size_t done = 0; done < run.frames;) {
+        Packet& packet = packet_for(run.size, 1, peer, connected ? nullptr : &to);
+        const std::size_t frames = std::min(run.frames - done, fitting(packet, run.size));
+        add_piece(packet, run.room.subspan(done * run.size, frames * run.size));
+        packet.frames += frames;
+        packet.ended = run.size < packet.size;
+        done += frames;
     }
+    count_ += run.frames;
     used_ += run.room.size();
 }
 
-std::size_t SendBatch::end_of_packet(std::size_t first) const {
-    const Slot& head = slots_[first];
-    std::size_t bytes = head.size;
-    std::size_t pieces = head.pieces;
-    std::size_t end = first + 1;
-    for (; end < count_ && end - first < segments_max_; ++end) {
-        const Slot& next = slots_[end];
-        bytes += next.size;
-        pieces += next.pieces;
-        const bool joins = next.peer == head.peer && next.size <= head.size && next.size > 0 &&
-                           bytes <= super_packet_max && pieces <= kernel_pieces_max;
-        if (!joins) break;
-        if (next.size < head.size) return end + 1;
-    }
-    return end;
+/// How many more frames of that size it may have.
+std::size_t SendBatch::fitting(const Packet& packet, std::size_t size) const {
+    if (size == 0 || packet.frames >= segments_max_) return 0;
+    const std::size_t left = super_packet_max - std::min(packet.bytes, super_packet_max);
+    const std::size_t most = std::min(segments_max_ - packet.frames, left / size);
+    return size < packet.size ? std::min<std::size_t>(most, 1) : most;
 }
 
-void SendBatch::build(std::size_t from) {
-    packet_count_ = 0;
-    while (from < count_) {
-        Packet& packet = packets_[packet_count_];
-        packet.first = from;
-        packet.end = from = end_of_packet(from);
-        fill(messages_[packet_count_++], packet);
+/// The one that the next frame belongs to: the last, or a new one.
+SendBatch::Packet& SendBatch::packet_for(std::size_t size, std::size_t pieces, std::size_t peer,
+                                         const SocketAddress* to) {
+    if (packet_count_ > 0) {
+        Packet& last = packets_[packet_count_ - 1];
+        const bool joins = last.peer == peer && !last.ended && size <= last.size &&
+                           last.pieces + pieces <= kernel_pieces_max && fitting(last, size) > 0;
+        if (joins) return last;
     }
+    Packet& next = packets_[packet_count_++];
+    next.peer = peer;
+    next.to = to;
+    next.frames = next.resent = next.bytes = next.pieces = 0;
+    next.size = size;
+    next.piece = pieces_used_;
+    next.ended = false;
+    return next;
 }
 
-bool SendBatch::is_one_piece(const Packet& packet) const {
-    if (slots_[packet.first].pieces != 1) return false;
-    for (std::size_t i = packet.first + 1; i < packet.end; ++i) {
-        if (!slots_[i].follows) return false;
+/// What stands right behind the piece before is part of it.
+void SendBatch::add_piece(Packet& packet, ConstBytes bytes) {
+    packet.bytes += bytes.size();
+    if (packet.pieces > 0 && follows(pieces_[pieces_used_ - 1], bytes.data())) {
+        pieces_[pieces_used_ - 1].iov_len += bytes.size();
+        return;
     }
-    return true;
+    // The kernel's struct serves both directions; sending only reads.
+    pieces_[pieces_used_++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    ++packet.pieces;
+}
+
+/// Those from there on are made one of each frame, once in a wire's life.
+void SendBatch::take_apart(std::size_t from) {
+    const std::vector<Packet> whole(packets_.begin() + static_cast<std::ptrdiff_t>(from),
+                                    packets_.begin() + static_cast<std::ptrdiff_t>(packet_count_));
+    const std::vector<iovec> pieces(pieces_.begin() + static_cast<std::ptrdiff_t>(whole[0].piece),
+                                    pieces_.begin() + static_cast<std::ptrdiff_t>(pieces_used_));
+    pieces_used_ = whole[0].piece;
+    packet_count_ = from;
+    std::size_t piece = 0;
+    std::size_t done = 0;  // bytes of that piece
+    for (const Packet& packet : whole) {
+        std::size_t left = packet.bytes;
+        for (std::size_t i = 0; i < packet.frames; ++i) {
+            const std::size_t size = std::min(packet.size, left);
+            Packet& single = packet_for(size, 1, packet.peer, packet.to);
+            single.frames = 1;
+            single.resent = i < packet.resent ? 1 : 0;
+            while (single.bytes < size) {
+                const iovec& at = pieces[piece];
+                const std::size_t part = std::min(size - single.bytes, at.iov_len - done);
+                add_piece(single, {static_cast<std::byte*>(at.iov_base) + done, part});
+                done += part;
+                if (done < at.iov_len) continue;
+                ++piece;
+                done = 0;
+            }
+            left -= size;
+        }
+    }
 }
 
 void SendBatch::fill(mmsghdr& message, Packet& packet) {
-    const Slot& head = slots_[packet.first];
-    const Slot& last = slots_[packet.end - 1];
     msghdr& header = message.msg_hdr;
     header = {};
-    if (head.to != nullptr) {
-        header.msg_name = const_cast<SocketAddress*>(head.to);
-        header.msg_namelen = length_of(*head.to);
+    if (packet.to != nullptr) {
+        header.msg_name = const_cast<SocketAddress*>(packet.to);
+        header.msg_namelen = length_of(*packet.to);
     }
-    header.msg_iov = &pieces_[head.piece];
-    header.msg_iovlen = last.piece + last.pieces - head.piece;
-    if (packet.end - packet.first == 1) return;
-    if (is_one_piece(packet)) {
-        packet.whole = pieces_[head.piece];
-        for (std::size_t i = head.piece + 1; i <= last.piece; ++i) {
-            packet.whole.iov_len += pieces_[i].iov_len;
-        }
-        header.msg_iov = &packet.whole;
-        header.msg_iovlen = 1;
-    }
+    header.msg_iov = pieces_.data() + packet.piece;
+    header.msg_iovlen = packet.pieces;
+    if (packet.frames == 1) return;
     header.msg_control = packet.control.data();
     header.msg_controllen = control_size;
     cmsghdr* const part = CMSG_FIRSTHDR(&header);
     part->cmsg_level = SOL_UDP;
     part->cmsg_type = UDP_SEGMENT;
     part->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-    const auto segment = static_cast<std::uint16_t>(head.size);
+    const auto segment = static_cast<std::uint16_t>(packet.size);
     std::memcpy(CMSG_DATA(part), &segment, sizeof segment);
 }
 
@@ -184,7 +212,7 @@ bool SendBatch::refuses_segments(int error) {
 
 void SendBatch::flush(int handle, UdpCounters& counters) {
     if (count_ == 0) return;
-    build(0);
+    for (std::size_t i = 0; i < packet_count_; ++i) fill(messages_[i], packets_[i]);
     std::size_t next = 0;
     int refusals = 0;
     while (next < packet_count_) {
@@ -194,36 +222,33 @@ void SendBatch::flush(int handle, UdpCounters& counters) {
             for (int i = 0; i < taken; ++i) count_sent(packets_[next++], counters);
             refusals = 0;
         } else if (errno == EAGAIN) {
-            counters.send_dropped += count_ - packet.first;
-            break;
+            while (next < packet_count_) counters.send_dropped += packets_[next++].frames;
         } else if (errno == ENOBUFS || errno == ENOMEM) {
-            counters.send_dropped += packet.end - packet.first;
+            counters.send_dropped += packet.frames;
             ++next;
         } else if (errno == ECONNREFUSED && refusals < refusals_max) {
             ++counters.send_refused;
             ++refusals;
-        } else if (packet.end - packet.first > 1 && refuses_segments(errno)) {
+        } else if (packet.frames > 1 && refuses_segments(errno)) {
             ++counters.segments_refused;
             segments_max_ = 1;
             terms_.prefers_alike = false;
-            build(packet.first);
-            next = 0;
+            take_apart(next);
+            for (std::size_t i = next; i < packet_count_; ++i) fill(messages_[i], packets_[i]);
         } else {
-            counters.send_failed += packet.end - packet.first;
+            counters.send_failed += packet.frames;
             ++next;
         }
     }
-    count_ = used_ = pieces_used_ = 0;
+    lent_ = std::exchange(filled_, false) ? std::min(2 * lent_, packets_.size()) : first_;
+    count_ = used_ = pieces_used_ = packet_count_ = 0;
 }
 
-void SendBatch::count_sent(const Packet& packet, UdpCounters& counters) const {
-    const std::size_t frames = packet.end - packet.first;
-    counters.frames_sent += frames;
-    if (frames > 1) ++counters.super_packets_sent;
-    for (std::size_t i = packet.first; i < packet.end; ++i) {
-        counters.bytes_sent += slots_[i].size;
-        if (slots_[i].resent) ++counters.frames_resent;
-    }
+void SendBatch::count_sent(const Packet& packet, UdpCounters& counters) {
+    counters.frames_sent += packet.frames;
+    if (packet.frames > 1) ++counters.super_packets_sent;
+    counters.bytes_sent += packet.bytes;
+    counters.frames_resent += packet.resent;
 }
 
 }  // namespace wireproof

@@ -25,6 +25,13 @@ void want_buffer(int handle, int forced, int plain, int bytes) {
     }
 }
 
+std::size_t granted(int handle, int buffer) {
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
+    WIREPROOF_CHECK(::getsockopt(handle, SOL_SOCKET, buffer, &bytes, &length) == 0);
+    return static_cast<std::size_t>(bytes);
+}
+
 // All of these may fail without harm: they make the socket faster or its losses visible.
 void set_options(int handle, const UdpSocket::Config& config) {
     want_buffer(handle, SO_RCVBUFFORCE, SO_RCVBUF, config.receive_buffer);
@@ -141,10 +148,11 @@ Address UdpSocket::local_address() const {
 }
 
 std::size_t UdpSocket::receive_buffer() const {
-    int bytes = 0;
-    socklen_t length = sizeof bytes;
-    WIREPROOF_CHECK(::getsockopt(handle_, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0);
-    return static_cast<std::size_t>(bytes);
+    return granted(handle_, SO_RCVBUF);
+}
+
+std::size_t UdpSocket::send_buffer() const {
+    return granted(handle_, SO_SNDBUF);
 }
 
 }  // namespace wireproof

@@ -58,6 +58,8 @@ public:
 
     /// The bytes the kernel grants for frames waiting to be received, its own bookkeeping included.
     std::size_t receive_buffer() const;
+    /// The same of frames that have not left the host.
+    std::size_t send_buffer() const;
 
 private:
     explicit UdpSocket(int handle) : handle_(handle) {}

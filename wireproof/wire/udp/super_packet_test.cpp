@@ -6,81 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/wire/udp/udp_wire.hpp"
+#include "wireproof/wire/udp/super_packet_test_kit.hpp"
 
-namespace wireproof {
+namespace wireproof::test {
 namespace {
-
-constexpr Instant now{};
-constexpr PeerId first{0};
-constexpr PeerId second{1};
-
-UdpWire open(UdpWire::Config config) {
-    config.local = *Address::parse("127.0.0.1:0");
-    auto wire = UdpWire::open(config);
-    WIREPROOF_CHECK(wire.has_value());
-    return std::move(*wire);
-}
-
-struct Two {
-    explicit Two(UdpWire::Config of_a = {}, UdpWire::Config of_b = {})
-        : a(open(std::move(of_a))), b(open(std::move(of_b))) {
-        WIREPROOF_CHECK(a.set_peer(first, b.local_address()).has_value());
-        WIREPROOF_CHECK(b.set_peer(first, a.local_address()).has_value());
-    }
-
-    UdpWire a;
-    UdpWire b;
-};
-
-/// Begun in place, the rest pointed at; all bytes tell its number.
-struct Numbered {
-    std::uint8_t number = 0;
-    std::size_t size = 0;
-};
-
-std::vector<std::byte> bytes_of(const Numbered& frame) {
-    return std::vector<std::byte>(frame.size, std::byte{frame.number});
-}
-
-void commit(UdpWire& wire, PeerId to, const Numbered& frame, std::span<const std::byte> payload) {
-    TxFrame* const room = wire.lane(to).claim();
-    ASSERT_NE(room, nullptr);
-    const std::size_t in_place = std::min<std::size_t>(frame.size, 48);
-    for (std::byte& byte : room->add_room(in_place)) byte = std::byte{frame.number};
-    room->add_payload(payload.subspan(in_place));
-    wire.lane(to).commit();
-}
-
-void send(UdpWire& wire, PeerId to, const std::vector<Numbered>& frames) {
-    std::vector<std::vector<std::byte>> payloads;
-    payloads.reserve(frames.size());
-    for (const Numbered& frame : frames) {
-        payloads.push_back(bytes_of(frame));
-        commit(wire, to, frame, payloads.back());
-    }
-    wire.flush(now);
-}
-
-/// "1x700 2x700 …" of all that arrived; '?' marks bytes that are not the frame's own.
-std::string received(UdpWire& wire) {
-    std::string text;
-    for (int silent = 0; silent < 3;) {
-        const auto frame = wire.receive(now);
-        if (!frame) {
-            ++silent;
-            continue;
-        }
-        silent = 0;
-        const auto number = frame->bytes.empty() ? std::byte{0} : frame->bytes.front();
-        text += (text.empty() ? "" : " ") + std::to_string(std::to_integer<int>(number)) + "x" +
-                std::to_string(frame->bytes.size());
-        for (const std::byte byte : frame->bytes) {
-            if (byte != number) return text + "?";
-        }
-    }
-    return text;
-}
 
 TEST(SuperPacket, FramesOfOneLengthLeaveTogetherAndArriveApart) {
     Two two;
@@ -129,6 +58,31 @@ TEST(SuperPacket, FramesWrittenAtOnceJoinThoseBeforeAndBehind) {
     EXPECT_EQ(two.a.counters().frames_sent, 10U);
     EXPECT_EQ(two.a.counters().bytes_sent, 7000U);
     EXPECT_EQ(put(1, 2), 2U) << "after the flush there is room again";
+}
+
+TEST(SuperPacket, FramesWrittenAtOnceFillSuperPacketsAndBeginOthers) {
+    Two two;
+    UdpLane& lane = two.a.lane(first);
+    const std::vector<std::byte> payload(1472, std::byte{1});
+    commit(two.a, first, {1, 1472}, payload);
+    std::size_t frames = 1;
+    for (int i = 0; i < 3; ++i) {
+        const FrameRun run = lane.claim_run(1472, 31);
+        ASSERT_EQ(run.frames, 31U);
+        std::fill(run.room.begin(), run.room.end(), std::byte{1});
+        lane.commit_run(run);
+        frames += run.frames;
+    }
+    const FrameRun shorter = lane.claim_run(700, 3);
+    std::fill(shorter.room.begin(), shorter.room.end(), std::byte{1});
+    lane.commit_run(shorter);
+    two.a.flush(now);
+    std::string wanted = "1x1472";
+    for (std::size_t i = 1; i < frames; ++i) wanted += " 1x1472";
+    EXPECT_EQ(received(two.b), wanted + " 1x700 1x700 1x700");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 4U);  // of 44, 44, 6 and a shorter, 2
+    EXPECT_EQ(two.a.counters().frames_sent, 97U);
+    EXPECT_EQ(two.b.counters().super_packets_received, 4U);
 }
 
 TEST(SuperPacket, LongFramesWrittenAtOnceAreNoMoreThanThereIsRoomFor) {
@@ -234,8 +188,20 @@ TEST(SuperPacket, AKernelThatRefusesThemGetsFramesOneByOne) {
     send(two.a, first, {{5, 700}, {6, 700}});
     EXPECT_EQ(received(two.b), "1x10 2x700 3x700 4x700 5x700 6x700");
     EXPECT_EQ(two.a.counters().frames_sent, 6U);
+    EXPECT_EQ(two.a.counters().bytes_sent, 3510U);
     EXPECT_EQ(two.a.counters().send_failed, 0U);
     EXPECT_EQ(two.a.counters().super_packets_sent, 0U);
+    EXPECT_EQ(two.a.counters().segments_refused, 1U);
+}
+
+TEST(SuperPacket, FramesOfManyPiecesAndAShorterOneAreTakenApart) {
+    Two two({.frame_max = 9000}, {.frame_max = 9000});
+    const int on = 1;
+    ASSERT_EQ(::setsockopt(two.a.wait_handle(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+    send(two.a, first, {{1, 6000}, {2, 6000}, {3, 6000}, {4, 700}, {5, 800}, {6, 800}});
+    EXPECT_EQ(received(two.b), "1x6000 2x6000 3x6000 4x700 5x800 6x800");
+    EXPECT_EQ(two.a.counters().frames_sent, 6U);
+    EXPECT_EQ(two.a.counters().bytes_sent, 20'300U);
     EXPECT_EQ(two.a.counters().segments_refused, 1U);
 }
 
@@ -282,193 +248,39 @@ TEST(SuperPacket, LongHeadersFillABatchSooner) {
     EXPECT_EQ(received(two.b), wanted);
 }
 
-// A wire whose only peer has an address of its own is connected to it.
-TEST(OnlyPeer, IsHeardAndNobodyElseIs) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    UdpWire stranger = open({});
-    ASSERT_TRUE(stranger.set_peer(first, two.b.local_address()));
-    send(stranger, first, {{9, 5}});
-    send(two.a, first, {{1, 5}});
-    EXPECT_EQ(received(two.b), "1x5");
-    EXPECT_EQ(two.b.counters().unknown_source, 0U);  // the kernel does not even show it
-    send(two.b, first, {{2, 6}, {3, 6}});
-    EXPECT_EQ(received(two.a), "2x6 3x6");
-}
-
-TEST(OnlyPeer, MayMoveAndMayBecomeAnOpenPlace) {
-    Two two({.only_peer = first});
-    UdpWire c = open({});
-    ASSERT_TRUE(c.set_peer(first, two.a.local_address()));
-    ASSERT_TRUE(two.a.set_peer(first, c.local_address()));
-    send(two.a, first, {{1, 5}});
-    EXPECT_EQ(received(c), "1x5");
-    EXPECT_EQ(received(two.b), "");
-    ASSERT_TRUE(two.a.set_peer(first, Address{}));
-    send(two.b, first, {{2, 5}});
-    EXPECT_EQ(received(two.a), "2x5");
-    send(two.a, first, {{3, 5}});
-    EXPECT_EQ(received(two.b), "3x5");
-}
-
-// The kernel reports to a connected socket that nobody listens, when receiving as when sending.
-TEST(OnlyPeer, ThatIsAwayForAWhileLosesNoLaterFrame) {
-    Two two({.only_peer = first});
-    const Address where = two.b.local_address();
-    two.b = open({});  // somewhere else
-    send(two.a, first, {{1, 5}});
-    EXPECT_EQ(received(two.a), "");
-    EXPECT_EQ(two.a.counters().send_refused, 1U);
-    EXPECT_EQ(two.a.counters().receive_failed, 0U);
-    auto back = UdpWire::open({.local = where, .peers = {two.a.local_address()}});
-    ASSERT_TRUE(back) << back.error().message;
-    send(two.a, first, {{2, 5}});
-    EXPECT_EQ(received(*back), "2x5");
-}
-
-// One look for one datagram while both ends take turns; many at once when they do not.
-TEST(ReceiveBatch, FramesOfManyDatagramsArriveInOrderHoweverManyAreAskedFor) {
-    Two two({.segments = false}, {.batch = 8, .segments = false});
-    for (int round = 0; round < 6; ++round) {
-        std::vector<Numbered> frames;
-        for (std::uint8_t i = 1; i <= 20; ++i) frames.push_back({i, 40});
-        send(two.a, first, frames);
-        std::size_t seen = 0;
-        for (int i = 0; i < 100 && seen < 20; ++i) {
-            const auto frame = two.b.receive(now);
-            if (!frame) continue;
-            ++seen;
-            EXPECT_EQ(frame->bytes.front(), std::byte(seen));
-        }
-        EXPECT_EQ(seen, 20U);
+/// Frames that could be claimed, of 100 bytes.
+std::size_t fill(UdpWire& wire, std::size_t most) {
+    std::size_t frames = 0;
+    for (; frames < most; ++frames) {
+        TxFrame* const room = wire.lane(first).claim();
+        if (room == nullptr) break;
+        for (std::byte& byte : room->add_room(100)) byte = std::byte{1};
+        wire.lane(first).commit();
     }
+    wire.flush(now);
+    return frames;
 }
 
-/// Frames that come one by one, with looks between them that bring nothing.
-void converse(Two& two, int turns) {
-    for (int i = 0; i < turns; ++i) {
-        send(two.a, first, {{1, 100}});
-        ASSERT_EQ(received(two.b), "1x100") << i;
-    }
+TEST(SuperPacket, ABatchIsTwiceAsLongAfterOneThatWasFullAndShortAgainBehindOneThatWasNot) {
+    Two two({.batch = 10, .batch_most = 35});
+    constexpr std::size_t all = 1000;
+    EXPECT_EQ(fill(two.a, 10), 10U);
+    EXPECT_EQ(fill(two.a, all), 10U) << "no more were asked for than the one before had";
+    EXPECT_EQ(fill(two.a, all), 20U);
+    EXPECT_EQ(fill(two.a, all), 35U);
+    two.a.flush(now);  // of nothing
+    EXPECT_EQ(fill(two.a, all), 35U);
+    EXPECT_EQ(fill(two.a, 34), 34U);
+    EXPECT_EQ(fill(two.a, all), 10U);
+    EXPECT_EQ(two.a.counters().frames_sent, 154U);
+    EXPECT_EQ(two.a.counters().send_dropped, 0U);
 }
 
-// There the kernel is not asked to tell super-packets, and cuts them up.
-TEST(Conversation, ASuperPacketArrivesAsItsFramesAndALaterOneWhole) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    converse(two, 100);
-    send(two.a, first, {{1, 700}, {2, 700}, {3, 700}, {4, 20}});
-    EXPECT_EQ(received(two.b), "1x700 2x700 3x700 4x20");
-    EXPECT_EQ(two.b.counters().super_packets_received, 0U);
-    send(two.a, first, {{1, 300}, {2, 300}, {3, 300}});
-    EXPECT_EQ(received(two.b), "1x300 2x300 3x300");
-    EXPECT_EQ(two.b.counters().super_packets_received, 1U);
-}
-
-TEST(Conversation, SuperPacketsEndItAsOftenAsTheyCome) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    for (int round = 0; round < 5; ++round) {
-        converse(two, 40 << round);
-        std::string wanted = "1x50";
-        std::vector<Numbered> frames{{1, 50}};
-        for (std::uint8_t i = 2; i <= 30; ++i) {
-            frames.push_back({i, 50});
-            wanted += " " + std::to_string(i) + "x50";
-        }
-        send(two.a, first, frames);
-        EXPECT_EQ(received(two.b), wanted);
-        EXPECT_EQ(two.b.counters().super_packets_received, 0U) << round;
-    }
-}
-
-TEST(Conversation, IsNoneWhereSuperPacketsCome) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    for (unsigned i = 1; i <= 100; ++i) {
-        send(two.a, first, {{1, 60}, {2, 60}});
-        EXPECT_EQ(received(two.b), "1x60 2x60");
-        EXPECT_EQ(two.b.counters().super_packets_received, i);
-    }
-}
-
-// Of a peer who answers at once each look brings one, and no more waits.
-TEST(Conversation, GoesOnWithoutLooksInVain) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    converse(two, 100);
-    for (int i = 0; i < 100; ++i) {
-        send(two.a, first, {{1, 100}});
-        int seen = 0;
-        for (int turns = 0; turns < 3 && seen == 0; ++turns) {
-            while (two.b.receive(now)) ++seen;
-        }
-        ASSERT_EQ(seen, 1);
-    }
-    send(two.a, first, {{1, 60}, {2, 60}});
-    EXPECT_EQ(received(two.b), "1x60 2x60");
-    EXPECT_EQ(two.b.counters().super_packets_received, 0U);
-}
-
-// As acknowledgements come to who sends much.
-TEST(Conversation, DoesNotBeginWhereDatagramsComeTogether) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    for (int i = 0; i < 100; ++i) {
-        send(two.a, first, {{1, 100}});
-        send(two.a, first, {{2, 100}});
-        ASSERT_EQ(received(two.b), "1x100 2x100") << i;
-    }
-    send(two.a, first, {{1, 60}, {2, 60}});
-    EXPECT_EQ(received(two.b), "1x60 2x60");
-    EXPECT_EQ(two.b.counters().super_packets_received, 1U);
-}
-
-// Whatever the look it is found by: what waited as the conversation began has its description.
-TEST(Conversation, WhatCameBeforeItBeganIsStillTakenApart) {
-    for (int round = 0; round < 160; ++round) {
-        const int turns = 1 + round / 4;
-        Two two({.only_peer = first}, {.only_peer = first});
-        for (int i = 0; i < turns; ++i) {
-            for (int looks = 0; looks < 2; ++looks) ASSERT_FALSE(two.b.receive(now));
-            send(two.a, first, {{1, 100}});
-            ASSERT_TRUE(two.b.receive(now)) << i;
-        }
-        for (int looks = 0; looks < round % 4; ++looks) ASSERT_FALSE(two.b.receive(now));
-        send(two.a, first, {{1, 60}, {2, 60}});
-        EXPECT_EQ(received(two.b), "1x60 2x60") << turns;
-    }
-}
-
-TEST(Conversation, CountsWhatIsTooLong) {
-    Two two({.only_peer = first}, {.frame_max = 500, .only_peer = first});
-    converse(two, 100);
-    send(two.a, first, {{1, 501}});
-    send(two.a, first, {{2, 500}});
-    EXPECT_EQ(received(two.b), "2x500");
-    EXPECT_EQ(two.b.counters().too_long, 1U);
-}
-
-TEST(Conversation, WhatTheKernelDropsMeanwhileIsToldBehindIt) {
-    Two two({.only_peer = first}, {.receive_buffer = 32'768, .only_peer = first});
-    converse(two, 100);
-    for (int i = 0; i < 100; ++i) send(two.a, first, {{2, 1000}});
-    std::uint64_t arrived = 0;
-    for (int looks = 0; looks < 300; ++looks) arrived += two.b.receive(now) ? 1U : 0U;
-    ASSERT_LT(arrived, 100U);
-    EXPECT_EQ(two.b.counters().kernel_dropped, 0U);
-    send(two.a, first, {{3, 10}});
-    EXPECT_EQ(received(two.b), "3x10");
-    EXPECT_EQ(two.b.counters().kernel_dropped, 100 - arrived);
-}
-
-TEST(Conversation, AnotherPeerIsHeardAfterIt) {
-    Two two({.only_peer = first}, {.only_peer = first});
-    converse(two, 100);
-    UdpWire c = open({});
-    ASSERT_TRUE(c.set_peer(first, two.b.local_address()));
-    ASSERT_TRUE(two.b.set_peer(first, Address{}));  // whoever comes
-    send(c, first, {{7, 30}});
-    const auto frame = two.b.receive(now);
-    ASSERT_TRUE(frame);
-    EXPECT_EQ(two.b.lane(first).address(), c.local_address());
-    ASSERT_TRUE(two.b.set_peer(first, two.a.local_address()));
-    converse(two, 100);
+TEST(SuperPacket, NoBatchIsLongerThanTheKernelHasRoomFor) {
+    Two two({.frame_max = 60'000, .send_buffer = 1, .batch = 2});
+    EXPECT_EQ(fill(two.a, 10), 2U);
+    EXPECT_EQ(fill(two.a, 10), 2U);
 }
 
 }  // namespace
-}  // namespace wireproof
+}  // namespace wireproof::test

@@ -2,6 +2,7 @@
 // and only then are open places looked through.
 #include "wireproof/wire/udp/udp_wire.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace wireproof {
@@ -18,9 +19,16 @@ Expected<void> check(const UdpWire::Config& config) {
                           ", not 1 to " + std::to_string(limit));
     };
     if (!config.local.is_set()) return unexpected("UDP wire: no local address");
-    return within("frame_max", config.frame_max, UdpWire::frame_limit).and_then([&] {
-        return within("batch", config.batch, batch_limit);
-    });
+    return within("frame_max", config.frame_max, UdpWire::frame_limit)
+        .and_then([&] { return within("batch", config.batch, batch_limit); })
+        .and_then([&] { return within("batch_most", config.batch_most, batch_limit); });
+}
+
+// Of a batch that the kernel has no room for, the rest would be lost here. It grants the bytes of
+// the frames and as many for its own bookkeeping.
+SendBatch::Frames batches(const UdpWire::Config& config, std::size_t send_buffer) {
+    const std::size_t room = send_buffer / (2 * config.frame_max);
+    return {config.batch, std::max(config.batch, std::min(config.batch_most, room))};
 }
 
 }  // namespace
@@ -43,7 +51,7 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
       sending_(std::make_unique<SendBatch>(
-          config.batch, LaneTerms{.frame_max = config.frame_max},
+          batches(config, socket_.send_buffer()), LaneTerms{.frame_max = config.frame_max},
           config.segments && socket_.segments_sent() ? segments_limit : 1)),
       receiving_(config.batch, config.frame_max, config.segments && socket_.group_received()),
       batch_(config.batch),

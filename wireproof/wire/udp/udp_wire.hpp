@@ -58,6 +58,9 @@ public:
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
         std::size_t batch = 132;  // frames per system call
+        /// Where each batch that leaves is full, the next is twice as long, up to so many frames or
+        /// half of the kernel's send buffer.
+        std::size_t batch_most = 440;
         /// Frames leave and come as segments of super-packets where the kernel knows how.
         bool segments = true;
         /// The only peer there is, when its address is given: the socket is connected to it, which
