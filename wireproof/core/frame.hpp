@@ -168,4 +168,14 @@ struct FrameRun {
     bool wants_check = false;  // as TxFrame's
 };
 
+/// Received frames of one length, one behind the other, that nobody has vouched for. Lent as the
+/// frame before them is.
+struct RxRun {
+    const std::byte* data = nullptr;
+    std::uint32_t frames = 0;
+    std::uint32_t size = 0;  // of each, bytes
+
+    ConstBytes frame(std::size_t i) const { return {data + i * size, size}; }
+};
+
 }  // namespace wireproof

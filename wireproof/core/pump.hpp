@@ -98,6 +98,19 @@ Transmitted transmit(E& engine, L& lane, Instant now) {
     return sent;
 }
 
+/// What followed the frame received last, as far as the engine takes it at once: then nothing of it
+/// is to be delivered.
+template <class E, Wire W>
+void receive_following(E& engine, W& wire, Instant now) {
+    if constexpr (RunWire<W> && requires { engine.takes_run(); }) {
+        if (!engine.takes_run()) return;
+        const RxRun run = wire.following();
+        if (run.frames == 0) return;
+        const std::size_t taken = engine.on_run(now, run);
+        if (taken > 0) wire.take_following(taken);
+    }
+}
+
 /// One turn of a two-ended engine on a wire. `deliver` takes each delivery as it comes; `judge`
 /// hears the verdict on each received frame.
 template <Engine E, Wire W, class Deliver, class Judge>
@@ -105,6 +118,7 @@ void pump(E& engine, W& wire, PeerId peer, Instant now, Deliver&& deliver, Judge
     while (const auto frame = wire.receive(now)) {
         judge(*frame, engine.on_frame(now, *frame));
         while (auto delivery = engine.next_delivery()) deliver(std::move(*delivery));
+        receive_following(engine, wire, now);
     }
     while (const auto event = wire.next_event()) engine.on_wire_event(now, event->second);
     if (engine.next_deadline() <= now) engine.on_deadline(now);

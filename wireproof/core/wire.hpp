@@ -58,4 +58,12 @@ concept Wire = requires(W wire, const W& idle, PeerId peer, Instant now) {
     { idle.next_deadline() } -> std::same_as<Instant>;
 };
 
+/// A wire that may show frames that came right behind the one received last, from the same peer,
+/// for an engine that takes in many at once.
+template <class W>
+concept RunWire = Wire<W> && requires(W wire, const W& idle, std::size_t frames) {
+    { idle.following() } -> std::same_as<RxRun>;            // none: they come one by one
+    { wire.take_following(frames) } -> std::same_as<void>;  // the first so many were received
+};
+
 }  // namespace wireproof

@@ -63,6 +63,8 @@ public:
     virtual ErasedLane& lane(PeerId peer) = 0;
 
     virtual std::optional<RxFrame> receive(Instant now) = 0;
+    virtual RxRun following() const = 0;
+    virtual void take_following(std::size_t frames) = 0;
     virtual void flush(Instant now) = 0;
     // Not an optional pair: what is asked in each turn is to come back in registers.
     virtual bool next_event(PeerId& from, WireEvent& event) = 0;
@@ -114,6 +116,13 @@ public:
     }
 
     std::optional<RxFrame> receive(Instant now) override { return wire_.receive(now); }
+    RxRun following() const override {
+        if constexpr (RunWire<std::remove_reference_t<Held>>) return wire_.following();
+        return {};
+    }
+    void take_following(std::size_t frames) override {
+        if constexpr (RunWire<std::remove_reference_t<Held>>) wire_.take_following(frames);
+    }
     void flush(Instant now) override { wire_.flush(now); }
     bool next_event(PeerId& from, WireEvent& event) override {
         const auto next = wire_.next_event();
@@ -232,6 +241,8 @@ public:
     }
 
     std::optional<RxFrame> receive(Instant now) { return wire_->receive(now); }
+    RxRun following() const { return wire_->following(); }
+    void take_following(std::size_t frames) { wire_->take_following(frames); }
     void flush(Instant now) { wire_->flush(now); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() {
         PeerId from{};
@@ -276,6 +287,6 @@ private:
 };
 
 static_assert(RunLane<AnyLane> && PromptLane<AnyLane>);
-static_assert(Wire<AnyWire>);
+static_assert(RunWire<AnyWire>);
 
 }  // namespace wireproof::host

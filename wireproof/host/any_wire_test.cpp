@@ -74,6 +74,10 @@ public:
     bool write_memory(PeerId, std::uint64_t, ConstBytes source) { return source.size() == 3; }
     bool read_memory(PeerId, std::uint64_t, Bytes destination) { return destination.size() == 5; }
 
+    RxRun following() const { return {memory.data(), 2, 3}; }
+    void take_following(std::size_t frames) { taken = frames; }
+    std::size_t taken = 0;
+
     bool still(Instant at) const { return at == Instant(Duration(6)); }
 
     std::optional<PeerId> settled;
@@ -148,7 +152,7 @@ TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     EXPECT_EQ(wire.lane(peer).terms().frame_max, 77U);
 }
 
-TEST(AnyWire, RunsOfFramesGoStraightToALaneThatHasThem) {
+TEST(AnyWire, RunsOfFramesGoStraightToAndFromAWireThatHasThem) {
     OfferingWire inside;
     AnyWire wire{std::ref(inside)};
     const FrameRun run = wire.lane(peer).claim_run(4, 3);
@@ -159,8 +163,16 @@ TEST(AnyWire, RunsOfFramesGoStraightToALaneThatHasThem) {
     wire.lane(peer).show();
     EXPECT_EQ(inside.lane(peer).shown, 1);
 
+    const RxRun came = wire.following();
+    EXPECT_EQ(came.data, inside.memory.data());
+    EXPECT_EQ(came.frames, 2U);
+    EXPECT_EQ(came.size, 3U);
+    wire.take_following(2);
+    EXPECT_EQ(inside.taken, 2U);
+
     NotingWire other;
     AnyWire without{std::ref(other)};
+    EXPECT_EQ(without.following().frames, 0U);
     EXPECT_EQ(without.lane(peer).claim_run(4, 3).frames, 0U);
     without.lane(peer).show();  // the flush does
 }

@@ -227,7 +227,7 @@ void Node::end_lone_turn() {
         return 1;
     }
     const std::size_t more = deliver_more(watch_.peer);
-    return 1 + more + rest_of_turn(*shm_, now, std::nullopt);
+    return 1 + more + rest_of_turn(*shm_, now);
 }
 
 template <class W>
@@ -242,19 +242,22 @@ template <class W>
         asked_since_poll_ = 0;
     }
     if (!finished_.empty()) handled += end_finished();
-    return handled + rest_of_turn(wire, now, wire.receive(now));
-}
-
-template <class W>
-std::size_t Node::rest_of_turn(W& wire, Instant now, std::optional<RxFrame> frame) {
-    std::size_t handled = 0;
-    for (; frame; frame = wire.receive(now)) {
+    while (const auto frame = wire.receive(now)) {
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
-        stir(from).on_frame(now, *frame);
+        Connection& connection = stir(from);
+        connection.on_frame(now, *frame);
         handled += deliver_all(from);
+        receive_following(connection, wire, now);
     }
+    return handled + rest_of_turn(wire, now);
+}
+
+/// All that came was taken in.
+template <class W>
+std::size_t Node::rest_of_turn(W& wire, Instant now) {
+    std::size_t handled = 0;
     answers_at_once_ = false;
     if (may_have_event(wire)) handled += take_events(wire, now);
     if (awaiting_ != awaiting_told_) tell_awaiting();

@@ -244,7 +244,7 @@ private:
     std::size_t turn_for_next(Instant now, std::uint32_t word);
     std::size_t poll_any(Instant now);
     template <class W>
-    std::size_t rest_of_turn(W& wire, Instant now, std::optional<RxFrame> frame);
+    std::size_t rest_of_turn(W& wire, Instant now);
     template <class W>
     std::size_t take_events(W& wire, Instant now);
     template <class W>

@@ -112,6 +112,14 @@ public:
         return RxVerdict::accepted;
     }
     inline std::optional<Delivery> next_delivery();
+    /// More packets of a chunk that is arriving are expected, and all that was delivered is drawn.
+    bool takes_run() const {
+        return !calm_ && !delivery_ && !drawn_slot_ && !plain_here_ && bundle_.left == 0 &&
+               ended_.empty();
+    }
+    /// How many of the first frames it took in: each as on_frame would have been with, drawing
+    /// nothing. The rest is for on_frame.
+    std::size_t on_run(Instant now, const RxRun& run);
 
     using PlainMessage = am::PlainMessage;
     /// What next_delivery would hand over now, if that is a message that came the short way; else
@@ -238,6 +246,7 @@ private:
     enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
 
     struct ChunkPlace;
+    struct NextOfChunk;
 
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
@@ -271,6 +280,7 @@ private:
     void note_plain(Instant now, Channel channel);
     bool accept_plain(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
+    std::optional<NextOfChunk> next_of_chunk(std::span<const std::byte, ShortHeader::size> head);
     std::uint16_t filler_of(const TxFrame& out, const SendWindow& window, std::uint64_t transfer,
                             std::size_t size);
     ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,

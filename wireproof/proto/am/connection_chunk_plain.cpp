@@ -1,14 +1,35 @@
 // The short way for bulk: packets of a chunk that leave for the first time, one by one or many at
 // once, and those that come one behind the other. Of those that come, the first of a chunk, the
 // last and any out of order go the general way.
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "wireproof/base/crc.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/proto/am/short_header.hpp"
 
 namespace wireproof::am {
+namespace {
+
+// In the checksum's place, and behind it.
+constexpr std::array<std::byte, 8> no_checksum{};
+
+bool says(std::span<const std::byte, ShortHeader::size> head, const Crc32c& crc) {
+    return load_le_at<std::uint32_t, 40>(head) == crc.value();
+}
+
+}  // namespace
+
+/// The next packet of the chunk that is expected.
+struct Connection::NextOfChunk {
+    ReceiveWindow* window;
+    ReceiveWindow::Message* chunk;
+    std::byte* to;
+    std::uint64_t offset;
+    std::array<std::uint32_t, channel_count> ack;
+};
 
 ShortHeader Connection::chunk_header(Channel channel, const SendWindow::Saved& chunk,
                                      const SendWindow::Departure& packet) const {
@@ -91,30 +112,42 @@ std::uint16_t Connection::filler_of(const TxFrame& out, const SendWindow& window
     return static_cast<std::uint16_t>(config_.data_max() - size);
 }
 
-// A full packet that is neither the first nor the last of its chunk, after all those before it.
-bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
-    const std::size_t size = frame.bytes.size();
-    if (!wide_ || size != config_.packet_max || frame.integrity == Integrity::damaged) return false;
-    const auto bytes = frame.bytes.first<ShortHeader::size>();
-    const std::uint64_t address = ShortHeader::address_in(bytes);
+// Where a full packet goes that is neither the first nor the last of its chunk, if it comes right
+// after all those before it. Of its header only the acks and the checksum are still to be looked
+// at.
+std::optional<Connection::NextOfChunk> Connection::next_of_chunk(
+    std::span<const std::byte, ShortHeader::size> head) {
+    const std::uint64_t address = ShortHeader::address_in(head);
     const bool stores = address == chunk_address_in_[0];
-    if (!stores && address != chunk_address_in_[1]) return false;
-    const ShortHeader header = ShortHeader::decode(bytes);
+    if (!stores && address != chunk_address_in_[1]) return std::nullopt;
+    const ShortHeader header = ShortHeader::decode(head);
     const Channel channel = stores ? Channel::request : Channel::reply;
     ReceiveWindow& window = in_window(channel);
     if (header.cookie != handshake_.cookie() || !handshake_.established() || ending_.active ||
         header.number != window.expected() || header.id >= incoming_[index(channel)].size()) {
-        return false;
+        return std::nullopt;
     }
     ReceiveWindow::Message& chunk = window.message(0);
     Incoming& incoming = incoming_[index(channel)][header.id];
     const std::size_t data_max = config_.data_max();
+    // What came of the chunk may have been ahead of an OPEN that gave the id to a shorter transfer.
     const bool usual = chunk.kind == Kind::chunk && chunk.id == header.id &&
                        chunk.span == header.count && chunk.arrived + 1 < chunk.span &&
                        window.begun_in_order(chunk.arrived) && incoming.active &&
-                       !incoming.drained && ShortHeader::filler_in(bytes) == 0 &&
+                       !incoming.drained && chunk.base == incoming.completed &&
+                       chunk.base + std::uint64_t{chunk.span - 1} * data_max < incoming.total &&
+                       ShortHeader::filler_in(head) == 0 &&
                        header.offset == chunk.base + std::uint64_t{chunk.arrived} * data_max;
-    if (!usual) return false;
+    if (!usual) return std::nullopt;
+    return NextOfChunk{&window, &chunk, incoming.memory.data() + header.offset, header.offset,
+                       header.ack};
+}
+
+bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
+    const std::size_t size = frame.bytes.size();
+    if (!wide_ || size != config_.packet_max || frame.integrity == Integrity::damaged) return false;
+    const auto next = next_of_chunk(frame.bytes.first<ShortHeader::size>());
+    if (!next) return false;
     if (frame.integrity == Integrity::check &&
         !checksum_holds(config_.layout, frame.bytes, config_.trusts_payload)) {
         return false;
@@ -123,14 +156,60 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
     unanswered_ = 0;
     nothing_to_draw_ = !delivery_ && !drawn_slot_ && !plain_here_ && ended_.empty();
     for (const Channel of : {Channel::request, Channel::reply}) {
-        if (header.ack[index(of)] == out_window(of).first_unacknowledged()) continue;
+        if (next->ack[index(of)] == out_window(of).first_unacknowledged()) continue;
         nothing_to_draw_ = false;
-        on_ack(now, of, header.ack[index(of)]);
+        on_ack(now, of, next->ack[index(of)]);
     }
-    std::memcpy(incoming.memory.data() + header.offset, frame.bytes.data() + ShortHeader::size,
-                data_max);
-    window.mark(chunk.arrived++);
+    std::memcpy(next->to, frame.bytes.data() + ShortHeader::size, config_.data_max());
+    next->window->mark(next->chunk->arrived++);
     return true;
+}
+
+// One pass, so the bytes are in place before the checksum is known. A packet that it does not hold
+// for has harmed nothing: its header was the one foreseen, so that they lie where its own go, which
+// are still to come.
+std::size_t Connection::on_run(Instant now, const RxRun& run) {
+    constexpr std::size_t size = ShortHeader::size;
+    constexpr std::size_t same = 32;  // bytes of the header, up to the offset
+    if (!wide_ || run.size != config_.packet_max) return 0;
+    const auto first = run.frame(0).first<size>();
+    const auto next = next_of_chunk(first);
+    if (!next || next->ack[0] != send_[0].first_unacknowledged() ||
+        next->ack[1] != send_[1].first_unacknowledged()) {
+        return 0;
+    }
+    const std::size_t data_max = config_.data_max();
+    const std::uint32_t most = std::min(run.frames, next->chunk->span - 1 - next->chunk->arrived);
+    Crc32c begun;
+    begun.add(first.first<same>());
+    std::uint32_t taken = 0;
+    for (; taken < most; ++taken) {
+        const ConstBytes frame = run.frame(taken);
+        const auto head = frame.first<size>();
+        const std::uint64_t passed = std::uint64_t{taken} * data_max;
+        const bool foreseen = std::memcmp(head.data(), first.data(), same) == 0 &&
+                              load_le_at<std::uint64_t, same>(head) == next->offset + passed &&
+                              ShortHeader::filler_in(head) == 0;
+        if (!foreseen) break;
+        Crc32c crc = begun;
+        crc.add(head.subspan<same, 8>());
+        crc.add(ConstBytes(no_checksum));
+        const ConstBytes data = frame.subspan(size);
+        if (config_.trusts_payload) {
+            if (!says(head, crc)) break;
+            std::memcpy(next->to + passed, data.data(), data_max);
+        } else {
+            crc.add_copying(data, next->to + passed);
+            if (!says(head, crc)) break;
+        }
+        next->window->mark(next->chunk->arrived++);
+    }
+    if (taken == 0) return 0;
+    silent_since_ = now;
+    unanswered_ = 0;
+    stats_.received[static_cast<std::size_t>(RxVerdict::accepted)] += taken - 1;
+    note_verdict(now, RxVerdict::accepted);
+    return taken;
 }
 
 }  // namespace wireproof::am

@@ -189,5 +189,237 @@ TEST(AmChunk, OfARefusedStoreNoByteIsWritten) {
     EXPECT_TRUE(pair.b.guards_intact());
 }
 
+/// A store in chunks of 12 packets, of which the OPEN and the first two packets have arrived, both
+/// at an end that is to take what follows at once and at one that takes packets one by one.
+struct Arriving {
+    explicit Arriving(bool trusts_payload = false)
+        : config(longer(trusts_payload)), pair(config), twin(config) {
+        source = pattern(2 * config.chunk_bytes() - 100);
+        for (Pair* each : {&pair, &twin}) {
+            EXPECT_EQ(store(each->a, source, 5), PostStatus::accepted);
+            frames = each->a.take(each->now);
+            EXPECT_EQ(each->text(frames), "OPEN 0 | CHUNK 1.0..11 | CHUNK 13.0..11");
+            for (std::size_t i = 0; i < next; ++i) {
+                EXPECT_EQ(each->give(each->b, frames[i]), accepted);
+            }
+            each->now = each->now + Duration::microseconds(3);
+        }
+    }
+
+    static Config longer(bool trusts_payload) {
+        Config config = small(ethernet());
+        config.chunk_packets = 12;
+        config.window = {40, 41};
+        config.held_packets = 40;
+        config.ack_after = Duration::microseconds(50);
+        config.trusts_payload = trusts_payload;
+        return config;
+    }
+
+    /// Gives the frames from `begin` on to the one end at once, and as many of them as it took to
+    /// the other, one by one: both are the same then.
+    std::size_t take(std::size_t begin, std::size_t count) {
+        std::vector<std::byte> bytes;
+        for (std::size_t i = begin; i < begin + count; ++i) {
+            bytes.insert(bytes.end(), frames[i].bytes.begin(), frames[i].bytes.end());
+        }
+        const RxRun run{bytes.data(), static_cast<std::uint32_t>(count),
+                        static_cast<std::uint32_t>(config.packet_max)};
+        const std::size_t taken = pair.b.engine.on_run(pair.now, run);
+        for (std::size_t i = begin; i < begin + taken; ++i) {
+            EXPECT_EQ(twin.give(twin.b, frames[i]), accepted) << i;
+        }
+        expect_same();
+        EXPECT_TRUE(taken < count || same(pair.b.memory(), twin.b.memory()));
+        EXPECT_TRUE(pair.b.guards_intact());
+        return taken;
+    }
+
+    void expect_same() {
+        EXPECT_EQ(pair.b.fingerprint(pair.now), twin.b.fingerprint(twin.now));
+        EXPECT_EQ(pair.b.engine.next_deadline(), twin.b.engine.next_deadline());
+        EXPECT_EQ(pair.b.engine.stats().received, twin.b.engine.stats().received);
+        EXPECT_EQ(pair.b.log, twin.b.log);
+    }
+
+    /// Of the next packets, so many before one that was changed.
+    std::size_t taken_before(std::size_t place, const std::function<void(Frame&)>& change) {
+        const Frame kept = frames[place];
+        change(frames[place]);
+        const std::size_t taken = take(next, chunk_end - next);
+        frames[place] = kept;
+        return taken;
+    }
+
+    static constexpr std::size_t next = 3;        // of the frames
+    static constexpr std::size_t chunk_end = 13;  // the first frame of the second chunk
+    Config config;
+    Pair pair;
+    Pair twin;
+    std::vector<std::byte> source;
+    Frames frames;
+};
+
+TEST(AmChunkRun, PacketsTakenAtOnceAreThoseTakenOneByOne) {
+    for (const bool trusts : {false, true}) {
+        Arriving run(trusts);
+        EXPECT_TRUE(run.pair.b.engine.takes_run());
+        EXPECT_EQ(run.take(Arriving::next, 4), 4U);
+        EXPECT_FALSE(run.pair.b.engine.next_delivery());
+        EXPECT_TRUE(run.pair.b.engine.takes_run());
+        EXPECT_EQ(run.take(Arriving::next + 4, 9), 5U)
+            << "the last of a chunk goes the general way";
+        for (std::size_t i = 12; i < run.frames.size(); ++i) {
+            run.pair.give(run.pair.b, run.frames[i]);
+            run.twin.give(run.twin.b, run.frames[i]);
+            if (i != 13) continue;
+            EXPECT_EQ(run.take(14, 10), 10U);
+            i = 23;
+        }
+        run.expect_same();
+        EXPECT_EQ(run.pair.b.log.size(), 1U);
+        EXPECT_TRUE(same(run.pair.b.memory().first(run.source.size()), run.source));
+        EXPECT_EQ(run.pair.taken(run.pair.b), run.twin.taken(run.twin.b));
+    }
+}
+
+// What is wrong with a packet ends the run before it, and no other way of taking it in is missed.
+TEST(AmChunkRun, EndsBeforeAPacketThatIsNotAsForeseen) {
+    constexpr std::size_t header = 48;
+    for (std::size_t place = Arriving::next; place < Arriving::next + 4; ++place) {
+        for (std::size_t at = 0; at < header; ++at) {
+            for (const bool trusts : {false, true}) {
+                Arriving run(trusts);
+                const auto damage = [&](Frame& frame) { frame.bytes[at] ^= std::byte{16}; };
+                EXPECT_EQ(run.taken_before(place, damage), place - Arriving::next)
+                    << place << " " << at;
+            }
+        }
+        for (const std::size_t behind : {0U, 700U, 1423U}) {
+            const auto damage = [&](Frame& frame) { frame.bytes[header + behind] ^= std::byte{1}; };
+            Arriving checked;
+            EXPECT_EQ(checked.taken_before(place, damage), place - Arriving::next);
+            Arriving trusting(true);
+            EXPECT_EQ(trusting.taken_before(place, damage), 9U) << "its bytes are not looked at";
+        }
+    }
+}
+
+// With a checksum that holds.
+TEST(AmChunkRun, EndsBeforeAPacketOfSomethingElse) {
+    const std::vector<std::function<void(Header&)>> forgeries = {
+        [](Header& h) { h.cookie ^= 1; },
+        [](Header& h) { h.id = 1; },
+        [](Header& h) { h.count = 11; },
+        [](Header& h) { h.number += 1; },
+        [](Header& h) { h.round += 1; },
+        [](Header& h) { h.offset += 8; },
+        [](Header& h) { h.filler = 4; },
+        [](Header& h) { h.ack[0] += 1; },
+        [](Header& h) { h.ack[1] += 1; },
+        [](Header& h) { h.src += 1; },
+        [](Header& h) { h.channel = Channel::reply; },
+    };
+    for (std::size_t i = 0; i < forgeries.size(); ++i) {
+        Arriving run;
+        const auto forge = [&](Frame& frame) { frame = run.pair.forged(frame, forgeries[i]); };
+        EXPECT_EQ(run.taken_before(Arriving::next + 2, forge), 2U) << i;
+    }
+}
+
+TEST(AmChunkRun, ADamagedPacketIsCountedResentAndHarmsNothingElse) {
+    Arriving run;
+    run.frames[5].bytes.back() ^= std::byte{1};
+    EXPECT_EQ(run.take(Arriving::next, 10), 2U);
+    for (Pair* each : {&run.pair, &run.twin}) {
+        EXPECT_EQ(each->give(each->b, run.frames[5]), corrupt);
+    }
+    EXPECT_EQ(run.take(6, 4), 0U) << "what is behind it is ahead";
+    for (std::size_t i = 6; i < run.frames.size(); ++i) run.pair.give(run.pair.b, run.frames[i]);
+    EXPECT_EQ(run.pair.b.log, Log{});
+    for (int i = 0; i < 10 && !run.pair.a.engine.idle(); ++i) {
+        run.pair.settle();
+        if (!run.pair.a.engine.idle()) run.pair.wait_for_timer();
+    }
+    EXPECT_EQ(run.pair.b.log.size(), 1U);
+    EXPECT_EQ(run.pair.a.engine.stats().resent, 1U);
+    EXPECT_TRUE(same(run.pair.b.memory().first(run.source.size()), run.source));
+}
+
+TEST(AmChunkRun, IsNoneBeforeAChunkHasBegunOrWhereOthersAreToBeTakenFirst) {
+    Arriving begins;
+    EXPECT_EQ(begins.take(13, 4), 0U) << "of the chunk after this";
+    EXPECT_EQ(begins.take(4, 4), 0U) << "one is missing";
+    EXPECT_EQ(begins.take(2, 4), 0U) << "one came before";
+
+    Arriving acks;  // they may end something, which is to be drawn
+    acks.pair.b.engine.set_awaiting(true);
+    requests(acks.pair.b, 1);
+    const Frames request = acks.pair.b.take(acks.pair.now);
+    ASSERT_EQ(request.size(), 1U);
+    RxRun run{acks.frames[3].bytes.data(), 1, static_cast<std::uint32_t>(acks.config.packet_max)};
+    EXPECT_EQ(acks.pair.b.engine.on_run(acks.pair.now, run), 1U) << "they are those before";
+    acks.frames[4] = acks.pair.forged(acks.frames[4], [](Header& h) { h.ack[0] += 1; });
+    run.data = acks.frames[4].bytes.data();
+    EXPECT_EQ(acks.pair.b.engine.on_run(acks.pair.now, run), 0U);
+    EXPECT_EQ(acks.pair.give(acks.pair.b, acks.frames[4]), accepted);
+    run.size -= 8;
+    EXPECT_EQ(acks.pair.b.engine.on_run(acks.pair.now, run), 0U);
+
+    Pair calm(ethernet());
+    requests(calm.a, 1);
+    calm.carry(calm.a);
+    calm.settle();
+    EXPECT_TRUE(calm.b.engine.would_leave_alone());
+    EXPECT_FALSE(calm.b.engine.takes_run());
+    requests(calm.a, 1);
+    const Frames undrawn = calm.a.take(calm.now);
+    EXPECT_EQ(calm.b.engine.on_frame(calm.now, RxFrame{.bytes = undrawn.at(0).bytes, .lent = {}}),
+              accepted);
+    EXPECT_FALSE(calm.b.engine.takes_run());
+}
+
+// A chunk's first packet comes ahead, while a long store has its id; by the time that it is the
+// next, a short one has, and its memory ends before.
+void go_on_in_a_shorter_store(std::uint64_t back) {
+    Pair pair(small(ethernet()));
+    const auto source = pattern(3 * pair.config.chunk_bytes());
+    EXPECT_EQ(store(pair.a, source, 1), PostStatus::accepted);
+    const Frames first = pair.a.take(pair.now);
+    EXPECT_EQ(pair.text(first), "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..3");
+    pair.give(pair.b, first);
+    pair.carry(pair.b);
+    const Frames rest = pair.a.take(pair.now);
+    ASSERT_EQ(pair.text(rest), "CHUNK 9.0..3");
+    const auto later = [&](Frame frame) {
+        frame.bytes.back() ^= std::byte{1};
+        return pair.forged(frame, [&](Header& h) {
+            h.number += 5;
+            h.offset -= back;
+        });
+    };
+    EXPECT_EQ(pair.give(pair.b, later(rest[0])), held);
+    pair.give(pair.b, rest);
+    EXPECT_EQ(pair.b.log.size(), 1U);
+    Frame open = first[0];
+    store_le<std::uint64_t>(Bytes(open.bytes).subspan(48 + 8).first<8>(), 8);  // bytes in all
+    open.header.number += 13;
+    EXPECT_EQ(pair.give(pair.b, pair.sealed(open)), accepted);
+
+    const std::vector<std::byte> memory(pair.b.memory().begin(), pair.b.memory().end());
+    const Frame next = later(rest[1]);
+    const RxRun run{next.bytes.data(), 1, static_cast<std::uint32_t>(next.bytes.size())};
+    EXPECT_EQ(pair.b.engine.on_run(pair.now, run), 0U);
+    EXPECT_EQ(pair.give(pair.b, next), malformed);
+    EXPECT_TRUE(same(pair.b.memory(), memory));
+}
+
+TEST(AmChunk, OneBegunInALongTransferIsNotGoneOnWithInAShortOne) {
+    const std::size_t chunk = small(ethernet()).chunk_bytes();
+    for (const std::size_t back : {std::size_t{0}, chunk, 2 * chunk}) {
+        go_on_in_a_shorter_store(back);
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::am::test

@@ -45,6 +45,10 @@ public:
         if (frame && frame->integrity == Integrity::intact) frame->integrity = Integrity::check;
         return frame;
     }
+    RxRun following() const requires RunWire<W> { return inside_->wire.following(); }
+    void take_following(std::size_t frames) requires RunWire<W> {
+        inside_->wire.take_following(frames);
+    }
 
     void flush(Instant now) {
         inside_->now = now;

@@ -66,6 +66,21 @@ std::optional<ReceiveBatch::Frame> ReceiveBatch::next_here(UdpCounters& counters
     return std::nullopt;
 }
 
+RxRun ReceiveBatch::following() const {
+    if (!more_ || begins_ || segment_ > frame_max_) return {};
+    const std::size_t frames = (rest_.size() - at_) / segment_;
+    return {rest_.data() + at_, static_cast<std::uint32_t>(frames),
+            static_cast<std::uint32_t>(segment_)};
+}
+
+std::size_t ReceiveBatch::take_following(std::size_t frames) {
+    const std::size_t bytes = frames * segment_;
+    WIREPROOF_CHECK(bytes <= rest_.size() - at_);
+    at_ += bytes;
+    more_ = at_ < rest_.size();
+    return bytes;
+}
+
 /// Begins to hand out the next datagram.
 bool ReceiveBatch::open_next(UdpCounters& counters) {
     while (next_ < filled_) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/core/frame.hpp"
 #include "wireproof/wire/udp/counters.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
@@ -38,6 +39,11 @@ public:
     /// The next frame of at most frame_max bytes, lent until the next call. Asks the kernel at most
     /// once, so that a flood of bad frames holds nobody here.
     std::optional<Frame> next(int handle, UdpCounters& counters);
+
+    /// Whole frames behind the last one in its datagram.
+    RxRun following() const;
+    /// The first so many of them were taken; returns their bytes.
+    std::size_t take_following(std::size_t frames);
 
     /// The socket is connected to this peer; unset: to none.
     void hear_only(const Address& peer) {

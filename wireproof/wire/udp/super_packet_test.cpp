@@ -282,5 +282,40 @@ TEST(SuperPacket, NoBatchIsLongerThanTheKernelHasRoomFor) {
     EXPECT_EQ(fill(two.a, 10), 2U);
 }
 
+TEST(SuperPacket, WhatFollowsAFrameInItsOwnMayBeTakenAtOnce) {
+    Two two({.frame_max = 900}, {.frame_max = 800});
+    EXPECT_EQ(two.b.following().frames, 0U);
+    send(two.a, first, {{1, 700}, {2, 700}, {3, 700}, {4, 700}, {5, 20}});
+    auto frame = two.b.receive(now);
+    if (!frame) frame = two.b.receive(now);
+    ASSERT_TRUE(frame);
+    const RxRun run = two.b.following();
+    ASSERT_EQ(run.frames, 3U) << "the last is shorter";
+    EXPECT_EQ(run.size, 700U);
+    for (std::uint8_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(run.frame(i).size(), 700U);
+        EXPECT_EQ(run.frame(i).front(), static_cast<std::byte>(i + 2));
+        EXPECT_EQ(run.frame(i).back(), static_cast<std::byte>(i + 2));
+    }
+    two.b.take_following(2);
+    EXPECT_EQ(two.b.counters().frames_received, 3U);
+    EXPECT_EQ(two.b.counters().bytes_received, 2100U);
+    EXPECT_EQ(two.b.following().frames, 1U);
+    EXPECT_EQ(received(two.b), "4x700 5x20");
+    EXPECT_EQ(two.b.following().frames, 0U);
+    EXPECT_EQ(two.b.counters().frames_received, 5U);
+    EXPECT_EQ(two.b.counters().bytes_received, 2820U);
+
+    send(two.a, first, {{1, 700}, {2, 700}});
+    frame = two.b.receive(now);
+    if (!frame) frame = two.b.receive(now);
+    two.b.take_following(1);
+    EXPECT_EQ(received(two.b), "") << "all of it was taken";
+
+    send(two.a, first, {{1, 900}, {2, 900}, {3, 700}});
+    EXPECT_EQ(received(two.b), "3x700");
+    EXPECT_EQ(two.b.following().frames, 0U) << "a frame that is too long is never shown";
+}
+
 }  // namespace
 }  // namespace wireproof::test

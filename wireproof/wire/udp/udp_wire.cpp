@@ -135,6 +135,11 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
     return std::nullopt;
 }
 
+void UdpWire::take_following(std::size_t frames) {
+    counters_.frames_received += frames;
+    counters_.bytes_received += receiving_.take_following(frames);
+}
+
 std::optional<PeerId> UdpWire::peer_of(const Address& source) {
     if (latest_ >= lanes_.size() || lanes_[latest_].address_ != source) {
         const auto known = numbers_.find(source);

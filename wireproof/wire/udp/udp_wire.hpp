@@ -89,6 +89,9 @@ public:
 
     UdpLane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
+    /// Of the same super-packet.
+    RxRun following() const { return sender_ ? receiving_.following() : RxRun(); }
+    void take_following(std::size_t frames);
     void flush(Instant) { sending_->flush(socket_.handle(), counters_); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
@@ -122,6 +125,6 @@ private:
 };
 
 static_assert(RunLane<UdpLane>);
-static_assert(Wire<UdpWire>);
+static_assert(RunWire<UdpWire>);
 
 }  // namespace wireproof
