@@ -46,7 +46,7 @@ class Case(unittest.TestCase):
     def long_run(self):
         """Arguments of a transfer that takes far longer than a test looks at it."""
         with open(self.path("long.bin"), "wb") as file:
-            file.truncate(64 << 20)
+            file.truncate(256 << 20)
         return [self.path("long.bin"), "--loss", "0.3", "--mtu", "200"]
 
     def start(self, *arguments, **streams):
