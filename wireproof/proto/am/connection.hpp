@@ -27,6 +27,7 @@
 #include "wireproof/proto/am/send_window.hpp"
 #include "wireproof/proto/am/short_header.hpp"
 #include "wireproof/proto/am/stats.hpp"
+#include "wireproof/proto/am/transfers.hpp"
 
 namespace wireproof::am {
 
@@ -50,27 +51,10 @@ public:
     /// Instead of a reply: there is no handler of that number here.
     [[nodiscard]] PostStatus refuse(HandlerId missing);
 
-    /// Copies `source` to the peer's memory at `address`, then has it run `handler`. The source is
-    /// lent until StoreEnded with `tag`, or FateUnknown. What fits in the OPEN travels with it.
-    struct Store {
-        std::uint64_t address = 0;
-        ConstBytes source;
-        HandlerId handler{};
-        std::uint32_t argument = 0;
-        std::uint64_t tag = 0;
-    };
+    using Store = am::Store;
+    using Note = am::Note;
+    using Get = am::Get;
     [[nodiscard]] PostStatus store(const Store& store);
-
-    /// The same when the bytes are in the peer's memory already, put there by a wire that reaches
-    /// it: the handler runs, and StoreEnded says when to who awaits it.
-    struct Note {
-        std::uint64_t address = 0;
-        std::uint64_t size = 0;
-        HandlerId handler{};
-        std::uint32_t argument = 0;
-        std::uint64_t tag = 0;
-        bool awaited = true;  // its end matters to somebody: it is acknowledged in the same turn
-    };
     [[nodiscard]] PostStatus note(const Note& note);
     /// Whether note() would be accepted for room: asked before bytes are put in place.
     bool can_note() const;
@@ -85,12 +69,6 @@ public:
                arriving_[index(Channel::reply)] == 0;
     }
 
-    /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.
-    struct Get {
-        std::uint64_t address = 0;
-        Bytes destination;
-        std::uint64_t tag = 0;
-    };
     [[nodiscard]] PostStatus get(const Get& get);
 
     /// While true, keep-alives find out whether the peer lives even if nothing is unacknowledged.
