@@ -98,17 +98,19 @@ Transmitted transmit(E& engine, L& lane, Instant now) {
     return sent;
 }
 
-/// What followed the frame received last, as far as the engine takes it at once: then nothing of it
-/// is to be delivered.
+/// Lets the engine take at once what came right behind the frame that it took last, once nothing is
+/// to be drawn. Returns what it took: accepted each, and with nothing to draw.
 template <class E, Wire W>
-void receive_following(E& engine, W& wire, Instant now) {
+RxRun receive_following(E& engine, W& wire, Instant now) {
+    RxRun run;
     if constexpr (RunWire<W> && requires { engine.takes_run(); }) {
-        if (!engine.takes_run()) return;
-        const RxRun run = wire.following();
-        if (run.frames == 0) return;
-        const std::size_t taken = engine.on_run(now, run);
-        if (taken > 0) wire.take_following(taken);
+        if (!engine.takes_run()) return run;
+        run = wire.following();
+        if (run.frames == 0) return run;
+        run.frames = engine.on_run(now, run);
+        wire.take_following(run.frames);
     }
+    return run;
 }
 
 /// One turn of a two-ended engine on a wire. `deliver` takes each delivery as it comes; `judge`
@@ -118,7 +120,11 @@ void pump(E& engine, W& wire, PeerId peer, Instant now, Deliver&& deliver, Judge
     while (const auto frame = wire.receive(now)) {
         judge(*frame, engine.on_frame(now, *frame));
         while (auto delivery = engine.next_delivery()) deliver(std::move(*delivery));
-        receive_following(engine, wire, now);
+        const RxRun taken = receive_following(engine, wire, now);
+        for (std::uint32_t i = 0; i < taken.frames; ++i) {
+            judge(RxFrame{.bytes = taken.frame(i), .from = frame->from, .lent = {}},
+                  RxVerdict::accepted);
+        }
     }
     while (const auto event = wire.next_event()) engine.on_wire_event(now, event->second);
     if (engine.next_deadline() <= now) engine.on_deadline(now);

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace wireproof {
 namespace {
@@ -116,6 +119,78 @@ TEST(Pump, ShowsAMessageThatLeavesAloneBeforeTheEngineNotesItDown) {
     engine.leaves = false;
     EXPECT_FALSE(transmit_alone(engine, lane, 9, now));
     EXPECT_EQ(engine.calls, "");
+}
+
+/// An engine that accepts frames, and takes some at once; and a wire that shows three behind the
+/// first. Both note the calls.
+struct NotingReceiver {
+    using Delivery = int;
+
+    RxVerdict on_frame(Instant, const RxFrame& frame) {
+        *calls += "frame " + std::to_string(frame.bytes.size()) + " ";
+        return RxVerdict::held;
+    }
+    bool takes_run() const { return taken > 0; }
+    std::uint32_t on_run(Instant, const RxRun& run) {
+        *calls += "run " + std::to_string(run.frames) + " ";
+        return std::min(taken, run.frames);
+    }
+    std::optional<Delivery> next_delivery() {
+        *calls += "draw ";
+        return std::nullopt;
+    }
+    void on_deadline(Instant) {}
+    void on_wire_event(Instant, WireEvent) {}
+    bool poll_transmit(Instant, TxFrame&) { return false; }
+    Instant next_deadline() const { return never; }
+    void fingerprint(Instant, Fingerprint&) const {}
+
+    std::string* calls;
+    std::uint32_t taken = 0;
+};
+
+struct NotingWire {
+    NotingLane& lane(PeerId) { return to; }
+    std::optional<RxFrame> receive(Instant) {
+        if (left == 0) return std::nullopt;
+        --left;
+        return RxFrame{.bytes = ConstBytes(bytes).first(4), .from = PeerId{5}, .lent = {}};
+    }
+    RxRun following() const { return {bytes.data(), left, 4}; }
+    void take_following(std::size_t frames) {
+        to.calls += "taken " + std::to_string(frames) + " ";
+        left -= static_cast<std::uint32_t>(frames);
+    }
+    void flush(Instant) {}
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
+    Instant next_deadline() const { return never; }
+
+    NotingLane to;
+    std::uint32_t left = 4;
+    std::array<std::byte, 16> bytes{};
+};
+static_assert(RunWire<NotingWire>);
+
+TEST(Pump, TakesAtOnceWhatFollowsAFrameAndJudgesEach) {
+    const auto pumped = [](std::uint32_t taken) {
+        std::string calls;
+        NotingReceiver engine{&calls, taken};
+        NotingWire wire{NotingLane{calls}};
+        pump(
+            engine, wire, PeerId{0}, Instant(), [](int) {},
+            [&](const RxFrame& frame, RxVerdict verdict) {
+                EXPECT_EQ(frame.bytes.size(), 4U);
+                EXPECT_EQ(frame.from, PeerId{5});
+                calls += verdict == RxVerdict::accepted ? "accepted " : "held ";
+            });
+        return calls;
+    };
+    EXPECT_EQ(pumped(3), "frame 4 held draw run 3 taken 3 accepted accepted accepted draw ");
+    EXPECT_EQ(pumped(2),
+              "frame 4 held draw run 3 taken 2 accepted accepted frame 4 held draw draw ");
+    EXPECT_EQ(pumped(0),
+              "frame 4 held draw frame 4 held draw frame 4 held draw frame 4 held draw "
+              "draw ");
 }
 
 }  // namespace

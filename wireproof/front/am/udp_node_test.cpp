@@ -151,6 +151,50 @@ TEST_F(AmUdpNode, CountsWhatGoesThroughItsWire) {
     EXPECT_EQ(server.udp.counts().lost, 0U);
 }
 
+/// Counts the frames that were taken behind another.
+struct CountingWire {
+    host::AnyLane& lane(PeerId peer) { return inside.lane(peer); }
+    std::optional<RxFrame> receive(Instant now) { return inside.receive(now); }
+    RxRun following() const { return inside.following(); }
+    void take_following(std::size_t frames) {
+        taken += frames;
+        inside.take_following(frames);
+    }
+    void flush(Instant now) { inside.flush(now); }
+    std::optional<std::pair<PeerId, WireEvent>> next_event() { return inside.next_event(); }
+    Instant next_deadline() const { return inside.next_deadline(); }
+    void settle(PeerId peer) { inside.settle(peer); }
+    void unsettle(PeerId peer) { inside.unsettle(peer); }
+
+    host::AnyWire inside;
+    std::size_t taken = 0;
+};
+
+TEST_F(AmUdpNode, TakesThePacketsOfAStoreAtOnceAlsoWhereSomeAreLost) {
+    constexpr std::uint64_t place = 0x1000;
+    const auto source = pattern(1 << 20);
+    for (const double loss : {0.0, 0.01}) {
+        UdpNode udp = open(0, {.peers = {Address{}, Address{}}, .faults = {.loss = loss}});
+        CountingWire wire{udp.wire()};
+        Node node(host::AnyWire(std::ref(wire)), config_of(0), 2);
+        std::vector<std::byte> memory(source.size());
+        ASSERT_TRUE(node.register_memory(1, place, memory, {.store = true}));
+        node.handle(ask, [](const Message&) {});
+        UdpNode other = open(1, {.peers = {udp.socket().local_address(), Address{}},
+                                 .faults = {.loss = loss},
+                                 .seed = 7});
+        Node sender(other.wire(), config_of(1), 2);
+        std::optional<Status> ended;
+        ASSERT_EQ(sender.store_async(0, place, source, ask, 0, [&](Status how) { ended = how; }),
+                  Status::ok);
+        ASSERT_TRUE(run({&sender, &node}, [&] { return ended.has_value(); }));
+        EXPECT_EQ(*ended, Status::ok);
+        EXPECT_TRUE(memory == source);
+        EXPECT_GT(wire.taken, 100U) << "of 736";
+        EXPECT_LE(wire.taken, node.counters(1).received[0]);
+    }
+}
+
 TEST_F(AmUdpNode, SaysWhyItDoesNotOpen) {
     const auto error = [](const UdpNode::Options& options) {
         const auto opened = UdpNode::open(options);

@@ -90,14 +90,15 @@ public:
         return RxVerdict::accepted;
     }
     inline std::optional<Delivery> next_delivery();
-    /// More packets of a chunk that is arriving are expected, and all that was delivered is drawn.
+    /// False where on_run need not be asked: messages are all there is, or some are to be drawn.
     bool takes_run() const {
         return !calm_ && !delivery_ && !drawn_slot_ && !plain_here_ && bundle_.left == 0 &&
                ended_.empty();
     }
-    /// How many of the first frames it took in: each as on_frame would have been with, drawing
-    /// nothing. The rest is for on_frame.
-    std::size_t on_run(Instant now, const RxRun& run);
+    /// Takes in frames, at least one, from the first on: packets of the chunk that is arriving,
+    /// with what on_frame would have said and done of each, and nothing to draw. Returns how many;
+    /// the next of them is for on_frame.
+    std::uint32_t on_run(Instant now, const RxRun& run);
 
     using PlainMessage = am::PlainMessage;
     /// What next_delivery would hand over now, if that is a message that came the short way; else

@@ -13,10 +13,13 @@
 namespace wireproof::am {
 namespace {
 
+// Bytes of the header that the packets of a chunk have in common: up to the offset.
+constexpr std::size_t same = 32;
+
 // In the checksum's place, and behind it.
 constexpr std::array<std::byte, 8> no_checksum{};
 
-bool says(std::span<const std::byte, ShortHeader::size> head, const Crc32c& crc) {
+bool agrees(std::span<const std::byte, ShortHeader::size> head, const Crc32c& crc) {
     return load_le_at<std::uint32_t, 40>(head) == crc.value();
 }
 
@@ -68,7 +71,6 @@ std::size_t Connection::alike_in_run() const {
 // checksum of what stands before it is taken once.
 void Connection::write_alike(const FrameRun& run) {
     constexpr std::size_t size = ShortHeader::size;
-    constexpr std::size_t same = 32;  // bytes of the header, up to the offset
     SendWindow& window = out_window(run_);
     const SendWindow::Saved& chunk = *next_of_run_;
     const auto packet = window.plain_chunk_packet(chunk);
@@ -168,9 +170,8 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
 // One pass, so the bytes are in place before the checksum is known. A packet that it does not hold
 // for has harmed nothing: its header was the one foreseen, so that they lie where its own go, which
 // are still to come.
-std::size_t Connection::on_run(Instant now, const RxRun& run) {
+std::uint32_t Connection::on_run(Instant now, const RxRun& run) {
     constexpr std::size_t size = ShortHeader::size;
-    constexpr std::size_t same = 32;  // bytes of the header, up to the offset
     if (!wide_ || run.size != config_.packet_max) return 0;
     const auto first = run.frame(0).first<size>();
     const auto next = next_of_chunk(first);
@@ -196,11 +197,11 @@ std::size_t Connection::on_run(Instant now, const RxRun& run) {
         crc.add(ConstBytes(no_checksum));
         const ConstBytes data = frame.subspan(size);
         if (config_.trusts_payload) {
-            if (!says(head, crc)) break;
+            if (!agrees(head, crc)) break;
             std::memcpy(next->to + passed, data.data(), data_max);
         } else {
             crc.add_copying(data, next->to + passed);
-            if (!says(head, crc)) break;
+            if (!agrees(head, crc)) break;
         }
         next->window->mark(next->chunk->arrived++);
     }

@@ -78,6 +78,16 @@ TEST(AmChunk, AnyPacketMayBeLostRepeatedOrLate) {
         lost.finish();
         EXPECT_EQ(lost.pair.a.engine.stats().resent, 1U) << which;
 
+        Bulk both;  // and what comes behind it comes twice
+        for (std::size_t i = 0; i < both.frames.size(); ++i) {
+            if (i == which) continue;
+            both.pair.give(both.pair.b, both.frames[i]);
+            if (i <= which) continue;
+            EXPECT_EQ(both.pair.give(both.pair.b, both.frames[i]), duplicate) << which << " " << i;
+        }
+        both.finish();
+        EXPECT_EQ(both.pair.a.engine.stats().resent, 1U) << which;
+
         Bulk repeated;
         for (std::size_t i = 0; i < repeated.frames.size(); ++i) {
             repeated.pair.give(repeated.pair.b, repeated.frames[i]);
@@ -154,24 +164,26 @@ TEST(AmChunk, TrustedPayloadIsTakenAsItComesAndNothingElse) {
     EXPECT_EQ(pair.give(pair.b, request[0]), corrupt);
 }
 
-// Two stores are open, and a packet names the other.
+// Two stores are open, of neither has a chunk arrived, and a packet names the other.
 TEST(AmChunk, APacketOfAnotherTransferChangesNothing) {
     Pair pair(small(ethernet()));
     const auto source = pattern(3 * pair.config.chunk_bytes());
     EXPECT_EQ(store(pair.a, source, 1), PostStatus::accepted);
     EXPECT_EQ(store(pair.a, source, 2), PostStatus::accepted);
-    EXPECT_EQ(pair.carry(pair.a), "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..3 | OPEN 9");
-    pair.carry(pair.b);
-    const Frames frames = pair.a.take(pair.now);
-    ASSERT_GE(frames.size(), 2U);
-    const std::uint32_t id = frames[1].header.id;
-    ASSERT_EQ(frames[0].header.id, id);
-    EXPECT_EQ(pair.give(pair.b, frames[0]), accepted);
+    const Frames sent = pair.a.take(pair.now);
+    ASSERT_EQ(pair.text(sent), "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..3 | OPEN 9");
+    const auto numbered = [&](const Frame& frame, std::uint32_t position) {
+        return pair.forged(frame, [&](Header& h) { h.number = sent[0].header.number + position; });
+    };
+    EXPECT_EQ(pair.give(pair.b, sent[0]), accepted);
+    EXPECT_EQ(pair.give(pair.b, numbered(sent[9], 1)), accepted);
+    EXPECT_EQ(pair.give(pair.b, numbered(sent[1], 2)), accepted);
+    const Frame next = numbered(sent[2], 2);
+    const std::uint32_t id = next.header.id;
     const auto before = pair.b.fingerprint(pair.now);
-    EXPECT_EQ(pair.give(pair.b, pair.forged(frames[1], [&](Header& h) { h.id = 1 - id; })),
-              malformed);
+    EXPECT_EQ(pair.give(pair.b, pair.forged(next, [&](Header& h) { h.id = 1 - id; })), malformed);
     EXPECT_EQ(pair.b.fingerprint(pair.now), before);
-    EXPECT_EQ(pair.give(pair.b, frames[1]), accepted);
+    EXPECT_EQ(pair.give(pair.b, next), accepted);
 }
 
 // A refused store is taken in all the same, and thrown away.

@@ -46,7 +46,7 @@ ssize_t send_one(int handle, const msghdr& header) {
 }  // namespace
 
 SendBatch::SendBatch(Frames frames, LaneTerms terms, std::size_t segments_max)
-    : first_(frames.first),
+    : frames_(frames),
       terms_(terms),
       segments_max_(segments_max),
       lent_(frames.first),
@@ -72,7 +72,7 @@ TxFrame* SendBatch::claim() {
 }
 
 void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected) {
-    WIREPROOF_CHECK(count_ < packets_.size());
+    WIREPROOF_CHECK(count_ < lent_);
     Packet& packet =
         packet_for(frame_.size(), frame_.pieces().size(), peer, connected ? nullptr : &to);
     if (frame_.resent()) ++packet.resent;
@@ -93,7 +93,7 @@ FrameRun SendBatch::claim_run(std::size_t size, std::size_t most) {
 
 void SendBatch::commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to,
                            bool connected) {
-    WIREPROOF_CHECK(run.frames <= packets_.size() - count_);
+    WIREPROOF_CHECK(run.frames <= frames_left());
     for (std::size_t done = 0; done < run.frames;) {
         Packet& packet = packet_for(run.size, 1, peer, connected ? nullptr : &to);
         const std::size_t frames = std::min(run.frames - done, fitting(packet, run.size));
@@ -145,7 +145,8 @@ void SendBatch::add_piece(Packet& packet, ConstBytes bytes) {
     ++packet.pieces;
 }
 
-/// Those from there on are made one of each frame, once in a wire's life.
+/// Those from there on become one for each frame, once in a wire's life. Which frames had left
+/// before is not known any more; how many, is.
 void SendBatch::take_apart(std::size_t from) {
     const std::vector<Packet> whole(packets_.begin() + static_cast<std::ptrdiff_t>(from),
                                     packets_.begin() + static_cast<std::ptrdiff_t>(packet_count_));
@@ -176,7 +177,11 @@ void SendBatch::take_apart(std::size_t from) {
     }
 }
 
-void SendBatch::fill(mmsghdr& message, Packet& packet) {
+void SendBatch::describe_from(std::size_t packet) {
+    for (; packet < packet_count_; ++packet) describe(packets_[packet], messages_[packet]);
+}
+
+void SendBatch::describe(Packet& packet, mmsghdr& message) {
     msghdr& header = message.msg_hdr;
     header = {};
     if (packet.to != nullptr) {
@@ -212,7 +217,7 @@ bool SendBatch::refuses_segments(int error) {
 
 void SendBatch::flush(int handle, UdpCounters& counters) {
     if (count_ == 0) return;
-    for (std::size_t i = 0; i < packet_count_; ++i) fill(messages_[i], packets_[i]);
+    describe_from(0);
     std::size_t next = 0;
     int refusals = 0;
     while (next < packet_count_) {
@@ -234,13 +239,13 @@ void SendBatch::flush(int handle, UdpCounters& counters) {
             segments_max_ = 1;
             terms_.prefers_alike = false;
             take_apart(next);
-            for (std::size_t i = next; i < packet_count_; ++i) fill(messages_[i], packets_[i]);
+            describe_from(next);
         } else {
             counters.send_failed += packet.frames;
             ++next;
         }
     }
-    lent_ = std::exchange(filled_, false) ? std::min(2 * lent_, packets_.size()) : first_;
+    lent_ = std::exchange(filled_, false) ? std::min(2 * lent_, frames_.most) : frames_.first;
     count_ = used_ = pieces_used_ = packet_count_ = 0;
 }
 

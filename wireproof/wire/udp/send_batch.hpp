@@ -6,9 +6,9 @@
 // (UDP_SEGMENT), the last of which may be shorter: the kernel then walks its stack once for all of
 // them. Where it refuses that, they leave one by one from then on.
 //
-// Where the peer takes in what comes at once, long batches cost the kernel less: 6.4 us a
-// super-packet of three, 5.3 of ten. But the first of them leaves when the last is written, so a
-// batch is short until one was full.
+// Where the peer takes in what comes at once, long batches cost the kernel less: 7.6 to 8.2 us a
+// super-packet where three leave at once, 6.3 where five do on the mean (docs/performance.md). But
+// the first of them leaves when the last is written, so a batch is short until one was full.
 //
 // Payload of ordinary packets is copied into the batch rather than pointed at, so that a
 // super-packet is one piece: of 11 us that one of 44 packets took, its 88 pieces cost the kernel 3,
@@ -28,7 +28,7 @@ namespace wireproof {
 
 class SendBatch {
 public:
-    /// How many frames a batch holds: at first, and once each was full and the next twice as long.
+    /// How many a batch holds: at first, and at most, when one after the other was full.
     struct Frames {
         std::size_t first = 0;
         std::size_t most = 0;
@@ -78,12 +78,13 @@ private:
     std::size_t fitting(const Packet& packet, std::size_t size) const;
     void add_piece(Packet& packet, ConstBytes bytes);
     void take_apart(std::size_t from);
-    void fill(mmsghdr& message, Packet& packet);
+    void describe_from(std::size_t packet);
+    void describe(Packet& packet, mmsghdr& message);
     int send(int handle, std::size_t next) const;
     static void count_sent(const Packet& packet, UdpCounters& counters);
     static bool refuses_segments(int error);
 
-    std::size_t first_;
+    Frames frames_;
     LaneTerms terms_;
     std::size_t segments_max_;
     std::size_t lent_;      // frames, before the next flush

@@ -365,6 +365,8 @@ TEST(UdpWire, RefusesAConfigThatCannotWork) {
     EXPECT_EQ(error_of({.local = loopback(), .frame_max = 70'000}),
               "UDP wire: frame_max is 70000, not 1 to 65507");
     EXPECT_EQ(error_of({.local = loopback(), .batch = 0}), "UDP wire: batch is 0, not 1 to 1024");
+    EXPECT_EQ(error_of({.local = loopback(), .batch_most = 1025}),
+              "UDP wire: batch_most is 1025, not 1 to 1024");
     EXPECT_EQ(error_of({.local = loopback(), .peers = {loopback()}}),
               "peer 127.0.0.1:0: a peer has a port");
     EXPECT_NE(error_of({.local = loopback(), .peers = {v6}})
