@@ -150,7 +150,8 @@ std::string label_of(const LadderFrame& frame) {
 std::string outcome_of(const LadderFrame& frame) {
     std::string text;
     const auto add = [&](std::string_view what) {
-        text += (text.empty() ? "" : ", ") + std::string(what);
+        if (!text.empty()) text += ", ";
+        text += what;
     };
     if (frame.fate.lost) add("lost");
     if (frame.fate.damaged) add("damaged");
