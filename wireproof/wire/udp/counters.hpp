@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "wireproof/wire/udp/send_errors.hpp"
+
 namespace wireproof {
 
 struct UdpCounters {
@@ -12,7 +14,8 @@ struct UdpCounters {
     std::uint64_t frames_resent = 0;  // those among frames_sent that left before
     std::uint64_t send_dropped = 0;   // the kernel had no room
     std::uint64_t send_refused = 0;   // reports that an earlier frame found nobody; sent anyway
-    std::uint64_t send_failed = 0;    // too long, no route …
+    std::uint64_t send_failed = 0;    // too long, no route …: the sum of send_errors
+    SendErrors send_errors;           // by reason
     std::uint64_t super_packets_sent = 0;  // of several frames, cut up by the kernel or never
     std::uint64_t segments_refused = 0;    // by the kernel: frames leave one by one since
 

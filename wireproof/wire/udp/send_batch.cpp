@@ -242,6 +242,7 @@ void SendBatch::flush(int handle, UdpCounters& counters) {
             describe_from(next);
         } else {
             counters.send_failed += packet.frames;
+            counters.send_errors.add(errno, packet.frames);
             ++next;
         }
     }

@@ -329,6 +329,7 @@ TEST(UdpWire, AFrameTheKernelRefusesStopsNoOther) {
     EXPECT_EQ(next(hub), "0:one");
     EXPECT_EQ(next(hub), "0:two");
     EXPECT_EQ(a.counters().send_failed, 1U);
+    EXPECT_EQ(a.counters().send_errors.to_string(), "Permission denied (1 packet)");
     EXPECT_EQ(a.counters().frames_sent, 2U);
 }
 

@@ -1,0 +1,42 @@
+// Why the kernel did not take frames, by error number, so that a user who waits for an answer can
+// be told what went wrong here. A value of fixed size: it costs nothing until something fails.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace wireproof {
+
+class SendErrors {
+public:
+    struct Count {
+        int error = 0;  // of errno; 0: all that came after the table of errors was full
+        std::uint64_t frames = 0;
+    };
+
+    void add(int error, std::uint64_t frames);
+
+    /// In the order in which they were first met.
+    std::span<const Count> counts() const { return std::span(counts_).first(kinds_); }
+    /// Of every error.
+    std::uint64_t frames() const;
+
+    /// What was added after `earlier`, which is a former copy of this.
+    SendErrors since(const SendErrors& earlier) const;
+
+    /// "Network is unreachable (3 packets), Message too long (1 packet)"; empty without errors.
+    std::string to_string() const;
+
+private:
+    static constexpr std::size_t kinds_max = 8;
+
+    std::array<Count, kinds_max> counts_{};
+    std::size_t kinds_ = 0;
+};
+
+/// "Network is unreachable"; of 0, which stands for several: "other errors".
+std::string text_of_send_error(int error);
+
+}  // namespace wireproof
