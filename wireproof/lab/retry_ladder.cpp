@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <deque>
 
 namespace wireproof::lab {
@@ -189,8 +189,9 @@ std::string title_of(const RetrySettings& s, std::uint64_t unit) {
                         (s.protocol == RetryProtocol::uc ? "is lost" : "costs a retry") + ",";
     if (s.bit_error > 0) {
         std::array<char, 32> rate{};
-        std::snprintf(rate.data(), rate.size(), "%g", s.bit_error);
-        title += std::string(" at a bit error rate of ") + rate.data();
+        const auto end = std::to_chars(rate.data(), rate.data() + rate.size(), s.bit_error,
+                                       std::chars_format::general, 6);
+        title += " at a bit error rate of " + std::string(rate.data(), end.ptr);
     }
     return title + " with " + std::to_string(s.payload) + " bytes of payload and a loop of " +
            std::to_string(s.loop) + ". Times are bytes on the line.";
