@@ -17,21 +17,12 @@ T value_of(const Expected<T>& result) {
     return *result;
 }
 
-std::array<lab::RetryCurve, 2> as_specified() {
-    const auto [tlp, micropacket] =
-        lab::crossover_sides(paper::equal_loop, paper::equal_loop, false);
-    const auto curve = [](const lab::CrossoverSide& side) {
-        const lab::RetryLink link = value_of(lab::resolve(side.settings));
-        return lab::RetryCurve{lab::RetryScheme::one_notice, link.unit, link.costs};
-    };
-    return {curve(tlp), curve(micropacket)};
-}
+using Sides = std::array<lab::CrossoverSide, 2>;
 
-SweepPaper::Crossover crossover_of(const std::array<lab::RetryCurve, 2>& curves, double tlp_loop,
-                                   double micropacket_loop, bool renak, std::uint64_t seed) {
+SweepPaper::Crossover crossover_of(const std::array<lab::RetryCurve, 2>& curves, const Sides& sides,
+                                   std::uint64_t seed) {
     const double closed = lab::crossover(curves[0], curves[1]).value();
-    const auto [tlp, micropacket] = lab::crossover_sides(tlp_loop, micropacket_loop, renak);
-    return {closed, value_of(lab::simulate_crossover(tlp, micropacket, closed, seed))};
+    return {closed, value_of(lab::simulate_crossover(sides[0], sides[1], closed, seed))};
 }
 
 SweepPaper::Row row_at(double bit_error, std::uint64_t seed) {
@@ -58,13 +49,16 @@ SweepPaper sweep_paper(std::uint64_t seed, const std::function<void(int)>& progr
         result.rows[i] = row_at(rates[i], seed + i);
         progress(0);
     }
-    result.seed_costs_corrected = crossover_of(paper::corrected_curves(), paper::tlp_loop,
-                                               paper::micropacket_loop, true, seed);
+    result.seed_costs_corrected =
+        crossover_of(paper::corrected_curves(),
+                     lab::crossover_sides(paper::tlp_loop, paper::micropacket_loop, true), seed);
     progress(1);
     const double loop = paper::equal_loop;
-    result.equal_loop_2000 =
-        crossover_of(paper::curves_with_loop(loop), loop, loop, true, seed + 100);
-    result.equal_loop_as_specified = crossover_of(as_specified(), loop, loop, false, seed + 200);
+    result.equal_loop_2000 = crossover_of(paper::curves_with_loop(loop),
+                                          lab::crossover_sides(loop, loop, true), seed + 100);
+    const Sides specified = lab::crossover_sides(loop, loop, false);
+    result.equal_loop_as_specified =
+        crossover_of(value_of(lab::closed_forms_of(specified)), specified, seed + 200);
     progress(2);
     return result;
 }
