@@ -3,6 +3,7 @@
 #include "tests/exhaustive/search_report.hpp"
 
 #include "wireproof/lab/search_am.hpp"
+#include "wireproof/lab/search_ib.hpp"
 #include "wireproof/lab/search_link.hpp"
 
 namespace wireproof::lab {
@@ -169,6 +170,24 @@ TEST(BrokenAm, AWindowOfTheWholeCircleDeliversAnOldRequestForANewOne) {
         .in_flight = 4, .faults = 2, .repeat = true, .overtake = true, .early_timers = false};
     AmSearch search(am_search_config(am::Recovery::go_back_n, 4, 4), programs, bad_wire);
     expect_refuted("window 4 of 4", search, SearchVerdict::broken, "another request");
+}
+
+// RC-4: nothing less than a requester that believes such an acknowledgement shows it.
+TEST(BrokenIb, AnAckThatNamesAReadWhoseAnswerWasLostCompletesItWithoutData) {
+    using ib::Request;
+    const SearchSetting two_lost{.faults = 2, .damage = false, .early_timers = false};
+    const IbTask read{.calls = {{Request::send, 8}, {Request::read, 8}}};
+    IbSearch broken(read, two_lost, {completes_from_acks(read), acknowledges_newest(read)});
+    expect_refuted("acknowledges the newest, a Read", broken, SearchVerdict::broken,
+                   "a Read brought other bytes");
+    const IbTask atomic{.calls = {{Request::send, 8}, {Request::fetch_add, 8}}};
+    IbSearch as_badly(atomic, two_lost, {completes_from_acks(atomic), acknowledges_newest(atomic)});
+    expect_refuted("acknowledges the newest, an Atomic", as_badly, SearchVerdict::broken,
+                   "an Atomic returned another value");
+    IbSearch shipped(read, two_lost, {completes_from_acks(read), {}});
+    expect_holds("as shipped", shipped);
+    IbSearch suspicious(read, two_lost, {IbTampering{}, acknowledges_newest(read)});
+    expect_holds("the requester as shipped does not believe it", suspicious);
 }
 
 }  // namespace

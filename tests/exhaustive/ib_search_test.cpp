@@ -132,6 +132,49 @@ TEST(RcSearch, AFaultIsWorthOneRecovery) {
                    setting);
 }
 
+void expect_soft_roce_to_hold(const std::string& what, const IbTask& task,
+                              const SearchSetting& setting) {
+    IbSearch search(task, setting, {completes_from_acks(task), {}});
+    expect_holds("RC with Soft-RoCE's requester, " + what, search);
+}
+
+// RC-4, RC-25: Linux's Soft-RoCE completes a Read or an Atomic when an acknowledgement names it,
+// whether or not its answer has come.
+TEST(SoftRoceSearch, NoAcknowledgementNamesAReadOrAnAtomicWhoseAnswerMayBeLost) {
+    expect_soft_roce_to_hold("a read among sends, 3 faults",
+                             rc({large_send, large_read, small_send}), bad_wire(3, 3));
+    expect_soft_roce_to_hold("a read and an atomic, 2 faults",
+                             rc({small_write, fetch_add, small_read, small_send}), bad_wire(3, 2));
+    expect_soft_roce_to_hold("atomics behind a write, 3 faults",
+                             rc({large_write, fetch_add, fetch_add}), bad_wire(2, 3));
+}
+
+TEST(SoftRoceSearch, NorDoesANegativeOne) {
+    SearchSetting setting = bad_wire(2, 2);
+    setting.users_hesitate = true;
+    expect_soft_roce_to_hold("late receives, 2 faults", rc({small_read, large_send, fetch_add}),
+                             setting);
+}
+
+TEST(SoftRoceSearch, NorOneOfAResponderThatNoLongerKeepsTheRead) {
+    IbTask task = rc({small_send, small_read, fetch_add, small_send});
+    task.resources = std::uint8_t{1};
+    task.retry_count = 1;
+    task.may_fail = true;
+    expect_soft_roce_to_hold("one resource for two, 3 faults", task, bad_wire(2, 3));
+}
+
+// The responder after the sixth Read is as it was after the second, but for the key that it would
+// answer again by.
+TEST(RcSearch, ReadsByAnotherKeyAreAnotherStateWhenPsnsComeAround) {
+    constexpr IbCall other_key{Request::read, 8, 1};
+    IbTask task = rc({small_read, small_read, small_read, small_read, small_read, other_key});
+    task.modulus = 4;
+    task.max_rd_atomic = 1;
+    expect_to_hold("RC, two keys", task,
+                   {.in_flight = 1, .faults = 2, .damage = false, .early_timers = false});
+}
+
 // The search asks an end once for all worlds in which it has the same fingerprint.
 TEST(IbSearchTest, EqualFingerprintsHaveEqualFutures) {
     SearchSetting setting = bad_wire(3, 2);

@@ -66,6 +66,7 @@ std::string told(const Packet& packet) {
 struct Answered {
     std::vector<std::string> answers;
     std::vector<std::vector<std::byte>> contents;  // payload, or an Atomic's original value
+    std::vector<Psn> psns;
     std::vector<Completion> received;
 };
 
@@ -166,6 +167,7 @@ public:
             const Packet decoded = Packet::decode({.bytes = answer}).value();
             result.answers.push_back(told(decoded));
             result.contents.push_back(content(decoded));
+            result.psns.push_back(decoded.bth().psn);
         }
         while (const auto completion = port_.poll(completions_)) {
             result.received.push_back(*completion);
@@ -346,6 +348,85 @@ TEST(Replay, EveryCapturedRcRequestIsAnsweredAsLinuxDidButForNamedDepartures) {
     }
     EXPECT_EQ(ways, 26U);
     EXPECT_EQ(answers, 159U);
+}
+
+/// A requester that completes requests of one packet as Soft-RoCE does. An answer ends all Sends
+/// and Writes before its PSN. What it does to a Read or an Atomic depends on the PSN alone: one
+/// behind it asks for the request again, and its own ends it, even without data.
+class SoftRoceRequester {
+public:
+    struct Outstanding {
+        Packet request;
+        bool data = false;  // is to come
+        std::optional<std::vector<std::byte>> content = {};
+    };
+
+    explicit SoftRoceRequester(const std::vector<const CapturedRocev2*>& requests) {
+        for (const CapturedRocev2* one : requests) {
+            const Packet packet = one->packet();
+            const auto repeats = [&](const Outstanding& known) {
+                return known.request.bth().psn == packet.bth().psn;
+            };
+            if (std::ranges::any_of(outstanding_, repeats)) continue;
+            const Verb verb = packet.opcode->verb;
+            outstanding_.push_back({packet, verb != Verb::send && verb != Verb::write});
+        }
+    }
+
+    bool done() const { return next_ == outstanding_.size(); }
+    /// The oldest request that is not complete, sent once more.
+    const Packet& ask() const { return outstanding_[next_].request; }
+    const std::vector<Outstanding>& all() const { return outstanding_; }
+
+    void take(Psn psn, const std::vector<std::byte>& content) {
+        for (; !done(); ++next_) {
+            Outstanding& oldest = outstanding_[next_];
+            const std::int64_t ahead = difference(psn, oldest.request.bth().psn);
+            if (ahead < 0 || (ahead > 0 && oldest.data)) return;
+            if (ahead == 0) oldest.content = content;
+        }
+    }
+
+private:
+    std::vector<Outstanding> outstanding_;
+    std::size_t next_ = 0;
+};
+
+// RC-4: the acknowledgement of a Send and the answer to what is behind it were both lost.
+TEST(Replay, SoftRoceGetsTheDataOfAReadOrAnAtomicWhoseAnswerWasLost) {
+    const std::map<std::string, std::vector<std::string>> expected = {
+        {"live/f1_lostboth", {"Acknowledge 10 1f/2", "READ Resp Only 11 1f/2"}},
+        {"live/f1_lostboth_faa", {"Acknowledge 10 1f/2", "Atomic Ack 11 1f/2"}}};
+    for (const auto& [name, answers] : expected) {
+        SCOPED_TRACE(name);
+        const Capture capture = Capture::named(name);
+        const Way way = ways_of(capture)[0];
+        Replay replay = replay_of(capture, way);
+        fill_as_the_generator_did(replay.last_memory());
+        const std::vector<std::byte> before = replay.last_memory();
+        replay.receive();
+        SoftRoceRequester peer(way.requests);
+        ASSERT_EQ(peer.all().size(), 2U);
+        ASSERT_TRUE(peer.all()[1].data);
+        for (const auto& one : peer.all()) replay.give(one.request);
+        replay.result = {};  // the answers are lost
+        std::vector<Psn> asked;
+        for (int timeouts = 0; timeouts < 8 && !peer.done(); ++timeouts) {
+            asked.push_back(peer.ask().bth().psn);
+            const std::size_t known = replay.result.answers.size();
+            replay.give(peer.ask());
+            for (std::size_t i = known; i < replay.result.answers.size(); ++i) {
+                peer.take(replay.result.psns[i], replay.result.contents[i]);
+            }
+        }
+        EXPECT_TRUE(peer.done());
+        EXPECT_EQ(asked, (std::vector{Psn(0x10), Psn(0x11)}));
+        EXPECT_EQ(replay.result.answers, answers);
+        const std::size_t length = peer.all()[1].request.opcode->has(Extended::reth) ? 100 : 8;
+        EXPECT_EQ(
+            peer.all()[1].content,
+            std::vector(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(length)));
+    }
 }
 
 struct Delivered {

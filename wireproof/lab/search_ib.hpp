@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,10 +20,11 @@ namespace wireproof::lab {
 struct IbCall {
     ib::Request request = ib::Request::send;
     std::uint32_t length = 0;  // bytes, up to IbTask::length_max; more than 256 are two packets
+    std::uint8_t key = 0;      // of B's memory: by which of its two keys
 };
 
 struct IbTask {
-    static constexpr std::size_t calls_max = 4;
+    static constexpr std::size_t calls_max = 6;
     static constexpr std::uint32_t length_max = 300;
 
     ib::Transport transport = ib::Transport::rc;
@@ -30,6 +32,10 @@ struct IbTask {
     std::uint8_t retry_count = 7;
     std::uint8_t timeout = 1;  // a code; 0: never
     std::uint8_t max_rd_atomic = 2;
+    /// Reads and Atomics that B keeps, to answer them again; nothing: max_rd_atomic.
+    std::optional<std::uint8_t> resources = {};
+    /// Of PSNs and MSNs. Where frames may be late or repeated, it must be far more than are sent.
+    std::uint32_t modulus = 64;
     bool credits = false;
     bool uc_drop_behind = true;
     /// More may go wrong than retries repair: calls may end in error, all from one on.
@@ -38,11 +44,28 @@ struct IbTask {
     bool all_arrive = false;
 };
 
+/// What a variant of an end does to its frames. Each function may change the frame; false: it
+/// vanishes.
+struct IbTampering {
+    using Change = std::function<bool(std::vector<std::byte>& frame)>;
+    Change leaving = {};
+    Change arriving = {};
+};
+
+/// For A: a requester that completes Reads and Atomics as Linux's Soft-RoCE does. An
+/// acknowledgement that names the PSN of one whose answer was lost completes it, without data; one
+/// that names a later PSN starts a retry, as with the engine as shipped.
+IbTampering completes_from_acks(const IbTask& task);
+/// For B: a responder whose acknowledgements name the newest request that it has executed, even if
+/// that is a Read or an Atomic.
+IbTampering acknowledges_newest(const IbTask& task);
+
 class IbEnd {
 public:
     using Frame = std::vector<std::byte>;
+    using Variants = std::array<IbTampering, 2>;
 
-    static std::array<IbEnd, 2> both(const IbTask& task);
+    static std::array<IbEnd, 2> both(const IbTask& task, Variants variants = {});
 
     IbEnd(const IbEnd& other);
     IbEnd(IbEnd&& other) noexcept = default;
@@ -54,7 +77,7 @@ public:
     bool can_offer() const;
     void offer();
     std::optional<Frame> transmit();
-    RxVerdict receive(const Frame& frame, bool damaged);
+    RxVerdict receive(Frame frame, bool damaged);
     Instant deadline() const { return port_.next_deadline(); }
     Instant now() const { return now_; }
     void wait();
@@ -73,7 +96,12 @@ private:
     static constexpr std::uint32_t number = 0x10;
     using Memory = std::vector<std::byte>;
 
-    IbEnd(std::shared_ptr<const IbTask> task, std::size_t side);
+    struct Shared {
+        IbTask task;
+        Variants variants;
+    };
+
+    IbEnd(std::shared_ptr<const Shared> shared, std::size_t side);
 
     void connect();
     void draw();
@@ -88,12 +116,14 @@ private:
         if (violation_ == nullptr) violation_ = sentence;
     }
 
-    std::shared_ptr<const IbTask> task_;
+    const IbTask& task() const { return shared_->task; }
+
+    std::shared_ptr<const Shared> shared_;
     std::size_t side_;
     Memory memory_;
     ib::Port port_;
     ib::CompletionQueueId completions_{};
-    std::uint32_t key_ = 0;
+    std::array<std::uint32_t, 2> keys_{};  // both of the whole memory
     Instant now_;
 
     std::size_t offered_ = 0;    // calls posted, or receives
@@ -106,8 +136,8 @@ private:
 
 class IbSearch : public PairSearch<IbEnd> {
 public:
-    IbSearch(const IbTask& task, const SearchSetting& setting)
-        : PairSearch<IbEnd>(setting, IbEnd::both(task)) {}
+    IbSearch(const IbTask& task, const SearchSetting& setting, IbEnd::Variants variants = {})
+        : PairSearch<IbEnd>(setting, IbEnd::both(task, std::move(variants))) {}
 };
 
 extern template class PairSearch<IbEnd>;

@@ -187,7 +187,7 @@ void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerpr
     core_.fingerprint(sink);
     requester_.fingerprint(now, sink);
     responder_.fingerprint(sink);
-    sink.add(answer_first_ && responder_.has_answers());
+    sink.add(answer_first_);
     sink.add(established_);
     sink.add(drained_due_);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/aeth_codes.hpp"
 #include "wireproof/proto/ib/psn.hpp"
 
@@ -52,6 +53,11 @@ struct Reth {
 
     void encode(std::span<std::byte, size> to) const;
     static Reth decode(std::span<const std::byte, size> from);
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(address);
+        sink.add(rkey);
+        sink.add(length);
+    }
     friend bool operator==(const Reth&, const Reth&) = default;
 };
 

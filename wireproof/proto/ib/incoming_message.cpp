@@ -119,10 +119,7 @@ void IncomingMessage::fingerprint(Fingerprint& sink) const {
     if (!verb_) return;
     sink.add(*verb_);
     sink.add(arrived_);
-    if (*verb_ != Verb::write) return;
-    sink.add(target_.address);
-    sink.add(target_.rkey);
-    sink.add(target_.length);
+    if (*verb_ == Verb::write) target_.fingerprint(sink);
 }
 
 void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status) {

@@ -84,6 +84,50 @@ TEST(RcReceive, AComplaintThatIsOvertakenByWhatItWantsDoesNotLeave) {
     const auto packets = pair.a_leaving();
     pair.give({packets[1], packets[0], packets[1]});
     EXPECT_EQ(pair.b_says(), Names{"ACK ffffff/1"});
+    // Nor does one that nothing was ready, once something is.
+    RcPair late;
+    late.send(10);
+    const auto send = late.a_leaving();
+    EXPECT_EQ(late.give(send), Verdicts{refused});
+    late.receives(1);
+    EXPECT_EQ(late.give(send), Verdicts{accepted});
+    EXPECT_EQ(late.b_says(), Names{"ACK fffffe/1"});
+    EXPECT_EQ(late.b.counters().rnr_naks_sent, 0U);
+}
+
+TEST(RcReceive, OneAckIsEnoughForAllThatCameBeforeItLeaves) {
+    RcPair pair;
+    pair.receives(4);
+    for (int i = 0; i < 4; ++i) pair.send(10);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(pair.b_says(), Names{"ACK 000001/4"});
+    EXPECT_EQ(pair.b.counters().acks_sent, 1U);
+}
+
+// Whatever brought it there, unless that is what the answer says.
+TEST(RcReceive, InErrorNothingThatWasOwedLeaves) {
+    RcPair pair;
+    pair.receives(1);
+    pair.send(10);
+    pair.read(600);
+    pair.give(pair.a_leaving());
+    pair.b.modify({.state = QueuePairState::error});
+    EXPECT_EQ(pair.b_says(), Names{});
+}
+
+TEST(RcReceive, AReadWhoseMemoryGoesAwayEndsInARemoteAccessError) {
+    RcPair pair;
+    pair.read(600);
+    pair.give(pair.a_leaving());
+    const auto first = pair.b.poll(pair.now);
+    ASSERT_TRUE(first);
+    pair.b.port.memory().end_region(pair.b.key);
+    EXPECT_EQ(pair.b_says(), Names{"NAK remote access ffffff/1"});
+    EXPECT_EQ(pair.b.state(), QueuePairState::error);
+    EXPECT_EQ(pair.b.counters().reads_broken, 1U);
+    pair.a.give(pair.now, *first);
+    pair.a.give(pair.now, nak(0xFFFFFF, NakCode::remote_access));
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_access_error});
 }
 
 // RC-4
@@ -212,14 +256,14 @@ TEST(RcReceive, NoAckNamesAPsnPastAReadThatHasNotBeenAnswered) {
     pair.give({packets[0]});
     EXPECT_EQ(pair.b_says(),
               (Names{"ACK fffffe/3", "READ Resp First ffffff/3", "READ Resp Middle 000000/0",
-                     "READ Resp Last 000001/3", "ACK 000002/3", "ACK 000002/3"}));
+                     "READ Resp Last 000001/3", "ACK 000002/3", "ACK fffffe/3"}));
     // Beside a Read that is half answered, a duplicate's acknowledgement waits.
     pair.read(600);
     pair.give(pair.a_leaving());
     ASSERT_TRUE(pair.b.poll(pair.now));
     pair.give({packets[0]});
     EXPECT_EQ(pair.b_says(),
-              (Names{"READ Resp Middle 000004/0", "READ Resp Last 000005/4", "ACK 000005/4"}));
+              (Names{"READ Resp Middle 000004/0", "READ Resp Last 000005/4", "ACK fffffe/4"}));
 }
 
 // RC-17, RC-30
@@ -326,6 +370,70 @@ TEST(RcReceive, WhatIsNoRequestIsInvalid) {
     PacketBytes foreign_key = first(read[0]);
     foreign_key[Bth::size + 8] ^= std::byte{1};
     EXPECT_EQ(refusal_of(foreign_key), "NAK remote access fffffe/0");
+}
+
+/// A Write of `length` bytes, by what its First says, in packets of 256 bytes.
+std::vector<PacketBytes> write_that_says(std::uint32_t length) {
+    RcPair from;
+    from.post(Request::write, 600);
+    auto packets = from.a_leaving();
+    const auto field = std::span(packets[0]).subspan(Bth::size + 12, 4);
+    for (std::size_t i = 0; i < 4; ++i) field[i] = static_cast<std::byte>(length >> (24 - 8 * i));
+    return packets;
+}
+
+// RC-18: the Last is what fills a Write.
+TEST(RcReceive, AWriteThatIsFullBeforeItsLastIsRefusedThere) {
+    for (const std::uint32_t length : {511U, 512U}) {
+        RcPair pair;
+        const auto packets = write_that_says(length);
+        EXPECT_EQ(pair.give({packets[0], packets[1]}), (Verdicts{accepted, refused})) << length;
+        EXPECT_EQ(pair.b_says(), Names{"NAK invalid request ffffff/0"});
+        EXPECT_EQ(pair.b.bytes(0x4000 + 256, 256), std::vector<std::byte>(256));
+    }
+    RcPair pair;
+    EXPECT_EQ(pair.give({write_that_says(256)[0]}), Verdicts{refused});
+    EXPECT_EQ(pair.b_says(), Names{"NAK invalid request fffffe/0"});
+    for (const std::uint32_t length : {599U, 601U}) {
+        RcPair other;
+        EXPECT_EQ(other.give(write_that_says(length)), (Verdicts{accepted, accepted, refused}));
+        EXPECT_EQ(other.b_says(), Names{"NAK invalid request 000000/0"});
+    }
+}
+
+// RC-18: neither has a payload.
+TEST(RcReceive, AReadOrAnAtomicWithPayloadIsInvalid) {
+    RcPair from;
+    from.read(10);
+    from.atomic(Request::fetch_add, 1);
+    const auto packets = from.a_leaving();
+    for (std::size_t i = 0; i < 2; ++i) {
+        PacketBytes longer = with_bth(packets[i], [](Bth& bth) { bth.psn = Psn(0xFFFFFE); });
+        longer.resize(longer.size() + 4);
+        EXPECT_EQ(refusal_of(longer), "NAK invalid request fffffe/0") << i;
+        longer = with_bth(longer, [](Bth& bth) { bth.pad = 3; });
+        EXPECT_EQ(refusal_of(longer), "NAK invalid request fffffe/0") << i;
+    }
+}
+
+// RC-18: each right is asked for by the operation that needs it.
+TEST(RcReceive, AnOperationThatTheQueuePairDoesNotAllowIsInvalid) {
+    for (const Request request : {Request::write, Request::read, Request::fetch_add}) {
+        RcPair pair;
+        pair.b.modify({.access = Access{.remote_write = request != Request::write,
+                                        .remote_read = request != Request::read,
+                                        .remote_atomic = request != Request::fetch_add}});
+        const WorkTerms terms{.request = request,
+                              .remote_address = End::base + 0x6000,
+                              .remote_key = pair.b.key,
+                              .swap_or_add = 1};
+        EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 8)), PostStatus::accepted);
+        pair.settle();
+        EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_invalid_request});
+        EXPECT_EQ(pair.b.events(),
+                  (std::vector{PortEvent{PortEvent::What::request_refused, 0x101}}));
+        EXPECT_EQ(pair.target(), 0U);
+    }
 }
 
 // RC-18: of an Atomic.

@@ -26,10 +26,8 @@ void RcResponder::start(const QueuePairCore& core) {
 
 void RcResponder::keep_resources(std::size_t count) {
     Ring<Resource> resources(count);
-    const std::size_t kept = std::min(count, resources_.size());
-    for (std::size_t i = resources_.size() - kept; i < resources_.size(); ++i) {
-        resources.push(resources_[i]);
-    }
+    while (resources_.size() > count) forget_oldest();
+    for (std::size_t i = 0; i < resources_.size(); ++i) resources.push(resources_[i]);
     resources_ = std::move(resources);
     Ring<Answer> answers(std::max(answers_max(count), answers_.size()));
     for (std::size_t i = 0; i < answers_.size(); ++i) answers.push(answers_[i]);
@@ -187,8 +185,13 @@ void RcResponder::on_error() {
 }
 
 void RcResponder::keep(const Resource& resource) {
-    if (resources_.full()) resources_.pop();
+    if (resources_.full()) forget_oldest();
     resources_.push(resource);
+}
+
+void RcResponder::forget_oldest() {
+    newest_forgotten_ = resources_.front().psn;
+    resources_.pop();
 }
 
 void RcResponder::owe_ack() {
@@ -196,11 +199,29 @@ void RcResponder::owe_ack() {
     if (answers_.empty() || answers_.back().what != Answer::What::ack) answers_.push({});
 }
 
-void RcResponder::owe_duplicate_ack() {
-    if (answers_.empty() || answers_.back().what != Answer::What::duplicate_ack) {
-        answers_.push({.what = Answer::What::duplicate_ack});
-    }
+void RcResponder::owe_duplicate_ack(Psn names) {
+    const bool shared = !answers_.empty() && answers_.back().what == Answer::What::duplicate_ack &&
+                        answers_.back().psn == names;
+    if (!shared) answers_.push({.what = Answer::What::duplicate_ack, .psn = names});
     answers_.back().sent = std::min(answers_.back().sent + 1, duplicates_owed_max);
+}
+
+/// The newest PSN that the acknowledgement of a duplicate Send or Write may name. The answer to a
+/// Read or an Atomic behind the duplicate may have been lost, and some requesters, Linux's
+/// Soft-RoCE among them, complete a Read without its data when an acknowledgement names it.
+Psn RcResponder::newest_before_data(Psn duplicate, const Circle& circle) const {
+    std::uint32_t end = circle.steps_after(expected_, duplicate);
+    const auto is_behind_duplicate = [&](Psn data) {
+        const std::uint32_t steps = circle.steps_after(data, duplicate);
+        return steps > 0 && steps < end;
+    };
+    // Where one that is no longer kept stood is not known exactly: name the duplicate alone.
+    if (newest_forgotten_ && is_behind_duplicate(*newest_forgotten_)) return duplicate;
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+        if (!is_behind_duplicate(resources_[i].psn)) continue;
+        end = circle.steps_after(resources_[i].psn, duplicate);
+    }
+    return circle.advance(duplicate, end - 1);
 }
 
 RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
@@ -209,7 +230,9 @@ RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, A
         case Verb::read_request: return replay_read(packet, core, adapter);
         case Verb::compare_swap:
         case Verb::fetch_add: return replay_atomic(packet, core);
-        default: owe_duplicate_ack(); return RxVerdict::duplicate;
+        default:
+            owe_duplicate_ack(newest_before_data(packet.bth().psn, core.circle()));  // RC-4
+            return RxVerdict::duplicate;
     }
 }
 
@@ -244,7 +267,8 @@ RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) 
     for (std::size_t i = 0; i < resources_.size(); ++i) {
         const Resource& kept = resources_[i];
         if (kept.verb != packet.opcode->verb || kept.psn != packet.bth().psn) continue;
-        if (kept.from.address != packet.headers.atomic.address) continue;
+        const AtomicEth& atomic = packet.headers.atomic;
+        if (kept.from.address != atomic.address || kept.from.rkey != atomic.rkey) continue;
         ++core.counters.replayed;
         answers_.push({.what = Answer::What::atomic,
                        .replayed = true,
@@ -288,10 +312,13 @@ bool RcResponder::poll_transmit(Instant, QueuePairCore& core, Adapter& adapter, 
         case Answer::What::atomic: send_atomic(answer, core, out); break;
         case Answer::What::nak: send_nak(answer, core, out); break;
         case Answer::What::ack:
-        case Answer::What::duplicate_ack:
             send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
             ++core.counters.acks_sent;
-            if (answer.what == Answer::What::duplicate_ack && --answer.sent > 0) return true;
+            break;
+        case Answer::What::duplicate_ack:
+            send_ack(answer.psn, ack_syndrome(core), core, out);
+            ++core.counters.acks_sent;
+            if (--answer.sent > 0) return true;
             break;
     }
     answers_.pop();
@@ -357,32 +384,39 @@ bool RcResponder::send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out)
     return true;
 }
 
+void RcResponder::Answer::fingerprint(Fingerprint& sink) const {
+    sink.add(what);
+    sink.add(replayed);
+    sink.add(psn.value());
+    sink.add(syndrome.byte);
+    sink.add(packets);
+    sink.add(sent);
+    from.fingerprint(sink);
+    sink.add(original);
+}
+
+void RcResponder::Resource::fingerprint(Fingerprint& sink) const {
+    sink.add(verb);
+    sink.add(psn.value());
+    sink.add(packets);
+    from.fingerprint(sink);
+    sink.add(original);
+}
+
 void RcResponder::fingerprint(Fingerprint& sink) const {
     sink.add(expected_.value());
     sink.add(completed_.value());
     sink.add(nak_given_);
     sink.add(failed_);
     message_.fingerprint(sink);
+    sink.add(answers_.capacity());
     sink.add(answers_.size());
-    for (std::size_t i = 0; i < answers_.size(); ++i) {
-        const Answer& answer = answers_[i];
-        sink.add(answer.what);
-        sink.add(answer.replayed);
-        sink.add(answer.psn.value());
-        sink.add(answer.syndrome.byte);
-        sink.add(answer.packets);
-        sink.add(answer.sent);
-        sink.add(answer.from.address);
-        sink.add(answer.from.length);
-        sink.add(answer.original);
-    }
+    for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i].fingerprint(sink);
+    sink.add(resources_.capacity());
     sink.add(resources_.size());
-    for (std::size_t i = 0; i < resources_.size(); ++i) {
-        sink.add(resources_[i].verb);
-        sink.add(resources_[i].psn.value());
-        sink.add(resources_[i].packets);
-        sink.add(resources_[i].original);
-    }
+    for (std::size_t i = 0; i < resources_.size(); ++i) resources_[i].fingerprint(sink);
+    sink.add(newest_forgotten_.has_value());
+    if (newest_forgotten_) sink.add(newest_forgotten_->value());
 }
 
 }  // namespace wireproof::ib

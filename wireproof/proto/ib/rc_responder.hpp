@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "wireproof/base/ring.hpp"
 #include "wireproof/proto/ib/incoming_message.hpp"
@@ -21,7 +22,6 @@ public:
     /// A reserved opcode in sequence is an invalid request.
     RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
-    bool has_answers() const { return !answers_.empty(); }
     /// In error nothing is answered any more, but what led there.
     void on_error();
     void fingerprint(Fingerprint& sink) const;
@@ -34,12 +34,13 @@ private:
         enum class What : std::uint8_t { ack, duplicate_ack, nak, read, atomic };
         What what = What::ack;
         bool replayed = false;
-        Psn psn = {};               // of the request, or the one refused
+        Psn psn = {};               // of the request, the one refused or, of duplicate_ack, named
         Syndrome syndrome = {};     // of a NAK
         std::uint32_t packets = 1;  // of a Read
         std::uint32_t sent = 0;     // of those; of duplicate_ack, how many are still to leave
         Reth from = {};             // of a Read
         std::uint64_t original = 0;
+        void fingerprint(Fingerprint& sink) const;
     };
     /// What answers a Read or an Atomic again.
     struct Resource {
@@ -48,6 +49,7 @@ private:
         std::uint32_t packets = 1;
         Reth from = {};  // an Atomic's address and key, too
         std::uint64_t original = 0;
+        void fingerprint(Fingerprint& sink) const;
     };
 
     RxVerdict on_expected(const Packet& packet, QueuePairCore& core, Adapter& adapter);
@@ -61,8 +63,10 @@ private:
     RxVerdict refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter);
 
     void owe_ack();
-    void owe_duplicate_ack();
+    void owe_duplicate_ack(Psn names);
+    Psn newest_before_data(Psn duplicate, const Circle& circle) const;
     void keep(const Resource& resource);
+    void forget_oldest();
     void nak(Syndrome syndrome, Psn psn) {
         answers_.push({.what = Answer::What::nak, .psn = psn, .syndrome = syndrome});
     }
@@ -80,11 +84,12 @@ private:
 
     IncomingMessage message_;
     Psn expected_ = {};
-    Msn completed_ = {};        // the MSN: requests, a Read from its beginning
-    bool nak_given_ = false;    // for this expected PSN; no other until it comes
-    bool failed_ = false;       // a fatal NAK is the last answer
-    Ring<Answer> answers_;      // the oldest first
-    Ring<Resource> resources_;  // the oldest is given up for a new one
+    Msn completed_ = {};                   // the MSN: requests, a Read from its beginning
+    bool nak_given_ = false;               // for this expected PSN; no other until it comes
+    bool failed_ = false;                  // a fatal NAK is the last answer
+    Ring<Answer> answers_;                 // the oldest first
+    Ring<Resource> resources_;             // the oldest is given up for a new one
+    std::optional<Psn> newest_forgotten_;  // of the Reads and Atomics that are no longer kept
 };
 
 }  // namespace wireproof::ib

@@ -189,6 +189,43 @@ TEST(RcSend, AnRnrNakDoesNotReloadTheRetries) {
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::retry_exceeded});
 }
 
+// RC-31, RC-8
+TEST(RcSend, ProgressReloadsTheRnrRetries) {
+    RcPair pair(QueuePairChange{.rnr_retry = std::uint8_t{2}});
+    pair.send(300);
+    const auto not_ready = [&pair](std::uint32_t psn) {
+        pair.a_leaving();
+        pair.a.give(pair.now, rnr_nak(psn));
+        pair.pass(rnr_wait(1));
+        return pair.a.state();
+    };
+    EXPECT_EQ(not_ready(0xFFFFFE), QueuePairState::rts);
+    EXPECT_EQ(not_ready(0xFFFFFE), QueuePairState::rts);
+    pair.a_leaving();
+    pair.a.give(pair.now, ack(0xFFFFFE));
+    EXPECT_EQ(not_ready(0xFFFFFF), QueuePairState::rts);
+    EXPECT_EQ(not_ready(0xFFFFFF), QueuePairState::rts);
+    EXPECT_TRUE(pair.a.sent().empty());
+    EXPECT_EQ(not_ready(0xFFFFFF), QueuePairState::error);
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::rnr_retry_exceeded});
+}
+
+// RC-9: the timer runs from the last progress.
+TEST(RcSend, ProgressStartsTheTimerAnew) {
+    RcPair pair;
+    pair.send(300);
+    pair.a_leaving();
+    pair.pass(rto - tick);
+    pair.a.give(pair.now, ack(0xFFFFFE));
+    EXPECT_EQ(pair.a.port.next_deadline(), pair.now + rto);
+    pair.pass(rto - tick);
+    EXPECT_EQ(pair.a.counters().timeouts, 0U);
+    EXPECT_TRUE(pair.a_leaving().empty());
+    pair.pass(tick);
+    EXPECT_EQ(pair.a.counters().timeouts, 1U);
+    EXPECT_EQ(names(pair.a_leaving()), Names{"SEND Last ffffff"});
+}
+
 // RC-21
 TEST(RcSend, ASequenceNakOfThePsnThatIsNotReadyChangesNothing) {
     RcPair pair(QueuePairChange{.retry_count = std::uint8_t{0}});

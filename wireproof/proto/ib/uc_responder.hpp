@@ -16,7 +16,6 @@ public:
         return RxVerdict::malformed;
     }
     bool poll_transmit(Instant, QueuePairCore&, Adapter&, TxFrame&) { return false; }
-    bool has_answers() const { return false; }
     void on_error() {
         message_.forget();
         dropping_ = false;
