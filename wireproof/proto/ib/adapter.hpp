@@ -33,6 +33,10 @@ struct PortEvent {
     What what = What::completion;
     std::uint32_t number = 0;  // of the queue pair, unless it says otherwise
     friend bool operator==(const PortEvent&, const PortEvent&) = default;
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(what);
+        sink.add(number);
+    }
 };
 
 class Adapter {
@@ -79,11 +83,17 @@ public:
 
     void fingerprint(Fingerprint& sink) const {
         memory.fingerprint(sink);
-        for (const auto& queue : shared_receives_) {
-            if (!queue) continue;
-            sink.add(queue->ring.size());
-            sink.add(queue->limit);
-        }
+        const auto add_all = [&sink](const auto& queues) {
+            sink.add(queues.size());
+            for (const auto& queue : queues) {
+                sink.add(queue.has_value());
+                if (queue) queue->fingerprint(sink);
+            }
+        };
+        add_all(completion_queues_);
+        add_all(shared_receives_);
+        sink.add(events_.size());
+        for (const PortEvent& event : events_) event.fingerprint(sink);
     }
 
 private:

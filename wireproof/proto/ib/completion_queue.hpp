@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "wireproof/base/ring.hpp"
+#include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
@@ -69,6 +70,20 @@ struct Completion {
     PeerId from = {};
     std::uint32_t from_queue_pair = 0;
     friend bool operator==(const Completion&, const Completion&) = default;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(id);
+        sink.add(status);
+        sink.add(kind);
+        sink.add(queue_pair);
+        sink.add(length);
+        for (const auto& word : {immediate, invalidated}) {
+            sink.add(word.has_value());
+            sink.add(word.value_or(0));
+        }
+        sink.add(from);
+        sink.add(from_queue_pair);
+    }
 };
 
 /// Of many queue pairs. Holds so many; one more is lost, which is an error of whoever made it too
@@ -113,6 +128,13 @@ public:
         while (const auto completion = poll()) larger.push(*completion);
         waiting_ = std::move(larger);
         return true;
+    }
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(waiting_.capacity());
+        sink.add(waiting_.size());
+        for (std::size_t i = 0; i < waiting_.size(); ++i) waiting_[i].fingerprint(sink);
+        sink.add(notify_);
+        sink.add(overrun_);
     }
 
 private:

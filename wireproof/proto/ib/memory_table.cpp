@@ -199,22 +199,42 @@ std::optional<Bytes> MemoryTable::remote(const Piece& piece, RemoteRight right,
     return bytes_of(*region, window.address + *offset, piece.length);
 }
 
+void WindowBind::fingerprint(Fingerprint& sink) const {
+    sink.add(window);
+    sink.add(key_byte);
+    sink.add(region);
+    sink.add(address);
+    sink.add(length);
+    access.fingerprint(sink);
+    sink.add(zero_based);
+}
+
+void MemoryTable::Region::fingerprint(Fingerprint& sink) const {
+    sink.add(domain);
+    sink.add(address);
+    sink.add(memory.size());
+    access.fingerprint(sink);
+}
+
+void MemoryTable::Window::fingerprint(Fingerprint& sink) const {
+    sink.add(domain);
+    sink.add(type);
+    sink.add(bound);
+    sink.add(queue_pair);
+    sink.add(region);
+    sink.add(address);
+    sink.add(length);
+    access.fingerprint(sink);
+    sink.add(zero_based);
+}
+
 void MemoryTable::fingerprint(Fingerprint& sink) const {
     sink.add(entries_.size());
     for (const Entry& entry : entries_) {
         sink.add(entry.use);
         sink.add(entry.key_byte);
-        if (entry.use != Use::window) continue;
-        const Window& window = entry.window;
-        sink.add(window.bound);
-        sink.add(window.queue_pair);
-        sink.add(window.region);
-        sink.add(window.address);
-        sink.add(window.length);
-        for (const bool right : {window.access.remote_write, window.access.remote_read,
-                                 window.access.remote_atomic, window.zero_based}) {
-            sink.add(right);
-        }
+        if (entry.use == Use::region) entry.region.fingerprint(sink);
+        if (entry.use == Use::window) entry.window.fingerprint(sink);
     }
 }
 

@@ -24,6 +24,12 @@ struct Access {
     bool remote_read = false;
     bool remote_atomic = false;
     bool window_bind = false;
+    void fingerprint(Fingerprint& sink) const {
+        for (const bool right :
+             {local_write, remote_write, remote_read, remote_atomic, window_bind}) {
+            sink.add(right);
+        }
+    }
     friend bool operator==(const Access&, const Access&) = default;
 };
 
@@ -52,6 +58,11 @@ struct Piece {
     std::uint64_t address = 0;
     std::uint32_t length = 0;  // bytes
     std::uint32_t key = 0;
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(address);
+        sink.add(length);
+        sink.add(key);
+    }
     friend bool operator==(const Piece&, const Piece&) = default;
 };
 
@@ -64,6 +75,7 @@ struct WindowBind {
     std::uint64_t length = 0;  // bytes; none: a window of type 1 is unbound
     Access access = {};
     bool zero_based = false;  // peers count addresses from 0; not with type 1
+    void fingerprint(Fingerprint& sink) const;
 };
 
 /// A regular value, but for the memory that its regions name: that is lent, and put_memory lends
@@ -75,6 +87,8 @@ public:
         std::uint64_t address = 0;  // of its first byte, for work requests and peers
         Bytes memory = {};
         Access access = {};
+        /// Not the bytes: they are lent.
+        void fingerprint(Fingerprint& sink) const;
     };
 
     /// The region's key. Refused: an address that wraps, or a right of peers to change what its
@@ -108,7 +122,7 @@ public:
     std::optional<Bytes> remote(const Piece& piece, RemoteRight right,
                                 const KeyBearer& bearer) const;
 
-    /// Keys and binds; not the memory.
+    /// Regions, windows and their keys; not the bytes of the memory.
     void fingerprint(Fingerprint& sink) const;
 
 private:
@@ -122,6 +136,7 @@ private:
         std::uint64_t length = 0;
         Access access = {};
         bool zero_based = false;
+        void fingerprint(Fingerprint& sink) const;
     };
     enum class Use : std::uint8_t { free, region, window };
     struct Entry {

@@ -248,6 +248,7 @@ void Port::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(number);
         with(queue_pair, [&](const auto& pair) { pair.fingerprint(now, sink); });
     }
+    sink.add(next_number_);
     // With one queue pair it is always its turn.
     sink.add(queue_pairs_.size() > 1 ? last_turn_ : 0);
 }

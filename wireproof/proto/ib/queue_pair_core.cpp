@@ -34,8 +34,9 @@ std::optional<std::uint64_t> ReceiveQueue::give_back() {
 }
 
 void ReceiveQueue::fingerprint(Fingerprint& sink) const {
-    sink.add(own_.size());
+    own_.fingerprint(sink);
     sink.add(has_shared_);
+    if (has_shared_) held_.fingerprint(sink);
 }
 
 void QueuePairCore::complete_send(Adapter& adapter, CompletionStatus status) {
@@ -101,15 +102,8 @@ void QueuePairCore::enter_send_error(Adapter& adapter) {
 
 void QueuePairCore::fingerprint(Fingerprint& sink) const {
     sink.add(state_);
-    sink.add(attributes_.path_mtu);
-    sink.add(attributes_.dest_queue_pair);
-    sink.add(attributes_.max_rd_atomic);
-    sink.add(attributes_.max_dest_rd_atomic);
-    sink.add(attributes_.timeout);
-    sink.add(attributes_.retry_count);
-    sink.add(attributes_.rnr_retry);
-    sink.add(attributes_.min_rnr_timer);
-    sink.add(attributes_.qkey);
+    sink.add(partition);
+    attributes_.fingerprint(sink);
     sends.fingerprint(sink);
     receives.fingerprint(sink);
 }

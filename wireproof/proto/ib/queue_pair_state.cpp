@@ -138,6 +138,23 @@ void QueuePairAttributes::apply(const QueuePairChange& change) {
     take(rnr_retry, change.rnr_retry);
 }
 
+/// All but the first PSNs, which are taken once, at a step that must name them.
+void QueuePairAttributes::fingerprint(Fingerprint& sink) const {
+    sink.add(partition_index);
+    sink.add(port);
+    access.fingerprint(sink);
+    sink.add(qkey);
+    sink.add(address);
+    sink.add(path_mtu);
+    sink.add(dest_queue_pair);
+    sink.add(max_dest_rd_atomic);
+    sink.add(max_rd_atomic);
+    sink.add(min_rnr_timer);
+    sink.add(timeout);
+    sink.add(retry_count);
+    sink.add(rnr_retry);
+}
+
 ModifyStatus check_change(Transport transport, QueuePairState state, const QueuePairChange& change,
                           const Circle& circle) {
     const QueuePairState from = change.current_state.value_or(state);

@@ -133,6 +133,7 @@ struct QueuePairAttributes {
 
     /// Values that no field holds are refused before.
     void apply(const QueuePairChange& change);
+    void fingerprint(Fingerprint& sink) const;
 };
 
 enum class ModifyStatus : std::uint8_t {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wireproof/base/ring.hpp"
+#include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
 namespace wireproof::ib {
@@ -16,6 +17,11 @@ struct ReceiveEntry {
     std::uint64_t id = 0;
     std::uint64_t length = 0;  // bytes of all pieces
     std::vector<Piece> pieces = {};
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(id);
+        sink.add(pieces.size());
+        for (const Piece& piece : pieces) piece.fingerprint(sink);
+    }
 };
 
 /// Keeps so many requests of so many pieces each; takes its memory at construction.
@@ -42,6 +48,10 @@ public:
     const ReceiveEntry& front() const { return entries_.front(); }
     void pop() { entries_.pop(); }
     void clear() { entries_.clear(); }
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(entries_.size());
+        for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].fingerprint(sink);
+    }
 
 private:
     Ring<ReceiveEntry> entries_;
@@ -53,6 +63,11 @@ struct SharedReceiveQueue {
     ReceiveRing ring;
     std::size_t limit = 0;  // fewer than this are told once as an event; 0: never
     std::size_t users = 0;  // queue pairs
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(domain);
+        ring.fingerprint(sink);
+        sink.add(limit);
+    }
 };
 
 }  // namespace wireproof::ib

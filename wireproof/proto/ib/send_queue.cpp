@@ -88,31 +88,26 @@ PostStatus SendQueue::post(const WorkRequest& request, std::uint64_t length_max)
     return PostStatus::accepted;
 }
 
+void SendEntry::fingerprint(Fingerprint& sink) const {
+    terms.fingerprint(sink);
+    sink.add(pieces.size());
+    for (const Piece& piece : pieces) piece.fingerprint(sink);
+    sink.add_bytes(inlined);
+    sink.add(length);
+    sink.add(begun);
+    // Until it has begun, an entry holds what the one before it in the same place had.
+    if (begun) {
+        sink.add(first.value());
+        sink.add(packets);
+        sink.add(answered);
+        sink.add(probe);
+    }
+    sink.add(status);
+}
+
 void SendQueue::fingerprint(Fingerprint& sink) const {
     sink.add(entries_.size());
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-        const SendEntry& entry = entries_[i];
-        const WorkTerms& terms = entry.terms;
-        for (const auto word : {terms.id, terms.remote_address, terms.compare, terms.swap_or_add}) {
-            sink.add(word);
-        }
-        for (const auto word : {terms.immediate, terms.remote_key, entry.length, entry.packets,
-                                entry.first.value(), entry.answered}) {
-            sink.add(word);
-        }
-        for (const bool flag :
-             {terms.signalled, terms.solicited, terms.fence, entry.begun, entry.probe}) {
-            sink.add(flag);
-        }
-        sink.add(terms.request);
-        sink.add(entry.status);
-        for (const Piece& piece : entry.pieces) {
-            sink.add(piece.address);
-            sink.add(piece.length);
-            sink.add(piece.key);
-        }
-        sink.add_bytes(entry.inlined);
-    }
+    for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].fingerprint(sink);
 }
 
 Headers headers_of(const SendEntry& entry, std::uint32_t index, Transport transport) {

@@ -40,6 +40,7 @@ struct SendEntry {
     CompletionStatus status = CompletionStatus::success;  // of what failed before it left
 
     bool ends_at(std::uint32_t index) const { return index + 1 == packets; }
+    void fingerprint(Fingerprint& sink) const;
 };
 
 /// Bytes of a message that lie in several places.

@@ -66,6 +66,23 @@ struct WorkTerms {
     PeerId to = {};
     std::uint32_t to_queue_pair = 0;
     std::uint32_t qkey = 0;  // with its highest bit set: the sending queue pair's own
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(id);
+        sink.add(request);
+        sink.add(signalled);
+        sink.add(solicited);
+        sink.add(fence);
+        sink.add(immediate);
+        sink.add(remote_address);
+        sink.add(remote_key);
+        sink.add(compare);
+        sink.add(swap_or_add);
+        if (request == Request::bind_window) bind.fingerprint(sink);
+        sink.add(to);
+        sink.add(to_queue_pair);
+        sink.add(qkey);
+    }
 };
 
 struct WorkRequest {

@@ -1,0 +1,219 @@
+// Two histories that lead to different futures have different fingerprints: whatever an engine
+// decides by is in it.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "wireproof/proto/ib/rc_test_kit.hpp"
+
+namespace wireproof::ib::test {
+namespace {
+
+using History = std::function<void(RcPair&)>;
+
+Fingerprint::Value fingerprint(const End& end, Instant now) {
+    Fingerprint sink;
+    end.port.fingerprint(now, sink);
+    return sink.value();
+}
+
+/// Of the end that answers.
+Fingerprint::Value after(const History& history) {
+    RcPair pair;
+    history(pair);
+    return fingerprint(pair.b, pair.now);
+}
+
+void expect_apart(const History& one, const History& other) {
+    EXPECT_EQ(after(one), after(one));
+    EXPECT_NE(after(one), after(other));
+}
+
+/// One request of `a`'s reaches `b`, whose answers leave or wait.
+History asked(WorkTerms terms, std::size_t length, bool answered) {
+    return [=](RcPair& pair) {
+        const std::uint32_t second = pair.b.port.memory()
+                                         .add_region({.domain = domain,
+                                                      .address = End::base,
+                                                      .memory = pair.b.memory,
+                                                      .access = {true, true, true, true, false}})
+                                         .value();
+        WorkTerms asks = terms;
+        asks.remote_key = terms.remote_key == 0 ? pair.b.key : second;
+        EXPECT_EQ(pair.a.post(asks, pair.a.piece(0, length)), PostStatus::accepted);
+        pair.give(pair.a_leaving());
+        if (answered) pair.b.leaving(pair.now);
+    };
+}
+
+constexpr std::uint64_t place = End::base + 0x4000;
+const WorkTerms read{.request = Request::read, .remote_address = place};
+const WorkTerms read_elsewhere{.request = Request::read, .remote_address = place + 8};
+const WorkTerms read_by_second_key{
+    .request = Request::read, .remote_address = place, .remote_key = 1};
+const WorkTerms add{.request = Request::fetch_add, .remote_address = place};
+const WorkTerms add_elsewhere{.request = Request::fetch_add, .remote_address = place + 8};
+const WorkTerms add_by_second_key{
+    .request = Request::fetch_add, .remote_address = place, .remote_key = 1};
+
+TEST(IbFingerprint, TellsWhatAReadIsAnsweredWithNowAndAgain) {
+    for (const bool answered : {false, true}) {
+        expect_apart(asked(read, 10, answered), asked(read_by_second_key, 10, answered));
+        expect_apart(asked(read, 10, answered), asked(read_elsewhere, 10, answered));
+        expect_apart(asked(read, 10, answered), asked(read, 20, answered));
+    }
+}
+
+TEST(IbFingerprint, TellsWhichAtomicIsAnsweredAgain) {
+    expect_apart(asked(add, 8, true), asked(add_elsewhere, 8, true));
+    expect_apart(asked(add, 8, true), asked(add_by_second_key, 8, true));
+}
+
+TEST(IbFingerprint, TellsWhatAnAckThatIsOwedNames) {
+    const auto history = [](std::size_t repeated) {
+        return [repeated](RcPair& pair) {
+            pair.receives(2);
+            pair.send(10);
+            pair.read(10);
+            pair.send(10);
+            const auto packets = pair.a_leaving();
+            pair.give(packets);
+            pair.b.leaving(pair.now);
+            pair.give({packets[repeated]});
+        };
+    };
+    expect_apart(history(0), history(2));
+}
+
+TEST(IbFingerprint, TellsWhetherAReadHasBeenForgotten) {
+    const auto history = [](bool forgets) {
+        return [forgets](RcPair& pair) {
+            pair.read(10);
+            pair.read(10);
+            pair.give(pair.a_leaving());
+            pair.b.leaving(pair.now);
+            pair.b.modify({.state = QueuePairState::sqd});
+            if (forgets) pair.b.modify({.max_dest_rd_atomic = std::uint8_t{0}});
+            if (forgets) pair.b.modify({.max_dest_rd_atomic = std::uint8_t{4}});
+        };
+    };
+    expect_apart(history(false), history(true));
+}
+
+TEST(IbFingerprint, TellsWhatReceiveRequestsAskFor) {
+    const auto history = [](std::uint64_t id, std::size_t offset, std::size_t length) {
+        return [=](RcPair& pair) {
+            EXPECT_EQ(pair.b.receive(id, pair.b.piece(offset, length)), PostStatus::accepted);
+        };
+    };
+    expect_apart(history(1, 0, 10), history(2, 0, 10));
+    expect_apart(history(1, 0, 10), history(1, 8, 10));
+    expect_apart(history(1, 0, 10), history(1, 0, 20));
+}
+
+TEST(IbFingerprint, TellsWhatSharedReceiveRequestsAskFor) {
+    const auto of = [](std::uint64_t id) {
+        PairSettings settings = rc_settings();
+        settings.shared_receives = 4;
+        RcPair pair(settings);
+        EXPECT_EQ(pair.b.receive(id, pair.b.piece(0, 1000)), PostStatus::accepted);
+        const auto waiting = fingerprint(pair.b, pair.now);
+        pair.send(600);
+        const auto packets = pair.a_leaving();
+        pair.give({packets[0]});  // now the queue pair holds it
+        return std::pair(waiting, fingerprint(pair.b, pair.now));
+    };
+    EXPECT_EQ(of(1), of(1));
+    EXPECT_NE(of(1).first, of(2).first);
+    EXPECT_NE(of(1).second, of(2).second);
+}
+
+TEST(IbFingerprint, TellsWhatThePeerMayDo) {
+    const History all = [](RcPair&) {};
+    expect_apart(all, [](RcPair& pair) {
+        pair.b.modify({.access = Access{.remote_write = true, .remote_read = true}});
+    });
+    const auto lent = [](std::size_t length, Access access) {
+        return [=](RcPair& pair) {
+            const Bytes memory = Bytes(pair.b.memory).first(length);
+            const MemoryTable::Region region{
+                .domain = domain, .address = 64, .memory = memory, .access = access};
+            EXPECT_TRUE(pair.b.port.memory().add_region(region));
+        };
+    };
+    expect_apart(lent(8, {}), lent(16, {}));
+    expect_apart(lent(8, {}), lent(8, {.remote_read = true}));
+}
+
+TEST(IbFingerprint, TellsWhichCompletionsAndEventsWait) {
+    const auto history = [](bool polled) {
+        return [polled](RcPair& pair) {
+            pair.receives(1);
+            pair.send(10);
+            pair.give(pair.a_leaving());
+            pair.b.leaving(pair.now);
+            if (polled) pair.b.received();
+        };
+    };
+    expect_apart(history(true), history(false));
+    const auto refused = [](bool told) {
+        return [told](RcPair& pair) {
+            pair.read(10);
+            PacketBytes packet = pair.a_leaving().at(0);
+            packet[Bth::size + 8] ^= std::byte{1};  // of the key
+            pair.give({packet});
+            if (told) pair.b.events();
+        };
+    };
+    expect_apart(refused(true), refused(false));
+}
+
+// Answers and requests take turns, and the last that left was an answer in one of these.
+TEST(IbFingerprint, TellsWhoseTurnItIs) {
+    const auto history = [](bool asked_for_more) {
+        return [asked_for_more](RcPair& pair) {
+            pair.receives(1);
+            pair.send(10);
+            pair.give(pair.a_leaving());
+            EXPECT_TRUE(pair.b.poll(pair.now));
+            if (asked_for_more) {
+                EXPECT_FALSE(pair.b.poll(pair.now));
+            }
+        };
+    };
+    expect_apart(history(false), history(true));
+    const auto leaves_first = [&](bool asked_for_more) {
+        RcPair pair;
+        history(asked_for_more)(pair);
+        EXPECT_EQ(pair.b.post({.id = 1}, pair.b.piece(0, 10)), PostStatus::accepted);
+        pair.read(10);
+        pair.give(pair.a_leaving());
+        return name(pair.b.leaving(pair.now).at(0));
+    };
+    EXPECT_EQ(leaves_first(false), "SEND Only fffffc");
+    EXPECT_EQ(leaves_first(true), "READ Resp Only ffffff");
+}
+
+/// Of the end that asks.
+TEST(IbFingerprint, TellsWhatIsAskedFor) {
+    const auto of = [](const WorkTerms& terms, std::vector<Piece> pieces) {
+        RcPair pair;
+        for (Piece& piece : pieces) piece.key = pair.a.key;
+        EXPECT_EQ(pair.a.port.post_send(pair.a.number, {.terms = terms, .pieces = pieces}),
+                  PostStatus::accepted);
+        return fingerprint(pair.a, pair.now);
+    };
+    const Piece piece{End::base, 16, 0};
+    const WorkTerms send{};
+    EXPECT_EQ(of(send, {piece}), of(send, {piece}));
+    EXPECT_NE(of(send, {piece}), of(send, {Piece{End::base + 8, 16, 0}}));
+    EXPECT_NE(of(send, {}), of({.fence = true}, {}));
+    WorkTerms bind{.request = Request::bind_window};
+    bind.bind.key_byte = 1;
+    WorkTerms other = bind;
+    other.bind.key_byte = 2;
+    EXPECT_NE(of(bind, {}), of(other, {}));
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test
