@@ -1,13 +1,9 @@
 """Searches as a person, a script or another verb meets them."""
-import os
-import re
 import signal
-import textwrap
 import unittest
 
 from command import COUNT, MEASURE, TEXT, TRUTH, Case, check_schema, one_object
 
-PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "search.md")
 PROTOCOLS = ("pcie", "hippi6400", "sp-am")
 LIVELOCK = ("hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers")
 
@@ -90,15 +86,6 @@ class ASearchSaysWhatItFound(Case):
         ended = self.run_command("search", "pcie", "--faults", "1", "--out", "found.toml")
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.expect_no_part_left()
-
-    def test_the_page_shows_the_livelock_as_it_is_printed(self):
-        with open(PAGE, encoding="utf-8") as file:
-            page = file.read()
-        shown = re.search(r"\n    \$ wireproof search (.*)\n((?:    .*\n|\n)*)", page)
-        ended = self.run_command("search", *shown[1].split())
-        timeless = [re.sub(r"in [0-9.]+ s$", "", text, flags=re.MULTILINE).strip("\n")
-                    for text in (ended.out, textwrap.dedent(shown[2]))]
-        self.assertEqual(*timeless)
 
 
 class ASearchThatIsNotFinishedSaysSo(Case):

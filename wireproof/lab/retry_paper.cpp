@@ -1,5 +1,8 @@
 #include "wireproof/lab/retry_paper.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace wireproof::lab::paper {
 namespace {
 
@@ -71,6 +74,25 @@ std::array<RetryCurve, 2> curves_with_loop(double loop) {
                           FailureCosts::of({.unit = unit.bytes(), .loop = loop})};
     };
     return {curve(tlp), curve(micropacket)};
+}
+
+// While a loop grows, ever more micropackets are lost with an error, and the rate rises; where it
+// costs one packet more, the rate falls. So it is largest and smallest on either side of those.
+std::array<double, 2> crossovers_with_loops(double first, double last) {
+    std::array<double, 2> range = {1, 0};
+    const auto look = [&range](double loop) {
+        const auto [left, right] = curves_with_loop(loop);
+        const double b = crossover(left, right).value();
+        range = {std::min(range[0], b), std::max(range[1], b)};
+    };
+    look(first);
+    for (double loop = tlp.bytes() * std::ceil(first / tlp.bytes()); loop <= last;
+         loop += tlp.bytes()) {
+        look(loop);
+        if (loop + 1 <= last) look(loop + 1);
+    }
+    look(last);
+    return range;
 }
 
 std::array<Figure, 11> figures() {

@@ -45,6 +45,8 @@ double tlp_etr_with_acks();
 /// The comparisons that survive: scheme (i) with the paper's costs, and with equal loops.
 std::array<RetryCurve, 2> corrected_curves();
 std::array<RetryCurve, 2> curves_with_loop(double loop);
+/// Between which bit error rates these meet, where the loop is any from `first` to `last` bytes.
+std::array<double, 2> crossovers_with_loops(double first, double last);
 
 /// A line of the paper's table: what it prints, and what its own figures give.
 struct Figure {

@@ -1,0 +1,95 @@
+"""What docs/ shows of the command is what the command prints, and figures in its tables are its figures."""
+import os
+import re
+import textwrap
+import unittest
+
+from command import Case, one_object
+
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+
+
+def page(name):
+    with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def indented_blocks(text):
+    """The indented blocks of a page, without their indent."""
+    found = re.findall(r"(?:^|\n\n)((?: {4}.*\n|\n(?= {4}))+)", text)
+    return [textwrap.dedent(block).strip("\n") for block in found]
+
+
+def timeless(text):
+    return re.sub(r"in [0-9.]+ s$", "in a while", text, flags=re.MULTILINE).strip("\n")
+
+
+def number(text):
+    return int(text.replace(" ", ""))
+
+
+class TheExamplesOfTheDocumentsAreWhatIsPrinted(Case):
+    def test_of_a_ladder_and_its_file(self):
+        text = page("ladders.md")
+        example = text[text.index("## An example"):text.index("## The file")]
+        with open(self.path("example.toml"), "w", encoding="utf-8") as file:
+            file.write(re.search(r"```toml\n(.*?)```", example, re.S)[1])
+        ended = self.run_command("ladder", "example.toml")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        (shown,) = indented_blocks(example)
+        self.assertEqual(ended.out.strip("\n"), shown)
+
+    def test_of_searches(self):
+        shown = [block for block in indented_blocks(page("search.md")) if block.startswith("$ wireproof search ")]
+        self.assertEqual(len(shown), 2)
+        for block in shown:
+            command, _, expected = block.partition("\n")
+            with self.subTest(command):
+                ended = self.run_command(*command.split()[2:])
+                self.assertEqual(ended.code, 1 if "\nrefuted: " in expected else 0)
+                self.assertEqual(timeless(ended.out), timeless(expected))
+
+    def test_of_scenarios_and_files_that_are_named(self):
+        """Every command line of the pages is one that the command takes."""
+        for name in ("ladders.md", "search.md", "link-retry.md", "inspect.md"):
+            for verb in set(re.findall(r"^ {4}(?:\$ )?wireproof (\w+)", page(name), re.M)):
+                self.assertEqual(self.run_command(verb, "--help").code, 0, f"{name}: {verb}")
+
+
+class TheTableOfSearchesHasTheStatesThatAreFound(Case):
+    def rows(self):
+        """Arguments, window, modulus and states; `the same` repeats the last row that is spelt out."""
+        found = re.findall(r"^\| ((?:`[^`|]+`|the same, `[^`|]+`)) \| (\d+) \| (\d+) \| ([\d ]+) \| [\d.]+ \|$",
+                           page("search.md"), re.M)
+        base = []
+        for what, *figures in found:
+            options = re.search(r"`(.*)`", what)[1].split()
+            if what.startswith("the same"):
+                options = without(base, options) + options
+            else:
+                base = options
+            yield options, [number(figure) for figure in figures]
+
+    def test_each_row(self):
+        rows = list(self.rows())
+        self.assertEqual(len(rows), 13)
+        for options, (window, modulus, states) in rows:
+            with self.subTest(options):
+                ended = self.run_command("search", "--json", *options)
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                found = one_object(ended)
+                self.assertEqual((found["verdict"], found["window"], found["modulus"], found["states"]),
+                                 ("holds", window, modulus, states))
+
+
+def without(options, others):
+    """Options with a value each, less those that `others` has."""
+    kept = options[:1]
+    for name, value in zip(options[1::2], options[2::2]):
+        if name not in others:
+            kept += [name, value]
+    return kept
+
+
+if __name__ == "__main__":
+    unittest.main()
