@@ -63,6 +63,24 @@ TEST(SweepFile, PointsThatAreThenTheSameAreOne) {
     EXPECT_EQ(points_of("[grid]\npreset = [\"sp2\", \"pcie-gen3-x4\", \"sp2\"]\n").size(), 2U);
 }
 
+TEST(SweepFile, AWholeNumberMayHaveAnExponent) {
+    const auto sweep =
+        read_sweep("packets = 1e15\nseed = 2.5e1\n[grid]\nloop = [2e3, 2000]\npayload = 5.12E2\n",
+                   "grid.toml");
+    ASSERT_TRUE(sweep) << sweep.error().message;
+    EXPECT_EQ(sweep->plan.packets, 1'000'000'000'000'000U);
+    EXPECT_EQ(sweep->plan.seed, 25U);
+    ASSERT_EQ(sweep->points.size(), 1U);
+    EXPECT_EQ(sweep->points[0].loop, 2'000U);
+    EXPECT_EQ(sweep->points[0].payload, 512U);
+    for (const char* const value :
+         {"1.5", "2.5e0", "1e-3", "1e19", "-1e3", "inf", "nan", "1e300"}) {
+        EXPECT_EQ(complaint("packets = " + std::string(value) + "\n[grid]\n"),
+                  "grid.toml:1:11: \"packets\" must be a whole number, 1 to 1000000000000000000")
+            << value;
+    }
+}
+
 TEST(SweepFile, WhatIsWrongHasItsPlace) {
     EXPECT_EQ(complaint("[grid]\nber = 2\n").rfind("grid.toml:2:7: ", 0), 0U);
     EXPECT_EQ(complaint("seed = 1\n").rfind("grid.toml:1:1: ", 0), 0U);

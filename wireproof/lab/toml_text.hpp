@@ -30,6 +30,7 @@ struct BrokenAssertion {};
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -246,7 +247,8 @@ public:
     }
     std::optional<std::int64_t> whole_of(const toml::node& node, std::string_view key,
                                          std::int64_t least, std::int64_t most) {
-        const auto given = node.value_exact<std::int64_t>();
+        auto given = node.value_exact<std::int64_t>();
+        if (const auto real = node.value_exact<double>()) given = whole_of(*real);
         if (given && *given >= least && *given <= most) return given;
         std::string wanted = "a whole number";
         if (most != whole_max) {
@@ -268,6 +270,13 @@ public:
     }
 
 private:
+    /// 1e15 is a float to TOML, and a whole number to whoever wrote it.
+    static std::optional<std::int64_t> whole_of(double real) {
+        constexpr double end = 9'223'372'036'854'775'808.0;  // 2^63
+        if (!(real > -end && real < end) || real != std::floor(real)) return std::nullopt;
+        return static_cast<std::int64_t>(real);
+    }
+
     const toml::table& table_;
     std::string what_;
     Complaints& complaints_;
