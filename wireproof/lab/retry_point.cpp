@@ -67,6 +67,8 @@ std::string_view obstacle(const RetrySettings& s) {
 
 /// Where a run is going to, and who is told how far it is.
 class Goal {
+    struct OutOfTime {};
+
 public:
     Goal(const RetryPlan& plan, const RetrySettings& settings)
         : plan_(plan),
@@ -74,13 +76,27 @@ public:
           units_(static_cast<double>(std::max<std::uint64_t>(plan.packets, 1))) {}
 
     RetryPulse pulse() {
-        if (!plan_.progress) return {};
-        return [this](Wide accepted) { plan_.progress(number(accepted) / units_); };
+        if (!plan_.progress && !plan_.out_of_time) return {};
+        return [this](Wide accepted) {
+            if (plan_.progress) plan_.progress(number(accepted) / units_);
+            if (plan_.out_of_time && plan_.out_of_time()) throw OutOfTime();
+        };
     }
 
     /// `advance(n)` false: the link is at rest, and so is this. `measured()` is the relative error.
     template <class Advance, class Measured>
-    bool reach(const RetryPoint& point, Advance&& advance, Measured&& measured) {
+    bool reach(RetryPoint& point, Advance&& advance, Measured&& measured) {
+        try {
+            return go(point, advance, measured);
+        } catch (const OutOfTime&) {
+            point.stopped = true;
+            return true;
+        }
+    }
+
+private:
+    template <class Advance, class Measured>
+    bool go(const RetryPoint& point, Advance& advance, Measured& measured) {
         if (plan_.packets > 0) return advance(plan_.packets);
         units_ = foreseen(point);
         while (true) {
@@ -95,7 +111,6 @@ public:
         }
     }
 
-private:
     // What the closed form says that it takes, where it knows of all errors.
     double foreseen(const RetryPoint& point) const {
         const double p = point.unit_error;
@@ -151,12 +166,16 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
         point.totals = run.totals();
         return point.relative_error();
     };
-    if (plan.trace != nullptr) {
-        if (!run.advance(plan.trace_after)) return unexpected(at_rest);
-        run.record(plan.trace);
-    }
-    const bool runs = goal.reach(
-        point, [&](std::uint64_t n) { return run.advance(n); }, measured);
+    bool records = false;
+    const auto advance = [&](std::uint64_t n) {
+        if (plan.trace != nullptr && !records) {
+            if (!run.advance(plan.trace_after)) return false;
+            run.record(plan.trace);
+            records = true;
+        }
+        return run.advance(n);
+    };
+    const bool runs = goal.reach(point, advance, measured);
     if (!runs) return unexpected(at_rest);
     take_figures(run, point);
     if (plan.jump) point.cannot_jump = obstacle(s);

@@ -70,6 +70,8 @@ struct RetryPlan {
     std::uint64_t seed = 1;
     /// Told now and then of the share that is done; may throw, and the point is given up.
     std::function<void(double)> progress = {};
+    /// Asked as often; true ends the point early, and it is `stopped`.
+    std::function<bool()> out_of_time = {};
     Trace* trace = nullptr;  // engines only; from `trace_after` on, and nothing is jumped over then
     std::uint64_t trace_after = 0;  // units taken
 };
@@ -94,6 +96,9 @@ struct RetryPoint {
     std::array<std::uint64_t, 4> latency{};  // of units, 50, 99, 99.9, 100 %; bytes on the line
     double unit_error = 0;
     Wide jumped = 0;  // units that were not simulated one by one
+    /// Its time was over before it had reached its end: the figures are of what there was of it,
+    /// which may be no unit at all.
+    bool stopped = false;
 
     /// Why nothing could be jumped over; empty where it could, or needed not.
     std::string_view cannot_jump;

@@ -117,5 +117,30 @@ TEST(RetryPoint, RefusesWhatCannotWork) {
     }
 }
 
+// It is asked now and then, also where it jumps, and what it has counted until then is right.
+TEST(RetryPoint, IsStoppedWhenItsTimeIsOver) {
+    for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
+                                RetryProtocol::rc, RetryProtocol::ideal}) {
+        for (const bool jump : {true, false}) {
+            if (jump && protocol == RetryProtocol::ideal) continue;  // it is over at once
+            int asked = 0;
+            RetryPlan plan{.packets = 10'000'000'000, .jump = jump, .out_of_time = [&asked] {
+                               return ++asked == 3;
+                           }};
+            const RetrySettings settings{.protocol = protocol, .bit_error = 1e-5, .payload = 64};
+            const auto point = run_retry_point(settings, plan);
+            ASSERT_TRUE(point) << name_of(protocol);
+            EXPECT_TRUE(point->stopped) << name_of(protocol);
+            EXPECT_EQ(asked, 3);
+            EXPECT_GT(point->packets(), 0);
+            EXPECT_LT(point->packets(), 1e7);
+            plan = {.packets = static_cast<std::uint64_t>(point->packets()), .jump = jump};
+            const auto whole = run_retry_point(settings, plan);
+            EXPECT_FALSE(whole->stopped);
+            EXPECT_EQ(whole->resend_ratio(), point->resend_ratio()) << name_of(protocol);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::lab
