@@ -216,6 +216,17 @@ return {focused, states};
 """
 
 
+# A window is never narrower than 500 here, so the body is made so.
+NARROW = """
+document.body.style.cssText = "width:WIDTHpx;margin:0";
+for (const {graph} of plots) graph.resize();
+const wide = [...document.querySelectorAll(".wide, .picture")];
+return {width: document.body.clientWidth, content: document.body.scrollWidth,
+        scrollers: wide.map((one) => [one.className, one.scrollWidth > one.clientWidth,
+          one.getBoundingClientRect().right, one.tabIndex])};
+"""
+
+
 class BrowserCase(PageCase):
     def setUp(self):
         if CHROMIUM is None:
@@ -250,6 +261,21 @@ class APageWorksInABrowser(BrowserCase):
             self.assertLessEqual(seen["wide"], 1280)
             self.assertEqual(seen["table"], 0)
             self.assertGreater(seen["ladder"], 10)
+
+    def test_on_a_narrow_page_the_ladder_and_the_tables_scroll_and_nothing_else(self):
+        self.grid()
+        for arguments, kinds in ((("grid.toml",), ["picture", "wide"]), (("--paper",), 3 * ["wide"])):
+            self.page(*arguments)
+            for width in (500, 400, 340):
+                with self.subTest((arguments, width)):
+                    seen, console = self.ask(NARROW.replace("WIDTH", str(width)), "--window-size=500,900")
+                    self.assertEqual(console, [])
+                    self.assertEqual((seen["width"], seen["content"]), (width, width))
+                    self.assertEqual([kind for kind, *_ in seen["scrollers"]], kinds)
+                    for _, scrolls, right, tab_index in seen["scrollers"]:
+                        self.assertTrue(scrolls)
+                        self.assertLess(right, width)
+                        self.assertEqual(tab_index, 0)
 
     def test_a_single_point_stands_on_its_closed_form(self):
         self.page("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.1")
@@ -331,6 +357,9 @@ class APageIsPrintedWhole(BrowserCase):
         text = "\n".join(pages)
         self.assertEqual(len(re.findall(r"payload (?:256|1024|4096) bytes", text)), 9)
         self.assertEqual(len(re.findall(r"closed form(?! %)", text)), 6 + 2, text)
+        # The ladder to its right edge and its last line.
+        for words in ("pcie-first-failure", "out of sequence", "sent again", "a longer wait"):
+            self.assertIn(words, text)
         rows = re.findall(r"^ *(\d+) +(?:pcie|hippi6400|ideal) ", text, re.M)
         self.assertEqual([int(row) for row in rows], list(range(1, POINTS + 1)))
         # The heads of the columns are on every page that has rows.

@@ -114,7 +114,9 @@ void ReportPage::add_table(const ReportTable& table) {
     };
     const bool sorts = table.sortable;
     sorts_ |= sorts;
-    body_ += sorts ? "<div class=\"wide\"><table class=\"sortable\">\n" : "<table>\n";
+    // Wider than a narrow window it scrolls by itself, by key as well.
+    body_ += "<div class=\"wide\" role=\"region\" aria-label=\"table\" tabindex=\"0\">";
+    body_ += sorts ? "<table class=\"sortable\">\n" : "<table>\n";
     body_ += "<thead><tr>";
     for (std::size_t i = 0; i < table.head.size(); ++i) {
         body_ += sorts ? "<th scope=\"col\" aria-sort=\"none\"" + kind(i) +
@@ -130,7 +132,7 @@ void ReportPage::add_table(const ReportTable& table) {
         }
         body_ += "</tr>\n";
     }
-    body_ += sorts ? "</tbody></table></div>\n" : "</tbody></table>\n";
+    body_ += "</tbody></table></div>\n";
 }
 
 void ReportPage::add_plots(std::string_view heading, std::span<const ReportPlot> plots) {
@@ -154,7 +156,7 @@ void ReportPage::add_panel(const ReportPlot& plot, bool titled) {
 }
 
 void ReportPage::add_picture(std::string_view svg) {
-    body_ += "<figure class=\"picture\">\n" + std::string(svg) + "</figure>\n";
+    body_ += "<figure class=\"picture\" tabindex=\"0\">\n" + std::string(svg) + "</figure>\n";
 }
 
 std::string ReportPage::html() const {
