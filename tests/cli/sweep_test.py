@@ -178,6 +178,11 @@ class LinesHaveNamesBurstsAndRecords(Case):
         self.assertLessEqual(max(map(len, listed.out.splitlines())), 80)
         presets = one_object(self.run_command("sweep", "--presets", "--json"))["presets"]
         self.assertEqual(len({preset["preset"] for preset in presets}), len(presets))
+        # Every line has its columns apart.
+        rows = [line.split() for line in listed.out.splitlines()]
+        for preset in presets:
+            row = [str(preset[key]) for key in ("preset", "protocol", "payload", "loop", "timer", "buffer")]
+            self.assertIn(row, [columns[:6] for columns in rows])
         _, out = self.run_json("sweep", "--preset", "pcie-gen5-x16", "--ber", "1e-12",
                                "--packets", "1e9", "--payload", "128")
         (point,) = out["points"]
@@ -224,7 +229,11 @@ class ThePaperIsPutRight(Case):
         self.assertAlmostEqual(crossovers["seed_recomputed"], 1.4494e-5, 9)
         for name, expected in (("seed_costs_corrected", 2.8768e-6), ("equal_loop_2000", 4.7238e-6)):
             self.assertAlmostEqual(crossovers[name]["closed_form"] / expected, 1, 4)
-            self.assertAlmostEqual(crossovers[name]["simulated"] / expected, 1, delta=0.1)
+        self.assertAlmostEqual(crossovers["equal_loop_as_specified"]["closed_form"] / 3.7935e-6, 1, 4)
+        for name in ("seed_costs_corrected", "equal_loop_2000", "equal_loop_as_specified"):
+            found = crossovers[name]
+            self.assertLess(found["standard_error"] / found["closed_form"], 0.01)
+            self.assertLess(abs(found["simulated"] - found["closed_form"]), 4 * found["standard_error"])
 
 
 class ASweepGoesOnWhereItEnded(Case):

@@ -55,7 +55,7 @@ void take_loss_trace(lab::Sweep& sweep, const std::string& sweep_file) {
 }
 
 std::string preset_table() {
-    std::string text = fmt::format("{:<22}{:<10}{:>8}{:>9}{:>9}{:>8}  {}\n", "preset", "protocol",
+    std::string text = fmt::format("{:<24}{:<10}{:>8}{:>9}{:>9}{:>8}  {}\n", "preset", "protocol",
                                    "payload", "loop", "timer", "buffer", "GB/s");
     std::string_view last;
     for (const lab::RetryPreset& preset : lab::retry_presets()) {
@@ -63,7 +63,7 @@ std::string preset_table() {
         // What is said of several stands once, before them.
         if (preset.what != last) text += "\n" + wrapped(preset.what, 78);
         last = preset.what;
-        text += fmt::format("{:<22}{:<10}{:>8}{:>9}{:>9}{:>8}  {:.4g}\n", preset.name,
+        text += fmt::format("{:<24}{:<10}{:>8}{:>9}{:>9}{:>8}  {:.4g}\n", preset.name,
                             name_of(preset.settings.protocol), preset.settings.payload, link.loop,
                             link.timer, link.buffer, preset.bytes_per_second / 1e9);
     }

@@ -38,7 +38,7 @@ RetryPreset pcie_preset(pcie::Speed speed, std::uint32_t width) {
     preset.settings.timer = std::uint64_t{limit} * width;
     preset.bytes_per_second = static_cast<double>(rate.bytes_per_second());
     preset.what = std::string("TLPs of 256 bytes; both ends' InternalDelay, REPLAY_TIMER ") +
-                  (simplified ? "in the middle of 24 000 to 31 000 symbol times"
+                  (simplified ? "in the middle of 24000 to 31000 symbol times"
                               : "of three times the AckNak limit") +
                   " (base specification, 3.6)";
     return preset;
