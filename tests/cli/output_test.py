@@ -38,13 +38,14 @@ class WhatIsPrintedFitsItsReader(Case):
         self.assertEqual((ended.code, ended.err), (0, ""))
         self.assertNotRegex(ended.out, "[\r\x1b]")
 
-    def test_a_terminal_gets_a_bar_that_goes_away(self):
+    def on_a_terminal(self, *arguments):
+        """What it prints, and what its terminal was shown."""
         terminal, end = pty.openpty()
         try:
-            process = self.start("carry", self.file(600_000), "--loss", "0.2", stderr=end)
-            out, _ = process.communicate(timeout=150)
+            process = self.start(*arguments, stderr=end)
         finally:
             os.close(end)
+        # Read while it runs: a terminal holds a few kilobytes.
         shown = b""
         try:
             while piece := os.read(terminal, 4096):
@@ -52,8 +53,21 @@ class WhatIsPrintedFitsItsReader(Case):
         except OSError:
             pass  # how a terminal says that its other end is closed
         os.close(terminal)
-        shown = shown.decode()
+        out, _ = process.communicate(timeout=150)
         self.assertEqual(process.returncode, 0)
+        return out, shown.decode()
+
+    def test_a_terminal_is_told_the_rate_and_the_time_left(self):
+        # Long enough for a second draw after the first moments, however fast the machine.
+        _, shown = self.on_a_terminal("soak", "--seconds", "2", "--seed", "1")
+        self.assertRegex(shown, r"worlds \[=* *\] +\d+ %  [12] s left")
+        _, shown = self.on_a_terminal("search", "pcie", "--both-ways", "--faults", "2")
+        self.assertRegex(shown, r"states: \d+  [\d.]+ [kM]? ?states/s")
+        for drawn in re.split("[\r\n]", shown):
+            self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
+
+    def test_a_terminal_gets_a_bar_that_goes_away(self):
+        out, shown = self.on_a_terminal("carry", self.file(600_000), "--loss", "0.2")
         self.assertRegex(shown, r"carrying \[=* *\] +\d+ %")
         for drawn in re.split("[\r\n]", shown):
             self.assertLess(len(drawn.replace("\x1b[K", "")), 80)

@@ -65,7 +65,8 @@ class APointIsSimulated(Case):
                           ("--packets", "0"), ("--packets", "1e19"), ("--packets", "1e+3abc"),
                           ("--packets", "1.5e+0"), ("--packets", "+5"), ("--packets", "0x10"),
                           ("--packets", "inf"), ("--packets", ""), ("--protocol", "tcp"),
-                          ("--buffer", "3", "--ack-every", "9"), ("--merge",), ("--shard", "1/2")):
+                          ("--buffer", "3", "--ack-every", "9"), ("--merge",), ("--shard", "1/2"),
+                          (), ("--json",), ("--csv", "points.csv")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", *arguments)
                 self.assertEqual((ended.code, ended.out), (2, ""))
@@ -91,6 +92,89 @@ class APointOrASweepIsGivenUp(Case):
         self.give_up("--ber", "0.05")
         self.give_up("grid.toml")
         self.expect_no_part_left("dead.trace", "grid.toml", "grid.results")
+
+
+class APointHasItsTime(Case):
+    """A point that takes too long is stopped, is no success, and is simulated by the next run."""
+    GRID = "packets = 1e7\n[grid]\nber = [0, 1e-5]\n"
+
+    def grid(self):
+        with open(self.path("grid.toml"), "w", encoding="utf-8") as file:
+            file.write(self.GRID)
+
+    def lines(self):
+        with open(self.path("grid.results"), encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def test_a_stopped_point_is_marked_and_the_next_run_takes_it_up(self):
+        self.grid()
+        ended = self.run_command("sweep", "grid.toml", "--point-seconds", "0.1", "--json", "--csv", "grid.csv",
+                                 "--html", "page.html")
+        self.expect_failure(ended, 1, "1 of 2 points stopped after 0.1 s")
+        out = one_object(ended)
+        self.assertIn("1 of 2 points", out["error"])
+        finished, stopped = out["points"]
+        self.assertNotIn("stopped", finished)
+        self.assertEqual(stopped["stopped"], True)
+        self.assertLess(stopped["packets"], 10**7)
+        with open(self.path("grid.csv"), encoding="utf-8") as file:
+            head, *rows = [line.rstrip("\n").split(",") for line in file]
+        self.assertEqual([row[head.index("stopped")] for row in rows], ["", "true"])
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("1 more points were stopped", page)
+        self.assertEqual(page[page.index("<tbody>"):page.index("</tbody>")].count("<tr>"), 1)
+        (line,) = self.lines()
+        self.assertNotIn("stopped", line)
+        text = self.run_command("sweep", "grid.toml", "--point-seconds", "0.1").out
+        self.assertRegex(text, r"\nstopped: pcie, ber 1e-05, payload 4096, after [\d.e+]+ packets\n")
+        # Without a limit the rest is simulated, and is as if it had never been stopped.
+        ended = self.run_command("sweep", "grid.toml", "--json")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        resumed = one_object(ended)
+        os.remove(self.path("grid.results"))
+        self.assertEqual(one_object(self.run_command("sweep", "grid.toml", "--json")), resumed)
+        self.assertEqual(len(self.lines()), 2)
+
+    def test_where_all_are_stopped_no_file_is_written(self):
+        with open(self.path("dead.trace"), "w", encoding="utf-8") as file:
+            file.write("bad 900000000000000\nok\n")
+        ended = self.run_command("sweep", "--loss-trace", "dead.trace", "--point-seconds", "0.2", "--json",
+                                 "--csv", "points.csv", "--html", "page.html")
+        self.expect_failure(ended, 1, "1 of 1 points stopped after 0.2 s")
+        (point,) = one_object(ended)["points"]
+        self.assertEqual((point["packets"], point["etr"], point["resend_ratio"], point["stopped"]),
+                         (0, None, None, True))
+        self.expect_no_part_left("dead.trace")
+
+    def test_a_limit_that_is_not_met_changes_nothing(self):
+        self.grid()
+        ended = self.run_command("sweep", "--ber", "1e-9", "--point-seconds", "1e6", "--no-timing")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(ended.out, self.run_command("sweep", "--ber", "1e-9", "--no-timing").out)
+        for limit in ("0", "-1", "inf", "x"):
+            self.expect_failure(self.run_command("sweep", "--point-seconds", limit, "--ber", "0"), 2)
+
+
+class TheSameSeedGivesTheSameBytes(Case):
+    def same(self, *arguments, code=0):
+        for form in ((), ("--json",)):
+            with self.subTest((*arguments, *form)):
+                ended = [self.run_command(*arguments, *form, "--no-timing") for _ in range(2)]
+                self.assertEqual({(one.code, one.err) for one in ended}, {(code, "")})
+                self.assertEqual(ended[0].out, ended[1].out)
+                self.assertNotRegex(ended[0].out, r"[0-9] s\b|\"seconds\":[0-9]")
+
+    def test_of_what_is_simulated(self):
+        self.same("sweep", "--ber", "1e-6", "--packets", "1e5", "--seed", "4711")
+        self.same("soak", "--worlds", "20", "--seed", "4711")
+        self.same("soak", "--protocol", "ib", "--worlds", "20", "--seed", "4711")
+        self.same("search", "pcie", "--faults", "1")
+        self.same("search", "hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers", code=1)
+
+    def test_what_no_seed_decides_has_no_such_option(self):
+        ended = self.run_command("soak", "--protocol", "rc", "--hostile", "10", "--no-timing")
+        self.expect_failure(ended, 2, "--no-timing", "--hostile")
 
 
 class PacketsOfHostsAreRows(Case):

@@ -9,26 +9,40 @@ namespace wireproof::cli {
 
 class Progress {
 public:
-    /// `what` is being done to `total` units; a total of 0 shows nothing.
-    Progress(std::string what, std::uint64_t total);
+    /// `what` is being done to `total` units; a total of 0 shows nothing. `unit` is what they are
+    /// called where their rate is shown, for instance "B" or "worlds"; empty: no rate is shown.
+    Progress(std::string what, std::uint64_t total, std::string unit = {});
     /// Takes the bar away.
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
     void set_total(std::uint64_t total) { total_ = total; }
+    /// A bar with the rate so far and the time that is left at that rate.
     void show(std::uint64_t done);
-    /// Where nobody knows how much there is: a number instead of a bar, whatever the total.
+    /// Where nobody knows how much there is: a number and its rate instead of a bar, whatever the
+    /// total.
     void show_count(std::uint64_t done);
 
 private:
+    using Clock = std::chrono::steady_clock;
+
     bool is_time();
+    double seconds() const;
+    std::string rate(std::uint64_t done) const;
 
     std::string what_;
     std::uint64_t total_;
+    std::string unit_;
     bool terminal_;
     bool shown_ = false;
-    std::chrono::steady_clock::time_point next_{};
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point next_{};
 };
+
+/// "812", "65.3 k" and "1.2 G": three digits and a prefix.
+std::string short_number(double number);
+/// "12 s", "3:05" and "2:03:05".
+std::string short_time(double seconds);
 
 }  // namespace wireproof::cli

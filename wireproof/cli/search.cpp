@@ -4,13 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/scenario.hpp"
 #include "wireproof/lab/search_am.hpp"
@@ -52,7 +53,7 @@ struct Findings {
     lab::SearchResult result;
     std::vector<lab::SearchStep> steps{};  // to the counterexample
     std::size_t end_states = 0;
-    double seconds = 0;
+    std::optional<double> seconds{};  // nothing: not to be told
 };
 
 std::string_view word_of(SearchVerdict verdict) {
@@ -100,6 +101,7 @@ struct SearchVerb {
     std::string recovery;
     std::string out;
     bool json = false;
+    Timing timing;
 
     bool is_am() const { return protocol == "sp-am"; }
 
@@ -121,6 +123,7 @@ struct SearchVerb {
 
     int run() {
         catch_interrupts();
+        timing.start();
         OutputFile file(out);
         const Findings findings = is_am() ? find(am_search()) : find_in_link();
         const auto& result = findings.result;
@@ -197,15 +200,13 @@ private:
 
     template <class Search>
     Findings find(const std::unique_ptr<Search>& search) const {
-        const auto start = std::chrono::steady_clock::now();
-        Progress progress("states:", 0);
+        Progress progress("states:", 0, "states");
         const auto go_on = [&progress](std::size_t met) {
             progress.show_count(met);
             return !is_interrupted();
         };
         Findings findings{search->run({.states = states, .go_on = go_on})};
-        const auto passed = std::chrono::steady_clock::now() - start;
-        findings.seconds = std::chrono::duration<double>(passed).count();
+        findings.seconds = timing.seconds();
         findings.steps = search->story(findings.result.path);
         findings.end_states = search->end_states();
         return findings;
@@ -214,8 +215,9 @@ private:
     std::string text_of(const Findings& findings) const {
         const lab::SearchResult& result = findings.result;
         std::string text = question();
-        text += fmt::format("{} states ({} of an end), {} edges in {:.2f} s\n", result.states,
-                            findings.end_states, result.edges, findings.seconds);
+        text += fmt::format("{} states ({} of an end), {} edges{}\n", result.states,
+                            findings.end_states, result.edges,
+                            findings.seconds ? fmt::format(" in {:.2f} s", *findings.seconds) : "");
         if (result.verdict == SearchVerdict::holds) {
             return text +
                    fmt::format(
@@ -267,7 +269,7 @@ private:
         object["faults"] = asked.faults ? Json(*asked.faults) : Json(nullptr);
         object["states"] = result.states;
         object["edges"] = result.edges;
-        object["seconds"] = findings.seconds;
+        object["seconds"] = findings.seconds ? Json(*findings.seconds) : Json();
         object["verdict"] = word_of(result.verdict);
         object["violation"] = result.found() ? Json(result.violation) : Json(nullptr);
         object["path"] = Json::array();
@@ -342,6 +344,7 @@ void add_search(CLI::App& app, Run& run) {
            1'000'000'000);
     verb->add_option("--out", search->out, "write a counterexample as a scenario")
         ->type_name("FILE");
+    search->timing.add(*verb);
     verb->add_flag("--json", search->json, "print one JSON object (schema wireproof.search/1)");
     verb->footer(explanation);
     verb->callback([search, &run] {

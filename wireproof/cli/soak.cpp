@@ -12,6 +12,7 @@
 #include "wireproof/cli/hostile_soak.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/am_world.hpp"
 #include "wireproof/lab/ib_world.hpp"
@@ -110,9 +111,11 @@ struct SoakVerb {
     std::uint64_t seed = 0;
     std::uint64_t hostile = 0;  // packets
     bool json = false;
+    Timing timing;
 
     int run() {
         catch_interrupts();
+        timing.start();
         seed = chosen_seed(seed);
         if (hostile > 0) return attack();
         if (protocol == "sp-am") return simulate(AmWorlds());
@@ -150,26 +153,28 @@ struct SoakVerb {
         };
         std::string violation;
         {
-            Progress progress("worlds",
-                              seconds > 0 ? static_cast<std::uint64_t>(seconds * 10) : worlds);
+            const bool timed = seconds > 0;
+            Progress progress("worlds", timed ? static_cast<std::uint64_t>(seconds * 10) : worlds,
+                              timed ? "" : "worlds");
             for (std::uint64_t i = 0; i < worlds && violation.empty(); ++i) {
                 check_interrupt();
                 if (seconds > 0 && passed() >= seconds) break;
                 violation = summary.run(seed + i);
-                progress.show(seconds > 0 ? static_cast<std::uint64_t>(passed() * 10) : i);
+                progress.show(timed ? static_cast<std::uint64_t>(passed() * 10) : i);
                 if (violation.empty()) continue;
                 violation +=
                     fmt::format("; repeat: wireproof soak --protocol {} --worlds 1 --seed {}",
                                 protocol, seed + i);
             }
         }
-        report(summary, passed());
+        report(summary);
         if (violation.empty()) return 0;
         throw Failure(violation);
     }
 
     template <class Worlds>
-    void report(const Worlds& summary, double took) const {
+    void report(const Worlds& summary) const {
+        const std::optional<double> took = timing.seconds();
         if (json) {
             Json out;
             out["schema"] = "wireproof.soak/1";
@@ -178,12 +183,13 @@ struct SoakVerb {
             out["worlds"] = summary.worlds();
             out["failed"] = summary.failed();
             summary.add_to(out);
-            out["seconds"] = took;
+            out["seconds"] = took ? Json(*took) : Json();
             fmt::print("{}\n", out.dump());
             return;
         }
-        fmt::print("{} worlds from seed {} in {:.1f} s: {} failed\n{}", summary.worlds(), seed,
-                   took, summary.failed(), summary.text());
+        fmt::print("{} worlds from seed {}{}: {} failed\n{}", summary.worlds(), seed,
+                   took ? fmt::format(" in {:.1f} s", *took) : "", summary.failed(),
+                   summary.text());
     }
 };
 
@@ -211,6 +217,8 @@ void add_soak(CLI::App& app, Run& run) {
     accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
                       ->type_name("N"),
                  0, any);
+    // What a device meets on the loopback network is not a function of the seed.
+    soak->timing.add(*verb)->excludes("--hostile");
     verb->add_flag("--json", soak->json,
                    "print one JSON object (schema wireproof.soak/1,\nor wireproof.soak-hostile/1)");
     verb->footer(examples);

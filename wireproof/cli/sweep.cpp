@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -18,6 +19,7 @@
 #include "wireproof/cli/sweep_results.hpp"
 #include "wireproof/cli/sweep_run.hpp"
 #include "wireproof/cli/text.hpp"
+#include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
@@ -75,11 +77,23 @@ struct SweepVerb {
     bool json = false;
     CLI::Option* relative_error = nullptr;
     CLI::Option* chosen_seed = nullptr;
+    std::vector<const CLI::Option*> of_a_point;
+    SweepPace pace;
+    Timing timing;
 
     void check() {
+        const bool has_a_point =
+            std::any_of(of_a_point.begin(), of_a_point.end(),
+                        [](const CLI::Option* option) { return option->count() > 0; });
+        if (file.empty() && !paper && !line.lists_presets() && !has_a_point) {
+            throw CLI::ValidationError(
+                "sweep needs a FILE, an option of a point such as --protocol or --ber, --paper or "
+                "--presets",
+                exit_usage);
+        }
         line.take_preset(settings, protocol);
         settings.protocol = lab::retry_protocol(protocol).value();
-        plan.jump = !no_jump;
+        plan.jump = pace.jump = !no_jump;
         if (!packets.empty()) {
             plan.packets = static_cast<std::uint64_t>(std::strtod(packets.c_str(), nullptr));
         }
@@ -124,7 +138,12 @@ struct SweepVerb {
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, plan.jump);
+            points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, pace);
+        }
+        const std::string unfinished = unfinished_of(points);
+        if (!unfinished.empty() && std::all_of(points.begin(), points.end(), is_stopped)) {
+            print(points, sweep.plan.seed, wall, unfinished);
+            throw Failure(unfinished);
         }
         // All or none.
         const SweepReport report = report_of(mine, points);
@@ -137,8 +156,17 @@ struct SweepVerb {
         table.finish();
         page.finish();
         picture.finish();
-        print(points, sweep.plan.seed, wall);
+        print(points, sweep.plan.seed, wall, unfinished);
+        if (!unfinished.empty()) throw Failure(unfinished);
         return 0;
+    }
+
+    /// Why the sweep is no success, if points were stopped.
+    std::string unfinished_of(const std::vector<SweepJson>& points) const {
+        const auto stopped = std::count_if(points.begin(), points.end(), is_stopped);
+        if (stopped == 0) return {};
+        return fmt::format("{} of {} points stopped after {} s (--point-seconds)", stopped,
+                           points.size(), pace.point_seconds);
     }
 
     lab::Sweep single_point() const {
@@ -151,17 +179,20 @@ struct SweepVerb {
 
     SweepReport report_of(const lab::Sweep& sweep, const std::vector<SweepJson>& points) const {
         SweepReport report{sweep.name, sweep.plan, sweep.points, points};
+        std::erase_if(report.points, is_stopped);
+        report.stopped = points.size() - report.points.size();
         report.plan.jump = plan.jump;
         if (ladder_point > 0) report.ladder_point = ladder_point;
         return report;
     }
 
     void print(std::vector<SweepJson>& points, std::uint64_t seed,
-               const std::optional<SweepWall>& wall) const {
+               const std::optional<SweepWall>& wall, const std::string& error) const {
         for (SweepJson& point : points) add_wall(point, wall);
         if (json) {
             SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", seed}};
             out["points"] = points;
+            if (!error.empty()) out["error"] = error;
             fmt::print("{}\n", out.dump());
             return;
         }
@@ -199,11 +230,14 @@ struct SweepVerb {
             check_interrupt();
             bar.show(static_cast<std::uint64_t>(share * 1000));
         };
+        own.out_of_time = pace.out_of_time();
         const auto start = Clock::now();
         const auto point = lab::run_retry_point(settings, own);
         if (!point) throw Failure(point.error().message);
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-        wall = SweepWall{seconds, sweep_frames(*point) / std::max(seconds, 1e-9)};
+        if (timing.seconds()) {
+            wall = SweepWall{seconds, sweep_frames(*point) / std::max(seconds, 1e-9)};
+        }
         return sweep_json(settings, plan, *point);
     }
 
@@ -270,8 +304,11 @@ void add_sweep(CLI::App& app, Run& run) {
                      "arrays, Open MPI or PMI say")
         ->type_name("K/N");
     verb->add_flag("--merge", sweep->merge, "gather the parts instead");
+    const std::size_t before = verb->get_options().size();
     add_settings(*verb, *sweep);
     sweep->line.add(*verb, sweep->settings, file);
+    const std::vector<CLI::Option*> all = verb->get_options();
+    sweep->of_a_point.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
     verb->add_option("--packets", sweep->packets,
                      "simulate exactly so many units, for instance 1e15")
         ->type_name("N")
@@ -286,6 +323,12 @@ void add_sweep(CLI::App& app, Run& run) {
     sweep->chosen_seed =
         verb->add_option("--seed", sweep->plan.seed, "of the bit errors (1)")->type_name("N");
     accept_whole(*sweep->chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
+    accept_range(*verb->add_option("--point-seconds", sweep->pace.point_seconds,
+                                   "stop a point after so long; a file's next run\n"
+                                   "takes it up again")
+                      ->type_name("S"),
+                 0.01, 1e7);
+    sweep->timing.add(*verb);
     verb->add_flag("--paper", sweep->paper, "section 5 of the seed paper, put right");
     verb->add_option("--csv", sweep->csv, "write the points as a table")->type_name("FILE");
     verb->add_option("--html", sweep->html, "write a page with curves, a ladder and a table")

@@ -158,6 +158,12 @@ private:
         page_.add_text(
             "Solid lines are simulated, with their 95 % confidence as measured; dashed lines are "
             "closed forms. Lengths and times are in bytes on the line.");
+        if (report_.stopped > 0) {
+            page_.add_text(
+                fmt::format("{} more points were stopped before they were finished, and "
+                            "are not shown.",
+                            report_.stopped));
+        }
         for (const SweepJson& point : report_.points) {
             if (!point.contains("cannot_jump")) continue;
             page_.add_text("Simulated frame by frame because of " +

@@ -16,7 +16,8 @@ struct SweepReport {
     std::string name;
     lab::RetryPlan plan;  // the sweep's: its seed is not the points'
     std::vector<lab::RetrySettings> settings;
-    std::vector<SweepJson> points;
+    std::vector<SweepJson> points;                 // finished ones
+    std::size_t stopped = 0;                       // points besides
     std::optional<std::size_t> ladder_point = {};  // 1 is the first; without it, one that tells
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 #include "wireproof/base/random.hpp"
 #include "wireproof/lab/loss_trace.hpp"
 #include "wireproof/lab/retry_presets.hpp"
@@ -22,8 +24,13 @@ SweepJson whole(lab::Wide value) {
     return number(value);
 }
 
+// A point that was stopped may have taken no unit, and has no figures for one.
+SweepJson finite(double value) {
+    return std::isfinite(value) ? SweepJson(value) : SweepJson();
+}
+
 SweepJson maybe(std::optional<double> value) {
-    return value ? SweepJson(*value) : SweepJson();
+    return value ? finite(*value) : SweepJson();
 }
 
 std::string cell(const SweepJson& value) {
@@ -46,7 +53,7 @@ lab::Wide lost_for_ever(const lab::RetrySettings& s, const lab::RetryTotals& tot
 SweepJson line_json(const lab::RetryPreset& preset, const lab::RetryPoint& point) {
     SweepJson json = {{"preset", preset.name},
                       {"line_rate", preset.bytes_per_second},
-                      {"goodput", point.throughput() * preset.bytes_per_second}};
+                      {"goodput", finite(point.throughput() * preset.bytes_per_second)}};
     for (std::size_t i = 0; i < latency_names.size(); ++i) {
         json["latency_ns"][latency_names[i]] =
             preset.nanoseconds(static_cast<double>(point.latency[i]));
@@ -118,14 +125,14 @@ SweepJson sweep_json(const lab::RetrySettings& s, const lab::RetryPlan& plan,
                       {"ber", s.bit_error},
                       {"packets", whole(totals[RetryCount::accepted])},
                       {"payload", s.payload},
-                      {"etr", point.etr()},
-                      {"throughput", point.throughput()},
+                      {"etr", finite(point.etr())},
+                      {"throughput", finite(point.throughput())},
                       {"relative_error", maybe(point.relative_error())},
                       {"closed_form", maybe(point.closed_etr())},
                       {"resent", whole(totals[RetryCount::resent])},
                       {"timeouts", whole(totals[RetryCount::timeouts])},
                       {"lost", whole(lost_for_ever(s, totals))},
-                      {"resend_ratio", point.resend_ratio()},
+                      {"resend_ratio", finite(point.resend_ratio())},
                       {"closed_ratio", maybe(point.closed_ratio())},
                       {"deviation", maybe(point.deviation())},
                       {"loop", point.link.loop},
@@ -144,6 +151,7 @@ SweepJson sweep_json(const lab::RetrySettings& s, const lab::RetryPlan& plan,
                       {"jumped", whole(point.jumped)}};
     if (!point.cannot_jump.empty()) json["cannot_jump"] = point.cannot_jump;
     if (s.preset != nullptr) json["line"] = line_json(*s.preset, point);
+    if (point.stopped) json["stopped"] = true;
     json["asked"] = sweep_key(s, plan);
     return json;
 }
@@ -154,6 +162,10 @@ std::string lacking(const SweepJson& line, const lab::RetrySettings& s,
     blank.totals[RetryCount::accepted] = 1;
     blank.has_closed_form = false;
     return not_as_in(sweep_json(s, plan, blank), line);
+}
+
+bool is_stopped(const SweepJson& point) {
+    return point.contains("stopped");
 }
 
 void add_wall(SweepJson& point, const std::optional<SweepWall>& wall) {
@@ -172,6 +184,7 @@ std::string sweep_table(const std::vector<SweepJson>& points) {
     std::string notes;
     std::string lines;
     for (const SweepJson& p : points) {
+        if (is_stopped(p)) continue;
         const std::string deviation =
             p["deviation"].is_null() ? "-" : fmt::format("{:+.1f}", p["deviation"].get<double>());
         text += fmt::format("{:<16}{:>7.2g}{:>8}{:>8.2g}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n",
@@ -184,6 +197,12 @@ std::string sweep_table(const std::vector<SweepJson>& points) {
             notes = fmt::format("simulated frame by frame because of {}\n", cell(p["cannot_jump"]));
         }
     }
+    for (const SweepJson& p : points) {
+        if (!is_stopped(p)) continue;
+        text += fmt::format("stopped: {}, ber {:.2g}, payload {}, after {:.2g} packets\n",
+                            cell(p["protocol"]), p["ber"].get<double>(), cell(p["payload"]),
+                            p["packets"].get<double>());
+    }
     return text + lines + notes;
 }
 
@@ -195,17 +214,18 @@ std::string sweep_csv(const std::vector<SweepJson>& points) {
         "buffer_most",    "resend_ratio", "closed_ratio", "lost"};
     std::string text;
     for (const char* const column : columns) text += std::string(column) + ",";
-    text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput\n";
+    text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped\n";
     for (const SweepJson& point : points) {
         for (const char* const column : columns) text += cell(point[column]) + ",";
         const SweepJson& latency = point["latency"];
         text += cell(latency["p50"]) + "," + cell(latency["p99"]) + "," + cell(latency["p99.9"]) +
                 "," + cell(latency["max"]) + ",";
         if (const auto line = point.find("line"); line != point.end()) {
-            text += cell(line->at("preset")) + "," + cell(line->at("goodput")) + "\n";
+            text += cell(line->at("preset")) + "," + cell(line->at("goodput"));
         } else {
-            text += ",\n";
+            text += ",";
         }
+        text += is_stopped(point) ? ",true\n" : ",\n";
     }
     return text;
 }

@@ -30,12 +30,15 @@ SweepJson sweep_json(const lab::RetrySettings& settings, const lab::RetryPlan& p
 /// or nothing: lines outlive the versions that wrote them.
 std::string lacking(const SweepJson& line, const lab::RetrySettings& settings,
                     const lab::RetryPlan& plan);
+/// Its time was over before it was finished: its figures are of no use, and it is in no results
+/// file.
+bool is_stopped(const SweepJson& point);
 void add_wall(SweepJson& point, const std::optional<SweepWall>& wall);
 
 /// Frames of both directions.
 double sweep_frames(const lab::RetryPoint& point);
 
-/// For 80 columns, with notes of what could not be jumped over.
+/// For 80 columns, with notes of what could not be jumped over and of what was stopped.
 std::string sweep_table(const std::vector<SweepJson>& points);
 std::string sweep_csv(const std::vector<SweepJson>& points);
 

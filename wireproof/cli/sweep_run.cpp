@@ -75,6 +75,10 @@ public:
     void add(const std::string& key, std::string line) {
         done_.insert_or_assign(key, std::move(line));
     }
+    /// Is not written, so that the next run takes it up again.
+    void add_stopped(const std::string& key, std::string line) {
+        stopped_.insert_or_assign(key, std::move(line));
+    }
     std::size_t missing() const { return wanted_.size() - done_.size(); }
 
     /// All lines in one order, under the final name at once.
@@ -93,8 +97,11 @@ public:
     std::vector<SweepJson> points(const lab::Sweep& sweep) const {
         std::vector<SweepJson> all;
         for (const lab::RetrySettings& point : sweep.points) {
-            const auto at = done_.find(sweep_key(point, sweep.plan).dump());
-            if (at != done_.end()) all.push_back(SweepJson::parse(at->second));
+            const std::string key = sweep_key(point, sweep.plan).dump();
+            for (const auto* const lines : {&done_, &stopped_}) {
+                const auto at = lines->find(key);
+                if (at != lines->end()) all.push_back(SweepJson::parse(at->second));
+            }
         }
         return all;
     }
@@ -103,14 +110,15 @@ private:
     const lab::RetryPlan& plan_;
     std::map<std::string, lab::RetrySettings> wanted_;
     std::map<std::string, std::string> done_;
+    std::map<std::string, std::string> stopped_;
 };
 
 /// Points that wait, taken by any thread; the first thing that goes wrong ends all of them.
 class SweepCrew {
 public:
-    SweepCrew(const lab::Sweep& sweep, std::vector<lab::RetrySettings> points, bool jump,
-              const std::string& path, SweepResults& results)
-        : sweep_(sweep), points_(std::move(points)), jump_(jump), results_(results), path_(path) {
+    SweepCrew(const lab::Sweep& sweep, std::vector<lab::RetrySettings> points,
+              const SweepPace& pace, const std::string& path, SweepResults& results)
+        : sweep_(sweep), points_(std::move(points)), pace_(pace), results_(results), path_(path) {
         if (points_.empty()) return;
         journal_.open(path, std::ios::binary | std::ios::app);
         if (!journal_) throw Failure(fmt::format("cannot write {}", path));
@@ -124,7 +132,7 @@ public:
             threads.emplace_back([this] { work(); });
         }
         {
-            Progress bar("points", points_.size());
+            Progress bar("points", points_.size(), "points");
             while (finished_ < points_.size() && !stopped_) {
                 bar.show(finished_);
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -160,7 +168,8 @@ private:
     }
     void simulate(const lab::RetrySettings& settings) {
         lab::RetryPlan plan = sweep_.plan;
-        plan.jump = jump_;
+        plan.jump = pace_.jump;
+        plan.out_of_time = pace_.out_of_time();
         plan.seed = point_seed(settings, sweep_.plan.seed);
         plan.progress = [this](double) {
             if (stopped_) throw Stopped();
@@ -168,10 +177,12 @@ private:
         const auto point = lab::run_retry_point(settings, plan);
         if (!point) throw Failure(point.error().message);
         const std::string line = sweep_json(settings, sweep_.plan, *point).dump();
+        const std::string key = sweep_key(settings, sweep_.plan).dump();
         const std::lock_guard lock(mutex_);
+        if (point->stopped) return results_.add_stopped(key, line);
         journal_ << line + "\n" << std::flush;
         if (!journal_) throw Failure(fmt::format("cannot write {}", path_));
-        results_.add(sweep_key(settings, sweep_.plan).dump(), line);
+        results_.add(key, line);
     }
     void stop(std::exception_ptr why) {
         const std::lock_guard lock(mutex_);
@@ -181,7 +192,7 @@ private:
 
     const lab::Sweep& sweep_;
     std::vector<lab::RetrySettings> points_;
-    bool jump_;
+    SweepPace pace_;
     SweepResults& results_;
     std::string path_;
     std::ofstream journal_;
@@ -244,7 +255,16 @@ lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard) {
     return mine;
 }
 
-std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump) {
+std::function<bool()> SweepPace::out_of_time() const {
+    using Clock = std::chrono::steady_clock;
+    if (point_seconds == 0) return {};
+    return [start = Clock::now(), limit = std::chrono::duration<double>(point_seconds)] {
+        return Clock::now() - start > limit;
+    };
+}
+
+std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard,
+                                 const SweepPace& pace) {
     const lab::Sweep mine = share_of(sweep, shard);
     const std::string path = results_path(sweep, shard);
     SweepResults results(mine);
@@ -257,7 +277,7 @@ std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shar
         const std::string key = sweep_key(point, sweep.plan).dump();
         if (!results.has(key) && seen.insert(key).second) waiting.push_back(point);
     }
-    SweepCrew(sweep, std::move(waiting), jump, path, results).run();
+    SweepCrew(sweep, std::move(waiting), pace, path, results).run();
     results.write(path);
     return results.points(mine);
 }
