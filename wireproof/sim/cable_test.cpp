@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,38 @@ TEST(Cable, LosesWhatItsQueueDoesNotHold) {
     EXPECT_EQ(arrivals(cable), "A110 B120 E130");
     EXPECT_EQ(cable.counts().overflowed, 3u);
     EXPECT_EQ(cable.counts().frames, 6u);
+}
+
+TEST(Cable, AFrameThatIsLongerThanTheQueueIsLostOnAnIdleCableToo) {
+    CableConfig config = slow();
+    config.queue_max = 25;
+    Cable cable = cable_with(config);
+    commit_frame(cable, 'A', 26);
+    commit_frame(cable, 'B', 25);
+    cable.flush(Instant());
+    EXPECT_EQ(arrivals(cable), "B125");
+    EXPECT_EQ(cable.counts().overflowed, 1u);
+}
+
+// Were both drawn from one stream, who is spared by the loss would be late.
+TEST(Cable, JitterDoesNotDependOnWhatIsLost) {
+    CableConfig config = slow();
+    config.bytes_per_second = 0;
+    config.jitter = Duration::nanoseconds(1'000);
+    config.faults = {.loss = 0.5};
+    Cable cable = cable_with(config);
+    double sum = 0;
+    int arrived = 0;
+    for (int i = 0; i < 4'000; ++i) {
+        send_frames(cable, Instant(), "A");
+        if (cable.next_arrival() == never) continue;
+        const Duration late = cable.next_arrival() - at(100);
+        sum += static_cast<double>(late.picoseconds()) / 1e6;
+        ++arrived;
+        ASSERT_TRUE(cable.take(cable.next_arrival()));
+    }
+    EXPECT_NEAR(arrived, 2'000, 160);
+    EXPECT_NEAR(sum / arrived, 0.5, 4 * 0.289 / std::sqrt(arrived));
 }
 
 TEST(Cable, WithoutABandwidthFramesLeaveTogether) {
@@ -232,6 +265,10 @@ TEST(Cable, LendsNoRoomBeyondItsLimitAndSaysWhenThereIsSome) {
     EXPECT_EQ(cable.room_since(), at(300));
     send_frames(cable, at(310), "C");
     EXPECT_EQ(cable.room_since(), never);
+    // Nobody was refused since: what arrives now makes room for nobody.
+    Cable later = cable;
+    ASSERT_TRUE(later.take(at(310)));
+    EXPECT_EQ(later.room_since(), never);
     EXPECT_EQ(arrivals(cable), "B120 C420");
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 namespace wireproof::sim {
@@ -201,6 +202,29 @@ TEST(Network, TracesWhatIsSentWithItsFate) {
     EXPECT_EQ(event.frame.length, 5u);
     EXPECT_TRUE(event.resent);
     EXPECT_TRUE(event.fate.duplicated);
+}
+
+// A pair of nodes has two cables, and what is lost on one says nothing of the other.
+TEST(Network, EachCableHasFatesOfItsOwn) {
+    NetworkConfig config = quick(3);
+    config.faults = {.loss = 0.5};
+    Network network(config);
+    const auto fates = [&network](std::size_t from, std::size_t to) {
+        std::string text;
+        for (int i = 0; i < 100; ++i) {
+            const std::uint64_t lost = network.counts(from, to).lost;
+            send(network, from, to, at(0));
+            text += network.counts(from, to).lost > lost ? 'x' : '-';
+        }
+        return text;
+    };
+    std::set<std::string> all;
+    for (std::size_t from = 0; from < 3; ++from) {
+        for (std::size_t to = 0; to < 3; ++to) {
+            if (from != to) all.insert(fates(from, to));
+        }
+    }
+    EXPECT_EQ(all.size(), 6u);
 }
 
 TEST(Network, ACopyIsAWorldOfItsOwn) {

@@ -94,6 +94,17 @@ TEST(Sp2Adapter, TheLinkOutOfTheSwitchIsSharedByAllSenders) {
     EXPECT_EQ(machine.host(0).now() - first, costs.on_link(256) * 55);
 }
 
+// Short packets come faster than the adapter stores them.
+TEST(Sp2Adapter, TheAdapterStoresOnePacketAfterTheOther) {
+    Machine machine(Config{.nodes = 3, .costs = quick_host()});
+    ASSERT_LT(costs.on_link(36), costs.receive_occupancy);
+    for (const std::size_t from : {1u, 2u}) ASSERT_TRUE(send_packet(machine, from, 0, 7, 36));
+    Adapter& receiver = machine.wire(0);
+    const Instant first = receiver.next_deadline();
+    ASSERT_TRUE(receiver.receive(first));
+    EXPECT_EQ(receiver.next_deadline(), first + costs.receive_occupancy);
+}
+
 TEST(Sp2Adapter, TheSwitchLosesRepeatsAndDamagesByPlanAndDamageIsNeverSeen) {
     Machine machine(Config{});
     machine.faults(0, 1).add_rule(nth(1, {.lost = true}));

@@ -108,6 +108,30 @@ TEST(Sp2SendFifo, ABatchCostsOneAccessHoweverManyLengthsItHolds) {
     }
 }
 
+// AM-30: the slot of an entry that is composed and not stored reads zero, too, and is not free.
+TEST(Sp2SendFifo, WhatIsComposedIsNotTakenForFree) {
+    Machine machine(Config{.costs = quick_host(), .send_entries = 8, .lengths_per_access = 8});
+    const SendFifo& fifo = machine.wire(0).send_fifo();
+    Host& host = machine.host(0);
+    std::uint32_t number = 0;
+    const auto compose = [&](int packets) {
+        for (int i = 0; i < packets; ++i) ASSERT_TRUE(commit_packet(machine, 0, 1, number++));
+    };
+    const auto until_taken = [&](std::size_t entry) {
+        while (fifo.length_slot(entry, host.now()) != 0) {
+            host.wait_until(host.now() + Duration::nanoseconds(100));
+        }
+    };
+    compose(8);  // which stores their lengths
+    until_taken(3);
+    compose(4);
+    until_taken(5);
+    ASSERT_NE(fifo.length_slot(6, host.now()), 0);
+    compose(2);
+    EXPECT_EQ(fifo.composed(), 6u);
+    EXPECT_EQ(machine.wire(0).lane(PeerId{1}).claim(), nullptr);
+}
+
 TEST(Sp2SendFifo, TheAdapterTakesNoMoreThanItHasPlacesFor) {
     const Config config{.costs = quick_host(), .adapter_packets = 2};
     SendFifo fifo(config);
