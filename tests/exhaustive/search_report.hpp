@@ -1,15 +1,45 @@
-// Runs a search, prints its figures and keeps them with the test's results.
+// Runs a search, prints its figures and keeps them with the test's results. Those that
+// docs/search.md shows are compared with it.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
+
+#include "tests/docs/document.hpp"
 
 #include "wireproof/lab/search_pair.hpp"
 
 namespace wireproof::lab {
+
+/// Searches that the page has a row for, by the name they have here.
+inline constexpr std::array<std::pair<const char*, const char*>, 9> documented_searches = {{
+    {"UC, any faults, writes", "UC: two Writes, one with immediate, two Sends"},
+    {"RC, three sends, 3 faults", "RC: three Sends"},
+    {"RC, writes, 3 faults", "RC: two Writes and one with immediate"},
+    {"RC, reads among sends, 3 faults", "RC: Read, Send, Read"},
+    {"RC, atomics among sends, 3 faults", "RC: Atomic, Send, Atomic"},
+    {"RC, late receives, 3 faults",
+     "RC: Send, Write with immediate, Send; receives posted at any time"},
+    {"RC, credits, 3 faults", "the same with credits"},
+    {"RC, four kinds, 3 faults", "RC: Send, Read, Atomic, Write with immediate"},
+    {"RC, one retry, 4 faults", "RC: Send, Atomic, Read; one retry, then all ends in error"},
+}};
+
+inline void expect_documented(const std::string& what, std::size_t states) {
+    const auto expect = [states](const std::string& pattern) {
+        docs::Document("search.md").expect_figures(pattern, {static_cast<double>(states)});
+    };
+    for (const auto& [name, row] : documented_searches) {
+        if (what != name) continue;
+        expect("\\| " + std::string(row) + " \\| [a-z0-9 ]+ \\| \\d \\| ([\\d ]+) \\| ");
+    }
+    if (what == "UC, mode off") expect("`uc_drop_behind` is refuted in (\\d+) states");
+}
 
 template <class End>
 SearchResult run_and_tell(const std::string& what, PairSearch<End>& search) {
@@ -19,6 +49,7 @@ SearchResult run_and_tell(const std::string& what, PairSearch<End>& search) {
     std::printf("%s: %zu states, %zu edges in %.2f s\n", what.c_str(), result.states, result.edges,
                 taken.count());
     testing::Test::RecordProperty(what, std::to_string(result.states));
+    expect_documented(what, result.states);
     return result;
 }
 

@@ -1,22 +1,20 @@
 #include "wireproof/lab/am_net.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace wireproof::lab {
 namespace {
 
+// Counters and nothing else, so that those of a later version are summed, too.
+using Counters = std::array<std::uint64_t, sizeof(am::Stats) / sizeof(std::uint64_t)>;
+
 void add(am::Stats& sum, const am::Stats& stats) {
-    for (std::size_t i = 0; i < stats.received.size(); ++i) {
-        sum.received[i] += stats.received[i];
-        sum.unpacked[i] += stats.unpacked[i];
-    }
-    for (std::size_t i = 0; i < stats.sent.size(); ++i) sum.sent[i] += stats.sent[i];
-    sum.hellos_mismatched += stats.hellos_mismatched;
-    sum.resent += stats.resent;
-    sum.filled += stats.filled;
-    sum.nacks_acted_on += stats.nacks_acted_on;
-    sum.keepalive_timeouts += stats.keepalive_timeouts;
-    sum.sessions += stats.sessions;
+    auto counters = std::bit_cast<Counters>(sum);
+    const auto more = std::bit_cast<Counters>(stats);
+    for (std::size_t i = 0; i < counters.size(); ++i) counters[i] += more[i];
+    sum = std::bit_cast<am::Stats>(counters);
 }
 
 }  // namespace

@@ -117,6 +117,29 @@ TEST(RetryPoint, RefusesWhatCannotWork) {
     }
 }
 
+// Each failure costs a round, and a round of units is kept.
+TEST(RetryPoint, ModelsCountWhatIsKeptAndHowLateAUnitIs) {
+    for (const auto protocol : {RetryProtocol::ideal, RetryProtocol::go_back_n}) {
+        RetrySettings settings{.protocol = protocol, .loop = 12'372};
+        settings = with_unit_error(settings, 0.002);
+        const RetryPoint point = run(settings, 100'000);
+        EXPECT_GT(point.jumped, Wide{90'000});
+        EXPECT_EQ(point.kept_most, 4U);
+        EXPECT_NEAR(point.kept_mean, 4, 0.05) << name_of(protocol);
+        // One in 500 is late; figures of a histogram have three digits.
+        for (const std::size_t share : {0U, 1U}) {
+            EXPECT_NEAR(static_cast<double>(point.latency[share]), 4'124, 8);
+        }
+        EXPECT_NEAR(static_cast<double>(point.latency[2]), 4'124 + 16'496, 1'000);
+        EXPECT_EQ((point.latency[3] - 4'124) % 16'496, 0U);
+        const auto lived =
+            run_retry_point(settings, {.packets = 100'000, .jump = false, .seed = seed});
+        EXPECT_EQ(lived->latency, point.latency);
+        EXPECT_EQ(lived->totals, point.totals);
+        EXPECT_EQ(lived->kept_mean, point.kept_mean);
+    }
+}
+
 // It is asked now and then, also where it jumps, and what it has counted until then is right.
 TEST(RetryPoint, IsStoppedWhenItsTimeIsOver) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
