@@ -83,6 +83,17 @@ TEST_F(RcCredits, AProbeThatIsNotReadyIsSentAgainAlone) {
     EXPECT_EQ(names(pair.a_leaving()), Names{"SEND First fffffe"});
 }
 
+// A timer code looks like credits, if one asks the five bits alone.
+TEST_F(RcCredits, AnRnrNakGrantsNothing) {
+    pair.send(10);
+    pair.send(10);
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+    pair.a.give(pair.now, rnr_nak(0xFFFFFE, 18));
+    pair.pass(rnr_wait(18));
+    EXPECT_EQ(names(pair.a_leaving()), Names{"SEND Only fffffe"});
+    EXPECT_EQ(pair.a.counters().probes, 1U);
+}
+
 // RC-15: as many as are posted, that of an open message included.
 TEST_F(RcCredits, AreTheReceivesPosted) {
     pair.receives(5);

@@ -97,6 +97,39 @@ TEST(RcDuplicate, AReadForgottenWhileDrainingIsNotNamedEither) {
     EXPECT_EQ(pair.b_says(), Names{"ACK fffffe/3"});
 }
 
+// RC-25 is about what was never answered.
+TEST(RcDuplicate, AReadThatIsToBeAnsweredAgainHoldsNoAckBack) {
+    RcPair pair;
+    pair.receives(1);
+    pair.read(10);
+    const auto read = pair.a_leaving();
+    pair.give(read);
+    pair.b.leaving(pair.now);
+    pair.send(10);
+    pair.give(pair.a_leaving());
+    pair.give(read);
+    EXPECT_EQ(pair.b_says(), (Names{"ACK ffffff/2", "READ Resp Only fffffe/2"}));
+}
+
+// What is paid twice on a wire is seen there.
+TEST(RcDuplicate, AnAnswerGivenAgainIsMarkedAsResent) {
+    RcPair pair;
+    pair.read(10);
+    pair.atomic(Request::fetch_add, 5);
+    const auto packets = pair.a_leaving();
+    pair.give(packets);
+    pair.give(packets);
+    std::vector<bool> resent;
+    PacketBytes room(packet_max(4096));
+    TxFrame out;
+    for (;;) {
+        out.open(room, {.frame_max = room.size()});
+        if (!pair.b.port.poll_transmit(pair.now, out)) break;
+        resent.push_back(out.resent());
+    }
+    EXPECT_EQ(resent, (std::vector<bool>{false, false, true, true}));
+}
+
 // RC-5, RC-29: it is the same request or none.
 TEST(RcDuplicate, AnAtomicOfAnotherAddressKeyOrKindDrawsNoAnswer) {
     RcPair pair;
@@ -174,7 +207,9 @@ TEST(RcDuplicate, WhatIsOwedForDuplicatesIsBounded) {
     for (int i = 0; i < 2000; ++i) EXPECT_EQ(pair.give({packets[0]}), Verdicts{duplicate});
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 1024U);
     // Four for the one resource, and eight.
-    for (int i = 0; i < 20; ++i) pair.give({packets[1]});
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(pair.give({packets[1]}), Verdicts{i < 12 ? duplicate : refused});
+    }
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 12U);
     EXPECT_EQ(pair.b.counters().no_room_to_answer, 8U);
 }

@@ -118,16 +118,18 @@ TEST(RcReceive, InErrorNothingThatWasOwedLeaves) {
 TEST(RcReceive, AReadWhoseMemoryGoesAwayEndsInARemoteAccessError) {
     RcPair pair;
     pair.read(600);
+    pair.read(10);
     pair.give(pair.a_leaving());
     const auto first = pair.b.poll(pair.now);
     ASSERT_TRUE(first);
     pair.b.port.memory().end_region(pair.b.key);
-    EXPECT_EQ(pair.b_says(), Names{"NAK remote access ffffff/1"});
+    EXPECT_EQ(pair.b_says(), Names{"NAK remote access ffffff/2"});
     EXPECT_EQ(pair.b.state(), QueuePairState::error);
     EXPECT_EQ(pair.b.counters().reads_broken, 1U);
     pair.a.give(pair.now, *first);
     pair.a.give(pair.now, nak(0xFFFFFF, NakCode::remote_access));
-    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_access_error});
+    EXPECT_EQ(statuses(pair.a.sent()),
+              (Statuses{CompletionStatus::remote_access_error, CompletionStatus::flushed}));
 }
 
 // RC-4
@@ -201,8 +203,17 @@ TEST(RcReceive, ADuplicateReadMayAskForATail) {
     // Neither whole nor tail, elsewhere, or of another key.
     pair.give({read_request(pair, 0, 512, 256), read_request(pair, 0, 513, 487),
                read_request(pair, 0xFFFFFE, 0, 1001), read_request(pair, 0xFFFFFD, 0, 1000)});
+    const std::uint32_t good_key = pair.b.key;
+    pair.b.key = pair.b.port.memory()
+                     .add_region({.domain = domain,
+                                  .address = End::base,
+                                  .memory = pair.b.memory,
+                                  .access = {.remote_read = true}})
+                     .value();
+    pair.give({read_request(pair, 0, 512, 488)});
+    pair.b.key = good_key;
     EXPECT_EQ(pair.b_says(), Names{});
-    EXPECT_EQ(pair.b.counters().resource_gone, 4U);
+    EXPECT_EQ(pair.b.counters().resource_gone, 5U);
     // The replays took no new resource: the whole Read is still there.
     pair.give({read_request(pair, 0xFFFFFE, 0, 1000)});
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 4U);
@@ -238,7 +249,10 @@ TEST(RcReceive, HowMuchIsKeptMayChangeWhileDraining) {
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 2U);
     pair.give(packets);
     EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"READ Resp Only ffffff"});
+    // What is owed already still leaves.
+    for (int i = 0; i < 12; ++i) pair.give({packets[1]});
     pair.b.modify({.max_dest_rd_atomic = std::uint8_t{0}});
+    EXPECT_EQ(pair.b.leaving(pair.now).size(), 12U);
     pair.read(10);
     pair.give(pair.a_leaving());
     EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"NAK invalid request 000000"});
@@ -323,6 +337,7 @@ TEST(RcReceive, AFaultyReceiveRequestIsARemoteOperationError) {
     pair.settle();
     EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::local_protection_error});
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_operation_error});
+    EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::receive_faulty, 0x101}}));
 }
 
 /// What one packet in sequence draws; it ends the queue pair.
@@ -401,6 +416,68 @@ TEST(RcReceive, AWriteThatIsFullBeforeItsLastIsRefusedThere) {
     }
 }
 
+// RC-17: a key is asked for again with every packet.
+TEST(RcReceive, AWriteWhoseMemoryGoesAwayIsRefusedThere) {
+    RcPair pair;
+    pair.post(Request::write, 600);
+    const auto packets = pair.a_leaving();
+    pair.give({packets[0]});
+    pair.b.port.memory().end_region(pair.b.key);
+    EXPECT_EQ(pair.give({packets[1]}), Verdicts{refused});
+    EXPECT_EQ(pair.b_says(), Names{"NAK remote access ffffff/0"});
+    EXPECT_EQ(pair.b.counters().bad_key, 1U);
+}
+
+// RC-18
+TEST(RcReceive, AWriteOfMoreThanAMessageMayHaveIsInvalid) {
+    EXPECT_EQ(refusal_of(write_that_says(0x80000001)[0]), "NAK invalid request fffffe/0");
+    // One byte less could be: it is the memory that is not there.
+    EXPECT_EQ(refusal_of(write_that_says(0x80000000)[0]), "NAK remote access fffffe/0");
+}
+
+// RC-18: bytes and pad are whole words.
+TEST(RcReceive, AMessageWithAWrongPadIsInvalid) {
+    RcPair from;
+    from.send(10);
+    from.post(Request::write, 10);
+    const auto packets = from.a_leaving();
+    for (std::size_t i = 0; i < 2; ++i) {
+        PacketBytes packet = with_bth(packets[i], [](Bth& bth) {
+            bth.psn = Psn(0xFFFFFE);
+            bth.pad = 1;
+        });
+        packet.pop_back();  // still ten bytes
+        EXPECT_EQ(refusal_of(packet), "NAK invalid request fffffe/0") << i;
+    }
+}
+
+// RC-20, RC-17: a key that it may not end.
+TEST(RcReceive, ASendThatInvalidatesWhatItMayNotIsAnAccessErrorAndLeavesNoByte) {
+    RcPair pair;
+    pair.receives(1);
+    const WorkTerms send{.request = Request::send_invalidate, .remote_key = pair.b.key};
+    pair.a.fill(0, pattern(10, 1));
+    EXPECT_EQ(pair.a.post(send, pair.a.piece(0, 10)), PostStatus::accepted);
+    pair.give(pair.a_leaving());
+    EXPECT_EQ(pair.b_says(), Names{"NAK remote access fffffe/0"});
+    EXPECT_EQ(pair.got(0, 10), std::vector<std::byte>(10));
+    EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
+}
+
+TEST(RcReceive, AQueuePairWithSharedReceivesTellsThatItTakesNoMore) {
+    PairSettings settings = rc_settings();
+    settings.shared_receives = 4;
+    RcPair pair(settings);
+    pair.receives(2);
+    pair.send(600);
+    pair.give({pair.a_leaving().at(0)});
+    pair.b.modify({.state = QueuePairState::error});
+    EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::receives_flushed, 0x101}}));
+    // The one that it held ends; the other is still there for others.
+    EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
+    EXPECT_EQ(pair.b.port.shared_receive_queue(*pair.b.shared).ring.size(), 1U);
+}
+
 // RC-18: neither has a payload.
 TEST(RcReceive, AReadOrAnAtomicWithPayloadIsInvalid) {
     RcPair from;
@@ -412,6 +489,8 @@ TEST(RcReceive, AReadOrAnAtomicWithPayloadIsInvalid) {
         longer.resize(longer.size() + 4);
         EXPECT_EQ(refusal_of(longer), "NAK invalid request fffffe/0") << i;
         longer = with_bth(longer, [](Bth& bth) { bth.pad = 3; });
+        EXPECT_EQ(refusal_of(longer), "NAK invalid request fffffe/0") << i;
+        longer.pop_back();  // a pad alone
         EXPECT_EQ(refusal_of(longer), "NAK invalid request fffffe/0") << i;
     }
 }
@@ -434,6 +513,45 @@ TEST(RcReceive, AnOperationThatTheQueuePairDoesNotAllowIsInvalid) {
                   (std::vector{PortEvent{PortEvent::What::request_refused, 0x101}}));
         EXPECT_EQ(pair.target(), 0U);
     }
+}
+
+// RC-17: and by the memory.
+TEST(RcReceive, AnOperationThatTheMemoryDoesNotAllowIsAnAccessError) {
+    for (const Request request : {Request::write, Request::read, Request::fetch_add}) {
+        RcPair pair;
+        const std::uint32_t key =
+            pair.b.port.memory()
+                .add_region({.domain = domain,
+                             .address = End::base,
+                             .memory = pair.b.memory,
+                             .access = {.local_write = true,
+                                        .remote_write = request != Request::write,
+                                        .remote_read = request != Request::read,
+                                        .remote_atomic = request != Request::fetch_add}})
+                .value();
+        const WorkTerms terms{.request = request,
+                              .remote_address = End::base + 0x6000,
+                              .remote_key = key,
+                              .swap_or_add = 1};
+        EXPECT_EQ(pair.a.post(terms, pair.a.piece(0, 8)), PostStatus::accepted);
+        pair.settle();
+        EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::remote_access_error});
+        EXPECT_EQ(pair.b.counters().bad_key, 1U);
+        EXPECT_EQ(pair.target(), 0U);
+    }
+}
+
+TEST(RcReceive, ACompareAndSwapChangesOnlyWhatIsEqual) {
+    RcPair pair;
+    pair.atomic(Request::fetch_add, 5);
+    pair.atomic(Request::compare_swap, 77, 4);
+    pair.settle();
+    EXPECT_EQ(pair.target(), 5U);
+    EXPECT_EQ(pair.result(), 5U);
+    pair.atomic(Request::compare_swap, 77, 5);
+    pair.settle();
+    EXPECT_EQ(pair.target(), 77U);
+    EXPECT_EQ(pair.result(), 5U);
 }
 
 // RC-18: of an Atomic.

@@ -173,6 +173,25 @@ TEST(UcSend, MemoryThatIsNotRegisteredStopsTheSendQueueOnly) {
     EXPECT_EQ(names(pair.a.leaving(pair.now)), Names{"SEND Only fffffe"});
 }
 
+// What comes after a message that broke off begins at its beginning.
+TEST(UcSend, AMessageWhoseMemoryGoesAwayLeavesNoRest) {
+    Pair pair;
+    pair.send(600);
+    EXPECT_TRUE(pair.a.poll(pair.now));
+    pair.a.port.memory().end_region(pair.a.key);
+    EXPECT_TRUE(pair.a.leaving(pair.now).empty());
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::local_protection_error});
+    pair.a.key =
+        pair.a.port.memory()
+            .add_region(
+                {.domain = domain, .address = End::base, .memory = pair.a.memory, .access = {true}})
+            .value();
+    pair.a.modify({.state = QueuePairState::rts});
+    pair.send(600);
+    EXPECT_EQ(names(pair.a.leaving(pair.now)),
+              (Names{"SEND First ffffff", "SEND Middle 000000", "SEND Last 000001"}));
+}
+
 TEST(UcSend, DrainedIsToldOnceNothingIsHalfSent) {
     Pair pair;
     pair.send(600);

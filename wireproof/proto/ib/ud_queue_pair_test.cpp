@@ -72,7 +72,25 @@ TEST_F(Datagrams, AreDroppedForANamedReason) {
     reserved[0] = std::byte{0x66};
     EXPECT_EQ(b.give(now, reserved), RxVerdict::malformed);
     EXPECT_EQ(b.counters().not_allowed, 1U);
-    EXPECT_EQ(b.counters().received(), 5U);
+    PacketBytes padded = fits;  // 99 bytes and one of pad, which is not there any more
+    padded.pop_back();
+    padded[1] &= std::byte{0xCF};
+    EXPECT_EQ(b.give(now, padded), refused);
+    EXPECT_EQ(b.counters().bad_length, 2U);
+    EXPECT_EQ(b.counters().received(), 6U);
+}
+
+TEST_F(Datagrams, AReceiveRequestOfForeignMemoryEndsInError) {
+    Piece unknown = b.piece(0, 200);
+    unknown.key += 256;
+    ASSERT_EQ(b.receive(4, unknown), PostStatus::accepted);
+    ASSERT_EQ(b.receive(5, b.piece(0, 200)), PostStatus::accepted);
+    ASSERT_EQ(send(100, qkey), PostStatus::accepted);
+    EXPECT_EQ(b.give(now, a.poll(now).value()), refused);
+    EXPECT_EQ(statuses(b.received()),
+              (Statuses{CompletionStatus::local_protection_error, CompletionStatus::flushed}));
+    EXPECT_EQ(b.state(), QueuePairState::error);
+    EXPECT_EQ(b.events(), (std::vector{PortEvent{PortEvent::What::receive_faulty, 0x101}}));
 }
 
 TEST_F(Datagrams, AQkeyWithItsHighestBitMeansTheSendersOwn) {
