@@ -13,6 +13,14 @@ namespace {
 
 enum class Protocol : std::uint8_t { pcie, hippi };
 
+constexpr std::size_t long_frame = 1000;
+
+FrameInfo describe_length(ConstBytes bytes) {
+    FrameInfo info = describe_nothing(bytes);
+    info.kind = bytes.size() > long_frame ? "long" : "short";
+    return info;
+}
+
 class World {
 public:
     World(Protocol protocol, FaultRates faults, std::uint64_t seed)
@@ -47,6 +55,10 @@ public:
     }
 
     sim::Network& network() { return network_; }
+    /// From here on no datagram of more than long_frame bytes arrives at the other node.
+    void lose_long_frames(std::size_t from) {
+        network_.faults(from, 1 - from).add_rule({.kind = "long", .fate = {.lost = true}});
+    }
     Node& node(std::size_t node) { return *nodes_[node]; }
     void restart(Protocol protocol, std::size_t node, std::uint64_t seed) {
         nodes_[node] = make(protocol, node, seed);
@@ -65,6 +77,7 @@ private:
         network.flip_bits = faults.bit_error > 0;
         network.latency = Duration::microseconds(10);
         network.seed = seed;
+        network.describe = describe_length;
         return network;
     }
 
@@ -173,6 +186,50 @@ TEST_P(LinkNode, APeerThatBeganAnewIsReported) {
     world.send(0, 10);
     world.run(minute);
     EXPECT_EQ(world.lost[0], std::vector<Lost>{Lost::restarted});
+}
+
+// A path whose MTU is less than anybody says. A TLP is one frame and cannot be cut, so the transfer
+// ends with its size; micropackets find a datagram that fits.
+TEST_P(LinkNode, OnAPathThatLosesLongFramesATransferEndsOrAdapts) {
+    for (const bool both_ways : {false, true}) {
+        World world(GetParam(), {}, 16);
+        world.node(0).set_awaiting(true);
+        world.node(1).set_awaiting(true);
+        world.send(0, 10);
+        EXPECT_EQ(world.run(minute), sim::RunEnd::done);
+        world.lose_long_frames(0);
+        if (both_ways) world.lose_long_frames(1);
+        const Instant begun = world.schedule.now();
+        const std::uint64_t before = world.network().totals().frames;
+        world.send(0, 300'000);
+        const auto done = [&] {
+            return (world.node(0).idle() && world.node(1).idle()) || !world.lost[0].empty();
+        };
+        const auto step = [&](std::size_t node, Instant now) {
+            world.node(node).poll(now);
+            return world.node(node).next_deadline();
+        };
+        world.schedule.wake(0, begun);
+        EXPECT_EQ(
+            sim::run(world.network(), world.schedule, step, done, {.until = begun + minute}).end,
+            sim::RunEnd::done);
+        const std::uint64_t frames = world.network().totals().frames - before;
+        if (GetParam() == Protocol::hippi) {
+            world.expect_all();
+            // Each window of some 5 kB in long datagrams in vain, and then in short ones.
+            EXPECT_LT(frames, 3'000U);
+            EXPECT_LE(world.node(0).engine().stats().timeouts, 100U);
+            continue;
+        }
+        EXPECT_EQ(world.lost[0], std::vector<Lost>{Lost::unanswered});
+        EXPECT_TRUE(world.lost[1].empty());  // it hears the other side, and owes it nothing
+        EXPECT_LE(world.schedule.now() - begun, world.node(0).peer_timeout() * 3);
+        EXPECT_LT(frames, 200U);
+        const Unanswered lost = world.node(0).engine().unanswered();
+        EXPECT_GE(lost.times, 6U);
+        EXPECT_GT(lost.bytes, long_frame);
+        EXPECT_LE(lost.bytes, world.node(0).frame_max());
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkNode, testing::Values(Protocol::pcie, Protocol::hippi),

@@ -36,12 +36,15 @@ IbTransferTerms terms_of(const CarryOptions& options) {
 
 IbSession::Config session_config(const CarryOptions& options, std::uint16_t node) {
     const std::size_t path_mtu = path_mtu_of(options);
+    const bool rocev2 = options.wire == "udp";
     return {.data = options.protocol == "rc" ? ib::Transport::rc : ib::Transport::uc,
             .node = node,
             .path_mtu = path_mtu,
             .piece_max = 16 * path_mtu,
             .seed = options.seed,
-            .peer_timeout = Duration::from_seconds(options.peer_timeout)};
+            .peer_timeout = Duration::from_seconds(options.peer_timeout),
+            .framing = rocev2 ? ip_and_udp + IcrcCover::icrc_size : ib::Lrh::size + ib::native_tail,
+            .mtu = options.mtu};
 }
 
 /// RoCEv2's ends come framed; on any other wire frames are those of a native link.

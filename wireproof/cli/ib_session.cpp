@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
@@ -76,29 +77,27 @@ void IbSession::open(Line which) {
     // No credits: who begins again would ask with one packet at a time, and be told of packets that
     // it has not sent again yet. Receive requests are posted again at once.
     config.in_flight_max = in_flight_max;
-    // A connection goes on at the first message that has not completed, of which much may have
-    // been taken.
-    config.peer_ahead_max = in_flight_max + static_cast<std::uint32_t>(ib::packets_of(
-                                                config_.piece_max, config_.path_mtu));
+    // watch() ends the session, by time: a count of retries would end it on a lossy path, or while
+    // the other process sleeps.
+    config.retries_unlimited = true;
+    config.backs_off = true;
     const auto number = port_.add_queue_pair(config);
     WIREPROOF_CHECK(number.has_value());
     line(which).number = *number;
     connect(which);
 }
 
-/// From RESET. The first time nothing was completed or received, and PSNs are the first.
 void IbSession::connect(Line which) {
     const Connection& connection = line(which);
     const auto peer_node = static_cast<std::uint16_t>(peer_);
     const auto init = port_.modify(connection.number, ib::to_init({}));
-    const auto ready = ib::connect(
-        port_, connection.number,
-        {.peer = peer_,
-         .path_mtu = config_.path_mtu,
-         .dest_queue_pair = connection.number,
-         .receive_psn = ib::wire_circle.advance(first_psn(which, peer_node), connection.received),
-         .send_psn = ib::wire_circle.advance(first_psn(which, config_.node), connection.packets),
-         .timeout = timeout_code});
+    const auto ready = ib::connect(port_, connection.number,
+                                   {.peer = peer_,
+                                    .path_mtu = config_.path_mtu,
+                                    .dest_queue_pair = connection.number,
+                                    .receive_psn = first_psn(which, peer_node),
+                                    .send_psn = first_psn(which, config_.node),
+                                    .timeout = timeout_code});
     WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
     const std::size_t buffers = which == Line::control ? control_buffers : receives_of_data;
     // Only the receiver of the data takes any; the sender's slots are its own.
@@ -169,20 +168,14 @@ void IbSession::send_piece(std::size_t slot, std::size_t length, std::uint32_t i
 }
 
 void IbSession::on_sent(const ib::Completion& completion) {
-    // Of what ended with its connection, and is sent again.
-    if (completion.status == ib::CompletionStatus::retry_exceeded ||
-        completion.status == ib::CompletionStatus::flushed) {
-        return;
-    }
+    if (completion.status == ib::CompletionStatus::flushed) return;
     if (completion.status != ib::CompletionStatus::success) {
         if (failure_.empty()) failure_ = name_of(completion.status);
         return;
     }
     Connection& connection = line(completion.id >= data_id ? Line::data : Line::control);
     const Posted& done = connection.posted.front();
-    const std::size_t length = done.control.empty() ? done.length : done.control.size();
     if (done.control.empty()) busy_[done.slot] = false;
-    connection.packets += ib::packets_of(length, config_.path_mtu);
     ++connection.completed;
     connection.posted.pop_front();
 }
@@ -196,7 +189,6 @@ void IbSession::on_received(const ib::Completion& completion) {
     const bool control = completion.id < data_id;
     const std::size_t buffer = static_cast<std::size_t>(completion.id % data_id);
     if (control) {
-        ++line(Line::control).received;
         const ConstBytes message =
             ConstBytes(control_memory_).subspan(buffer * control_max, completion.length);
         if (on_control_) on_control_(message);
@@ -211,21 +203,8 @@ std::size_t IbSession::draw_completions() {
     std::size_t drawn = 0;
     for (; const auto completion = port_.poll(sent_); ++drawn) on_sent(*completion);
     for (; const auto completion = port_.poll(received_); ++drawn) on_received(*completion);
-    for (const Line which : {Line::control, Line::data}) {
-        if (port_.queue_pair(line(which).number)->state() == ib::QueuePairState::error) {
-            resume(which);
-        }
-    }
     post_waiting();
     return drawn;
-}
-
-void IbSession::resume(Line which) {
-    if (!failure_.empty()) return;
-    const auto status = port_.modify(line(which).number, {.state = ib::QueuePairState::reset});
-    WIREPROOF_CHECK(status == ib::ModifyStatus::done);
-    connect(which);
-    for (const Posted& message : line(which).posted) post(which, message);
 }
 
 std::size_t IbSession::poll(Instant now) {
@@ -272,6 +251,12 @@ void IbSession::watch(Instant now) {
                                config_.peer_timeout.seconds());
         return;
     }
+    for (const Line which : {Line::control, Line::data}) {
+        const Unanswered packet = port_.unanswered(line(which).number);
+        if (!packet.lasts(now, config_.peer_timeout)) continue;
+        failure_ = no_answer(packet, config_.peer_timeout, config_.framing, config_.mtu);
+        return;
+    }
     if (now < spoke_ + fraction(config_.peer_timeout, 4)) return;
     spoke_ = now;
     if (!control_idle()) return;
@@ -285,6 +270,9 @@ Instant IbSession::next_deadline() const {
     // What left completes at the next poll, for until the flush its bytes are the wire's.
     if (completed_) return polled_;
     const Instant since = heard_ == never ? began_ : heard_;
+    for (const Connection& connection : lines_) {
+        next = earliest(next, port_.unanswered(connection.number).deadline(config_.peer_timeout));
+    }
     return earliest(next, since + config_.peer_timeout, spoke_ + fraction(config_.peer_timeout, 4));
 }
 

@@ -2,9 +2,8 @@
 // messages always go over a reliable connection; pieces of data over one, too, or over an
 // unreliable one. Both ends derive numbers and first PSNs from the seed, so nothing is exchanged.
 //
-// A connection whose retries are exceeded begins again at the first message that was not
-// acknowledged, under the PSN that it had: what had arrived of it is a duplicate. So what ends a
-// session is the peer's silence, as with the other protocols, and not a count of retries.
+// What ends a session is not a count of retries but the peer timeout: nothing was heard for so
+// long, or a packet was sent again for so long and never answered.
 #pragma once
 
 #include <array>
@@ -32,6 +31,10 @@ public:
         std::size_t piece_max = 0;  // bytes
         std::uint64_t seed = 0;
         Duration peer_timeout = Duration::milliseconds(10'000);
+        // For the reason of a failure, bytes: around a packet of InfiniBand on the path, and of the
+        // longest that may travel there.
+        std::size_t framing = 0;
+        std::size_t mtu = 0;
     };
 
     IbSession(host::AnyWire wire, const Config& config);
@@ -84,8 +87,6 @@ private:
         std::uint32_t number = 0;  // of the queue pair, the same at both ends
         std::deque<Posted> posted = {};
         std::uint64_t completed = 0;  // messages of ours
-        std::uint64_t packets = 0;    // that those had
-        std::uint64_t received = 0;   // control messages of the peer's, a packet each
     };
 
     Connection& line(Line line) { return lines_[static_cast<std::size_t>(line)]; }
@@ -103,7 +104,6 @@ private:
     std::size_t draw_completions();
     void on_sent(const ib::Completion& completion);
     void on_received(const ib::Completion& completion);
-    void resume(Line line);
     void watch(Instant now);
     std::size_t transmit_all(Instant now);
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
+#include "wireproof/wire/sequenced/datagram_header.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -43,10 +45,17 @@ std::string printable(ConstBytes bytes) {
     return text;
 }
 
-std::string why_lost(link::Lost lost, Duration peer_timeout) {
+// Around a frame that travels alone: IP, UDP and the header of the sequenced wire.
+constexpr std::size_t framing = 28 + DatagramHeader::size(1);
+
+std::string why_lost(link::Lost lost, link::Node& node) {
     switch (lost) {
         case link::Lost::silent:
-            return fmt::format("the other side has been silent for {:g} s", peer_timeout.seconds());
+            return fmt::format("the other side has been silent for {:g} s",
+                               node.peer_timeout().seconds());
+        case link::Lost::unanswered:
+            return no_answer(node.engine().unanswered(), node.peer_timeout(), framing,
+                             node.frame_max() + framing);
         case link::Lost::restarted: return "the other side was restarted";
         case link::Lost::broken: return "the other side sends what makes no sense";
     }
@@ -58,9 +67,7 @@ std::string why_lost(link::Lost lost, Duration peer_timeout) {
 LinkFileSender::LinkFileSender(link::Node& node, const InputFile& file) : node_(node), file_(file) {
     node_.set_awaiting(true);
     node_.on_message([this](ConstBytes message) { on_message(message); });
-    node_.on_lost([this](link::Lost lost) {
-        end_with({false, why_lost(lost, node_.peer_timeout())});
-    });
+    node_.on_lost([this](link::Lost lost) { end_with({false, why_lost(lost, node_)}); });
 }
 
 void LinkFileSender::on_message(ConstBytes message) {
@@ -141,7 +148,7 @@ LinkFileReceiver::LinkFileReceiver(link::Node& node, OutputFile& file) : node_(n
     node_.set_awaiting(true);
     node_.on_message([this](ConstBytes message) { on_message(message); });
     node_.on_lost([this](link::Lost lost) {
-        if (!end_) end_ = TransferEnd{false, why_lost(lost, node_.peer_timeout())};
+        if (!end_) end_ = TransferEnd{false, why_lost(lost, node_)};
         parted_ = true;
     });
 }

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "wireproof/core/backoff.hpp"
 #include "wireproof/core/engine.hpp"
 
 namespace wireproof {
@@ -54,6 +55,8 @@ concept LinkEngine = Engine<E> && std::same_as<typename E::Delivery, LinkDeliver
     // Copied, unless the engine was told that messages are lent until acknowledged.
     { engine.submit(message) } -> std::same_as<SubmitStatus>;
     { idle.stats() } -> std::convertible_to<const LinkStats&>;
+    // The oldest numbered frame, if it was sent again and is not acknowledged.
+    { idle.unanswered() } -> std::same_as<Unanswered>;
 };
 
 }  // namespace wireproof

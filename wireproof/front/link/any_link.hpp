@@ -25,6 +25,7 @@ public:
     bool has_room() const { return engine_->has_room(); }
     SubmitStatus submit(ConstBytes message) { return engine_->submit(message); }
     const LinkStats& stats() const { return engine_->stats(); }
+    Unanswered unanswered() const { return engine_->unanswered(); }
 
 private:
     class Base {
@@ -40,6 +41,7 @@ private:
         virtual bool has_room() const = 0;
         virtual SubmitStatus submit(ConstBytes message) = 0;
         virtual const LinkStats& stats() const = 0;
+        virtual Unanswered unanswered() const = 0;
     };
 
     template <class E>
@@ -62,6 +64,7 @@ private:
         bool has_room() const override { return engine_.has_room(); }
         SubmitStatus submit(ConstBytes message) override { return engine_.submit(message); }
         const LinkStats& stats() const override { return engine_.stats(); }
+        Unanswered unanswered() const override { return engine_.unanswered(); }
 
     private:
         E engine_;

@@ -90,6 +90,7 @@ void Node::watch(Instant now) {
     }
     if (heard_ == never) heard_ = now;
     if (now >= heard_ + peer_timeout_) return lose(Lost::silent);
+    if (engine_.unanswered().lasts(now, peer_timeout_)) return lose(Lost::unanswered);
     const Duration third(peer_timeout_.picoseconds() / 3);
     if (ask_at_ == never || ask_at_ < heard_) ask_at_ = heard_ + third;
     if (now >= ask_at_) {
@@ -132,7 +133,10 @@ void Node::send_all(Instant now) {
 
 Instant Node::next_deadline() const {
     Instant next = earliest(engine_.next_deadline(), wire_.next_deadline());
-    if (heard_ != never && !lost_) next = earliest(next, heard_ + peer_timeout_, ask_at_);
+    if (heard_ != never && !lost_) {
+        next = earliest(next, heard_ + peer_timeout_, ask_at_,
+                        engine_.unanswered().deadline(peer_timeout_));
+    }
     return next;
 }
 

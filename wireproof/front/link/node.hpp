@@ -14,9 +14,10 @@ namespace wireproof::link {
 
 /// Why nothing more will come.
 enum class Lost : std::uint8_t {
-    silent,     // nothing was heard for the peer timeout, though something was waited for
-    restarted,  // the peer began anew, and no longer has what it was sent
-    broken,     // it sent what no peer of ours sends
+    silent,      // nothing was heard for the peer timeout, though something was waited for
+    restarted,   // the peer began anew, and no longer has what it was sent
+    broken,      // it sent what no peer of ours sends
+    unanswered,  // it is heard, but one frame was sent again for the peer timeout without an answer
 };
 
 /// Not for several threads at once. Callbacks run in poll.
@@ -53,6 +54,8 @@ public:
     Instant next_deadline() const;
 
     const AnyLink& engine() const { return engine_; }
+    /// The longest frame of the wire, bytes.
+    std::size_t frame_max() { return wire_.lane(peer_).terms().frame_max; }
     host::AnyWire& wire() { return wire_; }
     Duration peer_timeout() const { return peer_timeout_; }
 

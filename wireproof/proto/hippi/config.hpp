@@ -40,6 +40,9 @@ struct Config {
     /// Where the loop is not known beforehand: once it is measured, the timer falls to three loops,
     /// but not below this. 0: it stays what it is.
     Duration retry_floor{};
+    /// On a path shared with others: the timer doubles and a replay shrinks to its first unit while
+    /// no number comes back (core/backoff.hpp). Off on a link.
+    bool backs_off = false;
     Duration loop = Duration::nanoseconds(920);               // out, and the answer back: the guard
     Duration start_again_after = Duration::microseconds(10);  // T_init
 

@@ -152,7 +152,7 @@ void Link::on_deadline(Instant now) {
     if (received_.deadline() <= now) received_.on_timeout();
     if (sent_.deadline() > now) return;
     ++stats_.timeouts;
-    if (sent_.on_timeout()) {
+    if (sent_.on_timeout(now)) {
         ++stats_.replays;
     } else {
         end_life(StartUp::State::resetting);

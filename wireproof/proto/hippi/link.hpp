@@ -71,6 +71,7 @@ public:
     const Credits& credits() const { return credits_; }
     const Config& config() const { return config_; }
     const Stats& stats() const { return stats_; }
+    Unanswered unanswered() const { return sent_.unanswered(); }
 
 private:
     /// To be drawn. The bytes are found then, so that a copied engine delivers its own.

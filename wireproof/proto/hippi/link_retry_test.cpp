@@ -199,6 +199,43 @@ TEST(HippiLink, TheTimerFallsWithTheMeasuredLoopIfItMay) {
     EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + config.loop * 3);
 }
 
+// On a path shared with others: all is resent once, then the first unit alone, each time later.
+TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
+    Config config = near_wrap();
+    config.backs_off = true;
+    config.retries_max = Config::retries_unlimited;
+    Pair pair = Pair::started(config);
+    pair.a.submit(8);
+    EXPECT_EQ(pair.taken(pair.a), "0..7");
+    EXPECT_EQ(pair.a.engine.unanswered().since, never);
+    const Instant first = pair.now + config.retry_after;
+    for (int round = 0; round < 12; ++round) {
+        const Duration wait = pair.a.engine.next_deadline() - pair.now;
+        EXPECT_EQ(wait, config.retry_after * (1 << round)) << round;
+        pair.wait(wait);
+        EXPECT_EQ(pair.taken(pair.a), round == 0 ? "0..7*" : "0*") << round;
+        // The receiver lacks it still; whoever says so again draws no replay of its own.
+        if (round == 0) continue;
+        pair.a.submit(1);
+        EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(0))),
+                  RxVerdict::control);
+        EXPECT_EQ(pair.taken(pair.a), "");
+    }
+    EXPECT_EQ(pair.a.engine.unanswered().times, 12U);
+    EXPECT_EQ(pair.a.engine.unanswered().since, first);
+    EXPECT_EQ(pair.a.engine.unanswered().bytes, unit_size);
+
+    pair.give(pair.a, made(Type::null, no_number, pair.number(1)));
+    EXPECT_EQ(pair.a.engine.unanswered().since, never);
+    // Each unit acknowledged lets one more leave than before it, the new ones behind the rest.
+    EXPECT_EQ(pair.taken(pair.a), "1..2*");
+    EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + config.retry_after);
+    pair.give(pair.a, made(Type::null, no_number, pair.number(3)));
+    EXPECT_EQ(pair.taken(pair.a), "3..6*");
+    pair.give(pair.a, made(Type::null, no_number, pair.number(7)));
+    EXPECT_EQ(pair.taken(pair.a), "7* 8..14");
+}
+
 TEST(HippiLink, ALinkThatTakesNothingUsesUpNoRetries) {
     Pair pair = Pair::started();
     pair.a.submit(1);

@@ -393,9 +393,9 @@ TEST(HippiValue, UnlimitedRetriesAreNotCounted) {
     config.retries_max = Config::retries_unlimited;
     RetransmitBuffer buffer(config);
     buffer.send(Instant{}, Unit{});
-    EXPECT_TRUE(buffer.on_timeout());
+    EXPECT_TRUE(buffer.on_timeout(Instant()));
     const auto once = print(buffer, Instant{});
-    for (int i = 0; i < 100; ++i) EXPECT_TRUE(buffer.on_timeout());
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(buffer.on_timeout(Instant()));
     EXPECT_EQ(print(buffer, Instant{}), once);
 }
 

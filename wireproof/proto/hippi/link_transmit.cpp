@@ -12,7 +12,7 @@ bool Link::poll_transmit(Instant now, TxFrame& out) {
     if (!running()) return false;
     if (received_.status_null_due()) {
         send_null(Type::status_null, out);
-    } else if (sent_.replaying()) {
+    } else if (sent_.resend_due()) {
         send_unit(sent_.resend(now), out);
         out.mark_resent();
         ++stats_.resent;
@@ -27,7 +27,7 @@ bool Link::poll_transmit(Instant now, TxFrame& out) {
 }
 
 std::optional<Unit> Link::next_new_unit() {
-    if (sent_.full()) return std::nullopt;
+    if (!sent_.has_room()) return std::nullopt;
     std::optional<Unit> unit;
     for (std::uint8_t i = 0; i < channel_count && !unit; ++i) {
         const auto channel = static_cast<std::uint8_t>((turn_ + i) % channel_count);

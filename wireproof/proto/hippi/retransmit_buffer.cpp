@@ -10,6 +10,7 @@ RetransmitBuffer::RetransmitBuffer(const Config& config)
       guard_(config.guard),
       loop_(config.loop),
       timer_(config.retry_after, config.retry_floor),
+      backoff_(config.backs_off),
       retries_max_(config.retries_max),
       oldest_(first_),
       units_(config.w_max) {}
@@ -21,17 +22,18 @@ RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq
     if (freed > units_.size()) return Heard::impossible;
     if (freed == 0) {
         if (units_.empty() || !negative) return Heard::nothing;
-        if (guarded(now)) return Heard::guarded;
-        begin_replay();
+        if (guarded(now) || !backoff_.heeds_notice()) return Heard::guarded;
+        begin_replay(now);
         return Heard::replay;
     }
     for (std::size_t i = 0; i < freed; ++i) units_.pop();
     timer_.freed(now, freed);
+    backoff_.answered(freed);
     oldest_ = Number(rseq);
     replay_ -= std::min(replay_, freed);
     heeded_ = false;
     retries_ = 0;
-    deadline_ = units_.empty() ? never : now + timer_.limit();
+    deadline_ = units_.empty() ? never : now + retry_limit();
     return Heard::progress;
 }
 
@@ -40,19 +42,20 @@ bool RetransmitBuffer::guarded(Instant now) const {
 }
 
 // The timer rests until the first unit has left: a link that takes nothing uses up no retries.
-void RetransmitBuffer::begin_replay() {
+void RetransmitBuffer::begin_replay(Instant now) {
     timer_.resent();
+    backoff_.retransmits(now);
     replay_ = 0;
     heeded_ = true;
     deadline_ = never;
 }
 
-bool RetransmitBuffer::on_timeout() {
+bool RetransmitBuffer::on_timeout(Instant now) {
     if (retries_max_ != Config::retries_unlimited) {
         if (retries_ == retries_max_) return false;
         ++retries_;
     }
-    begin_replay();
+    begin_replay(now);
     return true;
 }
 
@@ -63,14 +66,17 @@ const Unit& RetransmitBuffer::send(Instant now, const Unit& unit) {
         static_cast<std::uint8_t>(circle_.advance(oldest_, units_.size() - 1).value());
     ++replay_;
     timer_.sent(now, units_.size());
-    if (deadline_ == never) deadline_ = now + timer_.limit();
+    if (deadline_ == never) deadline_ = now + retry_limit();
     return kept;
 }
 
 const Unit& RetransmitBuffer::resend(Instant now) {
     WIREPROOF_CHECK(replaying());
-    if (replay_ == 0) guarded_until_ = now + loop_;
-    if (deadline_ == never) deadline_ = now + timer_.limit();
+    if (replay_ == 0) {
+        guarded_until_ = now + loop_;
+        backoff_.oldest_left(unit_size);
+    }
+    if (deadline_ == never) deadline_ = now + retry_limit();
     return units_[replay_++];
 }
 
@@ -78,6 +84,7 @@ void RetransmitBuffer::reset() {
     oldest_ = first_;
     units_.clear();
     timer_.resent();
+    backoff_.reset();
     replay_ = 0;
     heeded_ = false;
     guarded_until_ = Instant{};
@@ -95,6 +102,7 @@ void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(guards ? guarded_until_ - now : Duration{});
     sink.add(retries_);
     timer_.fingerprint(now, sink);
+    backoff_.fingerprint(sink);
     sink.add_deadline(deadline_, now);
     for (std::size_t i = 0; i < units_.size(); ++i) {
         DataBytes control{};

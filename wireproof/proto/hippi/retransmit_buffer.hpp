@@ -12,6 +12,7 @@
 
 #include "wireproof/base/ring.hpp"
 #include "wireproof/base/seq_num.hpp"
+#include "wireproof/core/backoff.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/loop_timer.hpp"
 #include "wireproof/proto/hippi/config.hpp"
@@ -44,9 +45,15 @@ public:
     explicit RetransmitBuffer(const Config& config);
 
     bool empty() const { return units_.empty(); }
-    bool full() const { return units_.full(); }
     std::size_t outstanding() const { return units_.size(); }
     bool replaying() const { return replay_ < units_.size(); }
+    /// A unit of the replay may leave now.
+    bool resend_due() const { return replaying() && replay_ < backoff_.window(); }
+    /// A new unit may leave now.
+    bool has_room() const {
+        return !replaying() && !units_.full() && units_.size() < backoff_.window();
+    }
+    const Unanswered& unanswered() const { return backoff_.unanswered(); }
     std::uint32_t retries() const { return retries_; }
     Instant deadline() const { return deadline_; }
 
@@ -54,7 +61,7 @@ public:
     Heard on_rseq(Instant now, std::uint8_t rseq, bool negative);
 
     /// The timer has run out. False: too often, the link must be reset.
-    bool on_timeout();
+    bool on_timeout(Instant now);
 
     /// Keeps a new unit under the next number: it leaves now. There must be room, and no replay.
     const Unit& send(Instant now, const Unit& unit);
@@ -65,7 +72,8 @@ public:
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
-    void begin_replay();
+    void begin_replay(Instant now);
+    Duration retry_limit() const { return backoff_.wait(timer_.limit()); }
     bool guarded(Instant now) const;
 
     Circle circle_;
@@ -73,6 +81,7 @@ private:
     bool guard_;
     Duration loop_;
     LoopTimer timer_;
+    Backoff backoff_;
     std::uint32_t retries_max_;
 
     Number oldest_;

@@ -119,6 +119,13 @@ const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
     return found == queue_pairs_.end() ? nullptr : &core_of(found->second);
 }
 
+Unanswered Port::unanswered(std::uint32_t number) const {
+    const auto found = queue_pairs_.find(number);
+    if (found == queue_pairs_.end()) return {};
+    const auto* reliable = std::get_if<RcQueuePair>(&found->second);
+    return reliable == nullptr ? Unanswered() : reliable->requester().unanswered();
+}
+
 ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
     QueuePair* queue_pair = find(number);
     if (queue_pair == nullptr) return ModifyStatus::no_such_queue_pair;

@@ -85,6 +85,8 @@ public:
     PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);
     /// Null: there is none.
     const QueuePairCore* queue_pair(std::uint32_t number) const;
+    /// The oldest packet of an RC queue pair, if it was sent again and not answered.
+    Unanswered unanswered(std::uint32_t number) const;
 
     // Engine. Lives of peers mean nothing to queue pairs: a silent one runs into its retries.
     RxVerdict on_frame(Instant now, const RxFrame& frame);

@@ -34,12 +34,12 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // packets without AckReq, at most
     std::uint32_t in_flight_max =
         256;  // Send and Write packets unacknowledged; not below ack_every
-    /// For who begins a connection anew on this side alone, at the first message that has not
-    /// completed: the peer may have taken so many packets more than will have been sent. Its
-    /// acknowledgements then mean all that has.
-    std::uint32_t peer_ahead_max = 0;
-    /// For measurements of what recovery costs: retry_count is as good as infinite.
+    /// retry_count is as good as infinite: for measurements of what recovery costs, and for users
+    /// who give a peer up by unanswered() instead.
     bool retries_unlimited = false;
+    /// The answer timeout doubles and only the oldest packet leaves while no answer comes
+    /// (core/backoff.hpp). Off: every timeout is as long as the first, as the specification has it.
+    bool backs_off = false;
 
     // Smaller in a search over small worlds, and where a state is to be met again soon.
     std::uint64_t psn_modulus = wire_circle.modulus();

@@ -14,6 +14,7 @@ constexpr std::uint8_t rnr_retry_for_ever = 7;
 
 void RcRequester::start(const QueuePairCore& core) {
     reset();
+    backoff_ = Backoff(core.config().backs_off);
     oldest_ = cursor_ = next_ = core.attributes().send_psn;
     unlimited_ = !core.config().credits;
     retries_left_ = core.attributes().retry_count;
@@ -22,6 +23,7 @@ void RcRequester::start(const QueuePairCore& core) {
 
 bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
     if (timers_.running(Timer::not_ready)) return false;
+    if (core.circle().steps_after(cursor_, oldest_) >= backoff_.window()) return false;
     while (may_send(core.state()) && cursor_entry_ < core.sends.size()) {
         SendEntry& entry = core.sends[cursor_entry_];
         if (!entry.begun) {
@@ -129,6 +131,7 @@ void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPiece
     Headers headers = headers_of(entry, index, transport);
     core.address(headers, cursor_);
     const bool asks = entry.ends_at(index) || (entry.probe && index == 0) ||
+                      backoff_.window() != Backoff::unlimited ||
                       ++since_ack_request_ >= core.config().ack_every;
     if (asks) since_ack_request_ = 0;
     headers.bth.ack_request = asks;
@@ -164,12 +167,13 @@ void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, 
         ++core.counters.resent;
         out.mark_resent();
     }
+    if (cursor_ == oldest_) backoff_.oldest_left(out.size());
     cursor_ = core.circle().advance(cursor_, psns);
     if (difference(cursor_, next_, core.circle()) > 0) next_ = cursor_;
     if (cursor_ == core.circle().advance(entry.first, entry.packets)) ++cursor_entry_;
     const std::uint8_t code = core.attributes().timeout;
     if (code != 0 && !timers_.running(Timer::answer)) {
-        timers_.set(Timer::answer, now + ack_timeout(code));
+        timers_.set(Timer::answer, now + backoff_.wait(ack_timeout(code)));
     }
 }
 
@@ -181,12 +185,6 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
     const bool counts = ahead < outstanding;
     const SyndromeKind kind = packet.headers.aeth.syndrome.kind();
     const bool has_aeth = packet.opcode->has(Extended::aeth);
-    const bool acks = packet.opcode->verb == Verb::acknowledge && kind == SyndromeKind::ack;
-    if (acks && !counts && outstanding > 0 && ahead - outstanding < core.config().peer_ahead_max) {
-        ++core.counters.answers;
-        acknowledge_before(now, next_, core, adapter);
-        return RxVerdict::control;
-    }
     if (!counts || (has_aeth && kind == SyndromeKind::reserved)) {
         ++core.counters.stale;
         return RxVerdict::stale;
@@ -223,7 +221,7 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
     while (oldest_ != psn && !core.sends.empty()) {
         SendEntry& entry = core.sends.front();
         if (wants_data(entry.terms.request)) {
-            retry(core, adapter);
+            retry(now, core, adapter);
             return false;
         }
         const std::uint32_t wanted = circle.steps_after(psn, entry.first);
@@ -245,13 +243,15 @@ void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core) {
     const std::uint32_t ahead = core.circle().steps_after(oldest, oldest_);
     if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
     oldest_ = oldest;
+    backoff_.answered(ahead);
     went_back_ = false;
     retries_left_ = core.attributes().retry_count;
     rnr_retries_left_ = core.attributes().rnr_retry;
     timers_.stop(Timer::not_ready);
     timers_.stop(Timer::answer);
     const std::uint8_t code = core.attributes().timeout;
-    if (oldest_ != next_ && code != 0) timers_.set(Timer::answer, now + ack_timeout(code));
+    if (oldest_ != next_ && code != 0)
+        timers_.set(Timer::answer, now + backoff_.wait(ack_timeout(code)));
 }
 
 RxVerdict RcRequester::on_ack(Instant now, const Packet& packet, QueuePairCore& core,
@@ -268,7 +268,7 @@ RxVerdict RcRequester::on_nak(Instant now, const Packet& packet, QueuePairCore& 
     switch (*code) {
         case NakCode::sequence_error:
             // Whoever was not ready has complained of this very PSN already.
-            if (!timers_.running(Timer::not_ready)) retry(core, adapter);
+            if (!timers_.running(Timer::not_ready)) retry(now, core, adapter);
             break;
         case NakCode::invalid_request:
             fail(CompletionStatus::remote_invalid_request, core, adapter);
@@ -291,6 +291,7 @@ RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePair
     }
     if (rnr_retries_left_ != rnr_retry_for_ever) --rnr_retries_left_;
     ++core.counters.rnr_waits;
+    backoff_.answered(0);
     went_back_ = false;
     go_back();
     timers_.set(Timer::not_ready, now + rnr_wait(packet.headers.aeth.syndrome.code()));
@@ -313,7 +314,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
     }
     SendEntry& entry = core.sends.front();
     if (psn != oldest_) {
-        retry(core, adapter);
+        retry(now, core, adapter);
         return RxVerdict::out_of_sequence;
     }
     const bool atomic = packet.opcode->verb == Verb::atomic_acknowledge;
@@ -356,11 +357,12 @@ bool RcRequester::take_data(const Packet& packet, SendEntry& entry, const QueueP
 }
 
 /// One retry for one cause: what else is missing now may still be on its way.
-void RcRequester::retry(QueuePairCore& core, Adapter& adapter) {
-    if (went_back_) return;
+void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
+    if (went_back_ || !backoff_.heeds_notice()) return;
     if (!take_retry(core, adapter)) return;
     ++core.counters.went_back;
     went_back_ = true;
+    backoff_.retransmits(now);
     go_back();
 }
 
@@ -389,6 +391,7 @@ void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter
     ++core.counters.timeouts;
     if (!take_retry(core, adapter)) return;
     went_back_ = false;
+    backoff_.retransmits(now);
     go_back();
 }
 
@@ -422,6 +425,7 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(retries_left_);
     sink.add(rnr_retries_left_);
     sink.add(went_back_);
+    backoff_.fingerprint(sink);
     timers_.fingerprint(now, sink);
 }
 

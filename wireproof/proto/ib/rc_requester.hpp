@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "wireproof/core/backoff.hpp"
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 
@@ -24,6 +25,8 @@ public:
 
     void start(const QueuePairCore& core);
     void reset() { *this = {}; }
+    /// The oldest packet, if it was sent again and there was neither an answer nor an RNR NAK.
+    Unanswered unanswered() const { return backoff_.unanswered(); }
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     RxVerdict on_response(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
     void on_deadline(Instant now, QueuePairCore& core, Adapter& adapter);
@@ -64,7 +67,7 @@ private:
     void take_credits(const Aeth& aeth, const Circle& circle);
 
     // Recovery.
-    void retry(QueuePairCore& core, Adapter& adapter);
+    void retry(Instant now, QueuePairCore& core, Adapter& adapter);
     bool take_retry(QueuePairCore& core, Adapter& adapter);
     void go_back();
     void retire(QueuePairCore& core, Adapter& adapter);
@@ -85,6 +88,7 @@ private:
     std::uint8_t retries_left_ = 0;
     std::uint8_t rnr_retries_left_ = 0;
     bool went_back_ = false;  // for something missing, and nothing came of it yet
+    Backoff backoff_;
     TimerTable<Timer, 2> timers_;
 };
 

@@ -148,6 +148,61 @@ TEST(RcSend, RetriesAreCountedAndThenAllEnds) {
     }
 }
 
+// Beyond the specification, and only if asked for: all is resent once, then the oldest packet
+// alone, each time later.
+TEST(RcSend, BacksOffIfItMayAndGoesOnWithTheRestOnceTheOldestIsAcknowledged) {
+    RcPair pair(PairSettings{.transport = Transport::rc,
+                             .queue_pair = {.retries_unlimited = true, .backs_off = true}});
+    pair.send(3 * test_mtu);
+    pair.send(10);
+    const Names all = names(pair.a_leaving());
+    EXPECT_EQ(pair.a.port.unanswered(pair.a.number).since, never);
+    const Instant first = pair.now + rto;
+    for (int round = 0; round < 10; ++round) {
+        const Duration wait = pair.a.port.next_deadline() - pair.now;
+        EXPECT_EQ(wait, rto * (1 << round)) << round;
+        pair.pass(wait);
+        const auto left = pair.a_leaving();
+        EXPECT_EQ(names(left), round == 0 ? all : Names{"SEND First fffffe"}) << round;
+        // The responder lacks it still; whoever says so again draws no retry of its own.
+        if (round == 0) continue;
+        EXPECT_TRUE(decoded(left.front()).bth().ack_request);
+        EXPECT_EQ(pair.a.give(pair.now, nak(0xFFFFFE)), control);
+        EXPECT_TRUE(pair.a_leaving().empty());
+    }
+    const Unanswered lost = pair.a.port.unanswered(pair.a.number);
+    EXPECT_EQ(lost.times, 10U);
+    EXPECT_EQ(lost.since, first);
+    EXPECT_EQ(lost.bytes, Bth::size + test_mtu);
+
+    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), control);
+    EXPECT_EQ(pair.a.port.unanswered(pair.a.number).since, never);
+    // Each packet acknowledged lets one more leave than before it, the new ones behind the rest.
+    pair.send(10);
+    EXPECT_EQ(names(pair.a_leaving()), (Names{"SEND Middle ffffff", "SEND Last 000000"}));
+    EXPECT_EQ(pair.a.port.next_deadline(), pair.now + rto);
+    EXPECT_EQ(pair.a.give(pair.now, ack(0)), control);
+    EXPECT_EQ(names(pair.a_leaving()), (Names{"SEND Only 000001", "SEND Only 000002"}));
+}
+
+// RC-7: who is not ready is there.
+TEST(RcSend, AnRnrNakAnswersThePacketThatItNames) {
+    RcPair pair(PairSettings{.transport = Transport::rc,
+                             .queue_pair = {.retries_unlimited = true, .backs_off = true},
+                             .connection = {.rnr_retry = std::uint8_t{7}}});
+    pair.send(10);
+    for (int round = 0; round < 100; ++round) {
+        pair.a_leaving();
+        pair.pass(pair.a.port.next_deadline() - pair.now);
+        pair.a_leaving();
+        EXPECT_EQ(pair.a.port.unanswered(pair.a.number).times, 1U);
+        EXPECT_EQ(pair.a.give(pair.now, rnr_nak(0xFFFFFE)), control);
+        EXPECT_EQ(pair.a.port.unanswered(pair.a.number).since, never);
+        pair.pass(pair.a.port.next_deadline() - pair.now);
+    }
+    EXPECT_EQ(pair.a_leaving().size(), 1U);
+}
+
 // RC-31
 TEST(RcSend, OnlyProgressReloadsTheRetries) {
     RcPair pair(QueuePairChange{.retry_count = std::uint8_t{2}});
@@ -408,22 +463,6 @@ TEST(RcSend, AnAckOfWhatWasSentBeforeGoingBackCounts) {
     EXPECT_EQ(pair.a.give(pair.now, ack(2)), control);
     EXPECT_EQ(ids(pair.a.sent()), (std::vector<std::uint64_t>{1, 2}));
     EXPECT_EQ(names(pair.a_leaving()), Names{"SEND Last 000003"});
-}
-
-// Which no peer that began when this did can send.
-TEST(RcSend, AnAckBeyondAllThatWasSentMeansAllIfThePeerMayBeAhead) {
-    RcPair pair(PairSettings{.transport = Transport::rc, .queue_pair = {.peer_ahead_max = 4}});
-    EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), stale);
-    for (int i = 0; i < 3; ++i) pair.send(10);
-    pair.a_leaving();
-    for (const std::uint32_t psn : {5U, 0xFFFFFDU}) {
-        EXPECT_EQ(pair.a.give(pair.now, ack(psn)), stale) << psn;
-    }
-    EXPECT_EQ(pair.a.give(pair.now, nak(4, NakCode::sequence_error)), stale);
-    EXPECT_TRUE(pair.a.sent().empty());
-    EXPECT_EQ(pair.a.give(pair.now, ack(4)), control);
-    EXPECT_EQ(ids(pair.a.sent()), (std::vector<std::uint64_t>{1, 2, 3}));
-    EXPECT_EQ(pair.a.port.next_deadline(), never);
 }
 
 // RC-18, RC-17

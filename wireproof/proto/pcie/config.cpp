@@ -32,6 +32,7 @@ Config Config::of_datagrams(std::size_t frame_max) {
     config.ack_after = 8;
     config.replay_after = Duration::milliseconds(20);
     config.replay_floor = Duration::milliseconds(2);
+    config.backs_off = true;
     config.retrain_time = Duration::microseconds(100);
     config.init_every = Duration::milliseconds(20);
     config.update_every = Duration::milliseconds(20);

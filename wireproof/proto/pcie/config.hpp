@@ -39,6 +39,9 @@ struct Config {
     /// Where the loop is not known beforehand: once it is measured, REPLAY_TIMER falls to three
     /// loops, but not below this. 0: it stays what it is.
     Duration replay_floor{};
+    /// On a path shared with others: REPLAY_TIMER doubles and a replay shrinks to its first TLP
+    /// while no Ack comes (core/backoff.hpp). Off on a link, where the standard fixes both.
+    bool backs_off = false;
     Duration retrain_time = Duration::microseconds(10);
     /// After a Nak, a bad or ahead TLP that ends later than this draws another; 0: never (the
     /// standard), and a resent head that is damaged waits for REPLAY_TIMER.

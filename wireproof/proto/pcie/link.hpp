@@ -53,6 +53,7 @@ public:
 
     State state() const { return state_; }
     const Stats& stats() const { return stats_; }
+    Unanswered unanswered() const { return transmitter_.unanswered(); }
     const Transmitter& transmitter() const { return transmitter_; }
     const Receiver& receiver() const { return receiver_; }
 

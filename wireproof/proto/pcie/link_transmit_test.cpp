@@ -167,6 +167,51 @@ TEST(PcieTransmit, ReplaysWhenNothingIsHeardForTheLimit) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 1U);
 }
 
+// On a path shared with others: all is resent once, then the first TLP alone, each time later.
+TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
+    Config config = test_config();
+    config.backs_off = true;
+    Pair pair(config);
+    pair.submit(4);
+    pair.frames(pair.a);
+    EXPECT_EQ(pair.a.link.unanswered().since, never);
+    std::vector<Duration> waits;
+    std::vector<Names> left;
+    for (std::size_t round = 0; round < 8; ++round) {
+        const Instant before = pair.now;
+        pair.pass_to(pair.a.link.next_deadline());
+        // Behind REPLAY_NUM's rollover the link retrains first.
+        if (pair.a.link.transmitter().retraining()) pair.pass(config.retrain_time);
+        waits.push_back(pair.now - before);
+        left.push_back(pair.leaving(pair.a));
+        // The receiver lacks it still; whoever says so again draws no replay of its own.
+        if (round > 0) {
+            EXPECT_EQ(pair.a.give(pair.now, nak(4089)), control);
+        }
+        EXPECT_EQ(pair.leaving(pair.a), Names());
+    }
+    EXPECT_EQ(left[0], (Names{"TLP 4090", "TLP 4091", "TLP 4092", "TLP 4093"}));
+    for (std::size_t round = 1; round < 8; ++round)
+        EXPECT_EQ(left[round], Names{"TLP 4090"}) << round;
+    for (std::size_t round = 0; round < 8; ++round) {
+        const Duration retrain = round % 4 == 3 ? config.retrain_time : Duration();
+        EXPECT_EQ(waits[round], config.replay_after * (1 << round) + retrain) << round;
+    }
+    const Unanswered lost = pair.a.link.unanswered();
+    EXPECT_EQ(lost.times, 8U);
+    EXPECT_EQ(lost.since, Instant(config.replay_after));
+    EXPECT_EQ(lost.bytes, (TlpHead{0, FlowType::posted, 8}.frame_size()));
+
+    EXPECT_EQ(pair.a.give(pair.now, ack(4090)), control);
+    EXPECT_EQ(pair.a.link.unanswered().since, never);
+    // Each TLP acknowledged lets one more leave than before it, the new ones behind the rest.
+    pair.submit(4);
+    EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 4091", "TLP 4092"}));
+    EXPECT_EQ(pair.a.link.next_deadline(), pair.now + config.replay_after);
+    EXPECT_EQ(pair.a.give(pair.now, ack(4092)), control);
+    EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 4093", "TLP 4094", "TLP 4095", "TLP 0"}));
+}
+
 // PCIE-21, where the loop is not known beforehand.
 TEST(PcieTransmit, TheTimerFallsWithTheMeasuredLoopIfItMay) {
     Config config = test_config();

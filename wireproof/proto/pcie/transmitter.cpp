@@ -17,7 +17,8 @@ Transmitter::Transmitter(const Config& config)
     : config_(config),
       circle_(config.modulus),
       buffer_(config),
-      timer_(config.replay_after, config.replay_floor) {
+      timer_(config.replay_after, config.replay_floor),
+      backoff_(config.backs_off) {
     reset();
 }
 
@@ -32,6 +33,7 @@ void Transmitter::reset() {
     replay_deadline_ = retrained_at_ = never;
     frozen_left_ = not_running;
     timer_.resent();
+    backoff_.reset();
 }
 
 SubmitStatus Transmitter::submit(FlowType type, ConstBytes message) {
@@ -48,6 +50,7 @@ bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& sta
     if (steps > 0) {
         buffer_.purge(steps);
         timer_.freed(now, steps);
+        backoff_.answered(steps);
         acked_ = TlpNumber(number);
         cursor_ -= std::min(cursor_, steps);
         replay_num_ = 0;
@@ -55,7 +58,7 @@ bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& sta
         restart_timer(now);
     }
     end_replay_if_done(now, stats);
-    if (nak && buffer_.sent() > 0) {
+    if (nak && buffer_.sent() > 0 && backoff_.heeds_notice()) {
         if (replaying_) {
             nak_remembered_ = true;
         } else {
@@ -79,15 +82,16 @@ void Transmitter::on_credits(DllpKind kind, FlowType type, Credits credits) {
 void Transmitter::restart_timer(Instant now) {
     const bool runs = buffer_.sent() > 0 && !(replaying_ && first_of_replay_);
     if (retraining()) {
-        frozen_left_ = runs ? timer_.limit() : not_running;
+        frozen_left_ = runs ? replay_limit() : not_running;
         return;
     }
-    replay_deadline_ = runs ? now + timer_.limit() : never;
+    replay_deadline_ = runs ? now + replay_limit() : never;
 }
 
 void Transmitter::begin_replay(Instant now, Stats& stats) {
     ++stats.replays;
     timer_.resent();
+    backoff_.retransmits(now);
     replaying_ = first_of_replay_ = true;
     nak_remembered_ = false;
     cursor_ = 0;
@@ -124,7 +128,7 @@ bool Transmitter::on_deadline(Instant now, Stats& stats) {
     if (replay_deadline_ > now) return false;
     replay_deadline_ = never;
     ++stats.timeouts;
-    if (replaying_) {
+    if (replaying_ && !replay_held()) {
         nak_remembered_ = true;  // a replay longer than its limit is finished first
     } else {
         begin_replay(now, stats);
@@ -137,20 +141,22 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
         const std::size_t length = buffer_[index].length;
         return now + config_.time_of(TlpHead{0, FlowType::posted, length}.frame_size());
     };
+    if (replay_held()) return false;
     if (replaying_) {
         write(cursor_, false, out);
         out.mark_resent();
+        if (cursor_ == 0) backoff_.oldest_left(out.size());
         ++stats.resent;
         ++stats.numbered;
         if (first_of_replay_) {
             first_of_replay_ = false;
-            replay_deadline_ = sent(cursor_) + timer_.limit();
+            replay_deadline_ = sent(cursor_) + replay_limit();
         }
         ++cursor_;
         end_replay_if_done(now, stats);
         return true;
     }
-    if (!buffer_.has_unsent() || buffer_.sent() >= config_.outstanding) return false;
+    if (!buffer_.has_unsent() || window_full()) return false;
     const std::size_t index = buffer_.sent();
     CreditGate& gate = gates_[static_cast<std::size_t>(buffer_[index].type)];
     const Credits need = credits_for(buffer_[index].length);
@@ -166,7 +172,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     timer_.sent(now, buffer_.sent());
     next_ = circle_.advance(next_, 1);
     ++stats.numbered;
-    if (replay_deadline_ == never) replay_deadline_ = sent(index) + timer_.limit();
+    if (replay_deadline_ == never) replay_deadline_ = sent(index) + replay_limit();
     return true;
 }
 
@@ -192,6 +198,7 @@ void Transmitter::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(replaying_ ? cursor_ : 0);
     sink.add(replay_num_);
     timer_.fingerprint(now, sink);
+    backoff_.fingerprint(sink);
     sink.add_deadline(replay_deadline_, now);
     sink.add_deadline(retrained_at_, now);
     sink.add(frozen_left_);

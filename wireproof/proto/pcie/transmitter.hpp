@@ -3,6 +3,7 @@
 #pragma once
 
 #include "wireproof/base/seq_num.hpp"
+#include "wireproof/core/backoff.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/core/link_engine.hpp"
 #include "wireproof/core/loop_timer.hpp"
@@ -54,7 +55,8 @@ public:
 
     /// Nothing is to be resent, and no new TLP may leave for want of one or of a number.
     bool quiet() const {
-        return !replaying_ && (!buffer_.has_unsent() || buffer_.sent() >= config_.outstanding);
+        if (replaying_) return replay_held();
+        return !buffer_.has_unsent() || window_full();
     }
 
     bool replaying() const { return replaying_; }
@@ -62,6 +64,7 @@ public:
     std::size_t waiting() const { return buffer_.size() - buffer_.sent(); }
     /// REPLAY_NUM: replays since the last progress, modulo 4.
     std::uint32_t replay_num() const { return replay_num_; }
+    const Unanswered& unanswered() const { return backoff_.unanswered(); }
     std::uint32_t next_transmit_seq() const { return next_.value(); }
     std::uint32_t ackd_seq() const { return acked_.value(); }
 
@@ -71,6 +74,12 @@ private:
     void begin_replay(Instant now, Stats& stats);
     void end_replay_if_done(Instant now, Stats& stats);
     void restart_timer(Instant now);
+    Duration replay_limit() const { return backoff_.wait(timer_.limit()); }
+    /// The rest of the replay waits for the Ack of what has left.
+    bool replay_held() const { return replaying_ && cursor_ >= backoff_.window(); }
+    bool window_full() const {
+        return buffer_.sent() >= std::min<std::size_t>(config_.outstanding, backoff_.window());
+    }
     void write(std::size_t index, bool nullified, TxFrame& out) const;
 
     Config config_;
@@ -89,6 +98,7 @@ private:
     std::uint32_t replay_num_ = 0;
 
     LoopTimer timer_;
+    Backoff backoff_;
     Instant replay_deadline_ = never;
     Instant retrained_at_ = never;
     Duration frozen_left_{};  // of the replay timer, while retraining; negative: was not running

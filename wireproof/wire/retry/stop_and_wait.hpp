@@ -79,6 +79,7 @@ public:
     Instant next_deadline() const { return deadline_; }
     void fingerprint(Instant now, Fingerprint& sink) const { sink.add_deadline(deadline_, now); }
     const LinkStats& stats() const { return stats_; }
+    Unanswered unanswered() const { return {}; }
 
 private:
     static std::uint32_t check_of(std::byte kind, std::byte number, ConstBytes message) {

@@ -21,13 +21,15 @@ public:
     bool empty() const { return count_ == 0; }
     bool resent() const { return resent_; }
 
-    bool has_room(std::size_t size) const {
+    /// For a frame of so many bytes in a datagram of at most `most`, if it is not the first.
+    bool has_room(std::size_t size, std::size_t most) const {
+        const std::size_t limit = empty() ? datagram_max_ : std::min(datagram_max_, most);
         return count_ < DatagramHeader::frame_limit &&
-               DatagramHeader::size(count_ + 1) + used_ + size <= datagram_max_;
+               DatagramHeader::size(count_ + 1) + used_ + size <= limit;
     }
 
     void add(const TxFrame& frame) {
-        WIREPROOF_CHECK(has_room(frame.size()));
+        WIREPROOF_CHECK(has_room(frame.size(), datagram_max_));
         store_le<std::uint16_t>(Bytes(lengths_)
                                     .subspan(count_ * DatagramHeader::length_size)
                                     .first<DatagramHeader::length_size>(),

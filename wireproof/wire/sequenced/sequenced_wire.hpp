@@ -52,6 +52,9 @@ struct SequencedConfig {
     std::uint64_t seed = 0;  // of epochs: another at every start, from the machine's random source
     /// The longest frame to build, bytes, however much longer datagrams are: room for several.
     std::size_t frame_max = DatagramHeader::frame_limit;
+    /// Frames that leave again share datagrams of up to this many bytes, which every path carries:
+    /// the datagram that was lost may have been too long.
+    std::size_t resent_together_max = 576 - 28;
     std::uint32_t first_counter = 0xFFFFFF00;  // of datagrams; wraps early
 };
 
@@ -163,7 +166,10 @@ TxFrame* SequencedWire<W>::claim() {
 
 template <Wire W>
 void SequencedWire<W>::commit() {
-    if (!packer_.has_room(frame_.size())) {
+    const bool resent = frame_.resent() || packer_.resent();
+    const std::size_t most =
+        resent ? config_.resent_together_max : std::numeric_limits<std::size_t>::max();
+    if (!packer_.has_room(frame_.size(), most)) {
         const bool left = send_datagram(lives_.epochs(), packer_);
         WIREPROOF_CHECK(left);
     }

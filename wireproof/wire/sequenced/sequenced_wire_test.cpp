@@ -65,6 +65,31 @@ TEST(SequencedWire, AFrameForWhichTooLittleIsLeftClosesTheDatagram) {
     EXPECT_EQ(give(ends.b, left[2].bytes), "");
 }
 
+// The datagram that was lost may have been too long for the path.
+TEST(SequencedWire, FramesThatLeaveAgainDoNotShareALongDatagram) {
+    const std::string frame(30, 'x');
+    Sequenced wire(HandCarried(), {.seed = 3, .resent_together_max = 100});
+    const auto left_as = [&](std::initializer_list<bool> resent) {
+        for (const bool again : resent) EXPECT_TRUE(commit(wire, frame, again));
+        std::vector<std::size_t> frames;
+        for (const auto& datagram : leaving(wire)) {
+            const auto header = DatagramHeader::decode(datagram.bytes);
+            frames.push_back(header->frames);
+            EXPECT_TRUE(!datagram.resent || datagram.bytes.size() <= 100);
+        }
+        return frames;
+    };
+    EXPECT_EQ(left_as({false, false, false, false}), (std::vector<std::size_t>{4}));
+    EXPECT_EQ(left_as({true, true, true, true, true}), (std::vector<std::size_t>{2, 2, 1}));
+    EXPECT_EQ(left_as({false, false, false, true, false, false}),
+              (std::vector<std::size_t>{3, 2, 1}));
+    // A frame that is longer by itself travels alone.
+    EXPECT_TRUE(commit(wire, "small", true));
+    EXPECT_TRUE(commit(wire, std::string(150, 'y'), true));
+    EXPECT_TRUE(commit(wire, "small", true));
+    EXPECT_EQ(leaving(wire).size(), 3U);
+}
+
 TEST(SequencedWireDeathTest, AFrameLongerThanTheTermsIsOurs) {
     Sequenced wire(HandCarried(), {.seed = 3, .frame_max = 40});
     EXPECT_EQ(wire.terms().frame_max, 40U);
