@@ -59,10 +59,7 @@ void read_frame(ConstBytes bytes) {
 }
 
 void read_capture(ConstBytes file) {
-    CaptureReader reader(file.size(), [file](std::uint64_t offset, Bytes to) {
-        const ConstBytes from = file.subspan(static_cast<std::size_t>(offset), to.size());
-        std::copy(from.begin(), from.end(), to.begin());
-    });
+    CaptureReader reader(capture_in(file));
     std::uint64_t packets = 0;
     while (true) {
         const auto next = reader.next();

@@ -1,22 +1,30 @@
 """Captures of Soft-RoCE as `wireproof inspect` tells them, and captures that are damaged."""
 import glob
+import gzip
 import os
 import random
 import re
 import struct
+import subprocess
 import textwrap
+import threading
 import unittest
 import zlib
 
-from command import Case, one_object
+from command import WIREPROOF, Case, one_object
 
+CASES = os.path.join(os.path.dirname(__file__), "..", "data", "inspect")
 CAPTURES = os.path.join(os.path.dirname(__file__), "..", "data", "rocev2")
 PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "inspect.md")
-KINDS = ("gap", "nak", "rnr", "retry", "duplicate", "abandoned")
+KINDS = ("gap", "nak", "rnr", "retry", "duplicate", "abandoned", "lost")
 
 
 def capture(name):
     return os.path.join(CAPTURES, name + ".pcap")
+
+
+def case(name):
+    return os.path.join(CASES, name + ".pcap")
 
 
 def records(name):
@@ -191,7 +199,7 @@ class EventsAreToldWithTheirPacket(Inspection):
                 "rc_drop_ack.at_server": [(4, "retry"), (4, "duplicate"), (5, "duplicate")],
                 "rc_drop_read_request": [(4, "nak"), (5, "retry")],
                 "rc_drop_read_request.at_server": [(3, "nak"), (4, "retry")],
-                "rc_drop_read_response": [(7, "retry"), (7, "duplicate")],
+                "rc_drop_read_response": [(3, "lost"), (7, "retry"), (7, "duplicate")],
                 "rc_drop_read_response.at_server": [(8, "retry"), (8, "duplicate")],
                 "rc_nak_badkey_write": [(6, "nak")], "rc_nak_oob_write": [(3, "nak")],
                 "rc_nak_long_send": [(4, "nak")],
@@ -279,6 +287,209 @@ class EventsAreToldWithTheirPacket(Inspection):
         self.assertNotIn("WRITE", ended.out)
 
 
+# What a sender and a receiver put into a frame, for captures of many queue pairs.
+
+def frame(back, opcode, queue_pair, psn, rest, port=49152):
+    """An Ethernet frame from 10.0.0.1 to 10.0.0.2, or back, with a right ICRC."""
+    packet = struct.pack(">BBHIBBH", opcode, 0x40, 0xFFFF, queue_pair, 0x80, psn >> 16,
+                         psn & 0xFFFF) + rest
+    size = 20 + 8 + len(packet) + 4
+    hosts = b"\x0a\0\0\2\x0a\0\0\1" if back else b"\x0a\0\0\1\x0a\0\0\2"
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, size, 0, 0x4000, 64, 17, 0) + hosts
+    udp = struct.pack(">HHHH", port, 4791, size - 20, 0)
+    return with_icrc(bytes(12) + b"\x08\x00" + ip + udp + packet + bytes(4))
+
+
+def send(queue_pair, psn, **more):
+    return frame(False, 4, queue_pair, psn, b"data", **more)
+
+
+def answer(queue_pair, psn, syndrome=0x1F, msn=0, **more):
+    return frame(True, 17, queue_pair, psn, struct.pack(">I", syndrome << 24 | msn), **more)
+
+
+def at_once(frames):
+    return pcap([(0, number, one) for number, one in enumerate(frames)])
+
+
+class AnswersBelongToTheRightQueuePair(Inspection):
+    def told(self, found):
+        return [(event["packet"], event["what"]) for event in found["events"]]
+
+    def test_two_queue_pairs_that_begin_at_the_same_psn(self):
+        one = self.inspect(case("one_qp"))
+        self.assertEqual(self.told(one), [(11, "nak: sequence, PSN 000005 (way 1)"),
+                                          (12, "retry: from PSN 000005 on")])
+        two = self.inspect(case("two_qps_psn0"))
+        self.assertEqual(self.told(two), [(19, "nak: sequence, PSN 000005 (way 3)"),
+                                          (20, "retry: from PSN 000005 on")])
+        refused, retry = two["events"]
+        self.assertEqual(refused["refused"], "10.0.0.1 > 10.0.0.2 qp 000012")
+        self.assertEqual(refused["connection"], "10.0.0.2 > 10.0.0.1 qp 000022")
+        self.assertEqual(retry["connection"], refused["refused"])
+        self.assertEqual([one["answered_by"] for one in two["connections"]],
+                         ["10.0.0.2 > 10.0.0.1 qp 000021", "10.0.0.1 > 10.0.0.2 qp 000011",
+                          "10.0.0.2 > 10.0.0.1 qp 000022", "10.0.0.1 > 10.0.0.2 qp 000012"])
+
+    def test_a_refusal_that_could_be_of_two_says_so_and_nothing_is_invented(self):
+        frames = [send(queue_pair, psn) for psn in range(6) for queue_pair in (0x11, 0x12)]
+        frames += [answer(0x22, 3, 0x60)]
+        frames += [send(0x12, psn) for psn in range(3, 6)]
+        found = self.inspect(self.write(at_once(frames)))
+        self.assertEqual(self.told(found), [(13, "nak: sequence, PSN 000003 (way 1 or 2)"),
+                                            (14, "retry: from PSN 000003 on")])
+        self.assertEqual(found["events"][0]["possible"],
+                         ["10.0.0.1 > 10.0.0.2 qp 000011", "10.0.0.1 > 10.0.0.2 qp 000012"])
+        self.assertNotIn("refused", found["events"][0])
+
+    def test_ports_tell_many_queue_pairs_apart(self):
+        pairs = range(300)
+        frames = [send(0x1000 + i, psn, port=50000 + i) for psn in range(3) for i in pairs]
+        frames += [answer(0x2000 + i, 2, msn=3, port=50000 + i) for i in pairs]
+        frames += [answer(0x2000 + 7, 1, 0x60, port=50007), send(0x1000 + 7, 1, port=50007),
+                   send(0x1000 + 7, 2, port=50007)]
+        found = self.inspect(self.write(at_once(frames)))
+        self.assertEqual(self.told(found), [(1201, "nak: sequence, PSN 000001 (way 8)"),
+                                            (1202, "retry: from PSN 000001 on")])
+
+    def test_thousands_of_queue_pairs_that_nothing_tells_apart_are_read(self):
+        pairs = range(3000)
+        frames = [send(0x1000 + i, psn) for psn in range(2) for i in pairs]
+        frames += [answer(0x2000 + i, 1, msn=2) for i in pairs]
+        frames += [answer(0x2000, 1, 0x60)]
+        found = self.inspect(self.write(at_once(frames)))
+        self.assertEqual((found["packets"], len(found["connections"])), (9001, 6000))
+        self.assertEqual(self.told(found), [(9001, "nak: sequence, PSN 000001 (way unknown)")])
+
+    def test_cm_names_both_queue_pairs_of_a_connection(self):
+        names = {one["name"]: one["answered_by"]
+                 for one in self.inspect(capture("rping_rdmacm"))["connections"]
+                 if one["transport"] == "RC"}
+        self.assertEqual(len(names), 2)
+        for name, peer in names.items():
+            self.assertEqual(names[peer], name)
+
+    def test_a_lost_response_to_a_read_and_that_its_rest_is_asked_for_again(self):
+        found = self.inspect(case("read_lost_response"))
+        self.assertEqual(self.told(found),
+                         [(4, "lost: Read response PSN 000066"),
+                          (5, "retry: from PSN 000066 on, the rest of the Read 000064"),
+                          (5, "duplicate: PSN 000066")])
+
+
+class EveryKindOfLinkIsReadOrNamed(Inspection):
+    def test_other_links_than_ethernet(self):
+        for name in ("sll", "sll2", "ipv4_228", "loop108"):
+            with self.subTest(name):
+                found = self.inspect(case(name))
+                self.assertEqual((found["packets"], found["other"], found["icrc_bad"],
+                                  found["malformed"], found["unread"]), (1, 0, 0, 0, []))
+
+    def test_a_link_that_is_not_read_is_named_with_what_it_hides(self):
+        for name, what in (("erf197", "link type 197 (ERF)"),
+                           ("ib247", "link type 247 (INFINIBAND)")):
+            with self.subTest(name):
+                found = self.inspect(case(name))
+                self.assertEqual((found["packets"], found["other"]), (0, 1))
+                self.assertEqual(found["unread"], [{"what": what, "packets": 1}])
+                self.assertIn(f"{what}: 1 packet not read\n",
+                              self.run_command("inspect", case(name)).out)
+
+    def test_the_addresses_within_a_tunnel_are_of_its_network(self):
+        inner = send(0x11, 0)
+        frames = []
+        for network in (1, 2):
+            vxlan = struct.pack(">II", 0x08000000, network << 8) + inner
+            udp = struct.pack(">HHHH", 50000, 4789, 8 + len(vxlan), 0) + vxlan
+            ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + bytes(8)
+            frames.append(bytes(12) + b"\x08\x00" + ip + udp)
+        found = self.inspect(self.write(at_once(frames)))
+        self.assertEqual([one["name"] for one in found["connections"]],
+                         [f"10.0.0.1 > 10.0.0.2 qp 000011 in vxlan {network}"
+                          for network in (1, 2)])
+        self.assertEqual(found["events"], [])
+
+    def test_a_snap_length_hides_the_icrc_and_not_the_headers(self):
+        found = self.inspect(case("sliced"))
+        self.assertEqual((found["packets"], found["icrc_not_captured"], found["icrc_bad"],
+                          found["malformed"], found["events"]), (4, 2, 0, 0, []))
+        rows = self.run_command("inspect", case("sliced")).out
+        self.assertIn("WRITE First            000005 1024 of 2052 ICRC not captured", rows)
+        self.assertIn("ICRC not captured: 2 packets cut by the snap length", rows)
+        found = self.inspect(case("sliced_gap"))
+        self.assertEqual([(event["packet"], event["what"]) for event in found["events"]],
+                         [(2, "gap: PSN 000007, 000006 was expected"),
+                          (3, "nak: sequence, PSN 000006 (way 1)")])
+
+    def test_every_length_that_may_be_kept_of_a_packet(self):
+        whole = next(frame for _, _, frame in records("rc_write"))
+        head = pcap([])
+        for kept in range(14, len(whole)):
+            found = self.inspect(self.write(head + struct.pack("<IIII", 0, 0, kept, len(whole)) +
+                                            whole[:kept]))
+            self.assertEqual((found["icrc_bad"], found["malformed"]), (0, 0), kept)
+            if kept < 14 + 20 + 4:
+                self.assertEqual(len(found["unread"]), 1, kept)
+            else:
+                self.assertEqual((found["packets"], found["icrc_not_captured"]), (1, 1), kept)
+
+
+class ACaptureComesFromAnywhere(Inspection):
+    def read_from(self, data, *arguments):
+        ended = subprocess.run([WIREPROOF, "inspect", *arguments, "-"], input=data,
+                               capture_output=True, timeout=60, check=False)
+        return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+
+    def setUp(self):
+        super().setUp()
+        self.expected = self.run_command("inspect", capture("rc_rnr")).out
+        with open(capture("rc_rnr"), "rb") as file:
+            self.data = file.read()
+
+    def test_standard_input(self):
+        self.assertEqual(self.read_from(self.data), (0, self.expected, ""))
+        code, out, err = self.read_from(self.data[:-30])
+        self.assertEqual((code, err.count("\n")), (1, 1))
+        self.assertIn("standard input: packet ", err)
+        self.assertIn("packets of RoCEv2", out)
+
+    def test_a_fifo_that_gives_a_little_at_a_time(self):
+        path = self.path("fifo")
+        os.mkfifo(path)
+
+        def write():
+            with open(path, "wb", buffering=0) as file:
+                for at in range(0, len(self.data), 333):
+                    file.write(self.data[at:at + 333])
+        writer = threading.Thread(target=write)
+        writer.start()
+        ended = self.run_command("inspect", path)
+        writer.join()
+        self.assertEqual((ended.code, ended.out, ended.err), (0, self.expected, ""))
+
+    def test_gzip(self):
+        half = len(self.data) // 2
+        for packed in (gzip.compress(self.data),
+                       gzip.compress(self.data[:half]) + gzip.compress(self.data[half:])):
+            self.assertEqual(self.run_command("inspect", self.write(packed, "some.pcap.gz")).out,
+                             self.expected)
+            self.assertEqual(self.read_from(packed), (0, self.expected, ""))
+
+    def test_gzip_that_is_cut_short_or_damaged_is_told_in_one_line(self):
+        packed = gzip.compress(self.data)
+        bad = bytearray(packed)
+        bad[-6] ^= 1  # of the check of the whole
+        for data, words in ((packed[:-20], "its gzip data ends early, after "),
+                            (bytes(bad), "its gzip data is damaged after "),
+                            (packed[:30] + bytes(40), "its gzip data ")):
+            name = self.write(data, "some.pcap.gz")
+            self.expect_failure(self.run_command("inspect", name), 1, "some.pcap.gz: " + words)
+            ended = self.run_command("inspect", "--json", name)
+            self.assertIn(words, one_object(ended)["error"])
+        found = one_object(self.run_command("inspect", "--json", self.write(packed[:-20], "x.gz")))
+        self.assertGreater(found["packets"], 20)
+
+
 class ADamagedCaptureIsToldInOneLine(Inspection):
     def refuses(self, code, *arguments, words=()):
         with self.subTest(arguments):
@@ -299,6 +510,12 @@ class ADamagedCaptureIsToldInOneLine(Inspection):
         self.refuses(1, self.write(b""), words=["some.pcap: neither a pcap nor a pcapng file"])
         self.refuses(1, self.write(b"\x7fELF" + bytes(100)), words=["neither a pcap nor"])
         self.refuses(1, self.write(pcap([])[:10]), words=["cut short"])
+
+    def test_json_names_the_error_too(self):
+        for file in ("nowhere.pcap", self.folder, self.write(b"")):
+            ended = self.run_command("inspect", "--json", file)
+            self.expect_failure(ended, 1)
+            self.assertIn(one_object(ended)["error"], ended.err)
 
     def test_it_is_cut_short(self):
         for whole in (pcap(records("rc_tos")), pcapng(records("rc_tos"))):

@@ -36,10 +36,7 @@ struct Capture {
     static Capture read(const std::filesystem::path& path) {
         std::ifstream file(path, std::ios::binary);
         std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-        CaptureReader reader(bytes.size(), [&](std::uint64_t offset, Bytes to) {
-            const auto from = std::as_bytes(std::span(bytes)).subspan(offset, to.size());
-            std::ranges::copy(from, to.begin());
-        });
+        CaptureReader reader(capture_in(std::as_bytes(std::span(bytes))));
         Capture capture{.name = path.stem().string(), .packets = {}};
         while (true) {
             const auto next = reader.next();

@@ -11,6 +11,8 @@ using Next = Expected<std::optional<CapturedPacket>>;
 // The first four bytes of a file, read as little-endian.
 constexpr std::uint32_t pcap_microseconds = 0xA1B2C3D4;
 constexpr std::uint32_t pcap_nanoseconds = 0xA1B23C4D;
+constexpr std::uint32_t pcap_modified =
+    0xA1B2CD34;  // microseconds; old patches of libpcap write it
 constexpr std::uint32_t section_header = 0x0A0D0D0A;  // the same either way round
 constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
 
@@ -21,13 +23,14 @@ constexpr std::uint32_t enhanced_packet_block = 6;
 
 constexpr std::size_t pcap_header = 24;
 constexpr std::size_t record_header = 16;
-constexpr std::size_t block_frame = 12;  // type, length, length again
+constexpr std::size_t modified_record_header = 24;  // interface, protocol, type and pad follow
+constexpr std::size_t block_frame = 12;             // type, length, length again
 
 // Libpcap takes no longer packets, whatever a file says of its own limit.
 constexpr std::uint32_t packet_limit = 262'144;
 // A length beyond it is damage, and not worth the memory.
 constexpr std::uint32_t block_limit = 16 << 20;
-constexpr std::size_t window_size = 256 << 10;
+constexpr std::size_t window_size = 64 << 10;
 
 constexpr std::uint64_t second = 1'000'000'000;  // in nanoseconds
 
@@ -52,15 +55,17 @@ std::uint64_t nanoseconds(std::uint64_t ticks, std::uint64_t per_second) {
 
 }  // namespace
 
-CaptureReader::CaptureReader(std::uint64_t size, ReadAt read)
-    : size_(size), read_(std::move(read)) {}
+CaptureReader::CaptureReader(Read read) : read_(std::move(read)) {}
 
 Next CaptureReader::next() {
-    if (format_ == Format::unknown) {
-        if (const auto header = read_file_header(); !header) return tl::unexpected(header.error());
+    if (format_ == Format::unknown && !failed_) {
+        if (const auto header = read_file_header(); !header) {
+            failed_ = true;
+            return tl::unexpected(header.error());
+        }
     }
-    auto packet = format_ == Format::pcap ? next_record() : next_in_blocks();
-    if (!packet) at_ = size_;
+    auto packet = format_ == Format::pcapng ? next_in_blocks() : next_record();
+    if (!packet) failed_ = true;
     return packet;
 }
 
@@ -71,11 +76,13 @@ Expected<void> CaptureReader::read_file_header() {
         format_ = Format::pcapng;
         return {};
     }
-    big_endian_ = swapped(word) == pcap_microseconds || swapped(word) == pcap_nanoseconds;
+    const auto known = [](std::uint32_t first) {
+        return first == pcap_microseconds || first == pcap_nanoseconds || first == pcap_modified;
+    };
+    big_endian_ = known(swapped(word));
     const std::uint32_t meant = big_endian_ ? swapped(word) : word;
-    if (meant != pcap_microseconds && meant != pcap_nanoseconds) {
-        return unexpected("neither a pcap nor a pcapng file");
-    }
+    if (!known(meant)) return unexpected("neither a pcap nor a pcapng file");
+    record_header_size_ = meant == pcap_modified ? modified_record_header : record_header;
     const auto header = peek(pcap_header);
     if (!header) return unexpected("the pcap file header is cut short");
     if (word_16(*header, 4) != 2) {
@@ -85,15 +92,15 @@ Expected<void> CaptureReader::read_file_header() {
     interfaces_ = {{.link_type = word_16(*header, big_endian_ ? 22 : 20),
                     .snap_length = word_32(*header, 16),
                     .ticks_per_second = meant == pcap_nanoseconds ? second : 1'000'000}};
-    at_ += pcap_header;
+    skip(pcap_header);
     return {};
 }
 
 // Seconds, fraction, bytes captured, bytes on the wire.
 Next CaptureReader::next_record() {
-    if (left() == 0) return std::nullopt;
-    const auto header = peek(record_header);
-    if (!header) return cut("its record header", record_header);
+    if (at_end()) return std::nullopt;
+    const auto header = peek(record_header_size_);
+    if (!header) return cut("its record header", record_header_size_);
     const Interface& file = interfaces_.front();
     const std::uint64_t fraction = word_32(*header, 4);
     const std::uint32_t captured = word_32(*header, 8);
@@ -104,11 +111,11 @@ Next CaptureReader::next_record() {
     if (captured > std::max(std::min(file.snap_length, block_limit), packet_limit)) {
         return wrong("it claims " + number(captured) + " bytes; the file is damaged");
     }
-    at_ += record_header;
+    skip(record_header_size_);
     const auto bytes = peek(captured);
     if (!bytes) return cut("its data", captured);
     packet.bytes = *bytes;
-    at_ += captured;
+    skip(captured);
     ++packets_;
     return packet;
 }
@@ -118,7 +125,7 @@ Next CaptureReader::next_in_blocks() {
         if (!packet) return tl::unexpected(packet.error());
         return *packet;
     };
-    while (left() > 0) {
+    while (!at_end()) {
         const auto block = read_block();
         if (!block) return tl::unexpected(block.error());
         switch (block->type) {
@@ -154,7 +161,7 @@ Expected<CaptureReader::Block> CaptureReader::read_block() {
     if (word_32(*block, length - 4) != length) {
         return wrong("a block's two lengths differ; the file is damaged");
     }
-    at_ += length;
+    skip(length);
     return Block{type, block->subspan(8, length - block_frame)};
 }
 
@@ -252,14 +259,20 @@ Expected<CapturedPacket> CaptureReader::packet_in(ConstBytes behind, std::uint32
 }
 
 std::optional<ConstBytes> CaptureReader::peek(std::size_t size) {
-    if (size > left()) return std::nullopt;
-    if (at_ < window_at_ || at_ + size > window_at_ + window_.size()) {
-        window_.resize(
-            static_cast<std::size_t>(std::min<std::uint64_t>(left(), std::max(size, window_size))));
-        window_at_ = at_;
-        read_(at_, window_);
+    if (at_ + size > window_.size()) {
+        std::copy(window_.begin() + static_cast<std::ptrdiff_t>(at_),
+                  window_.begin() + static_cast<std::ptrdiff_t>(filled_), window_.begin());
+        filled_ -= at_;
+        at_ = 0;
+        if (size > window_.size()) window_.resize(std::max(size, window_size));
     }
-    return ConstBytes(window_).subspan(static_cast<std::size_t>(at_ - window_at_), size);
+    // No more than needed is waited for: what a pipe has not sent yet may be long in coming.
+    while (buffered() < size) {
+        const std::size_t got = read_(std::span(window_).subspan(filled_));
+        if (got == 0) return std::nullopt;
+        filled_ += got;
+    }
+    return ConstBytes(window_).subspan(at_, size);
 }
 
 std::uint16_t CaptureReader::word_16(ConstBytes bytes, std::size_t at) const {
@@ -277,8 +290,17 @@ tl::unexpected<Error> CaptureReader::wrong(const std::string& what) const {
 }
 
 tl::unexpected<Error> CaptureReader::cut(const char* what, std::uint64_t needed) const {
-    return wrong("the file ends after " + number(left()) + " of " + number(needed) + " bytes of " +
-                 what);
+    return wrong("the file ends after " + number(buffered()) + " of " + number(needed) +
+                 " bytes of " + what);
+}
+
+CaptureReader::Read capture_in(ConstBytes file, std::size_t piece) {
+    return [file, piece](Bytes to) mutable {
+        const std::size_t size = std::min({file.size(), to.size(), piece});
+        std::copy_n(file.begin(), size, to.begin());
+        file = file.subspan(size);
+        return size;
+    };
 }
 
 }  // namespace wireproof

@@ -26,11 +26,14 @@ struct CapturedPacket {
 
 class CaptureReader {
 public:
-    /// Fills `to` with the file's bytes from `offset` on; is never asked for more than there are.
-    using ReadAt = std::function<void(std::uint64_t offset, Bytes to)>;
+    /// Puts the next bytes of the capture at the beginning of `to` (never empty) and returns how
+    /// many: at least one, or 0 at the end. It may give fewer than asked for, as a pipe does. What
+    /// it throws passes through next().
+    using Read = std::function<std::size_t(Bytes to)>;
 
-    /// A file of `size` bytes; a mistake in its first header is told by the first next().
-    CaptureReader(std::uint64_t size, ReadAt read);
+    /// Reads forward only, so a pipe will do. A mistake in the first header is told by the first
+    /// next().
+    explicit CaptureReader(Read read);
 
     /// Nothing at the end of the file. After an error there is no next.
     Expected<std::optional<CapturedPacket>> next();
@@ -64,23 +67,33 @@ private:
 
     /// The file's bytes from where reading stands; nothing if it ends before.
     std::optional<ConstBytes> peek(std::size_t size);
-    std::uint64_t left() const { return size_ - at_; }
+    /// Goes past bytes that peek() has shown.
+    void skip(std::size_t size) { at_ += size; }
+    bool at_end() { return failed_ || !peek(1); }
+    std::size_t buffered() const { return filled_ - at_; }
     std::uint16_t word_16(ConstBytes bytes, std::size_t at) const;
     std::uint32_t word_32(ConstBytes bytes, std::size_t at) const;
     /// "packet 7: what", of the packet that comes next.
     tl::unexpected<Error> wrong(const std::string& what) const;
     tl::unexpected<Error> cut(const char* what, std::uint64_t needed) const;
 
-    std::uint64_t size_;
-    ReadAt read_;
-    std::uint64_t at_ = 0;
+    Read read_;
     std::uint64_t packets_ = 0;
+    bool failed_ = false;
     Format format_ = Format::unknown;
     bool big_endian_ = false;
     std::vector<Interface> interfaces_;  // of the section; pcap has one
 
-    std::vector<std::byte> window_;  // a part of the file
-    std::uint64_t window_at_ = 0;
+    std::size_t record_header_size_ = 0;  // of pcap
+
+    // A part of the file: what was read but not yet passed is from at_ to before filled_.
+    std::vector<std::byte> window_;
+    std::size_t at_ = 0;
+    std::size_t filled_ = 0;
 };
+
+/// A capture that lies in memory, which must outlive the reader. It gives at most `piece` bytes at
+/// a time.
+CaptureReader::Read capture_in(ConstBytes file, std::size_t piece = SIZE_MAX);
 
 }  // namespace wireproof

@@ -50,12 +50,9 @@ struct Read {
     std::string error;
 };
 
-Read read(const File& file) {
+Read read(const File& file, std::size_t piece = SIZE_MAX) {
     Read result;
-    CaptureReader reader(file.size(), [&file](std::uint64_t offset, Bytes to) {
-        ASSERT_LE(offset + to.size(), file.size());
-        std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
-    });
+    CaptureReader reader(capture_in(file, piece));
     while (true) {
         const auto packet = reader.next();
         if (!packet) {
@@ -136,6 +133,71 @@ TEST(CaptureReader, ReadsPcapngOfBothByteOrdersAndAnyResolution) {
         EXPECT_EQ(all.error, "");
         EXPECT_EQ(all.packets, (Texts{"first", "second", "3rd", "4th"}));
         EXPECT_EQ(all.times, (Times{4'294'967'297'000, 100'500'000'000, 0, 1'000'000'000}));
+    }
+}
+
+TEST(CaptureReader, APipeMayGiveAByteAtATime) {
+    for (const bool big_endian : {false, true}) {
+        for (const File& file : {pcap_file(big_endian).file, pcapng_file(big_endian).file}) {
+            for (const std::size_t piece : {1U, 7U}) {
+                EXPECT_EQ(read(file, piece).packets, read(file).packets);
+                EXPECT_EQ(read(file, piece).error, "");
+            }
+        }
+    }
+}
+
+TEST(CaptureReader, NoMoreOfAPipeIsWaitedForThanAPacketNeeds) {
+    const File file = pcap_file(false).file;
+    std::size_t given = 0;
+    CaptureReader reader([&](Bytes to) {
+        to.front() = file.at(given);
+        ++given;
+        return std::size_t{1};
+    });
+    ASSERT_TRUE(reader.next().value());
+    EXPECT_EQ(given, 24U + 16U + 5U);
+}
+
+TEST(CaptureReader, ReadsTheLongerRecordsOfModifiedPcap) {
+    for (const bool big_endian : {false, true}) {
+        Words words(big_endian);
+        words.put(0xA1B2CD34, 4).put(2, 2).put(4, 2).put(0, 8).put(65'535, 4).put(1, 4);
+        for (const std::string_view text : {"first", "second"}) {
+            words.put(1'000, 4).put(5, 4).put(text.size(), 4).put(text.size(), 4);
+            words.put(2, 4).put(0x800, 2).put(0, 2).put(text);
+        }
+        EXPECT_EQ(read(words.file).packets, (Texts{"first", "second"}));
+        EXPECT_EQ(read(words.file).error, "");
+    }
+}
+
+TEST(CaptureReader, InterfacesOfAPcapngFileHaveLinkTypesAndResolutionsOfTheirOwn) {
+    for (const bool big_endian : {false, true}) {
+        Words words(big_endian);
+        words.block(0x0A0D0D0A, words.body().put(0x1A2B3C4D, 4).put(1, 2).put(0, 2).put(~0ULL, 8));
+        words.block(1, words.body().put(113, 2).put(0, 2).put(0, 4));
+        Words nanoseconds = words.body();
+        nanoseconds.put(276, 2).put(0, 2).put(0, 4).put(9, 2).put(1, 2).put(9, 1).pad().put(0, 4);
+        words.block(1, nanoseconds);
+        for (const std::uint32_t interface : {1U, 0U, 1U}) {
+            Words body = words.body();
+            body.put(interface, 4).put(0, 4).put(1'234, 4).put(4, 4).put(4, 4).put("text");
+            words.block(6, body);
+        }
+        File file = words.file;
+        // The next section counts its interfaces anew.
+        const File second = pcapng_file(!big_endian).file;
+        file.insert(file.end(), second.begin(), second.end());
+        CaptureReader reader(capture_in(file));
+        for (const auto& [link_type, time] :
+             {std::pair{276, 1'234U}, {113, 1'234'000U}, {276, 1'234U}}) {
+            const auto packet = reader.next().value();
+            ASSERT_TRUE(packet);
+            EXPECT_EQ(packet->link_type, link_type);
+            EXPECT_EQ(packet->time, time);
+        }
+        EXPECT_EQ(reader.next().value()->link_type, link_type_ethernet);
     }
 }
 
@@ -256,10 +318,7 @@ TEST(CaptureReader, RandomDamageNeverReadsOutside) {
         for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
             file[random.below(file.size())] = static_cast<std::byte>(random.next());
         }
-        CaptureReader reader(file.size(), [&file](std::uint64_t offset, Bytes to) {
-            ASSERT_LE(offset + to.size(), file.size());
-            std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
-        });
+        CaptureReader reader(capture_in(file));
         while (true) {
             const auto packet = reader.next();
             errors += packet ? 0U : 1U;

@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "wireproof/cli/capture_walk.hpp"
-#include "wireproof/cli/connection_events.hpp"
+#include "wireproof/cli/capture/capture_walk.hpp"
+#include "wireproof/cli/capture/connection_events.hpp"
+#include "wireproof/cli/capture_source.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -15,17 +16,25 @@
 namespace wireproof::cli {
 namespace {
 
+using capture::CaptureWalk;
+using capture::ConnectionEvent;
+using capture::ConnectionEvents;
+using capture::Direction;
+using capture::IcrcState;
+using capture::SeenPacket;
 using Json = nlohmann::ordered_json;
 
 constexpr auto schema = "wireproof.inspect/1";
 
 constexpr auto explanation =
-    R"(Reads a capture (pcap or pcapng, Ethernet), decodes every RoCEv2 packet in it,
-checks its ICRC, and tells what happened to the connections. docs/inspect.md
-tells how to read the answer.
+    R"(Reads a capture (pcap or pcapng, plain or compressed by gzip), decodes every
+RoCEv2 packet in it, checks its ICRC, and tells what happened to the
+connections. FILE may be a pipe, or - for standard input. docs/inspect.md tells
+how to read the answer.
 
 Examples:
   wireproof inspect capture.pcap
+  tcpdump -U -w - -i eth0 udp port 4791 | wireproof inspect -
   wireproof inspect capture.pcapng --events
   wireproof inspect capture.pcap --json | jq '.events[] | .what'
 
@@ -85,12 +94,19 @@ struct InspectVerb {
 
 private:
     void walk() {
-        story_ = ConnectionEvents(LearnedPathMtus(file));
-        CaptureWalk capture(file);
+        CaptureSource source(file);
+        CaptureWalk capture([&source](Bytes to) { return source.read(to); });
         opened_ = true;
         if (table()) fmt::print("{}", heading());
         try {
-            while (const auto seen = capture.next()) look_at(*seen);
+            while (true) {
+                check_interrupt();
+                const auto seen = capture.next();
+                if (!seen)
+                    throw Failure(fmt::format("{}: {}", source.name(), seen.error().message));
+                if (!*seen) break;
+                look_at(**seen);
+            }
         } catch (const Failure&) {
             counts_ = capture.counts();
             throw;
@@ -100,9 +116,8 @@ private:
 
     bool table() const { return !json && !events_only; }
 
-    // Nobody acts on a packet whose ICRC is wrong.
     void look_at(const SeenPacket& seen) {
-        if (!seen.packet || !seen.icrc_right) {
+        if (!seen.believed()) {
             if (table()) fmt::print("{}", bad_row(seen));
             return;
         }
@@ -135,15 +150,19 @@ private:
 
     static std::string row(const SeenPacket& seen, std::size_t direction) {
         const ib::Packet& packet = *seen.packet;
-        const std::string fields = fields_of(packet);
+        std::string fields = fields_of(packet);
+        if (seen.icrc == IcrcState::not_captured) {
+            fields += fields.empty() ? "ICRC not captured" : " ICRC not captured";
+        }
         return fmt::format("{} {:>3} {:<22} {:06x} {:>4}{}{}\n", place(seen), direction + 1,
                            packet_name(packet), packet.bth().psn.value(), packet.payload.size(),
                            fields.empty() ? "" : " ", fields);
     }
 
     static std::string bad_row(const SeenPacket& seen) {
+        const bool decoded = !seen.datagram.packet.empty();
         const std::string_view why =
-            seen.datagram.packet.empty() || seen.icrc_right ? seen.malformed : "ICRC wrong";
+            decoded && seen.icrc == IcrcState::wrong ? "ICRC wrong" : seen.malformed;
         return fmt::format("{} {:>3} ! {}\n", place(seen), "-", why);
     }
 
@@ -153,10 +172,19 @@ private:
     }
 
     std::string summary() const {
-        return fmt::format(
-            "{} packets of RoCEv2, {} other; ICRC wrong: {}, malformed: {}; {} events\n",
-            counts_.packets, counts_.other, counts_.icrc_bad, counts_.malformed,
-            story_.events().size());
+        std::string text;
+        for (const auto& [what, frames] : counts_.unread) {
+            text += fmt::format("{}: {} packet{} not read\n", what, frames, frames == 1 ? "" : "s");
+        }
+        if (counts_.cut > 0) {
+            text += fmt::format("ICRC not captured: {} packet{} cut by the snap length\n",
+                                counts_.cut, counts_.cut == 1 ? "" : "s");
+        }
+        return text + fmt::format(
+                          "{} packets of RoCEv2, {} other; ICRC wrong: {}, malformed: {}; "
+                          "{} events\n",
+                          counts_.packets, counts_.other, counts_.icrc_bad, counts_.malformed,
+                          story_.events().size());
     }
 
     std::string json_of(const std::string& error) const {
@@ -166,22 +194,41 @@ private:
         object["packets"] = counts_.packets;
         object["other"] = counts_.other;
         object["icrc_bad"] = counts_.icrc_bad;
+        object["icrc_not_captured"] = counts_.cut;
         object["malformed"] = counts_.malformed;
+        object["unread"] = Json::array();
+        for (const auto& [what, frames] : counts_.unread) {
+            object["unread"].push_back({{"what", what}, {"packets", frames}});
+        }
         object["connections"] = Json::array();
-        for (const Direction& way : story_.directions()) {
-            object["connections"].push_back({{"name", way.name()},
-                                             {"transport", ib::name_of(way.transport)},
-                                             {"qp", way.queue_pair}});
+        for (std::size_t i = 0; i < story_.directions().size(); ++i) {
+            const Direction& way = story_.directions()[i];
+            const auto peer = story_.answered_by(i);
+            object["connections"].push_back(
+                {{"name", way.name()},
+                 {"transport", ib::name_of(way.transport)},
+                 {"qp", way.queue_pair},
+                 {"answered_by", peer ? Json(story_.directions()[*peer].name()) : Json()}});
         }
         object["events"] = Json::array();
         for (const ConnectionEvent& event : story_.events()) {
-            object["events"].push_back({{"packet", event.packet},
-                                        {"connection", story_.directions()[event.direction].name()},
-                                        {"what", event.what}});
+            object["events"].push_back(json_of(event));
         }
         if (!error.empty()) object["error"] = error;
         // A file name need not be text.
         return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
+
+    Json json_of(const ConnectionEvent& event) const {
+        const auto name_of_way = [this](std::size_t way) {
+            return story_.directions()[way].name();
+        };
+        Json object = {{"packet", event.packet},
+                       {"connection", name_of_way(event.direction)},
+                       {"what", event.what}};
+        if (event.refused) object["refused"] = name_of_way(*event.refused);
+        for (const std::size_t way : event.possible) object["possible"].push_back(name_of_way(way));
+        return object;
     }
 
     CaptureWalk::Counts counts_;
@@ -194,7 +241,9 @@ private:
 void add_inspect(CLI::App& app, Run& run) {
     const auto inspect = std::make_shared<InspectVerb>();
     CLI::App* verb = app.add_subcommand("inspect", "what a capture of RoCEv2 holds");
-    verb->add_option("FILE", inspect->file, "the capture")->required()->type_name("");
+    verb->add_option("FILE", inspect->file, "the capture; - is standard input")
+        ->required()
+        ->type_name("");
     verb->add_flag("--events", inspect->events_only, "print what happened, not every packet");
     verb->add_flag("--json", inspect->json, "print one JSON object (schema wireproof.inspect/1)");
     verb->footer(explanation);

@@ -68,7 +68,10 @@ ExpectedOr<Ip, NotRocev2> ipv6_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     return Ip{.bytes = bytes, .header_size = ipv6_size, .size = ipv6_size + pair_at(bytes, 4)};
 }
 
-ExpectedOr<Rocev2Datagram, NotRocev2> read(ConstBytes bytes, bool ipv6, std::uint16_t port) {
+enum class End : std::uint8_t { needed, may_be_missing };
+
+ExpectedOr<Rocev2Datagram, NotRocev2> read(ConstBytes bytes, bool ipv6, std::uint16_t port,
+                                           End end = End::needed) {
     Rocev2Datagram datagram;
     const auto ip = ipv6 ? ipv6_of(bytes, datagram) : ipv4_of(bytes, datagram);
     if (!ip) return Refused(ip.error());
@@ -85,12 +88,23 @@ ExpectedOr<Rocev2Datagram, NotRocev2> read(ConstBytes bytes, bool ipv6, std::uin
     if (udp_length != ip->size - ip->header_size || udp_length < udp_size + least) {
         return Refused(NotRocev2::length);
     }
-    if (ip->bytes.size() < ip->size) return Refused(NotRocev2::cut_short);
+    if (ip->bytes.size() < ip->size) {
+        if (end == End::needed) return Refused(NotRocev2::cut_short);
+        datagram.missing = ip->size - ip->bytes.size();
+        datagram.headers = ip->bytes.first(headers);
+        const std::size_t packet = ip->size - headers - IcrcCover::icrc_size;
+        datagram.packet = ip->bytes.subspan(headers, std::min(packet, ip->bytes.size() - headers));
+        return datagram;
+    }
     const ConstBytes whole = ip->bytes.first(ip->size);  // Ethernet may have padded it
     datagram.headers = whole.first(headers);
     datagram.packet = whole.first(whole.size() - IcrcCover::icrc_size).subspan(headers);
     datagram.icrc = load_le<std::uint32_t>(whole.last<IcrcCover::icrc_size>());
     return datagram;
+}
+
+bool begins_as_ipv6(ConstBytes ip) {
+    return !ip.empty() && (ip[0] & std::byte{0xF0}) == std::byte{0x60};
 }
 
 }  // namespace
@@ -111,10 +125,16 @@ ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find(ConstBytes ethernet) 
 
 ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find_in_ip(ConstBytes ip,
                                                                  std::uint16_t port) {
-    return read(ip, !ip.empty() && (ip[0] & std::byte{0xF0}) == std::byte{0x60}, port);
+    return read(ip, begins_as_ipv6(ip), port);
+}
+
+ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find_in_cut_ip(ConstBytes ip,
+                                                                     std::uint16_t port) {
+    return read(ip, begins_as_ipv6(ip), port, End::may_be_missing);
 }
 
 bool Rocev2Datagram::icrc_right() const {
+    if (missing > 0) return false;
     const auto cover = IcrcCover::of_headers(headers);
     return cover && cover->icrc(packet) == icrc;
 }

@@ -2,6 +2,7 @@
 // from, where its InfiniBand packet lies, and whether its ICRC is right.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -32,14 +33,23 @@ struct Rocev2Datagram {
     Address from;
     Address to;
     ConstBytes headers;      // IP and UDP
-    ConstBytes packet;       // from its base header to its pad
+    ConstBytes packet;       // from its base header to its pad, as far as it is there
     std::uint32_t icrc = 0;  // as it came
+    /// Bytes at the end, of packet and ICRC, that a capture left out; then there is no ICRC.
+    std::size_t missing = 0;
 
     /// Everything points into `ethernet`. VLAN tags are passed over.
     static ExpectedOr<Rocev2Datagram, NotRocev2> find(ConstBytes ethernet);
     /// Of bytes that begin with an IP header, to a port that need not be the usual one.
     static ExpectedOr<Rocev2Datagram, NotRocev2> find_in_ip(ConstBytes ip, std::uint16_t port);
 
+    /// Of a captured IP datagram whose end may be missing, with IP and UDP headers.
+    static ExpectedOr<Rocev2Datagram, NotRocev2> find_in_cut_ip(ConstBytes ip, std::uint16_t port);
+
+    /// Of the packet on the wire, from base header to pad.
+    std::size_t packet_size() const {
+        return packet.size() + missing - std::min(missing, IcrcCover::icrc_size);
+    }
     bool icrc_right() const;
 };
 

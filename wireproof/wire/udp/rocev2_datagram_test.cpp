@@ -100,6 +100,27 @@ TEST(Rocev2Datagram, WhatIsNoneHasAReason) {
     EXPECT_EQ(reason(cut), NotRocev2::cut_short);
 }
 
+TEST(Rocev2Datagram, ACaptureMayLeaveTheEndOut) {
+    for (const bool ipv6 : {false, true}) {
+        const Frame frame = made({.ipv6 = ipv6});
+        const ConstBytes ip = ConstBytes(frame).subspan(14);
+        const std::size_t headers = (ipv6 ? 40U : 20U) + 8U;
+        for (std::size_t kept = 0; kept <= ip.size(); ++kept) {
+            const auto found = Rocev2Datagram::find_in_cut_ip(ip.first(kept), rocev2_port);
+            if (kept < headers) {
+                EXPECT_FALSE(found);
+                continue;
+            }
+            ASSERT_TRUE(found) << kept;
+            EXPECT_EQ(found->missing, ip.size() - kept);
+            EXPECT_EQ(found->packet.size(), std::min<std::size_t>(kept - headers, 28));
+            EXPECT_EQ(found->packet_size(), 28U);
+            EXPECT_EQ(found->icrc_right(), kept == ip.size());
+            EXPECT_EQ(found->to.port, rocev2_port);
+        }
+    }
+}
+
 TEST(Rocev2Datagram, RandomDamageNeverReadsOutside) {
     Random random(3);
     std::size_t found = 0;

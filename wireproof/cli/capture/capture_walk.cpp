@@ -1,0 +1,98 @@
+#include "wireproof/cli/capture/capture_walk.hpp"
+
+#include <algorithm>
+
+namespace wireproof::capture {
+namespace {
+
+/// Nanoseconds from one time to another as seconds, negative where the second is earlier.
+double seconds_from(std::uint64_t first, std::uint64_t second) {
+    const bool earlier = second < first;
+    const std::uint64_t apart = earlier ? first - second : second - first;
+    return static_cast<double>(apart) * (earlier ? -1e-9 : 1e-9);
+}
+
+/// Up to the end of the headers that its opcode names.
+bool headers_are_there(ConstBytes packet) {
+    if (packet.size() < ib::Bth::size) return false;
+    const ib::Opcode* opcode = ib::find_opcode(std::to_integer<std::uint8_t>(packet[0]));
+    return opcode == nullptr || packet.size() >= ib::Bth::size + opcode->extended_size();
+}
+
+}  // namespace
+
+Expected<std::optional<SeenPacket>> CaptureWalk::next() {
+    while (true) {
+        const auto captured = reader_.next();
+        if (!captured) return tl::unexpected(captured.error());
+        if (!*captured) return std::nullopt;
+        if (auto seen = look_at(**captured)) return seen;
+        ++counts_.other;
+    }
+}
+
+std::optional<SeenPacket> CaptureWalk::look_at(const CapturedPacket& captured) {
+    if (!first_time_) first_time_ = captured.time;
+    FrameContent content = open_frame(captured);
+    if (!content.unread.empty()) ++counts_.unread[content.unread];
+    if (content.ip.empty()) return std::nullopt;
+    const bool cut = captured.bytes.size() < captured.length;
+    const auto datagram = cut ? Rocev2Datagram::find_in_cut_ip(content.ip, rocev2_port)
+                              : Rocev2Datagram::find_in_ip(content.ip, rocev2_port);
+    if (!datagram && datagram.error() == NotRocev2::other) return std::nullopt;
+
+    ++counts_.packets;
+    SeenPacket seen{.number = captured.number, .network = std::move(content.network)};
+    if (captured.time && first_time_) seen.seconds = seconds_from(*first_time_, *captured.time);
+    if (datagram) {
+        look_into(*datagram, seen);
+    } else {
+        if (cut && datagram.error() == NotRocev2::cut_short) {
+            ++counts_.cut;
+            seen.icrc = IcrcState::not_captured;
+            seen.malformed = "headers not captured";
+        } else {
+            ++counts_.malformed;
+            seen.malformed = name_of(datagram.error());
+        }
+    }
+    return seen;
+}
+
+void CaptureWalk::look_into(const Rocev2Datagram& datagram, SeenPacket& seen) {
+    seen.datagram = datagram;
+    ConstBytes bytes = datagram.packet;
+    if (datagram.missing > 0) {
+        ++counts_.cut;
+        seen.icrc = IcrcState::not_captured;
+        if (!headers_are_there(bytes)) {
+            seen.malformed = "headers not captured";
+            return;
+        }
+        bytes = with_zeros(datagram);
+    } else {
+        seen.icrc = datagram.icrc_right() ? IcrcState::right : IcrcState::wrong;
+    }
+    const auto packet = ib::Packet::decode({.bytes = bytes});
+    if (!packet) {
+        seen.malformed = name_of(packet.error());
+    } else if (!packet->padded_right()) {
+        seen.malformed = "pad that does not make whole words";
+    } else {
+        seen.packet = *packet;
+    }
+    // What was damaged on its way may read as anything.
+    if (seen.icrc == IcrcState::wrong) {
+        ++counts_.icrc_bad;
+    } else if (!seen.packet) {
+        ++counts_.malformed;
+    }
+}
+
+ConstBytes CaptureWalk::with_zeros(const Rocev2Datagram& datagram) {
+    room_.assign(datagram.packet_size(), std::byte{0});
+    std::ranges::copy(datagram.packet, room_.begin());
+    return room_;
+}
+
+}  // namespace wireproof::capture

@@ -1,0 +1,49 @@
+// Connections as communication management sets them up: the one source that names both queue
+// pairs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "wireproof/cli/capture/capture_walk.hpp"
+#include "wireproof/proto/ib/cm_messages.hpp"
+
+namespace wireproof::capture {
+
+/// Packets from `from` to queue pair `queue_pair` of `to` begin with `psn`.
+struct ConnectedEnd {
+    Address from = {};
+    Address to = {};
+    std::uint32_t queue_pair = 0;
+    ib::Psn psn = {};
+};
+
+struct ConnectedPair {
+    ConnectedEnd requester = {};  // what it sends
+    ConnectedEnd listener = {};   // what that one sends
+    ib::Transport transport = ib::Transport::rc;
+    std::optional<std::size_t> path_mtu = {};  // bytes
+    std::string network = {};
+};
+
+class CmPairs {
+public:
+    /// Takes any packet; gives a pair at the reply that accepts it, once.
+    std::optional<ConnectedPair> on_packet(const SeenPacket& seen);
+
+private:
+    using Host = std::array<std::uint8_t, 16>;
+    struct Requested {
+        ib::CmRequest request = {};
+        bool answered = false;
+    };
+    /// Requester, listener, network, and the requester's identifier.
+    std::map<std::tuple<Host, Host, std::string, std::uint32_t>, Requested> requested_;
+};
+
+}  // namespace wireproof::capture

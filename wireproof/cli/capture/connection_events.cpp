@@ -1,0 +1,241 @@
+#include "wireproof/cli/capture/connection_events.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace wireproof::capture {
+namespace {
+
+std::string host_of(const Address& address) {
+    const std::string text = address.to_string();
+    const std::string host = text.substr(0, text.rfind(':'));
+    return host.front() == '[' ? host.substr(1, host.size() - 2) : host;
+}
+
+/// " (way 3)", for the end of what a refusal is told with; short, for a line has 80 columns.
+std::string refused_way(const Pairing::Answered& answered) {
+    if (answered.way) return fmt::format(" (way {})", *answered.way + 1);
+    if (answered.possible.empty() && !answered.many) return " (way unseen)";
+    if (answered.possible.size() != 2) return " (way unknown)";
+    return fmt::format(" (way {} or {})", answered.possible[0] + 1, answered.possible[1] + 1);
+}
+
+bool is_fatal(ib::Syndrome syndrome) {
+    return syndrome.kind() == ib::SyndromeKind::nak &&
+           syndrome.nak_code() != ib::NakCode::sequence_error;
+}
+
+std::string_view answer_name(bool atomic) {
+    return atomic ? "Atomic Ack" : "Read response";
+}
+
+}  // namespace
+
+std::string Direction::name() const {
+    return fmt::format("{} > {} qp {:06x}{}{}", host_of(from), host_of(to), queue_pair,
+                       network.empty() ? "" : " in ", network);
+}
+
+std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
+    const std::size_t direction = direction_of(seen);
+    const ib::Transport transport = seen.packet->opcode->transport();
+    if (const auto pair = cm_.on_packet(seen)) connect(*pair);
+    if (transport != ib::Transport::rc && transport != ib::Transport::uc) return direction;
+    if (seen.packet->opcode->is_response()) {
+        on_response(seen, direction);
+    } else {
+        on_request(seen, direction);
+    }
+    return direction;
+}
+
+// A route and its opposite are numbered together: 2 n and 2 n + 1.
+std::size_t ConnectionEvents::route_of(const Address& from, const Address& to,
+                                       const std::string& network, ib::Transport transport) {
+    const bool forward = from.host <= to.host;
+    const RouteKey key{forward ? from.host : to.host, forward ? to.host : from.host, network,
+                       transport};
+    const std::size_t pair = routes_.emplace(key, routes_.size()).first->second;
+    return 2 * pair + (forward ? 0 : 1);
+}
+
+std::size_t ConnectionEvents::direction_of(const SeenPacket& seen) {
+    const Rocev2Datagram& datagram = seen.datagram;
+    const ib::Transport transport = seen.packet->opcode->transport();
+    const Key key{route_of(datagram.from, datagram.to, seen.network, transport),
+                  seen.packet->bth().dest_qp};
+    const auto [place, fresh] = numbers_.emplace(key, directions_.size());
+    const std::size_t number = place->second;
+    if (!fresh) return number;
+    directions_.push_back({.from = datagram.from,
+                           .to = datagram.to,
+                           .queue_pair = key.queue_pair,
+                           .transport = transport,
+                           .network = seen.network});
+    followed_.push_back({{}, FollowedResponder(transport), {}, {}});
+    pairing_.add(key.route);
+    if (const auto announced = announced_.find(key); announced != announced_.end()) {
+        begin(number, announced->second);
+        announced_.erase(announced);
+    }
+    return number;
+}
+
+void ConnectionEvents::connect(const ConnectedPair& pair) {
+    const auto key_of = [&](const ConnectedEnd& end) {
+        return Key{route_of(end.from, end.to, pair.network, pair.transport), end.queue_pair};
+    };
+    const Key requester = key_of(pair.requester);
+    const Key listener = key_of(pair.listener);
+    for (const auto& [key, peer, psn] : {std::tuple{requester, listener, pair.requester.psn},
+                                         std::tuple{listener, requester, pair.listener.psn}}) {
+        const Announced connection{psn, pair.path_mtu, peer};
+        if (const auto known = numbers_.find(key); known != numbers_.end()) {
+            begin(known->second, connection);
+        } else {
+            announced_.insert_or_assign(key, connection);
+        }
+    }
+}
+
+void ConnectionEvents::begin(std::size_t direction, const Announced& connection) {
+    Followed& followed = followed_[direction];
+    followed = {{}, FollowedResponder(directions_[direction].transport), {}, {}};
+    followed.responder.expect(connection.psn);
+    if (connection.path_mtu) followed.path_mtus.learn_exactly(*connection.path_mtu);
+    const auto peer = numbers_.find(connection.peer);
+    if (peer != numbers_.end() && peer->second != direction) {
+        pairing_.pair(direction, peer->second);
+    }
+}
+
+void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction) {
+    Followed& followed = followed_[direction];
+    const ib::Packet& request = *seen.packet;
+    const ib::Opcode& opcode = *request.opcode;
+    const ib::Psn psn = request.bth().psn;
+    const bool reliable = directions_[direction].transport == ib::Transport::rc;
+    followed.path_mtus.learn(request);
+
+    // On UC nothing is sent again; there a second copy is the network's.
+    const bool again = reliable && followed.sent.goes_back(request, followed.path_mtus);
+    if (again && pairing_.was_refused(direction, psn)) followed.responder.on_refusal(psn);
+    const FollowedResponder::Outcome outcome =
+        followed.responder.on_request(request, followed.path_mtus);
+    std::string what;
+    if (reliable && opcode.verb != ib::Verb::send && opcode.verb != ib::Verb::write) {
+        const auto asked = followed.answers.on_request(request, followed.path_mtus);
+        if (asked && asked->request != psn) {
+            what = fmt::format(", the rest of the Read {:06x}", asked->request.value());
+        }
+    }
+    if (again) tell(seen, direction, fmt::format("retry: from PSN {:06x} on{}", psn.value(), what));
+    if (outcome.missing_from) {
+        tell(seen, direction,
+             fmt::format("gap: PSN {:06x}, {:06x} was expected", psn.value(),
+                         outcome.missing_from->value()));
+    }
+    if (outcome.duplicate) tell(seen, direction, fmt::format("duplicate: PSN {:06x}", psn.value()));
+    if (outcome.abandoned) {
+        tell(seen, direction,
+             fmt::format("abandoned: a message that ends before PSN {:06x}", psn.value()));
+    }
+    if (!reliable) return;
+    pairing_.on_request(direction, {.psn = psn,
+                                    .end = PsnBehind(request).last(followed.path_mtus),
+                                    .port = seen.datagram.from.port,
+                                    .ends = opcode.ends()});
+}
+
+void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction) {
+    const ib::Packet& response = *seen.packet;
+    const ib::Aeth& aeth = response.headers.aeth;
+    const bool acknowledges = response.opcode->verb == ib::Verb::acknowledge;
+    const bool refuses = acknowledges && (aeth.syndrome.kind() == ib::SyndromeKind::nak ||
+                                          aeth.syndrome.kind() == ib::SyndromeKind::rnr_nak);
+    Pairing::Answer answer{
+        .psn = response.bth().psn, .port = seen.datagram.from.port, .refuses = refuses};
+    if (acknowledges) answer.msn = aeth.msn;
+    const Pairing::Answered answered = pairing_.on_answer(direction, answer);
+    if (refuses) {
+        tell_refusal(seen, direction, answered);
+        take_refusal(response, answered);
+    } else if (answered.way) {
+        take_answer(seen, direction, *answered.way);
+    }
+}
+
+void ConnectionEvents::tell_refusal(const SeenPacket& seen, std::size_t direction,
+                                    const Pairing::Answered& answered) {
+    const ib::Syndrome syndrome = seen.packet->headers.aeth.syndrome;
+    const std::uint32_t psn = seen.packet->bth().psn.value();
+    std::string what;
+    if (syndrome.kind() == ib::SyndromeKind::rnr_nak) {
+        what = fmt::format("rnr: not ready for PSN {:06x}, wait {:g} ms", psn,
+                           ib::rnr_wait(syndrome.code()).seconds() * 1e3);
+    } else {
+        const std::string_view name = name_of(syndrome);
+        what = fmt::format("nak: {}, PSN {:06x}", name.substr(name.find(' ') + 1), psn);
+    }
+    tell(seen, direction, what + refused_way(answered));
+    events_.back().refused = answered.way;
+    events_.back().possible = answered.possible;
+}
+
+void ConnectionEvents::take_refusal(const ib::Packet& refusal, const Pairing::Answered& answered) {
+    const bool fatal = is_fatal(refusal.headers.aeth.syndrome);
+    if (!answered.way) {
+        // One of these has failed: what goes on with the next PSN has not.
+        for (const std::size_t one : answered.possible) {
+            if (!fatal) continue;
+            followed_[one].responder.doubt();
+            followed_[one].sent.doubt();
+        }
+        return;
+    }
+    Followed& followed = followed_[*answered.way];
+    if (!fatal) {
+        followed.responder.on_refusal(refusal.bth().psn);
+        return;
+    }
+    // What comes next is of another connection.
+    followed.responder.on_failure();
+    followed.answers.reset();
+    followed.sent = {};
+    pairing_.unpair(*answered.way);
+}
+
+void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction,
+                                   std::size_t requests) {
+    Followed& followed = followed_[requests];
+    const ib::Packet& response = *seen.packet;
+    const ib::Psn psn = response.bth().psn;
+    followed.path_mtus.learn(response);
+    // In responses without an AETH the syndrome is that of an acknowledgement.
+    if (response.headers.aeth.syndrome.kind() != ib::SyndromeKind::ack) return;
+    const FollowedAnswers::Outcome outcome =
+        response.opcode->verb == ib::Verb::acknowledge
+            ? followed.answers.on_acknowledge(psn, followed.path_mtus)
+            : followed.answers.on_answer(psn, followed.path_mtus);
+    if (outcome.lost) {
+        const std::string_view name = answer_name(outcome.lost->atomic);
+        const std::uint32_t from = outcome.lost->from.value();
+        const std::uint32_t to = outcome.lost->to.value();
+        tell(seen, direction,
+             from == to ? fmt::format("lost: {} PSN {:06x}", name, from)
+                        : fmt::format("lost: {}s PSN {:06x} to {:06x}", name, from, to));
+    }
+    if (outcome.duplicate) {
+        const bool atomic = response.opcode->verb == ib::Verb::atomic_acknowledge;
+        tell(seen, direction,
+             fmt::format("duplicate: {} PSN {:06x}", answer_name(atomic), psn.value()));
+    }
+    followed.responder.on_acknowledge(psn, followed.path_mtus);
+}
+
+void ConnectionEvents::tell(const SeenPacket& seen, std::size_t direction, std::string what) {
+    events_.push_back({.packet = seen.number, .direction = direction, .what = std::move(what)});
+}
+
+}  // namespace wireproof::capture

@@ -1,0 +1,105 @@
+// What happens to connections, told from their packets as they pass: per direction, that is, per
+// sending host and receiving queue pair.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "wireproof/cli/capture/capture_walk.hpp"
+#include "wireproof/cli/capture/cm_pairs.hpp"
+#include "wireproof/cli/capture/followed_answers.hpp"
+#include "wireproof/cli/capture/followed_responder.hpp"
+#include "wireproof/cli/capture/pairing.hpp"
+#include "wireproof/cli/capture/path_mtu_set.hpp"
+#include "wireproof/cli/capture/sent_sequence.hpp"
+
+namespace wireproof::capture {
+
+/// One direction of a connection. A packet names only the queue pair it goes to.
+struct Direction {
+    Address from;  // without port: that of a sender need not stay the same
+    Address to;
+    std::uint32_t queue_pair = 0;
+    ib::Transport transport = ib::Transport::rc;
+    std::string network = {};  // of a tunnel
+
+    /// "198.18.0.2 > 198.18.0.3 qp 000047"
+    std::string name() const;
+};
+
+struct ConnectionEvent {
+    std::uint64_t packet = 0;  // its number in the file
+    std::size_t direction = 0;
+    std::string what;  // begins with gap, nak, rnr, retry, duplicate, abandoned or lost
+    /// Of a nak or rnr: the direction that is refused, if it is known, or else those that it may
+    /// be. Both empty: there are too many, or it was not seen.
+    std::optional<std::size_t> refused = {};
+    std::vector<std::size_t> possible = {};
+};
+
+class ConnectionEvents {
+public:
+    /// Takes a packet that is believed; returns the number of its direction, from 0. Numbers are
+    /// given in the order in which directions appear.
+    std::size_t on_packet(const SeenPacket& seen);
+
+    const std::vector<Direction>& directions() const { return directions_; }
+    const std::vector<ConnectionEvent>& events() const { return events_; }
+    /// The direction that answers a direction's requests, as far as it is known by now.
+    std::optional<std::size_t> answered_by(std::size_t direction) const {
+        return pairing_.peer_of(direction);
+    }
+    const Pairing& pairing() const { return pairing_; }
+
+private:
+    using Host = std::array<std::uint8_t, 16>;
+    /// Sender, receiver, network and transport of a route; a queue pair makes it a direction.
+    using RouteKey = std::tuple<Host, Host, std::string, ib::Transport>;
+    struct Key {
+        std::size_t route = 0;
+        std::uint32_t queue_pair = 0;
+        friend auto operator<=>(const Key&, const Key&) = default;
+    };
+    struct Followed {
+        SentSequence sent;
+        FollowedResponder responder;
+        FollowedAnswers answers;  // to this direction's requests
+        PathMtuSet path_mtus;
+    };
+    /// What CM told of a direction of which no packet came yet.
+    struct Announced {
+        ib::Psn psn = {};
+        std::optional<std::size_t> path_mtu = {};
+        Key peer = {};
+    };
+
+    std::size_t route_of(const Address& from, const Address& to, const std::string& network,
+                         ib::Transport transport);
+    std::size_t direction_of(const SeenPacket& seen);
+    void connect(const ConnectedPair& pair);
+    void begin(std::size_t direction, const Announced& connection);
+    void on_request(const SeenPacket& seen, std::size_t direction);
+    void on_response(const SeenPacket& seen, std::size_t direction);
+    void tell_refusal(const SeenPacket& seen, std::size_t direction,
+                      const Pairing::Answered& answered);
+    void take_refusal(const ib::Packet& refusal, const Pairing::Answered& answered);
+    void take_answer(const SeenPacket& seen, std::size_t direction, std::size_t requests);
+    void tell(const SeenPacket& seen, std::size_t direction, std::string what);
+
+    std::map<RouteKey, std::size_t> routes_;
+    std::map<Key, std::size_t> numbers_;
+    std::map<Key, Announced> announced_;
+    CmPairs cm_;
+    std::vector<Direction> directions_;
+    std::vector<Followed> followed_;  // by direction
+    Pairing pairing_;                 // the same
+    std::vector<ConnectionEvent> events_;
+};
+
+}  // namespace wireproof::capture

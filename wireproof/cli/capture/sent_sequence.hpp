@@ -1,0 +1,38 @@
+// The PSNs of one direction of a connection as its sender uses them: whatever became of a packet,
+// its number says whether it left before.
+#pragma once
+
+#include <optional>
+
+#include "wireproof/cli/capture/path_mtu_set.hpp"
+
+namespace wireproof::capture {
+
+class SentSequence {
+public:
+    /// Whether a request is sent again: true once for each going back, at its first packet.
+    bool goes_back(const ib::Packet& request, const PathMtuSet& path_mtus) {
+        const ib::Psn psn = request.bth().psn;
+        const bool continues = follows_ && follows_->may_be(psn, path_mtus);
+        if (may_be_new_ && !continues) next_.reset();
+        may_be_new_ = false;
+        const bool known = next_ && ib::difference(psn, next_->first(path_mtus)) < 0;
+        follows_ = PsnBehind(request);
+        const ib::Psn behind = follows_->last(path_mtus);
+        if (!next_ || ib::difference(behind, next_->last(path_mtus)) > 0) next_ = follows_;
+        return known && !continues;
+    }
+
+    /// The connection may have ended: a jump begins another one.
+    void doubt() { may_be_new_ = true; }
+
+    /// Behind all that ever left; nothing before the first.
+    const std::optional<PsnBehind>& next() const { return next_; }
+
+private:
+    std::optional<PsnBehind> next_;
+    std::optional<PsnBehind> follows_;  // behind the last one
+    bool may_be_new_ = false;
+};
+
+}  // namespace wireproof::capture
