@@ -107,6 +107,16 @@ def ib_corpus():
         write("decode_ib", "pcapng_" + name, captureng(order, ipv4, ipv6))
 
 
+# inspect: captures, as the tests have them.
+
+def inspect_corpus():
+    data = pathlib.Path(__file__).parent.parent / "tests" / "data"
+    for file in sorted((data / "inspect").glob("*.pcap")):
+        write("inspect", file.stem, file.read_bytes())
+    for name in ("rc_atomic", "rc_rnr", "rc_ipv6", "uc_drop_middle.at_server", "rping_rdmacm"):
+        write("inspect", name, (data / "rocev2" / (name + ".pcap")).read_bytes())
+
+
 # drive_link: byte 0 chooses the engine and its configuration, then come turns: submit, send,
 # arrive, lose, damage, time.
 
@@ -229,6 +239,7 @@ def receive_ib_corpus():
 decode_corpus()
 link_corpus()
 ib_corpus()
+inspect_corpus()
 receive_ib_corpus()
 drive_link_corpus()
 receive_corpus()

@@ -1,0 +1,44 @@
+// Any bytes as a capture: reader, link layers and tunnels, packets, and all that follows
+// connections.
+#include "fuzz/input.hpp"
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/cli/capture/capture_walk.hpp"
+#include "wireproof/cli/capture/connection_events.hpp"
+
+namespace wireproof::capture {
+namespace {
+
+// Each packet is believed whatever its ICRC, for no fuzzer makes right ones.
+void follow(ConstBytes file, std::size_t piece) {
+    CaptureWalk walk(capture_in(file, piece));
+    ConnectionEvents events;
+    while (true) {
+        auto seen = walk.next();
+        if (!seen) {
+            WIREPROOF_CHECK(!seen.error().message.empty());
+            break;
+        }
+        if (!*seen) break;
+        fuzz::touch((*seen)->datagram.packet);
+        if (!(*seen)->packet) continue;
+        fuzz::touch((*seen)->packet->payload);
+        const std::size_t direction = events.on_packet(**seen);
+        WIREPROOF_CHECK(direction < events.directions().size());
+    }
+    const CaptureWalk::Counts& counts = walk.counts();
+    WIREPROOF_CHECK(counts.icrc_bad + counts.malformed <= counts.packets);
+    for (const ConnectionEvent& event : events.events()) {
+        WIREPROOF_CHECK(event.direction < events.directions().size() && !event.what.empty());
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::capture
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto bytes = std::as_bytes(std::span(data, size));
+    wireproof::capture::follow(bytes, SIZE_MAX);
+    wireproof::capture::follow(bytes, 5);
+    return 0;
+}
