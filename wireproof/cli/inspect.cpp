@@ -152,7 +152,7 @@ private:
         const ib::Packet& packet = *seen.packet;
         std::string fields = fields_of(packet);
         if (seen.icrc == IcrcState::not_captured) {
-            fields += fields.empty() ? "ICRC not captured" : " ICRC not captured";
+            fields += fields.empty() ? "ICRC cut" : " ICRC cut";
         }
         return fmt::format("{} {:>3} {:<22} {:06x} {:>4}{}{}\n", place(seen), direction + 1,
                            packet_name(packet), packet.bth().psn.value(), packet.payload.size(),
