@@ -462,10 +462,10 @@ class ACaptureComesFromAnywhere(Inspection):
             with open(path, "wb", buffering=0) as file:
                 for at in range(0, len(self.data), 333):
                     file.write(self.data[at:at + 333])
-        writer = threading.Thread(target=write)
+        writer = threading.Thread(target=write, daemon=True)
         writer.start()
         ended = self.run_command("inspect", path)
-        writer.join()
+        writer.join(30)
         self.assertEqual((ended.code, ended.out, ended.err), (0, self.expected, ""))
 
     def test_gzip(self):
@@ -475,6 +475,12 @@ class ACaptureComesFromAnywhere(Inspection):
             self.assertEqual(self.run_command("inspect", self.write(packed, "some.pcap.gz")).out,
                              self.expected)
             self.assertEqual(self.read_from(packed), (0, self.expected, ""))
+
+    def test_another_compression_is_named(self):
+        for name, first in (("xz", b"\xfd7zXZ\0"), ("zstd", b"\x28\xb5\x2f\xfd"),
+                            ("bzip2", b"BZh9")):
+            ended = self.run_command("inspect", self.write(first + bytes(50)))
+            self.expect_failure(ended, 1, f"it is compressed by {name}; pipe it through")
 
     def test_gzip_that_is_cut_short_or_damaged_is_told_in_one_line(self):
         packed = gzip.compress(self.data)

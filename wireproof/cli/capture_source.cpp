@@ -17,8 +17,8 @@ namespace wireproof::cli {
 namespace {
 
 constexpr std::size_t input_size = 64 << 10;
-constexpr std::byte gzip_first{0x1F};
-constexpr std::byte gzip_second{0x8B};
+/// What the first two bytes of a file say of its compression; no capture begins so.
+enum class Packing : std::uint16_t { gzip = 0x1F8B, xz = 0xFD37, zstd = 0x28B5, bzip2 = 0x425A };
 
 }  // namespace
 
@@ -61,15 +61,20 @@ CaptureSource::~CaptureSource() {
 std::size_t CaptureSource::read(Bytes to) {
     if (!started_) {
         started_ = true;
-        if (begins_as_gzip()) {
-            gzip_ = std::make_unique<Gzip>();
-            if (!gzip_->good) fail("not enough memory to decompress it");
+        switch (static_cast<Packing>(first_two_bytes())) {
+            case Packing::gzip:
+                gzip_ = std::make_unique<Gzip>();
+                if (!gzip_->good) fail("not enough memory to decompress it");
+                break;
+            case Packing::xz: fail("it is compressed by xz; pipe it through xz -dc");
+            case Packing::zstd: fail("it is compressed by zstd; pipe it through zstd -dc");
+            case Packing::bzip2: fail("it is compressed by bzip2; pipe it through bzip2 -dc");
         }
     }
     return gzip_ ? read_gzip(to) : read_raw(to);
 }
 
-bool CaptureSource::begins_as_gzip() {
+std::uint16_t CaptureSource::first_two_bytes() {
     std::vector<std::byte> first(2);
     std::size_t size = 0;
     while (size < first.size()) {
@@ -79,7 +84,9 @@ bool CaptureSource::begins_as_gzip() {
     }
     first.resize(size);
     input_ = first;
-    return size == 2 && first[0] == gzip_first && first[1] == gzip_second;
+    if (size < 2) return 0;
+    return static_cast<std::uint16_t>(std::to_integer<unsigned>(first[0]) << 8 |
+                                      std::to_integer<unsigned>(first[1]));
 }
 
 std::size_t CaptureSource::read_raw(Bytes to) {

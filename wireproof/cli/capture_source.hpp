@@ -33,8 +33,8 @@ private:
 
     std::size_t read_raw(Bytes to);
     std::size_t read_gzip(Bytes to);
-    /// Whether the first two bytes are gzip's; they are read again later.
-    bool begins_as_gzip();
+    /// Big-endian, 0 if there are not as many; they are read again later.
+    std::uint16_t first_two_bytes();
     [[noreturn]] void fail(const std::string& why) const;
 
     std::string name_;
