@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "wireproof/base/expected.hpp"
+#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/wire.hpp"
 
 namespace wireproof::host {
@@ -75,6 +76,7 @@ public:
     virtual bool prepare_to_sleep() = 0;
     virtual void settle(PeerId peer) = 0;
     virtual void unsettle(PeerId peer) = 0;
+    virtual PeerTrouble trouble(PeerId peer) const = 0;
 
     virtual Expected<Bytes> allocate_shared(std::size_t bytes) = 0;
     virtual bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable,
@@ -150,6 +152,10 @@ public:
     }
     void unsettle(PeerId peer) override {
         if constexpr (requires { wire_.unsettle(peer); }) wire_.unsettle(peer);
+    }
+    PeerTrouble trouble(PeerId peer) const override {
+        if constexpr (requires { wire_.trouble(peer); }) return wire_.trouble(peer);
+        return {};
     }
 
     Expected<Bytes> allocate_shared(std::size_t bytes) override {
@@ -263,6 +269,8 @@ public:
     /// The peer's address is now its own, or again anybody's. See UDP's open places.
     void settle(PeerId peer) { wire_->settle(peer); }
     void unsettle(PeerId peer) { wire_->unsettle(peer); }
+    /// What the system said of a peer that cannot be reached; empty where a wire knows nothing.
+    PeerTrouble trouble(PeerId peer) const { return wire_->trouble(peer); }
 
     /// Memory that peers reach with one copy; see ShmWire. A wire that has no such way shares
     /// nothing and copies nothing, which callers expect of any wire at any time.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/wire/faulty/faulty_lane.hpp"
 
 namespace wireproof {
@@ -98,6 +99,10 @@ public:
     }
     void unsettle(PeerId peer) {
         if constexpr (requires { inside_->wire.unsettle(peer); }) inside_->wire.unsettle(peer);
+    }
+    PeerTrouble trouble(PeerId peer) const {
+        if constexpr (requires { inside_->wire.trouble(peer); }) return inside_->wire.trouble(peer);
+        return {};
     }
 
 private:

@@ -54,16 +54,26 @@ bool read_ipv4(std::string_view text, Address& address) {
     return ::inet_pton(AF_INET, std::string(text).c_str(), address.host.data()) == 1;
 }
 
-bool read_ipv6(std::string_view text, Address& address) {
+bool is_link_local(const Address& address) {
+    const auto& host = address.host;
+    return address.family == Address::Family::ipv6 && host[0] == 0xFE && (host[1] & 0xC0) == 0x80;
+}
+
+Expected<void> read_ipv6(std::string_view text, Address& address) {
     address.family = Address::Family::ipv6;
     const std::size_t percent = std::min(text.find('%'), text.size());
+    const std::string host(text.substr(0, percent));
+    if (::inet_pton(AF_INET6, host.c_str(), address.host.data()) != 1) {
+        return unexpected("not a numeric IPv6 address");
+    }
     if (percent < text.size()) {
         const std::string scope(text.substr(percent + 1));
         address.scope = decimal<std::uint32_t>(scope).value_or(::if_nametoindex(scope.c_str()));
-        if (address.scope == 0) return false;
+        if (address.scope == 0) return unexpected("no interface \"" + scope + "\"");
+    } else if (is_link_local(address)) {
+        return unexpected("a link-local address names its interface, as in [fe80::1%eth0]:7000");
     }
-    const std::string host(text.substr(0, percent));
-    return ::inet_pton(AF_INET6, host.c_str(), address.host.data()) == 1;
+    return {};
 }
 
 Expected<Address> read(std::string_view text) {
@@ -74,7 +84,7 @@ Expected<Address> read(std::string_view text) {
     if (!port) return unexpected("the port is not a number from 0 to 65535");
     address.port = *port;
     if (parts->bracketed) {
-        if (!read_ipv6(parts->host, address)) return unexpected("not a numeric IPv6 address");
+        if (auto read = read_ipv6(parts->host, address); !read) return tl::unexpected(read.error());
     } else {
         if (!read_ipv4(parts->host, address)) return unexpected("not a numeric IPv4 address");
     }
@@ -87,6 +97,26 @@ Expected<Address> Address::parse(std::string_view text) {
     return read(text).map_error([text](const Error& error) {
         return Error{"bad address \"" + std::string(text) + "\": " + error.message};
     });
+}
+
+std::string_view Address::why_no_peer() const {
+    const auto all_are = [this](std::uint8_t byte, std::size_t first, std::size_t size) {
+        const auto* const begin = host.data() + first;
+        return std::all_of(begin, begin + size, [byte](std::uint8_t b) { return b == byte; });
+    };
+    const bool v4 = family == Family::ipv4;
+    if (family == Family::none) return "is no address";
+    if (all_are(0, 0, v4 ? 4 : 16)) return "means every address of a host, and names no peer";
+    if (v4 && all_are(0xFF, 0, 4)) return "is a broadcast address, and no peer's";
+    if (v4 ? host[0] >= 224 && host[0] < 240 : host[0] == 0xFF) {
+        return "is a multicast address, and no peer's";
+    }
+    if (v4 && (host[0] == 0 || host[0] >= 240)) return "is a reserved address, and no peer's";
+    if (!v4 && all_are(0, 0, 10) && all_are(0xFF, 10, 2)) {
+        return "is an IPv4 address in IPv6 form: write it as IPv4";
+    }
+    if (port == 0) return "has port 0, and a peer has another";
+    return {};
 }
 
 bool Address::is_loopback() const {

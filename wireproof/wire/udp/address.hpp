@@ -20,12 +20,17 @@ struct Address {
     std::uint32_t scope = 0;              // the interface of a link-local IPv6 address
     std::array<std::uint8_t, 16> host{};  // as on the wire; IPv4 uses the first four
 
-    /// Takes `127.0.0.1:7000`, `[::1]:7000` and `[fe80::1%eth0]:7000`.
+    /// Takes `127.0.0.1:7000`, `[::1]:7000` and `[fe80::1%eth0]:7000`. A link-local IPv6 address
+    /// names its interface: without one no frame can be sent to it or from it.
     static Expected<Address> parse(std::string_view text);
 
     bool is_set() const { return family != Family::none; }
     /// Of this very host, by any name that never leaves it: 127.0.0.0/8, ::1.
     bool is_loopback() const;
+
+    /// Why it cannot be a peer's, as the end of a sentence that begins with it; empty: it can. A
+    /// peer is one host and one port, reached over IPv4 or over IPv6.
+    std::string_view why_no_peer() const;
 
     /// What parse() takes, with a scope as a number.
     std::string to_string() const;

@@ -26,8 +26,39 @@ TEST(Address, ReadsAScopeByTheNameOfItsInterface) {
     const auto named = Address::parse("[fe80::1%lo]:9");
     ASSERT_TRUE(named) << named.error().message;
     EXPECT_NE(named->scope, 0U);
-    EXPECT_NE(error_of("[fe80::1%no_such_interface]:9"), "none");
-    EXPECT_NE(error_of("[fe80::1%0]:9"), "none");
+    EXPECT_EQ(error_of("[fe80::1%no_such_if]:9"),
+              "bad address \"[fe80::1%no_such_if]:9\": no interface \"no_such_if\"");
+    EXPECT_EQ(error_of("[fe80::1%0]:9"), "bad address \"[fe80::1%0]:9\": no interface \"0\"");
+}
+
+TEST(Address, RefusesALinkLocalOneWithoutItsInterface) {
+    for (const char* text : {"[fe80::1]:9", "[febf::1]:9"}) {
+        EXPECT_EQ(error_of(text), "bad address \"" + std::string(text) +
+                                      "\": a link-local address names its interface, as in "
+                                      "[fe80::1%eth0]:7000");
+    }
+    EXPECT_EQ(error_of("[fec0::1]:9"), "none");
+}
+
+TEST(Address, SaysWhichCannotBeAPeers) {
+    const auto why = [](const char* text) { return Address::parse(text)->why_no_peer(); };
+    for (const char* text : {"127.0.0.1:7", "192.0.2.1:7", "223.255.255.255:65535", "[::1]:7",
+                             "[2001:db8::1]:7", "[fe80::1%1]:7"}) {
+        EXPECT_EQ(why(text), "") << text;
+    }
+    for (const char* text : {"0.0.0.0:7", "[::]:7", "0.0.0.0:0"}) {
+        EXPECT_EQ(why(text), "means every address of a host, and names no peer") << text;
+    }
+    EXPECT_EQ(why("255.255.255.255:7"), "is a broadcast address, and no peer's");
+    for (const char* text : {"224.0.0.1:7", "239.255.255.255:7", "[ff02::1%1]:7", "[ff0e::1]:7"}) {
+        EXPECT_EQ(why(text), "is a multicast address, and no peer's") << text;
+    }
+    for (const char* text : {"0.1.2.3:7", "240.0.0.1:7"}) {
+        EXPECT_EQ(why(text), "is a reserved address, and no peer's") << text;
+    }
+    EXPECT_EQ(why("[::ffff:192.0.2.1]:7"), "is an IPv4 address in IPv6 form: write it as IPv4");
+    EXPECT_EQ(why("192.0.2.1:0"), "has port 0, and a peer has another");
+    EXPECT_EQ(Address().why_no_peer(), "is no address");
 }
 
 TEST(Address, KnowsWhatNeverLeavesTheHost) {

@@ -20,15 +20,17 @@ constexpr std::size_t grouped_datagrams_max = 4;
 // one datagram is cheaper while both ends only take turns.
 constexpr std::size_t single_looks = 3;
 
-void count_failure(UdpCounters& counters) {
+}  // namespace
+
+void ReceiveBatch::count_failure(UdpCounters& counters) {
+    if (errno == EAGAIN) return;
+    error_ = errno;
     if (errno == ECONNREFUSED) {
         ++counters.send_refused;  // of a connected socket: a report about a frame sent earlier
-    } else if (errno != EAGAIN) {
+    } else {
         ++counters.receive_failed;
     }
 }
-
-}  // namespace
 
 ReceiveBatch::ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped)
     : frame_max_(frame_max),

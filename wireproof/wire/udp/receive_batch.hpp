@@ -16,6 +16,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
@@ -54,6 +55,9 @@ public:
     /// The last frame was nobody's: the kernel is asked again before "nothing" is said.
     void look_again() { drained_ = false; }
 
+    /// The errno of the latest receive that failed, each once; 0: none since.
+    int take_error() { return std::exchange(error_, 0); }
+
     /// Whether a frame is waiting here, where the kernel no longer shows it.
     bool has_frame() const { return more_ || next_ < filled_; }
 
@@ -79,6 +83,7 @@ private:
     bool begin_bare(int handle, UdpCounters& counters);
     bool look_bare(int handle, UdpCounters& counters);
     std::size_t ask(int handle, std::size_t datagrams, UdpCounters& counters);
+    void count_failure(UdpCounters& counters);
     void reset(std::size_t i);
     std::size_t read_control(msghdr& header, UdpCounters& counters);
 
@@ -89,6 +94,7 @@ private:
     bool drained_ = false;      // the last look left nothing in the kernel, or may have
     std::size_t in_a_row_ = 0;  // looks that brought something
     std::uint32_t kernel_dropped_ = 0;
+    int error_ = 0;
     Address only_;
     bool bare_ = false;       // in a conversation
     std::uint32_t lone_ = 0;  // datagrams in a row that came by themselves, behind looks in vain

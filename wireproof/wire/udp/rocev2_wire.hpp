@@ -105,7 +105,9 @@ public:
 
     Rocev2Lane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
-    void flush(Instant) { sending_->flush(socket_.handle(), counters_.udp); }
+    void flush(Instant) { sending_->flush(socket_.handle(), counters_.udp, errors_); }
+    /// What the kernel said of the peer since it was last heard.
+    PeerTrouble trouble(PeerId peer) const { return errors_.of(static_cast<std::size_t>(peer)); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
 
@@ -139,6 +141,7 @@ private:
     std::deque<Rocev2Lane> lanes_;  // a deque, so that a new peer leaves the others where they are
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, ports left out
     Rocev2Counters counters_;
+    KernelErrors errors_;
 };
 
 static_assert(Lane<Rocev2Lane>);

@@ -31,6 +31,8 @@ std::size_t room_of_one(const LaneTerms& terms) {
 
 constexpr std::size_t kernel_pieces_max = 1024;
 
+constexpr const char* send_call = "sendmsg";  // whichever of its family is called
+
 bool follows(const iovec& before, const std::byte* next) {
     return static_cast<std::byte*>(before.iov_base) + before.iov_len == next;
 }
@@ -215,7 +217,7 @@ bool SendBatch::refuses_segments(int error) {
     return error == EINVAL || error == EIO || error == EMSGSIZE || error == EOPNOTSUPP;
 }
 
-void SendBatch::flush(int handle, UdpCounters& counters) {
+void SendBatch::flush(int handle, UdpCounters& counters, KernelErrors& errors) {
     if (count_ == 0) return;
     describe_from(0);
     std::size_t next = 0;
@@ -226,15 +228,20 @@ void SendBatch::flush(int handle, UdpCounters& counters) {
         if (taken > 0) {
             for (int i = 0; i < taken; ++i) count_sent(packets_[next++], counters);
             refusals = 0;
-        } else if (errno == EAGAIN) {
+            continue;
+        }
+        const int error = errno;
+        if (error == EAGAIN) {
             while (next < packet_count_) counters.send_dropped += packets_[next++].frames;
-        } else if (errno == ENOBUFS || errno == ENOMEM) {
+        } else if (error == ENOBUFS || error == ENOMEM) {
             counters.send_dropped += packet.frames;
+            errors.note(packet.peer, error, send_call, packet.frames);
             ++next;
-        } else if (errno == ECONNREFUSED && refusals < refusals_max) {
+        } else if (error == ECONNREFUSED && refusals < refusals_max) {
             ++counters.send_refused;
+            errors.note(packet.peer, error, send_call, 0);
             ++refusals;
-        } else if (packet.frames > 1 && refuses_segments(errno)) {
+        } else if (packet.frames > 1 && refuses_segments(error)) {
             ++counters.segments_refused;
             segments_max_ = 1;
             terms_.prefers_alike = false;
@@ -242,7 +249,8 @@ void SendBatch::flush(int handle, UdpCounters& counters) {
             describe_from(next);
         } else {
             counters.send_failed += packet.frames;
-            counters.send_errors.add(errno, packet.frames);
+            counters.send_errors.add(error, packet.frames);
+            errors.note(packet.peer, error, send_call, packet.frames);
             ++next;
         }
     }

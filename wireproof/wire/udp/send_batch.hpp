@@ -22,6 +22,7 @@
 
 #include "wireproof/core/frame.hpp"
 #include "wireproof/wire/udp/counters.hpp"
+#include "wireproof/wire/udp/kernel_errors.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof {
@@ -50,7 +51,8 @@ public:
     FrameRun claim_run(std::size_t size, std::size_t most);
     void commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to, bool connected);
 
-    void flush(int handle, UdpCounters& counters);
+    /// What the kernel refuses is counted, and noted by peer.
+    void flush(int handle, UdpCounters& counters, KernelErrors& errors);
 
 private:
     static constexpr std::size_t control_size = CMSG_SPACE(sizeof(std::uint16_t));

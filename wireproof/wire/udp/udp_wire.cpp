@@ -119,11 +119,15 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
     // Bounded, so that strangers who never stop cannot keep the peers from being served.
     for (std::size_t i = 0; i < batch_; ++i) {
         const auto frame = receiving_.next(socket_.handle(), counters_);
-        if (!frame) break;
+        if (!frame) {
+            note_receive_error();
+            break;
+        }
         if (frame->begins || !sender_) sender_ = peer_of(*frame->from);
         if (sender_) {
             ++counters_.frames_received;
             counters_.bytes_received += frame->bytes.size();
+            errors_.forget(static_cast<std::size_t>(*sender_));
             const auto dropped = static_cast<std::uint32_t>(counters_.kernel_dropped);
             RxFrame received{.bytes = frame->bytes, .from = *sender_, .lent = {}};
             received.after_overrun = std::exchange(told_dropped_, dropped) != dropped;
@@ -133,6 +137,13 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
         receiving_.look_again();
     }
     return std::nullopt;
+}
+
+// Only a connected socket is told of frames that came to nothing, and those went to its one peer.
+void UdpWire::note_receive_error() {
+    const int error = receiving_.take_error();
+    if (error == 0 || !only_peer_ || !lane(*only_peer_).connected_) return;
+    errors_.note(static_cast<std::size_t>(*only_peer_), error, "recvmsg", 0);
 }
 
 void UdpWire::take_following(std::size_t frames) {
@@ -168,6 +179,7 @@ std::optional<PeerId> UdpWire::place_for(const Address& source) {
 
 void UdpWire::give(std::size_t peer, const Address& address) {
     sender_.reset();
+    errors_.forget(peer);
     UdpLane& lane = lanes_[peer];
     const auto old = numbers_.find(lane.address_);
     if (old != numbers_.end() && old->second == peer) numbers_.erase(old);

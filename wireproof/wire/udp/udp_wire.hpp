@@ -92,7 +92,9 @@ public:
     /// Of the same super-packet.
     RxRun following() const { return sender_ ? receiving_.following() : RxRun(); }
     void take_following(std::size_t frames);
-    void flush(Instant) { sending_->flush(socket_.handle(), counters_); }
+    void flush(Instant) { sending_->flush(socket_.handle(), counters_, errors_); }
+    /// What the kernel said of the peer since it was last heard.
+    PeerTrouble trouble(PeerId peer) const { return errors_.of(static_cast<std::size_t>(peer)); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
 
@@ -108,6 +110,7 @@ private:
     std::optional<PeerId> place_for(const Address& source);
     void give(std::size_t peer, const Address& address);
     Expected<void> talk_only_to(UdpLane& lane);
+    void note_receive_error();
 
     UdpSocket socket_;
     Address::Family family_;
@@ -122,6 +125,7 @@ private:
     std::optional<PeerId> sender_;    // of the datagram that is handed out frame by frame
     std::size_t open_places_ = 0;     // not settled
     UdpCounters counters_;
+    KernelErrors errors_;
 };
 
 static_assert(RunLane<UdpLane>);

@@ -1,0 +1,133 @@
+// What a wire keeps of the kernel's reasons for not sending. Networks that are not there are those
+// of a namespace with nothing but a loopback that is down.
+#include "wireproof/wire/udp/kernel_errors.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+namespace wireproof {
+namespace {
+
+constexpr PeerId first{0};
+constexpr PeerId second{1};
+
+Address loopback() {
+    return *Address::parse("127.0.0.1:0");
+}
+
+UdpWire open(const UdpWire::Config& config) {
+    auto wire = UdpWire::open(config);
+    WIREPROOF_CHECK(wire.has_value());
+    return std::move(*wire);
+}
+
+void send(UdpWire& wire, PeerId to) {
+    TxFrame* const frame = wire.lane(to).claim();
+    ASSERT_NE(frame, nullptr);
+    frame->add_header<1>()[0] = std::byte{'x'};
+    wire.lane(to).commit();
+    wire.flush(Instant());
+}
+
+/// What a child says of sending one frame to `peer` where there are no networks; nothing: there
+/// are no such places here.
+std::string said_without_networks(std::string_view local, std::string_view peer) {
+    int ends[2] = {};
+    WIREPROOF_CHECK(::pipe(ends) == 0);
+    const pid_t child = ::fork();
+    WIREPROOF_CHECK(child >= 0);
+    if (child == 0) {
+        std::string said;
+        if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 || ::unshare(CLONE_NEWNET) == 0) {
+            UdpWire wire =
+                open({.local = *Address::parse(local), .peers = {*Address::parse(peer)}});
+            send(wire, first);
+            const UdpCounters& counters = wire.counters();
+            said = wire.trouble(first).cause + ", " + counters.send_errors.to_string();
+        }
+        const bool written = ::write(ends[1], said.data(), said.size()) >= 0;
+        ::_exit(written ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string said(256, '\0');
+    const ssize_t size = ::read(ends[0], said.data(), said.size());
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    said.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return said;
+}
+
+TEST(UdpKernelErrors, NamesANetworkThatIsNotThere) {
+    for (const auto& [local, peer] :
+         {std::pair("0.0.0.0:0", "192.0.2.1:7000"), std::pair("[::]:0", "[2001:db8::1]:7000")}) {
+        const std::string said = said_without_networks(local, peer);
+        if (said.empty()) GTEST_SKIP() << "no network namespaces here";
+        EXPECT_EQ(said, "Network is unreachable (sendmsg), 1 of 1") << peer;
+    }
+}
+
+TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {
+    UdpWire hub = open({.local = loopback(), .peers = {Address{}}});
+    // Broadcasting takes a permission this socket never asked for.
+    UdpWire wire = open({.local = loopback(),
+                         .peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
+    send(wire, first);
+    send(wire, second);
+    send(wire, second);
+    EXPECT_EQ(wire.trouble(first).cause, "");
+    EXPECT_EQ(wire.trouble(first).frames_refused, 0U);
+    EXPECT_EQ(wire.trouble(second).cause, "Permission denied (sendmsg)");
+    EXPECT_EQ(wire.trouble(second).frames_refused, 2U);
+    EXPECT_EQ(wire.counters().send_failed, 2U);
+}
+
+TEST(UdpKernelErrors, NamesAPeerThatNobodyServesUntilItIsHeard) {
+    UdpWire peer = open({.local = loopback(), .peers = {Address{}}});
+    UdpWire wire = open({.local = loopback(), .peers = {Address{}}, .only_peer = first});
+    ASSERT_TRUE(wire.set_peer(first, peer.local_address()));
+    ASSERT_TRUE(peer.set_peer(first, wire.local_address()));
+    const Address address = peer.local_address();
+    { const UdpWire gone = std::move(peer); }
+    for (int i = 0; i < 1000 && wire.trouble(first).cause.empty(); ++i) {
+        send(wire, first);
+        EXPECT_FALSE(wire.receive(Instant()));
+    }
+    EXPECT_EQ(wire.trouble(first).cause.substr(0, 20), "Connection refused (");
+    EXPECT_EQ(wire.trouble(first).frames_refused, 0U) << "it was sent all the same";
+
+    UdpWire again = open({.local = address, .peers = {wire.local_address()}});
+    bool heard = false;
+    for (int i = 0; i < 100'000 && !heard; ++i) {
+        if (i % 100 == 0) send(again, first);
+        heard = wire.receive(Instant()).has_value();
+    }
+    ASSERT_TRUE(heard);
+    EXPECT_EQ(wire.trouble(first).cause, "");
+}
+
+TEST(UdpKernelErrors, KeepsTheLatestOfEachPeerAndAllItsFrames) {
+    KernelErrors errors;
+    EXPECT_EQ(errors.of(7).cause, "");
+    errors.forget(7);
+    errors.note(2, EPERM, "sendmsg", 5);
+    errors.note(2, ENOBUFS, "sendmsg", 1);
+    errors.note(0, EHOSTUNREACH, "recvmsg", 0);
+    EXPECT_EQ(errors.of(2).cause, "No buffer space available (sendmsg)");
+    EXPECT_EQ(errors.of(0).cause, "No route to host (recvmsg)");
+    errors.forget(2);
+    EXPECT_EQ(errors.of(2).cause, "");
+    EXPECT_EQ(errors.of(2).frames_refused, 6U);
+    EXPECT_EQ(errors.of(0).cause, "No route to host (recvmsg)");
+    EXPECT_EQ(errors.of(1).cause, "");
+}
+
+}  // namespace
+}  // namespace wireproof
