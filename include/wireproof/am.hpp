@@ -33,6 +33,7 @@ enum class Status : std::uint8_t {
     peer_lost,   // the peer is silent or was restarted: whether the message arrived is not known
     no_handler,  // the peer has no handler of that number
     forbidden,   // the peer registered no such memory for us
+    closed,      // this Endpoint was moved from, is being destroyed, or is a forked child's
 };
 
 /// Its name, as above.
@@ -79,8 +80,10 @@ private:
     std::uint32_t argument_ = 0;
 };
 
+/// May throw: the exception leaves the call that ran the handler, see Endpoint.
 using Handler = std::function<void(const Message&)>;
-/// Called once, from within poll or wait, when a transfer has ended. It may begin another.
+/// Called once, from within poll or wait, when a transfer has ended; or with `closed` from the
+/// Endpoint's destructor, where it must not throw. It may begin another transfer. May be empty.
 using Done = std::function<void(Status)>;
 
 /// A message whose fate is unknown because its session ended.
@@ -96,10 +99,17 @@ struct PeerLost {
     enum class Why : std::uint8_t { silent, restarted, gone };
     std::size_t peer = 0;
     Why why = Why::silent;
+    /// What the system answered instead of carrying frames to it, since it was last heard:
+    /// "Network is unreachable (sendmsg)". Empty: nothing.
+    std::string cause;
     std::vector<Undelivered> undelivered;  // in the order they were sent, channel by channel
+
+    /// One line without an end: "node 1 is silent", "node 1 is unreachable: Network is unreachable
+    /// (sendmsg)", "node 1 was restarted", "node 1 is gone".
+    std::string message() const;
 };
 
-/// Faults put on every frame sent, for tests; all probabilities.
+/// Faults put on every frame sent, for tests; all probabilities, 0 to 1.
 struct Faults {
     double loss = 0;
     double bit_error = 0;  // per bit
@@ -116,14 +126,16 @@ enum class CongestionControl : std::uint8_t {
 };
 
 struct Options {
-    /// Every node's "address:port", our own included; or, for processes of one host, "shm:NAME" for
-    /// each, the same NAME, which leaves no file. With '/' in it NAME is the beginning of a path,
-    /// for containers that share a folder.
+    /// Every node's "address:port", our own included, all of IPv4 or all of IPv6 and no two alike;
+    /// our own may be 0.0.0.0 or [::] and a port, for every address of this host. Or, for processes
+    /// of one host, "shm:NAME" for each, the same NAME, which leaves no file. With '/' in it NAME
+    /// is the beginning of a path, for containers that share a folder.
     std::vector<std::string> peers;
     std::size_t self = 0;    // which of them we are
     std::uint64_t job = 0;   // frames of another job are dropped and counted
-    std::size_t mtu = 1500;  // bytes of an IP packet; the same in all nodes; not of shm
-    std::chrono::milliseconds peer_timeout{10'000};
+    std::size_t mtu = 1500;  // bytes of an IP packet, 108 to 65535; the same in all nodes; not of
+                             // shm
+    std::chrono::milliseconds peer_timeout{10'000};  // 1 ms to a day
     CongestionControl congestion_control = CongestionControl::between_hosts;
     /// On UDP: bytes of stores and gets are trusted to the carrier, whose own checks are then all
     /// there is; headers, messages and a store's first packet keep their CRC-32C. The same in all
@@ -157,26 +169,52 @@ struct PeerCounters {
     std::uint64_t timeouts = 0;  // keep-alive timers that ran out
     std::uint64_t sessions = 0;
     std::uint64_t unhandled_replies = 0;  // to handlers that we do not have
+    std::uint64_t unsent = 0;             // frames that the system refused to send
 };
 
-/// One node of a job. Movable. Belongs to one thread at a time.
+/// One node of a job.
+///
+/// Threads: it belongs to one thread at a time. Where the library was built with assertions, two
+/// threads in it at once end the program with one line.
+///
+/// Exceptions: what a handler, a callback or the condition of a wait throws leaves the call that
+/// ran it (poll, wait, store, request), and nothing else throws but std::bad_alloc. The Endpoint
+/// stays usable: the message counts as handled, a reply that its handler made is sent, and what
+/// else had arrived is handled by the next poll. A request that is left in this way was not posted.
+/// A store that is may or may not have begun; nobody is told its status, and its source stays lent
+/// until idle() is true.
+///
+/// Moved from: every call on it does nothing and answers `closed`, 0, false, true (idle) or a
+/// failure. An Endpoint may be moved from inside its own handlers and callbacks: the new one goes
+/// on. To destroy it there, or to assign another to it, ends the program with one line.
+///
+/// fork: in a child the Endpoint is closed, as if it were moved from; is_open() says so. Its
+/// socket, and its rings of shared memory, are the parent's alone; the child may destroy it, or
+/// exit, and runs no callbacks. Only memory of allocate() stays shared with the parent. A child
+/// that was forked inside a handler must not return from it: let it exec or exit.
 class Endpoint {
 public:
-    /// Binds the own address; peers need not be there yet.
-    static Result<Endpoint> open(const Options& options);
+    /// Binds the own address; peers need not be there yet. A failure names the option.
+    [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
+    /// Callbacks of transfers that have not ended are called with `closed`, so what they refer to
+    /// must live as long. Whether those transfers take place is not known. Messages that are not
+    /// acknowledged may be lost; wait until idle() to avoid that.
     ~Endpoint();
 
+    /// False: moved from, or in a forked child.
+    bool is_open() const;
     std::size_t self() const;
     std::size_t nodes() const;
     /// The longest request or reply, in 32-bit words.
     std::size_t words_max() const;
 
-    /// Has `handler` (1 to 65535) run when a message that names it arrives. Replaces an earlier
-    /// one.
-    void handle(std::uint16_t handler, Handler run);
+    /// Has `handler` run when a message that names it arrives. Replaces an earlier one, an empty
+    /// one none. From inside a handler, once that has returned. not_allowed: handler 0, which no
+    /// message can name.
+    Status handle(std::uint16_t handler, Handler run);
     /// Has `report` hear of peers that are lost. Without one, losses show only in statuses.
     void on_peer_lost(std::function<void(const PeerLost&)> report);
 
@@ -185,55 +223,59 @@ public:
 
     /// Sends a request, with the next poll; on shared memory at once where the peer has
     /// acknowledged all of ours and nothing else waits to leave to it. The words are copied. Polls
-    /// at every 32nd call. would_block: poll, call again. not_allowed: from a handler.
-    Status request(std::size_t peer, std::uint16_t handler,
-                   std::span<const std::uint32_t> words = {});
-    Status request(std::size_t peer, std::uint16_t handler,
-                   std::initializer_list<std::uint32_t> words) {
+    /// at every 32nd call. would_block: poll, call again. not_allowed: from a handler; handler 0.
+    [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
+                                 std::span<const std::uint32_t> words = {});
+    [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
+                                 std::initializer_list<std::uint32_t> words) {
         return request(peer, handler, std::span(words.begin(), words.size()));
     }
 
     /// Copies `source` to `address` in the peer's registered memory, then runs the peer's `handler`
     /// with the memory and `argument`. Blocks until the bytes are in place or the peer is lost. On
     /// shared memory the bytes may be in place before the peer has handled earlier messages.
-    Status store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
-                 std::uint16_t handler, std::uint32_t argument = 0);
+    [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
+                               std::span<const std::byte> source, std::uint16_t handler,
+                               std::uint32_t argument = 0);
 
     /// As `store`, but returns at once: `source` stays put until `done` was called.
-    Status store_async(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
-                       std::uint16_t handler, std::uint32_t argument, Done done);
+    [[nodiscard]] Status store_async(std::size_t peer, std::uint64_t address,
+                                     std::span<const std::byte> source, std::uint16_t handler,
+                                     std::uint32_t argument, Done done);
 
     /// Copies the peer's registered memory at `address` into `destination`, which stays put until
-    /// `done` was called.
-    Status get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination,
-               Done done);
+    /// `done` was called. No bytes need the right to read there, too.
+    [[nodiscard]] Status get(std::size_t peer, std::uint64_t address,
+                             std::span<std::byte> destination, Done done);
 
     /// Zeroed memory that lasts as long as the Endpoint. Registered, peers on shared memory store
-    /// to it and get from it with one copy, without the kernel.
-    Result<std::span<std::byte>> allocate(std::size_t bytes);
+    /// to it and get from it with one copy, without the kernel. Failure: no bytes were asked for,
+    /// or there is not so much memory.
+    [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t bytes);
 
     /// Lets `peer` reach `memory`, which stays put until it is unregistered. Peers name its first
     /// byte by the number returned. Failure: no such peer, or the memory overlaps other of that
     /// peer's.
-    Result<std::uint64_t> register_memory(std::size_t peer, std::span<std::byte> memory,
-                                          Rights rights);
+    [[nodiscard]] Result<std::uint64_t> register_memory(std::size_t peer,
+                                                        std::span<std::byte> memory, Rights rights);
     /// not_allowed: nothing is registered at `address`; would_block: a transfer is using it, or the
     /// peer may still reach it: poll and call again. Only after ok may the memory go. A store that
     /// was under way may end as forbidden though its bytes are in place.
-    Status unregister_memory(std::size_t peer, std::uint64_t address);
+    [[nodiscard]] Status unregister_memory(std::size_t peer, std::uint64_t address);
 
     /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. Does
-    /// not block. What a handler or callback throws comes through; its message counts as handled,
-    /// and the rest of the turn is for the next. While 128 packets of requests and stores to a peer
-    /// are under way, or stores and gets that it has not answered, and polls follow one another
-    /// within 50 us (10 us on shared memory), those made since the last poll may leave with a later
-    /// one, so long after at most where polls go on. On shared memory, with one peer, polls do not
-    /// look while by the last waits no message can be there yet: for a microsecond at most.
+    /// not block. From inside a handler or a callback it does nothing. While 128 packets of
+    /// requests and stores to a peer are under way, or stores and gets that it has not answered,
+    /// and polls follow one another within 50 us (10 us on shared memory), those made since the
+    /// last poll may leave with a later one, so long after at most where polls go on. On shared
+    /// memory, with one peer, polls do not look while by the last waits no message can be there
+    /// yet: for a microsecond at most.
     std::size_t poll();
 
-    /// Polls until `until` says so: true; or for `limit`: false. Sleeps while there is nothing to
-    /// do. While it waits, peers with a session are asked for a sign of life, so a dead one is
-    /// reported.
+    /// Polls until `until` says so: true; or for `limit`: false. A limit below 0 is as 0, one above
+    /// 30 days is 30 days. Sleeps while there is nothing to do. From inside a handler or a callback
+    /// it only asks `until`. While it waits, peers with a session are asked for a sign of life, so
+    /// a dead one is reported.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -241,11 +283,15 @@ public:
     /// an Endpoint that is closed now, or does not poll for a while, leaves nobody waiting.
     bool idle() const;
 
+    /// All 0 of ourselves, and of a number that no peer has.
     PeerCounters counters(std::size_t peer) const;
 
 private:
     struct Inside;
     explicit Endpoint(std::unique_ptr<Inside> inside);
+    /// What the calls work on; nullptr: `closed`.
+    Inside* open_inside() const;
+    static void close(std::unique_ptr<Inside> inside);
     std::unique_ptr<Inside> inside_;
 };
 

@@ -77,6 +77,7 @@ public:
     virtual void settle(PeerId peer) = 0;
     virtual void unsettle(PeerId peer) = 0;
     virtual PeerTrouble trouble(PeerId peer) const = 0;
+    virtual void abandon() = 0;
 
     virtual Expected<Bytes> allocate_shared(std::size_t bytes) = 0;
     virtual bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable,
@@ -152,6 +153,9 @@ public:
     }
     void unsettle(PeerId peer) override {
         if constexpr (requires { wire_.unsettle(peer); }) wire_.unsettle(peer);
+    }
+    void abandon() override {
+        if constexpr (requires { wire_.abandon(); }) wire_.abandon();
     }
     PeerTrouble trouble(PeerId peer) const override {
         if constexpr (requires { wire_.trouble(peer); }) return wire_.trouble(peer);
@@ -269,6 +273,8 @@ public:
     /// The peer's address is now its own, or again anybody's. See UDP's open places.
     void settle(PeerId peer) { wire_->settle(peer); }
     void unsettle(PeerId peer) { wire_->unsettle(peer); }
+    /// In a forked child: gives up what the parent shares with its peers. See ForkWatch.
+    void abandon() { wire_->abandon(); }
     /// What the system said of a peer that cannot be reached; empty where a wire knows nothing.
     PeerTrouble trouble(PeerId peer) const { return wire_->trouble(peer); }
 

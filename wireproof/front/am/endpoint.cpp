@@ -1,14 +1,17 @@
 // Endpoint: a Node on a UDP socket or on shared memory, and the steady clock.
 #include <algorithm>
-#include <deque>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <random>
 
 #include "wireproof/am.hpp"
-#include "wireproof/base/random.hpp"
 #include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/options.hpp"
 #include "wireproof/front/am/udp_node.hpp"
+#include "wireproof/host/fork_watch.hpp"
+#include "wireproof/host/one_user.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/spin_clock.hpp"
 #include "wireproof/host/wait.hpp"
@@ -17,9 +20,9 @@
 namespace wireproof::am {
 
 std::string_view name_of(Status status) {
-    constexpr std::array<std::string_view, 8> names = {"ok",          "would_block",  "too_long",
+    constexpr std::array<std::string_view, 9> names = {"ok",          "would_block",  "too_long",
                                                        "not_allowed", "no_such_peer", "peer_lost",
-                                                       "no_handler",  "forbidden"};
+                                                       "no_handler",  "forbidden",    "closed"};
     return names[static_cast<std::size_t>(status)];
 }
 
@@ -29,45 +32,43 @@ std::uint32_t Words::operator[](std::size_t index) const {
 
 namespace {
 
-constexpr std::string_view shm_prefix = "shm:";
-
-bool is_shm(const std::string& peer) {
-    return peer.starts_with(shm_prefix);
-}
-
-FaultRates rates_of(const Faults& faults) {
-    return {faults.loss, faults.bit_error, faults.duplicate, faults.reorder};
-}
-
 Congestion congestion_to(const Address& peer, CongestionControl wanted) {
     const bool on = wanted == CongestionControl::always ||
                     (wanted == CongestionControl::between_hosts && !peer.is_loopback());
     return on ? Congestion::on : Congestion::off;
 }
 
-Expected<host::AnyWire> open_shm(const Options& options, const Config& config) {
-    const std::string& first = options.peers.front();
-    for (const std::string& peer : options.peers) {
-        if (peer == first) continue;
-        return unexpected("peers on shared memory have one name, not " + first + " and " + peer);
-    }
+Expected<host::AnyWire> open_shm(const ReadOptions& read, std::size_t nodes) {
     ShmWire::Config shm;
-    shm.name = first.substr(shm_prefix.size());
-    shm.job = options.job;
-    shm.node = options.self;
-    shm.nodes = options.peers.size();
-    shm.frame_max = config.packet_max;
+    shm.name = read.shm_name;
+    shm.job = read.config.job;
+    shm.node = read.config.node;
+    shm.nodes = nodes;
+    shm.frame_max = read.config.packet_max;
     auto wire = ShmWire::open(shm);
     if (!wire) return tl::unexpected(wire.error());
-    const FaultRates rates = rates_of(options.faults);
-    if (rates.loss == 0 && rates.bit_error == 0 && rates.duplicate == 0 && rates.reorder == 0) {
-        return host::AnyWire(std::move(*wire));
-    }
+    if (read.faults == FaultRates{}) return host::AnyWire(std::move(*wire));
     FaultyWire<ShmWire>::Config faults;
-    faults.rates = rates;
-    faults.seed = config.seed;
+    faults.rates = read.faults;
+    faults.seed = read.config.seed;
     faults.describe = describe_ethernet;
     return host::AnyWire(FaultyWire<ShmWire>(std::move(*wire), std::move(faults)));
+}
+
+Expected<UdpNode> open_udp(const ReadOptions& read) {
+    UdpNode::Options udp;
+    udp.peers = read.addresses;
+    udp.local = udp.peers[read.config.node];
+    if (udp.peers.size() == 2) udp.only_peer = PeerId(1 - read.config.node);
+    udp.frame_max = read.config.packet_max;
+    udp.faults = read.faults;
+    udp.seed = read.config.seed;
+    return UdpNode::open(udp);
+}
+
+std::uint64_t random_seed() {
+    std::random_device system;
+    return (std::uint64_t{system()} << 32) | system();
 }
 
 // Words as they go on the wire.
@@ -91,10 +92,36 @@ Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
     return use(WireWords(words).bytes());
 }
 
+/// Asks peers for signs of life as long as somebody waits, however that ends.
+class Awaiting {
+public:
+    explicit Awaiting(Node& node) : node_(node), before_(node.awaiting()) {
+        node_.set_awaiting(true);
+    }
+    Awaiting(const Awaiting&) = delete;
+    Awaiting& operator=(const Awaiting&) = delete;
+    ~Awaiting() { node_.set_awaiting(before_); }
+
+private:
+    Node& node_;
+    bool before_;
+};
+
 }  // namespace
 
 Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> words) const {
     return with_wire_words(words, [&](ConstBytes bytes) { return node_->reply(handler, bytes); });
+}
+
+std::string PeerLost::message() const {
+    const std::string node = "node " + std::to_string(peer);
+    switch (why) {
+        case Why::silent:
+            return cause.empty() ? node + " is silent" : node + " is unreachable: " + cause;
+        case Why::restarted: return node + " was restarted";
+        case Why::gone: return node + " is gone";
+    }
+    return node + " is lost";
 }
 
 struct Endpoint::Inside {
@@ -103,210 +130,275 @@ struct Endpoint::Inside {
     Inside(UdpNode wire, const Config& config, const std::vector<Congestion>& congestion)
         : udp(std::move(wire)), node(udp->wire(), config, congestion) {}
 
+    struct Free {
+        void operator()(void* memory) const { std::free(memory); }
+    };
+    /// Once ended, the status; owned by whom is told of the end, since a store that is left by an
+    /// exception goes on.
+    using Outcome = std::shared_ptr<std::optional<Status>>;
+
+    std::size_t poll() { return node.poll(clock.now()); }
+    bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
+    template <class Until>
+    void wait_for(Until&& until) {
+        while (!wait(until, std::chrono::hours(24))) {
+        }
+    }
+    Status store(std::size_t peer, std::uint64_t address, ConstBytes source, std::uint16_t handler,
+                 std::uint32_t argument);
+
     host::SpinClock clock;
     host::SpinBudget spin;
-    std::optional<UdpNode> udp;                 // which the node's wire then borrows
-    std::deque<std::vector<std::byte>> memory;  // allocated where no wire shares any
+    std::optional<UdpNode> udp;                       // which the node's wire then borrows
+    std::vector<std::unique_ptr<void, Free>> memory;  // allocated where no wire shares any
     Node node;
+    host::OneUser user{"an Endpoint"};
+    host::ForkWatch fork{[this] { node.abandon(); }};
 };
 
 Endpoint::Endpoint(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 Endpoint::Endpoint(Endpoint&&) noexcept = default;
-Endpoint& Endpoint::operator=(Endpoint&&) noexcept = default;
-Endpoint::~Endpoint() = default;
+
+Endpoint& Endpoint::operator=(Endpoint&& other) noexcept {
+    if (this != &other) close(std::exchange(inside_, std::move(other.inside_)));
+    return *this;
+}
+
+Endpoint::~Endpoint() {
+    close(std::move(inside_));
+}
+
+// Callbacks may call the Endpoint, which has let go of this and answers them.
+void Endpoint::close(std::unique_ptr<Inside> inside) {
+    if (inside == nullptr || inside->fork.forked()) return;
+    if (inside->user.inside()) {
+        host::misused(
+            "an Endpoint is destroyed, or another assigned to it, inside one of its own calls: by "
+            "a handler, by a callback or by the condition of a wait");
+    }
+    inside->node.end_transfers(Status::closed);
+}
+
+Endpoint::Inside* Endpoint::open_inside() const {
+    return inside_ != nullptr && !inside_->fork.forked() ? inside_.get() : nullptr;
+}
+
+bool Endpoint::is_open() const {
+    return open_inside() != nullptr;
+}
 
 Result<Endpoint> Endpoint::open(const Options& options) {
     using Opened = Result<Endpoint>;
-    if (options.self >= options.peers.size()) {
-        return Opened::failure("node " + std::to_string(options.self) + " is not one of the " +
-                               std::to_string(options.peers.size()) + " peers");
-    }
-    if (options.peers.size() > 1 + std::numeric_limits<std::uint16_t>::max()) {
-        return Opened::failure(std::to_string(options.peers.size()) +
-                               " peers are more than 16 bits can number");
-    }
-    const bool shm = is_shm(options.peers.front());
-    UdpNode::Options udp;
-    for (const std::string& text : options.peers) {
-        if (shm) break;
-        const auto address = Address::parse(text);
-        if (!address) return Opened::failure(address.error().message);
-        udp.peers.push_back(*address);
-    }
-    std::uint64_t seed = options.seed;
-    if (seed == 0) {
-        std::random_device system;
-        seed = (std::uint64_t{system()} << 32) | system();
-    }
-    Config config = shm ? Config::shared_memory() : Config::ethernet(options.mtu);
-    config.node = static_cast<std::uint16_t>(options.self);
-    config.job = options.job;
-    config.seed = seed;
-    config.trusts_payload = !shm && options.trust_payload;
-    config.give_up_after(host::duration_of(options.peer_timeout));
-    if (const auto checked = config.check(); !checked) {
-        return Opened::failure("mtu " + std::to_string(options.mtu) + ": " +
-                               checked.error().message);
-    }
-    if (shm) {
-        auto wire = open_shm(options, config);
+    auto read = read_options(options);
+    if (!read) return Opened::failure(read.error().message);
+    if (read->config.seed == 0) read->config.seed = random_seed();
+    if (read->on_shm()) {
+        auto wire = open_shm(*read, options.peers.size());
         if (!wire) return Opened::failure(wire.error().message);
-        return Endpoint(std::make_unique<Inside>(std::move(*wire), config, options.peers.size()));
+        return Endpoint(
+            std::make_unique<Inside>(std::move(*wire), read->config, options.peers.size()));
     }
-    udp.local = udp.peers[options.self];
-    if (options.peers.size() == 2) udp.only_peer = PeerId(1 - options.self);
-    udp.frame_max = config.packet_max;
-    udp.faults = rates_of(options.faults);
-    udp.seed = seed;
-    auto wire = UdpNode::open(udp);
+    auto wire = open_udp(*read);
     if (!wire) return Opened::failure(wire.error().message);
     std::vector<Congestion> congestion;
-    for (const Address& peer : udp.peers) {
+    for (const Address& peer : read->addresses) {
         congestion.push_back(congestion_to(peer, options.congestion_control));
     }
-    return Endpoint(std::make_unique<Inside>(std::move(*wire), config, congestion));
+    return Endpoint(std::make_unique<Inside>(std::move(*wire), read->config, congestion));
 }
 
 std::size_t Endpoint::self() const {
-    return inside_->node.self();
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->node.self() : 0;
 }
 
 std::size_t Endpoint::nodes() const {
-    return inside_->node.nodes();
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->node.nodes() : 0;
 }
 
 std::size_t Endpoint::words_max() const {
+    const Inside* const in = open_inside();
+    if (in == nullptr) return 0;
     const std::size_t other = self() == 0 && nodes() > 1 ? 1 : 0;
-    return inside_->node.connection(other).words_max();
+    return in->node.connection(other).words_max();
 }
 
-void Endpoint::handle(std::uint16_t handler, Handler run) {
-    inside_->node.handle(handler, std::move(run));
+Status Endpoint::handle(std::uint16_t handler, Handler run) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (handler == 0) return Status::not_allowed;
+    in->node.handle(handler, std::move(run));
+    return Status::ok;
 }
 
 void Endpoint::on_peer_lost(std::function<void(const PeerLost&)> report) {
-    inside_->node.on_peer_lost(std::move(report));
+    Inside* const in = open_inside();
+    if (in == nullptr) return;
+    const host::OneUser::Call call(in->user);
+    in->node.on_peer_lost(std::move(report));
 }
 
 void Endpoint::on_refused(std::function<void(std::size_t, std::uint16_t)> report) {
-    inside_->node.on_refused(std::move(report));
+    Inside* const in = open_inside();
+    if (in == nullptr) return;
+    const host::OneUser::Call call(in->user);
+    in->node.on_refused(std::move(report));
 }
 
+// The turn comes first: what it throws leaves a request that is not posted.
 Status Endpoint::request(std::size_t peer, std::uint16_t handler,
                          std::span<const std::uint32_t> words) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (in->node.wants_turn()) in->poll();
     return with_wire_words(words, [&](ConstBytes bytes) {
-        const Status status =
-            inside_->node.ask(peer, handler, bytes, [this] { return inside_->clock.now(); });
-        if (inside_->node.wants_turn()) poll();
-        return status;
+        return in->node.ask(peer, handler, bytes, [in] { return in->clock.now(); });
     });
 }
 
 Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
                              std::span<const std::byte> source, std::uint16_t handler,
                              std::uint32_t argument, Done done) {
-    return inside_->node.store_async(peer, address, source, handler, argument, std::move(done));
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    return in->node.store_async(peer, address, source, handler, argument, std::move(done));
 }
 
 Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
                        std::uint16_t handler, std::uint32_t argument) {
-    if (inside_->node.polling()) return Status::not_allowed;
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (in->node.polling()) return Status::not_allowed;
+    return in->store(peer, address, source, handler, argument);
+}
+
+Status Endpoint::Inside::store(std::size_t peer, std::uint64_t address, ConstBytes source,
+                               std::uint16_t handler, std::uint32_t argument) {
     Status posted = Status::would_block;
-    Status result = Status::ok;
     bool ended = false;
-    const auto post = [&] {
-        if (const auto at_once =
-                inside_->node.store_at_once(peer, address, source, handler, argument, {})) {
+    Outcome outcome;
+    wait_for([&] {
+        if (const auto at_once = node.store_at_once(peer, address, source, handler, argument, {})) {
             posted = *at_once;
             ended = posted == Status::ok;
             return posted != Status::would_block;
         }
-        posted = store_async(peer, address, source, handler, argument, [&](Status status) {
-            result = status;
-            ended = true;
-        });
+        if (outcome == nullptr) outcome = std::make_shared<std::optional<Status>>();
+        posted = node.store_async(peer, address, source, handler, argument,
+                                  [outcome](Status status) { *outcome = status; });
         return posted != Status::would_block;
-    };
-    while (!wait(post)) {
-    }
+    });
     if (posted != Status::ok) return posted;
     if (ended) {
-        if (inside_->node.wants_turn()) {
+        if (node.wants_turn()) {
             poll();
         } else {
-            inside_->node.push(inside_->clock.now());  // the handler hears of it
+            node.push(clock.now());  // the handler hears of it
         }
         return Status::ok;
     }
-    while (!wait([&] { return ended; })) {
-    }
-    return result;
+    wait_for([&] { return outcome->has_value(); });
+    return **outcome;
 }
 
 Status Endpoint::get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination,
                      Done done) {
-    return inside_->node.get(peer, address, destination, std::move(done));
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    return in->node.get(peer, address, destination, std::move(done));
 }
 
 Result<std::span<std::byte>> Endpoint::allocate(std::size_t bytes) {
-    auto shared = inside_->node.wire().allocate_shared(bytes);
+    using Allocated = Result<std::span<std::byte>>;
+    Inside* const in = open_inside();
+    if (in == nullptr) return Allocated::failure("the Endpoint is closed");
+    const host::OneUser::Call call(in->user);
+    if (bytes == 0) return Allocated::failure("no bytes to allocate");
+    auto shared = in->node.wire().allocate_shared(bytes);
     if (shared) return Bytes(*shared);
-    return Bytes(inside_->memory.emplace_back(bytes));
+    std::unique_ptr<void, Inside::Free> memory(std::calloc(bytes, 1));
+    if (memory == nullptr) {
+        return Allocated::failure("cannot allocate " + std::to_string(bytes) + " bytes");
+    }
+    const Bytes result(static_cast<std::byte*>(memory.get()), bytes);
+    in->memory.push_back(std::move(memory));
+    return result;
 }
 
 Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std::byte> memory,
                                                 Rights rights) {
+    using Registered = Result<std::uint64_t>;
+    Inside* const in = open_inside();
+    if (in == nullptr) return Registered::failure("the Endpoint is closed");
+    const host::OneUser::Call call(in->user);
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    if (!inside_->node.register_memory(peer, address, memory, rights)) {
-        return Result<std::uint64_t>::failure(peer >= nodes() || peer == self()
-                                                  ? "no peer " + std::to_string(peer)
-                                                  : "memory overlaps what is registered for peer " +
-                                                        std::to_string(peer));
+    if (in->node.register_memory(peer, address, memory, rights)) {
+        return static_cast<std::uint64_t>(address);
     }
-    return static_cast<std::uint64_t>(address);
+    return Registered::failure(peer >= nodes() || peer == self()
+                                   ? "no peer " + std::to_string(peer)
+                                   : "memory overlaps what is registered for peer " +
+                                         std::to_string(peer));
 }
 
 Status Endpoint::unregister_memory(std::size_t peer, std::uint64_t address) {
-    return inside_->node.unregister_memory(peer, address);
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    return in->node.unregister_memory(peer, address);
 }
 
 std::size_t Endpoint::poll() {
-    return inside_->node.poll(inside_->clock.now());
+    Inside* const in = open_inside();
+    if (in == nullptr) return 0;
+    const host::OneUser::Call call(in->user);
+    return in->poll();
 }
 
 bool Endpoint::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
-    Inside& in = *inside_;
-    Instant now = in.clock.now();
+    Inside* const in = open_inside();
+    if (in == nullptr) return false;
+    const host::OneUser::Call call(in->user);
+    return in->wait(until, limit);
+}
+
+bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
+    Instant now = clock.now();
     const Instant end = now + host::duration_of(limit);
-    const bool awaited = in.node.awaiting();
-    in.node.set_awaiting(true);
+    const Awaiting awaiting(node);
     bool met = until();
-    while (!met && !in.node.polling()) {
-        const std::size_t handled = in.node.poll(now);
+    while (!met && !node.polling()) {
+        const std::size_t handled = node.poll(now);
         met = until();
-        if (handled > 0) in.spin.heard(now);
+        if (handled > 0) spin.heard(now);
         if (met || now >= end) break;
-        const bool busy = handled > 0 || in.node.keeps_back();
-        if (!busy && in.spin.look_again(now)) {
-            now = in.clock.again();
+        const bool busy = handled > 0 || node.keeps_back();
+        if (!busy && spin.look_again(now)) {
+            now = clock.again();
             continue;
         }
         if (!busy) {
-            host::wait_until(in.node.wire(), in.clock.steady(),
-                             std::min(end, in.node.next_deadline()));
+            host::wait_until(node.wire(), clock.steady(), std::min(end, node.next_deadline()));
         }
-        now = in.clock.now();
+        now = clock.now();
     }
-    in.node.set_awaiting(awaited);
     return met;
 }
 
 bool Endpoint::idle() const {
-    return inside_->node.idle();
+    const Inside* const in = open_inside();
+    return in == nullptr || in->node.idle();
 }
 
 PeerCounters Endpoint::counters(std::size_t peer) const {
-    return inside_->node.counters(peer);
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->node.counters(peer) : PeerCounters();
 }
 
 }  // namespace wireproof::am

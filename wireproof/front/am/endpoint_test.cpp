@@ -2,6 +2,8 @@
 // only that it comes before a generous limit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "wireproof/am.hpp"
@@ -149,8 +151,15 @@ TEST(AmEndpoint, AStoreReturnsAtOnceWhenItsPeerIsLost) {
     Options options = options_for(2);
     options.peer_timeout = milliseconds(100);
     Endpoint a = open(options, 0);
+    std::string report;
+    a.on_peer_lost([&](const PeerLost& lost) {
+        EXPECT_EQ(lost.message(),
+                  lost.cause.empty() ? "node 1 is silent" : "node 1 is unreachable: " + lost.cause);
+        report = lost.cause;
+    });
     const auto source = pattern(10);
     EXPECT_EQ(a.store(1, 0, source, stored), Status::peer_lost);
+    EXPECT_EQ(report.substr(0, 20), "Connection refused (") << "nobody has its port";
 }
 
 TEST(AmEndpoint, NeverBlocksInsideACallback) {
@@ -225,48 +234,130 @@ TEST(AmEndpoint, WaitReportsADeadPeerThoughItOwesNothing) {
     EXPECT_EQ(lost, std::vector<std::size_t>{1}) << "once, and not the living one";
 }
 
-TEST(AmEndpoint, SaysInOneLineWhyItDoesNotOpen) {
-    const auto error = [](const Options& options) {
-        auto opened = Endpoint::open(options);
-        const std::string text = opened ? "none" : opened.error();
-        EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-        EXPECT_NE(text, "");
-        return text;
-    };
-    const auto contains = [](const std::string& text, const std::string& part) {
-        return testing::AssertionResult(text.find(part) != std::string::npos) << text;
-    };
+/// Why an Endpoint with these does not open, in one line.
+std::string why_not(const Options& options) {
+    auto opened = Endpoint::open(options);
+    const std::string text = opened ? "it opens" : opened.error();
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    EXPECT_NE(text, "");
+    return text;
+}
+
+std::string why_not(const Options& good, const std::string& second) {
+    Options options = good;
+    options.peers[1] = second;
+    return why_not(options);
+}
+
+TEST(AmEndpointOptions, OfNodesAreNamedWhereTheyAreWrong) {
     const Options good = options_for(2);
+    EXPECT_EQ(why_not(good), "it opens");
     Options options = good;
     options.self = 2;
-    EXPECT_EQ(error(options), "node 2 is not one of the 2 peers");
+    EXPECT_EQ(why_not(options), "node 2 is not one of the 2 peers");
     options.peers.clear();
     options.self = 0;
-    EXPECT_EQ(error(options), "node 0 is not one of the 0 peers");
-    for (const char* bad : {"localhost:7000", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:70000", "x"}) {
-        options = good;
-        options.peers[1] = bad;
-        EXPECT_TRUE(contains(error(options), bad));
-    }
-    options = good;
-    options.peers[1] = "";
-    EXPECT_NE(error(options), "none");
-    options.peers[1] = options.peers[0];
-    EXPECT_TRUE(contains(error(options), options.peers[0]));
-    options.peers[1] = "[::1]:7000";
-    EXPECT_TRUE(contains(error(options), "[::1]:7000"));
-    options = good;
-    options.mtu = 60;
-    EXPECT_TRUE(contains(error(options), "mtu 60: "));
-    options.mtu = 0;
-    EXPECT_TRUE(contains(error(options), "mtu 0: "));
-    options.mtu = 100'000;
-    EXPECT_NE(error(options), "none");
+    EXPECT_EQ(why_not(options), "node 0 is not one of the 0 peers");
     options = good;
     options.peers.resize(65'537, good.peers[0]);
-    EXPECT_EQ(error(options), "65537 peers are more than 16 bits can number");
+    EXPECT_EQ(why_not(options), "65537 peers are more than 16 bits can number");
     const Endpoint first = open(good, 0);
-    EXPECT_TRUE(contains(error(good), good.peers[0])) << "the port is busy";
+    EXPECT_EQ(why_not(good), "cannot bind " + good.peers[0] + ": Address already in use");
+}
+
+TEST(AmEndpointOptions, OfAddressesAreRefusedWhereNoPeerCanHaveThem) {
+    const Options good = options_for(2);
+    for (const char* bad :
+         {"localhost:7000", "127.0.0.1", "127.0.0.1:70000", "x", "", "[fe80::1]:7000"}) {
+        const std::string begin = "peers[1]: bad address \"" + std::string(bad) + "\": ";
+        EXPECT_EQ(why_not(good, bad).substr(0, begin.size()), begin);
+    }
+    const auto refused = [&](const char* bad) {
+        const std::string why = why_not(good, bad);
+        const std::string begin = "peers[1]: " + std::string(bad) + " ";
+        return why.substr(0, begin.size()) == begin ? why.substr(begin.size()) : why;
+    };
+    EXPECT_EQ(refused("0.0.0.0:7000"), "means every address of a host, and names no peer");
+    EXPECT_EQ(refused("255.255.255.255:7000"), "is a broadcast address, and no peer's");
+    EXPECT_EQ(refused("224.0.0.1:7000"), "is a multicast address, and no peer's");
+    EXPECT_EQ(refused("127.0.0.1:0"), "has port 0, and a peer has another");
+    EXPECT_EQ(why_not(good, good.peers[0]), "peers[0] and peers[1] are both " + good.peers[0]);
+    EXPECT_EQ(why_not(good, "[::1]:7000"), "peers[1] is [::1]:7000 and peers[0] is " +
+                                               good.peers[0] + ": all are IPv4, or all are IPv6");
+    EXPECT_EQ(why_not(good, "shm:x"), "peers[1] is shm:x and peers[0] is " + good.peers[0] +
+                                          ": all are on shared memory, or none");
+    Options options = good;
+    options.peers[0] = "shm:x";
+    EXPECT_EQ(why_not(options), "peers[1] is " + good.peers[1] +
+                                    " and peers[0] is shm:x: all are on shared memory, or none");
+    options.peers[1] = "shm:y";
+    EXPECT_EQ(why_not(options), "peers on shared memory have one name, not shm:x and shm:y");
+    // Our own may be every address of this host, and has a port all the same.
+    const std::string port = good.peers[0].substr(good.peers[0].find(':'));
+    options = good;
+    options.peers[0] = "0.0.0.0" + port;
+    EXPECT_EQ(why_not(options), "it opens");
+    options.peers[0] = "0.0.0.0:0";
+    EXPECT_NE(why_not(options), "it opens");
+}
+
+TEST(AmEndpointOptions, OfFiguresAreNamedWithTheirBounds) {
+    const Options good = options_for(2);
+    const auto with = [&](auto change) {
+        Options options = good;
+        change(options);
+        return why_not(options);
+    };
+    for (const std::size_t mtu : {std::size_t{0}, std::size_t{10}, std::size_t{107},
+                                  std::size_t{65'536}, ~std::size_t{0}}) {
+        EXPECT_EQ(with([&](Options& o) { o.mtu = mtu; }),
+                  "mtu is " + std::to_string(mtu) + ", not 108 to 65535");
+    }
+    for (const std::size_t mtu : {std::size_t{108}, std::size_t{65'535}}) {
+        EXPECT_EQ(with([&](Options& o) { o.mtu = mtu; }), "it opens");
+    }
+    for (const milliseconds time : {milliseconds(0), milliseconds(-5), milliseconds(86'400'001),
+                                    milliseconds::max(), milliseconds::min()}) {
+        EXPECT_EQ(with([&](Options& o) { o.peer_timeout = time; }),
+                  "peer_timeout is " + std::to_string(time.count()) + " ms, not 1 to 86400000");
+    }
+    for (const milliseconds time : {milliseconds(1), milliseconds(86'400'000)}) {
+        EXPECT_EQ(with([&](Options& o) { o.peer_timeout = time; }), "it opens");
+    }
+    const std::pair<const char*, double Faults::*> faults[] = {{"loss", &Faults::loss},
+                                                               {"bit_error", &Faults::bit_error},
+                                                               {"duplicate", &Faults::duplicate},
+                                                               {"reorder", &Faults::reorder}};
+    for (const auto& [name, fault] : faults) {
+        for (const double bad : {7.0, -1.0, std::nan(""), HUGE_VAL, 1.000001}) {
+            EXPECT_EQ(
+                with([&](Options& o) { o.faults.*fault = bad; }),
+                "faults." + std::string(name) + " is " + std::to_string(bad) + ", not 0 to 1");
+        }
+        EXPECT_EQ(with([&](Options& o) { o.faults.*fault = 1; }), "it opens");
+    }
+    EXPECT_EQ(with([](Options& o) { o.congestion_control = CongestionControl{3}; }),
+              "congestion_control is none of its names");
+}
+
+TEST(AmEndpoint, HasNoHandlerZero) {
+    Endpoint a = open(options_for(2), 0);
+    EXPECT_EQ(a.handle(0, echo()), Status::not_allowed);
+    EXPECT_EQ(a.handle(65'535, echo()), Status::ok);
+    EXPECT_EQ(a.request(1, 0), Status::not_allowed);
+}
+
+TEST(AmEndpoint, AllocatesOrSaysWhyNot) {
+    Endpoint a = open(options_for(2), 0);
+    EXPECT_EQ(a.allocate(0).error(), "no bytes to allocate");
+    for (const std::size_t much : {~std::size_t{0}, std::size_t{1} << 62}) {
+        EXPECT_EQ(a.allocate(much).error(), "cannot allocate " + std::to_string(much) + " bytes");
+    }
+    const auto memory = a.allocate(1000);
+    ASSERT_TRUE(memory) << memory.error();
+    EXPECT_EQ(memory->size(), 1000U);
+    EXPECT_TRUE(std::all_of(memory->begin(), memory->end(),
+                            [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
 TEST(AmEndpoint, CountersMayBeReadFromInsideItsCallbacks) {
@@ -317,6 +408,7 @@ TEST(AmEndpoint, NamesEveryStatusAndVerdict) {
     EXPECT_EQ(name_of(Status::ok), "ok");
     EXPECT_EQ(name_of(Status::would_block), "would_block");
     EXPECT_EQ(name_of(Status::forbidden), "forbidden");
+    EXPECT_EQ(name_of(Status::closed), "closed");
     EXPECT_EQ(verdict_names[static_cast<std::size_t>(RxVerdict::foreign)], "foreign");
 }
 

@@ -29,18 +29,6 @@ bool is_alone(const W& wire) {
     return false;
 }
 
-/// True for a while, however that ends: handlers and callbacks may throw.
-class While {
-public:
-    explicit While(bool& flag) : flag_(flag) { flag_ = true; }
-    ~While() { flag_ = false; }
-    While(const While&) = delete;
-    While& operator=(const While&) = delete;
-
-private:
-    bool& flag_;
-};
-
 }  // namespace
 
 Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
@@ -69,7 +57,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
 }
 
 void Node::handle(std::uint16_t handler, Handler run) {
-    if (handler == 0) return;
+    WIREPROOF_CHECK(handler != 0);
     if (in_handler_) {  // one of them is running
         handlers_to_be_.emplace_back(handler, std::move(run));
         return;
@@ -414,6 +402,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     wire_.unsettle(PeerId(peer));
     PeerLost lost;
     lost.peer = peer;
+    lost.cause = wire_.trouble(PeerId(peer)).cause;
     lost.undelivered = std::exchange(peers_[peer].undelivered, {});
     switch (ended.why) {
         case SessionEnded::Why::silent: lost.why = PeerLost::Why::silent; break;
@@ -441,6 +430,7 @@ PeerCounters Node::counters(std::size_t peer) const {
     counters.timeouts = stats.keepalive_timeouts;
     counters.sessions = stats.sessions;
     counters.unhandled_replies = peers_[peer].unhandled_replies;
+    counters.unsent = wire_.trouble(PeerId(peer)).frames_refused;
     return counters;
 }
 

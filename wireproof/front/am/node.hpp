@@ -19,6 +19,18 @@
 
 namespace wireproof::am {
 
+/// True for a while, however that ends: handlers and callbacks may throw.
+class While {
+public:
+    explicit While(bool& flag) : flag_(flag) { flag_ = true; }
+    ~While() { flag_ = false; }
+    While(const While&) = delete;
+    While& operator=(const While&) = delete;
+
+private:
+    bool& flag_;
+};
+
 /// Has the peers numbered as the wire numbers them; `config.node` is the own number.
 class Node {
 public:
@@ -34,6 +46,7 @@ public:
     std::size_t self() const { return self_; }
     std::size_t nodes() const { return nodes_; }
 
+    /// Not handler 0.
     void handle(std::uint16_t handler, Handler run);
     void on_peer_lost(std::function<void(const PeerLost&)> report) { report_ = std::move(report); }
 
@@ -87,6 +100,11 @@ public:
     /// What was asked for leaves, without a look at what came.
     void push(Instant now);
     Status get(std::size_t peer, std::uint64_t address, Bytes destination, Done done);
+    /// Every transfer that has not ended ends with the status for its callback, a get whose bytes
+    /// are there with ok. No turn may follow.
+    void end_transfers(Status status);
+    /// In a forked child: gives up what the parent shares with its peers.
+    void abandon() { wire_.abandon(); }
     /// False: no such peer, or the region overlaps another.
     [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
                                        Rights rights);

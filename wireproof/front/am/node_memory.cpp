@@ -141,6 +141,14 @@ void Node::end_transfer(std::uint64_t tag, Status status) {
     if (done) done(status);
 }
 
+void Node::end_transfers(Status status) {
+    const While polling(polling_);  // callbacks may ask for no more
+    while (!finished_.empty()) end_finished();
+    for (Done& waiting : transfers_.waiting) {
+        if (const Done done = std::exchange(waiting, nullptr)) done(status);
+    }
+}
+
 std::size_t Node::end_finished() {
     const std::size_t count = finished_.size();
     for (std::size_t i = 0; i < count; ++i) {

@@ -100,6 +100,9 @@ public:
     void unsettle(PeerId peer) {
         if constexpr (requires { inside_->wire.unsettle(peer); }) inside_->wire.unsettle(peer);
     }
+    void abandon() {
+        if constexpr (requires { inside_->wire.abandon(); }) inside_->wire.abandon();
+    }
     PeerTrouble trouble(PeerId peer) const {
         if constexpr (requires { inside_->wire.trouble(peer); }) return inside_->wire.trouble(peer);
         return {};

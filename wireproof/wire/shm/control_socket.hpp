@@ -72,6 +72,12 @@ public:
     /// Takes the place of a path that nobody listens at any more.
     static Expected<Listener> open(const MeetingPlace& place);
 
+    /// In a forked child: the parent alone listens here, and removes its path.
+    void abandon() {
+        socket_.close();
+        owner_ = 0;
+    }
+
     int handle() const { return socket_.handle(); }
     bool is_open() const { return socket_.is_open(); }
     std::optional<ControlSocket> accept() const;

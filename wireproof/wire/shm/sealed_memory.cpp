@@ -44,6 +44,15 @@ Mapping::~Mapping() {
     if (is_open()) WIREPROOF_CHECK(::munmap(bytes_.data(), bytes_.size()) == 0);
 }
 
+// In one step, so that there is no moment without memory. Where the kernel has none to give, the
+// parent's peers would see what the child writes; that must not be.
+void Mapping::abandon() {
+    constexpr int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (!is_open()) return;
+    WIREPROOF_CHECK(
+        map(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE, flags, -1, 0).has_value());
+}
+
 Expected<Mapping> Mapping::of(const Descriptor& memory, std::size_t size, bool writable) {
     const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
     return map(nullptr, size, protection, MAP_SHARED, memory.handle(), 0).map([](Bytes bytes) {

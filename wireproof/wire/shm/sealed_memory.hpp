@@ -34,6 +34,9 @@ public:
     };
     Expected<void> place(const Descriptor& memory, const Part& part);
 
+    /// In a forked child: zeroed memory of its own in the same place, which nobody else sees.
+    void abandon();
+
     Bytes bytes() const { return bytes_; }
     bool is_open() const { return !bytes_.empty(); }
 

@@ -26,6 +26,12 @@ public:
     const Descriptor& memory() const { return memory_; }
     void close_memory() { memory_.close(); }
 
+    /// In a forked child; see Mapping.
+    void abandon() {
+        memory_.close();
+        mapping_.abandon();
+    }
+
     bool is_open() const { return mapping_.is_open(); }
     RingMemory ring_filled_by(std::size_t side) const;
 

@@ -117,6 +117,11 @@ public:
     /// When a peer that is not there is called again.
     Instant next_deadline() const { return next_call_; }
 
+    /// In a forked child: closes the parent's sockets, so that peers notice when the parent dies,
+    /// and leaves its rings. Nothing is said to anybody. Memory that was allocated stays where it
+    /// is, and shared with the parent and its peers.
+    void abandon();
+
     /// Readable when a bell rang, since frames came or room that was lacking; when a peer died or
     /// one called.
     int wait_handle() const { return watch_.handle(); }

@@ -68,6 +68,7 @@ ShmWire::ShmWire(const Config& config)
       lanes_(std::make_unique<ShmLanes>()),
       nonce_(std::make_unique<Nonce>(Nonce{random_nonce()})),
       peers_(config.nodes) {
+    callers_.reserve(callers_max);  // a fork in another thread finds it whole
     for (std::size_t i = 0; i < peers_.size(); ++i) {
         ShmPeer& peer = peers_[i];
         peer.number = i;
@@ -139,6 +140,21 @@ Expected<std::pair<ShmWire, ShmWire>> ShmWire::pair(Config config) {
         return unexpected("shm wire: the two ends did not meet");
     }
     return std::pair(std::move(*first), std::move(*second));
+}
+
+void ShmWire::abandon() {
+    meeting_ = false;
+    listener_.abandon();
+    watch_.close();
+    for (ControlSocket& caller : callers_) caller.close();
+    for (ShmPeer& peer : peers_) {
+        peer.socket.close();
+        peer.segment.abandon();
+        peer.former.abandon();
+        if (!peer.successor) continue;
+        peer.successor->socket.close();
+        peer.successor->segment.abandon();
+    }
 }
 
 void ShmWire::watch(int handle, std::uint64_t tag) {

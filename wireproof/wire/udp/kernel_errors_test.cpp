@@ -66,12 +66,13 @@ std::string said_without_networks(std::string_view local, std::string_view peer)
 }
 
 TEST(UdpKernelErrors, NamesANetworkThatIsNotThere) {
-    for (const auto& [local, peer] :
-         {std::pair("0.0.0.0:0", "192.0.2.1:7000"), std::pair("[::]:0", "[2001:db8::1]:7000")}) {
-        const std::string said = said_without_networks(local, peer);
-        if (said.empty()) GTEST_SKIP() << "no network namespaces here";
-        EXPECT_EQ(said, "Network is unreachable (sendmsg), 1 of 1") << peer;
-    }
+    const std::string said = said_without_networks("0.0.0.0:0", "192.0.2.1:7000");
+    if (said.empty()) GTEST_SKIP() << "no network namespaces here";
+    EXPECT_EQ(said, "Network is unreachable (sendmsg), Network is unreachable (1 packet)");
+    // There is no IPv6 address to send from.
+    EXPECT_EQ(said_without_networks("[::]:0", "[2001:db8::1]:7000"),
+              "Cannot assign requested address (sendmsg), "
+              "Cannot assign requested address (1 packet)");
 }
 
 TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {

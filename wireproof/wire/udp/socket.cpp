@@ -137,7 +137,11 @@ bool UdpSocket::disconnect() {
 }
 
 UdpSocket::~UdpSocket() {
-    if (handle_ >= 0) ::close(handle_);
+    abandon();
+}
+
+void UdpSocket::abandon() {
+    if (handle_ >= 0) ::close(std::exchange(handle_, -1));
 }
 
 Address UdpSocket::local_address() const {

@@ -43,6 +43,9 @@ public:
     }
     ~UdpSocket();
 
+    /// In a forked child: the socket is the parent's alone.
+    void abandon();
+
     int handle() const { return handle_; }
 
     /// Whether the kernel takes several frames of one length as one packet (UDP_SEGMENT).

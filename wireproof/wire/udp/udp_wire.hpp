@@ -98,6 +98,10 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
 
+    /// In a forked child: gives up the parent's socket, so that no frame goes to the child and the
+    /// port is free when the parent is gone. Nothing is sent or received here any more.
+    void abandon() { socket_.abandon(); }
+
     /// Readable when frames came.
     int wait_handle() const { return socket_.handle(); }
     /// False: frames wait here, where the handle does not show them.
