@@ -6,7 +6,7 @@ import unittest
 
 from command import WIREPROOF, Case, Ended, one_object
 
-PEER_TIMEOUT = 1
+PEER_TIMEOUT = 3
 LONGEST = 1000  # bytes of a UDP datagram with its header that arrives
 NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-ec"]
 LOSE = """ip link set lo up

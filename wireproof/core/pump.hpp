@@ -1,4 +1,13 @@
-// The only loops in which a frame moves, real or simulated.
+// The loops in which a frame moves between one engine and one wire, real or simulated: transmit()
+// empties an engine into a lane, pump() is a whole turn with one peer. Not everybody can use pump():
+//
+//   front/am/node       many engines on one wire, and handlers that may send between two frames
+//   front/link/node     its engine is behind AnyLink, and is filled from a stream while it sends
+//   front/ib/device     one engine for many peers, asked for each peer apart
+//   cli/ib_session      posts receives again between two frames
+//   lab/ib_world        its users act between receiving and sending
+//   lab/am_net, sp2_am  many engines on a node; what each frame costs the node is simulated time
+//   lab/ladder          notes every frame for the drawing
 #pragma once
 
 #include <utility>

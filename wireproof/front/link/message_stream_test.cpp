@@ -163,6 +163,30 @@ TEST(MessageStream, NoticesAPeerThatBeganAnew) {
     EXPECT_EQ(stream.on_segment(stand_at(0, 0, 8)), Arrival::peer_restarted);
 }
 
+// A hostile peer; the same number once the segment has left is a peer that keeps the rules.
+TEST(MessageStream, CallsBrokenAPeerThatHasMessagesThatWereNotSent) {
+    for (const bool sent : {false, true}) {
+        MessageStream stream({.life = 1});
+        stream.on_up();
+        for (int i = 0; i < 3; ++i) stream.submit(text(10, 1));
+        EXPECT_EQ(stream.on_segment(stand_at(0, 0, 7)), Arrival::nothing);
+        std::array<std::byte, 64> room{};
+        EXPECT_EQ(stream.next_segment(room), Segment::size + life_size);
+        EXPECT_EQ(stream.next_segment(room), Segment::size + 10);
+        EXPECT_EQ(stream.on_segment(stand_at(1, 0, 7)), Arrival::nothing);
+        if (sent) {
+            EXPECT_EQ(stream.next_segment(room), Segment::size + 10);
+        }
+        EXPECT_EQ(stream.on_segment(stand_at(2, 0, 7)), sent ? Arrival::nothing : Arrival::broken);
+        if (!sent) continue;
+        // And what follows is the third message, from its beginning.
+        EXPECT_EQ(stream.messages_delivered(), 2U);
+        EXPECT_EQ(stream.next_segment(room), Segment::size + 10);
+        EXPECT_EQ(Segment::decode(room)->number, 2U);
+        EXPECT_EQ(stream.next_segment(room), 0U);
+    }
+}
+
 TEST(MessageStream, CallsBrokenWhatNoPeerSends) {
     const auto verdict = [](const std::vector<std::byte>& bytes) {
         MessageStream stream({.message_max = 100, .life = 1});
@@ -183,6 +207,31 @@ TEST(MessageStream, CallsBrokenWhatNoPeerSends) {
     EXPECT_EQ(verdict(stand_at(0xFFFFFFFF, 0, 1)), Arrival::broken);
     EXPECT_EQ(verdict(segment({ask, false, 0, 0})), Arrival::nothing);
     EXPECT_EQ(verdict(segment({data, true, 0, 0}, text(100, 1))), Arrival::message);
+}
+
+TEST(MessageStream, CallsBrokenMoreOfAMessageThatWasComplete) {
+    MessageStream stream({.life = 1});
+    stream.on_up();
+    EXPECT_EQ(stream.on_segment(segment({Segment::Kind::data, true, 0, 0}, text(10, 1))),
+              Arrival::message);
+    EXPECT_EQ(stream.on_segment(segment({Segment::Kind::data, true, 0, 10}, text(10, 1))),
+              Arrival::broken);
+}
+
+TEST(MessageStream, SaysWhereItStandsInTheMiddleOfALongMessage) {
+    MessageStream stream({.stand_every = 100, .life = 1});
+    stream.on_up();
+    std::array<std::byte, 64> room{};
+    EXPECT_EQ(stream.next_segment(room), Segment::size + life_size);
+    for (std::uint64_t offset = 0; offset < 400; offset += 50) {
+        EXPECT_EQ(stream.on_segment(segment({Segment::Kind::data, false, 0, offset}, text(50, 1))),
+                  Arrival::nothing);
+        const bool due = offset % 100 == 50;
+        EXPECT_EQ(stream.next_segment(room), due ? Segment::size + life_size : 0U) << offset;
+        if (due) {
+            EXPECT_EQ(Segment::decode(room)->offset, offset + 50);
+        }
+    }
 }
 
 }  // namespace

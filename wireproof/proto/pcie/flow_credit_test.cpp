@@ -54,6 +54,23 @@ TEST(PcieCredit, AStaleUpdateLowersNothing) {
     EXPECT_FALSE(gate.allows({21, 200}));
 }
 
+// PCIE-29: what is half of the circle ahead may as well be as far behind, so it is not taken.
+TEST(PcieCredit, AnUpdateOfExactlyHalfTheCircleChangesNothing) {
+    for (const std::uint32_t start : {100U, 200U}) {  // the second wraps
+        CreditGate gate;
+        gate.start({start, 10 * start});
+        gate.consume({start, 10 * start});
+        gate.update({(start + 128) % 256, (10 * start + 2048) % 4096});
+        EXPECT_FALSE(gate.allows({1, 0})) << start;
+        EXPECT_FALSE(gate.allows({0, 1})) << start;
+        // One less is the most that a receiver may have free.
+        gate.update({(start + 127) % 256, (10 * start + 2047) % 4096});
+        EXPECT_TRUE(gate.allows({127, 2047})) << start;
+        EXPECT_FALSE(gate.allows({128, 2047})) << start;
+        EXPECT_FALSE(gate.allows({127, 2048})) << start;
+    }
+}
+
 TEST(PcieCredit, ZeroIsInfiniteForGood) {
     CreditGate gate;
     gate.start({0, 0});

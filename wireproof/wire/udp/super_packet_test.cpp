@@ -149,6 +149,24 @@ TEST(SuperPacket, NoneIsLongerThanADatagramOrHasMoreSegmentsThanAKernelTakes) {
     EXPECT_EQ(two.b.counters().frames_received, 200U);
 }
 
+// 41 frames of 1,600 bytes are 65,600, more than one datagram holds.
+TEST(SuperPacket, FramesThatFillOneAreNotRefusedByTheKernel) {
+    Two two({.frame_max = 1600, .batch = 64}, {.frame_max = 1600, .batch = 64});
+    std::vector<Numbered> frames;
+    for (std::uint8_t i = 1; i <= 41; ++i) frames.push_back({i, 1600});
+    send(two.a, first, frames);
+    EXPECT_NE(received(two.b), "");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 1U);  // of 40; the last is a datagram
+    // 50 of 1,300 are 65,000 to the byte.
+    frames.assign(50, {1, 1300});
+    send(two.a, first, frames);
+    EXPECT_NE(received(two.b), "");
+    EXPECT_EQ(two.a.counters().super_packets_sent, 2U);
+    EXPECT_EQ(two.a.counters().segments_refused, 0U);
+    EXPECT_EQ(two.a.counters().frames_sent, 91U);
+    EXPECT_EQ(two.b.counters().frames_received, 91U);
+}
+
 TEST(SuperPacket, FramesToOthersDoNotJoin) {
     UdpWire a = open({});
     UdpWire b = open({});
