@@ -54,6 +54,15 @@ IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share,
     return line;
 }
 
+// Packets of the shortest path MTU arrive on a path that loses long ones, and answers do.
+constexpr std::size_t short_frame = 320;
+
+FrameInfo describe_length(ConstBytes frame) {
+    FrameInfo info = describe_nothing(frame);
+    info.kind = frame.size() > short_frame ? "long" : "short";
+    return info;
+}
+
 struct WorldPlan {
     explicit WorldPlan(const IbWorldConfig& config) {
         Random dice(config.seed);
@@ -73,13 +82,20 @@ struct WorldPlan {
         network.faults.reorder = rate(0.2);
         network.faults.bit_error = rate(3e-5);
         hurry = dice.uniform();
+        // Dice of their own, so that worlds of older seeds are what they were but for this.
+        Random more(config.seed ^ 0x10C);
+        for (IbLine& line : lines) line.backs_off = more.chance(0.4);
+        loses_long = more.chance(0.2);
+        if (loses_long) network.describe = describe_length;
         what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
                ", repeated " + std::to_string(network.faults.duplicate) + ", held back " +
-               std::to_string(network.faults.reorder);
+               std::to_string(network.faults.reorder) +
+               (loses_long ? ", long packets never arrive" : "");
     }
 
     std::deque<IbLine> lines;
     sim::NetworkConfig network;
+    bool loses_long = false;
     double hurry = 1;  // how likely a user goes on in a turn
     std::string what;
 };
@@ -96,6 +112,9 @@ public:
     }
 
     IbWorldResult run(std::uint64_t seed) {
+        if (plan_.loses_long) {
+            network_.faults(0, 1).add_rule({.kind = "long", .fate = {.lost = true}});
+        }
         sim::Schedule schedule(2);
         const auto ended = sim::run(
             network_, schedule, [this](std::size_t node, Instant now) { return turn(node, now); },
@@ -135,6 +154,7 @@ private:
             if (dice_.chance(plan_.hurry)) user->go_on(port);
             wants = wants || user->wants_to_go_on();
         }
+        for (auto& user : users_[node]) user->note_sent(port);
         // What a flush loses leaves room at once, and nobody would come back for it.
         sim::Cable& lane = wire.lane(PeerId{static_cast<std::uint16_t>(1 - node)});
         for (bool again = true; again;) {
@@ -142,7 +162,10 @@ private:
             wire.flush(now);
             again = sent.lane_full && sent.frames > 0;
         }
-        for (auto& user : users_[node]) user->draw(port);
+        for (auto& user : users_[node]) {
+            user->check_resends(port);
+            user->draw(port);
+        }
         const Instant again = wants ? now + Duration::microseconds(3) : never;
         return earliest(again, port.next_deadline());
     }

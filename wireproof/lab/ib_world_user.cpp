@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::lab {
 namespace {
@@ -69,7 +70,8 @@ IbUser::IbUser(const IbLine& line, std::size_t node, ib::Port& port)
                              .limits = {.sends = asks_max, .receives = asks_max, .pieces = 2},
                              .credits = line.credits,
                              .ack_every = std::min(8U, line.in_flight_max),
-                             .in_flight_max = line.in_flight_max})
+                             .in_flight_max = line.in_flight_max,
+                             .backs_off = line.backs_off})
             .has_value();
     WIREPROOF_CHECK(added);
     const auto init = port.modify(
@@ -216,6 +218,28 @@ void IbUser::on_received(const ib::Completion& completion) {
         if (expected && line_->transport == ib::Transport::rc) break;  // none may be missing
     }
     fail("a message was delivered that is not the next one");
+}
+
+void IbUser::note_sent(const ib::Port& port) {
+    sent_before_ = port.queue_pair(line_->number)->counters.sent;
+}
+
+// No more rounds than retries, and in a round no more than may be outstanding; who backs off sends
+// all of it once and then one packet a round.
+void IbUser::check_resends(const ib::Port& port) {
+    const Unanswered oldest = port.unanswered(line_->number);
+    if (oldest.since != unanswered_since_) {
+        unanswered_since_ = oldest.since;
+        sent_unanswered_ = sent_before_;
+    }
+    if (oldest.since == never) return;
+    const std::uint64_t sent = port.queue_pair(line_->number)->counters.sent - sent_unanswered_;
+    // The numbers of a Read's answers are not in flight, so as many more may be.
+    const std::uint64_t round =
+        line_->in_flight_max + line_->rd_atomic * ib::packets_of(place_size, line_->path_mtu);
+    const std::uint64_t most = line_->backs_off ? round + oldest.times - 1 : round * oldest.times;
+    if (oldest.times > line_->retry_count) fail("a packet was sent again more often than allowed");
+    if (sent > most) fail("too many packets left while one was not answered");
 }
 
 bool IbUser::all_answered(const ib::Port& port) const {

@@ -32,6 +32,7 @@ struct IbLine {
     std::uint8_t rd_atomic = 1;
     bool credits = false;
     std::uint32_t in_flight_max = 32;
+    bool backs_off = false;
 };
 
 class IbUser {
@@ -51,6 +52,10 @@ public:
     /// Draws what completed.
     void draw(ib::Port& port);
     bool all_answered(const ib::Port& port) const;
+    /// In every turn, before and after packets leave: how many leave while one of them is sent
+    /// again and not answered.
+    void note_sent(const ib::Port& port);
+    void check_resends(const ib::Port& port);
     /// At the end of the world, of what this one asked of the other.
     void check_end(const IbUser& other, const ib::Port& port);
 
@@ -85,7 +90,10 @@ private:
     std::size_t ended_ = 0;  // asks known to have ended, in order
     std::size_t failed_ = 0;
     std::size_t delivered_ = 0;
-    std::size_t next_message_ = 0;  // of the other's asks, the first that may still be delivered
+    std::size_t next_message_ = 0;   // of the other's asks, the first that may still be delivered
+    std::uint64_t sent_before_ = 0;  // packets, when this turn's began to leave
+    std::uint64_t sent_unanswered_ = 0;  // when the oldest was first sent again
+    Instant unanswered_since_ = never;
     std::string violation_;
 };
 
