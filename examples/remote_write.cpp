@@ -42,8 +42,11 @@ int answer(const Places& places) {
         memory, {.local_write = true, .remote_write = true, .remote_read = true});
     auto pair = QueuePair::create(domain, completions, completions);
     if (!region || !pair) return fail("answer", "no memory or no queue pair");
-    pair->post_receive(1, Piece());  // for the immediate data
-    pair->post_receive(2, Piece());  // for the goodbye
+    // For the immediate data, and for the goodbye.
+    if (pair->post_receive(1, Piece()) != Status::ok ||
+        pair->post_receive(2, Piece()) != Status::ok) {
+        return fail("answer", "cannot receive");
+    }
     const auto peer = exchange_as_server(places.meeting, pair->contact(*region), 20s);
     if (!peer) return fail("answer", peer.error());
     if (pair->connect(*peer) != Status::ok) return fail("answer", "no connection");
@@ -54,7 +57,7 @@ int answer(const Places& places) {
         memory[i] = static_cast<std::byte>(std::toupper(std::to_integer<int>(memory[i])));
     }
     // Says that it is done, and answers the Read until the goodbye.
-    pair->send(3, Piece());
+    if (pair->send(3, Piece()) != Status::ok) return fail("answer", "cannot send");
     for (int ended = 0; ended < 2; ++ended) {
         const auto one = completions.wait(20s);
         if (!one || one->status != WorkStatus::success) return fail("answer", "no goodbye");
@@ -73,23 +76,26 @@ int ask(const Places& places) {
     const auto region = domain.register_memory(memory, {.local_write = true});
     auto pair = QueuePair::create(domain, completions, completions);
     if (!region || !pair) return fail("ask", "no memory or no queue pair");
-    pair->post_receive(1, Piece());
+    if (pair->post_receive(1, Piece()) != Status::ok) return fail("ask", "cannot receive");
     const auto peer = exchange_as_client(places.meeting, pair->contact(), 20s);
     if (!peer) return fail("ask", peer.error());
     if (pair->connect(*peer) != Status::ok) return fail("ask", "no connection");
 
     const Remote there{peer->memory, peer->key};
     const Piece here = region->piece(0, message.size());
-    pair->write(2, here, there, static_cast<std::uint32_t>(message.size()));
+    if (pair->write(2, here, there, static_cast<std::uint32_t>(message.size())) != Status::ok) {
+        return fail("ask", "cannot write");
+    }
     for (int ended = 0; ended < 2; ++ended) {  // the Write, and the word that it was answered
         const auto one = completions.wait(20s);
         if (!one || one->status != WorkStatus::success) return fail("ask", "no answer");
     }
-    pair->read(3, here, there);
+    if (pair->read(3, here, there) != Status::ok) return fail("ask", "cannot read");
     const auto read = completions.wait(20s);
     if (!read || read->status != WorkStatus::success) return fail("ask", "cannot read");
-    pair->send(4, Piece());
-    completions.wait(20s);
+    if (pair->send(4, Piece()) != Status::ok) return fail("ask", "cannot send");
+    const auto parted = completions.wait(20s);
+    if (!parted || parted->status != WorkStatus::success) return fail("ask", "no goodbye");
     const std::string text(reinterpret_cast<const char*>(memory.data()), message.size());
     std::printf("%s\n", text.c_str());
     return text == "WRITTEN FROM AFAR" ? 0 : 1;

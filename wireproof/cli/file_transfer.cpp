@@ -78,7 +78,8 @@ std::string printable(ConstBytes bytes) {
 std::string describe_loss(const am::PeerLost& lost, Duration peer_timeout) {
     switch (lost.why) {
         case am::PeerLost::Why::silent:
-            return fmt::format("the other side has been silent for {:g} s", peer_timeout.seconds());
+            return fmt::format("the other side has been silent for {:g} s{}",
+                               peer_timeout.seconds(), lost.cause.empty() ? "" : ": " + lost.cause);
         case am::PeerLost::Why::restarted: return "the other side was restarted";
         case am::PeerLost::Why::gone: return "the other side is gone";
     }

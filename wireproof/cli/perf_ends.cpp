@@ -123,6 +123,7 @@ PerfEnds::PerfEnds(const PerfPlan& plan) {
     end_->node().on_peer_lost([this](const am::PeerLost& lost) {
         constexpr std::array why = {"is silent", "was restarted", "is gone"};
         lost_ = std::string("the other end ") + why[static_cast<std::size_t>(lost.why)];
+        if (!lost.cause.empty()) *lost_ += ": " + lost.cause;
     });
 }
 
