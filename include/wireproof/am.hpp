@@ -244,7 +244,7 @@ public:
                                      std::uint32_t argument, Done done);
 
     /// Copies the peer's registered memory at `address` into `destination`, which stays put until
-    /// `done` was called. No bytes need the right to read there, too.
+    /// `done` was called.
     [[nodiscard]] Status get(std::size_t peer, std::uint64_t address,
                              std::span<std::byte> destination, Done done);
 
