@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "wireproof/cli/interrupt.hpp"
 
@@ -43,7 +47,58 @@ int with_part_name(const std::string& path, std::string& name, Make&& make) {
     return error;
 }
 
+// What Linux calls an open file of this process. It is written where it stands, for others hold it
+// open too.
+bool names_open_file(const std::string& path) {
+    for (const std::string_view prefix : {"/dev/std", "/dev/fd/", "/proc/self/fd/"}) {
+        if (path.starts_with(prefix)) return true;
+    }
+    return false;
+}
+
+/// What `path` names in the end. A link may point to a file that is not there yet. `error`: ELOOP.
+std::string link_target(const std::string& path, int& error) {
+    constexpr int most_links = 40;  // as the kernel has it
+    std::filesystem::path target = path;
+    for (int links = 0;; ++links) {
+        std::error_code problem;
+        const std::filesystem::path next = std::filesystem::read_symlink(target, problem);
+        if (problem) return target.string();
+        if (links == most_links) break;
+        target = next.is_absolute() ? next : target.parent_path() / next;
+    }
+    error = ELOOP;
+    return path;
+}
+
+void wait_for_room(int file) {
+    pollfd waiting{.fd = file, .events = POLLOUT, .revents = 0};
+    ::poll(&waiting, 1, -1);
+}
+
 }  // namespace
+
+bool is_standard_output(const std::string& path) {
+    return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
+void check_output(const std::string& path) {
+    struct stat status {};
+    const bool there = !is_standard_output(path) && ::stat(path.c_str(), &status) == 0;
+    if (!there || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) {
+        const OutputFile file(path);
+        return;
+    }
+    if (::access(path.c_str(), W_OK) != 0) {
+        throw Failure(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    }
+}
+
+void check_regular(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+    throw Failure(fmt::format("cannot add to {}: it is not a regular file", path));
+}
 
 InputFile::InputFile(const std::string& path) : path_(path) {
     // Nonblocking, or opening a FIFO would wait for who writes to it.
@@ -85,26 +140,49 @@ void InputFile::read(std::uint64_t offset, Bytes to) const {
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (path_.empty()) return;
+    if (is_standard_output(path_) || names_open_file(path_)) {
+        open_device();
+        return;
+    }
+    int error = 0;
+    target_ = link_target(path_, error);
+    if (error != 0) fail(error);
     struct stat status {};
-    const bool there = ::stat(path_.c_str(), &status) == 0;
+    const bool there = ::stat(target_.c_str(), &status) == 0;
     if (there && S_ISDIR(status.st_mode)) fail(EISDIR);
     if (there && !S_ISREG(status.st_mode)) {
-        kind_ = Kind::device;
-        file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-        if (file_ < 0) fail(errno);
-    } else {
-        open_new();
+        open_device();
+        return;
     }
+    // A rename would replace what the caller may not write.
+    if (there && ::access(target_.c_str(), W_OK) != 0) fail(errno);
+    open_new();
+    if (there) keep_mode({status.st_mode & 07777U, status.st_uid, status.st_gid});
+}
+
+void OutputFile::open_device() {
+    kind_ = Kind::device;
+    file_ = is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                      : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) fail(errno);
 }
 
 void OutputFile::open_new() {
-    if (path_.back() == '/') fail(EISDIR);
+    if (target_.back() == '/') fail(EISDIR);
     if (!open_nameless()) open_part();
+}
+
+// The owner first: changing it takes bits of the mode away.
+void OutputFile::keep_mode(const FileOwner& replaced) const {
+    const bool owned = ::fchown(file_, replaced.user, replaced.group) == 0;
+    // Bits that run a program as its owner are not given to another owner.
+    const std::uint32_t mode = owned ? replaced.mode : replaced.mode & 0777U;
+    ::fchmod(file_, mode);
 }
 
 // A file without a name leaves nothing behind, even if its process is killed.
 bool OutputFile::open_nameless() {
-    file_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    file_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (file_ < 0) return false;
     kind_ = Kind::nameless;
     if (::access(shown_at(file_).c_str(), F_OK) == 0) return true;
@@ -114,7 +192,7 @@ bool OutputFile::open_nameless() {
 
 void OutputFile::open_part() {
     kind_ = Kind::part;
-    const int error = with_part_name(path_, part_, [this](const char* name) {
+    const int error = with_part_name(target_, part_, [this](const char* name) {
         file_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         return file_ < 0 ? errno : 0;
     });
@@ -150,6 +228,11 @@ void OutputFile::write(std::uint64_t offset, ConstBytes bytes) {
             check_interrupt();
             continue;
         }
+        if (put < 0 && errno == EAGAIN) {
+            wait_for_room(file_);
+            check_interrupt();
+            continue;
+        }
         if (put < 0) fail(errno);
         offset += static_cast<std::uint64_t>(put);
         bytes = bytes.subspan(static_cast<std::size_t>(put));
@@ -163,7 +246,7 @@ void OutputFile::finish() {
     file_ = -1;
     if (closed != 0) fail(errno);
     if (part_.empty()) return;
-    if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(errno);
+    if (std::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
     part_.clear();
 }
 
@@ -174,10 +257,10 @@ void OutputFile::name_nameless() {
         return ::linkat(AT_FDCWD, shown.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0
                                                                                          : errno;
     };
-    const int error = link_as(path_.c_str());
+    const int error = link_as(target_.c_str());
     if (error == 0) return;
     if (error != EEXIST) fail(error);
-    if (const int second = with_part_name(path_, part_, link_as); second != 0) fail(second);
+    if (const int second = with_part_name(target_, part_, link_as); second != 0) fail(second);
 }
 
 }  // namespace wireproof::cli

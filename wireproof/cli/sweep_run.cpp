@@ -49,6 +49,7 @@ public:
     /// Takes the lines of a file, if there is one. What a run that was killed left of its last line
     /// is no line.
     void load(const std::string& path) {
+        check_regular(path);
         std::ifstream file(path, std::ios::binary);
         std::string line;
         for (int number = 1; std::getline(file, line); ++number) {
