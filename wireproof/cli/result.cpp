@@ -1,0 +1,43 @@
+#include "wireproof/cli/result.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "wireproof/cli/verbs.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+bool printed = false;
+std::FILE* place = stdout;
+
+}  // namespace
+
+void print_result(std::string_view text) {
+    printed = true;
+    const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
+    // Flushed, so that what is told afterwards stands below it, in a file of both too.
+    if (written && std::fflush(place) == 0) return;
+    throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
+}
+
+bool result_printed() {
+    return printed;
+}
+
+void results_to_standard_error() {
+    place = stderr;
+}
+
+void print_error_object(std::string_view verb, std::string_view error) {
+    using Json = nlohmann::ordered_json;
+    const Json object = {{"schema", fmt::format("wireproof.{}/1", verb)}, {"error", error}};
+    // A file name in it need not be text.
+    print_result(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace wireproof::cli
