@@ -10,8 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/provenance.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/version.hpp"
@@ -46,6 +49,23 @@ std::string usage_problem(const CLI::App& app, const CLI::Error& error) {
     return fmt::format("unknown verb: {}; wireproof --help names them", rest.front());
 }
 
+/// Whether the caller reads a JSON object. A command line that is wrong was not read to its end.
+bool wants_json(int argc, char** argv) {
+    return std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+}
+
+/// Says why the run failed: in one line, and in the JSON object where there is no result yet.
+void report_failure(const CLI::App& app, bool json, const std::string& why) {
+    if (json && !result_printed() && !app.get_subcommands().empty()) {
+        try {
+            print_error_object(app.get_subcommands().front()->get_name(), why);
+        } catch (const Failure&) {
+            // Nobody reads standard output. The line below says what was wrong first.
+        }
+    }
+    tell(fmt::format("wireproof: {}", why));
+}
+
 // What was printed may still be on its way to a full disk or a closed pipe.
 int with_output_written(int code) {
     if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
@@ -56,6 +76,7 @@ int with_output_written(int code) {
 
 int main(int argc, char** argv) {
     fill_standard_places();
+    keep_command_line(argc, argv);
     // A closed pipe and a limit of files are errors of the writes that meet them.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
@@ -66,9 +87,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", version());
     app.require_subcommand(1);
     app.footer("Each verb has its own --help, with examples.");
-    app.failure_message([&app](const CLI::App*, const CLI::Error& error) {
-        return fmt::format("wireproof: {}\n", one_line(usage_problem(app, error)));
-    });
+    const bool json = wants_json(argc, argv);
     Run run;
     add_carry(app, run);
     add_send(app, run);
@@ -83,17 +102,19 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : exit_usage;
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+        report_failure(app, json, usage_problem(app, error));
+        return exit_usage;
     }
     try {
         return with_output_written(run());
     } catch (const Interrupted& interrupted) {
-        tell(fmt::format("wireproof: {}", interrupted.what()));
+        report_failure(app, json, interrupted.what());
         // Ended by the signal, so that a shell's loop around us ends too.
         std::signal(interrupted.signal(), SIG_DFL);
         std::raise(interrupted.signal());
     } catch (const std::exception& failure) {
-        tell(fmt::format("wireproof: {}", failure.what()));
+        report_failure(app, json, failure.what());
     }
     return exit_failed;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/cli/provenance.hpp"
 #include "wireproof/lab/report_page.hpp"
 
 namespace wireproof::cli {
@@ -184,6 +185,7 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
 std::string perf_html(const PerfPlan& plan, const PerfReport& report) {
     lab::ReportPage page("wireproof perf: " + what(plan));
     page.add_text(conditions(plan, report));
+    page.add_terms(provenance());
     lab::ReportTable table;
     table.head = head_of(plan);
     lab::ReportPlot main;
