@@ -288,7 +288,7 @@ class QueuePairsCarry(Case):
         for wire in self.WIRES:
             ended, _ = self.run_json("carry", self.file(10), "--protocol", "rc", "--wire", wire,
                                      "--mtu", "319")
-            self.expect_failure(ended, 1, "--mtu", "320 bytes")
+            self.expect_failure(ended, 2, "--mtu", "320 bytes")
             self.carried(self.file(10_000), "rc", "--wire", wire, "--mtu", "320")
 
 

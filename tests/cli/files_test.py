@@ -3,11 +3,14 @@ import os
 import resource
 import shutil
 import socket
+import stat
 import subprocess
 import unittest
 
 from command import WIREPROOF, Case, bytes_written, child_of, free_port, one_object
 
+# Two quick points.
+GRID = "packets = 1e3\n[grid]\nber = [1e-6, 1e-5]\n"
 MOUNT = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
 
 
@@ -139,6 +142,49 @@ class AFileHasItsNameOnceItIsWhole(Case):
             self.assertEqual(self.run_command("carry", path, "--out", "n" * 255).code, 0)
         self.expect_no_part_left("file.bin", "n" * 255)
 
+    def test_a_file_that_is_replaced_keeps_its_mode(self):
+        path = self.file(1000)
+        self.file(5, "copy.bin")
+        for mode in (0o600, 0o640, 0o777):
+            os.chmod(self.path("copy.bin"), mode)
+            self.assertEqual(self.run_command("carry", path, "--out", "copy.bin").code, 0)
+            self.assertEqual(os.stat(self.path("copy.bin")).st_mode & 0o7777, mode)
+        self.same_bytes(path, self.path("copy.bin"))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may give a file away")
+    def test_a_file_that_is_replaced_keeps_its_owner(self):
+        path = self.file(1000)
+        os.chown(self.file(5, "copy.bin"), 1234, 4321)
+        self.assertEqual(self.run_command("carry", path, "--out", "copy.bin").code, 0)
+        status = os.stat(self.path("copy.bin"))
+        self.assertEqual((status.st_uid, status.st_gid), (1234, 4321))
+
+    def test_a_symbolic_link_stays_and_its_target_is_replaced(self):
+        path = self.file(1000)
+        os.mkdir(self.path("folder"))
+        os.symlink("folder/second", self.path("first"))
+        os.symlink("copy.bin", self.path("folder/second"))
+        for _ in range(2):  # a target that is not there, then one that is
+            self.assertEqual(self.run_command("carry", path, "--out", "first").code, 0)
+            self.assertEqual(os.readlink(self.path("first")), "folder/second")
+            self.same_bytes(path, self.path("folder/copy.bin"))
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), ["copy.bin", "second"])
+
+    def test_links_in_a_circle_are_refused(self):
+        os.symlink("right", self.path("left"))
+        os.symlink("left", self.path("right"))
+        ended = self.run_command("carry", self.file(10), "--out", "left")
+        self.expect_failure(ended, 1, "cannot write left", "Too many levels of symbolic links")
+
+    def test_a_pipe_is_written_and_not_replaced(self):
+        path = self.file(600_000)
+        os.mkfifo(self.path("fifo"))
+        process = self.start("carry", path, "--out", "fifo", "--loss", "0.1")
+        with open(self.path("fifo"), "rb") as fifo, open(path, "rb") as file:
+            self.assertTrue(fifo.read() == file.read())
+        self.assertEqual(self.finish(process).code, 0)
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
+
     def test_a_pipe_gets_the_bytes_in_order(self):
         path = self.file(600_000)
         process = self.start("carry", path, "--out", "/dev/stderr", "--loss", "0.1")
@@ -146,6 +192,63 @@ class AFileHasItsNameOnceItIsWhole(Case):
         self.assertEqual(process.returncode, 0, out)
         with open(path, "rb") as file:
             self.assertTrue(err == file.read())
+
+
+class AMinusIsStandardOutput(Case):
+    def test_for_the_file_and_then_the_table_goes_elsewhere(self):
+        path = self.file(600_000)
+        for name in ("-", "/dev/stdout"):
+            ended = self.run_command("carry", path, "--out", name, "--loss", "0.1")
+            self.assertEqual(ended.code, 0)
+            with open(path, "rb") as file:
+                self.assertTrue(ended.raw == file.read())
+            self.assertIn("verified", ended.err)
+
+    def test_for_a_picture_a_capture_and_a_table(self):
+        self.assertIn("<svg", self.run_command("ladder", "pcie-lost-tlp", "--svg", "-").out)
+        self.assertEqual(self.run_command("ladder", "pcie-lost-tlp", "--pcapng", "-").raw[:4],
+                         bytes.fromhex("0a0d0d0a"))
+        ended = self.run_command("sweep", "--ber", "1e-9", "--packets", "1e3", "--csv", "-")
+        self.assertTrue(ended.out.startswith("protocol,"), ended.out)
+
+    def test_two_outputs_on_it_are_refused(self):
+        path = self.file(10)
+        for arguments in (("carry", path, "--out", "-", "--json"),
+                          ("carry", path, "--out", "/dev/stdout", "--json"),
+                          ("ladder", "pcie-lost-tlp", "--svg", "-", "--pcapng", "-"),
+                          ("ladder", "pcie-lost-tlp", "--svg", "-", "--pcapng", "/dev/stdout"),
+                          ("sweep", "--ber", "1e-9", "--csv", "-", "--json"),
+                          ("perf", "--html", "-", "--json"),
+                          ("search", "pcie", "--out", "-", "--json"),
+                          ("carry", path, "--out", "-", "--protocol", "all")):
+            with self.subTest(arguments):
+                ended = self.run_command(*arguments)
+                self.expect_failure(ended, 2)
+
+
+class AnOutputIsTriedBeforeAnythingRuns(Case):
+    def test_no_frame_moves_for_a_file_that_cannot_be_written(self):
+        ended = self.run_command("carry", self.file(10), "--out", "nowhere/copy.bin", "--json")
+        report = one_object(ended)
+        self.assertEqual((ended.code, report["runs"]), (1, []))
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everything")
+    def test_a_file_that_may_not_be_written_is_not_replaced(self):
+        os.chmod(self.file(5, "copy.bin"), 0o444)
+        ended = self.run_command("carry", self.file(10), "--out", "copy.bin")
+        self.expect_failure(ended, 1, "cannot write copy.bin", "Permission denied")
+
+    def test_results_are_added_to_regular_files_only(self):
+        with open(self.path("grid.toml"), "w", encoding="utf-8") as grid:
+            grid.write(GRID)
+        self.assertEqual(self.run_command("sweep", "grid.toml").code, 0)
+        results = [name for name in os.listdir(self.folder) if name != "grid.toml"]
+        self.assertEqual(len(results), 1, results)
+        os.remove(self.path(results[0]))
+        os.mkfifo(self.path(results[0]))
+        ended = self.run_command("sweep", "grid.toml")
+        self.expect_failure(ended, 1, "it is not a regular file")
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path(results[0])).st_mode))
 
 
 class APortThatIsTakenIsToldInOneLine(Case):

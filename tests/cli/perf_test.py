@@ -81,6 +81,10 @@ class EveryOperationIsMeasuredOnEveryWire(Case):
         # Not the whole page, should it fail.
         self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[^>]*>", page), [])
         self.assertEqual(page.count('class="plot"'), 2)
+        for name, value in (("host", os.uname().nodename), ("processor", "threads"),
+                            ("date", "UTC"), ("version", "wireproof "),
+                            ("command", "perf --rounds 2 --seconds 0.01 --size 8,64,512 --html")):
+            self.assertRegex(page, f"<dt>{name}</dt><dd>[^<]*{re.escape(value)}")
 
     def test_the_other_end_may_be_elsewhere(self):
         at = f"127.0.0.1:{free_port()}"

@@ -54,6 +54,11 @@ class AFileArrivesAtAnotherHost(TwoHosts):
                 self.assertIn("300001 bytes received and verified", ended.out)
                 self.assertRegex(sent.out, r"\(seed \d+\)")
 
+    def test_over_ipv4_to_one_that_listens_at_every_address(self):
+        recv, address = self.listen(host="[::]")
+        port = address.rsplit(":", 1)[1]
+        self.arrived(self.send(f"127.0.0.1:{port}"), recv)
+
     def test_if_it_is_empty_or_one_byte(self):
         for size in (0, 1):
             recv, address = self.listen()
@@ -103,6 +108,23 @@ class AFileArrivesAtAnotherHost(TwoHosts):
         second = self.send(address, arguments=("--peer-timeout", "0.3", "--mtu", "200"))
         self.expect_failure(second, 1, "no recv answered", address)
         self.assertEqual((send.poll(), recv.poll()), (None, None))
+
+
+class AReceiverMayStopWaiting(TwoHosts):
+    def test_for_a_sender_that_does_not_come(self):
+        ended = self.run_command("recv", "--listen", "127.0.0.1:0", "--out", "copy.bin", "--wait",
+                                 "0.3")
+        self.assertEqual(ended.code, 1)
+        self.assertIn("no sender came within 0.3 s", ended.err)
+        self.expect_no_part_left()
+
+    def test_but_not_during_a_transfer(self):
+        path, *figures = self.long_run()
+        os.truncate(path, 1 << 30)
+        recv, address = self.listen("--mtu", figures[-1], "--wait", "3")
+        self.start("send", path, *figures, "--to", address)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            recv.wait(timeout=4)
 
 
 class AHostThatIsNotThereIsReported(TwoHosts):

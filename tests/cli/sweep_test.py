@@ -63,14 +63,16 @@ class APointIsSimulated(Case):
     def test_what_makes_no_sense_is_refused(self):
         for arguments in (("--ber", "1e-18"), ("--payload", "5000"), ("--packets", "1.5"),
                           ("--packets", "0"), ("--packets", "1e19"), ("--packets", "1e+3abc"),
-                          ("--packets", "1.5e+0"), ("--packets", "+5"), ("--packets", "0x10"),
+                          ("--packets", "1.55e+1"), ("--packets", "+5"), ("--packets", "0x10"),
                           ("--packets", "inf"), ("--packets", ""), ("--protocol", "tcp"),
                           ("--buffer", "3", "--ack-every", "9"), ("--merge",), ("--shard", "1/2"),
                           (), ("--json",), ("--csv", "points.csv")):
             with self.subTest(arguments):
                 ended = self.run_command("sweep", *arguments)
-                self.assertEqual((ended.code, ended.out), (2, ""))
+                self.assertEqual(ended.code, 2)
                 self.assertEqual(len(ended.lines_of_error()), 1, ended.err)
+                if "--json" not in arguments:
+                    self.assertEqual(ended.out, "")
 
 
 class APointOrASweepIsGivenUp(Case):

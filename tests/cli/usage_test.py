@@ -1,10 +1,10 @@
 """What the command says of itself and of command lines that it cannot understand."""
 import unittest
 
-from command import Case
+from command import Case, free_port, one_object
 
 CARRYING = ("carry", "send", "recv")
-VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "sweep")
+VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "sweep", "perf")
 
 
 class EveryVerbExplainsItself(Case):
@@ -71,7 +71,7 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
 
     def test_a_simulation_is_asked_for_what_cannot_be(self):
         for option, values in {
-                "--worlds": ("0", "-1", "1e3", "many"), "--seed": ("-1", "x"),
+                "--worlds": ("0", "-1", "1.5", "1e-3", "1e20", "many"), "--seed": ("-1", "x"),
                 "--seconds": ("nan", "0", "-5", "inf", "long")}.items():
             for value in values:
                 self.refuses("soak", option, value, words=[option])
@@ -93,8 +93,119 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
             self.refuses("recv", "--out", "x", "--listen", address, words=["--listen"])
         self.refuses("send", self.file(1), "--to", "127.0.0.1:0", words=["--to"])
 
+    def test_an_mtu_in_which_no_packet_fits(self):
+        self.refuses("carry", self.file(1), "--protocol", "rc", "--mtu", "319",
+                     words=["--mtu", "320 bytes"])
+        self.refuses("carry", self.file(1), "--protocol", "all", "--mtu", "200", words=["--mtu"])
+
     def test_a_complaint_stays_one_line_whatever_was_typed(self):
         self.refuses("carry", self.file(1), "two\nlines\x1b[2J")
+
+
+class AnOptionThatCanHaveNoEffectIsRefused(Case):
+    def refuses(self, option, *arguments, needs):
+        with self.subTest(arguments):
+            ended = self.run_command(*arguments)
+            self.expect_failure(ended, 2, option + " has no effect here: it needs ", needs)
+            self.assertEqual(ended.out, "")
+
+    def test_by_carry(self):
+        path = self.file(1)
+        for protocol in ("sp-am", "rc", "all"):
+            self.refuses("--rate", "carry", path, "--protocol", protocol, "--rate", "5",
+                         needs="--protocol uc")
+        self.refuses("--mtu", "carry", path, "--wire", "shm", "--mtu", "1500", needs="--wire udp")
+
+    def test_by_perf(self):
+        address = f"127.0.0.1:{free_port()}"
+        for option, value, others, needs in (
+                ("--mtu", "1500", (), "--wire udp"),
+                ("--congestion", "on", ("--wire", "memory"), "--wire udp"),
+                ("--to", address, ("--wire", "shm"), "--wire udp"),
+                ("--per-poll", "4", ("--op", "store"), "--op stream"),
+                ("--memory", "private", ("--wire", "udp", "--op", "store"), "--wire shm"),
+                ("--memory", "private", ("--wire", "shm", "--op", "stream"), "--op store"),
+                ("--rounds", "2", ("--listen", address), "a measurement"),
+                ("--seconds", "1", ("--listen", address), "a measurement"),
+                ("--size", "64", ("--listen", address), "a measurement"),
+                ("--html", "page.html", ("--listen", address), "a measurement")):
+            self.refuses(option, "perf", *others, option, value, needs=needs)
+        self.refuses("--trust-payload", "perf", "--wire", "udp", "--trust-payload",
+                     needs="--op store")
+
+    def test_by_sweep(self):
+        with open(self.path("grid.toml"), "w", encoding="utf-8") as grid:
+            grid.write("[sweep]\nname = \"a\"\n")
+        for of_a_point in (("--protocol", "pcie"), ("--payload", "64"), ("--ber", "1e-9"),
+                           ("--loop", "5"), ("--clean-back",), ("--burst-begin", "0.1"),
+                           ("--preset", "pcie-gen5-x16")):
+            for several in (("grid.toml",), ("--paper",), ("--presets",)):
+                self.refuses(of_a_point[0], "sweep", *several, *of_a_point, needs="a single point")
+        for of_points in (("--packets", "5"), ("--csv", "a.csv"), ("--no-jump",),
+                          ("--point-seconds", "1"), ("--svg", "a.svg")):
+            self.refuses(of_points[0], "sweep", "--paper", *of_points, needs="points")
+        self.refuses("FILE", "sweep", "grid.toml", "--paper", needs="neither --paper")
+        self.refuses("--merge", "sweep", "--ber", "1e-9", "--merge", needs="a sweep FILE")
+        self.refuses("--ladder-point", "sweep", "grid.toml", "--ladder-point", "1", needs="--html")
+
+    def test_by_search_soak_and_inspect(self):
+        self.refuses("--rule", "search", "pcie", "--rule", "literal", needs="hippi6400")
+        self.refuses("--recovery", "search", "pcie", "--recovery", "selective", needs="sp-am")
+        self.refuses("--hostile", "soak", "--hostile", "5", needs="--protocol rc")
+        ended = self.run_command("inspect", "any.pcap", "--events", "--json")
+        self.expect_failure(ended, 2, "--events has no effect here")
+
+
+class AFailureIsAnObjectWithItsError(Case):
+    """A reader of --json finds the reason where the result would be."""
+
+    def fails(self, code, verb, *arguments):
+        with self.subTest(verb=verb, arguments=arguments):
+            ended = self.run_command(verb, "--json", *arguments)
+            out = one_object(ended)
+            self.expect_failure(ended, code, out["error"])
+            self.assertEqual(out["schema"], f"wireproof.{verb}/1")
+
+    def test_where_the_command_line_is_wrong(self):
+        for verb in VERBS:
+            self.fails(2, verb, "--no-such-option")
+            self.fails(2, verb, "one", "too", "many")
+
+    def test_where_the_run_fails(self):
+        self.fails(1, "carry", "nowhere")
+        self.fails(1, "send", "nowhere", "--to", "127.0.0.1:7000")
+        self.fails(1, "recv", "--listen", "127.0.0.1:0", "--out", "nowhere/copy.bin")
+        self.fails(1, "ladder", "nowhere")
+        self.fails(1, "inspect", "nowhere")
+        self.fails(1, "sweep", "nowhere.toml")
+        self.fails(1, "perf", "--html", "nowhere/page.html", "--seconds", "0.01", "--rounds", "1")
+        self.fails(1, "search", "pcie", "--states", "5")
+        self.fails(1, "search", "pcie", "--out", "nowhere/found.toml")
+        # It says first where it listens.
+        ended = self.run_command("recv", "--json", "--listen", "127.0.0.1:0", "--out", "copy.bin",
+                                 "--wait", "0.2")
+        self.assertIn(one_object(ended)["error"], ended.err)
+
+    def test_where_a_search_finds_a_counterexample(self):
+        ended, out = self.run_json("search", "hippi6400", "--rule", "literal", "--no-damage",
+                                   "--no-early-timers")
+        self.assertEqual((ended.code, out["error"]), (1, "refuted: " + out["violation"]))
+
+
+class AWholeNumberMayHaveAnExponent(Case):
+    def test_as_long_as_it_is_whole(self):
+        for text, seed in (("1e3", 1000), ("2.50e2", 250), ("1E+4", 10000), ("0e5", 0),
+                           ("007", 7), ("18446744073709551615", 2 ** 64 - 1)):
+            with self.subTest(text):
+                ended, out = self.run_json("carry", self.file(10), "--wire", "sim", "--seed", text)
+                self.assertEqual((ended.code, ended.err, out["seed"]), (0, "", seed))
+
+    def test_and_is_refused_otherwise(self):
+        for text in ("1.5", "2.55e1", "1e20", "1e-3", "1e", "e3", "1e3e3", ".5e1", "5.e1", "+5",
+                     "0x10", "1e99999999999", ""):
+            with self.subTest(text):
+                ended = self.run_command("carry", self.file(10), "--wire", "sim", f"--seed={text}")
+                self.expect_failure(ended, 2, "--seed")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/carry_side.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"
 
 namespace wireproof::cli {
@@ -46,11 +48,25 @@ std::vector<std::string> choices() {
     return all;
 }
 
+/// Refuses an --mtu in which some protocol's frames do not fit.
+void check_datagrams(const CarryOptions& options) {
+    for (const std::string& protocol : wanted(options)) {
+        CarryOptions one = options;
+        one.protocol = protocol;
+        try {
+            (void)datagram_max(one);
+        } catch (const Failure& failure) {
+            refuse_usage(failure.what());
+        }
+    }
+}
+
 int carry(const CarryOptions& options) {
     catch_interrupts();
     Report report{.schema = "wireproof.carry/1", .file = options.file};
     try {
         const InputFile file(options.file);
+        check_output(options.out);  // before any frame moves
         report.file_bytes = file.size();
         for (const std::string& protocol : wanted(options)) {
             CarryOptions one = options;
@@ -81,7 +97,11 @@ void add_carry(CLI::App& app, Run& run) {
     const auto options = std::make_shared<CarryOptions>();
     CLI::App* verb = app.add_subcommand("carry", "carry a file over a bad wire and verify it");
     verb->add_option("FILE", options->file, "the file")->required()->type_name("");
-    verb->add_option("--out", options->out, "keep what arrives under this name")->type_name("FILE");
+    const auto rules = std::make_shared<OptionRules>();
+    rules->writes(verb->add_option("--out", options->out,
+                                   "keep what arrives under this name; -: standard\noutput")
+                      ->type_name("FILE"),
+                  options->out);
     verb->add_option("--protocol", options->protocol,
                      "sp-am, pcie, hippi6400, rc, uc, or in turn all\nbut uc")
         ->capture_default_str()
@@ -93,15 +113,28 @@ void add_carry(CLI::App& app, Run& run) {
         ->check(CLI::IsMember({"udp", "shm", "sim"}))
         ->type_name("NAME");
     add_fault_options(*verb, *options);
-    add_path_options(*verb, *options);
-    accept_range(*verb->add_option("--rate", options->rate,
-                                   "pace of uc, bytes per second; without it, what the\nreceiver "
-                                   "is seen to take")
-                      ->type_name("N"),
-                 1, 1e12);
+    CLI::Option* const mtu = add_path_options(*verb, *options);
+    CLI::Option* const rate =
+        verb->add_option("--rate", options->rate,
+                         "pace of uc, bytes per second; without it, what the\nreceiver "
+                         "is seen to take")
+            ->type_name("N");
+    accept_range(*rate, 1, 1e12);
+    rules->applies(
+        rate, [options] { return options->protocol == unreliable_protocol; }, "--protocol uc");
+    rules->applies(
+        mtu, [options] { return options->wire != "shm" || options->protocol != "sp-am"; },
+        "--wire udp or sim, or another protocol than sp-am");
     verb->add_flag("--json", options->json, "print one JSON object (schema wireproof.carry/1)");
     verb->footer(examples);
-    verb->callback([options, &run] { run = [options] { return carry(*options); }; });
+    verb->callback([options, rules, verb, &run] {
+        rules->check(*verb);
+        if (is_standard_output(options->out) && options->protocol == every_protocol) {
+            refuse_usage("--out " + options->out + ": name one --protocol, for each writes a file");
+        }
+        check_datagrams(*options);
+        run = [options] { return carry(*options); };
+    });
 }
 
 }  // namespace wireproof::cli

@@ -1,56 +1,21 @@
 #include "wireproof/cli/carry_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
-#include <optional>
 #include <random>
 
+#include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 namespace {
-
-template <class Number>
-std::optional<Number> parsed(const std::string& text) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return number;
-}
-
-// NaN lies in no range.
-template <class Number>
-void accept(CLI::Option& option, Number least, Number most) {
-    option.transform(CLI::Validator(
-        [least, most](std::string& text) {
-            const auto number = parsed<Number>(text);
-            if (!number || !(*number >= least && *number <= most)) {
-                return fmt::format("{} is not a number from {} to {}", text, least, most);
-            }
-            // CLI11 would take 010 for eight.
-            if constexpr (std::is_integral_v<Number>) text = fmt::format("{}", *number);
-            return std::string();
-        },
-        ""));
-}
 
 void add_probability(CLI::App& verb, const char* name, double& value, const char* what) {
     accept_range(*verb.add_option(name, value, what)->type_name("P"), 0, 1);
 }
 
 }  // namespace
-
-void accept_range(CLI::Option& option, double least, double most) {
-    accept(option, least, most);
-}
-
-void accept_whole(CLI::Option& option, std::uint64_t least, std::uint64_t most) {
-    accept(option, least, most);
-}
 
 void add_fault_options(CLI::App& verb, CarryOptions& options) {
     FaultRates& faults = options.faults;
@@ -64,17 +29,18 @@ void add_fault_options(CLI::App& verb, CarryOptions& options) {
                  0, std::numeric_limits<std::uint64_t>::max());
 }
 
-void add_path_options(CLI::App& verb, CarryOptions& options) {
-    accept_whole(
-        *verb.add_option("--mtu", options.mtu, "IP packet, 128 to 65535 bytes, same at both ends")
-             ->type_name("N")
-             ->capture_default_str(),
-        128, 65535);
+CLI::Option* add_path_options(CLI::App& verb, CarryOptions& options) {
+    CLI::Option* const mtu =
+        verb.add_option("--mtu", options.mtu, "IP packet, 128 to 65535 bytes, same at both ends")
+            ->type_name("N")
+            ->capture_default_str();
+    accept_whole(*mtu, 128, 65535);
     accept_range(*verb.add_option("--peer-timeout", options.peer_timeout,
                                   "seconds of silence after which a side gives up")
                       ->type_name("S")
                       ->capture_default_str(),
                  0.1, 86400);
+    return mtu;
 }
 
 std::uint64_t chosen_seed(std::uint64_t asked) {

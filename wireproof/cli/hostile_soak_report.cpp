@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "wireproof/cli/hostile_soak.hpp"
+#include "wireproof/cli/result.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -30,21 +31,19 @@ void print_json(const HostileSoakResult& result, const HostileSoakRun& run) {
     out["memory_checks"] = result.memory_checks;
     out["violation"] = result.violation;
     out["seconds"] = run.seconds;
-    fmt::print("{}\n", out.dump());
+    if (!result.violation.empty()) out["error"] = result.violation;
+    print_result(out.dump() + "\n");
 }
 
-}  // namespace
-
-void print_hostile_soak(const HostileSoakResult& result, const HostileSoakRun& run) {
-    if (run.json) return print_json(result, run);
-    fmt::print("{} hostile packets from seed {} in {:.1f} s, {} harmless ones between them;\n",
-               result.hostile, run.seed, run.seconds, result.harmless);
-    fmt::print("{} honest messages beside them, {} lost; the kernel dropped {} packets;\n",
-               result.honest_messages, result.honest_lost, result.kernel_dropped);
-    fmt::print("memory checked {} times, {} connections begun again\n\n", result.memory_checks,
-               result.reconnected);
-    fmt::print("{:<28}{:>10}    {:<20}{:>10}\n", "what became of them", "packets", "sent as",
-               "packets");
+std::string text_of(const HostileSoakResult& result, const HostileSoakRun& run) {
+    std::string text = fmt::format(
+        "{} hostile packets from seed {} in {:.1f} s, {} harmless ones between them;\n"
+        "{} honest messages beside them, {} lost; the kernel dropped {} packets;\n"
+        "memory checked {} times, {} connections begun again\n\n",
+        result.hostile, run.seed, run.seconds, result.harmless, result.honest_messages,
+        result.honest_lost, result.kernel_dropped, result.memory_checks, result.reconnected);
+    text += fmt::format("{:<28}{:>10}    {:<20}{:>10}\n", "what became of them", "packets",
+                        "sent as", "packets");
     for (std::size_t i = 0; i < std::max(result.received.size(), hostility_names.size()); ++i) {
         std::string line(38, ' ');
         if (i < result.received.size()) {
@@ -53,8 +52,16 @@ void print_hostile_soak(const HostileSoakResult& result, const HostileSoakRun& r
         if (i < hostility_names.size()) {
             line += fmt::format("    {:<20}{:>10}", hostility_names[i], result.sent_as[i]);
         }
-        fmt::print("{}\n", line);
+        text += line + "\n";
     }
+    return text;
+}
+
+}  // namespace
+
+void print_hostile_soak(const HostileSoakResult& result, const HostileSoakRun& run) {
+    if (run.json) return print_json(result, run);
+    print_result(text_of(result, run));
 }
 
 }  // namespace wireproof::cli

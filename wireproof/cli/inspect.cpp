@@ -10,6 +10,8 @@
 #include "wireproof/cli/capture/connection_events.hpp"
 #include "wireproof/cli/capture_source.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
@@ -85,7 +87,7 @@ struct InspectVerb {
         } catch (const Failure& failure) {
             error = failure.what();
         }
-        if (json) fmt::print("{}", json_of(error));
+        if (json) print_result(json_of(error));
         if (!json && opened_) fmt::print("{}", summary());
         if (error.empty()) return 0;
         std::fflush(stdout);
@@ -244,10 +246,16 @@ void add_inspect(CLI::App& app, Run& run) {
     verb->add_option("FILE", inspect->file, "the capture; - is standard input")
         ->required()
         ->type_name("");
-    verb->add_flag("--events", inspect->events_only, "print what happened, not every packet");
+    const auto rules = std::make_shared<OptionRules>();
+    rules->applies(
+        verb->add_flag("--events", inspect->events_only, "print what happened, not every packet"),
+        [inspect] { return !inspect->json; }, "text: --json has the events and no packets");
     verb->add_flag("--json", inspect->json, "print one JSON object (schema wireproof.inspect/1)");
     verb->footer(explanation);
-    verb->callback([inspect, &run] { run = [inspect] { return inspect->run(); }; });
+    verb->callback([inspect, rules, verb, &run] {
+        rules->check(*verb);
+        run = [inspect] { return inspect->run(); };
+    });
 }
 
 }  // namespace wireproof::cli

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "wireproof/cli/files.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/built_in.hpp"
 #include "wireproof/lab/ladder_render.hpp"
@@ -79,6 +80,10 @@ Json json_of(const lab::LadderFrame& frame) {
     return event;
 }
 
+std::string failure_of(const lab::Ladder& ladder) {
+    return ladder.name + ": " + ladder.wrong;
+}
+
 std::string json_of(const lab::Ladder& ladder) {
     constexpr std::array ends = {"idle", "time_limit", "frame_limit"};
     Json json;
@@ -95,6 +100,7 @@ std::string json_of(const lab::Ladder& ladder) {
             {{"time_ns", note.time.nanoseconds()}, {"at", lab::name_of(note.side)}});
     }
     json["end"] = ends[static_cast<std::size_t>(ladder.end)];
+    if (!ladder.wrong.empty()) json["error"] = failure_of(ladder);
     return json.dump() + "\n";
 }
 
@@ -104,8 +110,9 @@ struct LadderVerb {
     std::string pcapng;
     bool list = false;
     bool json = false;
+    OptionRules rules;
 
-    void check() const {
+    void check(const CLI::App& verb) const {
         if (name.empty() && !list) {
             throw CLI::ValidationError("NAME is required; wireproof ladder --list names them",
                                        exit_usage);
@@ -114,9 +121,7 @@ struct LadderVerb {
         if (list && more) {
             throw CLI::ValidationError("--list takes nothing but --json", exit_usage);
         }
-        if (!svg.empty() && svg == pcapng) {
-            throw CLI::ValidationError("--svg and --pcapng name the same file", exit_usage);
-        }
+        rules.check(verb);
     }
 
     int run() const {
@@ -124,17 +129,7 @@ struct LadderVerb {
             print_list();
             return 0;
         }
-        try {
-            draw();
-        } catch (const Failure& failure) {
-            if (json) {
-                const Json object = {{"schema", schema}, {"name", name}, {"error", failure.what()}};
-                // A file name need not be text.
-                fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
-                std::fflush(stdout);
-            }
-            throw;
-        }
+        draw();
         return 0;
     }
 
@@ -149,8 +144,8 @@ struct LadderVerb {
         if (!pcapng.empty()) capture.write(0, lab::pcapng_of(*ladder));
         picture.finish();
         capture.finish();
-        fmt::print("{}", json ? json_of(*ladder) : lab::text_of(*ladder));
-        if (!ladder->wrong.empty()) throw Failure(ladder->name + ": " + ladder->wrong);
+        print_result(json ? json_of(*ladder) : lab::text_of(*ladder));
+        if (!ladder->wrong.empty()) throw Failure(failure_of(*ladder));
     }
 
     void print_list() const {
@@ -164,7 +159,7 @@ struct LadderVerb {
                                             {"protocol", lab::name_of(scenario.protocol())}});
             text += list_entry(scenario);
         }
-        fmt::print("{}", json ? json_list.dump() + "\n" : text);
+        print_result(json ? json_list.dump() + "\n" : text);
     }
 
     // The title's first sentence; the ladder itself has all of it.
@@ -185,14 +180,18 @@ void add_ladder(CLI::App& app, Run& run) {
     const auto ladder = std::make_shared<LadderVerb>();
     CLI::App* verb = app.add_subcommand("ladder", "draw a small exchange, frame by frame");
     verb->add_option("NAME", ladder->name, "a built-in scenario, or a scenario file");
-    verb->add_option("--svg", ladder->svg, "draw it into this file")->type_name("FILE");
-    verb->add_option("--pcapng", ladder->pcapng, "write its frames as a capture (LINKTYPE_USER0)")
-        ->type_name("FILE");
+    ladder->rules.writes(
+        verb->add_option("--svg", ladder->svg, "draw it into this file")->type_name("FILE"),
+        ladder->svg);
+    ladder->rules.writes(verb->add_option("--pcapng", ladder->pcapng,
+                                          "write its frames as a capture (LINKTYPE_USER0)")
+                             ->type_name("FILE"),
+                         ladder->pcapng);
     verb->add_flag("--list", ladder->list, "name the built-in scenarios");
     verb->add_flag("--json", ladder->json, "print one JSON object (schema wireproof.ladder/1)");
     verb->footer(examples);
-    verb->callback([ladder, &run] {
-        ladder->check();
+    verb->callback([ladder, verb, &run] {
+        ladder->check(*verb);
         run = [ladder] { return ladder->run(); };
     });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/base/random.hpp"
 
 namespace wireproof::cli {
 
@@ -27,5 +28,15 @@ private:
     std::vector<std::byte> room_;
     std::size_t size_ = 0;
 };
+
+/// The bytes that `seed` stands for, eight of each random number.
+inline void fill_random(Bytes bytes, std::uint64_t seed) {
+    Random random(seed);
+    while (bytes.size() >= sizeof(std::uint64_t)) {
+        store_le(bytes.first<sizeof(std::uint64_t)>(), random.next());
+        bytes = bytes.subspan(sizeof(std::uint64_t));
+    }
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
+}
 
 }  // namespace wireproof::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <limits>
 #include <map>
 #include <memory>
@@ -11,8 +10,11 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/perf_client.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
@@ -43,15 +45,13 @@ std::vector<std::size_t> sizes_of(const std::string& text) {
     std::vector<std::size_t> sizes;
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
-        std::size_t size = 0;
-        const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, size);
-        if (error != std::errc() || stop != text.data() + end || size < 1 || size > size_max) {
-            throw CLI::ValidationError(
-                fmt::format("--size: {} is not a number of bytes from 1 to {}",
-                            text.substr(at, end - at), size_max),
-                exit_usage);
+        const std::string one = text.substr(at, end - at);
+        const auto size = parse_whole(one);
+        if (!size || *size < 1 || *size > size_max) {
+            refuse_usage(
+                fmt::format("--size: {} is not a number of bytes from 1 to {}", one, size_max));
         }
-        sizes.push_back(size);
+        sizes.push_back(*size);
         at = end + 1;
     }
     return sizes;
@@ -83,8 +83,7 @@ CLI::Option* add_choice(CLI::App& verb, const char* name, const std::map<std::st
             [&choices, &value, names, name](const std::string& word) {
                 const auto choice = choices.find(word);
                 if (choice == choices.end()) {
-                    throw CLI::ValidationError(
-                        fmt::format("{}: {} is none of {}", name, word, names), exit_usage);
+                    refuse_usage(fmt::format("{}: {} is none of {}", name, word, names));
                 }
                 value = choice->second;
             },
@@ -99,44 +98,43 @@ struct PerfVerb {
     std::string memory = "shared";
     std::string congestion = "auto";
     const CLI::Option* wire = nullptr;
+    OptionRules rules;
 
-    void check() {
-        const auto refuse = [](const std::string& why) {
-            throw CLI::ValidationError(why, exit_usage);
-        };
-        if (protocol != "sp-am")
-            refuse("--protocol: " + protocol + " cannot be measured; sp-am can");
+    bool on_udp() const { return plan.wire == PerfWire::udp; }
+    bool listens() const { return !plan.listen.empty(); }
+
+    void check(const CLI::App& verb) {
+        if (protocol != "sp-am") {
+            refuse_usage("--protocol: " + protocol + " cannot be measured; sp-am can");
+        }
         if (memory != "shared" && memory != "private") {
-            refuse("--memory: " + memory + " is neither shared nor private");
+            refuse_usage("--memory: " + memory + " is neither shared nor private");
         }
         plan.private_memory = memory == "private";
-        if (plan.private_memory && plan.wire != PerfWire::shm) refuse("--memory is of --wire shm");
         if (congestion != "auto" && congestion != "on" && congestion != "off") {
-            refuse("--congestion: " + congestion + " is none of auto, on, off");
+            refuse_usage("--congestion: " + congestion + " is none of auto, on, off");
         }
         if (congestion != "auto") plan.congestion = congestion == "on";
+        const bool between_hosts = listens() || !plan.to.empty();
+        if (between_hosts && wire->count() == 0) plan.wire = PerfWire::udp;
+        rules.check(verb);
         plan.sizes = sizes_of(sizes);
-        if (!plan.to.empty() || !plan.listen.empty()) {
-            if (!plan.to.empty() && !plan.listen.empty())
-                refuse("--to and --listen exclude each other");
-            if (wire->count() == 0) plan.wire = PerfWire::udp;
-            if (plan.wire != PerfWire::udp) refuse("--to and --listen need --wire udp");
+        check_config();
+    }
+
+    /// Refuses what the engine's figures cannot be.
+    void check_config() const {
+        std::size_t most = 0;
+        try {
+            most = perf_config(plan, 0).words_max * 4;
+        } catch (const Failure& failure) {
+            refuse_usage(failure.what());
         }
-        if (plan.congestion && plan.wire != PerfWire::udp) refuse("--congestion is of --wire udp");
-        if (plan.trust_payload && plan.wire != PerfWire::udp) {
-            refuse("--trust-payload is of --wire udp");
-        }
-        if (plan.trust_payload && plan.sends_messages() && plan.listen.empty()) {
-            refuse("--trust-payload is of stores and gets");
-        }
-        if (!plan.sends_messages()) return;
-        const std::size_t most = perf_config(plan, 0).words_max * 4;
+        if (!plan.sends_messages() || listens()) return;
         for (const std::size_t size : plan.sizes) {
-            if (size % 4 != 0 || size > most) {
-                refuse(
-                    fmt::format("--size: a message carries whole words, 4 to {} bytes here, not {}",
-                                most, size));
-            }
+            if (size % 4 == 0 && size <= most) continue;
+            refuse_usage(fmt::format(
+                "--size: a message carries whole words, 4 to {} bytes here, not {}", most, size));
         }
     }
 
@@ -150,7 +148,7 @@ struct PerfVerb {
             page.write(0, std::as_bytes(std::span(html)));
             page.finish();
         }
-        fmt::print("{}", plan.json ? perf_json(plan, report) : perf_table(plan, report));
+        print_result(plan.json ? perf_json(plan, report) : perf_table(plan, report));
         return 0;
     }
 
@@ -170,6 +168,90 @@ struct PerfVerb {
     }
 };
 
+/// What is measured, how long, and where the result goes.
+void add_measurement(CLI::App& verb, PerfVerb& perf) {
+    PerfPlan& plan = perf.plan;
+    CLI::Option* const size =
+        verb.add_option("--size", perf.sizes, "bytes, one or several with commas")
+            ->type_name("N,N")
+            ->capture_default_str();
+    accept_whole(*verb.add_option("--in-flight", plan.in_flight,
+                                  "messages or transfers at once (stream 1024,\n"
+                                  "store-async what the window holds, at most 64 MiB;\n"
+                                  "others 1)")
+                      ->type_name("N"),
+                 1, 1 << 20);
+    CLI::Option* const per_poll =
+        verb.add_option("--per-poll", plan.per_poll, "stream: requests between two polls")
+            ->type_name("N")
+            ->capture_default_str();
+    accept_whole(*per_poll, 1, 1 << 16);
+    CLI::Option* const rounds =
+        verb.add_option("--rounds", plan.rounds, "of which the medians are taken")
+            ->type_name("N")
+            ->capture_default_str();
+    accept_whole(*rounds, 1, 1000);
+    CLI::Option* const seconds =
+        verb.add_option("--seconds", plan.slice_seconds, "that each round takes")
+            ->type_name("S")
+            ->capture_default_str();
+    accept_range(*seconds, 0.001, 60);
+    CLI::Option* const html =
+        verb.add_option("--html", plan.html, "write a page with plots over size")
+            ->type_name("FILE");
+    CLI::Option* const json =
+        verb.add_flag("--json", plan.json, "print one JSON object (schema wireproof.perf/1)");
+    perf.rules.writes(html, plan.html);
+    perf.rules.applies(
+        per_poll, [&plan] { return plan.op == PerfOp::stream; }, "--op stream");
+    perf.rules.apply(
+        {size, per_poll, rounds, seconds, html, json}, [&perf] { return !perf.listens(); },
+        "a measurement, and --listen makes none");
+}
+
+/// The way between both ends.
+void add_path(CLI::App& verb, PerfVerb& perf) {
+    PerfPlan& plan = perf.plan;
+    accept_range(*verb.add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")
+                      ->type_name("P"),
+                 0, 0.9);
+    CLI::Option* const mtu =
+        verb.add_option("--mtu", plan.mtu, "IP packet on udp, 128 to 65535 bytes")
+            ->type_name("N")
+            ->capture_default_str();
+    accept_whole(*mtu, 128, 65535);
+    CLI::Option* const memory =
+        verb.add_option("--memory", perf.memory, "of stores and gets on shm: shared or private")
+            ->type_name("KIND")
+            ->capture_default_str();
+    CLI::Option* const congestion =
+        verb.add_option("--congestion", perf.congestion,
+                        "control on udp: on, off, or auto: between hosts")
+            ->type_name("KIND")
+            ->capture_default_str();
+    CLI::Option* const trust = verb.add_flag("--trust-payload", plan.trust_payload,
+                                             "on udp: no CRC of the bytes of stores and gets;\n"
+                                             "at both ends");
+    CLI::Option* const to =
+        verb.add_option("--to", plan.to, "the other end is a perf --listen there")
+            ->type_name("ADDR:PORT")
+            ->check(is_address);
+    CLI::Option* const listen =
+        verb.add_option("--listen", plan.listen, "be the other end, until interrupted")
+            ->type_name("ADDR:PORT")
+            ->check(is_address);
+    to->excludes(listen);
+    perf.rules.apply(
+        {mtu, congestion, trust, to, listen}, [&perf] { return perf.on_udp(); }, "--wire udp");
+    const auto transfers = [&perf] { return !perf.plan.sends_messages(); };
+    perf.rules.applies(
+        memory, [&perf, transfers] { return perf.plan.wire == PerfWire::shm && transfers(); },
+        "--wire shm and --op store, store-async or get");
+    perf.rules.applies(
+        trust, [&perf, transfers] { return perf.listens() || transfers(); },
+        "--op store, store-async or get");
+}
+
 }  // namespace
 
 void add_perf(CLI::App& app, Run& run) {
@@ -181,58 +263,14 @@ void add_perf(CLI::App& app, Run& run) {
     verb->add_option("--protocol", perf->protocol, "sp-am")->type_name("NAME");
     perf->wire = add_choice(*verb, "--wire", wires, plan.wire, "what carries it (shm)");
     add_choice(*verb, "--op", ops, plan.op, "what is measured (request-reply)");
-    verb->add_option("--size", perf->sizes, "bytes, one or several with commas")
-        ->type_name("N,N")
-        ->capture_default_str();
-    accept_range(
-        *verb->add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")
-             ->type_name("P"),
-        0, 0.9);
-    accept_whole(*verb->add_option("--in-flight", plan.in_flight,
-                                   "messages or transfers at once (stream 1024, others 1,\n"
-                                   "store-async what the window holds)")
-                      ->type_name("N"),
-                 1, 1 << 20);
-    accept_whole(
-        *verb->add_option("--per-poll", plan.per_poll, "stream: requests between two polls")
-             ->type_name("N")
-             ->capture_default_str(),
-        1, 1 << 16);
-    accept_whole(*verb->add_option("--mtu", plan.mtu, "IP packet on udp, 128 to 65535 bytes")
-                      ->type_name("N")
-                      ->capture_default_str(),
-                 128, 65535);
-    verb->add_option("--memory", perf->memory, "of stores and gets on shm: shared or private")
-        ->type_name("KIND")
-        ->capture_default_str();
-    verb->add_option("--congestion", perf->congestion,
-                     "control on udp: on, off, or auto: to and for other hosts")
-        ->type_name("KIND")
-        ->capture_default_str();
-    verb->add_flag("--trust-payload", plan.trust_payload,
-                   "on udp: no CRC of the bytes of stores and gets; at both ends");
-    verb->add_option("--to", plan.to, "the other end is a perf --listen there")
-        ->type_name("ADDR:PORT")
-        ->check(is_address);
-    verb->add_option("--listen", plan.listen, "be the other end, until interrupted")
-        ->type_name("ADDR:PORT")
-        ->check(is_address);
-    accept_whole(*verb->add_option("--rounds", plan.rounds, "of which the medians are taken")
-                      ->type_name("N")
-                      ->capture_default_str(),
-                 1, 1000);
-    accept_range(*verb->add_option("--seconds", plan.slice_seconds, "that each round takes")
-                      ->type_name("S")
-                      ->capture_default_str(),
-                 0.001, 60);
+    add_measurement(*verb, *perf);
+    add_path(*verb, *perf);
     accept_whole(
         *verb->add_option("--seed", plan.seed, "of faults, sessions and contents")->type_name("N"),
         0, std::numeric_limits<std::uint64_t>::max());
-    verb->add_option("--html", plan.html, "write a page with plots over size")->type_name("FILE");
-    verb->add_flag("--json", plan.json, "print one JSON object (schema wireproof.perf/1)");
     verb->footer(examples);
-    verb->callback([perf, &run] {
-        perf->check();
+    verb->callback([perf, verb, &run] {
+        perf->check(*verb);
         run = [perf] { return perf->run(); };
     });
 }

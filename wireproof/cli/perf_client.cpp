@@ -104,10 +104,7 @@ void PerfClient::prepare(std::size_t size) {
 }
 
 void PerfClient::fill_source(std::size_t size, std::uint64_t seed) {
-    Random random(seed);
-    for (std::byte& byte : source_.bytes().first(size)) {
-        byte = static_cast<std::byte>(random.next());
-    }
+    fill_random(source_.bytes().first(size), seed);
 }
 
 void PerfClient::quit() {
@@ -251,7 +248,10 @@ PerfSlice PerfClient::store_async(std::size_t size) {
     PerfSlice slice;
     const std::size_t peer = ends_.end().peer();
     const ConstBytes source = source_.bytes().first(size);
-    const std::size_t most = plan_.in_flight > 0 ? plan_.in_flight : ~std::size_t{0};
+    // More would be queued than the round has time for.
+    constexpr std::size_t bytes_most = std::size_t{64} << 20;
+    const std::size_t most =
+        plan_.in_flight > 0 ? plan_.in_flight : std::max<std::size_t>(2, bytes_most / size);
     std::size_t under_way = 0;
     am::Status ended = am::Status::ok;
     const std::uint64_t begin = host::ticks();

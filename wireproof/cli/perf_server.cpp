@@ -60,8 +60,7 @@ void PerfServer::prepare(const am::Message& message) {
         } else {
             memory_ = own_memory_.emplace_back(size).bytes();
         }
-        Random random(size);
-        for (std::byte& byte : memory_) byte = static_cast<std::byte>(random.next());
+        fill_random(memory_, size);
         const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
         const am::Rights both{.get = true, .store = true};
         address_ = node.register_memory(message.peer(), address, memory_, both) ? address : 0;

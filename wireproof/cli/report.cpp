@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
@@ -148,12 +149,11 @@ std::string report_json(const CarryOptions& options, const Report& report) {
 
 int conclude(const CarryOptions& options, const Report& report) {
     if (options.json) {
-        fmt::print("{}", report_json(options, report));
+        print_result(report_json(options, report));
     } else if (!report.runs.empty()) {
-        fmt::print("{}", report_table(options, report));
+        print_result(report_table(options, report));
     }
     if (report.error.empty()) return 0;
-    std::fflush(stdout);  // in this order on a terminal, and in a file of both
     tell("wireproof: " + report.error);
     return exit_failed;
 }

@@ -10,7 +10,10 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/scenario.hpp"
@@ -103,12 +106,13 @@ struct SearchVerb {
     bool json = false;
     Timing timing;
 
+    OptionRules rules_of_options;
+
     bool is_am() const { return protocol == "sp-am"; }
 
     /// Fills in what was not given; throws if it cannot be searched.
-    void check() {
-        if (!rule.empty() && protocol != "hippi6400") refuse("--rule is for hippi6400");
-        if (!recovery.empty() && !is_am()) refuse("--recovery is for sp-am");
+    void check(const CLI::App& verb) {
+        rules_of_options.check(verb);
         if (messages == 0) messages = is_am() ? 3 : 6;
         if (modulus == 0) {
             modulus = is_am()              ? 64
@@ -118,7 +122,7 @@ struct SearchVerb {
         lab::Scenario scenario = checkable();
         scenario.any_window = true;
         const auto fits = scenario.check_engine();
-        if (!fits) refuse("--modulus, --window: " + fits.error().message);
+        if (!fits) refuse_usage("--modulus, --window: " + fits.error().message);
     }
 
     int run() {
@@ -127,23 +131,20 @@ struct SearchVerb {
         OutputFile file(out);
         const Findings findings = is_am() ? find(am_search()) : find_in_link();
         const auto& result = findings.result;
-        fmt::print("{}", json ? json_of(findings) : text_of(findings));
-        std::fflush(stdout);
-        check_interrupt();
-        if (result.verdict == SearchVerdict::too_many_states) {
-            throw Failure(
-                fmt::format("not finished: there are more than {} states (--states)", states));
+        if (result.found()) {
+            const std::string scenario = scenario_of(findings);
+            file.write(0, std::as_bytes(std::span(scenario)));
+            file.finish();
         }
-        if (!result.found()) return 0;
-        const std::string scenario = scenario_of(findings);
-        file.write(0, std::as_bytes(std::span(scenario)));
-        file.finish();
-        return exit_failed;
+        print_result(json ? json_of(findings) : text_of(findings));
+        check_interrupt();
+        if (result.verdict == SearchVerdict::too_many_states) throw Failure(too_many_states());
+        return result.found() ? exit_failed : 0;
     }
 
 private:
-    [[noreturn]] static void refuse(const std::string& why) {
-        throw CLI::ValidationError(why, exit_usage);
+    std::string too_many_states() const {
+        return fmt::format("not finished: there are more than {} states (--states)", states);
     }
 
     pcie::Config pcie_config() const { return lab::pcie_search_config(window, modulus); }
@@ -275,6 +276,8 @@ private:
         object["path"] = Json::array();
         for (const lab::SearchStep& step : findings.steps)
             object["path"].push_back(json_move(step));
+        if (result.found()) object["error"] = "refuted: " + result.violation;
+        if (result.verdict == SearchVerdict::too_many_states) object["error"] = too_many_states();
         object["circle"] =
             result.circle < findings.steps.size() ? Json(result.circle) : Json(nullptr);
         return object.dump() + "\n";
@@ -336,19 +339,25 @@ void add_search(CLI::App& app, Run& run) {
     number("--in-flight", search->in_flight, "frames on the way, each way (2)", 1,
            lab::SearchSetting::in_flight_max);
     add_faults(*verb, *search);
-    verb->add_option("--rule", search->rule, "hippi6400: what a duplicate is answered by")
-        ->check(CLI::IsMember(rules));
-    verb->add_option("--recovery", search->recovery, "of sp-am: go-back-n or selective")
-        ->check(CLI::IsMember(recoveries));
+    search->rules_of_options.applies(
+        verb->add_option("--rule", search->rule, "hippi6400: what a duplicate is answered by")
+            ->check(CLI::IsMember(rules)),
+        [&chosen = *search] { return chosen.protocol == "hippi6400"; }, "hippi6400");
+    search->rules_of_options.applies(
+        verb->add_option("--recovery", search->recovery, "of sp-am: go-back-n or selective")
+            ->check(CLI::IsMember(recoveries)),
+        [&chosen = *search] { return chosen.is_am(); }, "sp-am");
     number("--states", search->states, "give up after so many (10 million, about 0.7 GB)", 1,
            1'000'000'000);
-    verb->add_option("--out", search->out, "write a counterexample as a scenario")
-        ->type_name("FILE");
+    search->rules_of_options.writes(
+        verb->add_option("--out", search->out, "write a counterexample as a scenario")
+            ->type_name("FILE"),
+        search->out);
     search->timing.add(*verb);
     verb->add_flag("--json", search->json, "print one JSON object (schema wireproof.search/1)");
     verb->footer(explanation);
-    verb->callback([search, &run] {
-        search->check();
+    verb->callback([search, verb, &run] {
+        search->check(*verb);
         run = [search] { return search->run(); };
     });
 }

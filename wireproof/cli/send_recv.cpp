@@ -2,13 +2,17 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/file_transfer.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/report.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/udp_session.hpp"
 
@@ -26,12 +30,14 @@ Exit code 0: the receiver has the file, and its SHA-256 is the same; 1: not;
 2: the command line is wrong.)";
 constexpr auto recv_examples = R"(Examples:
   wireproof recv --listen 0.0.0.0:7000 --out big.iso
-  wireproof recv --listen [::]:7000 --out big.iso --json
+  wireproof recv --listen [::]:7000 --out big.iso --wait 60 --json
+  wireproof recv --listen 0.0.0.0:7000 --out - | tar x
 
-Waits for a sender, takes one file and ends. The file has its name once it is
-whole; another of that name is kept until then. Frames in the JSON object are
-those that this side sent; the etr is the sender's to tell. What fails is also
-said in its "error".
+Waits for a sender, takes one file and ends. [::] hears IPv6 and IPv4. The file
+has its name once it is whole; another of that name is kept until then. A pipe
+gets the bytes as they come, so the exit code says whether all were right.
+Frames in the JSON object are those that this side sent; the etr is the
+sender's to tell. What fails is also said in its "error".
 
 Exit code 0: the file is here and verified; 1: not; 2: the command line is
 wrong.)";
@@ -57,11 +63,14 @@ enum class End : std::uint16_t { sender = 0, receiver = 1 };
 struct TwoHosts {
     CarryOptions options;
     std::string address;  // the receiver's
+    double wait = 0;      // seconds that recv waits for a sender; 0: for ever
 
     UdpSession open(End end) const {
         const auto self = static_cast<std::uint16_t>(end);
         const Address receiver = *Address::parse(address);
-        const am::Config config = carry_config(options, self, receiver.family);
+        // A receiver at [::] hears IPv4 too, and both ends must have the same packets: there is
+        // always room for the longer header.
+        const am::Config config = carry_config(options, self, Address::Family::ipv6);
         const char* const any = receiver.family == Address::Family::ipv6 ? "[::]:0" : "0.0.0.0:0";
         am::UdpNode::Options udp;
         udp.local = end == End::receiver ? receiver : *Address::parse(any);
@@ -78,6 +87,15 @@ struct TwoHosts {
         return UdpSession(std::move(*opened), config);
     }
 };
+
+/// Refuses an --mtu in which no packet fits.
+void check_packets(const CarryOptions& options) {
+    try {
+        (void)carry_config(options, 0, Address::Family::ipv6);
+    } catch (const Failure& failure) {
+        refuse_usage(failure.what());
+    }
+}
 
 template <class Half>
 CarryResult result_of(const Half& half) {
@@ -109,8 +127,9 @@ int reported(const CarryOptions& options, Report report, std::string_view done,
     }
     if (!options.json) report.runs.clear();
     if (!options.json && result.verified) {
-        fmt::print("{}: {} bytes {} and verified in {:.3f} s (seed {})\n", one_line(report.file),
-                   result.bytes, done, result.seconds, options.seed);
+        print_result(fmt::format("{}: {} bytes {} and verified in {:.3f} s (seed {})\n",
+                                 one_line(report.file), result.bytes, done, result.seconds,
+                                 options.seed));
     }
     return conclude(options, report);
 }
@@ -154,7 +173,13 @@ void receive(const TwoHosts& hosts, Report& report) {
                 progress.show(receiver.bytes_taken());
                 return receiver.may_leave(now);
             },
-            [&, warned = false]() mutable {
+            [&, warned = false, begin = std::chrono::steady_clock::now()]() mutable {
+                const std::chrono::duration<double> waited =
+                    std::chrono::steady_clock::now() - begin;
+                const bool heard = session.node().counters(0).sessions > 0;
+                if (hosts.wait > 0 && !heard && waited.count() > hosts.wait) {
+                    return fmt::format("no sender came within {:g} s", hosts.wait);
+                }
                 if (!warned && session.node().counters(0).mismatched > 0) {
                     tell("a sender called that has another --mtu or version");
                     warned = true;
@@ -185,6 +210,7 @@ void add_send(CLI::App& app, Run& run) {
     verb->add_flag("--json", options.json, "print one JSON object (schema wireproof.send/1)");
     verb->footer(send_examples);
     verb->callback([hosts, &run] {
+        check_packets(hosts->options);
         run = [hosts] {
             return reported(hosts->options,
                             {.schema = "wireproof.send/1", .file = hosts->options.file}, "sent",
@@ -201,14 +227,22 @@ void add_recv(CLI::App& app, Run& run) {
         ->required()
         ->check(is_address)
         ->type_name("ADDR:PORT");
-    verb->add_option("--out", options.out, "its name once it is whole")
-        ->required()
-        ->type_name("FILE");
+    const auto rules = std::make_shared<OptionRules>();
+    rules->writes(
+        verb->add_option("--out", options.out, "its name once it is whole; -: standard output")
+            ->required()
+            ->type_name("FILE"),
+        options.out);
+    accept_range(*verb->add_option("--wait", hosts->wait, "seconds to wait for a sender (for ever)")
+                      ->type_name("S"),
+                 0.1, 1e7);
     add_fault_options(*verb, options);
     add_path_options(*verb, options);
     verb->add_flag("--json", options.json, "print one JSON object (schema wireproof.recv/1)");
     verb->footer(recv_examples);
-    verb->callback([hosts, &run] {
+    verb->callback([hosts, rules, verb, &run] {
+        rules->check(*verb);
+        check_packets(hosts->options);
         run = [hosts] {
             return reported(hosts->options,
                             {.schema = "wireproof.recv/1", .file = hosts->options.out}, "received",

@@ -11,7 +11,10 @@
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/hostile_soak.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/am_world.hpp"
@@ -167,13 +170,13 @@ struct SoakVerb {
                                 protocol, seed + i);
             }
         }
-        report(summary);
+        report(summary, violation);
         if (violation.empty()) return 0;
         throw Failure(violation);
     }
 
     template <class Worlds>
-    void report(const Worlds& summary) const {
+    void report(const Worlds& summary, const std::string& violation) const {
         const std::optional<double> took = timing.seconds();
         if (json) {
             Json out;
@@ -184,12 +187,13 @@ struct SoakVerb {
             out["failed"] = summary.failed();
             summary.add_to(out);
             out["seconds"] = took ? Json(*took) : Json();
-            fmt::print("{}\n", out.dump());
+            if (!violation.empty()) out["error"] = violation;
+            print_result(out.dump() + "\n");
             return;
         }
-        fmt::print("{} worlds from seed {}{}: {} failed\n{}", summary.worlds(), seed,
-                   took ? fmt::format(" in {:.1f} s", *took) : "", summary.failed(),
-                   summary.text());
+        print_result(fmt::format("{} worlds from seed {}{}: {} failed\n{}", summary.worlds(), seed,
+                                 took ? fmt::format(" in {:.1f} s", *took) : "", summary.failed(),
+                                 summary.text()));
     }
 };
 
@@ -209,11 +213,14 @@ void add_soak(CLI::App& app, Run& run) {
         1, any);
     accept_range(*verb->add_option("--seconds", soak->seconds, "for how long")->type_name("S"), 0.1,
                  1e7);
-    accept_whole(*verb->add_option("--hostile", soak->hostile,
-                                   "attack a device with so many packets instead")
-                      ->type_name("N")
-                      ->excludes("--worlds", "--seconds"),
-                 1, any);
+    CLI::Option* const hostile =
+        verb->add_option("--hostile", soak->hostile, "attack a device with so many packets instead")
+            ->type_name("N")
+            ->excludes("--worlds", "--seconds");
+    accept_whole(*hostile, 1, any);
+    const auto rules = std::make_shared<OptionRules>();
+    rules->applies(
+        hostile, [soak] { return soak->protocol != "sp-am"; }, "--protocol rc, uc or ib");
     accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
                       ->type_name("N"),
                  0, any);
@@ -222,10 +229,8 @@ void add_soak(CLI::App& app, Run& run) {
     verb->add_flag("--json", soak->json,
                    "print one JSON object (schema wireproof.soak/1,\nor wireproof.soak-hostile/1)");
     verb->footer(examples);
-    verb->callback([soak, &run] {
-        if (soak->hostile > 0 && soak->protocol == "sp-am") {
-            throw CLI::ValidationError("--hostile needs --protocol rc, uc or ib", exit_usage);
-        }
+    verb->callback([soak, rules, verb, &run] {
+        rules->check(*verb);
         run = [soak] { return soak->run(); };
     });
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/sp2_figures.hpp"
 
@@ -80,6 +81,15 @@ double rounded(double value) {
     return std::round(value * scale) / scale;
 }
 
+/// One line; empty: every byte was right, and both ratios hold.
+std::string failure_of(const lab::Sp2Figures& figures) {
+    const std::string& wrong = figures.exchanged.wrong;
+    if (!figures.verified) {
+        return "sp2: " + (wrong.empty() ? "a stream or round trip was wrong" : wrong);
+    }
+    return figures.holds() ? "" : "sp2: a ratio is beyond its limit";
+}
+
 std::string json_object(const lab::Sp2Figures& figures) {
     using Json = nlohmann::ordered_json;
     Json json;
@@ -106,6 +116,7 @@ std::string json_object(const lab::Sp2Figures& figures) {
     json["fitted"] = {"raw_round_trip_us", "round_trip_us"};
     json["follows"] = {"raw_bandwidth_mb_s", "bandwidth_mb_s", "half_power_bytes",
                        "half_power_for_good_bytes"};
+    if (const std::string wrong = failure_of(figures); !wrong.empty()) json["error"] = wrong;
     return json.dump() + "\n";
 }
 
@@ -122,12 +133,9 @@ struct Sp2Verb {
                 bar.show(static_cast<std::uint64_t>(part * steps));
             });
         }
-        fmt::print("{}", json ? json_object(figures) : table(figures));
-        if (!figures.verified) {
-            const std::string& wrong = figures.exchanged.wrong;
-            throw Failure("sp2: " + (wrong.empty() ? "a stream or round trip was wrong" : wrong));
-        }
-        return figures.holds() ? 0 : exit_failed;
+        print_result(json ? json_object(figures) : table(figures));
+        if (const std::string wrong = failure_of(figures); !wrong.empty()) throw Failure(wrong);
+        return 0;
     }
 };
 

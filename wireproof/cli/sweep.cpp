@@ -6,13 +6,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/interrupt.hpp"
+#include "wireproof/cli/numbers.hpp"
+#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/progress.hpp"
+#include "wireproof/cli/result.hpp"
 #include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/sweep_paper.hpp"
 #include "wireproof/cli/sweep_report.hpp"
@@ -44,27 +46,11 @@ Examples:
 
 Exit code 0: simulated; 1: not; 2: the command line is wrong.)";
 
-// "1e15" as well as 1000000000000000; an exponent may have a sign.
-std::string is_count(const std::string& text) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    bool good = !text.empty() && *end == '\0' && value >= 1 && value <= 1e18 &&
-                value == std::floor(value) &&
-                text.find_first_not_of("0123456789.eE+") == std::string::npos;
-    for (std::size_t i = text.find('+'); good && i != std::string::npos;
-         i = text.find('+', i + 1)) {
-        good = i > 0 && (text[i - 1] == 'e' || text[i - 1] == 'E');
-    }
-    if (good) return {};
-    return fmt::format("{} is no whole number of 1 to 1e18", text);
-}
-
 struct SweepVerb {
     lab::RetrySettings settings;
     lab::RetryPlan plan;
     SweepLineOptions line;
     std::string protocol = "pcie";
-    std::string packets;
     std::string csv;
     std::string html;
     std::string svg;
@@ -81,46 +67,31 @@ struct SweepVerb {
     SweepPace pace;
     Timing timing;
 
-    void check() {
+    OptionRules rules;
+
+    bool of_file() const { return !file.empty() && !paper && !line.lists_presets(); }
+    bool of_a_point_alone() const { return file.empty() && !paper && !line.lists_presets(); }
+
+    void check(const CLI::App& verb) {
+        rules.check(verb);
         const bool has_a_point =
             std::any_of(of_a_point.begin(), of_a_point.end(),
                         [](const CLI::Option* option) { return option->count() > 0; });
-        if (file.empty() && !paper && !line.lists_presets() && !has_a_point) {
-            throw CLI::ValidationError(
+        if (of_a_point_alone() && !has_a_point) {
+            refuse_usage(
                 "sweep needs a FILE, an option of a point such as --protocol or --ber, --paper or "
-                "--presets",
-                exit_usage);
+                "--presets");
         }
         line.take_preset(settings, protocol);
         settings.protocol = lab::retry_protocol(protocol).value();
         plan.jump = pace.jump = !no_jump;
-        if (!packets.empty()) {
-            plan.packets = static_cast<std::uint64_t>(std::strtod(packets.c_str(), nullptr));
-        }
-        if (file.empty() && (merge || !shard.empty())) {
-            throw CLI::ValidationError("--shard and --merge are of a sweep file", exit_usage);
-        }
-        const bool twice =
-            (!html.empty() && (html == csv || html == svg)) || (!svg.empty() && svg == csv);
-        if (twice) {
-            throw CLI::ValidationError("--csv, --html and --svg name the same file", exit_usage);
-        }
-        if (ladder_point > 0 && html.empty()) {
-            throw CLI::ValidationError("--ladder-point is of --html", exit_usage);
-        }
-        if (paper && (ladder_point > 0 || !(csv.empty() && svg.empty()))) {
-            throw CLI::ValidationError("--csv, --svg and --ladder-point are not of --paper",
-                                       exit_usage);
-        }
-        if (paper || !file.empty() || line.lists_presets()) return;
-        if (const auto link = lab::resolve(settings); !link) {
-            throw CLI::ValidationError(link.error().message, exit_usage);
-        }
+        if (!of_a_point_alone()) return;
+        if (const auto link = lab::resolve(settings); !link) refuse_usage(link.error().message);
     }
 
     int run() {
         if (line.lists_presets()) {
-            fmt::print("{}", json ? preset_json() : preset_table());
+            print_result(json ? preset_json() : preset_table());
             return 0;
         }
         catch_interrupts();
@@ -193,13 +164,15 @@ struct SweepVerb {
             SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", seed}};
             out["points"] = points;
             if (!error.empty()) out["error"] = error;
-            fmt::print("{}\n", out.dump());
+            print_result(out.dump() + "\n");
             return;
         }
-        fmt::print("{}seed {}", sweep_table(points), seed);
-        if (wall)
-            fmt::print("; {:.3g} frames/s in {:.2f} s", wall->frames_per_second, wall->seconds);
-        fmt::print("\n");
+        std::string text = fmt::format("{}seed {}", sweep_table(points), seed);
+        if (wall) {
+            text += fmt::format("; {:.3g} frames/s in {:.2f} s", wall->frames_per_second,
+                                wall->seconds);
+        }
+        print_result(text + "\n");
     }
 
     lab::Sweep read_file() const {
@@ -254,7 +227,7 @@ struct SweepVerb {
         const std::string shown = html.empty() ? std::string() : paper_html(result, plan.seed);
         page.write(0, std::as_bytes(std::span(shown)));
         page.finish();
-        fmt::print("{}", json ? paper_json(result, plan.seed) : paper_table(result, plan.seed));
+        print_result(json ? paper_json(result, plan.seed) : paper_table(result, plan.seed));
         return 0;
     }
 };
@@ -292,57 +265,104 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
                   "pcie: a resent TLP that is bad draws another Nak");
 }
 
+/// Which points, and how each is simulated.
+void add_points(CLI::App& verb, SweepVerb& sweep) {
+    CLI::Option* const file =
+        verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)");
+    CLI::Option* const shard = verb.add_option("--shard", sweep.shard,
+                                               "the K-th of N parts of the file; else as Slurm\n"
+                                               "arrays, Open MPI or PMI say")
+                                   ->type_name("K/N");
+    CLI::Option* const merge = verb.add_flag("--merge", sweep.merge, "gather the parts instead");
+    const std::size_t before = verb.get_options().size();
+    add_settings(verb, sweep);
+    sweep.line.add(verb, sweep.settings);
+    const std::vector<CLI::Option*> all = verb.get_options();
+    sweep.of_a_point.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+    sweep.rules.applies(
+        file, [&sweep] { return sweep.of_file(); }, "neither --paper nor --presets");
+    sweep.rules.apply(
+        {shard, merge}, [&sweep] { return sweep.of_file(); }, "a sweep FILE");
+    for (const CLI::Option* option : sweep.of_a_point) {
+        if (option->get_name() == "--presets") continue;
+        sweep.rules.applies(
+            option, [&sweep] { return sweep.of_a_point_alone(); },
+            "a single point, not FILE, --paper or --presets");
+    }
+}
+
+void add_effort(CLI::App& verb, SweepVerb& sweep) {
+    CLI::Option* const packets =
+        verb.add_option("--packets", sweep.plan.packets,
+                        "simulate exactly so many units, for instance 1e15")
+            ->type_name("N");
+    accept_whole(*packets, 1, 1'000'000'000'000'000'000);
+    sweep.relative_error = verb.add_option("--relative-error", sweep.plan.relative_error,
+                                           "else until one standard error of the resends is\n"
+                                           "this share of them (0.02)")
+                               ->type_name("R");
+    accept_range(*sweep.relative_error, 1e-4, 0.5);
+    sweep.relative_error->excludes(packets);
+    CLI::Option* const no_jump = verb.add_flag("--no-jump", sweep.no_jump,
+                                               "simulate every frame of error-free stretches, too");
+    sweep.chosen_seed =
+        verb.add_option("--seed", sweep.plan.seed, "of the bit errors (1)")->type_name("N");
+    accept_whole(*sweep.chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
+    CLI::Option* const point_seconds =
+        verb.add_option("--point-seconds", sweep.pace.point_seconds,
+                        "stop a point after so long; a file's next run\n"
+                        "takes it up again")
+            ->type_name("S");
+    accept_range(*point_seconds, 0.01, 1e7);
+    CLI::Option* const no_timing = sweep.timing.add(verb);
+    sweep.rules.apply(
+        {packets, sweep.relative_error, no_jump, point_seconds},
+        [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); },
+        "points, not --paper or --presets");
+    sweep.rules.apply(
+        {sweep.chosen_seed, no_timing}, [&sweep] { return !sweep.line.lists_presets(); },
+        "a simulation, not --presets");
+}
+
+void add_output(CLI::App& verb, SweepVerb& sweep) {
+    CLI::Option* const csv =
+        verb.add_option("--csv", sweep.csv, "write the points as a table")->type_name("FILE");
+    CLI::Option* const html =
+        verb.add_option("--html", sweep.html, "write a page with curves, a ladder and a table")
+            ->type_name("FILE");
+    CLI::Option* const svg =
+        verb.add_option("--svg", sweep.svg, "draw the curves into this file")->type_name("FILE");
+    CLI::Option* const ladder_point =
+        verb.add_option("--ladder-point", sweep.ladder_point,
+                        "the point whose first failure is drawn, as the\n"
+                        "page's table counts them (one that tells)")
+            ->type_name("N");
+    accept_whole(*ladder_point, 1, 1'000'000);
+    sweep.rules.writes(csv, sweep.csv);
+    sweep.rules.writes(html, sweep.html);
+    sweep.rules.writes(svg, sweep.svg);
+    const auto points = [&sweep] { return sweep.of_file() || sweep.of_a_point_alone(); };
+    sweep.rules.apply({csv, svg}, points, "points, not --paper or --presets");
+    sweep.rules.applies(
+        html, [&sweep] { return !sweep.line.lists_presets(); }, "a simulation, not --presets");
+    sweep.rules.applies(
+        ladder_point, [&sweep, points] { return points() && !sweep.html.empty(); },
+        "--html, and not --paper");
+}
+
 }  // namespace
 
 void add_sweep(CLI::App& app, Run& run) {
     const auto sweep = std::make_shared<SweepVerb>();
     CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
-    CLI::Option* const file =
-        verb->add_option("FILE", sweep->file, "a grid of points in TOML (docs/link-retry.md)");
-    verb->add_option("--shard", sweep->shard,
-                     "the K-th of N parts of the file; else as Slurm\n"
-                     "arrays, Open MPI or PMI say")
-        ->type_name("K/N");
-    verb->add_flag("--merge", sweep->merge, "gather the parts instead");
-    const std::size_t before = verb->get_options().size();
-    add_settings(*verb, *sweep);
-    sweep->line.add(*verb, sweep->settings, file);
-    const std::vector<CLI::Option*> all = verb->get_options();
-    sweep->of_a_point.assign(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
-    verb->add_option("--packets", sweep->packets,
-                     "simulate exactly so many units, for instance 1e15")
-        ->type_name("N")
-        ->check(is_count);
-    sweep->relative_error = verb->add_option("--relative-error", sweep->plan.relative_error,
-                                             "else until one standard error of the resends is\n"
-                                             "this share of them (0.02)")
-                                ->type_name("R");
-    accept_range(*sweep->relative_error, 1e-4, 0.5);
-    verb->add_flag("--no-jump", sweep->no_jump,
-                   "simulate every frame of error-free stretches, too");
-    sweep->chosen_seed =
-        verb->add_option("--seed", sweep->plan.seed, "of the bit errors (1)")->type_name("N");
-    accept_whole(*sweep->chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
-    accept_range(*verb->add_option("--point-seconds", sweep->pace.point_seconds,
-                                   "stop a point after so long; a file's next run\n"
-                                   "takes it up again")
-                      ->type_name("S"),
-                 0.01, 1e7);
-    sweep->timing.add(*verb);
+    add_points(*verb, *sweep);
+    add_effort(*verb, *sweep);
     verb->add_flag("--paper", sweep->paper, "section 5 of the seed paper, put right");
-    verb->add_option("--csv", sweep->csv, "write the points as a table")->type_name("FILE");
-    verb->add_option("--html", sweep->html, "write a page with curves, a ladder and a table")
-        ->type_name("FILE");
-    verb->add_option("--svg", sweep->svg, "draw the curves into this file")->type_name("FILE");
-    accept_whole(*verb->add_option("--ladder-point", sweep->ladder_point,
-                                   "the point whose first failure is drawn, as the\n"
-                                   "page's table counts them (one that tells)")
-                      ->type_name("N"),
-                 1, 1'000'000);
+    add_output(*verb, *sweep);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
     verb->footer(examples);
-    verb->callback([sweep, &run] {
-        sweep->check();
+    verb->callback([sweep, verb, &run] {
+        sweep->check(*verb);
         run = [sweep] { return sweep->run(); };
     });
 }

@@ -5,6 +5,7 @@
 
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/files.hpp"
+#include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/retry_presets.hpp"
 
@@ -87,20 +88,19 @@ std::string preset_json() {
     return all.dump() + "\n";
 }
 
-void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings, CLI::Option* file) {
+void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings) {
     verb_ = &verb;
     verb.add_option("--preset", preset_,
                     "a line by its name, for instance pcie-gen5-x16;\n"
                     "options that are given besides stand")
         ->type_name("NAME")
         ->check(is_preset)
-        ->excludes(file)
         ->excludes(verb.get_option("--protocol"));
     verb.add_flag("--presets", lists_, "list them, with their figures");
     const auto probability = [&](const char* name, double& value, const char* what) {
         CLI::Option* option = verb.add_option(name, value, what)->type_name("P");
         accept_range(*option, 0, 1);
-        return option->excludes(file);
+        return option;
     };
     CLI::Option* begin = probability("--burst-begin", settings.bursts.begin,
                                      "a burst begins with a frame (Gilbert-Elliott)");
@@ -108,8 +108,7 @@ void SweepLineOptions::add(CLI::App& verb, lab::RetrySettings& settings, CLI::Op
     probability("--burst-bad", settings.bursts.loss_in_burst, "a frame in it is bad (1)")
         ->needs(begin);
     verb.add_option("--loss-trace", trace_, "frames recorded as ok or bad (docs/link-retry.md)")
-        ->type_name("FILE")
-        ->excludes(file);
+        ->type_name("FILE");
 }
 
 void SweepLineOptions::take_preset(lab::RetrySettings& settings, std::string& protocol) const {

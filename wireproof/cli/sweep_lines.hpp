@@ -26,8 +26,7 @@ std::string preset_json();
 /// The options of one point that say what its line is like.
 class SweepLineOptions {
 public:
-    /// They are of one point, not of the file that `file` names.
-    void add(CLI::App& verb, lab::RetrySettings& settings, CLI::Option* file);
+    void add(CLI::App& verb, lab::RetrySettings& settings);
     bool lists_presets() const { return lists_; }
     /// After parsing: what a preset says stands unless it was asked for by itself, and the name of
     /// its protocol is put into `protocol`.

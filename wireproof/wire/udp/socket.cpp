@@ -44,7 +44,10 @@ void set_options(int handle, const UdpSocket::Config& config) {
         set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
     } else {
         set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_WANT);
-        set_option(handle, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+        // At [::] a socket hears IPv4 as well; such a peer has an address of ::ffff:0:0/96.
+        const bool any = config.local.host == Address{}.host;
+        set_option(handle, IPPROTO_IPV6, IPV6_V6ONLY, any ? 0 : 1);
+        if (any) set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
     }
 }
 
