@@ -277,6 +277,14 @@ class APageWorksInABrowser(BrowserCase):
                         self.assertLess(right, width)
                         self.assertEqual(tab_index, 0)
 
+    def test_a_page_of_measurements_is_as_narrow_whatever_its_command_line(self):
+        name = "page.html"
+        os.makedirs(self.path("a" * 80))
+        self.assertEqual(self.run_command("perf", "--rounds", "1", "--seconds", "0.01", "--html",
+                                          "a" * 80 + "/../" + name).code, 0)
+        seen, console = self.ask(NARROW.replace("WIDTH", "400"), "--window-size=500,900")
+        self.assertEqual((console, seen["width"], seen["content"]), ([], 400, 400))
+
     def test_a_single_point_stands_on_its_closed_form(self):
         self.page("--protocol", "hippi6400", "--ber", "1e-6", "--relative-error", "0.1")
         seen, console = self.ask(LOOK, "--window-size=1280,800")
