@@ -78,16 +78,20 @@ void BulkSender::fingerprint(Fingerprint& sink) const {
     sink.add(latest_);
     sink.add(turn_);
     sink.add(waits_);
-    for (const Transfer& transfer : transfers_) {
-        sink.add(transfer.active);
-        if (!transfer.active) continue;
-        sink.add(transfer.id);
-        sink.add(transfer.bytes.size());
-        sink.add(transfer.next);
-        sink.add(transfer.acknowledged);
-        sink.add(transfer.tag);
-        sink.add(transfer.reason);
-    }
+    for (const Transfer& transfer : transfers_) transfer.fingerprint(sink);
+}
+
+void BulkSender::Transfer::fingerprint(Fingerprint& sink) const {
+    sink.add(active);
+    if (!active) return;
+    sink.add(id);
+    sink.add(bytes.size());
+    sink.add(next);
+    sink.add(acknowledged);
+    sink.add(tag);
+    sink.add(handler);
+    sink.add(reason);
+    sink.add(reported);
 }
 
 }  // namespace wireproof::am

@@ -24,6 +24,9 @@ public:
         HandlerId handler{};
         Reason reason = Reason::none;  // the peer refused it: its bytes go to nobody
         bool reported = false;         // as of unknown fate, while a session ends
+
+        /// Not the bytes: they are lent. Nor the chunks in flight: the send window has them.
+        void fingerprint(Fingerprint& sink) const;
     };
 
     BulkSender(const Config& config, std::uint32_t places);

@@ -13,6 +13,11 @@ HandlerId handler_of_note(const SendWindow& window, const SendWindow::Saved& not
     return static_cast<HandlerId>(OpenBody::decode(body.first<OpenBody::size>()).handler);
 }
 
+Delivery unfolded(const PlainMessage& message) {
+    if (message.is_request) return Request{message.handler, message.arguments()};
+    return Reply{message.handler, message.arguments()};
+}
+
 }  // namespace
 
 Connection::Connection(const Config& config, const MemoryTable& memory)
@@ -331,11 +336,7 @@ void Connection::refill_waiting(Channel channel) {
 
 void Connection::unfold_plain() {
     plain_here_ = false;
-    if (plain_.is_request) {
-        delivery_.emplace(Request{plain_.handler, plain_.arguments()});
-    } else {
-        delivery_.emplace(Reply{plain_.handler, plain_.arguments()});
-    }
+    delivery_ = unfolded(plain_);
 }
 
 std::optional<Delivery> Connection::draw_general() {
@@ -378,26 +379,18 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
         send_[i].fingerprint(now, sink);
         receive_[i].fingerprint(sink);
         bulk_[i].fingerprint(sink);
-        for (const Incoming& incoming : incoming_[i]) {
-            sink.add(incoming.active);
-            if (!incoming.active) continue;
-            sink.add(incoming.drained);
-            sink.add(incoming.refusal_unacked);
-            sink.add(incoming.total);
-            sink.add(incoming.completed);
-            sink.add(incoming.handler);
-            sink.add(incoming.argument);
-            sink.add(incoming.tag);
-        }
+        for (const Incoming& incoming : incoming_[i]) incoming.fingerprint(sink);
         sink.add(keepalive_interval_[i]);
         sink.add(keepalive_due_[i]);
     }
     replies_.fingerprint(sink);
-    sink.add(plain_here_ ? std::size_t{plain_.is_request ? 0U : 1U}
-             : delivery_ ? delivery_->index()
-                         : std::variant_npos);
+    const auto pending = plain_here_ ? std::optional(unfolded(plain_)) : delivery_;
+    sink.add(pending.has_value());
+    if (pending) add(*pending, sink);
     sink.add(bundle_.left);
     sink.add(ended_.size());
+    for (std::size_t i = 0; i < ended_.size(); ++i) add(ended_[i], sink);
+    sink.add(drawn_slot_.has_value());
     sink.add(may_reply_);
     sink.add(note_refusal_);
     sink.add(refused_need_);
@@ -422,7 +415,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(awaiting_);
     sink.add(route_);
     sink.add(turn_);
-    sink.add(ending_.active);
+    ending_.fingerprint(sink);
 }
 
 }  // namespace wireproof::am

@@ -49,6 +49,19 @@ struct Incoming {
     std::uint64_t tag = 0;
     bool reported = false;
 
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(active);
+        if (!active) return;
+        sink.add(drained);
+        sink.add(refusal_unacked);
+        sink.add(total);
+        sink.add(completed);
+        sink.add(opened_with);
+        sink.add(handler);
+        sink.add(argument);
+        sink.add(tag);
+        sink.add(reported);
+    }
     Bytes all() const { return {memory.data() - opened_with, memory.size() + opened_with}; }
 };
 
@@ -63,6 +76,16 @@ struct Ending {
     std::size_t next = 0;      // of what is saved
     std::uint32_t of_row = 0;  // the next of that, if it is a row
     std::size_t stage = 0;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(active);
+        if (!active) return;
+        sink.add(why);
+        sink.add(channel);
+        sink.add(next);
+        sink.add(of_row);
+        sink.add(stage);
+    }
 };
 
 /// Of the expected note, into memory that is not the peer's to write: whether it was told.

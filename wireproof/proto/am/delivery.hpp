@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/core/fingerprint.hpp"
 
 namespace wireproof::am {
 
@@ -28,35 +29,69 @@ enum class Reason : std::uint32_t {
 };
 
 /// Arguments point into the frame or into the engine and are dead at the next draw or call.
+/// Fingerprints leave their bytes out.
 struct Request {
     HandlerId handler{};
     ConstBytes arguments;  // 4 bytes a word, little-endian
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(handler);
+        sink.add(arguments.size());
+    }
 };
 struct Reply {
     HandlerId handler{};
     ConstBytes arguments;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(handler);
+        sink.add(arguments.size());
+    }
 };
 /// A store into our memory is complete. Its handler may reply, as a request's may.
 struct Stored {
     HandlerId handler{};
     Bytes memory;
     std::uint32_t argument = 0;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(handler);
+        sink.add(memory.size());
+        sink.add(argument);
+    }
 };
 /// A transfer of our own has ended; `reason` says how. Its memory is the user's again.
 struct StoreEnded {
     std::uint64_t tag = 0;
     Reason reason = Reason::none;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(tag);
+        sink.add(reason);
+    }
 };
 struct GetEnded {
     std::uint64_t tag = 0;
     Reason reason = Reason::none;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(tag);
+        sink.add(reason);
+    }
 };
 /// The peer had no handler for a request, reply or store of ours.
 struct Refused {
     HandlerId handler{};
     Reason reason = Reason::none;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(handler);
+        sink.add(reason);
+    }
 };
-struct SessionBegan {};
+struct SessionBegan {
+    void fingerprint(Fingerprint&) const {}
+};
 /// A message of an ended session, delivered or not: nobody knows. In order, each once.
 struct FateUnknown {
     enum class What : std::uint8_t { request, reply, store, get };
@@ -64,13 +99,27 @@ struct FateUnknown {
     HandlerId handler{};    // of a request, reply or store
     ConstBytes arguments;   // of a request or reply
     std::uint64_t tag = 0;  // of a store or get
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(what);
+        sink.add(handler);
+        sink.add(arguments.size());
+        sink.add(tag);
+    }
 };
 struct SessionEnded {
     enum class Why : std::uint8_t { silent, restarted, gone };
     Why why = Why::silent;
+
+    void fingerprint(Fingerprint& sink) const { sink.add(why); }
 };
 
 using Delivery = std::variant<Request, Reply, Stored, StoreEnded, GetEnded, Refused, SessionBegan,
                               FateUnknown, SessionEnded>;
+
+inline void add(const Delivery& delivery, Fingerprint& sink) {
+    sink.add(delivery.index());
+    std::visit([&sink](const auto& what) { what.fingerprint(sink); }, delivery);
+}
 
 }  // namespace wireproof::am

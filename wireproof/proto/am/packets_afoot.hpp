@@ -116,6 +116,9 @@ public:
         sink.add(wants_answer_);
         sink.add(awaited_);
         sink.add(asked_up_to_ > una ? asked_up_to_ - una : 0);
+        sink.add(heard_.arrived);
+        sink.add(heard_.lost);
+        sink.add(questions_);
         for (std::size_t i = 0; i < questions_; ++i) {
             sink.add(question_[i].position > una ? question_[i].position - una : 0);
             sink.add(now - question_[i].left);

@@ -219,6 +219,7 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
         if (!kept.kept) continue;
         sink.add(kept.message - expected_);
         sink.add(kept.id);
+        sink.add(kept.count);
         sink.add(kept.offset);
         sink.add(kept.round);
         sink.add_bytes(data_of(kept));

@@ -256,6 +256,11 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(init_next_);
     sink.add(answers_due_);
     sink.add(updates_due_);
+    // What waits for the user; the message's bytes lie in the frame that it came in.
+    sink.add(event_.has_value());
+    if (event_) sink.add(*event_);
+    sink.add(message_.has_value());
+    if (message_) sink.add(message_->size());
 }
 
 }  // namespace wireproof::pcie

@@ -274,5 +274,20 @@ TEST(PcieReceive, WhatIsNoFrameOfALinkIsMalformed) {
     EXPECT_EQ(pair.leaving(pair.b).size(), 1U);  // one Nak for all
 }
 
+TEST(PcieReceive, TheFingerprintTellsWhetherAMessageWaitsForTheUser) {
+    Pair pair;
+    pair.submit(1);
+    const Frame frame = pair.frames(pair.a).at(0);
+    const auto fingerprint = [&pair] {
+        Fingerprint sink;
+        pair.b.link.fingerprint(pair.now, sink);
+        return sink.value();
+    };
+    pair.b.link.on_frame(pair.now, {.bytes = frame.bytes, .integrity = Integrity::check});
+    const auto waiting = fingerprint();
+    pair.b.draw();
+    EXPECT_NE(fingerprint(), waiting);
+}
+
 }  // namespace
 }  // namespace wireproof::pcie
