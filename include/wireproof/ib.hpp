@@ -398,8 +398,8 @@ private:
     std::shared_ptr<Inside> inside_;
 };
 
-/// While this lives, requests for connections to a service are kept. From now on the device hears
-/// hosts that it did not know, up to 4096.
+/// While this lives, requests for connections to a service are kept until they are answered. A
+/// device refuses requests for every other service at once.
 class Listener {
 public:
     /// Failure: somebody listens to it on this device already.

@@ -56,7 +56,7 @@ public:
                     .impostor = friend_->wire.local_address(),
                     .path_mtu = path_mtu,
                     .seed = dice_.next()}) {
-        device_->connection_management().listen(service);
+        device_->cm.listen(service);
         const auto peer = device_->peer_at(hostile_.address());
         if (!peer) throw Failure(peer.error().message);
         peer_ = *peer;
@@ -152,8 +152,8 @@ private:
     /// Whoever asks is refused, told that it may come, or left without a word for a while.
     void answer_requests() {
         if (dice_.chance(0.5)) return;
-        while (const auto request = device_->cm->next_request(service)) {
-            ib::ConnectionManagement& cm = device_->cm->management();
+        while (const auto request = device_->cm.next_request(service)) {
+            ib::ConnectionManagement& cm = device_->cm.management();
             const bool done = dice_.chance(0.5)
                                   ? cm.accept(now_, request->id, {})
                                   : cm.reject(now_, request->id, ib::CmReason::consumer);
@@ -197,7 +197,7 @@ private:
     }
 
     std::string check_counts(const HostileSoakResult& result) const {
-        const ib::CmCounters& cm = device_->cm->management().counters();
+        const ib::CmCounters& cm = device_->cm.management().counters();
         std::uint64_t datagrams =
             cm.taken + cm.duplicates + cm.unknown + cm.out_of_state + cm.refused;
         for (const std::uint64_t count : cm.malformed) datagrams += count;

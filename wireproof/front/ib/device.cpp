@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <random>
 
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
@@ -13,6 +14,13 @@ namespace {
 // So that what one peer sends or asks for holds up neither the others nor the caller.
 constexpr std::size_t packets_a_turn = 256;  // each way
 constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
+constexpr std::size_t strangers_max = 4096;  // hosts that a device may get to know by their packets
+
+/// Another in each process, or a peer would take a restarted one for the one before.
+std::uint32_t random_queue_pair() {
+    std::random_device system;
+    return std::uniform_int_distribution<std::uint32_t>(2, 0xFFFFFE)(system);
+}
 
 }  // namespace
 
@@ -51,14 +59,17 @@ Result<Device> Device::open(const DeviceOptions& options) {
     }
     auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(chosen.path_mtu)});
     if (!wire) return Result<Device>::failure(wire.error().message);
-    return Device(std::make_shared<Inside>(std::move(*wire), chosen));
+    wire->welcome(strangers_max);  // whoever asks for a connection is answered
+    return Device(std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair()));
 }
 
-Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen)
+Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
+                       std::uint32_t first_queue_pair)
     : options(chosen),
       wire(std::move(opened)),
       any_wire(std::ref(wire)),
-      port({.path_mtu = chosen.path_mtu}) {}
+      port({.path_mtu = chosen.path_mtu, .first_number = first_queue_pair}),
+      cm(port, chosen.path_mtu) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
     if (const auto known = wire.peer_at(address)) return *known;
@@ -73,14 +84,8 @@ std::string Device::Inside::host_of(PeerId peer) {
     return text.front() == '[' ? text.substr(1, text.size() - 2) : text;
 }
 
-CmQueuePair& Device::Inside::connection_management() {
-    if (cm == nullptr) cm = std::make_unique<CmQueuePair>(port, options.path_mtu);
-    return *cm;
-}
-
 Instant Device::Inside::next_deadline() const {
-    return cm == nullptr ? port.next_deadline()
-                         : earliest(port.next_deadline(), cm->next_deadline());
+    return earliest(port.next_deadline(), cm.next_deadline());
 }
 
 std::size_t Device::Inside::poll(Instant now) {
@@ -93,7 +98,7 @@ std::size_t Device::Inside::poll(Instant now) {
     }
     if (port.next_deadline() <= now) port.on_deadline(now);
     heed_events();
-    if (cm != nullptr) cm->poll(now);
+    cm.poll(now);
     const std::size_t sent = transmit(now);
     heed_events();  // work that ended without a packet
     return received + sent;
@@ -105,7 +110,7 @@ void Device::Inside::heed_events() {
         if (event->what == ib::PortEvent::What::completion) {
             notified.insert(ib::CompletionQueueId(event->number));
         }
-        if (cm != nullptr) cm->on_event(*event);
+        cm.on_event(*event);
     }
 }
 

@@ -15,7 +15,9 @@
 namespace wireproof::rdma {
 
 struct Device::Inside {
-    Inside(Rocev2Wire opened, const DeviceOptions& options);
+    /// The first of the queue pairs' numbers is not to be guessed where others may send late
+    /// packets of an earlier process.
+    Inside(Rocev2Wire opened, const DeviceOptions& options, std::uint32_t first_queue_pair = 2);
 
     std::size_t poll(Instant now);
     Instant next_deadline() const;
@@ -24,7 +26,6 @@ struct Device::Inside {
     Expected<PeerId> peer_at(const Address& address);
     /// Of a peer: "10.0.0.1".
     std::string host_of(PeerId peer);
-    CmQueuePair& connection_management();
 
     DeviceOptions options;
     host::SteadyClock clock;
@@ -34,7 +35,7 @@ struct Device::Inside {
     ib::Port port;
     std::uint32_t domains = 0;
     std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
-    std::unique_ptr<CmQueuePair> cm;           // once somebody needs it
+    CmQueuePair cm;
 
 private:
     void heed_events();

@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address
 constexpr std::uint8_t hop_limit = 64;
 constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: a process may sleep
-constexpr std::size_t strangers_max = 4096;    // hosts that a listening device may get to know
 
 /// Both families have the place of an IPv6 address.
 ib::Gid gid_of(const Address& address) {
@@ -71,23 +70,23 @@ std::string why(const ib::CmEvent& event) {
 /// What our request or reply has become; nothing: too late, or the other side has parted.
 std::optional<ib::CmEvent> answer_to(Device::Inside& device, ib::CmId id,
                                      std::chrono::milliseconds limit) {
-    device.wait([&] { return device.cm->has_answer(id) || !device.cm->is_joined(id); }, limit);
-    return device.cm->take_answer(id);
+    device.wait([&] { return device.cm.has_answer(id) || !device.cm.is_joined(id); }, limit);
+    return device.cm.take_answer(id);
 }
 
 }  // namespace
 
 QueuePair::Inside::~Inside() {
-    if (device().cm != nullptr) {
-        device().cm->part(device().clock.now(), number);
-        device().poll(device().clock.now());  // the device may go with it, and the word is to leave
-    }
+    const Instant now = device().clock.now();
+    device().cm.part(now, number);
+    // The device may go with it, and the word is to leave before.
+    if (device().cm.management().has_outgoing()) device().poll(now);
     port().remove_queue_pair(number);
 }
 
 void QueuePair::disconnect() {
     Device::Inside& device = inside_->device();
-    if (device.cm != nullptr) device.cm->part(device.clock.now(), inside_->number);
+    device.cm.part(device.clock.now(), inside_->number);
     inside_->fail();
 }
 
@@ -120,7 +119,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     request.transport = reliable ? 0 : 1;
     request.path_mtu = ib::path_mtu_code(path_mtu);
     request.responder_resources = request.initiator_depth = reliable ? outstanding_reads_max : 0;
-    CmQueuePair& cm = device.connection_management();
+    CmQueuePair& cm = device.cm;
     const auto id = cm.management().connect(device.clock.now(), *peer, request);
     if (!id) return failed("too many connections");
     cm.join(*id, inside_->number);
@@ -150,7 +149,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
 
 ConnectionRequest::Inside::~Inside() {
     if (answered) return;
-    device->cm->management().reject(device->clock.now(), event.id, ib::CmReason::consumer);
+    device->cm.management().reject(device->clock.now(), event.id, ib::CmReason::consumer);
 }
 
 const std::string& ConnectionRequest::address() const {
@@ -172,8 +171,8 @@ void ConnectionRequest::reject(std::span<const std::byte> why) {
     put(why.first(std::min(why.size(), bytes.size())), 0, bytes);
     if (inside_->answered) return;
     inside_->answered = true;
-    inside_->device->cm->management().reject(inside_->device->clock.now(), inside_->event.id,
-                                             ib::CmReason::consumer, bytes);
+    inside_->device->cm.management().reject(inside_->device->clock.now(), inside_->event.id,
+                                            ib::CmReason::consumer, bytes);
 }
 
 Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byte> tell,
@@ -210,30 +209,29 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     // Ready for the first packet before it can come.
     const ib::Transport kind = port.queue_pair(inside.number)->config().transport;
     const ib::CmId id = inside_->event.id;
-    device.cm->join(id, inside.number);
+    device.cm.join(id, inside.number);
     const bool ready =
         port.modify(inside.number, to_rtr(kind, connection)) == ib::ModifyStatus::done &&
-        device.cm->management().accept(device.clock.now(), id, reply);
+        device.cm.management().accept(device.clock.now(), id, reply);
     const auto event = ready ? answer_to(device, id, limit) : std::nullopt;
     const bool up = event && event->what == ib::CmEvent::What::established &&
                     port.modify(inside.number, to_rts(kind, connection)) == ib::ModifyStatus::done;
     if (up) return true;
-    const bool gone = !ready || !device.cm->is_joined(id);
+    const bool gone = !ready || !device.cm.is_joined(id);
     pair.disconnect();
     return failed(event ? why(*event) : gone ? "the asker has gone" : "no answer");
 }
 
 Listener::Inside::~Inside() {
-    device->cm->stop_listening(device->clock.now(), service);
+    device->cm.stop_listening(device->clock.now(), service);
 }
 
 Result<Listener> Listener::open(const Device& device, std::uint64_t service) {
     Device::Inside& inside = *device.inside_;
-    if (!inside.connection_management().listen(service)) {
+    if (!inside.cm.listen(service)) {
         return Result<Listener>::failure("somebody listens to service " + std::to_string(service) +
                                          " already");
     }
-    inside.wire.welcome(strangers_max);
     auto listener = std::make_shared<Inside>();
     listener->device = device.inside_;
     listener->service = service;
@@ -241,7 +239,7 @@ Result<Listener> Listener::open(const Device& device, std::uint64_t service) {
 }
 
 std::optional<ConnectionRequest> Listener::poll() {
-    auto event = inside_->device->cm->next_request(inside_->service);
+    auto event = inside_->device->cm.next_request(inside_->service);
     if (!event) return std::nullopt;
     auto request = std::make_shared<ConnectionRequest::Inside>();
     request->device = inside_->device;

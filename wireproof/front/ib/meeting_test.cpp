@@ -1,9 +1,13 @@
 // Devices that meet by communication management over the loopback network: one side in a thread of
 // its own, as two programs would be.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,6 +130,86 @@ TEST(Meeting, NobodyAtAllIsNoAnswer) {
     auto other = QueuePair::create(lone.domain, lone.completions, lone.completions);
     EXPECT_FALSE(other->connect("nowhere", service, {}, 50ms));
     EXPECT_FALSE(other->connect("::1", service, {}, 50ms));
+}
+
+// It answers though nothing ever listened here: whoever asks the wrong host need not wait.
+TEST(Meeting, ADeviceWithoutAnyListenerRefusesAtOnce) {
+    End passive(19, 1024, {});
+    const auto began = std::chrono::steady_clock::now();
+    std::string reason;
+    std::atomic<bool> over = false;
+    std::thread other([&] {
+        End active(20, 1024, {});
+        const auto met = active.pair.connect(host(19), service, {}, 60s);
+        if (!met) reason = met.error();
+        over = true;
+    });
+    // A flag of another thread does not end a device's sleep.
+    while (!over) passive.device.wait([] { return false; }, 10ms);
+    other.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 50s) << "it waited for its whole limit";
+    EXPECT_EQ(reason, "connection to " + host(19) + ": refused: nobody listens there");
+}
+
+/// A client in a process of its own, which is killed while it is connected. "up", or what went
+/// wrong.
+std::string connected_and_killed(const std::string& own, const std::string& to, End& passive,
+                                 Listener& listener) {
+    int told[2];
+    if (::pipe(told) != 0) return "no pipe";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto device = Device::open({.address = own, .path_mtu = 1024});
+        if (!device) ::_exit(1);
+        const ProtectionDomain domain(*device);
+        CompletionQueue completions(*device, 16);
+        auto pair = QueuePair::create(domain, completions, completions);
+        const auto met = pair->connect(to, service, {}, 60s);
+        const std::string text = met ? "up" : met.error();
+        const bool said =
+            ::write(told[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+        if (said) ::pause();
+        ::_exit(1);
+    }
+    auto pair = QueuePair::create(passive.domain, passive.completions, passive.completions);
+    std::string text = "nobody asks";
+    if (auto asked = listener.wait(60s)) {
+        const auto accepted = asked->accept(*pair, {}, 60s);
+        std::array<char, 200> heard{};
+        const ssize_t got = ::read(told[0], heard.data(), heard.size());
+        text = accepted ? std::string(heard.data(), got < 0 ? 0 : static_cast<std::size_t>(got))
+                        : accepted.error();
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(told[0]);
+    ::close(told[1]);
+    return text;
+}
+
+// A killed client says no goodbye, and the next one begins on the same host.
+TEST(Meeting, AClientThatWasKilledAndStartedAgainConnectsTheFirstTime) {
+    const std::string own = host(22);  // before the process splits
+    End passive(21, 1024, {});
+    auto listener = Listener::open(passive.device, service);
+    ASSERT_TRUE(listener);
+    for (int life = 0; life < 3; ++life) {
+        EXPECT_EQ(connected_and_killed(own, host(21), passive, *listener), "up") << life;
+        EXPECT_FALSE(listener->poll()) << "asked once";
+    }
+}
+
+// What a device of an earlier process has sent must not be taken for another's.
+TEST(Meeting, EachDeviceBeginsItsNumbersElsewhere) {
+    std::set<std::uint32_t> numbers;
+    for (unsigned i = 0; i < 4; ++i) {
+        const End end(23, 1024, {});
+        const std::uint32_t number = end.pair.number();
+        EXPECT_GE(number, 2U);
+        EXPECT_LT(number, 0xFFFFFFU);
+        numbers.insert(number);
+    }
+    EXPECT_GT(numbers.size(), 1U) << "four times the same by chance: once in 2^72";
 }
 
 TEST(Meeting, AListenerThatGoesRefusesWhoWaits) {

@@ -19,11 +19,11 @@ enum class SharedReceiveQueueId : std::uint32_t {};
 /// What is told beside completions.
 struct PortEvent {
     enum class What : std::uint8_t {
-        completion,        // that somebody asked to be told of; `number` is the completion queue
-        overrun,           // a completion was lost: the queue `number` is too small
-        established,       // the first packet came before the queue pair was ready to send
-        drained,           // a queue pair in SQD has nothing on its way
-        message_lost,      // UC, if asked for: at least one message will never be delivered
+        completion,    // that somebody asked to be told of; `number` is the completion queue
+        overrun,       // a completion was lost: the queue `number` is too small
+        established,   // the first packet in sequence came before the queue pair was ready to send
+        drained,       // a queue pair in SQD has nothing on its way
+        message_lost,  // UC, if asked for: at least one message will never be delivered
         request_refused,   // RC: the peer asked for what is no request; in error now
         access_refused,    // RC: the peer has no right to the memory it named; in error now
         receive_faulty,    // memory of a receive request cannot be written; in error now

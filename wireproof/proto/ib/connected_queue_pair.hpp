@@ -119,7 +119,10 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_packet(Instant now, const
                                                               Adapter& adapter) {
     if (refuse_by_state()) return RxVerdict::refused;
     const QueuePairState before = core_.state();
-    if (before == QueuePairState::rtr && !established_) {
+    // Others may be late packets of an earlier connection with this number.
+    const bool in_sequence =
+        !packet.opcode->is_response() && packet.bth().psn == responder_.expected();
+    if (before == QueuePairState::rtr && !established_ && in_sequence) {
         established_ = true;
         adapter.tell(PortEvent::What::established, core_.number());
     }

@@ -56,7 +56,7 @@ struct CmCounters {
     std::uint64_t duplicates = 0;    // answered again if that is what they wait for
     std::uint64_t unknown = 0;       // of no connection here
     std::uint64_t out_of_state = 0;  // which the connection has not come to, or has left
-    std::uint64_t refused = 0;       // requests: nobody listens, no room, a stale connection
+    std::uint64_t refused = 0;       // requests: nobody listens, no room
 
     std::uint64_t resent = 0;  // for want of an answer
 };

@@ -51,11 +51,11 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
         return refuse(from, transaction, request, CmReason::invalid_service);
     }
     if (Connection* old = find_stale(request.queue_pair, from)) {
-        // The queue pair was given up without a word, or its host began anew.
+        // The queue pair was given up without a word, or its host began anew: the old connection
+        // is over, and this is a request like any other.
         tell(CmEvent::What::disconnected, *old);
         end(now, *old);
         old->last.reset();
-        return refuse(from, transaction, request, CmReason::stale_connection);
     }
     if (!has_room()) return refuse(from, transaction, request, CmReason::no_resources);
     while (connections_.contains(next_id_)) ++next_id_;

@@ -194,14 +194,38 @@ TEST_F(Sides, AQueuePairThatAsksTwiceHasGivenUpItsConnection) {
     ConnectionManagement::Config again = of_left;
     again.first_id = 0x1FFF;
     a = Side(again);
-    ask();
-    EXPECT_EQ(carry(), "REQ REJ ");
-    EXPECT_EQ(std::get<CmReject>(a.event(What::rejected).message).reason,
-              CmReason::stale_connection);
-    EXPECT_EQ(b.event(What::disconnected).id, there);
+    here = ask();
+    EXPECT_EQ(carry(), "REQ ");
+    const auto events = b.events();
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].what, What::disconnected);
+    EXPECT_EQ(events[0].id, there);
+    EXPECT_EQ(events[1].what, What::requested);
+    EXPECT_NE(events[1].id, there);
+    accept(events[1].id);
+    EXPECT_EQ(carry(), "REP ");
+    a.event(What::replied);
+    EXPECT_TRUE(a.cm.confirm(now, here));
+    EXPECT_EQ(carry(), "RTU ");
+    EXPECT_EQ(b.event(What::established).id, events[1].id);
+    EXPECT_EQ(b.cm.counters().refused, 0U);
+}
+
+// The old connection makes room before it is asked whether there is any.
+TEST_F(Sides, AHostThatBeganAnewFindsRoomWhereItsOldConnectionWas) {
+    ConnectionManagement::Config small = of_right;
+    small.connections_max = 1;
+    b = Side(small);
+    connect();
+    ConnectionManagement::Config again = of_left;
+    again.first_id = 0x1FFF;
+    a = Side(again);
     ask();
     EXPECT_EQ(carry(), "REQ ");
-    b.event(What::requested);
+    EXPECT_EQ(b.events().size(), 2U);
+    ask(0x12);  // of another queue pair
+    EXPECT_EQ(carry(), "REQ REJ ");
+    EXPECT_EQ(std::get<CmReject>(a.event(What::rejected).message).reason, CmReason::no_resources);
 }
 
 TEST_F(Sides, WhoIsNeverAnsweredGivesUpAndSaysSo) {

@@ -8,6 +8,13 @@ namespace wireproof::ib {
 namespace {
 
 constexpr std::uint32_t numbers_max = 0xFFFFFF;
+// 0 and 1 are for management, 0xFFFFFF is for multicast.
+constexpr std::uint32_t first_chosen = 2;
+constexpr std::uint32_t last_chosen = 0xFFFFFE;
+
+std::uint32_t chosen_after(std::uint32_t number) {
+    return number == last_chosen ? first_chosen : number + 1;
+}
 
 /// Calls `use` with the queue pair as what it is.
 template <class QueuePair, class Use>
@@ -39,15 +46,17 @@ const char* wrong_with(const QueuePairConfig& config) {
 
 }  // namespace
 
-Port::Port(const PortConfig& config) : config_(config), next_number_(config.first_number) {}
+Port::Port(const PortConfig& config) : config_(config), next_number_(config.first_number) {
+    WIREPROOF_CHECK(next_number_ >= first_chosen && next_number_ <= last_chosen);
+}
 
 Expected<std::uint32_t> Port::add_queue_pair(const QueuePairConfig& wanted) {
     if (const char* wrong = wrong_with(wanted)) return unexpected(wrong);
     QueuePairConfig config = wanted;
     if (config.number == 0) {
-        while (queue_pairs_.contains(next_number_)) ++next_number_;
+        while (queue_pairs_.contains(next_number_)) next_number_ = chosen_after(next_number_);
         config.number = next_number_;
-        next_number_ = next_number_ == numbers_max ? config_.first_number : next_number_ + 1;
+        next_number_ = chosen_after(next_number_);
     } else if (queue_pairs_.contains(config.number)) {
         return unexpected("queue pair " + std::to_string(config.number) + " exists");
     }

@@ -23,7 +23,9 @@ namespace wireproof::ib {
 struct PortConfig {
     std::size_t path_mtu = 1024;  // the longest datagram, and the most a queue pair may be told
     std::vector<std::uint16_t> partitions = {default_partition};
-    std::uint32_t first_number = 2;  // of queue pairs that do not ask for one
+    /// Of queue pairs that do not ask for one: they count up from here, and from 2 after 0xFFFFFE.
+    /// Not to be guessed, where late packets of an earlier run could come.
+    std::uint32_t first_number = 2;
 };
 
 /// What became of frames that no queue pair saw, by reason.

@@ -164,6 +164,59 @@ TEST(Port, StatesReceiveAndSendAsTheyShould) {
     EXPECT_EQ(pair.b.counters().wrong_state, 3U);
 }
 
+// A late packet of an earlier connection with the same number says nothing about this one: whoever
+// waits for the peer to be ready must go on repeating its reply.
+TEST(Port, OnlyAPacketInSequenceEstablishes) {
+    for (const Transport transport : {Transport::uc, Transport::rc}) {
+        PairSettings settings;
+        settings.transport = transport;
+        Pair pair(settings);
+        pair.receives(4);
+        for (int i = 0; i < 3; ++i) pair.send(10);
+        const auto packets = pair.a.leaving(pair.now);
+        ASSERT_EQ(packets.size(), 3U);
+        const auto begin_with = [&](std::uint32_t psn) {
+            pair.b.modify({.state = QueuePairState::reset});
+            pair.b.modify(to_init());
+            QueuePairChange ready = pair.to_rtr(1);
+            ready.receive_psn = Psn(psn);
+            pair.b.modify(ready);
+        };
+        const std::vector<PortEvent> established{{PortEvent::What::established, 0x101}};
+        begin_with(0xFFFFFF);  // the packets are FFFFFE, FFFFFF and 000000
+        pair.b.give(pair.now, packets[0]);
+        EXPECT_TRUE(pair.b.events().empty()) << "a packet from before";
+        pair.b.give(pair.now, packets[2]);
+        EXPECT_TRUE(pair.b.events().empty()) << "a packet behind a gap";
+        begin_with(0xFFFFFF);
+        pair.b.give(pair.now, packets[0]);
+        pair.b.give(pair.now, packets[1]);
+        EXPECT_EQ(pair.b.events(), established);
+        pair.b.give(pair.now, packets[2]);
+        EXPECT_TRUE(pair.b.events().empty()) << "told once";
+    }
+}
+
+TEST(Port, ChosenNumbersGoOnFromTheFirstAndFromTwoAfterTheLast) {
+    Port port({.first_number = 0xFFFFFD});
+    const CompletionQueueId queue = port.add_completion_queue(4);
+    const auto added = [&](std::uint32_t number = 0) {
+        return port
+            .add_queue_pair({.transport = Transport::uc,
+                             .number = number,
+                             .send_completions = queue,
+                             .receive_completions = queue})
+            .value();
+    };
+    added(3);
+    EXPECT_EQ(added(), 0xFFFFFDU);
+    EXPECT_EQ(added(), 0xFFFFFEU);
+    EXPECT_EQ(added(), 2U);
+    EXPECT_EQ(added(), 4U);
+    EXPECT_TRUE(port.remove_queue_pair(4));
+    EXPECT_EQ(added(), 5U) << "a number is not used again at once";
+}
+
 // UC-23
 TEST(Port, ABindLeavesNoPacketAndItsNewKeyAloneWorks) {
     Pair pair;
