@@ -37,7 +37,7 @@ struct End {
 /// Of nodes that wait for ever, however long the fuzzer keeps frames back.
 Config patient_config(std::uint8_t choice) {
     Config config = small_config(choice);
-    config.keepalive_limit = std::numeric_limits<std::uint32_t>::max();
+    config.keepalive_limit = config.resend_limit = std::numeric_limits<std::uint32_t>::max();
     return config;
 }
 

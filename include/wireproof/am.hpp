@@ -96,16 +96,24 @@ struct Undelivered {
 
 /// The end of all that was under way with a peer.
 struct PeerLost {
-    enum class Why : std::uint8_t { silent, restarted, gone };
+    enum class Why : std::uint8_t {
+        silent,      // nothing was heard of it for the peer timeout
+        restarted,   // it began anew
+        gone,        // its process is gone, or its memory
+        unanswered,  // it answers, but one packet was sent again and again and never arrived
+    };
     std::size_t peer = 0;
     Why why = Why::silent;
+    std::size_t packet_bytes = 0;    // of an unanswered packet, headers of IP and UDP not counted
+    std::uint32_t packet_times = 0;  // and how often it was sent again
     /// What the system answered instead of carrying frames to it, since it was last heard:
     /// "Network is unreachable (sendmsg)". Empty: nothing.
     std::string cause;
     std::vector<Undelivered> undelivered;  // in the order they were sent, channel by channel
 
     /// One line without an end: "node 1 is silent", "node 1 is unreachable: Network is unreachable
-    /// (sendmsg)", "node 1 was restarted", "node 1 is gone".
+    /// (sendmsg)", "node 1 was restarted", "node 1 is gone", and of an unanswered packet its
+    /// size.
     std::string message() const;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
@@ -75,19 +76,23 @@ std::string printable(ConstBytes bytes) {
 
 }  // namespace
 
-std::string describe_loss(const am::PeerLost& lost, Duration peer_timeout) {
+std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing) {
     switch (lost.why) {
         case am::PeerLost::Why::silent:
             return fmt::format("the other side has been silent for {:g} s{}",
-                               peer_timeout.seconds(), lost.cause.empty() ? "" : ": " + lost.cause);
+                               config.peer_timeout.seconds(),
+                               lost.cause.empty() ? "" : ": " + lost.cause);
         case am::PeerLost::Why::restarted: return "the other side was restarted";
         case am::PeerLost::Why::gone: return "the other side is gone";
+        case am::PeerLost::Why::unanswered:
+            return no_answer({.times = lost.packet_times, .bytes = lost.packet_bytes},
+                             config.peer_timeout, framing, config.packet_max + framing);
     }
     return {};
 }
 
-FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file)
-    : node_(node), peer_(peer), file_(file), slots_(slots_max) {
+FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file, std::size_t framing)
+    : node_(node), peer_(peer), file_(file), framing_(framing), slots_(slots_max) {
     node_.set_awaiting(true);
     node_.handle(ready_handler, [this](const am::Message& message) {
         if (message.words().size() != 2) return;
@@ -107,7 +112,7 @@ FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file)
     });
     node_.handle(bye_handler, [this](const am::Message&) { parted_ = true; });
     node_.on_peer_lost([this](const am::PeerLost& lost) {
-        end_with({false, describe_loss(lost, node_.connection(peer_).config().peer_timeout)});
+        end_with({false, describe_loss(lost, node_.connection(peer_).config(), framing_)});
     });
 }
 
@@ -217,8 +222,8 @@ bool FileSender::may_leave(Instant now) const {
     return parted_;
 }
 
-FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file)
-    : node_(node), peer_(peer), file_(file), waiting_(slots_max) {
+FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file, std::size_t framing)
+    : node_(node), peer_(peer), file_(file), framing_(framing), waiting_(slots_max) {
     node_.handle(begin_handler, [this](const am::Message& message) { on_begin(message); });
     node_.handle(piece_handler, [this](const am::Message& message) { on_piece(message); });
     node_.handle(end_handler, [this](const am::Message& message) { on_end(message); });
@@ -239,7 +244,7 @@ FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file)
 }
 
 std::string FileReceiver::why_lost(const am::PeerLost& lost) const {
-    return describe_loss(lost, node_.connection(peer_).config().peer_timeout);
+    return describe_loss(lost, node_.connection(peer_).config(), framing_);
 }
 
 void FileReceiver::fail(const std::string& why) {

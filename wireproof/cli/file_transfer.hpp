@@ -32,10 +32,16 @@ struct TransferEnd {
     std::string failure;  // one line; empty: none
 };
 
+/// Bytes of the headers of IP and UDP around a frame.
+inline constexpr std::size_t ipv4_framing = 28;
+inline constexpr std::size_t ipv6_framing = 48;
+
 class FileSender {
 public:
     /// Both outlive the sender.
-    FileSender(am::Node& node, std::size_t peer, const InputFile& file);
+    /// `framing` is the bytes of IP and UDP headers that the path's packets have room for.
+    FileSender(am::Node& node, std::size_t peer, const InputFile& file,
+               std::size_t framing = ipv4_framing);
 
     /// Does what can be done now; call after every poll.
     void step(Instant now);
@@ -64,6 +70,7 @@ private:
     am::Node& node_;
     std::size_t peer_;
     const InputFile& file_;
+    std::size_t framing_;
     Digest digest_;
     std::vector<Slot> slots_;
     std::uint64_t address_ = 0;
@@ -85,7 +92,8 @@ private:
 
 class FileReceiver {
 public:
-    FileReceiver(am::Node& node, std::size_t peer, OutputFile& file);
+    FileReceiver(am::Node& node, std::size_t peer, OutputFile& file,
+                 std::size_t framing = ipv4_framing);
 
     void step(Instant now);
 
@@ -106,6 +114,7 @@ private:
     am::Node& node_;
     std::size_t peer_;
     OutputFile& file_;
+    std::size_t framing_;
     Digest digest_;
     std::vector<std::byte> memory_;
     std::vector<std::size_t> waiting_;  // by slot: bytes in place, not yet written
@@ -120,7 +129,7 @@ private:
     std::optional<TransferEnd> end_;
 };
 
-/// One line for a person.
-std::string describe_loss(const am::PeerLost& lost, Duration peer_timeout);
+/// One line for a person. `framing` as above.
+std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing);
 
 }  // namespace wireproof::cli

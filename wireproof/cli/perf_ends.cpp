@@ -121,7 +121,8 @@ PerfEnds::PerfEnds(const PerfPlan& plan) {
     }
     alone_ = !pin(0);
     end_->node().on_peer_lost([this](const am::PeerLost& lost) {
-        constexpr std::array why = {"is silent", "was restarted", "is gone"};
+        constexpr std::array why = {"is silent", "was restarted", "is gone",
+                                    "answers, but a packet to it never arrives"};
         lost_ = std::string("the other end ") + why[static_cast<std::size_t>(lost.why)];
         if (!lost.cause.empty()) *lost_ += ": " + lost.cause;
     });

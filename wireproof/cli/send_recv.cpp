@@ -138,7 +138,7 @@ void send(const TwoHosts& hosts, Report& report) {
     const InputFile file(report.file);
     report.file_bytes = file.size();
     UdpSession session = hosts.open(End::sender);
-    FileSender sender(session.node(), 1, file);
+    FileSender sender(session.node(), 1, file, ipv6_framing);
     {
         Progress progress("sending", file.size());
         session.run(
@@ -161,7 +161,7 @@ void send(const TwoHosts& hosts, Report& report) {
 void receive(const TwoHosts& hosts, Report& report) {
     OutputFile out(report.file);
     UdpSession session = hosts.open(End::receiver);
-    FileReceiver receiver(session.node(), 0, out);
+    FileReceiver receiver(session.node(), 0, out, ipv6_framing);
     tell(fmt::format("listening on {} (seed {})", session.local_address().to_string(),
                      hosts.options.seed));
     {

@@ -1,5 +1,6 @@
 // The loops in which a frame moves between one engine and one wire, real or simulated: transmit()
-// empties an engine into a lane, pump() is a whole turn with one peer. Not everybody can use pump():
+// empties an engine into a lane, pump() is a whole turn with one peer. Not everybody can use
+// pump():
 //
 //   front/am/node       many engines on one wire, and handlers that may send between two frames
 //   front/link/node     its engine is behind AnyLink, and is filled from a stream while it sends

@@ -92,6 +92,19 @@ std::string check_control(const AmWorldPlan& plan, const AmSpending& spent) {
     return exceeds("keep-alive timeouts", timeouts, "reasons for one", most);
 }
 
+// How often a packet may have left again after so long: some times at once, and then after waits
+// that double. A lane that was full may shorten one of them.
+std::uint64_t resends_allowed(const am::Config& config, Duration lasted) {
+    constexpr std::uint64_t at_once = 8;
+    std::uint64_t allowed = at_once + 2;
+    Duration wait = config.keepalive_after;
+    for (Duration sum = wait; sum <= lasted; sum = sum + wait) {
+        ++allowed;
+        wait = std::min(wait * 2, config.keepalive_max);
+    }
+    return allowed;
+}
+
 // The conditions for which AM-53 states its figure.
 bool as_in_model(const AmWorldPlan& plan, const am::Stats& totals) {
     constexpr double pipeline = 20;
@@ -105,6 +118,25 @@ bool as_in_model(const AmWorldPlan& plan, const am::Stats& totals) {
 }
 
 }  // namespace
+
+// Who goes back sends all again eight times, and then the first message; who knows what is missing
+// sends it all once, and then ever less. Each on two channels.
+std::string broken_bound(const am::Config& config, const AmStandstill& standstill) {
+    if (config.resend_limit == 0) return {};
+    const std::uint64_t allowed = resends_allowed(config, standstill.lasted);
+    if (standstill.first_missing > allowed) {
+        return exceeds("the same packet left again", standstill.first_missing,
+                       "by now it may have as often as", static_cast<double>(allowed));
+    }
+    const std::uint64_t window = std::max(config.window[0], config.window[1]);
+    const bool goes_back = config.recovery == am::Recovery::go_back_n;
+    const std::uint64_t each =
+        goes_back ? 9 * window + allowed * config.chunk_packets : window + 4 * allowed;
+    const std::uint64_t most = am::channel_count * each;
+    if (standstill.since_arrival <= most) return {};
+    return exceeds("packets sent again while none arrived", standstill.since_arrival, "allowed are",
+                   static_cast<double>(most));
+}
 
 std::string broken_bound(const AmWorldPlan& plan, const am::Stats& totals) {
     if (!as_in_model(plan, totals)) return {};

@@ -23,6 +23,18 @@ struct AmSpending {
     Duration duration;
 };
 
+/// What one connection sent again since anything of its reached the peer, or since the packet that
+/// is missing first became that.
+struct AmStandstill {
+    std::uint64_t since_arrival = 0;  // numbered packets, of both channels
+    std::uint64_t first_missing = 0;  // times that packet
+    Duration lasted = {};             // since it first left again
+};
+
+/// AM-53: who sends without progress does so ever more seldom. The bound that was broken, in one
+/// line; empty: none.
+std::string broken_bound(const am::Config& config, const AmStandstill& standstill);
+
 /// The bound that was broken, in one line; empty: none.
 std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpending& spent);
 

@@ -26,6 +26,8 @@ protected:
         plan.am.window = {8, 8};
         plan.am.keepalive_after = Duration::milliseconds(1);
         plan.am.probe_after = Duration();
+        plan.am.chunk_packets = 32;
+        plan.am.resend_limit = 64;
         for (FaultRates& faults : plan.faults) faults = {};
         say(spent.own, am::Kind::request, 100);
         hear(spent.own, RxVerdict::accepted, 40);
@@ -154,6 +156,32 @@ TEST_F(AmBounds, AllConnectionsTogetherKeepToTheFigureOfTheRule) {
     say(totals, am::Kind::reply, 1);
     totals.resent = 717;
     EXPECT_EQ(broken_bound(plan, totals), "numbered packets sent 817, and AM-53 allows 816");
+}
+
+// AM-53: the same packet leaves again at once some times, and then after waits that double.
+TEST_F(AmBounds, TheSamePacketLeavesAgainEverMoreSeldom) {
+    plan.am.keepalive_max = Duration::milliseconds(4);
+    const auto broken_after = [&](std::uint64_t times, Duration lasted) {
+        return broken_bound(plan.am, {.first_missing = times, .lasted = lasted});
+    };
+    EXPECT_EQ(broken_after(10, Duration()), "");
+    EXPECT_NE(broken_after(11, Duration()), "");
+    // After 1, 3, 7, 11 and 15 ms.
+    for (const auto& [ms, times] : {std::pair{1, 11U}, {3, 12U}, {7, 13U}, {11, 14U}, {15, 15U}}) {
+        EXPECT_EQ(broken_after(times, Duration::milliseconds(ms)), "") << ms;
+        EXPECT_NE(broken_after(times + 1, Duration::milliseconds(ms)), "") << ms;
+    }
+    plan.am.resend_limit = 0;
+    EXPECT_EQ(broken_after(1'000, Duration()), "");
+}
+
+// AM-53
+TEST_F(AmBounds, SendsOnlySoMuchAgainWhileNothingArrives) {
+    EXPECT_EQ(broken_bound(plan.am, {.since_arrival = 2 * (9 * 8 + 10 * 32)}), "");
+    EXPECT_NE(broken_bound(plan.am, {.since_arrival = 2 * (9 * 8 + 10 * 32) + 1}), "");
+    plan.am.recovery = am::Recovery::selective;
+    EXPECT_EQ(broken_bound(plan.am, {.since_arrival = 2 * (8 + 40)}), "");
+    EXPECT_NE(broken_bound(plan.am, {.since_arrival = 2 * (8 + 40) + 1}), "");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "wireproof/lab/am_world.hpp"
 
+#include <array>
 #include <memory>
 
 #include "wireproof/lab/am_bounds.hpp"
@@ -40,6 +41,7 @@ private:
     void fail(const std::string& sentence) {
         if (result_.violation.empty()) result_.violation = sentence;
     }
+    void check_standstill(std::size_t node, std::size_t peer, am::Channel channel);
     void check_end();
     void check_costs(std::size_t node, std::size_t peer);
     void fill_result(const sim::RunResult& run);
@@ -54,6 +56,18 @@ private:
         Duration time;
     };
     std::vector<Sleep> slept_;  // by node
+    struct Standstill {
+        std::uint64_t arrived = 0;  // at the peer, of ours
+        std::uint64_t refused = 0;  // there, for want of room
+        std::uint64_t resent = 0;   // since that
+        struct Packet {
+            std::uint64_t position = 0;
+            std::uint64_t times = 0;
+            Instant since;
+        };
+        std::array<Packet, am::channel_count> first_missing;
+    };
+    std::vector<Standstill> standstills_;  // by pair
     Fingerprint digest_;
     AmWorldResult result_;
 };
@@ -68,7 +82,8 @@ World::World(const AmWorldPlan& plan)
       random_(mix64(plan.seed + 2)),
       flows_(plan.nodes() * plan.nodes()),
       sessions_begun_(plan.nodes() * plan.nodes()),
-      slept_(plan.nodes()) {
+      slept_(plan.nodes()),
+      standstills_(plan.nodes() * plan.nodes()) {
     result_.seed = plan.seed;
     result_.what = plan.what;
     for (std::size_t from = 0; from < plan.nodes(); ++from) {
@@ -140,12 +155,39 @@ void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& fram
     digest_.add_bytes(start.first(plan_.am.header_size()));
     const auto header = am::decode(plan_.am.layout, start);
     if (!header) return fail(way(node, peer) + "a packet left that does not decode");
-    if (!am::is_numbered(header->kind) || frame.resent()) return;
+    if (!am::is_numbered(header->kind)) return;
+    if (frame.resent()) return check_standstill(node, peer, header->channel);
     if (header->kind == am::Kind::bundle) {
         on_bundle_departure(node, peer, *header, frame);
     } else {
         on_numbered_departure(node, peer, *header, start.subspan(plan_.am.header_size()));
     }
+}
+
+// What arrived is what the peer says of it, not what the sender believes.
+void World::check_standstill(std::size_t node, std::size_t peer, am::Channel channel) {
+    const am::Stats& there = net_.at(peer, node).stats();
+    const std::uint64_t arrived =
+        there.turned_away_as(RxVerdict::accepted) + there.turned_away_as(RxVerdict::held);
+    const std::uint64_t refused = there.turned_away_as(RxVerdict::refused);
+    Standstill& standstill = standstills_[plan_.pair(node, peer)];
+    if (refused != standstill.refused) standstill.first_missing = {};
+    if (arrived != standstill.arrived || refused != standstill.refused) standstill.resent = 0;
+    standstill.arrived = arrived;
+    standstill.refused = refused;
+    ++standstill.resent;
+    const Instant now = net_.schedule().now();
+    const am::SendWindow& window = net_.at(node, peer).sending(channel);
+    auto& first = standstill.first_missing[static_cast<std::size_t>(channel)];
+    if (window.left_first_missing()) {
+        const bool same = first.times > 0 && first.position == window.first_missing();
+        if (!same) first = {window.first_missing(), 0, now};
+        ++first.times;
+    }
+    const std::string broken = broken_bound(plan_.am, {.since_arrival = standstill.resent,
+                                                       .first_missing = first.times,
+                                                       .lasted = now - first.since});
+    if (!broken.empty()) fail(way(node, peer) + broken);
 }
 
 // Each message of it counts as if it had left by itself.

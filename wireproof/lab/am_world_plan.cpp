@@ -219,6 +219,7 @@ void draw_patience(Dice& dice, AmWorldPlan& plan) {
     // With a fifth of the frames lost and a fifth damaged each way, an answer comes in 41 of 100
     // cases: 64 in a row fail less than once in 10^14.
     config.keepalive_limit = 64;
+    if (config.resend_limit > 0) config.resend_limit = 64;  // of a chunk each packet may be the one
     config.peer_timeout = std::max(plan.pause_max, config.keepalive_max) * 4;
 }
 

@@ -120,6 +120,10 @@ std::string PeerLost::message() const {
             return cause.empty() ? node + " is silent" : node + " is unreachable: " + cause;
         case Why::restarted: return node + " was restarted";
         case Why::gone: return node + " is gone";
+        case Why::unanswered:
+            return node + " answers, but a packet of " + std::to_string(packet_bytes) +
+                   " bytes, sent again " + std::to_string(packet_times) +
+                   " times, never arrived: is Options::mtu longer than the path's?";
     }
     return node + " is lost";
 }

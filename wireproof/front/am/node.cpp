@@ -408,7 +408,10 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
         case SessionEnded::Why::silent: lost.why = PeerLost::Why::silent; break;
         case SessionEnded::Why::restarted: lost.why = PeerLost::Why::restarted; break;
         case SessionEnded::Why::gone: lost.why = PeerLost::Why::gone; break;
+        case SessionEnded::Why::unanswered: lost.why = PeerLost::Why::unanswered; break;
     }
+    lost.packet_bytes = ended.packet_bytes;
+    lost.packet_times = ended.packet_times;
     if (peers_[peer].connection.established()) stir(peer).set_awaiting(awaiting_told_);
     const auto report = report_;  // which may put another in its place, or throw
     if (report) report(lost);

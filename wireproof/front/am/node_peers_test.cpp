@@ -14,7 +14,7 @@ constexpr std::uint16_t stored = 3;
 constexpr std::uint64_t base = 0x1000;
 
 std::string text(const PeerLost& lost) {
-    constexpr std::array<const char*, 3> whys = {"silent", "restarted", "gone"};
+    constexpr std::array<const char*, 4> whys = {"silent", "restarted", "gone", "unanswered"};
     constexpr std::array<const char*, 4> kinds = {"request", "reply", "store", "get"};
     std::string out = std::to_string(lost.peer) + " " + whys[static_cast<std::size_t>(lost.why)];
     for (const Undelivered& message : lost.undelivered) {

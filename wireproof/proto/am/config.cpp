@@ -27,6 +27,7 @@ Config Config::sp2() {
     config.keepalive_max = Duration::milliseconds(16);
     config.keepalive_limit = 16;
     config.peer_timeout = Duration{};
+    config.resend_limit = 0;  // a switch carries every packet of 256 bytes
     config.poll_every = 1;
     config.fifo_entries = 64;
     config.lazy_pop = 16;

@@ -74,6 +74,11 @@ struct Config {
     Duration keepalive_max = Duration::milliseconds(500);  // doubling ends here
     std::uint32_t keepalive_limit = 4;  // K_ka: unanswered ones that end a session
     Duration peer_timeout = Duration::milliseconds(10'000);  // and the silence that must go with it
+    /// So often a packet leaves again and the peer answers that it has not come, for as long as
+    /// peer_timeout at least, before the session ends: the path does not carry it. From half of
+    /// that on each waits twice as long as the one before, up to keepalive_max. 0: never, and none
+    /// waits.
+    std::uint32_t resend_limit = 16;
 
     std::uint32_t poll_every = 1;  // the front polls at every k-th request
     /// While so many packets of requests and stores are under way, or stores and gets that are

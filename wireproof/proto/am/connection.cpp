@@ -33,7 +33,8 @@ Connection::Connection(const Config& config, const MemoryTable& memory)
       congestion_{CongestionWindow(CongestionWindow::Config{}),
                   CongestionWindow(CongestionWindow::Config{})},
       loops_{LoopTimer(config.keepalive_after, config.probe_after),
-             LoopTimer(config.keepalive_after, config.probe_after)} {
+             LoopTimer(config.keepalive_after, config.probe_after)},
+      backoff_{ResendBackoff(config), ResendBackoff(config)} {
     forget_path();
     keepalive_interval_.fill(config.keepalive_after);
     watch_interval_ = config.keepalive_after;
@@ -89,10 +90,14 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
     if (header->filler > behind.size()) return RxVerdict::malformed;
     const ConstBytes data = behind.first(behind.size() - header->filler);
     if (header->kind == Kind::hello) return on_hello(now, *header, data);
+    if (header->kind == Kind::unknown) return on_unknown(*header, data);
 
     const bool had_session = handshake_.established();
     if (!had_session || header->cookie != handshake_.cookie()) {
-        if (!handshake_.completes(header->cookie)) return RxVerdict::foreign;
+        if (!handshake_.completes(header->cookie)) {
+            handshake_.on_unknown_session(now, header->cookie);
+            return RxVerdict::foreign;
+        }
         begin_session(now, had_session);
         if (ending_.active) return RxVerdict::refused;  // the old session is reported first
     }
@@ -123,6 +128,15 @@ RxVerdict Connection::on_hello(Instant now, const Header& header, ConstBytes dat
     return RxVerdict::control;
 }
 
+// The peer has begun a new life, or has given our session up, and heard us name it.
+RxVerdict Connection::on_unknown(const Header& header, ConstBytes data) {
+    if (!data.empty()) return RxVerdict::malformed;
+    if (!handshake_.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;
+    handshake_.end();
+    end_session(SessionEnded::Why::restarted);
+    return RxVerdict::control;
+}
+
 void Connection::on_wire_event(Instant, WireEvent event) {
     calm_ = false;
     bundle_.left = 0;  // of a frame that is gone
@@ -147,10 +161,10 @@ void Connection::begin_session(Instant now, bool replaces) {
     }
 }
 
-void Connection::end_session(SessionEnded::Why why) {
+void Connection::end_session(SessionEnded ended) {
     ending_ = Ending{};
     ending_.active = true;
-    ending_.why = why;
+    ending_.ended = ended;
     delivery_.reset();
     plain_here_ = false;
     bundle_.left = 0;
@@ -209,7 +223,7 @@ std::optional<Delivery> Connection::draw_ending() {
         get.reported = true;
         return FateUnknown{What::get, {}, {}, get.tag};
     }
-    const SessionEnded ended{ending_.why};
+    const SessionEnded ended = ending_.ended;
     forget_session();
     return ended;
 }
@@ -232,6 +246,7 @@ void Connection::forget_session() {
     note_refusal_ = NoteRefusal::none;
     timers_ = {};
     loops_.fill(LoopTimer(config_.keepalive_after, config_.probe_after));
+    for (ResendBackoff& backoff : backoff_) backoff.forget();
     forget_path();
     keepalive_interval_.fill(config_.keepalive_after);
     watch_interval_ = config_.keepalive_after;
@@ -305,8 +320,9 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
         missing.reach = body.reach;
         missing.map = data.subspan(NackBody::size);
     }
-    const bool lost = window.on_nack(missing);
-    const bool overrun = lost && header.count != 0;
+    const bool lost = resend_missing(now, header, missing);
+    if (ending_.active) return;
+    const bool overrun = lost && (header.count & nack_overrun) != 0;
     heed_answer(now, header.channel, missing.end, overrun ? before : 0);
     if (lost) {
         ++stats_.nacks_acted_on;
@@ -314,6 +330,44 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
         loops_[index(header.channel)].resent();
         timers_.set(keepalive_timer(header.channel), now + patience(header.channel));
     }
+    const ResendBackoff& backoff = backoff_[index(header.channel)];
+    if (!backoff.holds_back(now)) return;
+    // Sooner, nobody need be asked.
+    Duration& interval = keepalive_interval_[index(header.channel)];
+    interval = std::max(interval, backoff.wait());
+    if (!lost) timers_.set(keepalive_timer(header.channel), backoff.next());
+}
+
+// What the peer says is missing leaves again; but not for ever, and ever more seldom, if that is
+// always the same packet. The session may end here. True: something leaves again.
+bool Connection::resend_missing(Instant now, const Header& header,
+                                const SendWindow::Missing& missing) {
+    SendWindow& window = out_window(header.channel);
+    ResendBackoff& backoff = backoff_[index(header.channel)];
+    if ((header.count & nack_refuses) != 0) {
+        // It has come, so the path carries it. Who refused it will fetch it (AM-42).
+        (void)window.note_arrived(missing);
+        backoff.forget();
+        return false;
+    }
+    if (!backoff.on()) return window.on_nack(missing);
+    const bool arrived = window.note_arrived(missing);
+    const std::uint64_t first = window.first_missing();
+    backoff.on_missing(first);
+    const bool held = backoff.holds_back(now);
+    if (held && config_.recovery == Recovery::go_back_n) return false;
+    const bool waits = window.is_lost(first);
+    const std::uint32_t others = held ? 0 : backoff.most();
+    const bool lost = window.note_lost(
+        missing, {.most = arrived ? ResendBackoff::all : others, .without_first = held});
+    if (waits || !window.is_lost(first)) return lost;
+    backoff.resends(now);
+    if (!backoff.lasts()) return lost;
+    handshake_.end();
+    end_session({.why = SessionEnded::Why::unanswered,
+                 .packet_bytes = backoff.bytes(),
+                 .packet_times = backoff.times() - 1});
+    return false;
 }
 
 // Room has come, or something that wants it. A chunk that waited goes before replies that came
@@ -374,7 +428,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
         return heeded.fingerprint(now, sink);
     }
     WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
-    handshake_.fingerprint(sink);
+    handshake_.fingerprint(now, sink);
     for (std::size_t i = 0; i < channel_count; ++i) {
         send_[i].fingerprint(now, sink);
         receive_[i].fingerprint(sink);
@@ -401,6 +455,9 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     }
     timers_.fingerprint(now, sink);
     for (const LoopTimer& loop : loops_) loop.fingerprint(now, sink);
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        backoff_[i].fingerprint(now, send_[i].first_missing(), sink);
+    }
     for (std::size_t i = 0; i < channel_count; ++i) {
         if (send_[i].afoot().counted()) congestion_[i].fingerprint(now, sink);
     }

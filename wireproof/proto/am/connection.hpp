@@ -24,6 +24,7 @@
 #include "wireproof/proto/am/memory_table.hpp"
 #include "wireproof/proto/am/receive_window.hpp"
 #include "wireproof/proto/am/reply_queue.hpp"
+#include "wireproof/proto/am/resend_backoff.hpp"
 #include "wireproof/proto/am/send_window.hpp"
 #include "wireproof/proto/am/short_header.hpp"
 #include "wireproof/proto/am/stats.hpp"
@@ -284,7 +285,8 @@ private:
     RxVerdict judge(Instant now, const RxFrame& frame);
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
     void begin_session(Instant now, bool replaces);
-    void end_session(SessionEnded::Why why);
+    void end_session(SessionEnded ended);
+    void end_session(SessionEnded::Why why) { end_session(SessionEnded{.why = why}); }
     void forget_session();
     std::optional<Delivery> draw_ending();
     inline void on_plain_ack(Instant now, Channel channel, std::uint32_t expected);
@@ -309,6 +311,8 @@ private:
     void on_acked(Channel channel, const SendWindow::Saved& message);
     void on_keepalive(const Header& header);
     void on_nack(Instant now, const Header& header, ConstBytes data);
+    bool resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing);
+    RxVerdict on_unknown(const Header& header, ConstBytes data);
     void refill(Channel channel) {
         const BulkSender& bulk = bulk_[index(channel)];
         const bool nothing = bulk.active() == 0 && !bulk.waits() &&
@@ -380,6 +384,7 @@ private:
     void watch_peer(Instant now);
     void begin_waiting(Instant now);
     bool send_hello(Instant now, TxFrame& out);
+    bool send_unknown(TxFrame& out);
     bool send_nack(Channel channel, TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
@@ -402,10 +407,10 @@ private:
     bool waits_for_peer() const { return expects_peer() || !send_[0].empty() || !send_[1].empty(); }
     Instant next_check(Instant now, Duration interval) const;
     Duration patience(Channel channel) const { return loops_[index(channel)].limit(); }
+    /// The packet expected came, and was not taken for want of room that there still is not.
+    bool refuses() const { return !met(refused_need_) || waits_for_room(Channel::request); }
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
-    bool may_complain(Channel channel) const {
-        return channel == Channel::reply || (met(refused_need_) && !waits_for_room(channel));
-    }
+    bool may_complain(Channel channel) const { return channel == Channel::reply || !refuses(); }
 
     static Channel other(Channel channel) {
         return channel == Channel::request ? Channel::reply : Channel::request;
@@ -456,6 +461,7 @@ private:
     TimerTable<Timer, 4> timers_;
     std::array<CongestionWindow, channel_count> congestion_;
     std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
+    std::array<ResendBackoff, channel_count> backoff_;
     std::array<Duration, channel_count> keepalive_interval_{};
     std::array<bool, channel_count> keepalive_due_{};
     Duration watch_interval_;  // the same of a peer that owes nothing and is only waited for

@@ -35,7 +35,10 @@ void Connection::heed_counted(Instant now, Channel channel, std::uint32_t overra
     } else if (heard.lost > 0 && controlled) {
         congestion.on_lost(now, heard.lost);
     }
-    if (heard.arrived + heard.lost > 0) keepalive_interval_[index(channel)] = patience(channel);
+    const bool waits = backoff_[index(channel)].wait() > Duration();
+    if (heard.arrived > 0 || (heard.lost > 0 && !waits)) {
+        keepalive_interval_[index(channel)] = patience(channel);
+    }
     if (!controlled && congestion.packets() == config_.window_of(channel)) {
         afoot.end_counting();
     } else {

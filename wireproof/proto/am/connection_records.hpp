@@ -71,7 +71,7 @@ enum class Need : std::uint8_t { nothing, reply_place, get_slot, refusal_acked, 
 /// Draws what an ended session leaves behind, message by message.
 struct Ending {
     bool active = false;
-    SessionEnded::Why why = SessionEnded::Why::silent;
+    SessionEnded ended;
     std::size_t channel = 0;
     std::size_t next = 0;      // of what is saved
     std::uint32_t of_row = 0;  // the next of that, if it is a row
@@ -80,7 +80,7 @@ struct Ending {
     void fingerprint(Fingerprint& sink) const {
         sink.add(active);
         if (!active) return;
-        sink.add(why);
+        ended.fingerprint(sink);
         sink.add(channel);
         sink.add(next);
         sink.add(of_row);

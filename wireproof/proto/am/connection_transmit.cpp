@@ -17,6 +17,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     calm_ = false;
     if (ending_.active) return false;
     watch_peer(now);
+    if (handshake_.disowns()) return send_unknown(out);
     if (handshake_.answer_due() || hello_due_) return send_hello(now, out);
     if (!handshake_.established()) return false;
     if (refused_need_ != Need::nothing && met(refused_need_)) {
@@ -41,7 +42,7 @@ void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
     header.dst = config_.peer;
     header.src = config_.node;
     header.route = route_;
-    if (header.kind != Kind::hello) {
+    if (header.kind != Kind::hello && header.kind != Kind::unknown) {
         header.cookie = handshake_.cookie();
         for (std::size_t i = 0; i < channel_count; ++i) {
             header.ack[i] = receive_[i].expected();  // AM-41: of now, on a resent packet too
@@ -83,6 +84,17 @@ bool Connection::send_hello(Instant now, TxFrame& out) {
     return true;
 }
 
+// No longer than any frame, so that nobody can have us send more than was sent to us.
+bool Connection::send_unknown(TxFrame& out) {
+    const Handshake::Disowned session = handshake_.take_disowned();
+    Header header;
+    header.kind = Kind::unknown;
+    header.cookie = session.cookie;
+    header.offset = session.proof;
+    emit(out, header, {});
+    return true;
+}
+
 bool Connection::send_nack(Channel channel, TxFrame& out) {
     ReceiveWindow& window = in_window(channel);
     if (!window.complains()) return false;
@@ -105,8 +117,9 @@ bool Connection::send_nack(Channel channel, TxFrame& out) {
         NackBody{window.complaint_end(), reach}.encode(Bytes(data).first<NackBody::size>());
         window.write_map(Bytes(data).subspan(NackBody::size, map_size));
         size = NackBody::size + map_size;
-        header.count = std::exchange(overrun_, false) ? 1 : 0;
+        header.count = std::exchange(overrun_, false) ? nack_overrun : 0;
     }
+    if (channel == Channel::request && refuses()) header.count |= nack_refuses;
     window.complained();
     emit(out, header, ConstBytes(data).first(size));
     return true;
@@ -127,7 +140,8 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     header.number = departure->number;
     header.id = single ? departure->message->id : 0;
     header.offset = departure->offset;
-    if (departure->resent) {
+    const bool again = departure->resent;
+    if (again) {
         out.mark_resent();
         ++stats_.resent;
     } else if (header.kind == Kind::open && !header.in_place) {
@@ -135,8 +149,9 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
         header.filler = filler_of(out, window, body.total, departure->data.size());
     }
     emit(out, header, departure->data);
+    if (again && window.left_first_missing()) backoff_[index(channel)].left(out.size());
     window.departed();
-    if (!departure->resent) loops_[index(channel)].sent(now, window.under_way());
+    if (!again) loops_[index(channel)].sent(now, window.under_way());
     timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
     return true;
 }

@@ -108,10 +108,21 @@ struct FateUnknown {
     }
 };
 struct SessionEnded {
-    enum class Why : std::uint8_t { silent, restarted, gone };
+    enum class Why : std::uint8_t {
+        silent,
+        restarted,
+        gone,
+        unanswered,  // the peer answers, but never that one packet has come
+    };
     Why why = Why::silent;
+    std::size_t packet_bytes = 0;    // of an unanswered packet: its length as a frame
+    std::uint32_t packet_times = 0;  // and how often it was sent again
 
-    void fingerprint(Fingerprint& sink) const { sink.add(why); }
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(why);
+        sink.add(packet_bytes);
+        sink.add(packet_times);
+    }
 };
 
 using Delivery = std::variant<Request, Reply, Stored, StoreEnded, GetEnded, Refused, SessionBegan,

@@ -3,9 +3,11 @@
 // believed only once its owner has echoed a nonce that we drew after meeting it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
+#include "wireproof/base/instant.hpp"
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/am/config.hpp"
@@ -33,41 +35,63 @@ public:
     /// It repairs the loss of the last HELLO, which nobody would repeat.
     bool completes(std::uint64_t cookie);
 
-    /// The session is over; a nonce of the next attempt will be fresh.
+    /// The session, or the attempt at one, is over; a nonce of the next attempt will be fresh.
     void end();
 
     /// Whether another session can follow: not if the launcher gave the only one.
     bool can_meet() const { return !launched_; }
 
+    /// A frame came that names a session of our job which nobody here has. One in a second is
+    /// answered: whoever sent it has missed that we began anew.
+    void on_unknown_session(Instant now, std::uint64_t cookie);
+    struct Disowned {
+        std::uint64_t cookie = 0;
+        std::uint64_t proof = 0;  // that who says so is of the job
+    };
+    /// Such an answer is due; take_disowned() is what it says.
+    bool disowns() const { return answer_ == Answer::unknown; }
+    Disowned take_disowned();
+    /// Whether the peer says that of our own session. Of any other it means nothing.
+    bool is_disowned(std::uint64_t cookie, std::uint64_t proof) const;
+
     struct Hello {
         HelloBody body;
         bool wants_answer = false;
     };
+    /// Some answer is due.
     bool answer_due() const { return answer_ != Answer::none; }
-    /// The answer that is due, or else an attempt of our own.
+    /// The HELLO that is due, or else an attempt of our own.
     Hello take_hello();
 
-    void fingerprint(Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
-    enum class Answer : std::uint8_t { none, session, candidate };
+    enum class Answer : std::uint8_t { none, session, candidate, unknown };
     struct Nonces {
         std::uint64_t own = 0;
         std::uint64_t peer = 0;
     };
+    static constexpr Duration unknown_apart = Duration::milliseconds(1'000);
 
     std::uint64_t draw();
     std::uint64_t cookie_of(const Nonces& nonces) const;
     void establish(const Nonces& nonces);
+    Nonces* candidate_of(std::uint64_t peer);
+    void begin_candidate(const Nonces& nonces);
+    std::uint64_t proof_of(std::uint64_t cookie) const;
 
     std::uint64_t job_;
     std::uint64_t terms_;
     Random random_;
     std::uint64_t cookie_ = 0;  // 0: no session
     Nonces session_;            // of the session
-    Nonces candidate_;          // of the session being formed
-    bool launched_ = false;     // the launcher gave the cookie: no HELLO is sent or heard
+    // Of sessions being formed, the last first: a late HELLO of a dead life may begin one beside
+    // the one that the peer takes part in.
+    std::array<Nonces, 2> candidates_;
+    bool launched_ = false;  // the launcher gave the cookie: no HELLO is sent or heard
     Answer answer_ = Answer::none;
+    std::uint64_t unknown_ = 0;  // cookie of the session that is not ours, while it is to be said
+    Instant unknown_again_;      // from then on another may be answered
 };
 
 }  // namespace wireproof::am

@@ -115,6 +115,127 @@ TEST(AmHandshake, ARepeatedHelloOfTheSessionIsAnsweredWhenItAsksForIt) {
     EXPECT_FALSE(a.answer_due());
 }
 
+// AM-49: a HELLO with the peer's nonce of this session echoes ours of it, or none. What echoes
+// another is not of this session, and no answer may be drawn by it.
+TEST(AmHandshake, AHelloOfTheSessionWithAnEchoOfAnotherNonceIsForeign) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(pass(a, b), noted);
+    const auto hello = b.take_hello();
+    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), established);
+    ASSERT_EQ(pass(a, b), established);
+    const std::uint64_t cookie = a.cookie();
+    const std::uint64_t own = hello.body.echo;
+    const std::uint64_t peer = hello.body.nonce;
+    const std::uint64_t terms = node(0).terms();
+    for (const std::uint64_t echo : {std::uint64_t{1}, own ^ 1, peer, cookie}) {
+        for (const bool wants_answer : {false, true}) {
+            EXPECT_EQ(a.on_hello({0, peer, echo, terms}, wants_answer), foreign);
+            EXPECT_FALSE(a.answer_due());
+        }
+    }
+    for (const std::uint64_t echo : {std::uint64_t{0}, own}) {
+        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, false), noted);
+        EXPECT_FALSE(a.answer_due());
+        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, true), noted);
+        ASSERT_TRUE(a.answer_due());
+        EXPECT_EQ(a.take_hello().body.echo, peer);
+    }
+    EXPECT_EQ(a.cookie(), cookie);
+}
+
+// AM-49: an echo of ours by a nonce that was met is not one by another.
+TEST(AmHandshake, BesideASessionTwoMayBeFormedAndEachOnlyByItsOwnNonces) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    const std::uint64_t terms = node(0).terms();
+    const auto fresh_for = [&](std::uint64_t nonce) {
+        EXPECT_EQ(a.on_hello({0, nonce, 0, terms}, true), noted);
+        return a.take_hello().body.nonce;
+    };
+    const std::uint64_t first = fresh_for(701);
+    const std::uint64_t second = fresh_for(702);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(fresh_for(701), first);  // as it was
+    EXPECT_EQ(a.on_hello({0, 701, second, terms}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 702, first, terms}, true), foreign);
+    const std::uint64_t third = fresh_for(703);  // in place of the one that was met least lately
+    EXPECT_EQ(a.on_hello({0, 702, second, terms}, true), foreign);
+    EXPECT_FALSE(a.answer_due());
+    const std::uint64_t cookie = a.cookie();
+    EXPECT_EQ(a.on_hello({0, 701, first, terms}, false), established);
+    EXPECT_NE(a.cookie(), cookie);
+    EXPECT_EQ(a.on_hello({0, 703, third, terms}, true), foreign);  // that is over, too
+}
+
+// AM-49: a session that is being formed beside one outlives it, as the peer may have begun it.
+TEST(AmHandshake, WhatIsBeingFormedBesideASessionOutlivesIt) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    Handshake next(node(1, 99));
+    ASSERT_EQ(pass(next, a), noted);
+    ASSERT_EQ(pass(a, next), established);
+    a.end();
+    EXPECT_FALSE(a.established());
+    EXPECT_TRUE(a.completes(next.cookie()));
+    EXPECT_EQ(a.cookie(), next.cookie());
+}
+
+// AM-50: an attempt that was given up does not succeed later.
+TEST(AmHandshake, AnAttemptThatWasGivenUpIsOver) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(pass(a, b), noted);
+    a.end();
+    EXPECT_EQ(pass(b, a), foreign);
+    EXPECT_FALSE(a.answer_due());
+    establish(a, b);
+}
+
+// AM-49: who has met a dead life does not greet the living with its nonce.
+TEST(AmHandshake, ALateHelloKeepsNobodyFromMeeting) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(a.on_hello({0, 777, 0, node(0).terms()}, true), noted);
+    EXPECT_EQ(a.take_hello().body.echo, 777U);  // the answer, lost
+    establish(a, b);
+}
+
+// AM-49: of another job, none is; of ours, one in a second.
+TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    const std::uint64_t cookie = a.cookie();
+    Handshake other(node(1, 99));
+    Instant now(Duration::milliseconds(5));
+    other.on_unknown_session(now, cookie ^ (std::uint64_t{1} << 63));
+    EXPECT_FALSE(other.answer_due());
+    other.on_unknown_session(now, cookie);
+    ASSERT_TRUE(other.answer_due());
+    ASSERT_TRUE(other.disowns());
+    const auto said = other.take_disowned();
+    EXPECT_FALSE(other.answer_due());
+    EXPECT_EQ(said.cookie, cookie);
+    EXPECT_TRUE(a.is_disowned(said.cookie, said.proof));
+    EXPECT_FALSE(a.is_disowned(said.cookie ^ 1, said.proof));
+    EXPECT_FALSE(a.is_disowned(said.cookie, said.proof ^ 1));
+    EXPECT_FALSE(other.is_disowned(said.cookie, said.proof));
+    a.end();
+    EXPECT_FALSE(a.is_disowned(said.cookie, said.proof));
+    EXPECT_FALSE(a.is_disowned(0, said.proof));
+    other.on_unknown_session(now + Duration::milliseconds(999), cookie);
+    EXPECT_FALSE(other.answer_due());
+    other.on_unknown_session(now + Duration::milliseconds(1'000), cookie);
+    EXPECT_TRUE(other.disowns());
+    // A HELLO says more.
+    EXPECT_EQ(pass(a, other), noted);
+    EXPECT_FALSE(other.disowns());
+    EXPECT_TRUE(other.answer_due());
+}
+
 TEST(AmHandshake, WhoKnowsTheCookieHasEchoed) {
     Handshake a(node(0));
     Handshake b(node(1));

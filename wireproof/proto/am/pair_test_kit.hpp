@@ -160,8 +160,11 @@ inline std::string text(const Delivery& delivery) {
         std::string operator()(const SessionBegan&) { return "BEGAN"; }
         std::string operator()(const FateUnknown& d) { return text(d); }
         std::string operator()(const SessionEnded& d) {
-            constexpr std::array<const char*, 3> names = {"silent", "restarted", "gone"};
-            return std::string("ENDED ") + names.at(static_cast<std::size_t>(d.why));
+            constexpr std::array<const char*, 4> names = {"silent", "restarted", "gone",
+                                                          "unanswered"};
+            const std::string size =
+                d.packet_bytes > 0 ? " " + std::to_string(d.packet_bytes) : std::string();
+            return std::string("ENDED ") + names.at(static_cast<std::size_t>(d.why)) + size;
         }
     };
     return std::visit(Text{}, delivery);
@@ -398,6 +401,8 @@ inline std::string Pair::text(const Frames& frames) const {
         } else if (h.kind == Kind::ack) {
             piece.first = position(Channel::request, h.ack[0]);
             piece.after = " " + std::to_string(position(Channel::reply, h.ack[1]));
+        } else if (h.kind == Kind::unknown) {
+            piece.first = 0;
         } else if (h.kind == Kind::keepalive || h.kind == Kind::hello) {
             piece.first = h.kind == Kind::hello ? h.count : h.round;
         }

@@ -260,17 +260,49 @@ void SendWindow::drop_plain(std::uint64_t position) {
     pass_unacknowledged(position);
 }
 
-bool SendWindow::on_nack(const Missing& missing) {
-    if (una_ == high_) return false;
-    return recovery_ == Recovery::go_back_n ? missing.round == round_ && go_back()
-                                            : mark_missing(missing);
+std::uint64_t SendWindow::first_missing() const {
+    std::uint64_t at = una_;
+    while (recovery_ == Recovery::selective && at < high_ && there_.test(at)) ++at;
+    return at;
 }
 
-// Everything again, in a new round; NACKs that the old one draws yet change nothing.
-bool SendWindow::go_back() {
+bool SendWindow::note_arrived(const Missing& missing) {
+    if (recovery_ == Recovery::go_back_n) return false;
+    const std::uint64_t bits = std::min<std::uint64_t>(missing.map.size() * 8, missing.reach);
+    const std::uint64_t end = std::min(high_, una_ + bits);
+    bool any = false;
+    for (std::uint64_t at = una_; at < end; ++at) {
+        const std::uint64_t i = at - una_;
+        const auto byte = std::to_integer<unsigned>(missing.map[static_cast<std::size_t>(i / 8)]);
+        if (((byte >> (i % 8)) & 1) == 0 || there_.test(at)) continue;
+        any = marked_ = true;
+        there_.set(at);
+        unmark_lost(at);
+        afoot_.arrived(at);
+    }
+    return any;
+}
+
+bool SendWindow::note_lost(const Missing& missing, Resendable resendable) {
+    if (una_ == high_) return false;
+    return recovery_ == Recovery::go_back_n ? missing.round == round_ && go_back(resendable.most)
+                                            : mark_missing(missing, resendable);
+}
+
+// Everything again, or the first message, in a new round; NACKs that the old one draws yet change
+// nothing.
+bool SendWindow::go_back(std::uint32_t most) {
     ++round_;
     cursor_ = una_;
-    for (std::uint64_t at = una_; at < high_; ++at) mark_lost(at);
+    const bool chunk = saved_.front().kind == Kind::chunk;
+    const std::uint64_t end = una_ + std::max(most, chunk ? saved_.front().span : 1);
+    for (std::uint64_t at = una_; at < high_; ++at) {
+        if (at < end) {
+            mark_lost(at);
+        } else {
+            afoot_.lost(at);
+        }
+    }
     return true;
 }
 
@@ -283,22 +315,20 @@ bool SendWindow::left_before(std::uint64_t position, const Missing& missing,
     return sent > drew || (sent == drew && position < end);
 }
 
-bool SendWindow::mark_missing(const Missing& missing) {
+bool SendWindow::mark_missing(const Missing& missing, Resendable resendable) {
     const std::uint64_t reach = std::min<std::uint64_t>(high_, una_ + missing.reach);
     const std::uint64_t end = una_ + missing.end;
-    const std::uint64_t bits = missing.map.size() * 8;
+    const std::uint64_t first = first_missing();
     bool any = false;
-    for (std::uint64_t at = una_; at < reach; ++at) {
-        const std::uint64_t i = at - una_;
-        if (i < bits && ((std::to_integer<unsigned>(missing.map[i / 8]) >> (i % 8)) & 1) != 0) {
-            marked_ = true;
-            there_.set(at);
-            unmark_lost(at);
-            afoot_.arrived(at);
-        } else if (!there_.test(at) && !lost_.test(at) && left_before(at, missing, end)) {
-            mark_lost(at);
-            any = true;
+    for (std::uint64_t at = first; at < reach; ++at) {
+        if (there_.test(at) || lost_.test(at) || !left_before(at, missing, end)) continue;
+        const bool waits = at == first ? resendable.without_first : lost_count_ >= resendable.most;
+        if (waits) {
+            afoot_.lost(at);
+            continue;
         }
+        mark_lost(at);
+        any = true;
     }
     return any;
 }

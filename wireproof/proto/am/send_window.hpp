@@ -254,7 +254,28 @@ public:
 
     /// After on_ack of the same number. True: packets will be resent that were not going to be.
     /// Many NACKs drawn by one gap resend it once (AM-38).
-    bool on_nack(const Missing& missing);
+    bool on_nack(const Missing& missing) {
+        (void)note_arrived(missing);
+        return note_lost(missing, {});
+    }
+    // Its two halves, in that order.
+    /// True: something came of which nothing had been heard (selective recovery).
+    bool note_arrived(const Missing& missing);
+    /// Which packets may be marked to be resent: the first that is missing, or not; others only
+    /// while fewer than so many wait for that; in go-back-N at least the whole of the first chunk.
+    /// What is missing and not marked is no longer under way.
+    struct Resendable {
+        std::uint32_t most = ~std::uint32_t{0};
+        bool without_first = false;
+    };
+    bool note_lost(const Missing& missing, Resendable resendable);
+    /// The first position of which nobody has said that it arrived; that of first_unsent(), where
+    /// there is none.
+    std::uint64_t first_missing() const;
+    /// That is what next_departure() named last.
+    bool left_first_missing() const { return leaving_ == first_missing(); }
+    /// It waits to be resent.
+    bool is_lost(std::uint64_t position) const { return lost_.test(position); }
 
     const Ring<Saved>& saved() const { return saved_; }
     /// Of a message; of a row, of its first.
@@ -357,8 +378,8 @@ private:
     std::uint64_t end_of_lost(std::uint64_t position) const;
     std::size_t message_at(std::uint64_t position);
     bool left_before(std::uint64_t position, const Missing& missing, std::uint64_t end) const;
-    bool go_back();
-    bool mark_missing(const Missing& missing);
+    bool go_back(std::uint32_t most);
+    bool mark_missing(const Missing& missing, Resendable resendable);
 
     Circle circle_;
     Number first_;

@@ -14,12 +14,12 @@ struct Stats {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
     // Messages of bundles by RxVerdict, but for those expected and accepted at once.
     std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
-    std::uint64_t hellos_mismatched = 0;   // of the frames counted foreign: other configuration
-    std::array<std::uint64_t, 11> sent{};  // packets by Kind
-    std::uint64_t resent = 0;              // of those, left before
-    std::uint64_t filled = 0;              // of those, made as long as others
-    std::uint64_t nacks_acted_on = 0;      // resends begun
-    std::uint64_t overruns = 0;            // of those, where the peer's host had no room
+    std::uint64_t hellos_mismatched = 0;  // of the frames counted foreign: other configuration
+    std::array<std::uint64_t, kind_count> sent{};  // packets by Kind
+    std::uint64_t resent = 0;                      // of those, left before
+    std::uint64_t filled = 0;                      // of those, made as long as others
+    std::uint64_t nacks_acted_on = 0;              // resends begun
+    std::uint64_t overruns = 0;                    // of those, where the peer's host had no room
     std::uint64_t keepalive_timeouts = 0;
     std::uint64_t sessions = 0;
 

@@ -95,7 +95,8 @@ constexpr auto channels_of = [] {
     const auto set = [&channels](Kind kind, std::uint8_t which) {
         channels[static_cast<std::size_t>(kind)] = which;
     };
-    for (const Kind kind : {Kind::request, Kind::open, Kind::get_request, Kind::ack, Kind::hello}) {
+    for (const Kind kind :
+         {Kind::request, Kind::open, Kind::get_request, Kind::ack, Kind::hello, Kind::unknown}) {
         set(kind, 1);
     }
     set(Kind::reply, 2);
@@ -109,9 +110,9 @@ bool kind_fits_channel(Kind kind, Channel channel) {
     return (channels_of[static_cast<std::size_t>(kind)] >> static_cast<unsigned>(channel) & 1) != 0;
 }
 
-constexpr std::array<std::string_view, 11> kind_names = {"frame",     "REQ",     "REP",   "CHUNK",
-                                                         "OPEN",      "GET_REQ", "ACK",   "NACK",
-                                                         "KEEPALIVE", "HELLO",   "BUNDLE"};
+constexpr std::array<std::string_view, kind_count> kind_names = {
+    "frame", "REQ",  "REP",       "CHUNK", "OPEN",   "GET_REQ",
+    "ACK",   "NACK", "KEEPALIVE", "HELLO", "BUNDLE", "UNKNOWN"};
 
 FrameInfo describe(Layout layout, ConstBytes packet) {
     FrameInfo info = describe_nothing(packet);
@@ -121,7 +122,9 @@ FrameInfo describe(Layout layout, ConstBytes packet) {
     info.channel = static_cast<std::uint32_t>(header->channel);
     if (is_numbered(header->kind) || header->kind == Kind::nack) info.number = header->number;
     // What acknowledges a channel's packets is the ack field of that channel.
-    if (header->kind != Kind::hello) info.ack = header->ack[info.channel];
+    if (header->kind != Kind::hello && header->kind != Kind::unknown) {
+        info.ack = header->ack[info.channel];
+    }
     return info;
 }
 

@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 /// Part of what HELLOs compare: ends of different versions do not meet.
-inline constexpr std::uint64_t wire_format_version = 4;
+inline constexpr std::uint64_t wire_format_version = 5;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
@@ -24,8 +24,14 @@ enum class Kind : std::uint8_t {
     nack = 7,
     keepalive = 8,
     hello = 9,
-    bundle = 10,  // BUNDLE: several REQ, or several REP, of consecutive numbers
+    bundle = 10,   // BUNDLE: several REQ, or several REP, of consecutive numbers
+    unknown = 11,  // UNKNOWN: nobody here has the session whose cookie this is
 };
+inline constexpr std::size_t kind_count = 12;  // one more than the last
+
+// What a NACK's count says, by bits.
+inline constexpr std::uint16_t nack_overrun = 1;  // my host had no room for some frames
+inline constexpr std::uint16_t nack_refuses = 2;  // the packet came, and I have no room for it yet
 
 /// Sent in order, saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ, BUNDLE.
 constexpr bool is_numbered(Kind kind) {
@@ -41,12 +47,12 @@ struct Header {
     std::uint8_t route = 0;  // 0..3
     std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
     std::uint16_t count = 0;   // arguments; packets of the chunk; messages of the bundle; HELLO:
-                               // answer me; NACK: my host had no room for some
+                               // answer me; NACK: bits, above
     std::uint64_t cookie = 0;  // 0 only in HELLO
     std::uint32_t number = 0;  // own; NACK: the one expected; KEEPALIVE: first that has not left
     std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
     std::uint32_t id = 0;                            // handler or transfer
-    std::uint64_t offset = 0;                        // of a CHUNK's data in its transfer
+    std::uint64_t offset = 0;  // of a CHUNK's data in its transfer; UNKNOWN: proof of the job
     // Of a transfer's OPEN or CHUNK: bytes at the end that say nothing.
     std::uint16_t filler = 0;
 

@@ -1,0 +1,272 @@
+// A packet that leaves again and again and never arrives, while everything shorter does: a path
+// with a smaller MTU than anybody says.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+constexpr Duration peer_timeout = Duration::milliseconds(1'000);
+constexpr Duration loop = Duration::microseconds(200);
+constexpr std::size_t long_packet = 400;  // bytes; nothing longer arrives
+
+Config between_hosts(Recovery recovery = Recovery::selective,
+                     Congestion congestion = Congestion::off) {
+    Config config = ethernet();
+    config.probe_after = Duration::microseconds(100);
+    config.recovery = recovery;
+    config.congestion = congestion;
+    config.give_up_after(peer_timeout);
+    return config;
+}
+
+struct Case {
+    Recovery recovery;
+    Congestion congestion;
+};
+constexpr std::array<Case, 3> cases = {{{Recovery::selective, Congestion::off},
+                                        {Recovery::selective, Congestion::on},
+                                        {Recovery::go_back_n, Congestion::off}}};
+
+/// Carries frames to and fro, a loop at a time, and loses those of a that `drops` names.
+struct Path {
+    explicit Path(const Config& config) : pair(config) {
+        drops = [](const Frame& frame) { return frame.bytes.size() > long_packet; };
+    }
+
+    /// Until the time, or until `done`.
+    void run(
+        Instant until, const std::function<bool()>& done = [] { return false; }) {
+        while (pair.now < until && !done()) {
+            const std::size_t moved = turn();
+            const Instant next =
+                std::min(pair.a.engine.next_deadline(), pair.b.engine.next_deadline());
+            if (moved == 0 && next == never) return;
+            pair.wait(moved > 0 || next <= pair.now ? loop : next - pair.now);
+        }
+    }
+
+    std::size_t turn() {
+        const Frames there = pair.a.take(pair.now);
+        for (const Frame& frame : there) {
+            ++sent;
+            if (frame.resent) resent.push_back({pair.now, frame.header.number});
+            if (drops(frame)) continue;
+            pair.give(pair.b, frame);
+        }
+        const Frames back = pair.b.take(pair.now);
+        pair.give(pair.a, back);
+        return there.size() + back.size();
+    }
+
+    bool ended() const { return !pair.a.log.empty() && pair.a.log.back().starts_with("ENDED"); }
+
+    struct Resend {
+        Instant at;
+        std::uint32_t number = 0;
+    };
+
+    Pair pair;
+    std::function<bool(const Frame&)> drops;
+    std::size_t sent = 0;        // frames of a
+    std::vector<Resend> resent;  // of those
+};
+
+// AM-50, AM-53
+TEST(AmUnanswered, AStoreOnAPathThatLosesLongPacketsEndsAndSaysHowLongTheyAre) {
+    for (const auto& [recovery, congestion] : cases) {
+        const Config config = between_hosts(recovery, congestion);
+        Path path(config);
+        const auto source = pattern(20 * config.data_max());
+        ASSERT_EQ(store(path.pair.a, source, 7), PostStatus::accepted);
+        const Instant begun = path.pair.now;
+        path.run(begun + peer_timeout * 10, [&] { return path.ended(); });
+        EXPECT_EQ(path.pair.a.take_log(),
+                  (Log{"FATE STORE 7", "ENDED unanswered " + std::to_string(config.packet_max)}));
+        EXPECT_GE(path.pair.now - begun, peer_timeout);
+        EXPECT_LE(path.pair.now - begun, peer_timeout * 3);
+        EXPECT_LT(path.sent, recovery == Recovery::selective ? 150U : 600U);
+        EXPECT_EQ(path.pair.b.log, Log{});
+    }
+}
+
+// The same of a request, which is one packet, and of the bytes of a get, on the other channel.
+TEST(AmUnanswered, EveryKindOfLongPacketIsFoundOut) {
+    const Config config = between_hosts();
+    {
+        Path path(config);
+        const std::vector<std::uint32_t> long_words(200, 1);
+        ASSERT_EQ(request(path.pair.a, 1, long_words), PostStatus::accepted);
+        requests(path.pair.a, 2);
+        path.run(path.pair.now + peer_timeout * 3, [&] { return path.ended(); });
+        EXPECT_EQ(path.pair.a.log.back(), "ENDED unanswered " + std::to_string(48 + 800));
+        EXPECT_EQ(path.pair.a.log.size(), 4U);
+        EXPECT_LT(path.sent, 150U);
+    }
+    Path path(config);
+    std::vector<std::byte> here(3000);
+    ASSERT_EQ(get(path.pair.b, here, 3), PostStatus::accepted);
+    path.pair.carry(path.pair.b);
+    path.run(path.pair.now + peer_timeout * 3, [&] { return path.ended(); });
+    EXPECT_EQ(path.pair.a.take_log(), Log{"ENDED unanswered " + std::to_string(config.packet_max)});
+    EXPECT_LT(path.sent, 150U);
+}
+
+// AM-53: whoever asks for it, and however often.
+TEST(AmUnanswered, TheSamePacketLeavesAgainEverMoreSeldom) {
+    for (const auto& [recovery, congestion] : cases) {
+        const Config config = between_hosts(recovery, congestion);
+        Path path(config);
+        ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)),
+                  PostStatus::accepted);
+        path.run(path.pair.now + peer_timeout * 3, [&] { return path.ended(); });
+        ASSERT_TRUE(path.ended());
+        ASSERT_GT(path.resent.size(), config.resend_limit);
+        Duration before{};
+        for (std::size_t i = 8; i + 1 < path.resent.size(); ++i) {
+            const Duration wait = path.resent[i + 1].at - path.resent[i].at;
+            EXPECT_GE(wait, std::min(before * 2, config.keepalive_max)) << i;
+            EXPECT_LE(wait, config.keepalive_max * 2 + loop * 4) << i;
+            before = std::min(wait - loop * 4, config.keepalive_max);
+        }
+        EXPECT_LT(path.resent.size(), 45U);
+        EXPECT_LT(path.sent, 3 * path.resent.size());
+    }
+}
+
+// A peer that says every time that the packet is missing, unasked, draws no more of them.
+TEST(AmUnanswered, NacksThatNobodyAskedForDrawNoMore) {
+    const Config config = between_hosts();
+    Path path(config);
+    ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
+    path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 16; });
+    ASSERT_EQ(path.resent.size(), 16U);
+    Frames keepalive;
+    while (keepalive.empty()) {
+        path.pair.wait_for_timer();
+        keepalive = path.pair.a.take(path.pair.now);
+    }
+    path.pair.give(path.pair.b, keepalive);
+    const Frames nack = path.pair.b.take(path.pair.now);
+    ASSERT_EQ(nack.size(), 1U);
+    std::size_t drawn = 0;
+    for (int i = 0; i < 1000; ++i) {
+        path.pair.give(path.pair.a, nack);
+        drawn += path.pair.a.take(path.pair.now).size();
+        path.pair.now = path.pair.now + Duration::microseconds(1);
+    }
+    EXPECT_LE(drawn, 1U);
+}
+
+// AM-15, AM-50: what is lost often and arrives in the end was only slow.
+TEST(AmUnanswered, APacketThatArrivesInTheEndEndsNothing) {
+    for (const auto& [recovery, congestion] : cases) {
+        const Config config = between_hosts(recovery, congestion);
+        Path path(config);
+        std::size_t lost = 0;
+        path.drops = [&](const Frame& frame) {
+            return frame.bytes.size() > long_packet && lost++ < 15;
+        };
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            const std::size_t before = path.resent.size();
+            lost = i == 1 ? 15 : 0;  // the second is not lost at all
+            ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, i)),
+                      PostStatus::accepted);
+            path.run(path.pair.now + peer_timeout, [&] { return path.pair.b.log.size() == i + 1; });
+            ASSERT_EQ(path.pair.b.log.size(), i + 1);
+            EXPECT_EQ(path.resent.size() - before, i == 1 ? 0U : 15U);
+        }
+        EXPECT_EQ(path.pair.a.log, Log{});
+    }
+}
+
+// One packet that is never there holds up what is behind it and nothing else: that arrives, and
+// leaves again as soon as it is missed.
+TEST(AmUnanswered, OthersLeaveAgainAsSoonAsEver) {
+    const Config config = between_hosts();
+    Path path(config);
+    ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
+    path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 14; });
+    const std::size_t before = path.resent.size();
+    // Of three, the first is lost once, and the others tell.
+    requests(path.pair.a, 3);
+    std::size_t place = 0;
+    path.drops = [&](const Frame& frame) {
+        return frame.bytes.size() > long_packet || (!frame.resent && place++ == 0);
+    };
+    path.turn();
+    path.turn();
+    ASSERT_GT(path.resent.size(), before);
+    EXPECT_EQ(path.resent[before].number, path.pair.number(Channel::request, 1));
+    EXPECT_EQ(path.resent.size(), before + 1);
+}
+
+// AM-42, AM-50: "not now" is an answer.
+TEST(AmUnanswered, APeerWithoutRoomIsAliveAndIsNotSentTheSameAgain) {
+    for (const Recovery recovery : {Recovery::selective, Recovery::go_back_n}) {
+        Config config = between_hosts(recovery);
+        config.reply_places = 1;
+        config.window[1] = config.chunk_packets + config.window[1] / 4;
+        Config slow = Pair::mirrored(config);
+        slow.resend_limit = 0;  // its replies are what is never taken in
+        Pair pair(config, slow, 1000);
+        reply_to_all(pair.b);
+        std::size_t resent = 0;
+        const auto turn = [&] {
+            for (const Frame& frame : pair.a.take(pair.now)) {
+                resent += frame.resent ? 1U : 0U;
+                pair.give(pair.b, frame);
+            }
+            for (const Frame& frame : pair.b.take(pair.now)) {
+                if (frame.header.kind != Kind::reply) pair.give(pair.a, frame);
+            }
+        };
+        requests(pair.a, config.window[1] + 10);
+        for (int i = 0; i < 10; ++i) turn();
+        ASSERT_GT(pair.b.engine.stats().received_as(RxVerdict::refused), 0U);
+        const std::size_t begun = resent;
+        const Instant end = pair.now + peer_timeout * 5;
+        while (pair.now < end) {
+            pair.wait_for_timer();
+            for (int i = 0; i < 3; ++i) turn();
+        }
+        EXPECT_EQ(pair.a.log, Log{});
+        EXPECT_LE(resent - begun, 20U);
+        // And what was refused is fetched.
+        for (int i = 0; i < 100; ++i) {
+            pair.wait_for_timer();
+            pair.settle();
+            if (pair.a.log.size() == config.window[1] + 10) break;
+        }
+        EXPECT_EQ(pair.a.log.size(), config.window[1] + 10);
+    }
+}
+
+// A host that was stopped between two resends has not seen the peer miss anything meanwhile.
+TEST(AmUnanswered, TimeInWhichNobodyLookedIsNotCounted) {
+    const Config config = between_hosts();
+    Path path(config);
+    ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
+    path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 13; });
+    path.pair.wait(peer_timeout * 100);
+    const std::size_t before = path.resent.size();
+    path.run(path.pair.now + config.keepalive_max * 3);
+    EXPECT_FALSE(path.ended());
+    EXPECT_GT(path.resent.size(), before);
+    path.run(path.pair.now + peer_timeout * 3, [&] { return path.ended(); });
+    EXPECT_TRUE(path.ended());
+}
+
+// The paper's machine has no such path: nothing is held back, and no session ends.
+TEST(AmUnanswered, WithoutALimitNothingIsHeldBack) {
+    Config config = between_hosts();
+    config.resend_limit = 0;
+    Path path(config);
+    ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
+    path.run(path.pair.now + peer_timeout * 4);
+    EXPECT_FALSE(path.ended());
+}
+
+}  // namespace
+}  // namespace wireproof::am::test
