@@ -1,0 +1,137 @@
+// The defaults that docs/ladders.md states are those of a scenario that says nothing.
+#include "tests/docs/document.hpp"
+
+#include "wireproof/lab/scenario_file.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+const docs::Document& page() {
+    static const docs::Document document("ladders.md");
+    return document;
+}
+
+Scenario plain(Protocol protocol, const std::string& engine = "") {
+    const auto scenario =
+        read_scenario("protocol = \"" + std::string(name_of(protocol)) + "\"\n[engine]\n" + engine +
+                          "\n[[traffic]]\nfrom = \"A\"\n",
+                      "plain.toml");
+    EXPECT_TRUE(scenario) << scenario.error().message;
+    return scenario.value();
+}
+
+template <class Config>
+Config engine(Protocol protocol, const std::string& text = "") {
+    return std::get<Config>(plain(protocol, text).engine);
+}
+
+double nanoseconds(Duration duration) {
+    return static_cast<double>(duration.nanoseconds());
+}
+
+void expect_row(const std::string& key, const std::string& cells,
+                const std::vector<double>& computed) {
+    page().expect_figures("\\| `" + key + "` \\| " + cells + " \\|", computed);
+}
+
+TEST(LaddersPage, HasTheDefaultsOfTheLinks) {
+    const LinkFigures pcie = plain(Protocol::pcie).link;
+    const LinkFigures hippi = plain(Protocol::hippi6400).link;
+    const LinkFigures am = plain(Protocol::sp_am).link;
+    expect_row("latency_ns", "(\\d+) \\| (\\d+) \\| (\\d+ \\d+)",
+               {nanoseconds(pcie.latency), nanoseconds(hippi.latency), nanoseconds(am.latency)});
+    page().groups("\\| `bytes_per_second` \\| 10⁹ \\| 10⁹ \\| 4 · 10⁷ \\|");
+    EXPECT_EQ(pcie.bytes_per_second, 1'000'000'000U);
+    EXPECT_EQ(hippi.bytes_per_second, 1'000'000'000U);
+    EXPECT_EQ(am.bytes_per_second, 40'000'000U);
+}
+
+TEST(LaddersPage, HasTheDefaultsOfEveryEngine) {
+    const auto pcie = engine<pcie::Config>(Protocol::pcie);
+    const auto hippi = engine<hippi::Config>(Protocol::hippi6400);
+    const auto am = engine<am::Config>(Protocol::sp_am);
+    expect_row("modulus", "(\\d+), even; (\\d+); (\\d+ \\d+)",
+               {static_cast<double>(pcie.modulus), static_cast<double>(hippi.modulus),
+                static_cast<double>(am.modulus)});
+}
+
+TEST(LaddersPage, HasTheDefaultsOfPcie) {
+    const auto config = engine<pcie::Config>(Protocol::pcie);
+    expect_row("ack_latency_ns", "(\\d+)", {nanoseconds(config.ack_latency)});
+    expect_row("ack_after", "(\\d+)", {static_cast<double>(config.ack_after)});
+    expect_row("replay_after_ns", "(\\d+)", {nanoseconds(config.replay_after)});
+    expect_row("retrain_ns", "(\\d+ \\d+)", {nanoseconds(config.retrain_time)});
+    expect_row("renak_after_ns", "(\\d+)", {nanoseconds(config.renak_after)});
+    expect_row("outstanding", "(\\d+)", {static_cast<double>(config.outstanding)});
+    expect_row("payload_max", "(\\d+)", {static_cast<double>(config.payload_max)});
+    expect_row("update_every_ns", "(\\d+ \\d+)", {nanoseconds(config.update_every)});
+    page().groups("\\| `header_credits`, `data_credits` \\| 0 \\|");
+    const auto posted = config.credits[static_cast<std::size_t>(pcie::FlowType::posted)];
+    EXPECT_EQ(posted.headers, 0U);
+    EXPECT_EQ(posted.data, 0U);
+    EXPECT_EQ(config.first_number, 0U);
+}
+
+TEST(LaddersPage, HasTheDefaultsOfHippi) {
+    const Scenario scenario = plain(Protocol::hippi6400);
+    const auto config = std::get<hippi::Config>(scenario.engine);
+    expect_row("w_max", "(\\d+)", {static_cast<double>(config.w_max)});
+    expect_row("retries_max", "(\\d+)", {static_cast<double>(config.retries_max)});
+    expect_row("buffers", "(\\d+)", {static_cast<double>(config.buffers[0])});
+    const Duration unit = scenario.link.time_of(hippi::unit_size);
+    expect_row("null_after_ns", "(\\d+) units",
+               {nanoseconds(config.null_after) / nanoseconds(unit)});
+    expect_row("retry_after_ns", "(\\d+) loops",
+               {nanoseconds(config.retry_after) / nanoseconds(config.loop)});
+    page().groups("\\| `guard` \\| true \\|");
+    page().groups("\\| `rseq_any_good` \\| false \\|");
+    page().groups("\\| `duplicates` \\| `\"status_null\"` \\|");
+    EXPECT_TRUE(config.guard);
+    EXPECT_FALSE(config.rseq_any_good);
+    EXPECT_EQ(config.duplicates, hippi::Duplicates::status_null);
+}
+
+TEST(LaddersPage, HasTheDefaultsOfSpAm) {
+    const auto sp2 = engine<am::Config>(Protocol::sp_am);
+    const auto ethernet = engine<am::Config>(Protocol::sp_am, "preset = \"ethernet\"");
+    page().expect_figures(
+        "`\"sp2\"` \\| packets of (\\d+) bytes, go-back-N; `\"ethernet\"`: of (\\d+),",
+        {static_cast<double>(sp2.packet_max), static_cast<double>(ethernet.packet_max)});
+    EXPECT_EQ(sp2.recovery, am::Recovery::go_back_n);
+    EXPECT_EQ(ethernet.recovery, am::Recovery::selective);
+    expect_row("window", "(\\d+) and (\\d+); (\\d+)",
+               {static_cast<double>(sp2.window[0]), static_cast<double>(sp2.window[1]),
+                static_cast<double>(ethernet.window[0])});
+    page().expect_figures(
+        "\\| `chunk_packets`, `chunks_in_flight` \\| (\\d+), (\\d+); (\\d+), by the path",
+        {static_cast<double>(sp2.chunk_packets), static_cast<double>(sp2.chunks_in_flight),
+         static_cast<double>(ethernet.chunk_packets)});
+    page().expect_figures(
+        "\\| `keepalive_after_ns`, `keepalive_max_ns` \\| ([\\d.]+) and (\\d+) ms; (\\d+) and "
+        "(\\d+) "
+        "ms \\|",
+        {sp2.keepalive_after.seconds() * 1e3, sp2.keepalive_max.seconds() * 1e3,
+         ethernet.keepalive_after.seconds() * 1e3, ethernet.keepalive_max.seconds() * 1e3});
+    expect_row(
+        "keepalive_limit", "(\\d+); (\\d+)",
+        {static_cast<double>(sp2.keepalive_limit), static_cast<double>(ethernet.keepalive_limit)});
+}
+
+TEST(LaddersPage, HasTheDefaultsOfTrafficAndOfTheEnd) {
+    const Scenario scenario = plain(Protocol::pcie);
+    const Traffic& traffic = scenario.traffic.at(0);
+    page().groups("\\| `at_ns`, `every_ns` \\| 0, 0 \\|");
+    EXPECT_EQ(traffic.at, Duration());
+    EXPECT_EQ(traffic.every, Duration());
+    expect_row("messages", "(\\d+)", {static_cast<double>(traffic.messages)});
+    expect_row("bytes", "(\\d+); a request: (\\d+)",
+               {static_cast<double>(traffic.bytes),
+                static_cast<double>(plain(Protocol::sp_am).traffic.at(0).bytes)});
+    expect_row("seed", "(\\d+)", {static_cast<double>(scenario.seed)});
+    expect_row("frames", "(\\d+)", {static_cast<double>(scenario.stop.frames)});
+    page().groups("\\| `until_ns` \\| 10⁹ \\|");
+    EXPECT_EQ(scenario.stop.until, Duration::milliseconds(1'000));
+}
+
+}  // namespace
+}  // namespace wireproof::lab
