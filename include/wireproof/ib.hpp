@@ -34,7 +34,7 @@ enum class Status : std::uint8_t {
     too_long,         // more than 2^31 bytes, or more inline than the queue pair has room for
     too_many_pieces,  // of this queue pair, or for it
     bad_length,       // of an Atomic: it has 8 bytes
-    bad_contact,      // names no host, queue pair or path MTU
+    bad_contact,      // names no host, queue pair or path MTU, or keeps no Read
 };
 
 /// Its name, as above.
@@ -222,6 +222,9 @@ struct Contact {
     std::uint64_t memory = 0;
     std::uint64_t length = 0;
     std::uint32_t key = 0;
+    /// Reads and Atomics of its peer that it keeps, to answer them again: no more of them are
+    /// outstanding to it. 1 is what a peer has that says nothing of it, as many tools do.
+    std::size_t responder_resources = 1;
 };
 
 /// Both sides' contacts over a TCP connection, given as "address:port": one waits for it, the other
@@ -242,10 +245,14 @@ enum class Transport : std::uint8_t {
 
 struct QueuePairOptions {
     Transport transport = Transport::reliable;
-    std::size_t sends = 64;     // posted and not completed, at most
-    std::size_t receives = 64;  // posted and not used, at most
-    std::size_t pieces = 4;     // of one of those, up to 32
-    std::size_t inlined = 64;   // bytes of an inline request, at most
+    std::size_t sends = 64;     // posted and not completed, at most; 1 to 65536
+    std::size_t receives = 64;  // posted and not used, at most; 1 to 65536
+    std::size_t pieces = 4;     // of one of those, 1 to 32
+    std::size_t inlined = 64;   // bytes of an inline request, at most; 0 to 4096
+    // Of reliable pairs, 1 to 16 each. What the two sides of a connection say is matched: the
+    // smaller number is used.
+    std::size_t initiator_depth = 16;      // Reads and Atomics of ours outstanding, at most
+    std::size_t responder_resources = 16;  // of the peer's that are kept, to answer them again
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
 };
 
@@ -287,7 +294,7 @@ private:
 /// A message's memory stays put until its completion. Messages of no bytes are messages.
 class QueuePair {
 public:
-    /// Failure: a limit is not one that this can have.
+    /// Failure: an option is not one that this can have; the text names it.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const QueuePairOptions& options = {});
@@ -301,7 +308,8 @@ public:
     /// What the peer needs to connect to this.
     Contact contact() const;
     Contact contact(const MemoryRegion& offered) const;
-    /// Once. The smaller path MTU of both is used.
+    /// Once. The smaller path MTU of both is used, and at most as many Reads and Atomics are
+    /// outstanding as the peer keeps.
     Status connect(const Contact& peer);
     /// Once: to whoever listens to that service on that host, which must take our path MTU: the
     /// device's, or less if the way there carries less. `told` is up to 92 bytes, or 56 to a

@@ -1,6 +1,7 @@
 // What stands behind the public classes. Each keeps what it was made from, so none outlives it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -13,6 +14,10 @@
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::rdma {
+
+/// Reads and Atomics of a queue pair without an answer, and of its peer's that are kept to be
+/// answered again.
+inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 struct Device::Inside {
     /// The first of the queue pairs' numbers is not to be guessed where others may send late
@@ -96,6 +101,13 @@ struct QueuePair::Inside {
     ib::Port& port() const { return domain->device->port; }
     Device::Inside& device() const { return *domain->device; }
     void fail() const { port().modify(number, {.state = ib::QueuePairState::error}); }
+    /// Reads and Atomics: of ours to a peer that keeps so many; and of the peer's, kept by us.
+    std::uint8_t initiator_depth(std::size_t peers_resources) const {
+        return static_cast<std::uint8_t>(std::min(options.initiator_depth, peers_resources));
+    }
+    std::uint8_t responder_resources(std::size_t peers_depth = outstanding_reads_max) const {
+        return static_cast<std::uint8_t>(std::min(options.responder_resources, peers_depth));
+    }
     /// Of a piece, or of bytes that are copied.
     Status post(ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
     Status post_inline(ib::WorkTerms terms, const WorkOptions& how,
@@ -111,9 +123,6 @@ struct QueuePair::Inside {
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
 };
-
-/// Of a queue pair, without an answer, and of its peer's that are kept to be answered again.
-inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 ib::Access access_of(const Access& access);
 

@@ -1,7 +1,8 @@
 // Contacts as one line of text each, over TCP:
 //
-//     wireproof-ib 1 ADDRESS QUEUE_PAIR PSN PATH_MTU MEMORY LENGTH KEY
+//     wireproof-ib 1 ADDRESS QUEUE_PAIR PSN PATH_MTU MEMORY LENGTH KEY RESPONDER_RESOURCES
 //
+// The last may be missing, as older versions have it, and is 1 then.
 // What comes is of whoever connected: it is read up to a limit and believed only if it parses.
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -66,7 +67,7 @@ std::string line_of(const Contact& contact) {
     std::ostringstream line;
     line << greeting << ' ' << contact.address << ' ' << contact.queue_pair << ' ' << contact.psn
          << ' ' << contact.path_mtu << ' ' << contact.memory << ' ' << contact.length << ' '
-         << contact.key << '\n';
+         << contact.key << ' ' << contact.responder_resources << '\n';
     return line.str();
 }
 
@@ -78,6 +79,9 @@ std::optional<Contact> contact_of(const std::string& text) {
     line >> name >> version >> contact.address >> contact.queue_pair >> contact.psn >>
         contact.path_mtu >> contact.memory >> contact.length >> contact.key;
     if (!line || name + ' ' + version != greeting) return std::nullopt;
+    if ((line >> std::ws).eof()) return contact;
+    line >> contact.responder_resources;
+    if (!line) return std::nullopt;
     return contact;
 }
 

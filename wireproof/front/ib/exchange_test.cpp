@@ -43,7 +43,8 @@ const Contact mine{.address = "10.0.0.1",
                    .path_mtu = 4096,
                    .memory = 0xFFFF'FFFF'FFFF'0000,
                    .length = 65535,
-                   .key = 0xFFFFFFFF};
+                   .key = 0xFFFFFFFF,
+                   .responder_resources = 16};
 
 void expect_same(const Contact& got, const Contact& sent) {
     EXPECT_EQ(got.address, sent.address);
@@ -53,6 +54,7 @@ void expect_same(const Contact& got, const Contact& sent) {
     EXPECT_EQ(got.memory, sent.memory);
     EXPECT_EQ(got.length, sent.length);
     EXPECT_EQ(got.key, sent.key);
+    EXPECT_EQ(got.responder_resources, sent.responder_resources);
 }
 
 TEST(Exchange, GivesEachSideTheOthersContactWhoeverComesFirst) {
@@ -83,26 +85,44 @@ TEST(Exchange, EndsInOneLineWhenNobodyComes) {
     }
 }
 
+/// What a client makes of a server that says this.
+Result<Contact> heard(const std::string& said) {
+    const Door door;
+    EXPECT_EQ(::listen(door.handle, 1), 0);
+    std::thread other([&] {
+        const int connection = ::accept(door.handle, nullptr, nullptr);
+        ::send(connection, said.data(), said.size(), MSG_NOSIGNAL);
+        ::shutdown(connection, SHUT_WR);
+        char rest[64];
+        while (::recv(connection, rest, sizeof rest, 0) > 0) {
+        }
+        ::close(connection);
+    });
+    auto got = exchange_as_client(door.address, mine, 5s);
+    other.join();
+    return got;
+}
+
+TEST(Exchange, AnOlderContactKeepsOneReadOrAtomic) {
+    const std::string older = "wireproof-ib 1 10.0.0.1 2 3 1024 4 5 6";
+    for (const auto& [end, resources] : std::vector<std::pair<std::string, std::size_t>>{
+             {"\n", 1}, {" 1\n", 1}, {" 7\n", 7}, {" 16 and more\n", 16}}) {
+        const auto got = heard(older + end);
+        ASSERT_TRUE(got) << got.error();
+        EXPECT_EQ(got->key, 6U);
+        EXPECT_EQ(got->responder_resources, resources) << end;
+    }
+}
+
 TEST(Exchange, DoesNotBelieveWhatIsNoContact) {
     for (const std::string& said :
          {std::string("GET / HTTP/1.0\n"), std::string("wireproof-ib 2 10.0.0.1 1 1 1024 0 0 0\n"),
           std::string("wireproof-ib 1 10.0.0.1 1 1 1024 0 0\n"),
+          std::string("wireproof-ib 1 10.0.0.1 1 1 1024 0 0 0 some\n"),
           std::string("wireproof-ib 1 10.0.0.1 99999999999 1 1024 0 0 0\n"), std::string("\n"),
           std::string(100'000, 'x'), std::string()}) {
-        const Door door;
-        ASSERT_EQ(::listen(door.handle, 1), 0);
-        std::thread other([&] {
-            const int connection = ::accept(door.handle, nullptr, nullptr);
-            ::send(connection, said.data(), said.size(), MSG_NOSIGNAL);
-            ::shutdown(connection, SHUT_WR);
-            char rest[64];
-            while (::recv(connection, rest, sizeof rest, 0) > 0) {
-            }
-            ::close(connection);
-        });
-        const auto got = exchange_as_client(door.address, mine, 5s);
+        const auto got = heard(said);
         EXPECT_FALSE(got) << said.substr(0, 60);
-        other.join();
     }
 }
 

@@ -118,7 +118,10 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     request.starting_psn = ib::Psn(inside_->psn);
     request.transport = reliable ? 0 : 1;
     request.path_mtu = ib::path_mtu_code(path_mtu);
-    request.responder_resources = request.initiator_depth = reliable ? outstanding_reads_max : 0;
+    if (reliable) {
+        request.responder_resources = inside_->responder_resources();
+        request.initiator_depth = inside_->initiator_depth(outstanding_reads_max);
+    }
     CmQueuePair& cm = device.cm;
     const auto id = cm.management().connect(device.clock.now(), *peer, request);
     if (!id) return failed("too many connections");
@@ -137,8 +140,8 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
                      .dest_queue_pair = reply.queue_pair,
                      .receive_psn = ib::Psn(inside_->psn),
                      .send_psn = reply.starting_psn,
-                     .max_dest_rd_atomic = std::min(outstanding_reads_max, reply.initiator_depth),
-                     .max_rd_atomic = std::min(outstanding_reads_max, reply.responder_resources)});
+                     .max_dest_rd_atomic = inside_->responder_resources(reply.initiator_depth),
+                     .max_rd_atomic = inside_->initiator_depth(reply.responder_resources)});
     if (connected != ib::ModifyStatus::done || !cm.management().confirm(device.clock.now(), *id)) {
         disconnect();
         return failed("the answer makes no sense");
@@ -196,8 +199,8 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
         .dest_queue_pair = request.queue_pair,
         .receive_psn = ib::Psn(inside.psn),
         .send_psn = request.starting_psn,
-        .max_dest_rd_atomic = std::min(outstanding_reads_max, request.initiator_depth),
-        .max_rd_atomic = std::min(outstanding_reads_max, request.responder_resources)};
+        .max_dest_rd_atomic = inside.responder_resources(request.initiator_depth),
+        .max_rd_atomic = inside.initiator_depth(request.responder_resources)};
     ib::CmReply reply{.queue_pair = inside.number,
                       .starting_psn = connection.receive_psn,
                       .responder_resources = connection.max_dest_rd_atomic,

@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "wireproof/ib.hpp"
+#include "wireproof/proto/ib/cm_messages.hpp"
+#include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::rdma {
 namespace {
@@ -67,6 +71,55 @@ TEST(DevicePathMtu, IsTheMostThatTheInterfaceCarries) {
     EXPECT_EQ(chosen(256, 0), no_device);
     // What is asked for is not second-guessed.
     EXPECT_EQ(chosen(9000, 256), 0);
+}
+
+/// So that a command that the child starts keeps its rights in the network.
+bool become_root(uid_t before) {
+    std::FILE* const map = std::fopen("/proc/self/uid_map", "w");
+    if (map == nullptr) return false;
+    const bool written = std::fprintf(map, "0 %u 1", before) > 0;
+    return std::fclose(map) == 0 && written;
+}
+
+/// The path MTU that a request for a connection asks for, on a way that carries 1000 bytes of an
+/// interface of 9000: 256 x 2^n, or why there is none.
+int asked_on_a_narrow_way() {
+    const uid_t user = ::getuid();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || !become_root(user) ||
+            !set_loopback(9000) ||
+            std::system("ip route replace local 127.9.9.9 dev lo table local mtu lock 1000 "
+                        "2> /dev/null") != 0) {
+            ::_exit(no_network);
+        }
+        const int listener = ::socket(AF_INET, SOCK_DGRAM, 0);
+        const auto there = to_socket_address(*Address::parse("127.9.9.9:4791"));
+        if (::bind(listener, &there.any, length_of(there)) != 0) ::_exit(no_device);
+        const auto device = Device::open({.address = "127.0.0.1"});
+        if (!device) ::_exit(no_device);
+        const ProtectionDomain domain(*device);
+        const CompletionQueue completions(*device, 1);
+        auto pair = QueuePair::create(domain, completions, completions);
+        if (pair->connect("127.9.9.9", 1, {}, std::chrono::milliseconds(1))) ::_exit(no_device);
+        std::array<std::byte, 2000> bytes{};
+        const ssize_t got = ::recv(listener, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        constexpr std::size_t headers = 20;  // base and datagram headers
+        if (got < 0 || pair->contact().path_mtu != 4096) ::_exit(no_device);
+        const auto datagram =
+            ib::CmDatagram::decode(ConstBytes(bytes).subspan(headers, ib::cm_datagram_size));
+        const auto& request = std::get<ib::CmRequest>(datagram.value().message);
+        ::_exit(request.path_mtu - 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(DevicePathMtu, OfARequestIsWhatTheWayToThePeerCarries) {
+    const int asked = asked_on_a_narrow_way();
+    if (asked == no_network) GTEST_SKIP() << "no network namespaces here";
+    EXPECT_EQ(asked, 1) << "512 of a device that has 4096";
 }
 
 TEST(DevicePathMtu, AnAddressOfNoInterfaceIsToldInOneLine) {

@@ -11,6 +11,33 @@ namespace {
 static_assert(static_cast<int>(WorkStatus::receiver_not_ready) ==
               static_cast<int>(ib::CompletionStatus::rnr_retry_exceeded));
 
+// So that a queue pair takes a few hundred MB at most.
+constexpr std::size_t queue_max = 1 << 16;
+constexpr std::size_t inlined_max = 4096;
+
+Expected<void> check(const QueuePairOptions& options) {
+    const auto within = [](const char* name, std::size_t value, std::size_t least,
+                           std::size_t most) -> Expected<void> {
+        if (value >= least && value <= most) return {};
+        return unexpected(std::string(name) + " is " + std::to_string(value) + ", not " +
+                          std::to_string(least) + " to " + std::to_string(most));
+    };
+    if (options.transport > Transport::unreliable) {
+        return unexpected("transport is none of its names");
+    }
+    return within("sends", options.sends, 1, queue_max)
+        .and_then([&] { return within("receives", options.receives, 1, queue_max); })
+        .and_then([&] { return within("pieces", options.pieces, 1, ib::SendEntry::pieces_max); })
+        .and_then([&] { return within("inlined", options.inlined, 0, inlined_max); })
+        .and_then([&] {
+            return within("initiator_depth", options.initiator_depth, 1, outstanding_reads_max);
+        })
+        .and_then([&] {
+            return within("responder_resources", options.responder_resources, 1,
+                          outstanding_reads_max);
+        });
+}
+
 }  // namespace
 
 Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
@@ -33,8 +60,8 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
                                     const CompletionQueue& receives,
                                     std::shared_ptr<SharedReceiveQueue::Inside> shared,
                                     const QueuePairOptions& options) {
-    if (options.sends == 0 || options.receives == 0) {
-        return Result<QueuePair>::failure("a queue pair has room for one send and one receive");
+    if (const auto checked = check(options); !checked) {
+        return Result<QueuePair>::failure(checked.error().message);
     }
     if (sends.inside_->device != domain.inside_->device ||
         receives.inside_->device != domain.inside_->device) {
@@ -79,7 +106,8 @@ Contact QueuePair::contact() const {
     return {.address = device.address,
             .queue_pair = inside_->number,
             .psn = inside_->psn,
-            .path_mtu = device.path_mtu};
+            .path_mtu = device.path_mtu,
+            .responder_resources = inside_->options.responder_resources};
 }
 
 Contact QueuePair::contact(const MemoryRegion& offered) const {
@@ -97,7 +125,7 @@ Status QueuePair::connect(const Contact& peer) {
     }
     const auto host = parse_host(peer.address);
     if (!host || !ib::is_path_mtu(peer.path_mtu) || !ib::wire_circle.holds(peer.psn) ||
-        !ib::wire_circle.holds(peer.queue_pair)) {
+        !ib::wire_circle.holds(peer.queue_pair) || peer.responder_resources == 0) {
         return Status::bad_contact;
     }
     const auto address = inside_->domain->device->peer_at(*host);
@@ -108,8 +136,9 @@ Status QueuePair::connect(const Contact& peer) {
         .dest_queue_pair = peer.queue_pair,
         .receive_psn = ib::Psn(peer.psn),
         .send_psn = ib::Psn(inside_->psn),
-        .max_dest_rd_atomic = outstanding_reads_max,
-        .max_rd_atomic = outstanding_reads_max};
+        // The peer heeds our contact; what it says of its own is what it keeps.
+        .max_dest_rd_atomic = inside_->responder_resources(),
+        .max_rd_atomic = inside_->initiator_depth(peer.responder_resources)};
     const bool done = ib::connect(port, inside_->number, connection) == ib::ModifyStatus::done;
     return done ? Status::ok : Status::bad_contact;
 }

@@ -1,0 +1,160 @@
+// How many Reads are outstanding at once, beside a scripted peer that answers none of them: it has
+// no queue pair of the number that it names, and counts what comes for it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "wireproof/front/ib/device.hpp"
+#include "wireproof/front/ib/device_test_kit.hpp"
+#include "wireproof/proto/ib/path_mtu.hpp"
+
+namespace wireproof::rdma::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t service = service_of_port(7174);
+constexpr std::uint32_t peers_number = 0x777777;  // of no queue pair
+constexpr std::uint64_t reads = 20;
+
+/// A host whose packets and datagrams the test chooses.
+struct ScriptedPeer {
+    explicit ScriptedPeer(unsigned number)
+        : address(*parse_host(host(number))),
+          device(*Rocev2Wire::open({.local = address, .frame_max = ib::packet_max(1024)}),
+                 {.address = host(number), .path_mtu = 1024}) {
+        device.wire.welcome(4);
+    }
+    std::uint64_t packets() {
+        while (device.poll(device.clock.now()) > 0) {
+        }
+        return device.port.counters().unknown_queue_pair;
+    }
+
+    Address address;
+    Device::Inside device;
+};
+
+/// Posts more Reads than may be outstanding; how many leave while no answer comes.
+std::uint64_t outstanding(End& end, ScriptedPeer& peer) {
+    const std::uint64_t before = peer.packets();
+    for (std::uint64_t id = 0; id < reads; ++id) {
+        EXPECT_EQ(end.pair.read(id, end.region->piece(0, 8), {0x1000, 7}), Status::ok);
+    }
+    end.device.poll();
+    return peer.packets() - before;
+}
+
+TEST(Depths, OfAContactBoundWhatIsOutstandingToItsPeer) {
+    struct Case {
+        std::size_t ours;
+        std::optional<std::size_t> peers;
+        std::uint64_t outstanding;
+    };
+    for (const Case& one : {Case{16, {}, 1}, {16, 1, 1}, {16, 5, 5}, {3, 5, 3}, {16, 255, 16}}) {
+        ScriptedPeer peer(31);
+        End end(32, 1024, {.initiator_depth = one.ours});
+        Contact contact{.address = host(31), .queue_pair = peers_number};
+        if (one.peers) contact.responder_resources = *one.peers;
+        ASSERT_EQ(end.pair.connect(contact), Status::ok);
+        EXPECT_EQ(outstanding(end, peer), one.outstanding);
+    }
+}
+
+TEST(Depths, AContactSaysWhatItsQueuePairKeeps) {
+    End end(33, 1024, {.responder_resources = 5});
+    EXPECT_EQ(end.pair.contact().responder_resources, 5U);
+    EXPECT_EQ(end.pair.contact(*end.region).responder_resources, 5U);
+    EXPECT_EQ(end.pair.connect({.address = host(34), .queue_pair = 2, .responder_resources = 0}),
+              Status::bad_contact);
+}
+
+// Each side's depth goes with the other's resources: what differs in all four places shows a swap.
+TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
+    End passive(35, 1024, {.initiator_depth = 9, .responder_resources = 12});
+    auto listener = Listener::open(passive.device, service);
+    ASSERT_TRUE(listener);
+    ScriptedPeer peer(36);
+    ib::CmReply reply;
+    std::thread other([&] {
+        ib::ConnectionManagement& cm = peer.device.cm.management();
+        const auto to = peer.device.peer_at(*parse_host(host(35)));
+        const auto id = cm.connect(peer.device.clock.now(), *to,
+                                   {.service = service,
+                                    .queue_pair = peers_number,
+                                    .responder_resources = 3,
+                                    .initiator_depth = 7,
+                                    .path_mtu = ib::path_mtu_code(1024)});
+        peer.device.cm.join(*id, peers_number);
+        peer.device.wait([&] { return peer.device.cm.has_answer(*id); }, 60s);
+        const auto event = peer.device.cm.take_answer(*id);
+        if (!event || event->what != ib::CmEvent::What::replied) return;
+        reply = std::get<ib::CmReply>(event->message);
+        cm.confirm(peer.device.clock.now(), *id);
+        peer.device.poll(peer.device.clock.now());
+    });
+    auto asked = listener->wait(60s);
+    const auto accepted = asked ? asked->accept(passive.pair, {}, 60s) : Result<bool>::failure("");
+    other.join();
+    ASSERT_TRUE(accepted) << accepted.error();
+    EXPECT_EQ(reply.responder_resources, 7) << "what the asker may have outstanding";
+    EXPECT_EQ(reply.initiator_depth, 3) << "what the asker keeps";
+    EXPECT_EQ(outstanding(passive, peer), 3U);
+}
+
+TEST(Depths, OfAReplyBoundWhatIsOutstandingToItsPeer) {
+    ScriptedPeer peer(37);
+    ib::CmRequest request;
+    std::atomic<bool> over = false;
+    ASSERT_TRUE(peer.device.cm.listen(service));
+    End active(38, 1024, {.initiator_depth = 9, .responder_resources = 12});
+    std::thread other([&] {
+        std::optional<ib::CmEvent> event;
+        peer.device.wait(
+            [&] {
+                event = peer.device.cm.next_request(service);
+                return event.has_value();
+            },
+            60s);
+        if (!event) return;
+        request = std::get<ib::CmRequest>(event->message);
+        peer.device.cm.management().accept(
+            peer.device.clock.now(), event->id,
+            {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4});
+        while (!over) peer.device.wait([] { return false; }, 10ms);
+    });
+    const auto met = active.pair.connect(host(37), service, {}, 60s);
+    over = true;
+    other.join();
+    ASSERT_TRUE(met) << met.error();
+    EXPECT_EQ(request.initiator_depth, 9);
+    EXPECT_EQ(request.responder_resources, 12);
+    EXPECT_EQ(outstanding(active, peer), 1U);
+}
+
+TEST(QueuePairOptions, AreRefusedByNameWhereNoQueuePairCanHaveThem) {
+    End end(39, 1024, {});
+    const auto error = [&](const QueuePairOptions& options) {
+        const auto pair = QueuePair::create(end.domain, end.completions, end.completions, options);
+        return pair ? "none" : pair.error();
+    };
+    EXPECT_EQ(error({.sends = 0}), "sends is 0, not 1 to 65536");
+    EXPECT_EQ(error({.sends = SIZE_MAX}),
+              "sends is " + std::to_string(SIZE_MAX) + ", not 1 to 65536");
+    EXPECT_EQ(error({.receives = 0}), "receives is 0, not 1 to 65536");
+    EXPECT_EQ(error({.receives = 65'537}), "receives is 65537, not 1 to 65536");
+    EXPECT_EQ(error({.pieces = 0}), "pieces is 0, not 1 to 32");
+    EXPECT_EQ(error({.pieces = 33}), "pieces is 33, not 1 to 32");
+    EXPECT_EQ(error({.inlined = 4097}), "inlined is 4097, not 0 to 4096");
+    EXPECT_EQ(error({.initiator_depth = 0}), "initiator_depth is 0, not 1 to 16");
+    EXPECT_EQ(error({.initiator_depth = 17}), "initiator_depth is 17, not 1 to 16");
+    EXPECT_EQ(error({.responder_resources = 0}), "responder_resources is 0, not 1 to 16");
+    EXPECT_EQ(error({.responder_resources = 17}), "responder_resources is 17, not 1 to 16");
+    EXPECT_EQ(error({.transport = static_cast<Transport>(2)}), "transport is none of its names");
+    EXPECT_EQ(error({.pieces = 32, .inlined = 0, .initiator_depth = 16}), "none");
+}
+
+}  // namespace
+}  // namespace wireproof::rdma::test
