@@ -135,7 +135,7 @@ struct Endpoint::Inside {
         : udp(std::move(wire)), node(udp->wire(), config, congestion) {}
 
     struct Free {
-        void operator()(void* memory) const { std::free(memory); }
+        void operator()(void* lent) const { std::free(lent); }
     };
     /// Once ended, the status; owned by whom is told of the end, since a store that is left by an
     /// exception goes on.

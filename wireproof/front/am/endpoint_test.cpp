@@ -328,11 +328,12 @@ TEST(AmEndpointOptions, OfFiguresAreNamedWithTheirBounds) {
                                                                {"bit_error", &Faults::bit_error},
                                                                {"duplicate", &Faults::duplicate},
                                                                {"reorder", &Faults::reorder}};
-    for (const auto& [name, fault] : faults) {
+    for (const auto& named : faults) {
+        const std::string name = named.first;
+        double Faults::*const fault = named.second;
         for (const double bad : {7.0, -1.0, std::nan(""), HUGE_VAL, 1.000001}) {
-            EXPECT_EQ(
-                with([&](Options& o) { o.faults.*fault = bad; }),
-                "faults." + std::string(name) + " is " + std::to_string(bad) + ", not 0 to 1");
+            EXPECT_EQ(with([&](Options& o) { o.faults.*fault = bad; }),
+                      "faults." + name + " is " + std::to_string(bad) + ", not 0 to 1");
         }
         EXPECT_EQ(with([&](Options& o) { o.faults.*fault = 1; }), "it opens");
     }
