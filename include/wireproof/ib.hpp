@@ -64,9 +64,19 @@ public:
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    /// Packets that were dropped because their check was wrong, or because they were meant for no
-    /// queue pair here or came from another host than its peer.
+    /// Packets that were dropped because their check (ICRC) was wrong.
+    ///
+    /// Over IPv4 the ICRC covers the identification of the IP header, which a plain socket does not
+    /// show. It is worked out from the ICRC, and believed if it is 0, the peer's first, or near the
+    /// peer's last: 32 behind to 223 ahead, and one further ahead for each millisecond since then,
+    /// as Linux counts. A damaged packet passes with a chance of 256 in 2^32, or of more where the
+    /// peer was silent: 65,536 in 2^32 after 65 s and later.
     std::uint64_t damaged() const;
+    /// Packets that were dropped though they may have been whole: their identification was far from
+    /// the peer's last. The next one near it is believed.
+    std::uint64_t identification_jumps() const;
+    /// Packets that were dropped because they were meant for no queue pair here or came from
+    /// another host than its peer.
     std::uint64_t foreign() const;
 
     struct Inside;

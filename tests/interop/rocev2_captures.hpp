@@ -23,6 +23,7 @@ inline std::filesystem::path rocev2_folder() {
 struct CapturedRocev2 {
     std::uint64_t number = 0;  // in its file
     std::vector<std::byte> frame;
+    std::uint64_t time = 0;  // nanoseconds since 1970; 0: not known
 
     Rocev2Datagram datagram() const { return Rocev2Datagram::find(frame).value(); }
     ib::Packet packet() const { return ib::Packet::decode({.bytes = datagram().packet}).value(); }
@@ -45,7 +46,9 @@ struct Capture {
             const ConstBytes frame = (*next)->bytes;
             const auto found = Rocev2Datagram::find(frame);
             if (found) {
-                capture.packets.push_back({(*next)->number, {frame.begin(), frame.end()}});
+                capture.packets.push_back({.number = (*next)->number,
+                                           .frame = {frame.begin(), frame.end()},
+                                           .time = (*next)->time.value_or(0)});
             } else {
                 EXPECT_EQ(found.error(), NotRocev2::other) << path << " " << (*next)->number;
                 ++capture.other;

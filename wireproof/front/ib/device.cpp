@@ -158,8 +158,11 @@ bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds 
 }
 
 std::uint64_t Device::damaged() const {
-    const Rocev2Counters& counters = inside_->wire.counters();
-    return counters.icrc_wrong + counters.identification_jumped;
+    return inside_->wire.counters().icrc_wrong;
+}
+
+std::uint64_t Device::identification_jumps() const {
+    return inside_->wire.counters().identification_jumped;
 }
 
 std::uint64_t Device::foreign() const {

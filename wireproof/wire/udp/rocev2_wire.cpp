@@ -196,13 +196,17 @@ Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
     return lanes_[number];
 }
 
-std::optional<RxFrame> Rocev2Wire::receive(Instant) {
+std::optional<RxFrame> Rocev2Wire::receive(Instant now) {
+    if (!last_empty_) last_empty_ = now;
     // Bounded, so that strangers who never stop cannot keep the peers from being served.
     for (std::size_t i = 0; i < config_.batch; ++i) {
         const auto datagram = receiving_.next(wait_handle(), counters_.udp);
-        if (!datagram) break;
+        if (!datagram) {
+            last_empty_ = now;
+            break;
+        }
         const auto arrival = arrival_of(*datagram);
-        const auto frame = arrival ? checked(*arrival) : std::nullopt;
+        const auto frame = arrival ? checked(*arrival, {*last_empty_, now}) : std::nullopt;
         if (frame) {
             ++counters_.udp.frames_received;
             counters_.udp.bytes_received += frame->bytes.size();
@@ -233,7 +237,7 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
                    .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>())};
 }
 
-std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
+std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const ArrivalTime& came) {
     const auto peer = peer_at(arrival.from);
     if (!peer && lanes_.size() >= config_.peers_max) {
         ++counters_.udp.unknown_source;
@@ -241,7 +245,8 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
     }
     // A stranger becomes a peer only with a packet that is one.
     IdentificationWindow unknown;
-    if (!icrc_holds(arrival, peer ? lane(*peer).identifications_ : unknown)) return std::nullopt;
+    if (!icrc_holds(arrival, came, peer ? lane(*peer).identifications_ : unknown))
+        return std::nullopt;
     const PeerId from = peer.value_or(static_cast<PeerId>(lanes_.size()));
     if (!peer) {
         const auto added = set_peer(from, host_of(arrival.from));
@@ -251,7 +256,8 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival) {
     return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 
-bool Rocev2Wire::icrc_holds(const Arrival& arrival, IdentificationWindow& window) {
+bool Rocev2Wire::icrc_holds(const Arrival& arrival, const ArrivalTime& came,
+                            IdentificationWindow& window) {
     const std::size_t size = arrival.packet.size();
     const auto cover = shown_ ? IcrcCover::of_headers(arrival.headers)
                               : IcrcCover({.from = arrival.from, .to = local_, .packet = size});
@@ -264,7 +270,7 @@ bool Rocev2Wire::icrc_holds(const Arrival& arrival, IdentificationWindow& window
         ++counters_.icrc_wrong;
         return false;
     }
-    if (!window.believes(*identification)) {
+    if (!window.believes(*identification, came)) {
         ++counters_.identification_jumped;
         return false;
     }

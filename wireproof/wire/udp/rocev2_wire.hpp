@@ -33,7 +33,8 @@ struct Rocev2Counters {
     UdpCounters udp;               // unknown_source: of a host that is no peer
     std::uint64_t too_short = 0;   // for base header and ICRC, or headers that do not agree
     std::uint64_t icrc_wrong = 0;  // whatever identification the kernel hides
-    std::uint64_t identification_jumped = 0;  // right only with one far from the peer's last
+    std::uint64_t identification_jumped =
+        0;  // right only with one far from the peer's last: no damage
     /// Of those handed up, how many had an identification that was worked out.
     std::uint64_t identified = 0;
 };
@@ -128,9 +129,9 @@ private:
     Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);
 
     std::optional<Arrival> arrival_of(const ReceiveBatch::Frame& datagram);
-    std::optional<RxFrame> checked(const Arrival& arrival);
+    std::optional<RxFrame> checked(const Arrival& arrival, const ArrivalTime& came);
     /// Whether the ICRC is right, with a believable identification; counts what is not.
-    bool icrc_holds(const Arrival& arrival, IdentificationWindow& window);
+    bool icrc_holds(const Arrival& arrival, const ArrivalTime& came, IdentificationWindow& window);
 
     UdpSocket socket_;
     std::optional<ShownDatagrams> shown_;
@@ -141,6 +142,7 @@ private:
     std::deque<Rocev2Lane> lanes_;  // a deque, so that a new peer leaves the others where they are
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, ports left out
     Rocev2Counters counters_;
+    std::optional<Instant> last_empty_;  // when nothing waited, or before the first look
     KernelErrors errors_;
 };
 

@@ -61,10 +61,10 @@ bool arrives(int handle) {
 }
 
 /// What arrives next, after a bounded wait; empty without.
-Packet next(Rocev2Wire& wire, PeerId* from = nullptr) {
+Packet next(Rocev2Wire& wire, PeerId* from = nullptr, Instant at = now) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (wire.prepare_to_sleep() && !arrives(wire.wait_handle())) break;
-        if (const auto frame = wire.receive(now)) {
+        if (const auto frame = wire.receive(at)) {
             EXPECT_EQ(frame->integrity, Integrity::intact);
             if (from != nullptr) *from = frame->from;
             return {frame->bytes.begin(), frame->bytes.end()};
@@ -292,6 +292,29 @@ TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
     EXPECT_EQ(wire.counters().identification_jumped, 1U);
     send(10'002);
     EXPECT_EQ(next(wire), packet_of(48, 10'002));
+    EXPECT_EQ(wire.counters().icrc_wrong, 0U);
+}
+
+// The identifications and times of a capture of Soft-RoCE that sent a packet each four seconds.
+TEST(Rocev2Wire, APeerThatPausesForSecondsLosesNoPacket) {
+    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    const Address here = wire.local_address();
+    Stranger peer(host(1));
+    struct Sent {
+        std::int64_t milliseconds;
+        std::uint16_t identification;
+    };
+    constexpr std::array sent{Sent{0, 0x96C6}, Sent{4'009, 0x9A74}, Sent{8'027, 0x9AFB},
+                              Sent{12'033, 0x9E76}, Sent{16'043, 0xA034}};
+    for (const Sent& one : sent) {
+        const Instant at(Duration::milliseconds(one.milliseconds));
+        EXPECT_FALSE(wire.receive(at));
+        const Packet packet = packet_of(48, one.identification);
+        peer.send(here, peer.with_icrc(here, packet, one.identification));
+        EXPECT_EQ(next(wire, nullptr, at), packet) << one.milliseconds;
+    }
+    EXPECT_EQ(wire.counters().identified, 5U);
+    EXPECT_EQ(wire.counters().identification_jumped, 0U);
     EXPECT_EQ(wire.counters().icrc_wrong, 0U);
 }
 
