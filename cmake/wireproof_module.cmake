@@ -10,10 +10,37 @@ target_include_directories(wireproof_options INTERFACE
 target_compile_options(wireproof_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Wold-style-cast -Wcast-align -Wunused -Woverloaded-virtual -Wnull-dereference
-  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough -Werror)
-# g++ 12 warns about its own headers once the optimiser has inlined them at -O2 and above.
+  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${WIREPROOF_WERROR}>:-Werror>)
+# g++ 12 warns about its own headers once the optimiser has inlined them at -O2 and above: these
+# warnings count in Debug builds only.
 target_compile_options(wireproof_options INTERFACE
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-array-bounds -Wno-stringop-overflow>)
+
+# What may become a part of an installed library: its code may lie anywhere, also in a shared object,
+# and shows only what is marked with WIREPROOF_EXPORT.
+function(wireproof_library name)
+  if(WIREPROOF_INSTALL)
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    # Else a call of one exported function by another could not be inlined.
+    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+    # Unique symbols would clash with those of a program once the object of all modules has no groups.
+    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+    target_compile_definitions(${name} PRIVATE WIREPROOF_BUILDS_LIBRARY)
+  endif()
+endfunction()
+
+if(WIREPROOF_PCH)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/standard_headers.cpp CONTENT "")
+  add_library(wireproof_standard_headers OBJECT ${CMAKE_BINARY_DIR}/standard_headers.cpp)
+  target_link_libraries(wireproof_standard_headers PRIVATE wireproof_options)
+  wireproof_library(wireproof_standard_headers)
+  # Those that most files include, and what the others cost is little.
+  target_precompile_headers(wireproof_standard_headers PRIVATE <algorithm> <array> <bit> <chrono>
+    <cmath> <cstdint> <cstring> <deque> <functional> <limits> <map> <memory> <optional> <span>
+    <string> <string_view> <utility> <variant> <vector>)
+endif()
 
 function(wireproof_module path)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS;STATISTICS" ${ARGN})
@@ -29,6 +56,10 @@ function(wireproof_module path)
   if(sources)
     add_library(wireproof_${name} STATIC ${sources})
     set(scope PUBLIC)
+    wireproof_library(wireproof_${name})
+    if(WIREPROOF_PCH)
+      target_precompile_headers(wireproof_${name} REUSE_FROM wireproof_standard_headers)
+    endif()
   else()
     add_library(wireproof_${name} INTERFACE)
   endif()

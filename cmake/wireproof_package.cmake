@@ -1,38 +1,106 @@
-# The installable library: one archive of the modules that the public headers stand on, and the files
-# that find_package(wireproof) and pkg-config look for.
+# The library for users: wireproof::wireproof, and where WIREPROOF_INSTALL is on, what an
+# installation has: an archive, a shared library, and the files that find_package(wireproof) and
+# pkg-config look for.
 
-set(parts base core proto_am proto_pcie proto_hippi proto_ib wire_memory wire_udp wire_shm wire_faulty sim sim_sp2
-  host front_am front_ib lab)
-add_library(wireproof STATIC)
-add_library(wireproof::wireproof ALIAS wireproof)
+set(parts base core proto_am proto_pcie proto_hippi proto_ib wire_memory wire_udp wire_shm wire_faulty
+  host front_am front_ib)
+if(WIREPROOF_LAB)
+  list(APPEND parts sim sim_sp2 lab)
+endif()
+set(objects "")
 foreach(part ${parts})
   get_target_property(type wireproof_${part} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
-    target_sources(wireproof PRIVATE $<TARGET_OBJECTS:wireproof_${part}>)
-    # Objects for link-time optimisation serve only the compiler that made them. g++ puts machine
-    # code beside them if asked to; others are asked not to begin.
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_compile_options(wireproof_${part} PRIVATE -ffat-lto-objects)
-    else()
-      set_target_properties(wireproof_${part} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-    endif()
+    list(APPEND objects $<TARGET_OBJECTS:wireproof_${part}>)
   endif()
 endforeach()
-set_target_properties(wireproof PROPERTIES LINKER_LANGUAGE CXX)
-target_compile_features(wireproof PUBLIC cxx_std_20)
-target_include_directories(wireproof PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-install(TARGETS wireproof EXPORT wireproof-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/wireproof DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT wireproof-targets NAMESPACE wireproof:: FILE wireproof-config.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wireproof)
+function(wireproof_usable name)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
+if(NOT WIREPROOF_INSTALL)
+  add_library(wireproof STATIC ${objects})
+  add_library(wireproof::wireproof ALIAS wireproof)
+  wireproof_usable(wireproof)
+  return()
+endif()
+
+# One object of all modules: optimised across them here, with our own flags, and never again. An
+# archive that still carries link-time code is compiled anew by each link of a program, with the flags
+# of that program, and g++ 12 then gets it wrong: the link of a program with -O0, -O1 or -Og, or with
+# -fno-strict-aliasing, folds functions that are alike but for the types they work on, although their
+# callers were compiled to rely on the types.
+add_executable(wireproof_whole ${objects})
+set_target_properties(wireproof_whole PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME wireproof SUFFIX .o
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+target_link_options(wireproof_whole PRIVATE -r -nostdlib)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # In one partition: g++ 12 stops with an internal error (lto-partition.cc:215) where it splits a
+  # partial link of hidden inline functions.
+  target_link_options(wireproof_whole PRIVATE -flinker-output=nolto-rel -flto-partition=one
+    -fno-gnu-unique)
+else()
+  foreach(part ${parts})
+    get_target_property(type wireproof_${part} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      set_target_properties(wireproof_${part} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+    endif()
+  endforeach()
+  set_target_properties(wireproof_whole PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+endif()
+# What is hidden becomes the object's own, so that it meets no other of that name in a program: not
+# toml++ of another version, say. Groups would be thrown away for another object's of that name.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -Wl,--force-group-allocation WIREPROOF_LINKER_DISSOLVES_GROUPS)
+if(WIREPROOF_LINKER_DISSOLVES_GROUPS AND CMAKE_OBJCOPY)
+  target_link_options(wireproof_whole PRIVATE -Wl,--force-group-allocation)
+  add_custom_command(TARGET wireproof_whole POST_BUILD
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden $<TARGET_FILE:wireproof_whole>)
+endif()
+
+set(whole ${CMAKE_CURRENT_BINARY_DIR}/wireproof.o)
+set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+add_library(wireproof STATIC ${whole})
+add_library(wireproof_shared SHARED ${whole})
+add_dependencies(wireproof wireproof_whole)
+add_dependencies(wireproof_shared wireproof_whole)
+wireproof_usable(wireproof)
+wireproof_usable(wireproof_shared)
+set_target_properties(wireproof PROPERTIES EXPORT_NAME static)
+set_target_properties(wireproof_shared PROPERTIES EXPORT_NAME shared OUTPUT_NAME wireproof
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_link_options(wireproof_shared PRIVATE -Wl,-z,defs)
+add_library(wireproof::wireproof ALIAS wireproof)
+add_library(wireproof::static ALIAS wireproof)
+add_library(wireproof::shared ALIAS wireproof_shared)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/wireproof)
+install(TARGETS wireproof wireproof_shared EXPORT wireproof-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+set(left_out "")
+if(NOT WIREPROOF_LAB)
+  set(left_out PATTERN lab.hpp EXCLUDE)
+endif()
+install(DIRECTORY include/wireproof DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  ${left_out})
+install(EXPORT wireproof-targets NAMESPACE wireproof:: DESTINATION ${package} COMPONENT development)
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/wireproof-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
+configure_file(cmake/wireproof-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof-config.cmake @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof-config.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/wireproof-config-version.cmake
+        DESTINATION ${package} COMPONENT development)
+
 file(RELATIVE_PATH WIREPROOF_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(WIREPROOF_PC_LIBS "Libs: -L\${libdir} -lwireproof\nLibs.private: -lstdc++")
 configure_file(cmake/wireproof.pc.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wireproof)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(WIREPROOF_PC_LIBS "Libs: \${libdir}/libwireproof.a -lstdc++")
+configure_file(cmake/wireproof.pc.in ${CMAKE_CURRENT_BINARY_DIR}/wireproof-static.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wireproof.pc ${CMAKE_CURRENT_BINARY_DIR}/wireproof-static.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

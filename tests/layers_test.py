@@ -60,7 +60,7 @@ LINES_MAX = 800
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](wireproof/[^">]+)[">]')
 SYSTEM_INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^">]+)[">]')
 NAMESPACE = re.compile(r"namespace (wireproof[a-z:_]*) \{")
-TYPE = re.compile(r"(?:struct|class) ([A-Z]\w*)(?: final)? (?:\{|:)")
+TYPE = re.compile(r"(?:struct|class) (?:WIREPROOF_EXPORT )?([A-Z]\w*)(?: final)? (?:\{|:)")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")
 
 
@@ -214,6 +214,7 @@ def self_test():
         "examples/h.cpp": "#include <wireproof/core/engine.hpp>\n",
         "wireproof/base/i.cpp": "\n" * (LINES_MAX + 1),
         "wireproof/lab/k.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
+        "wireproof/lab/hidden.hpp": "namespace wireproof::lab {\nclass Shown {\n",
         "wireproof/core/l.cc": "#include <thread>\n",
         "wireproof/sim/clock_test.cpp": "auto now = std::chrono::steady_clock::now();\n",
     }
@@ -222,6 +223,7 @@ def self_test():
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
         "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
+        "include/wireproof/shown.hpp": "namespace wireproof::lab {\nclass WIREPROOF_EXPORT Shown {\n",
         "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
         "examples/ok.cpp": "#include <wireproof/am.hpp>\n",
     }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wireproof/export.hpp"
 #include "wireproof/result.hpp"
 
 namespace wireproof::am {
@@ -37,10 +38,10 @@ enum class Status : std::uint8_t {
 };
 
 /// Its name, as above.
-std::string_view name_of(Status status);
+WIREPROOF_EXPORT std::string_view name_of(Status status);
 
 /// The words a message came with, read where they lie. Dead when the handler returns.
-class Words {
+class WIREPROOF_EXPORT Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
     std::size_t size() const { return bytes_.size() / 4; }
@@ -53,7 +54,7 @@ private:
 };
 
 /// What a handler is called with. Handlers must not block, and may send nothing but `reply`.
-class Message {
+class WIREPROOF_EXPORT Message {
 public:
     /// The node that sent it.
     std::size_t peer() const { return peer_; }
@@ -95,7 +96,7 @@ struct Undelivered {
 };
 
 /// The end of all that was under way with a peer.
-struct PeerLost {
+struct WIREPROOF_EXPORT PeerLost {
     enum class Why : std::uint8_t {
         silent,      // nothing was heard of it for the peer timeout
         restarted,   // it began anew
@@ -200,7 +201,7 @@ struct PeerCounters {
 /// socket, and its rings of shared memory, are the parent's alone; the child may destroy it, or
 /// exit, and runs no callbacks. Only memory of allocate() stays shared with the parent. A child
 /// that was forked inside a handler must not return from it: let it exec or exit.
-class Endpoint {
+class WIREPROOF_EXPORT Endpoint {
 public:
     /// Binds the own address; peers need not be there yet. A failure names the option.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
@@ -295,7 +296,7 @@ public:
     PeerCounters counters(std::size_t peer) const;
 
 private:
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
     explicit Endpoint(std::unique_ptr<Inside> inside);
     /// What the calls work on; nullptr: `closed`.
     Inside* open_inside() const;

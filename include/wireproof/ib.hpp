@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/export.hpp"
 #include "wireproof/result.hpp"
 
 namespace wireproof::rdma {
@@ -38,7 +39,7 @@ enum class Status : std::uint8_t {
 };
 
 /// Its name, as above.
-std::string_view name_of(Status status);
+WIREPROOF_EXPORT std::string_view name_of(Status status);
 
 struct DeviceOptions {
     /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
@@ -53,7 +54,7 @@ constexpr std::uint64_t service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0106} << 16 | port;
 }
 
-class Device {
+class WIREPROOF_EXPORT Device {
 public:
     static Result<Device> open(const DeviceOptions& options);
 
@@ -79,7 +80,7 @@ public:
     /// another host than its peer.
     std::uint64_t foreign() const;
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class ProtectionDomain;
@@ -105,7 +106,7 @@ enum class WorkStatus : std::uint8_t {
     receiver_not_ready,  // more often than was to be borne
 };
 
-std::string_view name_of(WorkStatus status);
+WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
 
 struct Completion {
     std::uint64_t id = 0;  // given with the work
@@ -119,7 +120,7 @@ struct Completion {
 
 /// Holds completions until they are polled. It must have room for all that can complete between two
 /// polls; one more is lost.
-class CompletionQueue {
+class WIREPROOF_EXPORT CompletionQueue {
 public:
     CompletionQueue(const Device& device, std::size_t capacity);
 
@@ -136,7 +137,7 @@ public:
     /// Has the device work until that comes: true; or for `limit`: false, and it may still come.
     bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class QueuePair;
@@ -167,7 +168,7 @@ struct Remote {
 
 /// Memory that work and, with its key, peers may use while this lives; it is not owned. Work that
 /// names it later ends in error.
-class MemoryRegion {
+class WIREPROOF_EXPORT MemoryRegion {
 public:
     /// As which it is named: the address of its first byte.
     std::uint64_t address() const;
@@ -177,7 +178,7 @@ public:
     Piece piece(std::size_t offset, std::size_t length) const;
     Piece all() const { return piece(0, length()); }
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class ProtectionDomain;
@@ -190,13 +191,13 @@ private:
 enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 
 /// A key that shows part of a region to peers for a while. Nothing, until QueuePair::bind.
-class MemoryWindow {
+class WIREPROOF_EXPORT MemoryWindow {
 public:
     /// That of the latest bind which was posted; good once that has completed, until the next, an
     /// invalidation, or the end of the region or of this.
     std::uint32_t key() const;
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class ProtectionDomain;
@@ -206,7 +207,7 @@ private:
 };
 
 /// Queue pairs use memory of their own domain only.
-class ProtectionDomain {
+class WIREPROOF_EXPORT ProtectionDomain {
 public:
     explicit ProtectionDomain(const Device& device);
 
@@ -214,7 +215,7 @@ public:
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
     MemoryWindow create_window(WindowType type) const;
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class QueuePair;
@@ -240,10 +241,10 @@ struct Contact {
 /// Both sides' contacts over a TCP connection, given as "address:port": one waits for it, the other
 /// makes it, again and again until `limit`. Anything else that tells contacts will do as well. Who
 /// can connect there is believed.
-Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
-                                   std::chrono::milliseconds limit);
-Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
-                                   std::chrono::milliseconds limit);
+WIREPROOF_EXPORT Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
+                                                    std::chrono::milliseconds limit);
+WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
+                                                    std::chrono::milliseconds limit);
 
 // Or both sides meet by the datagrams of communication management, as programs of Linux's rdma_cm
 // do: one listens to a service, the other asks for a connection to it. Private data goes along.
@@ -282,7 +283,7 @@ struct WindowBind {
 };
 
 /// Receives that several queue pairs use, in the order in which messages begin.
-class SharedReceiveQueue {
+class WIREPROOF_EXPORT SharedReceiveQueue {
 public:
     /// Failure: a limit is not one that this can have.
     static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
@@ -293,7 +294,7 @@ public:
         return post_receive(id, std::span(&to, 1));
     }
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class QueuePair;
@@ -302,7 +303,7 @@ private:
 };
 
 /// A message's memory stays put until its completion. Messages of no bytes are messages.
-class QueuePair {
+class WIREPROOF_EXPORT QueuePair {
 public:
     /// Failure: an option is not one that this can have; the text names it.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
@@ -379,7 +380,7 @@ public:
     Status invalidate(std::uint64_t id, const MemoryWindow& window,
                       const WorkOptions& options = {});
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class ConnectionRequest;
@@ -392,7 +393,7 @@ private:
 };
 
 /// Somebody who asks for a connection. Refused when it goes unanswered.
-class ConnectionRequest {
+class WIREPROOF_EXPORT ConnectionRequest {
 public:
     /// Of the host that asks.
     const std::string& address() const;
@@ -408,7 +409,7 @@ public:
     /// Tells up to 148 bytes.
     void reject(std::span<const std::byte> why = {});
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     friend class Listener;
@@ -418,7 +419,7 @@ private:
 
 /// While this lives, requests for connections to a service are kept until they are answered. A
 /// device refuses requests for every other service at once.
-class Listener {
+class WIREPROOF_EXPORT Listener {
 public:
     /// Failure: somebody listens to it on this device already.
     static Result<Listener> open(const Device& device, std::uint64_t service);
@@ -428,7 +429,7 @@ public:
     /// Has the device work until there is one; nothing if `limit` passes before.
     std::optional<ConnectionRequest> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    struct Inside;
+    struct WIREPROOF_HIDDEN Inside;
 
 private:
     explicit Listener(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}

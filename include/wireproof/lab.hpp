@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wireproof/export.hpp"
 #include "wireproof/result.hpp"
 
 namespace wireproof::lab {
@@ -25,7 +26,7 @@ namespace wireproof::lab {
 using wireproof::Result;
 
 /// What `PointSettings::protocol` may be: the engines, and the models beside them.
-std::vector<std::string_view> point_protocols();
+WIREPROOF_EXPORT std::vector<std::string_view> point_protocols();
 
 /// What is varied. 0 stands for what the protocol itself would choose, where it says so.
 struct PointSettings {
@@ -92,7 +93,8 @@ struct PointFigures {
 
 /// Simulates it. Failure, in one line: settings that cannot work, a protocol that is none of
 /// `point_protocols`, or a link that comes to rest.
-Result<PointFigures> run_point(const PointSettings& settings, const PointPlan& plan = {});
+WIREPROOF_EXPORT Result<PointFigures> run_point(const PointSettings& settings,
+                                                const PointPlan& plan = {});
 
 /// A small exchange, frame by frame.
 struct DrawnLadder {
@@ -105,10 +107,11 @@ struct DrawnLadder {
 /// The first failure of the run that `run_point` makes of these. Long stretches of like frames are
 /// cut to their ends. Failure: as of `run_point`, a model, which has no frames, or a run in which
 /// nothing is sent in vain.
-Result<DrawnLadder> draw_first_failure(const PointSettings& settings, const PointPlan& plan = {});
+WIREPROOF_EXPORT Result<DrawnLadder> draw_first_failure(const PointSettings& settings,
+                                                        const PointPlan& plan = {});
 
 /// The scenario that this TOML describes, as `wireproof ladder FILE` draws it. Failure: its first
 /// mistake as "scenario:LINE:COLUMN: what", or ends that do not come up.
-Result<DrawnLadder> draw_scenario(std::string_view toml);
+WIREPROOF_EXPORT Result<DrawnLadder> draw_scenario(std::string_view toml);
 
 }  // namespace wireproof::lab

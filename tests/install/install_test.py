@@ -1,9 +1,11 @@
 """Installs the build tree into a folder of its own and uses what is there as a stranger would. What
 to install, and how it was built, comes in the environment from CMake."""
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -15,6 +17,8 @@ BUILD_TYPE = os.environ.get("WIREPROOF_BUILD_TYPE", "")
 FLAGS = os.environ.get("WIREPROOF_FLAGS", "")
 HELLO = os.path.join(SOURCE, "examples", "hello_am.cpp")
 LINK_RETRY = os.path.join(SOURCE, "examples", "link_retry.cpp")
+CONSUMER = os.path.join(SOURCE, "tests", "install", "consumer")
+REPEATS = os.path.join(CONSUMER, "repeats.cpp")
 HEADERS = os.path.join(SOURCE, "include")
 
 
@@ -38,68 +42,203 @@ class Installed(unittest.TestCase):
         self.assertEqual(len(found), 1, f"{name}: {found}")
         return os.path.join(self.prefix, found[0])
 
-    def expect_hello(self, program):
+    def expect_hello(self, program, env=None):
         """Five answers, although every tenth frame is lost."""
         squares = "".join(f"{n} squared is {n * n}\n" for n in range(1, 6))
-        self.assertEqual(run(program), squares)
+        self.assertEqual(run(program, env=env), squares)
 
-    def expect_link_retry(self, program):
+    def expect_link_retry(self, program, env=None):
         """A point of each engine, and a ladder: the laboratory is in the library, too."""
-        out = run(program)
+        out = run(program, env=env)
         self.assertRegex(out, r"^pcie      ETR 9[23]\.\d %, by the closed form 92\.8 %\n"
                               r"hippi6400 ETR 78\.\d %, by the closed form 78\.7 %\n\n")
         self.assertIn("==== TLP 1 ====", out)
 
 
 class AStrangersProjectFindsBuildsAndRunsIt(Installed):
-    def build(self, prefix, name):
+    def build(self, prefix, name, *more):
         """Returns the folder of the programs."""
-        run(CMAKE, "-S", os.path.join(SOURCE, "tests", "install", "consumer"), "-B",
-            self.path(name), "-G", GENERATOR, f"-DCMAKE_CXX_COMPILER={COMPILER}",
-            f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_FLAGS={FLAGS}",
-            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DHELLO={HELLO}",
-            f"-DLINK_RETRY={LINK_RETRY}")
+        run(CMAKE, "-S", CONSUMER, "-B", self.path(name), "-G", GENERATOR,
+            f"-DCMAKE_CXX_COMPILER={COMPILER}", f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}",
+            f"-DCMAKE_CXX_FLAGS={FLAGS}", f"-DCMAKE_PREFIX_PATH={prefix}",
+            f"-DPROGRAMS={HELLO};{LINK_RETRY}", *more)
         run(CMAKE, "--build", self.path(name))
         return self.path(name)
+
+    def test_as_a_shared_library_if_it_asks_for_those(self):
+        folder = self.build(self.prefix, "build-shared", "-DBUILD_SHARED_LIBS=ON")
+        self.assertIn("libwireproof.so", run("readelf", "-d", os.path.join(folder, "hello_am")))
+        self.expect_both(folder)
 
     def test_where_it_was_installed_and_where_it_was_moved_to(self):
         self.expect_both(self.build(self.prefix, "build"))
         moved = self.path("moved")
         os.rename(self.prefix, moved)
+        self.addCleanup(os.rename, moved, self.prefix)
         self.expect_both(self.build(moved, "build-moved"))
 
     def expect_both(self, folder):
-        self.expect_hello(os.path.join(folder, "hello"))
+        self.expect_hello(os.path.join(folder, "hello_am"))
         self.expect_link_retry(os.path.join(folder, "link_retry"))
 
 
 class PkgConfigFindsIt(Installed):
-    @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not on this machine")
-    def test_and_its_answer_compiles_links_and_runs(self):
-        where = os.path.dirname(self.find("wireproof.pc"))
-        environment = {**os.environ, "PKG_CONFIG_PATH": where}
-        version = run("pkg-config", "--modversion", "wireproof", env=environment)
-        self.assertRegex(version, r"^0\.1\.\d+\n$")
-        answer = run("pkg-config", "--cflags", "--libs", "wireproof", env=environment)
-        # The linker must manage without the compiler's help for link-time optimisation.
+    def setUp(self):
+        if not shutil.which("pkg-config"):
+            self.skipTest("pkg-config is not on this machine")
+        self.environment = {**os.environ,
+                            "PKG_CONFIG_PATH": os.path.dirname(self.find("wireproof.pc"))}
+
+    def build(self, package):
+        answer = run("pkg-config", "--cflags", "--libs", package, env=self.environment)
         for source, program in ((HELLO, "hello"), (LINK_RETRY, "link_retry")):
-            run(COMPILER, "-std=c++20", "-fno-lto", *shlex.split(FLAGS), source, "-o",
-                self.path(program), *shlex.split(answer))
+            run(COMPILER, "-std=c++20", *shlex.split(FLAGS), source, "-o", self.path(program),
+                *shlex.split(answer))
+
+    def test_and_its_answer_compiles_links_and_runs(self):
+        version = run("pkg-config", "--modversion", "wireproof", env=self.environment)
+        self.assertRegex(version, r"^0\.1\.\d+\n$")
+        self.build("wireproof")
+        where = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(self.find("libwireproof.so"))}
+        self.expect_hello(self.path("hello"), where)
+        self.expect_link_retry(self.path("link_retry"), where)
+
+    def test_the_archive_too(self):
+        self.build("wireproof-static")
         self.expect_hello(self.path("hello"))
         self.expect_link_retry(self.path("link_retry"))
 
 
+class ItsArchiveGoesIntoAnything(Installed):
+    """Into programs of every optimisation, of both compilers, and into shared objects."""
+    LEVELS = ("-O0", "-O1", "-Og", "-O2", "-O3", "-O2 -fno-strict-aliasing")
+
+    def expect_repeats(self, compiler, flags):
+        """A packet that comes again, and more Reads than are kept, work."""
+        run(compiler, "-std=c++20", *flags.split(), *shlex.split(FLAGS),
+            "-I" + os.path.join(self.prefix, "include"), REPEATS, "-o", self.path("repeats"),
+            self.find("libwireproof.a"))
+        self.assertEqual(run(self.path("repeats")), "a repeated message and 40 reads\n")
+
+    def test_no_object_carries_link_time_code(self):
+        sections = run("readelf", "-S", "-W", self.find("libwireproof.a"))
+        self.assertIn(".text", sections)
+        self.assertNotIn(".gnu.lto", sections)
+
+    def test_programs_of_this_compiler(self):
+        for level in self.LEVELS:
+            with self.subTest(level=level):
+                self.expect_repeats(COMPILER, level)
+
+    def test_programs_of_clang(self):
+        clang = shutil.which("clang++-14") or shutil.which("clang++")
+        if not clang:
+            self.skipTest("clang is not on this machine")
+        for level in self.LEVELS:
+            with self.subTest(level=level):
+                self.expect_repeats(clang, level)
+
+    def test_programs_optimised_when_linked(self):
+        for level in ("-O0", "-O1", "-O2"):
+            with self.subTest(level=level):
+                self.expect_repeats(COMPILER, level + " -flto=auto")
+
+    def test_a_shared_object(self):
+        run(COMPILER, "-std=c++20", "-O2", "-fPIC", "-shared", "-Wl,-z,defs", "-Wl,-z,text",
+            "-I" + os.path.join(self.prefix, "include"), os.path.join(CONSUMER, "plugin.cpp"),
+            "-o", self.path("plugin.so"), self.find("libwireproof.a"))
+        run(sys.executable, "-c", "import ctypes, sys\n"
+            "sys.exit(ctypes.CDLL(sys.argv[1]).refuses_nowhere() != 1)", self.path("plugin.so"))
+
+    @unittest.skipUnless(BUILD_TYPE == "Release", "other builds carry what a debugger reads")
+    def test_it_is_a_few_megabytes(self):
+        self.assertLess(os.path.getsize(self.find("libwireproof.a")), 8_000_000)
+
+
 class OnlyWhatIsPublicIsInstalled(Installed):
+    SHOWN = re.compile(r"wireproof::(am|rdma|lab)::")
+
     def test_headers_are_the_public_ones(self):
         self.assertEqual(self.files(os.path.join(self.prefix, "include")), self.files(HEADERS))
 
-    def test_there_is_one_library(self):
-        libraries = [f for f in self.files(self.prefix) if f.endswith((".a", ".so"))]
-        self.assertEqual([os.path.basename(f) for f in libraries], ["libwireproof.a"])
+    def test_there_is_one_library_of_each_kind(self):
+        libraries = [os.path.basename(f) for f in self.files(self.prefix) if "libwireproof" in f]
+        self.assertEqual(libraries, ["libwireproof.a", "libwireproof.so", "libwireproof.so.0.1",
+                                     "libwireproof.so.0.1.0"])
 
-    @unittest.skipIf(os.environ.get("WIREPROOF_CLI") == "OFF", "this build has no command")
-    def test_the_command_is_there_and_runs(self):
+    def test_each_belongs_to_a_component(self):
+        found = {}
+        for component in ("runtime", "development"):
+            prefix = self.path(component)
+            run(CMAKE, "--install", BUILD, "--prefix", prefix, "--component", component)
+            found[component] = self.files(prefix)
+        self.assertEqual(sorted(found["runtime"] + found["development"]), self.files(self.prefix))
+        for file in found["runtime"]:
+            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0\.1(\.0)?$")
+
+    def test_the_libraries_show_nothing_else(self):
+        """Whatever is not marked for users is not to be linked against. Templates of the standard
+        library are everybody's."""
+        for name, option in (("libwireproof.so", "-D"), ("libwireproof.a", "-g")):
+            symbols = [line.split(None, 2)[1:] for line in run(
+                "nm", option, "-C", "--defined-only", self.find(name)).splitlines()
+                if re.match(r"[0-9a-f]+ ", line)]
+            strong = [what for kind, what in symbols if kind not in "WVu"]
+            with self.subTest(library=name):
+                self.assertTrue(any("Endpoint::open" in what for what in strong))
+                self.assertEqual([what for what in strong if not self.SHOWN.match(what)
+                                  or "::Inside::" in what], [])
+                self.assertEqual([what for _, what in symbols if "toml::" in what], [])
+
+    def test_programs_ask_for_this_version_of_it(self):
+        self.assertIn("[libwireproof.so.0.1]", run("readelf", "-d", self.find("libwireproof.so")))
+
+    def test_the_command_is_there_and_runs_where_it_was_built(self):
+        if os.environ.get("WIREPROOF_CLI") == "OFF":
+            self.assertEqual([f for f in self.files(self.prefix) if f.startswith("bin/")], [])
+            return
         self.assertRegex(run(self.find("wireproof"), "--version"), r"^wireproof 0\.1\.\d+\n$")
+
+
+class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
+    """Configured only: that the rest compiles, others show."""
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="install-test-", dir=BUILD)
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def configure(self, source, *more):
+        return subprocess.run(
+            [CMAKE, "-S", source, "-B", self.folder, "-G", GENERATOR,
+             f"-DCMAKE_CXX_COMPILER={COMPILER}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *more],
+            capture_output=True, text=True, timeout=200, check=False)
+
+    def commands(self):
+        with open(os.path.join(self.folder, "compile_commands.json"), encoding="utf-8") as file:
+            return file.read()
+
+    # Of what the library itself does not need, nothing is found.
+    WITHOUT = "-DCMAKE_IGNORE_PATH=/usr/include;/usr/share/javascript/dygraphs"
+
+    def test_and_brings_the_library_alone_without_its_rules_of_warnings(self):
+        done = self.configure(CONSUMER, f"-DADDED={SOURCE}", f"-DPROGRAMS={HELLO}", self.WITHOUT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        commands = self.commands()
+        self.assertIn("front/am/endpoint.cpp", commands)
+        for left_out in ("-Werror", "_test.cpp", "wireproof/cli/", "wireproof/lab/", "link_retry"):
+            self.assertNotIn(left_out, commands)
+
+    def test_or_it_is_built_without_the_laboratory(self):
+        done = self.configure(SOURCE, "-DWIREPROOF_TESTS=OFF", "-DWIREPROOF_LAB=OFF", self.WITHOUT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        commands = self.commands()
+        self.assertIn("-Werror", commands)
+        for left_out in ("wireproof/cli/", "wireproof/lab/", "link_retry"):
+            self.assertNotIn(left_out, commands)
+
+    def test_the_laboratory_says_what_it_misses(self):
+        done = self.configure(SOURCE, "-DWIREPROOF_TESTS=OFF", self.WITHOUT)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("TOMLPLUSPLUS", done.stderr)
 
 
 class EveryPublicHeaderCompilesAlone(Installed):

@@ -1,0 +1,81 @@
+// Two devices in one program. One sends a message and repeats it, because the other does not look
+// for a while, and then reads more often than the other keeps Reads to answer them again.
+#include <unistd.h>
+#include <wireproof/ib.hpp>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+using namespace wireproof::rdma;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Others run this at the same time: of this process are two addresses of its own.
+std::string host(int which) {
+    const auto pid = static_cast<unsigned>(::getpid());
+    return "127.76." + std::to_string(pid / 120 % 250) + "." +
+           std::to_string(pid % 120 * 2 + static_cast<unsigned>(which));
+}
+
+struct Side {
+    explicit Side(Device opened) : device(opened), domain(device), completions(device, 64) {}
+
+    Device device;
+    ProtectionDomain domain;
+    CompletionQueue completions;
+    std::array<std::byte, 64> memory{};
+};
+
+int fail(const std::string& why) {
+    std::fprintf(stderr, "repeats: %s\n", why.c_str());
+    return 1;
+}
+
+/// One completion on `here`; `there` works meanwhile.
+bool completes(Side& here, Side& there) {
+    std::optional<Completion> completion;
+    const bool came = here.device.wait(
+        [&] {
+            there.device.poll();
+            completion = here.completions.poll();
+            return completion.has_value();
+        },
+        20s);
+    return came && completion->status == WorkStatus::success;
+}
+
+}  // namespace
+
+int main() {
+    auto first = Device::open({.address = host(1)});
+    auto second = Device::open({.address = host(2)});
+    if (!first || !second) return fail((first ? second : first).error());
+    Side asker(*first);
+    Side answerer(*second);
+    const Access all{.local_write = true, .remote_write = true, .remote_read = true};
+    auto target = answerer.domain.register_memory(answerer.memory, all);
+    auto landing = asker.domain.register_memory(asker.memory, all);
+    auto asks = QueuePair::create(asker.domain, asker.completions, asker.completions);
+    auto answers = QueuePair::create(answerer.domain, answerer.completions, answerer.completions);
+    if (!target || !landing || !asks || !answers) return fail("no memory or no queue pair");
+    if (asks->connect(answers->contact()) != Status::ok ||
+        answers->connect(asks->contact()) != Status::ok) {
+        return fail("no connection");
+    }
+
+    // 67 ms without an answer: it is sent again, twice at least before the other side looks.
+    answers->post_receive(1, target->all());
+    asks->send(2, landing->all());
+    asker.device.wait([] { return false; }, 250ms);
+    if (!completes(answerer, asker) || !completes(asker, answerer)) return fail("no message");
+
+    for (unsigned read = 1; read <= 40; ++read) {
+        answerer.memory[0] = static_cast<std::byte>(read);
+        asks->read(read, landing->piece(0, 1), {target->address(), target->key()});
+        if (!completes(asker, answerer)) return fail("no answer to read " + std::to_string(read));
+        if (asker.memory[0] != static_cast<std::byte>(read)) return fail("wrong bytes");
+    }
+    std::puts("a repeated message and 40 reads");
+}
