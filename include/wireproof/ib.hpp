@@ -79,6 +79,10 @@ public:
     /// Packets that were dropped because they were meant for no queue pair here or came from
     /// another host than its peer.
     std::uint64_t foreign() const;
+    /// Packets that the kernel refused to send, and why: "Network is unreachable (3 packets)". The
+    /// peer only seems silent then. Empty if there were none.
+    std::uint64_t packets_refused() const;
+    std::string send_errors() const;
 
     struct WIREPROOF_HIDDEN Inside;
 

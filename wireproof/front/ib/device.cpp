@@ -73,9 +73,19 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
     if (const auto known = wire.peer_at(address)) return *known;
+    Address there = address;
+    there.port = rocev2_port;
+    if (const auto why = there.why_no_peer(); !why.empty()) {
+        return unexpected(there.to_string() + " " + std::string(why));
+    }
     const auto next = static_cast<PeerId>(wire.peers());
     if (const auto set = wire.set_peer(next, address); !set) return tl::unexpected(set.error());
     return next;
+}
+
+std::string Device::Inside::no_answer_of(PeerId peer) const {
+    const std::string cause = wire.trouble(peer).cause;
+    return cause.empty() ? "no answer" : "no answer: " + cause;
 }
 
 std::string Device::Inside::host_of(PeerId peer) {
@@ -159,6 +169,14 @@ bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds 
 
 std::uint64_t Device::damaged() const {
     return inside_->wire.counters().icrc_wrong;
+}
+
+std::uint64_t Device::packets_refused() const {
+    return inside_->wire.counters().udp.send_failed;
+}
+
+std::string Device::send_errors() const {
+    return inside_->wire.counters().udp.send_errors.to_string();
 }
 
 std::uint64_t Device::identification_jumps() const {

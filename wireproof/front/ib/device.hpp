@@ -29,6 +29,8 @@ struct Device::Inside {
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     /// The peer at that address, which it becomes now if it is none.
     Expected<PeerId> peer_at(const Address& address);
+    /// "no answer", and why the kernel did not send to the peer, if it did not.
+    std::string no_answer_of(PeerId peer) const;
     /// Of a peer: "10.0.0.1".
     std::string host_of(PeerId peer);
 

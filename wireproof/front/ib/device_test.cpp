@@ -200,8 +200,11 @@ TEST_F(Devices, APairConnectsOnceAndToWhatCanBe) {
     const Contact good{.address = host(4), .queue_pair = 9, .psn = 1};
     for (const auto& spoil : std::vector<std::function<void(Contact&)>>{
              [](Contact& c) { c.address = "nowhere"; }, [](Contact& c) { c.address.clear(); },
-             [](Contact& c) { c.address = "::1"; }, [](Contact& c) { c.path_mtu = 1000; },
-             [](Contact& c) { c.psn = 1U << 24; }, [](Contact& c) { c.queue_pair = 1U << 24; }}) {
+             [](Contact& c) { c.address = "0.0.0.0"; },
+             [](Contact& c) { c.address = "255.255.255.255"; },
+             [](Contact& c) { c.address = "224.0.0.1"; }, [](Contact& c) { c.address = "::1"; },
+             [](Contact& c) { c.path_mtu = 1000; }, [](Contact& c) { c.psn = 1U << 24; },
+             [](Contact& c) { c.queue_pair = 1U << 24; }}) {
         Contact bad = good;
         spoil(bad);
         EXPECT_EQ(lone.pair.connect(bad), Status::bad_contact) << bad.address;

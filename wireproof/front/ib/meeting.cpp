@@ -59,8 +59,8 @@ ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t s
     return request;
 }
 
-std::string why(const ib::CmEvent& event) {
-    if (event.what != ib::CmEvent::What::rejected) return "no answer";
+std::string why(const Device::Inside& device, const ib::CmEvent& event) {
+    if (event.what != ib::CmEvent::What::rejected) return device.no_answer_of(event.peer);
     const ib::CmReason reason = std::get<ib::CmReject>(event.message).reason;
     const std::string_view name = ib::name_of(reason);
     return "refused: " + (name.empty() ? "reason " + std::to_string(static_cast<int>(reason))
@@ -130,7 +130,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     const auto event = answer_to(device, *id, limit);
     if (!event || event->what != ib::CmEvent::What::replied) {
         disconnect();
-        return failed(event ? why(*event) : "no answer");
+        return failed(event ? why(device, *event) : device.no_answer_of(*peer));
     }
     const auto& reply = std::get<ib::CmReply>(event->message);
     const auto connected =
@@ -222,7 +222,9 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     if (up) return true;
     const bool gone = !ready || !device.cm.is_joined(id);
     pair.disconnect();
-    return failed(event ? why(*event) : gone ? "the asker has gone" : "no answer");
+    return failed(event  ? why(device, *event)
+                  : gone ? "the asker has gone"
+                         : device.no_answer_of(connection.peer));
 }
 
 Listener::Inside::~Inside() {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "wireproof/ib.hpp"
 #include "wireproof/proto/ib/cm_messages.hpp"
@@ -120,6 +121,47 @@ TEST(DevicePathMtu, OfARequestIsWhatTheWayToThePeerCarries) {
     const int asked = asked_on_a_narrow_way();
     if (asked == no_network) GTEST_SKIP() << "no network namespaces here";
     EXPECT_EQ(asked, 1) << "512 of a device that has 4096";
+}
+
+/// What a device says of a packet that is longer than its interface carries.
+std::string said_of_a_long_packet() {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) return "no pipe";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::string said;
+        if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && set_loopback(1000)) {
+            auto device = Device::open({.address = "127.0.0.1", .path_mtu = 4096});
+            const ProtectionDomain domain(*device);
+            const CompletionQueue completions(*device, 1);
+            std::array<std::byte, 3000> bytes{};
+            const auto region = domain.register_memory(bytes, {});
+            auto pair = QueuePair::create(domain, completions, completions,
+                                          {.transport = Transport::unreliable});
+            const bool sent =
+                pair->connect({.address = "127.0.0.2", .queue_pair = 2, .path_mtu = 4096}) ==
+                    Status::ok &&
+                pair->send(1, region->all()) == Status::ok;
+            said = sent && device->send_errors().empty() ? "" : "an error before, ";
+            device->poll();
+            said += device->send_errors() + ", " + std::to_string(device->packets_refused());
+        }
+        const bool written = ::write(ends[1], said.data(), said.size()) >= 0;
+        ::_exit(written ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string said(256, '\0');
+    const ssize_t size = ::read(ends[0], said.data(), said.size());
+    said.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    return said;
+}
+
+TEST(DevicePathMtu, APacketThatTheKernelRefusesIsNamedAndCounted) {
+    const std::string said = said_of_a_long_packet();
+    if (said.empty()) GTEST_SKIP() << "no network namespaces here";
+    EXPECT_EQ(said, "Message too long (1 packet), 1");
 }
 
 TEST(DevicePathMtu, AnAddressOfNoInterfaceIsToldInOneLine) {

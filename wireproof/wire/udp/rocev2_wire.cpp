@@ -94,7 +94,7 @@ void Rocev2Lane::commit() {
     const IcrcCover cover({.from = local_, .to = address_, .packet = claimed_->size()});
     const std::uint32_t icrc = cover.icrc(claimed_->pieces());
     store_le<std::uint32_t>(claimed_->add_header<IcrcCover::icrc_size>(), icrc);
-    batch_->commit(0, to_, false);
+    batch_->commit(peer_, to_, false);
     claimed_ = nullptr;
 }
 
@@ -179,7 +179,7 @@ Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
     }
     if (number == lanes_.size()) {
         const LaneTerms terms{.frame_max = config_.frame_max, .carries_intact = true};
-        lanes_.push_back(Rocev2Lane(sending_.get(), terms, local_));
+        lanes_.push_back(Rocev2Lane(sending_.get(), terms, local_, number));
     }
     Rocev2Lane& lane = lanes_[number];
     numbers_.erase(host_of(lane.address_));
@@ -253,6 +253,7 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
         WIREPROOF_CHECK(added.has_value());
         lane(from).identifications_ = unknown;
     }
+    errors_.forget(static_cast<std::size_t>(from));
     return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 

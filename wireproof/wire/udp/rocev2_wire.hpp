@@ -55,13 +55,14 @@ public:
 private:
     friend class Rocev2Wire;
 
-    Rocev2Lane(SendBatch* batch, LaneTerms terms, const Address& local)
-        : batch_(batch), terms_(terms), local_(local) {}
+    Rocev2Lane(SendBatch* batch, LaneTerms terms, const Address& local, std::size_t peer)
+        : batch_(batch), terms_(terms), local_(local), peer_(peer) {}
 
     SendBatch* batch_;
     LaneTerms terms_;
     TxFrame* claimed_ = nullptr;
     Address local_;
+    std::size_t peer_;
     Address address_;
     SocketAddress to_{};
     IdentificationWindow identifications_;

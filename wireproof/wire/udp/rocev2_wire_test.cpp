@@ -443,6 +443,37 @@ TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
     EXPECT_EQ(next(wire).size(), 40U);
 }
 
+// Broadcasting takes a permission that the socket never asked for.
+TEST(Rocev2Wire, WhatTheKernelRefusesIsNamedAndCountedForItsPeer) {
+    constexpr PeerId second{1};
+    Rocev2Wire wire =
+        open({.local = host(0), .peers = {host(1), *Address::parse("255.255.255.255:0")}});
+    const Rocev2Wire peer = open({.local = host(1)});
+    commit(wire, first, packet_of(40));
+    commit(wire, second, packet_of(40));
+    commit(wire, second, packet_of(40));
+    wire.flush(now);
+    EXPECT_EQ(wire.trouble(first).cause, "");
+    EXPECT_EQ(wire.trouble(second).cause, "Permission denied (sendmsg)");
+    EXPECT_EQ(wire.trouble(second).frames_refused, 2U);
+    EXPECT_EQ(wire.counters().udp.send_errors.to_string(), "Permission denied (2 packets)");
+}
+
+TEST(Rocev2Wire, APeerThatIsHeardIsReachedAgain) {
+    const auto refused = [](Rocev2Wire& wire) {
+        commit(wire, first, packet_of(40));
+        wire.flush(now);
+        return wire.trouble(first).cause;
+    };
+    Rocev2Wire wire = open({.local = host(0), .peers = {*Address::parse("255.255.255.255:0")}});
+    EXPECT_EQ(refused(wire), "Permission denied (sendmsg)");
+    ASSERT_TRUE(wire.set_peer(first, host(1)));
+    Stranger peer(host(1));
+    peer.send(wire.local_address(), peer.with_icrc(wire.local_address(), packet_of(40)));
+    EXPECT_EQ(next(wire), packet_of(40));
+    EXPECT_EQ(wire.trouble(first).cause, "");
+}
+
 TEST(Rocev2Wire, SaysWhatItCannotBeOpenedWith) {
     const auto error = [](const Rocev2Wire::Config& config) {
         const auto wire = Rocev2Wire::open(config);
