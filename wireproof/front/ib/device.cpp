@@ -42,11 +42,15 @@ Expected<Address> parse_host(std::string_view text) {
 
 Result<Device> Device::open(const DeviceOptions& options) {
     if (options.path_mtu != 0 && !ib::is_path_mtu(options.path_mtu)) {
-        return Result<Device>::failure("path MTU: 256, 512, 1024, 2048 or 4096, not " +
-                                       std::to_string(options.path_mtu));
+        return Result<Device>::failure("path_mtu is " + std::to_string(options.path_mtu) +
+                                       ", not 0, 256, 512, 1024, 2048 or 4096");
     }
-    const auto local = parse_host(options.address);
-    if (!local) return Result<Device>::failure(local.error().message);
+    auto local = parse_host(options.address);
+    if (!local) return Result<Device>::failure("address: " + local.error().message);
+    local->port = rocev2_port;
+    if (const auto why = local->why_no_peer(); !why.empty()) {
+        return Result<Device>::failure("address: " + options.address + " " + std::string(why));
+    }
     DeviceOptions chosen = options;
     if (chosen.path_mtu == 0) {
         const auto room = Rocev2Wire::frame_max_at(*local);

@@ -225,6 +225,14 @@ TEST(Device, IsOfOneAddressAndAPathMtuThatThereIs) {
         EXPECT_FALSE(device.error().empty());
         EXPECT_EQ(device.error().find('\n'), std::string::npos);
     }
+    EXPECT_EQ(Device::open({.address = host(5), .path_mtu = 1000}).error(),
+              "path_mtu is 1000, not 0, 256, 512, 1024, 2048 or 4096");
+    for (const std::string address :
+         {"nowhere", "0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "127.0.0.1:4791"}) {
+        const auto device = Device::open({.address = address});
+        ASSERT_FALSE(device) << address;
+        EXPECT_EQ(device.error().rfind("address: ", 0), 0U) << device.error();
+    }
     const auto first = Device::open({.address = host(5)});
     ASSERT_TRUE(first);
     EXPECT_FALSE(Device::open({.address = host(5)}));
