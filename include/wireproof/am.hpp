@@ -142,8 +142,8 @@ struct Options {
     std::vector<std::string> peers;
     std::size_t self = 0;    // which of them we are
     std::uint64_t job = 0;   // frames of another job are dropped and counted
-    std::size_t mtu = 1500;  // bytes of an IP packet, 108 to 65535; the same in all nodes; not of
-                             // shm
+    std::size_t mtu = 1500;  // bytes of an IP packet, 108 (IPv6: 128) to 65535; the same in all
+                             // nodes; not of shm
     std::chrono::milliseconds peer_timeout{10'000};  // 1 ms to a day
     CongestionControl congestion_control = CongestionControl::between_hosts;
     /// On UDP: bytes of stores and gets are trusted to the carrier, whose own checks are then all

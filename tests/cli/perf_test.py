@@ -95,6 +95,18 @@ class EveryOperationIsMeasuredOnEveryWire(Case):
         listener.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(listener).code, -signal.SIGTERM)
 
+    def test_the_other_end_is_reached_over_either_ip(self):
+        for host, to in (("[::1]", "[::1]"), ("[::]", "127.0.0.1")):
+            with self.subTest(to):
+                port = free_port()
+                listener = self.start("perf", "--listen", f"{host}:{port}")
+                for op in ("request-reply", "store"):
+                    report = self.measure("--op", op, "--size", "64", "--to", f"{to}:{port}")
+                    self.check(report, "udp", op, [64])
+                    self.assertGreater(report["runs"][0]["limit"], 0)
+                listener.send_signal(signal.SIGTERM)
+                self.assertEqual(self.finish(listener).code, -signal.SIGTERM)
+
 
 class AMeasurementThatCannotBeIsToldInOneLine(Case):
     def test_a_command_line_that_makes_no_sense(self):
@@ -111,6 +123,19 @@ class AMeasurementThatCannotBeIsToldInOneLine(Case):
     def test_a_page_that_cannot_be_written(self):
         ended = self.run_command("perf", *BRIEF, "--html", "no/such/folder/page.html")
         self.expect_failure(ended, 1, "page.html")
+
+    def test_another_mtu_at_both_ends_is_told_by_both(self):
+        for other in (["--mtu", "1400"], ["--trust-payload", "--op", "store"]):
+            with self.subTest(other):
+                at = f"127.0.0.1:{free_port()}"
+                listener = self.start("perf", "--listen", at)
+                self.assertIn("answering at", listener.stderr.readline().decode())
+                ended = self.run_command("perf", *BRIEF, "--to", at, *other)
+                self.expect_failure(ended, 1, "no perf answered", at, *other[:1], "version")
+                listener.send_signal(signal.SIGTERM)
+                lines = self.finish(listener).err.splitlines()
+                self.assertEqual(len(lines), 2, lines)  # the second is that it was interrupted
+                self.assertRegex(lines[0], "a perf called that has another --mtu, .* or version")
 
     def test_an_interrupt_ends_both_processes(self):
         process = self.start("perf", "--seconds", "60")

@@ -51,9 +51,9 @@ std::uint64_t chosen_seed(std::uint64_t asked) {
 }
 
 am::Config carry_config(const CarryOptions& options, std::uint16_t node, Address::Family family) {
-    const std::size_t longer_header = family == Address::Family::ipv6 ? 20 : 0;
+    const auto ip = family == Address::Family::ipv6 ? am::IpVersion::v6 : am::IpVersion::v4;
     am::Config config = options.wire == "shm" ? am::Config::shared_memory()
-                                              : am::Config::ethernet(options.mtu - longer_header);
+                                              : am::Config::ethernet(options.mtu, {}, ip);
     config.node = node;
     config.peer = static_cast<std::uint16_t>(1 - node);
     config.seed = options.seed + node;

@@ -112,7 +112,8 @@ FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file, 
     });
     node_.handle(bye_handler, [this](const am::Message&) { parted_ = true; });
     node_.on_peer_lost([this](const am::PeerLost& lost) {
-        end_with({false, describe_loss(lost, node_.connection(peer_).config(), framing_)});
+        end_with(
+            {false, describe_loss(lost, node_.connection(peer_).config(), framing_), lost.cause});
     });
 }
 

@@ -29,7 +29,8 @@ namespace wireproof::cli {
 /// The end of a transfer from one side's view.
 struct TransferEnd {
     bool verified = false;
-    std::string failure;  // one line; empty: none
+    std::string failure;     // one line; empty: none
+    std::string cause = {};  // of a silent peer: what the kernel said; empty: nothing
 };
 
 /// Bytes of the headers of IP and UDP around a frame.

@@ -316,7 +316,7 @@ PerfSlice PerfClient::limit(std::size_t size) {
     bare.kind = limit_of(plan_);
     const bool needs_both = bare.kind != LimitKind::copy && bare.kind != LimitKind::one_thread;
     bare.size = bare.kind == LimitKind::segments && !plan_.sends_messages()
-                    ? std::min(size, plan_.mtu - 28)
+                    ? std::min(size, plan_.mtu - am::ip_and_udp_size(plan_.ip()))
                     : size;
     bare.arena = plan_.wire == PerfWire::udp ? nullptr : ends_.arena();
     bare.seconds = plan_.slice_seconds;
@@ -326,8 +326,9 @@ PerfSlice PerfClient::limit(std::size_t size) {
     if (needs_both && bare.kind != LimitKind::copy_by_kernel) {
         std::vector<std::uint32_t> words{static_cast<std::uint32_t>(bare.kind)};
         put_number(words, bare.size);
-        bare.port = static_cast<std::uint16_t>(number(ask(perf_limit, words), 0));
-        bare.address = plan_.to.empty() ? "127.0.0.1" : plan_.to.substr(0, plan_.to.rfind(':'));
+        bare.address = *Address::parse(plan_.to.empty() ? "127.0.0.1:0" : plan_.to);
+        words.push_back(bare.address.family == Address::Family::ipv6 ? 6 : 4);
+        bare.address.port = static_cast<std::uint16_t>(number(ask(perf_limit, words), 0));
     }
     PerfSlice slice = bare.measure();
     // In bytes of the op, whatever it was cut into.

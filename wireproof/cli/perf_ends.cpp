@@ -1,5 +1,6 @@
 #include "wireproof/cli/perf_ends.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/perf_server.hpp"
@@ -42,6 +44,9 @@ bool pin(std::size_t which) {
     }
     return true;
 }
+
+// What both ends of a measurement must have alike.
+constexpr std::string_view alike = "--mtu, --trust-payload, stream --in-flight or version";
 
 FaultyWire<ShmWire>::Config faults_of(const PerfPlan& plan, std::uint64_t seed) {
     FaultyWire<ShmWire>::Config config;
@@ -108,7 +113,7 @@ SharedArena::~SharedArena() {
     ::munmap(data_, size_);
 }
 
-PerfEnds::PerfEnds(const PerfPlan& plan) {
+PerfEnds::PerfEnds(const PerfPlan& plan) : to_(plan.to) {
     const std::size_t largest = *std::max_element(plan.sizes.begin(), plan.sizes.end());
     if (plan.to.empty()) {
         constexpr std::size_t ring = std::size_t{4} << 20;
@@ -124,6 +129,12 @@ PerfEnds::PerfEnds(const PerfPlan& plan) {
         constexpr std::array why = {"is silent", "was restarted", "is gone",
                                     "answers, but a packet to it never arrives"};
         lost_ = std::string("the other end ") + why[static_cast<std::size_t>(lost.why)];
+        const am::Node& node = end_->node();
+        if (!to_.empty() && node.counters(end_->peer()).sessions == 0) {
+            lost_ =
+                fmt::format("no perf answered at {} for {:g} s, or it has another {}", to_,
+                            node.connection(end_->peer()).config().peer_timeout.seconds(), alike);
+        }
         if (!lost.cause.empty()) *lost_ += ": " + lost.cause;
     });
 }
@@ -237,13 +248,21 @@ void perf_listen(const PerfPlan& plan) {
     const auto end = end_on(std::move(answering), perf_config(plan, 1));
     PerfServer server(*end, nullptr);
     host::SpinBudget spin;
+    std::uint64_t mismatched = 0;
+    bool warned = false;
     tell("answering at " + plan.listen + "; Ctrl-C ends it");
     while (true) {
         check_interrupt();
         const Instant now = end->clock().now();
         const std::size_t handled = server.turn(now);
         if (handled > 0) spin.heard(now);
+        if (!warned && end->node().counters(0).mismatched > mismatched) {
+            tell(fmt::format("a perf called that has another {}", alike));
+            warned = true;
+        }
         if (server.asked_to_quit()) {
+            mismatched = end->node().counters(0).mismatched;
+            warned = false;
             end->node().wire().unsettle(PeerId{0});
             server.begin_anew();
         }

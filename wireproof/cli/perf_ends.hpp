@@ -102,6 +102,7 @@ private:
     void look();
     void turn_server();
 
+    std::string to_;  // where the other end is; empty: a process of our own, or here
     std::unique_ptr<SharedArena> arena_;
     std::unique_ptr<PerfEnd> end_;
     std::unique_ptr<PerfEnd> local_end_;

@@ -1,7 +1,5 @@
 #include "wireproof/cli/perf_limit.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -53,17 +51,13 @@ std::size_t clamped(const SharedArena& arena, std::size_t size) {
     throw Failure(std::string("the bare limit: ") + what + ": " + std::strerror(errno));
 }
 
-int open_socket(const std::string& address) {
-    const int handle = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (handle < 0) fail("socket");
-    const int wanted = 4 << 20;
-    ::setsockopt(handle, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof wanted);
-    ::setsockopt(handle, SOL_SOCKET, SO_SNDBUF, &wanted, sizeof wanted);
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    ::inet_pton(AF_INET, address.c_str(), &own.sin_addr);
-    if (::bind(handle, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) fail("bind");
-    return handle;
+UdpSocket open_socket(Address::Family family) {
+    constexpr int buffer = 4 << 20;
+    Address any;
+    any.family = family;
+    auto socket = UdpSocket::open({any, buffer, buffer});
+    if (!socket) throw Failure("the bare limit: " + socket.error().message);
+    return std::move(*socket);
 }
 
 /// Frames of one super-packet: as many whole segments as 64 KiB and the kernel's limit allow.
@@ -105,7 +99,8 @@ std::string limit_name(LimitKind kind) {
 
 // The half that answers.
 
-LimitServer::LimitServer(LimitKind kind, std::size_t size, SharedArena* arena)
+LimitServer::LimitServer(LimitKind kind, std::size_t size, SharedArena* arena,
+                         Address::Family family)
     : kind_(kind), size_(arena != nullptr ? clamped(*arena, size) : size), arena_(arena) {
     if (kind == LimitKind::cache_lines || kind == LimitKind::ring) {
         const std::size_t used = kind == LimitKind::ring
@@ -114,29 +109,21 @@ LimitServer::LimitServer(LimitKind kind, std::size_t size, SharedArena* arena)
         std::memset(arena->data(), 0, places_at + used);
     }
     if (kind != LimitKind::datagrams && kind != LimitKind::segments) return;
-    socket_ = open_socket("0.0.0.0");
-    if (kind == LimitKind::segments) {
-        const int on = 1;
-        if (::setsockopt(socket_, SOL_UDP, UDP_GRO, &on, sizeof on) != 0) fail("UDP_GRO");
-    }
-    sockaddr_in own{};
-    socklen_t length = sizeof own;
-    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &length);
-    port_ = ntohs(own.sin_port);
+    socket_ = open_socket(family);
+    if (kind == LimitKind::segments && !socket_->group_received()) fail("UDP_GRO");
+    port_ = socket_->local_address().port;
 }
 
-LimitServer::~LimitServer() {
-    if (socket_ >= 0) ::close(socket_);
-}
+LimitServer::~LimitServer() = default;
 
 bool LimitServer::has_half() const {
-    return kind_ == LimitKind::cache_lines || kind_ == LimitKind::ring || socket_ >= 0;
+    return kind_ == LimitKind::cache_lines || kind_ == LimitKind::ring || socket_.has_value();
 }
 
 bool LimitServer::asked() const {
-    if (socket_ < 0) return word_at(arena_->data() + places_at).load() != 0;
+    if (!socket_) return word_at(arena_->data() + places_at).load() != 0;
     std::byte first{};
-    return ::recv(socket_, &first, sizeof first, MSG_PEEK) >= 0;
+    return ::recv(socket_->handle(), &first, sizeof first, MSG_PEEK) >= 0;
 }
 
 void LimitServer::run() {
@@ -196,14 +183,14 @@ void LimitServer::answer_datagrams() {
     std::vector<std::byte> room(65'536);
     std::uint64_t last = host::ticks();
     while (host::ticks() - last < patience) {
-        sockaddr_in from{};
+        SocketAddress from{};
         socklen_t length = sizeof from;
-        const ssize_t size = ::recvfrom(socket_, room.data(), room.size(), 0,
-                                        reinterpret_cast<sockaddr*>(&from), &length);
+        const ssize_t size =
+            ::recvfrom(socket_->handle(), room.data(), room.size(), 0, &from.any, &length);
         if (size < 0) continue;
         if (size == 0) return;
-        ::sendto(socket_, room.data(), static_cast<std::size_t>(size), 0,
-                 reinterpret_cast<const sockaddr*>(&from), length);
+        ::sendto(socket_->handle(), room.data(), static_cast<std::size_t>(size), 0, &from.any,
+                 length);
         last = host::ticks();
     }
 }
@@ -215,18 +202,17 @@ void LimitServer::drain_segments() {
     const std::uint64_t answer_each = segments_at_once(size_) * size_ * credits;
     std::uint64_t answered = 0;
     while (host::ticks() - last < patience) {
-        sockaddr_in from{};
+        SocketAddress from{};
         socklen_t length = sizeof from;
-        const ssize_t size = ::recvfrom(socket_, room.data(), room.size(), 0,
-                                        reinterpret_cast<sockaddr*>(&from), &length);
+        const ssize_t size =
+            ::recvfrom(socket_->handle(), room.data(), room.size(), 0, &from.any, &length);
         if (size < 0) continue;
         if (size == 1) return;
         last = host::ticks();
         bytes += static_cast<std::uint64_t>(size);
         if (bytes - answered < answer_each) continue;
         answered = bytes;
-        ::sendto(socket_, &bytes, sizeof bytes, 0, reinterpret_cast<const sockaddr*>(&from),
-                 length);
+        ::sendto(socket_->handle(), &bytes, sizeof bytes, 0, &from.any, length);
     }
 }
 
@@ -342,30 +328,16 @@ PerfSlice LimitClient::copy_by_kernel() {
 
 namespace {
 
-class BareSocket {
-public:
-    BareSocket(const std::string& address, std::uint16_t port) : handle_(open_socket("0.0.0.0")) {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_port = htons(port);
-        ::inet_pton(AF_INET, address.c_str(), &to.sin_addr);
-        if (::connect(handle_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
-            fail("connect");
-        }
-    }
-    ~BareSocket() { ::close(handle_); }
-    BareSocket(const BareSocket&) = delete;
-    BareSocket& operator=(const BareSocket&) = delete;
-    int handle() const { return handle_; }
-
-private:
-    int handle_;
-};
+UdpSocket connected_to(const Address& there) {
+    UdpSocket socket = open_socket(there.family);
+    if (!socket.connect(there)) fail("connect");
+    return socket;
+}
 
 }  // namespace
 
 PerfSlice LimitClient::ask_datagrams() {
-    const BareSocket socket(address, port);
+    const UdpSocket socket = connected_to(address);
     std::vector<std::byte> message(std::max<std::size_t>(size, 1), std::byte{7});
     std::vector<std::byte> room(65'536);
     PerfSlice slice;
@@ -388,7 +360,7 @@ PerfSlice LimitClient::ask_datagrams() {
 }
 
 PerfSlice LimitClient::send_segments() {
-    const BareSocket socket(address, port);
+    const UdpSocket socket = connected_to(address);
     const std::size_t count = segments_at_once(size);
     const int segment = static_cast<int>(size);
     if (::setsockopt(socket.handle(), SOL_UDP, UDP_SEGMENT, &segment, sizeof segment) != 0) {

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "wireproof/base/histogram.hpp"
 #include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::cli {
 
@@ -31,7 +33,8 @@ std::string limit_name(LimitKind kind);
 /// The half that answers, in the other process. `arena` may be null.
 class LimitServer {
 public:
-    LimitServer(LimitKind kind, std::size_t size, SharedArena* arena);
+    /// A socket is of `family`.
+    LimitServer(LimitKind kind, std::size_t size, SharedArena* arena, Address::Family family);
     ~LimitServer();
     LimitServer(const LimitServer&) = delete;
     LimitServer& operator=(const LimitServer&) = delete;
@@ -54,7 +57,7 @@ private:
     LimitKind kind_;
     std::size_t size_;
     SharedArena* arena_;
-    int socket_ = -1;
+    std::optional<UdpSocket> socket_;
     std::uint16_t port_ = 0;
 };
 
@@ -63,8 +66,7 @@ struct LimitClient {
     LimitKind kind = LimitKind::none;
     std::size_t size = 0;
     SharedArena* arena = nullptr;
-    std::string address;  // of the other half's socket
-    std::uint16_t port = 0;
+    Address address;                   // of the other half's socket
     std::uint64_t remote_address = 0;  // copy_by_kernel: of the buffer there
     int remote_process = 0;
     double seconds = 0.1;

@@ -26,8 +26,8 @@ bool PerfPlan::controls_congestion() const {
 }
 
 am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
-    am::Config config =
-        plan.wire == PerfWire::udp ? am::Config::ethernet(plan.mtu) : am::Config::shared_memory();
+    am::Config config = plan.wire == PerfWire::udp ? am::Config::ethernet(plan.mtu, {}, plan.ip())
+                                                   : am::Config::shared_memory();
     if (plan.op == PerfOp::stream && plan.in_flight > 0) {
         // What is in flight is what the window holds; both ends must have the same.
         const auto least = static_cast<std::uint32_t>(config.chunk_packets * 2);

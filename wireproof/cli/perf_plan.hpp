@@ -34,6 +34,11 @@ struct PerfPlan {
     std::string html;  // file; empty: none
 
     bool controls_congestion() const;
+    /// Between two hosts there is always room for IPv6's header: an end at [::] hears IPv4 too, and
+    /// both ends must have the same packets.
+    am::IpVersion ip() const {
+        return to.empty() && listen.empty() ? am::IpVersion::v4 : am::IpVersion::v6;
+    }
     bool sends_messages() const { return op == PerfOp::request_reply || op == PerfOp::stream; }
     std::string wire_name() const;
     std::string op_name() const;

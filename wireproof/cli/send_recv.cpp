@@ -152,8 +152,10 @@ void send(const TwoHosts& hosts, Report& report) {
     CarryResult result = result_of(sender);
     result.sender = session.counts(1);
     if (!result.verified && session.node().counters(1).sessions == 0) {
-        result.failure = fmt::format("no recv answered at {} for {:g} s, or none with this --mtu",
-                                     hosts.address, hosts.options.peer_timeout);
+        const std::string& cause = sender.end()->cause;
+        result.failure = fmt::format(
+            "no recv answered at {} for {:g} s, or none with this --mtu and version{}{}",
+            hosts.address, hosts.options.peer_timeout, cause.empty() ? "" : ": ", cause);
     }
     report.runs.push_back(result);
 }

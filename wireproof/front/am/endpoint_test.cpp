@@ -9,6 +9,7 @@
 #include "wireproof/am.hpp"
 #include "wireproof/front/am/endpoint_test_kit.hpp"
 #include "wireproof/front/am/node_test_kit.hpp"
+#include "wireproof/front/am/options.hpp"
 
 namespace wireproof::am {
 namespace {
@@ -315,6 +316,21 @@ TEST(AmEndpointOptions, OfFiguresAreNamedWithTheirBounds) {
     }
     for (const std::size_t mtu : {std::size_t{108}, std::size_t{65'535}}) {
         EXPECT_EQ(with([&](Options& o) { o.mtu = mtu; }), "it opens");
+    }
+    // The header of IPv6 is 20 bytes longer.
+    const auto over_ipv6 = [](std::size_t mtu) {
+        Options options = options_for(2);
+        options.peers = {"[::1]:7000", "[::1]:7001"};
+        options.mtu = mtu;
+        return read_options(options);
+    };
+    ASSERT_FALSE(over_ipv6(127));
+    EXPECT_EQ(over_ipv6(127).error().message, "mtu is 127, not 128 to 65535");
+    for (const std::size_t mtu : {128U, 1280U, 1500U, 65'535U}) {
+        const auto read = over_ipv6(mtu);
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_LE(read->config.packet_max + 48, mtu);
+        EXPECT_GT(read->config.packet_max + 48 + 8, mtu);
     }
     for (const milliseconds time : {milliseconds(0), milliseconds(-5), milliseconds(86'400'001),
                                     milliseconds::max(), milliseconds::min()}) {

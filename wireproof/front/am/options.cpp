@@ -11,7 +11,6 @@ namespace wireproof::am {
 namespace {
 
 constexpr std::string_view shm_prefix = "shm:";
-constexpr std::size_t mtu_min = 108;  // headers, and the longest body of the protocol's own
 constexpr std::size_t mtu_max = 65'535;
 constexpr std::chrono::milliseconds timeout_min{1};
 constexpr std::chrono::milliseconds timeout_max = std::chrono::hours(24);
@@ -43,7 +42,15 @@ Expected<void> check_probability(const char* name, double value) {
                       ", not 0 to 1");
 }
 
-Expected<void> check_figures(const Options& options, bool on_shm) {
+Expected<void> check_mtu(const Options& options, IpVersion ip) {
+    constexpr std::size_t packet_min = 80;  // a header, and the longest body of the protocol's own
+    const std::size_t mtu_min = ip_and_udp_size(ip) + packet_min;
+    if (options.mtu >= mtu_min && options.mtu <= mtu_max) return {};
+    return unexpected("mtu is " + std::to_string(options.mtu) + ", not " + std::to_string(mtu_min) +
+                      " to " + std::to_string(mtu_max));
+}
+
+Expected<void> check_figures(const Options& options) {
     const auto timeout = options.peer_timeout;
     if (timeout < timeout_min || timeout > timeout_max) {
         return unexpected("peer_timeout is " + std::to_string(timeout.count()) + " ms, not " +
@@ -52,10 +59,6 @@ Expected<void> check_figures(const Options& options, bool on_shm) {
     }
     if (options.congestion_control > CongestionControl::never) {
         return unexpected("congestion_control is none of its names");
-    }
-    if (!on_shm && (options.mtu < mtu_min || options.mtu > mtu_max)) {
-        return unexpected("mtu is " + std::to_string(options.mtu) + ", not " +
-                          std::to_string(mtu_min) + " to " + std::to_string(mtu_max));
     }
     const Faults& faults = options.faults;
     return check_probability("loss", faults.loss)
@@ -120,7 +123,7 @@ Expected<std::vector<Address>> addresses_of(const Options& options) {
 Expected<ReadOptions> read_options(const Options& options) {
     if (const auto checked = check_nodes(options); !checked) return tl::unexpected(checked.error());
     const bool on_shm = is_shm(options.peers.front());
-    if (const auto checked = check_figures(options, on_shm); !checked) {
+    if (const auto checked = check_figures(options); !checked) {
         return tl::unexpected(checked.error());
     }
     ReadOptions read;
@@ -128,14 +131,20 @@ Expected<ReadOptions> read_options(const Options& options) {
         auto name = shm_name_of(options);
         if (!name) return tl::unexpected(name.error());
         read.shm_name = std::move(*name);
+        read.config = Config::shared_memory();
     } else {
         auto addresses = addresses_of(options);
         if (!addresses) return tl::unexpected(addresses.error());
         read.addresses = std::move(*addresses);
+        const bool over_ipv6 = read.addresses.front().family == Address::Family::ipv6;
+        const IpVersion ip = over_ipv6 ? IpVersion::v6 : IpVersion::v4;
+        if (const auto checked = check_mtu(options, ip); !checked) {
+            return tl::unexpected(checked.error());
+        }
+        read.config = Config::ethernet(options.mtu, {}, ip);
     }
     const Faults& faults = options.faults;
     read.faults = {faults.loss, faults.bit_error, faults.duplicate, faults.reorder};
-    read.config = on_shm ? Config::shared_memory() : Config::ethernet(options.mtu);
     read.config.node = static_cast<std::uint16_t>(options.self);
     read.config.job = options.job;
     read.config.seed = options.seed;

@@ -34,8 +34,8 @@ Config Config::sp2() {
     return config;
 }
 
-Config Config::ethernet(std::size_t mtu, PathFigures path) {
-    constexpr std::size_t ip_and_udp = 28;
+Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
+    const std::size_t ip_and_udp = ip_and_udp_size(ip);
     Config config;
     config.packet_max = mtu > ip_and_udp ? mtu - ip_and_udp : 0;
     const std::size_t header = config.header_size();

@@ -31,6 +31,14 @@ enum class Congestion : std::uint8_t {
 enum class Channel : std::uint8_t { request = 0, reply = 1 };
 inline constexpr std::size_t channel_count = 2;
 
+/// Whose header a packet has on an IP network.
+enum class IpVersion : std::uint8_t { v4, v6 };
+
+/// Bytes of an IP packet around a packet of ours: the IP header and UDP's.
+constexpr std::size_t ip_and_udp_size(IpVersion ip) {
+    return ip == IpVersion::v6 ? 48 : 28;
+}
+
 /// The path that a configuration is sized for.
 struct PathFigures {
     double bytes_per_second = 1.25e9;                   // 10 Gbit/s
@@ -101,9 +109,10 @@ struct Config {
     /// The paper's machine: 256-byte packets, chunks of 36, windows 75 and 76, go-back-N.
     static Config sp2();
 
-    /// The same protocol sized for today: `mtu` is the IP packet, `path` decides the chunks in
-    /// flight.
-    static Config ethernet(std::size_t mtu = 1500, PathFigures path = {});
+    /// The same protocol sized for today: `mtu` is the IP packet in bytes, `path` decides the
+    /// chunks in flight. Both ends must have the same `ip`; IPv6 leaves room for either header.
+    static Config ethernet(std::size_t mtu = 1500, PathFigures path = {},
+                           IpVersion ip = IpVersion::v4);
 
     /// The same between processes of one host, on a wire that loses nothing while the peer lives:
     /// windows are credits, and a header with 8 bytes of words is one cache line of the ring.

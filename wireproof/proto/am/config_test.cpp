@@ -42,8 +42,21 @@ TEST(AmConfig, EthernetFillsThePacketThatTheMtuAllows) {
         EXPECT_EQ(config.data_max() % 8, 0);
         EXPECT_EQ(config.words_max * 4, config.data_max());
     }
+    EXPECT_TRUE(Config::ethernet(108).check());
+    EXPECT_FALSE(Config::ethernet(107).check());
     EXPECT_FALSE(Config::ethernet(60).check());
     EXPECT_FALSE(Config::ethernet(0).check());
+}
+
+TEST(AmConfig, EthernetLeavesRoomForTheLongerHeaderOfIpv6) {
+    for (const std::size_t mtu : {576U, 1280U, 1500U, 9000U, 65'535U}) {
+        const Config config = Config::ethernet(mtu, {}, IpVersion::v6);
+        EXPECT_TRUE(config.check()) << mtu;
+        EXPECT_LE(config.packet_max + 48, mtu);
+        EXPECT_GT(config.packet_max + 48 + 8, mtu);
+    }
+    EXPECT_TRUE(Config::ethernet(128, {}, IpVersion::v6).check());
+    EXPECT_FALSE(Config::ethernet(127, {}, IpVersion::v6).check());
 }
 
 TEST(AmConfig, EthernetKeepsALongPathFull) {
