@@ -27,7 +27,7 @@ public:
 private:
     constexpr std::byte at(std::size_t i) const {
         const std::uint64_t word = (key_ + i / 8) * 0x9E3779B97F4A7C15;
-        return static_cast<std::byte>((word ^ (word >> 32)) >> (8 * (i % 4)));
+        return static_cast<std::byte>((word ^ (word >> 32)) >> (8 * (i % 8)));
     }
 
     std::uint64_t key_;
