@@ -150,9 +150,9 @@ class ItsArchiveGoesIntoAnything(Installed):
         run(sys.executable, "-c", "import ctypes, sys\n"
             "sys.exit(ctypes.CDLL(sys.argv[1]).refuses_nowhere() != 1)", self.path("plugin.so"))
 
-    @unittest.skipUnless(BUILD_TYPE == "Release", "other builds carry what a debugger reads")
-    def test_it_is_a_few_megabytes(self):
-        self.assertLess(os.path.getsize(self.find("libwireproof.a")), 8_000_000)
+    def test_it_is_a_few_megabytes_where_it_carries_nothing_for_a_debugger(self):
+        limit = 8_000_000 if BUILD_TYPE == "Release" else 100_000_000
+        self.assertLess(os.path.getsize(self.find("libwireproof.a")), limit)
 
 
 class OnlyWhatIsPublicIsInstalled(Installed):

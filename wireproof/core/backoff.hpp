@@ -26,9 +26,9 @@ struct Unanswered {
     }
     bool lasts(Instant now, Duration limit) const { return deadline(limit) <= now; }
 
-    /// Where half of all packets and answers are lost, so many in a row are no chance; and a
-    /// process that slept has sent it fewer times.
-    static constexpr std::uint32_t times_min = 16;
+    /// Where 30 % of all packets and of all answers are lost, so many fail in a row once in 10^9
+    /// packets. A process that slept has sent it fewer times.
+    static constexpr std::uint32_t times_min = 32;
 };
 
 /// A regular value. An engine tells it when retransmission begins and when there is progress.

@@ -73,12 +73,12 @@ TEST(Backoff, OffItOnlyCounts) {
     EXPECT_EQ(backoff.unanswered().since, at(0));
 }
 
-TEST(Backoff, APacketIsGivenUpAfterTheLimitAndSixteenRetransmissions) {
+TEST(Backoff, APacketIsGivenUpAfterTheLimitAndThirtyTwoRetransmissions) {
     const Duration limit = Duration::milliseconds(100);
     Backoff backoff(true);
     EXPECT_FALSE(backoff.unanswered().lasts(at(1'000'000), limit));
     backoff.retransmits(at(7));
-    for (int i = 1; i < 15; ++i) backoff.retransmits(at(50));
+    for (int i = 1; i < 31; ++i) backoff.retransmits(at(50));
     backoff.oldest_left(1472);
     EXPECT_EQ(backoff.unanswered().deadline(limit), never);
     EXPECT_FALSE(backoff.unanswered().lasts(at(1'000'000), limit));
