@@ -324,9 +324,13 @@ Result<std::span<std::byte>> Endpoint::allocate(std::size_t bytes) {
     if (in == nullptr) return Allocated::failure("the Endpoint is closed");
     const host::OneUser::Call call(in->user);
     if (bytes == 0) return Allocated::failure("no bytes to allocate");
-    auto shared = in->node.wire().allocate_shared(bytes);
-    if (shared) return Bytes(*shared);
-    std::unique_ptr<void, Inside::Free> memory(std::calloc(bytes, 1));
+    constexpr std::size_t address_space = std::size_t{1} << 47;  // no process has more
+    const bool fits = bytes < address_space;
+    if (fits) {
+        auto shared = in->node.wire().allocate_shared(bytes);
+        if (shared) return Bytes(*shared);
+    }
+    std::unique_ptr<void, Inside::Free> memory(fits ? std::calloc(bytes, 1) : nullptr);
     if (memory == nullptr) {
         return Allocated::failure("cannot allocate " + std::to_string(bytes) + " bytes");
     }

@@ -449,9 +449,10 @@ TEST(Rocev2Wire, WhatTheKernelRefusesIsNamedAndCountedForItsPeer) {
     Rocev2Wire wire =
         open({.local = host(0), .peers = {host(1), *Address::parse("255.255.255.255:0")}});
     const Rocev2Wire peer = open({.local = host(1)});
-    commit(wire, first, packet_of(40));
-    commit(wire, second, packet_of(40));
-    commit(wire, second, packet_of(40));
+    const Packet packet = packet_of(40);  // lent until the flush
+    commit(wire, first, packet);
+    commit(wire, second, packet);
+    commit(wire, second, packet);
     wire.flush(now);
     EXPECT_EQ(wire.trouble(first).cause, "");
     EXPECT_EQ(wire.trouble(second).cause, "Permission denied (sendmsg)");
@@ -461,7 +462,8 @@ TEST(Rocev2Wire, WhatTheKernelRefusesIsNamedAndCountedForItsPeer) {
 
 TEST(Rocev2Wire, APeerThatIsHeardIsReachedAgain) {
     const auto refused = [](Rocev2Wire& wire) {
-        commit(wire, first, packet_of(40));
+        const Packet packet = packet_of(40);
+        commit(wire, first, packet);
         wire.flush(now);
         return wire.trouble(first).cause;
     };
