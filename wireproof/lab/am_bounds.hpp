@@ -31,7 +31,7 @@ struct AmStandstill {
     Duration lasted = {};             // since it first left again
 };
 
-/// AM-53: who sends without progress does so ever more seldom. The bound that was broken, in one
+/// AM-53: a sender without progress sends ever more seldom. The bound that was broken, in one
 /// line; empty: none.
 std::string broken_bound(const am::Config& config, const AmStandstill& standstill);
 
