@@ -3,6 +3,7 @@ loopback interface, never leaving a process or a file behind."""
 import json
 import math
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -124,6 +125,12 @@ def cpu_seconds(number):
     with open(f"/proc/{number}/stat", encoding="ascii", errors="replace") as stat:
         user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds_of_ended():
+    """Of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def bytes_written(number):

@@ -5,7 +5,7 @@ import signal
 import time
 import unittest
 
-from command import COUNT, MEASURE, TEXT, Case, check_schema, one_object
+from command import COUNT, MEASURE, TEXT, Case, check_schema, cpu_seconds_of_ended, one_object
 
 POINT = {
     "protocol": TEXT, "ber": MEASURE, "packets": COUNT, "payload": COUNT, "etr": MEASURE,
@@ -79,10 +79,12 @@ class APointOrASweepIsGivenUp(Case):
     def give_up(self, *arguments):
         process = self.start("sweep", *arguments)
         self.until_busy(process)
-        begin = time.monotonic()
+        begin, used = time.monotonic(), cpu_seconds_of_ended()
         process.send_signal(signal.SIGTERM)
         self.expect_failure(self.finish(process), -signal.SIGTERM, "interrupted")
-        self.assertLess(time.monotonic() - begin, 10)
+        # The processor's time, of which a busy machine gives little in a second.
+        self.assertLess(cpu_seconds_of_ended() - used, 10)
+        self.assertLess(time.monotonic() - begin, 60)
 
     def test_where_no_unit_is_taken(self):
         with open(self.path("dead.trace"), "w", encoding="utf-8") as file:

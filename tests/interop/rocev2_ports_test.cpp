@@ -62,7 +62,7 @@ struct Hosts {
 
     template <class Done>
     bool turn_until(Done&& done) {
-        const Instant end = clock.now() + Duration::milliseconds(20'000);
+        const Instant end = clock.now() + Duration::milliseconds(60'000);
         while (!done()) {
             if (clock.now() > end) return false;
             a.turn(clock.now());

@@ -61,7 +61,7 @@ protected:
     }
     /// The next completion of an end while both work.
     Completion next(End& end) {
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (std::chrono::steady_clock::now() < patience) {
             a->device.poll();
             b->device.poll();

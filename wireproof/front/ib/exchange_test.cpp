@@ -64,10 +64,10 @@ TEST(Exchange, GivesEachSideTheOthersContactWhoeverComesFirst) {
         std::optional<Result<Contact>> heard;
         std::thread client([&] {
             if (!client_first) std::this_thread::sleep_for(100ms);
-            heard = exchange_as_client(address, theirs, 10s);
+            heard = exchange_as_client(address, theirs, 60s);
         });
         if (client_first) std::this_thread::sleep_for(100ms);
-        const auto got = exchange_as_server(address, mine, 10s);
+        const auto got = exchange_as_server(address, mine, 60s);
         client.join();
         ASSERT_TRUE(got) << got.error();
         ASSERT_TRUE(*heard) << heard->error();
@@ -98,7 +98,7 @@ Result<Contact> heard(const std::string& said) {
         }
         ::close(connection);
     });
-    auto got = exchange_as_client(door.address, mine, 5s);
+    auto got = exchange_as_client(door.address, mine, 60s);
     other.join();
     return got;
 }
