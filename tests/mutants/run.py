@@ -4,8 +4,8 @@
   run.py SOURCE_DIR WORK_DIR [NAME …]
   run.py --texts SOURCE_DIR
 
-With --texts it is only seen, in no time, that each could be made: its text stands once in its file, and no two
-have one name.
+With --texts it is only seen, in no time, that each could be made: its text stands once in its file, its test
+is one of the module whose tests are run for it, and no two have one name.
 
 The sources are copied to WORK_DIR; the tree itself is never touched. A mutant that no longer applies,
 does not compile, or survives is an error.
@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -66,7 +67,8 @@ def prepare(root, work):
 
 
 def module_of(mutant):
-    return next(folder for folder in MODULES if f"/{folder}/" in mutant["file"])
+    """Whose tests are built and run for it: those beside its file, unless it says `tested_in`."""
+    return mutant.get("tested_in") or next(folder for folder in MODULES if f"/{folder}/" in mutant["file"])
 
 
 def test_programs(work, module):
@@ -137,10 +139,22 @@ def try_all(work, mutants, seconds):
     return problems
 
 
+def has_test(root, mutant):
+    """The module's own programs are all that is run for a mutant."""
+    suite, test = (name.split("/") for name in mutant["killed_by"].split("."))
+    suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
+    test = test[0]  # without parameter
+    pattern = re.compile(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\s*\)")
+    sources = (root / "wireproof" / module_of(mutant)).glob("*_test.cpp")
+    return any(pattern.search(source.read_text()) for source in sources)
+
+
 def check_texts(root):
     mutants = json.loads((root / "tests/mutants/mutants.json").read_text())
     problems = [f"{m['name']}: its text stands {count} times in {m['file']}" for m in mutants
                 if (count := (root / m["file"]).read_text().count(m["find"])) != 1]
+    problems += [f"{m['name']}: {m['killed_by']} is no test of {module_of(m)}" for m in mutants
+                 if not has_test(root, m)]
     names = [m["name"] for m in mutants]
     problems += [f"{name}: the name of more than one" for name in sorted(set(names)) if names.count(name) > 1]
     print("\n".join([*problems, f"{len(mutants)} mutants, {len(problems)} problems"]))

@@ -21,7 +21,9 @@ TEST(HippiCredit, NoUnitLeavesOnAChannelWithoutCredit) {
     EXPECT_EQ(pair.carry(pair.a), "0..1");
     EXPECT_EQ(pair.a.engine.credits().held(0), 0);
     pair.wait_for_null();
+    const std::uint64_t upkeep = pair.b.engine.stats().upkeep;
     EXPECT_EQ(pair.carry(pair.b), "credit0/2");
+    EXPECT_EQ(pair.b.engine.stats().upkeep, upkeep + 1);
     EXPECT_EQ(pair.a.engine.credits().held(0), 2);
     EXPECT_EQ(pair.carry(pair.a), "2/1 3");
 }

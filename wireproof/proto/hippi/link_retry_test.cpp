@@ -9,6 +9,21 @@ namespace {
 
 using enum RxVerdict;
 
+// The rule re_arm: only repeats of the last unit are answered again and again.
+TEST(HippiLink, AnOlderRepeatRearmsNothing) {
+    Config config = near_wrap();
+    config.duplicates = Duplicates::re_arm;
+    ReceiveSequence received(config);
+    for (int i = 0; i < 3; ++i) received.take(Instant());
+    EXPECT_EQ(received.take_rseq(), 253);
+    received.drop(251, duplicate);
+    EXPECT_EQ(received.take_rseq(), 253);
+    received.drop(251, duplicate);
+    EXPECT_FALSE(received.null_due());
+    received.drop(252, duplicate);
+    EXPECT_TRUE(received.null_due());
+}
+
 // HIPPI-1
 TEST(HippiLink, Carries4096BytesIn128UnitsOf40) {
     Config config = near_wrap();
@@ -234,6 +249,28 @@ TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
     EXPECT_EQ(pair.taken(pair.a), "3..6*");
     pair.give(pair.a, made(Type::null, no_number, pair.number(7)));
     EXPECT_EQ(pair.taken(pair.a), "7* 8..14");
+}
+
+// With others behind it the replay is held; alone it is over, and once the guard is, too, a notice
+// could begin the next.
+TEST(HippiLink, BacksOffFromTheNoticesOfALoneUnit) {
+    Config config = near_wrap();
+    config.backs_off = true;
+    Pair pair = Pair::started(config);
+    pair.a.submit(1);
+    EXPECT_EQ(pair.taken(pair.a), "0");
+    for (int round = 0; round < 2; ++round) {
+        pair.wait(pair.a.engine.next_deadline() - pair.now);
+        EXPECT_EQ(pair.taken(pair.a), "0*");
+    }
+    const Instant due = pair.a.engine.next_deadline();
+    for (int i = 0; i < 3; ++i) {
+        pair.wait(config.loop);
+        EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(0))), control);
+        EXPECT_EQ(pair.taken(pair.a), "");
+    }
+    EXPECT_EQ(pair.a.engine.next_deadline(), due);
+    EXPECT_EQ(pair.a.engine.stats().replays, 2);
 }
 
 TEST(HippiLink, ALinkThatTakesNothingUsesUpNoRetries) {

@@ -205,6 +205,45 @@ TEST(HippiStart, WhatWaitedWhenTheLinkWentDownIsNeverDelivered) {
     EXPECT_EQ(pair.b.downs, 1);
 }
 
+// HIPPI-30: of a message that was cut off, a status null that was owed and the turn of the
+// channels.
+TEST(HippiStart, ANewLifeBeginsWithoutWhatTheOldOneLeftBehind) {
+    Pair pair = Pair::started();
+    pair.a.submit(1);
+    const Frames first = pair.take(pair.a);
+    EXPECT_EQ(pair.give(pair.b, first), Verdicts{accepted});
+    EXPECT_EQ(pair.give(pair.b, first), Verdicts{duplicate});
+    ASSERT_EQ(pair.a.engine.submit(0, message(1, 65)), SubmitStatus::accepted);
+    EXPECT_EQ(pair.taken(pair.a, 1), "1");  // its header
+    for (End* end : {&pair.a, &pair.b}) {
+        end->engine.on_wire_event(pair.now, WireEvent::new_life);
+        end->draw();
+        end->messages.clear();
+    }
+    pair.settle();
+    EXPECT_EQ(pair.b.engine.stats().status_nulls, 0);
+    ASSERT_EQ(pair.a.engine.submit(1, message(2, 65)), SubmitStatus::accepted);
+    ASSERT_EQ(pair.a.engine.submit(0, message(3, 65)), SubmitStatus::accepted);
+    pair.settle();
+    EXPECT_EQ(pair.b.messages, (std::vector<Message>{message(3, 65), message(2, 65)}));
+}
+
+// An answer with no number of a life would leave otherwise.
+TEST(HippiStart, AResetCancelsTheAnswerToAnInit) {
+    Pair pair = Pair::started();
+    Config config = pair.config;
+    config.seed = 4711;
+    pair.a = End(config);
+    EXPECT_EQ(pair.carry(pair.a), "init");
+    const Frames reset = pair.take(pair.b);
+    ASSERT_EQ(pair.text(reset), "reset");
+    config.seed = 4712;
+    End another(config);
+    EXPECT_EQ(pair.give(pair.a, another.take(pair.now)), Verdicts{control});
+    EXPECT_EQ(pair.give(pair.a, reset), Verdicts{control});
+    EXPECT_EQ(pair.taken(pair.a), "reset-ack init");
+}
+
 TEST(HippiStart, APeerThatIsGoneTakesTheLinkDownOnce) {
     Pair pair = Pair::started();
     pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
@@ -280,6 +319,21 @@ TEST(HippiHostile, MessagesThatContradictThemselvesBreakTheLinkOffAndOverrunNoth
         pair.carry(pair.a);
         EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{5}));
     }
+}
+
+// Our sender writes no header before whole units, but another may.
+TEST(HippiHostile, AHeaderMayStandBeforeWholeUnits) {
+    Config config = near_wrap();
+    config.check_messages = false;
+    Pair pair = Pair::started(config);
+    Frame header = made(Type::header, pair.number(0));
+    HeaderBody{.length = 64}.encode(Bytes(header.bytes).first<data_size>());
+    const Frames frames = {
+        forged(header, [](Control&) {}), made(Type::data, pair.number(1)),
+        forged(made(Type::data, pair.number(2)), [](Control& control) { control.tail = true; })};
+    EXPECT_EQ(pair.give(pair.b, frames), (Verdicts{accepted, accepted, accepted}));
+    EXPECT_EQ(pair.b.messages, (std::vector<Message>{Message(64)}));
+    EXPECT_EQ(pair.b.downs, 0);
 }
 
 TEST(HippiHostile, SurvivesAnyBytesAndComesBack) {

@@ -86,6 +86,10 @@ TEST(PcieCredit, ThePeerIsToldOnceHalfOfTheRoomIsFreeAgain) {
     EXPECT_TRUE(grant.take({1, 5}));
     EXPECT_EQ(grant.tell(), (Credits{7, 0}));
     EXPECT_FALSE(grant.take({1, 5}));
+    CreditGrant data({0, 8});
+    EXPECT_FALSE(data.take({1, 4}));
+    EXPECT_TRUE(data.take({1, 1}));
+    EXPECT_EQ(data.tell(), (Credits{0, 13}));
 }
 
 }  // namespace

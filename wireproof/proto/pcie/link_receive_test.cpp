@@ -39,7 +39,9 @@ TEST(PcieReceive, DiscardsATlpAheadAndNaksTheLastGoodOne) {
     pair.submit(3);
     const auto sent = pair.frames(pair.a);
     pair.b.give(pair.now, sent[0]);
+    EXPECT_NE(pair.b.link.next_deadline(), never);
     EXPECT_EQ(pair.b.give(pair.now, sent[2]), out_of_sequence);
+    EXPECT_EQ(pair.b.link.next_deadline(), never);  // no Ack is owed beside the Nak
     EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 4090"});
     EXPECT_EQ(pair.b.got.size(), 1U);
 }

@@ -37,6 +37,8 @@ TEST(PcieStart, PassesThroughBothStatesOfInitialisation) {
     EXPECT_EQ(a.link.state(), State::fc_init1);
     a.give(now, from_b[2]);
     EXPECT_EQ(a.link.state(), State::fc_init2);
+    a.give(now, from_b[0]);  // the peer may still be in FC_INIT1
+    EXPECT_EQ(a.link.state(), State::fc_init2);
     const auto from_a = triple(a);
     ASSERT_EQ(from_a.size(), 3U);  // what was left of the first triple gave way
     EXPECT_EQ(from_a[0].name(), "InitFC2-P");
@@ -173,6 +175,28 @@ TEST(PcieStart, ALinkThatGoesDownForgetsEverything) {
     pair.submit(2);
     pair.settle();
     pair.expect_all();
+}
+
+// PCIE-32: neither a message that waits nor an answer that is due outlives the link.
+TEST(PcieStart, ALinkThatComesBackIsAsANewOne) {
+    const auto fingerprint = [](const Link& link) {
+        Fingerprint sink;
+        link.fingerprint(Instant(), sink);
+        return sink.value();
+    };
+    Pair pair;
+    pair.submit(1);
+    const Frame tlp = pair.frames(pair.a).at(0);
+    for (const DllpKind kind : {DllpKind::init_fc1, DllpKind::init_fc2}) {
+        std::array<std::byte, Dllp::size> late;
+        Dllp::flow_control(kind, FlowType::posted, {}).encode(late, true);
+        EXPECT_EQ(pair.b.give(pair.now, {{late.begin(), late.end()}}), control);
+    }
+    EXPECT_EQ(pair.b.link.on_frame(pair.now, RxFrame{.bytes = tlp.bytes}), accepted);
+    pair.b.link.on_wire_event(pair.now, WireEvent::new_life);
+    pair.b.draw();
+    EXPECT_TRUE(pair.b.got.empty());
+    EXPECT_EQ(fingerprint(pair.b.link), fingerprint(Link(test_config())));
 }
 
 // PCIE-32: a peer that began anew takes us down and up again.

@@ -167,6 +167,18 @@ TEST(PcieTransmit, ReplaysWhenNothingIsHeardForTheLimit) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 1U);
 }
 
+// PCIE-21: it is the oldest TLP's timer.
+TEST(PcieTransmit, ALaterTlpDoesNotPutTheTimerOff) {
+    Pair pair;
+    pair.submit(1);
+    pair.leaving(pair.a);
+    const Instant due = pair.now + test_config().replay_after;
+    pair.pass(Duration::microseconds(3));
+    pair.submit(1);
+    pair.leaving(pair.a);
+    EXPECT_EQ(pair.a.link.next_deadline(), due);
+}
+
 // On a path shared with others: all is resent once, then the first TLP alone, each time later.
 TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
     Config config = test_config();
@@ -212,6 +224,27 @@ TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged
     EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 4093", "TLP 4094", "TLP 4095", "TLP 0"}));
 }
 
+// With others behind it the replay is held; alone it is over, and a Nak could begin the next.
+TEST(PcieTransmit, BacksOffFromTheNaksOfALoneTlp) {
+    Config config = test_config();
+    config.backs_off = true;
+    Pair pair(config);
+    pair.submit(1);
+    pair.frames(pair.a);
+    EXPECT_EQ(pair.a.give(pair.now, nak(4089)), control);
+    EXPECT_EQ(pair.leaving(pair.a), Names{"TLP 4090"});
+    pair.wait();
+    EXPECT_EQ(pair.leaving(pair.a), Names{"TLP 4090"});
+    const Instant due = pair.a.link.next_deadline();
+    for (int i = 0; i < 10; ++i) {
+        pair.pass(Duration::microseconds(1));
+        EXPECT_EQ(pair.a.give(pair.now, nak(4089)), control);
+        EXPECT_EQ(pair.leaving(pair.a), Names());
+    }
+    EXPECT_EQ(pair.a.link.next_deadline(), due);
+    EXPECT_EQ(pair.a.link.stats().replays, 2U);
+}
+
 // PCIE-21, where the loop is not known beforehand.
 TEST(PcieTransmit, TheTimerFallsWithTheMeasuredLoopIfItMay) {
     Config config = test_config();
@@ -247,6 +280,7 @@ TEST(PcieTransmit, RetrainsBeforeTheFourthReplayAndKeepsBufferAndNumbers) {
     pair.wait();
     EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 4090", "TLP 4091"}));
     EXPECT_EQ(pair.a.link.stats().timeouts, 4U);
+    EXPECT_EQ(pair.a.link.stats().resets, 1U);
 }
 
 // PCIE-22: progress clears the count, so replays far apart never retrain.
@@ -278,6 +312,20 @@ TEST(PcieTransmit, FreezesTheReplayTimerWhileRetraining) {
     EXPECT_EQ(pair.leaving(pair.a), Names{});
     EXPECT_EQ(pair.a.link.next_deadline(), retrained + Duration::microseconds(6));
     EXPECT_EQ(pair.a.link.stats().timeouts, 0U);
+}
+
+// PCIE-21, PCIE-23: the frozen timer was that of the TLPs before the replay.
+TEST(PcieTransmit, ANakWhileRetrainingHoldsTheTimerUntilItsReplayLeaves) {
+    Pair pair;
+    pair.submit(1);
+    pair.leaving(pair.a);
+    pair.pass(Duration::microseconds(4));
+    pair.a.link.retrain(pair.now);
+    EXPECT_EQ(pair.a.give(pair.now, nak(4089)), control);
+    pair.pass(test_config().retrain_time);
+    EXPECT_EQ(pair.a.link.next_deadline(), never);
+    EXPECT_EQ(pair.leaving(pair.a), Names{"TLP 4090"});
+    EXPECT_EQ(pair.a.link.next_deadline(), pair.now + test_config().replay_after);
 }
 
 // PCIE-26
@@ -355,6 +403,18 @@ TEST(PcieTransmit, TheTimerOfAReplayRunsFromItsFirstTlp) {
     pair.pass(Duration::microseconds(500));
     pair.a.poll(pair.now);
     EXPECT_EQ(pair.a.link.next_deadline(), pair.now + test_config().replay_after);
+}
+
+TEST(PcieTransmit, TheTimerOfAReplayRunsFromTheLastSymbolOfItsFirstTlp) {
+    Config config = test_config();
+    config.byte_time = Duration::nanoseconds(4);
+    Pair pair(config);
+    pair.submit(2);
+    pair.leaving(pair.a);
+    pair.a.give(pair.now, nak(4089));
+    pair.a.poll(pair.now);
+    EXPECT_EQ(pair.a.link.next_deadline(),
+              pair.now + config.replay_after + Duration::nanoseconds(144));
 }
 
 TEST(PcieTransmit, ATimeoutDuringALongReplayIsOneMoreReplayAfterIt) {

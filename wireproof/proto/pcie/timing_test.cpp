@@ -36,6 +36,8 @@ TEST(PcieTiming, AByteOfOneLaneTakesFourNanosecondsAt2500MegaTransfers) {
     EXPECT_EQ((LinkRate{Speed::gen1, 1}.time_of(1)), Duration::nanoseconds(4));
     EXPECT_EQ((LinkRate{Speed::gen1, 16}.bytes_per_second()), 4'000'000'000U);
     EXPECT_EQ((LinkRate{Speed::gen3, 4}.time_of(4)), Duration::nanoseconds(1));
+    // 83.3 ps: a picosecond that has begun counts as a whole one.
+    EXPECT_EQ((LinkRate{Speed::gen3, 12}.time_of(1)), Duration(84));
 }
 
 }  // namespace

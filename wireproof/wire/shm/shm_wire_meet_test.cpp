@@ -62,6 +62,19 @@ TEST(ShmWire, FramesThatArrivedAreReceivedBeforeThePeerIsGone) {
     EXPECT_EQ(a.counters().peers_gone, 1U);
 }
 
+// Those of a forked child are copies of its parent's; here they are the only ones.
+TEST(ShmWire, AWireThatIsAbandonedKeepsNoSocketToItsPeerNorItsPlace) {
+    const std::string name = unique_name();
+    Time time;
+    ShmWire a = open({.name = name, .node = 0});
+    ShmWire b = open({.name = name, .node = 1});
+    ASSERT_TRUE(meet(a, one, b, zero, time));
+    b.abandon();
+    EXPECT_EQ(next(a, time.pass()), "nothing");
+    EXPECT_EQ(event(a), "1 gone");
+    EXPECT_EQ(error_of({.name = name, .node = 1}), "none");
+}
+
 TEST(ShmWire, ALaterLifeIsAnEventBeforeItsFirstFrame) {
     for (const std::size_t stays : {0U, 1U}) {
         const std::string name = unique_name();

@@ -103,6 +103,25 @@ TEST(ShmWire, RoomThatWasClaimedAndNotUsedIsLentForAFrameByItself) {
     EXPECT_TRUE(b.connected(zero));
 }
 
+// It is lent until the next is looked for; a few laps of the ring tell whether its room comes back.
+TEST(ShmWire, AFrameThatIsLentKeepsNoneFromBeingLookedAt) {
+    auto [a, b] = pair({.frame_max = 1016, .lines = 64});
+    for (int i = 0; i < 50; ++i) {
+        const std::string lent(900, static_cast<char>('a' + i % 26));
+        ASSERT_TRUE(send(a, one, lent)) << i;
+        EXPECT_EQ(next(b), "0:" + lent);
+        EXPECT_EQ(next(b), "nothing");
+        ASSERT_TRUE(send(a, one, "second")) << i;
+        EXPECT_EQ(next(b), "0:second");
+        ASSERT_TRUE(b.still(Instant()));
+        const ShmWire::Watched watched = b.watch();
+        ASSERT_NE(watched.in, nullptr);
+        ASSERT_TRUE(send(a, one, "third")) << i;
+        EXPECT_EQ(text_of(watched.in->peek(watched.in->next_word())), "third");
+        b.pass_watched(5);
+    }
+}
+
 TEST(ShmWire, TheNextFrameCanBeLookedAtWhereItWillLie) {
     auto [a, b] = pair();
     EXPECT_EQ(next(b), "nothing");

@@ -88,6 +88,9 @@ TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {
     EXPECT_EQ(wire.trouble(second).cause, "Permission denied (sendmsg)");
     EXPECT_EQ(wire.trouble(second).frames_refused, 2U);
     EXPECT_EQ(wire.counters().send_failed, 2U);
+    // It was the address that was forbidden.
+    ASSERT_TRUE(wire.set_peer(second, Address{}));
+    EXPECT_EQ(wire.trouble(second).cause, "");
 }
 
 TEST(UdpKernelErrors, NamesAPeerThatNobodyServesUntilItIsHeard) {

@@ -295,6 +295,33 @@ TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
     EXPECT_EQ(wire.counters().icrc_wrong, 0U);
 }
 
+TEST(Rocev2Wire, AStrangersFirstIdentificationIsKeptWithIt) {
+    Rocev2Wire wire = open({.local = host(0), .peers_max = 1});
+    const Address here = wire.local_address();
+    Stranger peer(host(1));
+    peer.send(here, peer.with_icrc(here, packet_of(48), 10'000));
+    EXPECT_EQ(next(wire), packet_of(48));
+    peer.send(here, peer.with_icrc(here, packet_of(48), 20'000));
+    EXPECT_TRUE(nothing_comes(wire));
+    EXPECT_EQ(wire.counters().identification_jumped, 1U);
+}
+
+// A packet may have waited since the wire was last seen empty.
+TEST(Rocev2Wire, ThePauseOfAPeerBeginsWhenItsLastPacketMayHaveCome) {
+    Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
+    const Address here = wire.local_address();
+    Stranger peer(host(1));
+    const auto at = [](std::int64_t milliseconds) {
+        return Instant(Duration::milliseconds(milliseconds));
+    };
+    EXPECT_FALSE(wire.receive(at(0)));
+    peer.send(here, peer.with_icrc(here, packet_of(48), 10'000));
+    EXPECT_EQ(next(wire, nullptr, at(1'000)), packet_of(48));
+    peer.send(here, peer.with_icrc(here, packet_of(52), 11'000));
+    EXPECT_EQ(next(wire, nullptr, at(1'001)), packet_of(52));
+    EXPECT_EQ(wire.counters().identification_jumped, 0U);
+}
+
 // The identifications and times of a capture of Soft-RoCE that sent a packet each four seconds.
 TEST(Rocev2Wire, APeerThatPausesForSecondsLosesNoPacket) {
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});

@@ -207,6 +207,7 @@ TEST(SuperPacket, AKernelThatRefusesThemGetsFramesOneByOne) {
     EXPECT_EQ(received(two.b), "1x10 2x700 3x700 4x700 5x700 6x700");
     EXPECT_EQ(two.a.counters().frames_sent, 6U);
     EXPECT_EQ(two.a.counters().bytes_sent, 3510U);
+    EXPECT_EQ(two.a.counters().frames_resent, 0U);
     EXPECT_EQ(two.a.counters().send_failed, 0U);
     EXPECT_EQ(two.a.counters().super_packets_sent, 0U);
     EXPECT_EQ(two.a.counters().segments_refused, 1U);

@@ -360,6 +360,13 @@ TEST(UdpWire, SaysWhichAddressIsBusyAndWhy) {
               "cannot bind " + holder.local_address().to_string() + ": Address already in use");
 }
 
+TEST(UdpWire, AWireThatIsAbandonedKeepsNoPort) {
+    UdpWire wire = open({});
+    const Address address = wire.local_address();
+    wire.abandon();
+    EXPECT_EQ(error_of({.local = address}), "none");
+}
+
 TEST(UdpWire, RefusesAConfigThatCannotWork) {
     const Address v6 = *Address::parse("[::1]:7");
     EXPECT_EQ(error_of({}), "UDP wire: no local address");
