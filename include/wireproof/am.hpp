@@ -220,9 +220,9 @@ public:
     /// The longest request or reply, in 32-bit words.
     std::size_t words_max() const;
 
-    /// Has `handler` run when a message that names it arrives. Replaces an earlier one, an empty
-    /// one none. From inside a handler, once that has returned. not_allowed: handler 0, which no
-    /// message can name.
+    /// Calls `run` for each message that arrives for `handler`. It replaces an earlier function; an
+    /// empty one removes it. A call from inside a handler takes effect when that handler has
+    /// returned. not_allowed: handler 0, which no message can name.
     Status handle(std::uint16_t handler, Handler run);
     /// Has `report` hear of peers that are lost. Without one, losses show only in statuses.
     void on_peer_lost(std::function<void(const PeerLost&)> report);

@@ -1,6 +1,6 @@
-// Paths that lose long packets only, as behind a router whose MTU is smaller than anybody says: who
-// stores ends within three peer timeouts and says how long the packets are, and sends little
-// (AM-50, AM-53).
+// Paths that lose long packets only, as behind a router that has a smaller MTU and does not say so:
+// the sender of a store ends within three peer timeouts, says how long the packets are, and sends
+// few of them (AM-50, AM-53).
 #include <gtest/gtest.h>
 
 #include "tests/sim/am_script.hpp"
@@ -99,7 +99,7 @@ TEST(AmUnansweredPath, AStoreEndsInTimeAndSendsLittle) {
     }
 }
 
-// Of a get, it is the other side that finds out; who asked hears that the session is unknown to it.
+// Of a get, the answering side finds out; the asking side then hears that its session is unknown.
 TEST(AmUnansweredPath, AGetEndsInTimeAtBothEnds) {
     Hole hole(between_hosts(am::Congestion::on), 1);
     std::vector<std::byte> here(60'000);

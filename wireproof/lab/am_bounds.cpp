@@ -119,8 +119,8 @@ bool as_in_model(const AmWorldPlan& plan, const am::Stats& totals) {
 
 }  // namespace
 
-// Who goes back sends all again eight times, and then the first message; who knows what is missing
-// sends it all once, and then ever less. Each on two channels.
+// Go-back-N sends all of the window again eight times, and then its first message. Selective
+// recovery sends all of it once, and then ever less. Each on two channels.
 std::string broken_bound(const am::Config& config, const AmStandstill& standstill) {
     if (config.resend_limit == 0) return {};
     const std::uint64_t allowed = resends_allowed(config, standstill.lasted);

@@ -224,8 +224,8 @@ void IbUser::note_sent(const ib::Port& port) {
     sent_before_ = port.queue_pair(line_->number)->counters.sent;
 }
 
-// No more rounds than retries, and in a round no more than may be outstanding; who backs off sends
-// all of it once and then one packet a round.
+// No more rounds than retries, and in a round no more than may be outstanding. A queue pair that
+// backs off sends all of it once, and then one packet a round.
 void IbUser::check_resends(const ib::Port& port) {
     const Unanswered oldest = port.unanswered(line_->number);
     if (oldest.since != unanswered_since_) {

@@ -270,7 +270,7 @@ public:
     }
 
 private:
-    /// 1e15 is a float to TOML, and a whole number to whoever wrote it.
+    /// 1e15 is a float to TOML; its author means a whole number.
     static std::optional<std::int64_t> whole_of(double real) {
         constexpr double end = 9'223'372'036'854'775'808.0;  // 2^63
         if (!(real > -end && real < end) || real != std::floor(real)) return std::nullopt;

@@ -128,7 +128,7 @@ TEST(Cable, AFrameThatIsLongerThanTheQueueIsLostOnAnIdleCableToo) {
     EXPECT_EQ(cable.counts().overflowed, 1u);
 }
 
-// Were both drawn from one stream, who is spared by the loss would be late.
+// If both came from one random stream, a frame that the loss spares would get another delay.
 TEST(Cable, JitterDoesNotDependOnWhatIsLost) {
     CableConfig config = slow();
     config.bytes_per_second = 0;

@@ -20,8 +20,7 @@ namespace wireproof::rdma {
 inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 struct Device::Inside {
-    /// The first of the queue pairs' numbers is not to be guessed where others may send late
-    /// packets of an earlier process.
+    /// `first_queue_pair` is random where late packets of an earlier process may arrive.
     Inside(Rocev2Wire opened, const DeviceOptions& options, std::uint32_t first_queue_pair = 2);
 
     std::size_t poll(Instant now);

@@ -134,7 +134,7 @@ TEST(Meeting, NobodyAtAllIsNoAnswer) {
     EXPECT_FALSE(other->connect("::1", service, {}, 50ms));
 }
 
-// It answers though nothing ever listened here: whoever asks the wrong host need not wait.
+// It answers although nothing ever listened here: a caller that asks the wrong host need not wait.
 TEST(Meeting, ADeviceWithoutAnyListenerRefusesAtOnce) {
     End passive(19, 1024, {});
     const auto began = std::chrono::steady_clock::now();

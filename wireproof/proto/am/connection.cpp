@@ -345,7 +345,7 @@ bool Connection::resend_missing(Instant now, const Header& header,
     SendWindow& window = out_window(header.channel);
     ResendBackoff& backoff = backoff_[index(header.channel)];
     if ((header.count & nack_refuses) != 0) {
-        // It has come, so the path carries it. Who refused it will fetch it (AM-42).
+        // It arrived, so the path carries it. The peer refused it and fetches it later (AM-42).
         (void)window.note_arrived(missing);
         backoff.forget();
         return false;

@@ -113,7 +113,7 @@ TEST(AmUnanswered, EveryKindOfLongPacketIsFoundOut) {
     EXPECT_LT(path.sent, 150U);
 }
 
-// AM-53: whoever asks for it, and however often.
+// AM-53: whatever causes the resend, and however often.
 TEST(AmUnanswered, TheSamePacketLeavesAgainEverMoreSeldom) {
     for (const auto& [recovery, congestion] : cases) {
         const Config config = between_hosts(recovery, congestion);

@@ -111,7 +111,7 @@ TEST(AmUnknown, IsNeverAnswered) {
     Pair third(next_life(next_life(world.pair.config)));  // a life of a that never met b
     EXPECT_EQ(third.a.give(third.now, answer.bytes), foreign);
     EXPECT_EQ(third.taken(third.a), "");
-    // Back to who said it, as it is and as if from the other node.
+    // Back to its sender, unchanged and as if it came from the other node.
     Frame back = answer;
     EXPECT_EQ(world.next.b.give(world.pair.now, back.bytes), foreign);
     back = world.pair.forged(back, [](Header& h) { std::swap(h.dst, h.src); });

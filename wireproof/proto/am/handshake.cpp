@@ -62,7 +62,7 @@ Handshake::Outcome Handshake::on_hello(const HelloBody& hello, bool wants_answer
     }
     Nonces* const candidate = candidate_of(hello.nonce);
     const bool echoes = candidate != nullptr && hello.echo == candidate->own;
-    // Without a session, whoever echoes the nonce that we draw attention with has met us.
+    // Without a session, a peer that echoes the nonce of our HELLO has met us.
     if (hello.echo != 0 && (echoes || (!established() && hello.echo == candidates_[0].own))) {
         establish({hello.echo, hello.nonce});
         answer_ = wants_answer ? Answer::session : Answer::none;

@@ -41,12 +41,12 @@ public:
     /// Whether another session can follow: not if the launcher gave the only one.
     bool can_meet() const { return !launched_; }
 
-    /// A frame came that names a session of our job which nobody here has. One in a second is
-    /// answered: whoever sent it has missed that we began anew.
+    /// A frame arrived that names a session of our job which does not exist here. One in a second
+    /// is answered: its sender does not know that this node began anew.
     void on_unknown_session(Instant now, std::uint64_t cookie);
     struct Disowned {
         std::uint64_t cookie = 0;
-        std::uint64_t proof = 0;  // that who says so is of the job
+        std::uint64_t proof = 0;  // shows that the sender of the answer is of the job
     };
     /// Such an answer is due; take_disowned() is what it says.
     bool disowns() const { return answer_ == Answer::unknown; }

@@ -194,7 +194,7 @@ TEST(AmHandshake, AnAttemptThatWasGivenUpIsOver) {
     establish(a, b);
 }
 
-// AM-49: who has met a dead life does not greet the living with its nonce.
+// AM-49: a late HELLO of an ended life does not replace the nonce of the present one.
 TEST(AmHandshake, ALateHelloKeepsNobodyFromMeeting) {
     Handshake a(node(0));
     Handshake b(node(1));

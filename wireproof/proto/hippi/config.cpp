@@ -28,7 +28,7 @@ Config Config::of_datagrams() {
     config.retry_after = Duration::milliseconds(20);
     config.retry_floor = Duration::milliseconds(2);
     config.backs_off = true;
-    // A reset would not help a path that loses some frames for ever; whoever owns the link gives
+    // A reset would not help a path that loses some frames for ever; the owner of the link gives
     // it up by unanswered().
     config.retries_max = retries_unlimited;
     config.start_again_after = Duration::milliseconds(20);

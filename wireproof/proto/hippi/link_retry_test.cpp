@@ -229,7 +229,7 @@ TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
         EXPECT_EQ(wait, config.retry_after * (1 << round)) << round;
         pair.wait(wait);
         EXPECT_EQ(pair.taken(pair.a), round == 0 ? "0..7*" : "0*") << round;
-        // The receiver lacks it still; whoever says so again draws no replay of its own.
+        // The receiver still lacks it; another report of that causes no replay of its own.
         if (round == 0) continue;
         pair.a.submit(1);
         EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(0))),

@@ -164,8 +164,8 @@ TEST(Port, StatesReceiveAndSendAsTheyShould) {
     EXPECT_EQ(pair.b.counters().wrong_state, 3U);
 }
 
-// A late packet of an earlier connection with the same number says nothing about this one: whoever
-// waits for the peer to be ready must go on repeating its reply.
+// A late packet of an earlier connection with the same number says nothing about this one: a side
+// that waits for the peer to be ready must go on repeating its reply.
 TEST(Port, OnlyAPacketInSequenceEstablishes) {
     for (const Transport transport : {Transport::uc, Transport::rc}) {
         PairSettings settings;

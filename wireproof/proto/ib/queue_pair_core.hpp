@@ -34,8 +34,8 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // packets without AckReq, at most
     std::uint32_t in_flight_max =
         256;  // Send and Write packets unacknowledged; not below ack_every
-    /// retry_count is as good as infinite: for measurements of what recovery costs, and for users
-    /// who give a peer up by unanswered() instead.
+    /// retry_count has no limit: for measurements of what recovery costs, and for callers that give
+    /// a peer up by unanswered() instead.
     bool retries_unlimited = false;
     /// The answer timeout doubles and only the oldest packet leaves while no answer comes
     /// (core/backoff.hpp). Off: every timeout is as long as the first, as the specification has it.

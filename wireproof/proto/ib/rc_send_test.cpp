@@ -164,7 +164,7 @@ TEST(RcSend, BacksOffIfItMayAndGoesOnWithTheRestOnceTheOldestIsAcknowledged) {
         pair.pass(wait);
         const auto left = pair.a_leaving();
         EXPECT_EQ(names(left), round == 0 ? all : Names{"SEND First fffffe"}) << round;
-        // The responder lacks it still; whoever says so again draws no retry of its own.
+        // The responder still lacks it; another NAK that says so causes no retry of its own.
         if (round == 0) continue;
         EXPECT_TRUE(decoded(left.front()).bth().ack_request);
         EXPECT_EQ(pair.a.give(pair.now, nak(0xFFFFFE)), control);
@@ -185,7 +185,7 @@ TEST(RcSend, BacksOffIfItMayAndGoesOnWithTheRestOnceTheOldestIsAcknowledged) {
     EXPECT_EQ(names(pair.a_leaving()), (Names{"SEND Only 000001", "SEND Only 000002"}));
 }
 
-// RC-7: who is not ready is there.
+// RC-7: a responder that is not ready is alive.
 TEST(RcSend, AnRnrNakAnswersThePacketThatItNames) {
     RcPair pair(PairSettings{.transport = Transport::rc,
                              .queue_pair = {.retries_unlimited = true, .backs_off = true},

@@ -196,7 +196,7 @@ TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged
         if (pair.a.link.transmitter().retraining()) pair.pass(config.retrain_time);
         waits.push_back(pair.now - before);
         left.push_back(pair.leaving(pair.a));
-        // The receiver lacks it still; whoever says so again draws no replay of its own.
+        // The receiver still lacks it; another report of that causes no replay of its own.
         if (round > 0) {
             EXPECT_EQ(pair.a.give(pair.now, nak(4089)), control);
         }

@@ -1,5 +1,5 @@
-// Why the kernel did not take frames, by error number, so that a user who waits for an answer can
-// be told what went wrong here. A value of fixed size: it costs nothing until something fails.
+// Why the kernel did not take frames, by error number, so that an error message can name the cause
+// when no answer comes. A value of fixed size: it costs nothing until something fails.
 #pragma once
 
 #include <array>
