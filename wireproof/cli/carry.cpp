@@ -12,7 +12,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto examples = R"(Examples:
+constexpr auto carry_examples = R"(Examples:
   wireproof carry big.iso --loss 0.01 --reorder 0.01
   wireproof carry big.iso --wire sim --ber 1e-6 --seed 7 --json
   wireproof carry big.iso --protocol all --loss 0.01 --ber 1e-6
@@ -126,7 +126,7 @@ void add_carry(CLI::App& app, Run& run) {
         mtu, [options] { return options->wire != "shm" || options->protocol != "sp-am"; },
         "--wire udp or sim, or another protocol than sp-am");
     verb->add_flag("--json", options->json, "print one JSON object (schema wireproof.carry/1)");
-    verb->footer(examples);
+    verb->footer(carry_examples);
     verb->callback([options, rules, verb, &run] {
         rules->check(*verb);
         if (is_standard_output(options->out) && options->protocol == every_protocol) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "wireproof/cli/no_answer.hpp"
+#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
@@ -61,17 +62,6 @@ std::vector<std::byte> text_words(std::string text, const am::Connection& connec
     text.resize((text.size() + 3) / 4 * 4, ' ');
     const ConstBytes bytes = std::as_bytes(std::span(text));
     return {bytes.begin(), bytes.end()};
-}
-
-// Text from the network, on its way to a terminal.
-std::string printable(ConstBytes bytes) {
-    std::string text;
-    for (const std::byte byte : bytes) {
-        const auto c = std::to_integer<char>(byte);
-        text += c >= ' ' && c <= '~' ? c : ' ';
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
 }
 
 }  // namespace

@@ -41,16 +41,6 @@ void send_failed(IbSession& session, const std::string& why) {
     send(session, What::failed, std::as_bytes(std::span(text)));
 }
 
-// Text from the network, on its way to a terminal.
-std::string printable(ConstBytes bytes) {
-    std::string text;
-    for (const std::byte byte : bytes) {
-        const auto c = std::to_integer<char>(byte);
-        text += c >= ' ' && c <= '~' ? c : ' ';
-    }
-    return text;
-}
-
 Sha256 digest_of(ConstBytes bytes) {
     Digest digest;
     digest.add(bytes);

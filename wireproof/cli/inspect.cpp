@@ -26,7 +26,7 @@ using capture::IcrcState;
 using capture::SeenPacket;
 using Json = nlohmann::ordered_json;
 
-constexpr auto schema = "wireproof.inspect/1";
+constexpr auto inspect_schema = "wireproof.inspect/1";
 
 constexpr auto explanation =
     R"(Reads a capture (pcap or pcapng, plain or compressed by gzip), decodes every
@@ -191,7 +191,7 @@ private:
 
     std::string json_of(const std::string& error) const {
         Json object;
-        object["schema"] = schema;
+        object["schema"] = inspect_schema;
         object["file"] = file;
         object["packets"] = counts_.packets;
         object["other"] = counts_.other;

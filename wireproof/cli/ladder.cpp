@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto schema = "wireproof.ladder/1";
+constexpr auto ladder_schema = "wireproof.ladder/1";
 
-constexpr auto examples =
+constexpr auto ladder_examples =
     R"(NAME is that of a built-in scenario (--list), else a file that docs/ladders.md
 tells how to write.
 
@@ -87,7 +87,7 @@ std::string failure_of(const lab::Ladder& ladder) {
 std::string json_of(const lab::Ladder& ladder) {
     constexpr std::array ends = {"idle", "time_limit", "frame_limit"};
     Json json;
-    json["schema"] = schema;
+    json["schema"] = ladder_schema;
     json["name"] = ladder.name;
     json["title"] = ladder.title;
     json["protocol"] = ladder.protocol;
@@ -149,7 +149,7 @@ struct LadderVerb {
     }
 
     void print_list() const {
-        Json json_list = {{"schema", schema}, {"ladders", Json::array()}};
+        Json json_list = {{"schema", ladder_schema}, {"ladders", Json::array()}};
         std::string text;
         for (const lab::BuiltIn& built_in : lab::built_in_scenarios()) {
             const std::string file = std::string(built_in.name) + ".toml";
@@ -189,7 +189,7 @@ void add_ladder(CLI::App& app, Run& run) {
                          ladder->pcapng);
     verb->add_flag("--list", ladder->list, "name the built-in scenarios");
     verb->add_flag("--json", ladder->json, "print one JSON object (schema wireproof.ladder/1)");
-    verb->footer(examples);
+    verb->footer(ladder_examples);
     verb->callback([ladder, verb, &run] {
         ladder->check(*verb);
         run = [ladder] { return ladder->run(); };

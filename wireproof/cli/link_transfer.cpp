@@ -35,16 +35,6 @@ void send_failed(link::Node& node, const std::string& why) {
     send(node, What::failed, std::as_bytes(std::span(text)));
 }
 
-// Text from the network, on its way to a terminal.
-std::string printable(ConstBytes bytes) {
-    std::string text;
-    for (const std::byte byte : bytes.first(std::min(bytes.size(), text_max))) {
-        const auto c = std::to_integer<char>(byte);
-        text += c >= ' ' && c <= '~' ? c : ' ';
-    }
-    return text;
-}
-
 // Around a frame that travels alone: IP, UDP and the header of the sequenced wire.
 constexpr std::size_t framing = 28 + DatagramHeader::size(1);
 

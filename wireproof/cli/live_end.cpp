@@ -12,12 +12,6 @@
 namespace wireproof::cli {
 namespace {
 
-template <class T>
-T opened(Expected<T> value) {
-    if (!value) throw Failure(value.error().message);
-    return std::move(*value);
-}
-
 class UdpEnd final : public LiveEnd, public ClosedEnd {
 public:
     UdpEnd(const CarryOptions& options, std::uint16_t node) {

@@ -21,7 +21,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto examples =
+constexpr auto perf_examples =
     R"(Operations: request-reply (half a round trip, polled), stream (one-way short
 requests), store, store-async, get. The other end is a process of perf's own,
 both pinned; on the memory wire it is a function call away. Each round measures
@@ -268,7 +268,7 @@ void add_perf(CLI::App& app, Run& run) {
     accept_whole(
         *verb->add_option("--seed", plan.seed, "of faults, sessions and contents")->type_name("N"),
         0, std::numeric_limits<std::uint64_t>::max());
-    verb->footer(examples);
+    verb->footer(perf_examples);
     verb->callback([perf, verb, &run] {
         perf->check(*verb);
         run = [perf] { return perf->run(); };

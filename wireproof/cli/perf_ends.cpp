@@ -55,12 +55,6 @@ FaultyWire<ShmWire>::Config faults_of(const PerfPlan& plan, std::uint64_t seed) 
     return config;
 }
 
-template <class T>
-T opened(Expected<T> value) {
-    if (!value) throw Failure(value.error().message);
-    return std::move(*value);
-}
-
 am::UdpNode open_udp_node(const PerfPlan& plan, std::uint16_t node, const std::string& local) {
     am::UdpNode::Options udp;
     udp.local = opened(Address::parse(local));

@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using lab::SearchVerdict;
 
-constexpr auto schema = "wireproof.search/1";
+constexpr auto search_schema = "wireproof.search/1";
 
 constexpr auto explanation =
     R"(Looks at every state that two engines as shipped and the frames between them can
@@ -260,7 +260,7 @@ private:
         const lab::SearchResult& result = findings.result;
         const lab::SearchSetting asked = setting();
         Json object;
-        object["schema"] = schema;
+        object["schema"] = search_schema;
         object["protocol"] = protocol;
         object["window"] = window;
         object["modulus"] = modulus;

@@ -23,7 +23,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto examples = R"(Examples:
+constexpr auto soak_examples = R"(Examples:
   wireproof soak --worlds 10000
   wireproof soak --protocol rc --seconds 28800
   wireproof soak --worlds 1 --seed 4711     repeats one world
@@ -228,7 +228,7 @@ void add_soak(CLI::App& app, Run& run) {
     soak->timing.add(*verb)->excludes("--hostile");
     verb->add_flag("--json", soak->json,
                    "print one JSON object (schema wireproof.soak/1,\nor wireproof.soak-hostile/1)");
-    verb->footer(examples);
+    verb->footer(soak_examples);
     verb->callback([soak, rules, verb, &run] {
         rules->check(*verb);
         run = [soak] { return soak->run(); };

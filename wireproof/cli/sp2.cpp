@@ -14,7 +14,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto examples =
+constexpr auto sp2_examples =
     R"(Figures are of pairs of nodes, all pairs at once; with an odd number of nodes
 the last one takes part only in the exchange of all with all.
 
@@ -91,8 +91,7 @@ std::string failure_of(const lab::Sp2Figures& figures) {
 }
 
 std::string json_object(const lab::Sp2Figures& figures) {
-    using Json = nlohmann::ordered_json;
-    Json json;
+    nlohmann::ordered_json json;
     json["schema"] = "wireproof.sp2/1";
     json["nodes"] = figures.nodes;
     json["round_trip_us"] = rounded(figures.round_trip_us.mean);
@@ -149,7 +148,7 @@ void add_sp2(CLI::App& app, Run& run) {
         ->capture_default_str()
         ->check(CLI::Range(std::size_t{2}, std::size_t{64}, "2 to 64 nodes"));
     verb->add_flag("--json", sp2->json, "print one JSON object (schema wireproof.sp2/1)");
-    verb->footer(examples);
+    verb->footer(sp2_examples);
     verb->callback([sp2, &run] { run = [sp2] { return sp2->run(); }; });
 }
 

@@ -27,7 +27,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr auto examples =
+constexpr auto sweep_examples =
     R"(A saturated sender over a link with bit errors. ETR is payload over all bytes
 sent for it; throughput counts idle time too. Lengths and times are in bytes on
 the line. Protocols: pcie, hippi6400, sp-am, sp-am-selective, rc and uc are the
@@ -360,7 +360,7 @@ void add_sweep(CLI::App& app, Run& run) {
     verb->add_flag("--paper", sweep->paper, "section 5 of the seed paper, put right");
     add_output(*verb, *sweep);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
-    verb->footer(examples);
+    verb->footer(sweep_examples);
     verb->callback([sweep, verb, &run] {
         sweep->check(*verb);
         run = [sweep] { return sweep->run(); };

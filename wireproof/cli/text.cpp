@@ -1,5 +1,6 @@
 #include "wireproof/cli/text.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace wireproof::cli {
@@ -28,6 +29,17 @@ std::string shortened(const std::string& text, std::size_t width) {
         if (++characters < width) kept_from = at;
     }
     return characters <= width ? text : "…" + text.substr(kept_from);
+}
+
+std::string printable(ConstBytes bytes) {
+    constexpr std::size_t characters_max = 400;
+    std::string text;
+    for (const std::byte byte : bytes.first(std::min(bytes.size(), characters_max))) {
+        const auto c = std::to_integer<char>(byte);
+        text += c >= ' ' && c <= '~' ? c : ' ';
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
 }
 
 void tell(const std::string& line) {

@@ -4,6 +4,9 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "wireproof/base/expected.hpp"
 
 namespace CLI {
 class App;
@@ -20,6 +23,13 @@ class Failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
+
+/// The value; a Failure with its error if there is none.
+template <class T>
+T opened(Expected<T> value) {
+    if (!value) throw Failure(value.error().message);
+    return std::move(*value);
+}
 
 /// Runs the chosen verb; returns the exit code.
 using Run = std::function<int()>;
