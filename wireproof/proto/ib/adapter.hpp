@@ -9,6 +9,7 @@
 
 #include "wireproof/proto/ib/completion_queue.hpp"
 #include "wireproof/proto/ib/memory_table.hpp"
+#include "wireproof/proto/ib/neighbours.hpp"
 #include "wireproof/proto/ib/receive_queue.hpp"
 
 namespace wireproof::ib {
@@ -19,8 +20,9 @@ enum class SharedReceiveQueueId : std::uint32_t {};
 /// What is told beside completions.
 struct PortEvent {
     enum class What : std::uint8_t {
-        completion,    // that somebody asked to be told of; `number` is the completion queue
-        overrun,       // a completion was lost: the queue `number` is too small
+        completion,       // that somebody asked to be told of; `number` is the completion queue
+        overrun,          // a completion was lost: the queue `number` is too small
+        completion_lost,  // of this queue pair, which is in error now
         established,   // the first packet in sequence came before the queue pair was ready to send
         drained,       // a queue pair in SQD has nothing on its way
         message_lost,  // UC, if asked for: at least one message will never be delivered
@@ -44,6 +46,7 @@ public:
     static constexpr std::size_t events_max = 1024;  // the oldest go first
 
     MemoryTable memory;
+    Neighbours neighbours;
 
     CompletionQueueId add_completion_queue(std::size_t capacity) {
         return CompletionQueueId(add(completion_queues_, CompletionQueue(capacity)));
@@ -63,11 +66,14 @@ public:
     }
     void remove(SharedReceiveQueueId id) { shared_receives_[static_cast<std::size_t>(id)].reset(); }
 
-    void complete(CompletionQueueId id, const Completion& completion, bool solicited = false) {
+    /// False: the queue had no room for it.
+    bool complete(CompletionQueueId id, const Completion& completion, bool solicited = false) {
         CompletionQueue& queue = completion_queue(id);
         const bool lost_before = queue.overrun();
-        if (queue.push(completion, solicited)) tell(PortEvent::What::completion, id);
+        const CompletionQueue::Pushed pushed = queue.push(completion, solicited);
+        if (pushed == CompletionQueue::Pushed::kept_and_told) tell(PortEvent::What::completion, id);
         if (queue.overrun() && !lost_before) tell(PortEvent::What::overrun, id);
+        return pushed != CompletionQueue::Pushed::lost;
     }
     template <class Number>
     void tell(PortEvent::What what, Number number) {
@@ -83,6 +89,7 @@ public:
 
     void fingerprint(Fingerprint& sink) const {
         memory.fingerprint(sink);
+        neighbours.fingerprint(sink);
         const auto add_all = [&sink](const auto& queues) {
             sink.add(queues.size());
             for (const auto& queue : queues) {

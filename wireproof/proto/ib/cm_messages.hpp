@@ -12,6 +12,7 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/expected.hpp"
+#include "wireproof/proto/ib/gid.hpp"
 #include "wireproof/proto/ib/opcode.hpp"
 #include "wireproof/proto/ib/psn.hpp"
 
@@ -23,7 +24,6 @@ inline constexpr std::uint32_t cm_qkey = 0x80010000;  // well known
 
 template <std::size_t Size>
 using PrivateBytes = std::array<std::byte, Size>;
-using Gid = std::array<std::uint8_t, 16>;  // of IPv4: ::ffff:a.b.c.d
 
 /// One of the two paths in a request. All zero: there is none.
 struct CmPath {

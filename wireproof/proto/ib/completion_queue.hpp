@@ -86,26 +86,38 @@ struct Completion {
     }
 };
 
-/// Of many queue pairs. Holds so many; one more is lost, which is an error of whoever made it too
-/// small.
+/// Of many queue pairs. Holds `capacity` completions; one more is lost, and the queue pair that it
+/// is of goes into error.
 class CompletionQueue {
 public:
     explicit CompletionQueue(std::size_t capacity) : waiting_(capacity) {}
 
     enum class Notify : std::uint8_t { none, solicited, any };
 
-    /// True: somebody asked to be told of it.
-    bool push(const Completion& completion, bool solicited) {
+    enum class Pushed : std::uint8_t {
+        kept,
+        kept_and_told,  // its user asked to be told of it
+        lost,           // for want of room
+    };
+    Pushed push(const Completion& completion, bool solicited) {
         if (waiting_.full()) {
             overrun_ = true;
-            return false;
+            return Pushed::lost;
         }
         waiting_.push(completion);
         const bool failed = completion.status != CompletionStatus::success;
         const bool tells =
             notify_ == Notify::any || (notify_ == Notify::solicited && (solicited || failed));
         if (tells) notify_ = Notify::none;
-        return tells;
+        return tells ? Pushed::kept_and_told : Pushed::kept;
+    }
+    /// Forgets what a queue pair has completed and nobody has polled.
+    void drop(std::uint32_t queue_pair) {
+        for (std::size_t left = waiting_.size(); left > 0; --left) {
+            const Completion one = waiting_.front();
+            waiting_.pop();
+            if (one.queue_pair != queue_pair) waiting_.push(one);
+        }
     }
     std::optional<Completion> poll() {
         if (waiting_.empty()) return std::nullopt;

@@ -31,9 +31,15 @@ public:
     /// One with an opcode that does not exist.
     RxVerdict on_reserved(Instant now, const Bth& bth, Adapter& adapter);
     void on_deadline(Instant now, Adapter& adapter);
+    void enter_error(Adapter& adapter) {
+        const QueuePairState before = core_.state();
+        core_.enter_error(adapter);
+        note_state(before, adapter);
+    }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
     Instant next_deadline() const { return requester_.next_deadline(); }
     std::optional<PeerId> next_peer() const { return core_.attributes().address; }
+    Psns psns() const { return {.send = requester_.next(), .receive = responder_.expected()}; }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
@@ -58,7 +64,7 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
     const QueuePairState after = change.state.value_or(before);
     core_.apply(change);
     if (after == QueuePairState::reset) {
-        core_.clear();
+        core_.clear(adapter);
         requester_.reset();
         responder_.reset();
         answer_first_ = true;
@@ -66,8 +72,7 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
         return status;
     }
     if (after == QueuePairState::error) {
-        core_.enter_error(adapter);
-        note_state(before, adapter);
+        enter_error(adapter);
         return status;
     }
     core_.set_state(after);

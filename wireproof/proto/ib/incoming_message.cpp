@@ -1,5 +1,6 @@
 #include "wireproof/proto/ib/incoming_message.hpp"
 
+#include "wireproof/base/publish.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {
@@ -56,7 +57,7 @@ std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Queu
     // Asked again for every packet: a region may be gone, or a window invalid, by now.
     const auto to = adapter.memory.remote(piece, RemoteRight::write, core.bearer());
     if (!to) return Refusal::bad_key;
-    copy_short(to->data(), packet.payload.data(), to->size());
+    copy_last_word_last(to->data(), packet.payload.data(), to->size());
     verb_ = Verb::write;
     arrived_ += packet.payload.size();
     if (takes) {

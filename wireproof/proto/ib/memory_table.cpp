@@ -31,6 +31,17 @@ bool changes(const Access& access) {
     return access.remote_write || access.remote_atomic;
 }
 
+/// Null: nothing.
+const char* wrong_with(const MemoryTable::Region& region) {
+    if (region.memory.size() > std::numeric_limits<std::uint64_t>::max() - region.address) {
+        return "a memory region must not wrap around the end of all addresses";
+    }
+    if (changes(region.access) && !region.access.local_write) {
+        return "remote write and atomic access to a region need local write access";
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 std::uint32_t MemoryTable::add(Entry entry) {
@@ -69,22 +80,28 @@ MemoryTable::Entry* MemoryTable::find_window(std::uint32_t key) {
 }
 
 Expected<std::uint32_t> MemoryTable::add_region(const Region& region) {
-    if (region.memory.size() > std::numeric_limits<std::uint64_t>::max() - region.address) {
-        return unexpected("a memory region must not wrap around the end of all addresses");
-    }
-    if (changes(region.access) && !region.access.local_write) {
-        return unexpected("remote write and atomic access to a region need local write access");
-    }
+    if (const char* wrong = wrong_with(region)) return unexpected(wrong);
     return add(Entry{.use = Use::region, .region = region});
 }
 
-bool MemoryTable::remove_region(std::uint32_t key) {
-    if (find(key, Use::region) == nullptr) return false;
-    const auto bound_to_it = [key](const Entry& entry) {
+Expected<void> MemoryTable::change_region(std::uint32_t key, const Region& region) {
+    Entry* entry = find(key, Use::region);
+    if (entry == nullptr) return unexpected("no memory region has this key");
+    if (is_bound(key)) return unexpected("a memory window is bound to this region");
+    if (const char* wrong = wrong_with(region)) return unexpected(wrong);
+    entry->region = region;
+    return {};
+}
+
+bool MemoryTable::is_bound(std::uint32_t region) const {
+    return std::ranges::any_of(entries_, [region](const Entry& entry) {
         return entry.use == Use::window && entry.window.bound && entry.window.length > 0 &&
-               entry.window.region == key;
-    };
-    if (std::ranges::any_of(entries_, bound_to_it)) return false;
+               entry.window.region == region;
+    });
+}
+
+bool MemoryTable::remove_region(std::uint32_t key) {
+    if (find(key, Use::region) == nullptr || is_bound(key)) return false;
     remove(key);
     return true;
 }

@@ -94,6 +94,9 @@ public:
     /// The region's key. Refused: an address that wraps, or a right of peers to change what its
     /// own side may not write.
     Expected<std::uint32_t> add_region(const Region& region);
+    /// The region of this key becomes another one, and its key stays. Refused as by add_region, and
+    /// where there is none with this key or a window is bound to it; then nothing has changed.
+    Expected<void> change_region(std::uint32_t key, const Region& region);
     /// False: there is none with this key, or a window is bound to it.
     bool remove_region(std::uint32_t key);
     /// The same, and windows that are bound to it are bound to nothing. False: there is none.
@@ -148,6 +151,8 @@ private:
 
     std::uint32_t add(Entry entry);
     void remove(std::uint32_t key);
+    /// Whether a window shows a part of it.
+    bool is_bound(std::uint32_t region) const;
     /// Whatever its key byte.
     Entry* find_window(std::uint32_t key);
     Entry* find(std::uint32_t key, Use use);

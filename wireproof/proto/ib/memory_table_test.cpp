@@ -89,6 +89,33 @@ TEST_F(MemoryRegion, PeersMayNotChangeWhatItsOwnSideMayNotWrite) {
     EXPECT_FALSE(refused({.remote_read = true}));
 }
 
+TEST_F(MemoryRegion, MayBecomeAnotherUnderTheSameKey) {
+    MemoryTable::Region other{.domain = domain + 1,
+                              .address = 5000,
+                              .memory = std::span(bytes).first(8),
+                              .access = {.local_write = true, .remote_write = true}};
+    ASSERT_TRUE(table.change_region(region, other));
+    const KeyBearer others{domain + 1, 1};
+    EXPECT_TRUE(shows(region, 5000, 8, RemoteRight::write, others));
+    EXPECT_FALSE(shows(region, 5000, 9, RemoteRight::write, others));
+    EXPECT_FALSE(shows(region, 5000, 8, RemoteRight::read, others));
+    EXPECT_FALSE(shows(region, 1000, 8));
+    // What is refused changes nothing.
+    EXPECT_FALSE(table.change_region(region + 1, other));
+    other.access.local_write = false;
+    EXPECT_FALSE(table.change_region(region, other));
+    EXPECT_TRUE(shows(region, 5000, 8, RemoteRight::write, others));
+}
+
+TEST_F(MemoryWindow, ARegionStaysAsItIsWhileAWindowIsBoundToIt) {
+    const MemoryTable::Region same = *table.region(region);
+    const std::uint32_t key =
+        table.bind(bind_of(table.add_window(domain, WindowType::type_2a)), bearer).value();
+    EXPECT_FALSE(table.change_region(region, same));
+    EXPECT_TRUE(table.remove_window(key));
+    EXPECT_TRUE(table.change_region(region, same));
+}
+
 TEST_F(MemoryRegion, AKeyEndsWithItsRegionThoughItsPlaceIsUsedAgain) {
     ASSERT_TRUE(table.remove_region(region));
     EXPECT_FALSE(table.remove_region(region));

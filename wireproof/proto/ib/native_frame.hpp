@@ -12,6 +12,7 @@
 
 #include "wireproof/base/expected.hpp"
 #include "wireproof/core/frame.hpp"
+#include "wireproof/proto/ib/gid.hpp"
 
 namespace wireproof::ib {
 
@@ -37,8 +38,6 @@ struct Lrh {
     static Lrh decode(std::span<const std::byte, size> from);
     friend bool operator==(const Lrh&, const Lrh&) = default;
 };
-
-using Gid = std::array<std::uint8_t, 16>;
 
 /// Laid out as an IPv6 header.
 ///

@@ -1,5 +1,6 @@
 #include "wireproof/proto/ib/port.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -37,6 +38,9 @@ const char* wrong_with(const QueuePairConfig& config) {
     if (config.uc_behind_max >= config.psn_modulus) return "packets cannot be so far behind";
     if (config.ack_every == 0 || config.ack_every > config.in_flight_max) {
         return "an acknowledgement must be asked for before too many packets are in flight";
+    }
+    if (config.timeout_factor < 1 || config.timeout_factor > 4) {
+        return "an answer timeout lasts 1 to 4 times its nominal length";
     }
     if (config.in_flight_max > config.psn_modulus / 2) {
         return "half of all PSNs may be in flight at most";
@@ -80,6 +84,8 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return false;
     const QueuePairConfig& config = core_of(found->second).config();
+    adapter_.completion_queue(config.send_completions).drop(number);
+    adapter_.completion_queue(config.receive_completions).drop(number);
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
     queue_pairs_.erase(found);
     ready_.remove(number);
@@ -108,12 +114,17 @@ Port::QueuePair* Port::find(std::uint32_t number) {
     return found == queue_pairs_.end() ? nullptr : &found->second;
 }
 
-void Port::note(std::uint32_t number, const QueuePair& queue_pair) {
+void Port::note(std::uint32_t number, QueuePair& queue_pair) {
     ready_.put(number);
-    note_deadline(number, queue_pair);
+    note_asked(number, queue_pair);
 }
 
-void Port::note_deadline(std::uint32_t number, const QueuePair& queue_pair) {
+void Port::note_asked(std::uint32_t number, QueuePair& queue_pair) {
+    const QueuePairCore& core = core_of(queue_pair);
+    if (core.completion_lost() && core.state() != QueuePairState::error) {
+        with(queue_pair, [this](auto& pair) { pair.enter_error(adapter_); });
+        adapter_.tell(PortEvent::What::completion_lost, number);
+    }
     const Instant deadline =
         with(queue_pair, [](const auto& pair) { return pair.next_deadline(); });
     if (deadline == never) {
@@ -126,6 +137,12 @@ void Port::note_deadline(std::uint32_t number, const QueuePair& queue_pair) {
 const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     return found == queue_pairs_.end() ? nullptr : &core_of(found->second);
+}
+
+std::optional<Psns> Port::psns(std::uint32_t number) const {
+    const auto found = queue_pairs_.find(number);
+    if (found == queue_pairs_.end()) return std::nullopt;
+    return with(found->second, [](const auto& pair) { return pair.psns(); });
 }
 
 Unanswered Port::unanswered(std::uint32_t number) const {
@@ -233,6 +250,17 @@ void Port::on_deadline(Instant now) {
     }
 }
 
+void Port::ready_peers(std::vector<PeerId>& peers) const {
+    peers.clear();
+    const std::size_t first = ready_.after(last_turn_);
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+        const std::size_t turn = (first + i) % ready_.size();
+        const auto to = with(queue_pairs_.at(ready_[turn].number),
+                             [](const auto& pair) { return pair.next_peer(); });
+        if (to && std::ranges::find(peers, *to) == peers.end()) peers.push_back(*to);
+    }
+}
+
 bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
     // Each once, from the one behind the last that sent.
     std::size_t turn = ready_.after(last_turn_);
@@ -247,7 +275,7 @@ bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
         }
         const bool sent =
             with(queue_pair, [&](auto& pair) { return pair.poll_transmit(now, out, adapter_); });
-        note_deadline(number, queue_pair);
+        note_asked(number, queue_pair);
         if (sent) {
             last_turn_ = number;
             return true;

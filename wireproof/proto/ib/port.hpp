@@ -53,6 +53,7 @@ public:
     const PortConfig& config() const { return config_; }
     MemoryTable& memory() { return adapter_.memory; }
     const MemoryTable& memory() const { return adapter_.memory; }
+    Neighbours& neighbours() { return adapter_.neighbours; }
 
     // Queues live until they are removed; nothing may use them then.
     CompletionQueueId add_completion_queue(std::size_t capacity) {
@@ -80,13 +81,16 @@ public:
 
     /// Its number; an error if that is taken, or the transport or a limit is not one of ours.
     Expected<std::uint32_t> add_queue_pair(const QueuePairConfig& config);
-    /// What was posted and has not completed is forgotten. False: there is none.
+    /// What was posted is forgotten, and so are completions that nobody has polled. False: there is
+    /// none.
     bool remove_queue_pair(std::uint32_t number);
     ModifyStatus modify(std::uint32_t number, const QueuePairChange& change);
     PostStatus post_send(std::uint32_t number, const WorkRequest& request);
     PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);
     /// Null: there is none.
     const QueuePairCore* queue_pair(std::uint32_t number) const;
+    /// Nothing: there is no such queue pair.
+    std::optional<Psns> psns(std::uint32_t number) const;
     /// The oldest packet of an RC queue pair, if it was sent again and not answered.
     Unanswered unanswered(std::uint32_t number) const;
 
@@ -104,6 +108,9 @@ public:
     bool poll_transmit_to(Instant now, PeerId peer, TxFrame& out) {
         return transmit(now, &peer, out);
     }
+    /// The peers that there may be packets to, each once, beginning with that of the queue pair
+    /// whose turn it is. Replaces what `peers` holds.
+    void ready_peers(std::vector<PeerId>& peers) const;
 
     const PortCounters& counters() const { return counters_; }
 
@@ -115,9 +122,10 @@ private:
     bool in_partition(const Bth& bth, const QueuePairCore& core) const;
     bool transmit(Instant now, const PeerId* peer, TxFrame& out);
     QueuePair* find(std::uint32_t number);
-    /// Something was done with it: it may have something to send now, and another deadline.
-    void note(std::uint32_t number, const QueuePair& queue_pair);
-    void note_deadline(std::uint32_t number, const QueuePair& queue_pair);
+    /// Something was done with it: it may have something to send now, another deadline, or lost a
+    /// completion. note_asked: it was asked for a packet.
+    void note(std::uint32_t number, QueuePair& queue_pair);
+    void note_asked(std::uint32_t number, QueuePair& queue_pair);
 
     PortConfig config_;
     Adapter adapter_;

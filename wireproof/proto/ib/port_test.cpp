@@ -2,6 +2,7 @@
 // through their states.
 #include <gtest/gtest.h>
 
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/port_test_kit.hpp"
 
 namespace wireproof::ib::test {
@@ -300,6 +301,113 @@ TEST(Port, ACompletionQueueThatIsTooSmallIsTold) {
     EXPECT_EQ(port.modify(number, {.state = QueuePairState::error}), ModifyStatus::done);
     EXPECT_EQ(port.next_delivery(), (PortEvent{PortEvent::What::overrun, 0}));
     EXPECT_FALSE(port.next_delivery());
+}
+
+TEST(Port, AQueuePairWhoseCompletionFindsNoRoomGoesIntoError) {
+    for (const Transport transport : {Transport::uc, Transport::rc}) {
+        Pair pair({.transport = transport});
+        ASSERT_TRUE(pair.b.port.completion_queue(pair.b.receives).resize(1));
+        pair.receives(4);
+        for (int i = 0; i < 3; ++i) pair.send(10);
+        pair.settle();
+        EXPECT_EQ(pair.b.state(), QueuePairState::error);
+        const PortEvent overrun{PortEvent::What::overrun,
+                                static_cast<std::uint32_t>(pair.b.receives)};
+        const PortEvent lost{PortEvent::What::completion_lost, pair.b.number};
+        EXPECT_EQ(pair.b.events(), (std::vector{overrun, lost}));
+        // The one that had room is kept.
+        EXPECT_EQ(ids(pair.b.received()), (std::vector<std::uint64_t>{100}));
+        EXPECT_EQ(pair.b.port.post_receive(pair.b.number, {}), PostStatus::accepted);
+        EXPECT_EQ(pair.b.received().size(), 1U);
+    }
+}
+
+TEST(Port, AResetOrRemovedQueuePairTakesItsCompletionsAlong) {
+    for (const bool removed : {false, true}) {
+        Pair pair({.transport = Transport::rc});
+        const auto other = pair.b.port
+                               .add_queue_pair({.transport = Transport::uc,
+                                                .domain = domain,
+                                                .send_completions = pair.b.sends,
+                                                .receive_completions = pair.b.receives})
+                               .value();
+        ASSERT_EQ(pair.b.port.modify(other, test::to_init()), ModifyStatus::done);
+        pair.receives(4);
+        pair.send(10);
+        pair.settle();
+        ASSERT_EQ(pair.b.port.post_receive(other, {.id = 77}), PostStatus::accepted);
+        ASSERT_EQ(pair.b.port.modify(other, {.state = QueuePairState::error}), ModifyStatus::done);
+        ASSERT_EQ(pair.b.port.completion_queue(pair.b.receives).size(), 2U);
+        if (removed) {
+            EXPECT_TRUE(pair.b.port.remove_queue_pair(pair.b.number));
+        } else {
+            pair.b.modify({.state = QueuePairState::reset});
+        }
+        EXPECT_EQ(ids(pair.b.received()), (std::vector<std::uint64_t>{77}));
+    }
+}
+
+TEST(Port, TellsThePsnsThatComeNext) {
+    for (const Transport transport : {Transport::uc, Transport::rc}) {
+        Pair pair({.transport = transport});
+        EXPECT_EQ(pair.a.port.psns(pair.a.number), (Psns{Psn(0xFFFFFE), Psn(0xFFFFFC)}));
+        pair.receives(2);
+        for (int i = 0; i < 3; ++i) pair.send(10);
+        pair.settle();
+        EXPECT_EQ(pair.a.port.psns(pair.a.number)->send, Psn(1));
+        EXPECT_EQ(pair.b.port.psns(pair.b.number)->receive,
+                  transport == Transport::uc ? Psn(1) : Psn(0));
+    }
+    EXPECT_FALSE(Port({}).psns(9));
+}
+
+TEST(Port, NamesThePeersThatThereMayBePacketsTo) {
+    Port port({});
+    const CompletionQueueId queue = port.add_completion_queue(8);
+    std::vector<PeerId> peers = {PeerId{9}};
+    port.ready_peers(peers);
+    EXPECT_TRUE(peers.empty());
+    std::vector<std::uint32_t> numbers;
+    for (const PeerId peer : {PeerId{5}, PeerId{2}, PeerId{5}}) {
+        numbers.push_back(port.add_queue_pair({.transport = Transport::uc,
+                                               .send_completions = queue,
+                                               .receive_completions = queue})
+                              .value());
+        ASSERT_EQ(port.modify(numbers.back(), test::to_init()), ModifyStatus::done);
+        ASSERT_EQ(ib::connect(port, numbers.back(), {.peer = peer, .path_mtu = 256}),
+                  ModifyStatus::done);
+        ASSERT_EQ(port.post_send(numbers.back(), {}), PostStatus::accepted);
+    }
+    port.ready_peers(peers);
+    EXPECT_EQ(peers, (std::vector{PeerId{5}, PeerId{2}}));
+    // After the first has sent it is the second's turn.
+    PacketBytes room(packet_max(256));
+    TxFrame out;
+    out.open(room, {.frame_max = room.size()});
+    ASSERT_TRUE(port.poll_transmit(Instant(), out));
+    port.ready_peers(peers);
+    EXPECT_EQ(peers, (std::vector{PeerId{2}, PeerId{5}}));
+    for (int i = 0; i < 3; ++i) {
+        out.open(room, {.frame_max = room.size()});
+        EXPECT_EQ(port.poll_transmit(Instant(), out), i < 2);
+    }
+    port.ready_peers(peers);
+    EXPECT_TRUE(peers.empty());
+}
+
+TEST(Port, SharedReceivesMayBecomeMoreOrFewer) {
+    Pair pair({.shared_receives = 2});
+    pair.receives(2);
+    ReceiveRing& ring = pair.b.port.shared_receive_queue(*pair.b.shared).ring;
+    EXPECT_FALSE(ring.resize(1));
+    EXPECT_EQ(ring.capacity(), 2U);
+    ASSERT_TRUE(ring.resize(3));
+    EXPECT_EQ(pair.b.receive(102, pair.b.piece(0, 64)), PostStatus::accepted);
+    EXPECT_EQ(pair.b.receive(103, pair.b.piece(0, 64)), PostStatus::queue_full);
+    for (int i = 0; i < 3; ++i) pair.send(10);
+    pair.settle();
+    EXPECT_EQ(ids(pair.b.received()), (std::vector<std::uint64_t>{100, 101, 102}));
+    EXPECT_TRUE(ring.resize(1));
 }
 
 // It is not asked as long as nothing happens to it.

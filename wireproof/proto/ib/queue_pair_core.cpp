@@ -42,18 +42,22 @@ void ReceiveQueue::fingerprint(Fingerprint& sink) const {
 void QueuePairCore::complete_send(Adapter& adapter, CompletionStatus status) {
     const SendEntry& entry = sends.front();
     if (status != CompletionStatus::success || entry.terms.signalled || config_.signal_all) {
-        adapter.complete(config_.send_completions, {.id = entry.terms.id,
-                                                    .status = status,
-                                                    .kind = kind_of(entry.terms.request),
-                                                    .queue_pair = config_.number,
-                                                    .length = entry.length});
+        const bool kept =
+            adapter.complete(config_.send_completions, {.id = entry.terms.id,
+                                                        .status = status,
+                                                        .kind = kind_of(entry.terms.request),
+                                                        .queue_pair = config_.number,
+                                                        .length = entry.length});
+        if (!kept) completion_lost_ = true;
     }
     sends.pop();
 }
 
 void QueuePairCore::complete_receive(Adapter& adapter, Completion completion, bool solicited) {
     completion.queue_pair = config_.number;
-    adapter.complete(config_.receive_completions, completion, solicited);
+    if (!adapter.complete(config_.receive_completions, completion, solicited)) {
+        completion_lost_ = true;
+    }
 }
 
 CompletionStatus QueuePairCore::run_local(const SendEntry& entry, Adapter& adapter) const {
@@ -67,10 +71,13 @@ CompletionStatus QueuePairCore::run_local(const SendEntry& entry, Adapter& adapt
                : CompletionStatus::local_protection_error;
 }
 
-void QueuePairCore::clear() {
+void QueuePairCore::clear(Adapter& adapter) {
     sends.clear();
     receives.flush([](std::uint64_t) {});
+    adapter.completion_queue(config_.send_completions).drop(config_.number);
+    adapter.completion_queue(config_.receive_completions).drop(config_.number);
     state_ = QueuePairState::reset;
+    completion_lost_ = false;
     attributes_ = {};
 }
 
@@ -102,6 +109,7 @@ void QueuePairCore::enter_send_error(Adapter& adapter) {
 
 void QueuePairCore::fingerprint(Fingerprint& sink) const {
     sink.add(state_);
+    sink.add(completion_lost_);
     sink.add(partition);
     attributes_.fingerprint(sink);
     sends.fingerprint(sink);

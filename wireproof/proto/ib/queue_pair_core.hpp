@@ -34,6 +34,8 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // packets without AckReq, at most
     std::uint32_t in_flight_max =
         256;  // Send and Write packets unacknowledged; not below ack_every
+    /// The answer timeout is so many times its nominal length, as the specification allows: 1 … 4.
+    std::uint8_t timeout_factor = 1;
     /// retry_count has no limit: for measurements of what recovery costs, and for callers that give
     /// a peer up by unanswered() instead.
     bool retries_unlimited = false;
@@ -84,6 +86,13 @@ struct QueuePairCounters {
 
     /// Packets that came to this queue pair.
     std::uint64_t received() const;
+};
+
+/// As a query of a queue pair tells them.
+struct Psns {
+    Psn send = {};     // of the next packet that was never sent
+    Psn receive = {};  // expected next; of datagrams none is
+    friend bool operator==(const Psns&, const Psns&) = default;
 };
 
 /// A counter of received packets, and the name of its reason.
@@ -189,8 +198,10 @@ public:
     CompletionStatus run_local(const SendEntry& entry, Adapter& adapter) const;
 
     void set_state(QueuePairState state) { state_ = state; }
-    /// To RESET: everything posted is forgotten.
-    void clear();
+    /// To RESET: everything posted is forgotten, and so are completions that nobody has polled.
+    void clear(Adapter& adapter);
+    /// A completion found no room in its queue, which ends in error.
+    bool completion_lost() const { return completion_lost_; }
     /// Everything posted ends as flushed.
     void flush_sends(Adapter& adapter);
     void flush_receives(Adapter& adapter);
@@ -207,6 +218,7 @@ private:
     Circle circle_;
     Circle message_circle_;
     QueuePairState state_ = QueuePairState::reset;
+    bool completion_lost_ = false;
 
 public:
     SendQueue sends;

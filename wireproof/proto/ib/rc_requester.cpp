@@ -171,10 +171,14 @@ void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, 
     cursor_ = core.circle().advance(cursor_, psns);
     if (difference(cursor_, next_, core.circle()) > 0) next_ = cursor_;
     if (cursor_ == core.circle().advance(entry.first, entry.packets)) ++cursor_entry_;
+    if (!timers_.running(Timer::answer)) await_answer(now, core);
+}
+
+void RcRequester::await_answer(Instant now, const QueuePairCore& core) {
     const std::uint8_t code = core.attributes().timeout;
-    if (code != 0 && !timers_.running(Timer::answer)) {
-        timers_.set(Timer::answer, now + backoff_.wait(ack_timeout(code)));
-    }
+    if (code == 0) return;  // for ever
+    const Duration wait = ack_timeout(code) * core.config().timeout_factor;
+    timers_.set(Timer::answer, now + backoff_.wait(wait));
 }
 
 RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairCore& core,
@@ -249,9 +253,7 @@ void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core) {
     rnr_retries_left_ = core.attributes().rnr_retry;
     timers_.stop(Timer::not_ready);
     timers_.stop(Timer::answer);
-    const std::uint8_t code = core.attributes().timeout;
-    if (oldest_ != next_ && code != 0)
-        timers_.set(Timer::answer, now + backoff_.wait(ack_timeout(code)));
+    if (oldest_ != next_) await_answer(now, core);
 }
 
 RxVerdict RcRequester::on_ack(Instant now, const Packet& packet, QueuePairCore& core,
@@ -389,7 +391,8 @@ void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter
     (void)timers_.take_expired(Timer::not_ready, now);
     if (!timers_.take_expired(Timer::answer, now)) return;
     ++core.counters.timeouts;
-    if (!take_retry(core, adapter)) return;
+    const bool alive = adapter.neighbours.is_alive(core.attributes().address);
+    if (!alive && !take_retry(core, adapter)) return;
     went_back_ = false;
     backoff_.retransmits(now);
     go_back();

@@ -54,6 +54,8 @@ private:
     void sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
               TxFrame& out);
 
+    void await_answer(Instant now, const QueuePairCore& core);
+
     // Answers.
     RxVerdict on_ack(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
     RxVerdict on_nak(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);

@@ -127,6 +127,38 @@ TEST(RcSend, WaitsAsLongAsItsTimeoutSaysAndForEverWithoutOne) {
     EXPECT_EQ(pair.a.port.next_deadline(), never);
 }
 
+// RC-9: the specification allows an answer timeout of up to four times its nominal length.
+TEST(RcSend, ATimeoutMayBeLongerByAFactor) {
+    RcPair pair(PairSettings{.transport = Transport::rc, .queue_pair = {.timeout_factor = 4}});
+    pair.send(10);
+    pair.a_leaving();
+    EXPECT_EQ(pair.a.port.next_deadline(), pair.now + rto * 4);
+    pair.pass(rto * 4);
+    EXPECT_EQ(names(pair.a_leaving()), Names{"SEND Only fffffe"});
+    EXPECT_EQ(pair.a.port.next_deadline(), pair.now + rto * 4);
+}
+
+// RC-10: a peer whose process is known to live, as that of the same host is, may be stopped for
+// longer than all retries last.
+TEST(RcSend, ATimeoutUsesUpNoRetryOfAPeerThatIsKnownToLive) {
+    RcPair pair(QueuePairChange{.retry_count = std::uint8_t{1}});
+    pair.a.port.neighbours().set_alive(other_end, true);
+    pair.send(10);
+    pair.a_leaving();
+    for (unsigned i = 0; i < 20; ++i) {
+        pair.pass(rto);
+        EXPECT_EQ(names(pair.a_leaving()), Names{"SEND Only fffffe"}) << i;
+    }
+    EXPECT_EQ(pair.a.counters().timeouts, 20U);
+    pair.a.port.neighbours().set_alive(other_end, false);
+    pair.pass(rto);
+    pair.a_leaving();
+    EXPECT_EQ(pair.a.state(), QueuePairState::rts);
+    pair.pass(rto);
+    pair.a_leaving();
+    EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::retry_exceeded});
+}
+
 // RC-10: as many times as it says, and the first time.
 TEST(RcSend, RetriesAreCountedAndThenAllEnds) {
     for (const std::uint8_t retries : std::array<std::uint8_t, 3>{0, 3, 7}) {

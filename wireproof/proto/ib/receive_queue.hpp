@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "wireproof/base/ring.hpp"
@@ -39,6 +40,14 @@ public:
         entry.length = 0;
         for (const Piece& piece : request.pieces) entry.length += piece.length;
         return PostStatus::accepted;
+    }
+    /// False: it holds more than that now.
+    bool resize(std::size_t requests) {
+        if (requests < entries_.size()) return false;
+        Ring<ReceiveEntry> other(requests);
+        for (; !entries_.empty(); entries_.pop()) other.push(std::move(entries_.front()));
+        entries_ = std::move(other);
+        return true;
     }
     bool empty() const { return entries_.empty(); }
     std::size_t size() const { return entries_.size(); }

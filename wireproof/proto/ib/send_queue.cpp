@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "wireproof/base/publish.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {
@@ -159,7 +160,7 @@ bool scatter(std::span<const Piece> pieces, std::uint64_t offset, ConstBytes byt
     return for_each_part(pieces, offset, bytes.size(), [&](const Piece& part) {
         const auto to = memory.local(part, domain, true);
         if (!to) return false;
-        copy_short(to->data(), bytes.data(), to->size());
+        copy_last_word_last(to->data(), bytes.data(), to->size());
         bytes = bytes.subspan(to->size());
         return true;
     });

@@ -18,7 +18,7 @@ ModifyStatus UdQueuePair::modify(const QueuePairChange& change, Adapter& adapter
     core_.apply(change);
     if (change.send_psn) next_ = *change.send_psn;
     if (after == QueuePairState::reset) {
-        core_.clear();
+        core_.clear(adapter);
         next_ = {};
     } else if (after == QueuePairState::error) {
         core_.enter_error(adapter);
@@ -52,6 +52,17 @@ PostStatus UdQueuePair::post_receive(const ReceiveRequest& request, Adapter& ada
     return status;
 }
 
+/// False: the receive request names memory that it may not write.
+bool UdQueuePair::write_front(const ReceiveEntry& entry, const Packet& packet, PeerId from,
+                              const Adapter& adapter) const {
+    const Gid* const peer = adapter.neighbours.gid(from);
+    const auto& own = adapter.neighbours.own_gid();
+    if (peer == nullptr || !own) return true;
+    const auto header =
+        network_header(*peer, *own, packet_size(*packet.opcode, packet.payload.size()));
+    return scatter(entry.pieces, 0, header, adapter.memory, core_.config().domain);
+}
+
 RxVerdict UdQueuePair::on_packet(const Packet& packet, PeerId from, Adapter& adapter) {
     QueuePairCounters& counters = core_.counters;
     const auto refuse = [](std::uint64_t& reason) {
@@ -66,7 +77,8 @@ RxVerdict UdQueuePair::on_packet(const Packet& packet, PeerId from, Adapter& ada
     const ReceiveEntry* entry = core_.receives.take(adapter);
     if (entry == nullptr) return refuse(counters.not_ready);
     if (size + front_room > entry->length) return refuse(counters.bad_length);
-    if (!scatter(entry->pieces, front_room, packet.payload, adapter.memory,
+    if (!write_front(*entry, packet, from, adapter) ||
+        !scatter(entry->pieces, front_room, packet.payload, adapter.memory,
                  core_.config().domain)) {
         fail_receive(core_, adapter, CompletionStatus::local_protection_error);
         adapter.tell(PortEvent::What::receive_faulty, core_.number());

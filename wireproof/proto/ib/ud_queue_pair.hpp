@@ -2,6 +2,7 @@
 // reordered as the wire likes.
 #pragma once
 
+#include "wireproof/proto/ib/network_header.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 
@@ -9,9 +10,9 @@ namespace wireproof::ib {
 
 class UdQueuePair {
 public:
-    /// Of a receive request, in front of the message: users expect the GRH of a native link, or the
-    /// IP header, there. It is left as it was.
-    static constexpr std::uint32_t front_room = 40;
+    /// Of a receive request, in front of the message: the network header, if the port knows both
+    /// addresses; else it is left as it was.
+    static constexpr std::uint32_t front_room = network_header_size;
 
     /// `path_mtu` is the longest message, bytes.
     UdQueuePair(const QueuePairConfig& config, std::size_t path_mtu)
@@ -35,9 +36,14 @@ public:
     /// Whom the next datagram goes to.
     std::optional<PeerId> next_peer() const;
     Instant next_deadline() const { return never; }
+    void enter_error(Adapter& adapter) { core_.enter_error(adapter); }
+    Psns psns() const { return {.send = next_}; }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
+    bool write_front(const ReceiveEntry& entry, const Packet& packet, PeerId from,
+                     const Adapter& adapter) const;
+
     QueuePairCore core_;
     std::size_t path_mtu_;
     Psn next_ = {};

@@ -54,6 +54,41 @@ TEST_F(Datagrams, ArriveFromAnyoneWithTheQkeyBehindRoomForTheirHeader) {
     EXPECT_EQ(b.bytes(0, 40), std::vector<std::byte>(40));
 }
 
+TEST_F(Datagrams, ShowTheNetworkHeaderWhereBothAddressesAreKnown) {
+    const auto own = Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 2};
+    const auto peer = Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 9};
+    b.port.neighbours().set_own_gid(own);
+    b.port.neighbours().set_gid(PeerId{21}, peer);
+    b.fill(0, pattern(200, 3));
+    // The header may lie in several pieces.
+    const std::array<Piece, 2> pieces = {b.piece(0, 30), b.piece(30, 170)};
+    ASSERT_EQ(b.port.post_receive(b.number, {.id = 4, .pieces = pieces}), PostStatus::accepted);
+    ASSERT_EQ(send(99, qkey), PostStatus::accepted);
+    EXPECT_EQ(b.give(now, a.poll(now).value(), PeerId{21}), accepted);
+    std::vector<std::byte> front(20);
+    // 20 of IPv4, 8 of UDP, 12 + 8 + 4 of headers, 99 and a pad of 1, 4 of the ICRC.
+    for (const unsigned byte : {0x45U, 0U,    0U,   156U, 0U, 0U, 0x40U, 0U, 64U, 17U,
+                                0x3CU, 0x46U, 127U, 0U,   0U, 9U, 127U,  0U, 0U,  2U}) {
+        front.push_back(static_cast<std::byte>(byte));
+    }
+    EXPECT_EQ(b.bytes(0, 40), front);
+    EXPECT_EQ(b.bytes(40, 99), pattern(99, 1));
+}
+
+TEST_F(Datagrams, ShowAnIpv6HeaderBetweenIpv6Hosts) {
+    Gid own{0xFE, 0x80};
+    Gid peer{0xFE, 0x80};
+    own[15] = 2;
+    peer[15] = 9;
+    const auto header = network_header(peer, own, 124);
+    EXPECT_EQ(header[0], std::byte{0x60});
+    EXPECT_EQ(header[5], std::byte{8 + 124 + 4});
+    EXPECT_EQ(header[6], std::byte{17});
+    EXPECT_EQ(header[8], std::byte{0xFE});
+    EXPECT_EQ(header[23], std::byte{9});
+    EXPECT_EQ(header[39], std::byte{2});
+}
+
 TEST_F(Datagrams, AreDroppedForANamedReason) {
     ASSERT_EQ(b.receive(4, b.piece(0, 139)), PostStatus::accepted);
     ASSERT_EQ(send(100, qkey + 1), PostStatus::accepted);

@@ -1,0 +1,34 @@
+// Bytes for a reader that looks at them without being told: another thread, or a process that
+// shares the memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "wireproof/base/bytes.hpp"
+
+namespace wireproof {
+
+/// Copies `size` bytes so that a reader that sees the new last byte, or the new last aligned word
+/// of 8 bytes, sees all the others. Programs poll the end of a one-sided write.
+inline void copy_last_word_last(std::byte* to, const std::byte* from, std::size_t size) {
+    if (size == 0) return;
+    constexpr std::size_t word = 8;
+    const auto end = reinterpret_cast<std::uintptr_t>(to) + size;
+    const std::size_t tail =
+        (end - 1) % word + 1;  // bytes of the last aligned word, at most `word`
+    const std::size_t head = size > tail ? size - tail : 0;
+    copy_short(to, from, head);
+    std::atomic_thread_fence(std::memory_order_release);
+    if (size - head == word) {
+        std::memcpy(to + head, from + head, word);  // one aligned store
+        return;
+    }
+    copy_short(to + head, from + head, size - head - 1);
+    std::atomic_thread_fence(std::memory_order_release);
+    to[size - 1] = from[size - 1];
+}
+
+}  // namespace wireproof

@@ -1,0 +1,18 @@
+// Addresses of ports as verbs name them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace wireproof::ib {
+
+/// An IPv6 address, or an IPv4 one as ::ffff:a.b.c.d.
+using Gid = std::array<std::uint8_t, 16>;
+
+constexpr bool is_ipv4(const Gid& gid) {
+    constexpr std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+    return std::equal(mapped.begin(), mapped.end(), gid.begin());
+}
+
+}  // namespace wireproof::ib
