@@ -1,6 +1,6 @@
 // Queue pair 1 of two hosts on the loopback network, whose packets get lost and damaged between
 // socket and check. Time is counted, so that waiting costs none.
-#include "wireproof/front/ib/cm_queue_pair.hpp"
+#include "wireproof/proto/ib/cm_queue_pair.hpp"
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ struct LossyHost {
         : wire(faulty(own, other, rates, seed),
                {.local = address_of(own), .peers = {address_of(other)}}),
           port({.path_mtu = path_mtu}),
-          cm(port, path_mtu) {
+          cm(port,
+             {.path_mtu = path_mtu, .management = {.ca_guid = seed, .first_id = 0xFFFFFFFE}}) {
         completions = port.add_completion_queue(16);
         pair = port.add_queue_pair({.transport = ib::Transport::rc,
                                     .domain = 1,
@@ -66,7 +67,7 @@ struct LossyHost {
 
     ib::IcrcWire<Faulty> wire;
     ib::Port port;
-    CmQueuePair cm;
+    ib::CmQueuePair cm;
     ib::CompletionQueueId completions{};
     std::uint32_t pair = 0;
 };

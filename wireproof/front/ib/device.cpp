@@ -22,6 +22,12 @@ std::uint32_t random_queue_pair() {
     return std::uniform_int_distribution<std::uint32_t>(2, 0xFFFFFE)(system);
 }
 
+ib::ConnectionManagement::Config random_management() {
+    std::random_device system;
+    return {.ca_guid = std::uint64_t{system()} << 32 | system(),
+            .first_id = static_cast<std::uint32_t>(system())};
+}
+
 }  // namespace
 
 static_assert(static_cast<int>(WindowType::type_2b) == static_cast<int>(ib::WindowType::type_2b));
@@ -73,7 +79,7 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
       wire(std::move(opened)),
       any_wire(std::ref(wire)),
       port({.path_mtu = chosen.path_mtu, .first_number = first_queue_pair}),
-      cm(port, chosen.path_mtu) {}
+      cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
     if (const auto known = wire.peer_at(address)) return *known;
@@ -132,19 +138,18 @@ std::size_t Device::Inside::transmit(Instant now) {
     std::size_t packets = 0;
     for (bool again = true; again && packets < packets_a_turn;) {
         again = false;
-        for (std::size_t i = 0; i < wire.peers(); ++i) {
-            const std::size_t peer = (first_peer_ + i) % wire.peers();
-            Rocev2Lane& lane = wire.lane(static_cast<PeerId>(peer));
+        port.ready_peers(ready_);
+        for (const PeerId peer : ready_) {
+            Rocev2Lane& lane = wire.lane(peer);
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
                 TxFrame* const room = lane.claim();
                 if (room == nullptr) break;
-                if (!port.poll_transmit_to(now, static_cast<PeerId>(peer), *room)) break;
+                if (!port.poll_transmit_to(now, peer, *room)) break;
                 lane.commit();
                 ++packets;
                 again = true;
             }
         }
-        ++first_peer_;
         wire.flush(now);
     }
     return packets;

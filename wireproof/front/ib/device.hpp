@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <vector>
 
-#include "wireproof/front/ib/cm_queue_pair.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
+#include "wireproof/proto/ib/cm_queue_pair.hpp"
 #include "wireproof/proto/ib/port.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
@@ -41,13 +42,13 @@ struct Device::Inside {
     ib::Port port;
     std::uint32_t domains = 0;
     std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
-    CmQueuePair cm;
+    ib::CmQueuePair cm;
 
 private:
     void heed_events();
     std::size_t transmit(Instant now);
 
-    std::size_t first_peer_ = 0;  // to be asked for packets: they take turns
+    std::vector<PeerId> ready_;  // may have packets to be sent
 };
 
 struct CompletionQueue::Inside {

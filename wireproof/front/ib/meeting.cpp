@@ -122,7 +122,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
         request.responder_resources = inside_->responder_resources();
         request.initiator_depth = inside_->initiator_depth(outstanding_reads_max);
     }
-    CmQueuePair& cm = device.cm;
+    ib::CmQueuePair& cm = device.cm;
     const auto id = cm.management().connect(device.clock.now(), *peer, request);
     if (!id) return failed("too many connections");
     cm.join(*id, inside_->number);

@@ -38,7 +38,11 @@ public:
     }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
     Instant next_deadline() const { return requester_.next_deadline(); }
-    std::optional<PeerId> next_peer() const { return core_.attributes().address; }
+    /// Nothing: it is not connected.
+    std::optional<PeerId> next_peer() const {
+        const QueuePairAttributes& known = core_.attributes();
+        return known.has_address ? std::optional(known.address) : std::nullopt;
+    }
     Psns psns() const { return {.send = requester_.next(), .receive = responder_.expected()}; }
     void fingerprint(Instant now, Fingerprint& sink) const;
 

@@ -368,6 +368,11 @@ TEST(Port, NamesThePeersThatThereMayBePacketsTo) {
     port.ready_peers(peers);
     EXPECT_TRUE(peers.empty());
     std::vector<std::uint32_t> numbers;
+    const auto unconnected = port.add_queue_pair({.transport = Transport::rc,
+                                                  .send_completions = queue,
+                                                  .receive_completions = queue})
+                                 .value();
+    ASSERT_EQ(port.modify(unconnected, test::to_init()), ModifyStatus::done);
     for (const PeerId peer : {PeerId{5}, PeerId{2}, PeerId{5}}) {
         numbers.push_back(port.add_queue_pair({.transport = Transport::uc,
                                                .send_completions = queue,

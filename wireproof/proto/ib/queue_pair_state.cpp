@@ -126,6 +126,7 @@ void QueuePairAttributes::apply(const QueuePairChange& change) {
     take(access, change.access);
     take(qkey, change.qkey);
     take(address, change.address);
+    has_address = has_address || change.address.has_value();
     take(path_mtu, change.path_mtu);
     take(dest_queue_pair, change.dest_queue_pair);
     take(receive_psn, change.receive_psn);

@@ -120,6 +120,7 @@ struct QueuePairAttributes {
     Access access = {};
     std::uint32_t qkey = 0;
     PeerId address = {};
+    bool has_address = false;
     std::size_t path_mtu = 1024;
     std::uint32_t dest_queue_pair = 0;
     Psn receive_psn = {};

@@ -1,70 +1,62 @@
-#include "wireproof/front/ib/cm_queue_pair.hpp"
+#include "wireproof/proto/ib/cm_queue_pair.hpp"
 
 #include <algorithm>
-#include <random>
+#include <array>
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 constexpr std::uint32_t domain = 0;  // which no user's domain is
 constexpr std::uint64_t base = 0x1000;
 constexpr std::size_t buffers = 64;
-constexpr std::size_t buffer_size = ib::UdQueuePair::front_room + ib::cm_datagram_size;
+constexpr std::size_t buffer_size = UdQueuePair::front_room + cm_datagram_size;
 constexpr std::size_t requests_max = 1024;  // that nobody has looked at
-
-ib::ConnectionManagement::Config config_of_chance() {
-    std::random_device system;
-    return {.ca_guid = std::uint64_t{system()} << 32 | system(),
-            .first_id = static_cast<std::uint32_t>(system())};
-}
 
 }  // namespace
 
-CmQueuePair::CmQueuePair(ib::Port& port, std::size_t path_mtu)
+CmQueuePair::CmQueuePair(Port& port, const Config& config)
     : port_(&port),
-      path_mtu_(path_mtu),
+      path_mtu_(config.path_mtu),
       memory_(buffers * buffer_size),
-      management_(config_of_chance()) {
+      management_(config.management) {
     sent_ = port.add_completion_queue(buffers);
     received_ = port.add_completion_queue(buffers);
     const auto key = port.memory().add_region(
         {.domain = domain, .address = base, .memory = memory_, .access = {.local_write = true}});
     const auto number = port.add_queue_pair(
-        {.transport = ib::Transport::ud,
-         .number = ib::cm_queue_pair,
+        {.transport = Transport::ud,
+         .number = cm_queue_pair,
          .domain = domain,
          .send_completions = sent_,
          .receive_completions = received_,
          .limits = {
-             .sends = buffers, .receives = buffers, .pieces = 1, .inlined = ib::cm_datagram_size}});
+             .sends = buffers, .receives = buffers, .pieces = 1, .inlined = cm_datagram_size}});
     WIREPROOF_CHECK(key && number);
     key_ = *key;
-    for (const ib::QueuePairChange& change :
-         {ib::QueuePairChange{.state = ib::QueuePairState::init,
-         .partition_index = 0,
-         .port = 1,
-         .qkey = ib::cm_qkey},
-          ib::QueuePairChange{.state = ib::QueuePairState::rtr},
-          ib::QueuePairChange{.state = ib::QueuePairState::rts, .send_psn = ib::Psn(0)}}) {
-        WIREPROOF_CHECK(port.modify(ib::cm_queue_pair, change) == ib::ModifyStatus::done);
+    for (const QueuePairChange& change :
+         {QueuePairChange{
+              .state = QueuePairState::init, .partition_index = 0, .port = 1, .qkey = cm_qkey},
+          QueuePairChange{.state = QueuePairState::rtr},
+          QueuePairChange{.state = QueuePairState::rts, .send_psn = Psn(0)}}) {
+        WIREPROOF_CHECK(port.modify(cm_queue_pair, change) == ModifyStatus::done);
     }
     for (std::uint64_t i = 0; i < buffers; ++i) post_receive(i);
 }
 
 CmQueuePair::~CmQueuePair() {
-    port_->remove_queue_pair(ib::cm_queue_pair);
+    port_->remove_queue_pair(cm_queue_pair);
     port_->remove(sent_);
     port_->remove(received_);
     port_->memory().remove_region(key_);
 }
 
 void CmQueuePair::post_receive(std::uint64_t buffer) {
-    const ib::Piece into{base + buffer * buffer_size, buffer_size, key_};
+    const Piece into{base + buffer * buffer_size, buffer_size, key_};
     const auto posted =
-        port_->post_receive(ib::cm_queue_pair, {.id = buffer, .pieces = std::span(&into, 1)});
-    WIREPROOF_CHECK(posted == ib::PostStatus::accepted);
+        port_->post_receive(cm_queue_pair, {.id = buffer, .pieces = std::span(&into, 1)});
+    WIREPROOF_CHECK(posted == PostStatus::accepted);
 }
 
 bool CmQueuePair::listen(std::uint64_t service) {
@@ -74,24 +66,24 @@ bool CmQueuePair::listen(std::uint64_t service) {
 
 void CmQueuePair::stop_listening(Instant now, std::uint64_t service) {
     management_.stop_listening(service);
-    for (const ib::CmEvent& event : requests_[service]) {
-        management_.reject(now, event.id, ib::CmReason::invalid_service);
+    for (const CmEvent& event : requests_[service]) {
+        management_.reject(now, event.id, CmReason::invalid_service);
     }
     requests_.erase(service);
 }
 
-std::optional<ib::CmEvent> CmQueuePair::next_request(std::uint64_t service) {
+std::optional<CmEvent> CmQueuePair::next_request(std::uint64_t service) {
     auto& waiting = requests_[service];
     if (waiting.empty()) return std::nullopt;
-    ib::CmEvent event = std::move(waiting.front());
+    CmEvent event = std::move(waiting.front());
     waiting.pop_front();
     return event;
 }
 
-std::optional<ib::CmEvent> CmQueuePair::take_answer(ib::CmId id) {
+std::optional<CmEvent> CmQueuePair::take_answer(CmId id) {
     const auto found = answers_.find(id);
     if (found == answers_.end()) return std::nullopt;
-    ib::CmEvent event = std::move(found->second);
+    CmEvent event = std::move(found->second);
     answers_.erase(found);
     return event;
 }
@@ -102,11 +94,11 @@ void CmQueuePair::part(Instant now, std::uint32_t queue_pair) {
             ++at;
             continue;
         }
-        const ib::CmId id = at->first;
+        const CmId id = at->first;
         at = queue_pairs_.erase(at);
         answers_.erase(id);
         if (!management_.disconnect(now, id)) {
-            management_.reject(now, id, ib::CmReason::consumer);
+            management_.reject(now, id, CmReason::consumer);
         }
     }
 }
@@ -115,7 +107,7 @@ void CmQueuePair::poll(Instant now) {
     while (const auto one = port_->poll(received_)) {
         const ConstBytes datagram = ConstBytes(memory_).subspan(
             static_cast<std::size_t>(one->id) * buffer_size, one->length);
-        management_.on_datagram(now, one->from, datagram.subspan(ib::UdQueuePair::front_room));
+        management_.on_datagram(now, one->from, datagram.subspan(UdQueuePair::front_room));
         post_receive(one->id);
         take_events(now);
     }
@@ -123,22 +115,21 @@ void CmQueuePair::poll(Instant now) {
     take_events(now);
     while (port_->poll(sent_)) {
     }
-    while (management_.has_outgoing() &&
-           port_->queue_pair(ib::cm_queue_pair)->sends.size() < buffers) {
+    while (management_.has_outgoing() && port_->queue_pair(cm_queue_pair)->sends.size() < buffers) {
         const auto one = management_.poll_transmit();
-        std::array<std::byte, ib::cm_datagram_size> bytes{};
+        std::array<std::byte, cm_datagram_size> bytes{};
         one->datagram.encode(bytes);
         const ConstBytes inlined(bytes);
         const auto posted = port_->post_send(
-            ib::cm_queue_pair,
-            {.terms = {.to = one->to, .to_queue_pair = ib::cm_queue_pair, .qkey = ib::cm_qkey},
+            cm_queue_pair,
+            {.terms = {.to = one->to, .to_queue_pair = cm_queue_pair, .qkey = cm_qkey},
              .inlined = std::span(&inlined, 1)});
-        WIREPROOF_CHECK(posted == ib::PostStatus::accepted);
+        WIREPROOF_CHECK(posted == PostStatus::accepted);
     }
 }
 
-void CmQueuePair::on_event(const ib::PortEvent& event) {
-    if (event.what != ib::PortEvent::What::established) return;
+void CmQueuePair::on_event(const PortEvent& event) {
+    if (event.what != PortEvent::What::established) return;
     for (const auto& [id, queue_pair] : queue_pairs_) {
         if (queue_pair == event.number) management_.note_first_packet(id);
     }
@@ -147,8 +138,8 @@ void CmQueuePair::on_event(const ib::PortEvent& event) {
 void CmQueuePair::take_events(Instant now) {
     while (auto event = management_.next_event()) {
         switch (event->what) {
-            case ib::CmEvent::What::requested: on_request(now, std::move(*event)); break;
-            case ib::CmEvent::What::disconnected: disconnected(event->id); break;
+            case CmEvent::What::requested: on_request(now, std::move(*event)); break;
+            case CmEvent::What::disconnected: disconnected(event->id); break;
             default:
                 // Who asked has gone, unless its queue pair is there.
                 if (queue_pairs_.contains(event->id)) {
@@ -159,17 +150,17 @@ void CmQueuePair::take_events(Instant now) {
 }
 
 /// What no user could accept is refused here.
-void CmQueuePair::on_request(Instant now, ib::CmEvent event) {
-    const auto& request = std::get<ib::CmRequest>(event.message);
-    const auto path_mtu = ib::path_mtu_of(request.path_mtu);
+void CmQueuePair::on_request(Instant now, CmEvent event) {
+    const auto& request = std::get<CmRequest>(event.message);
+    const auto path_mtu = path_mtu_of(request.path_mtu);
     auto& waiting = requests_[request.service];
-    std::optional<ib::CmReason> reason;
+    std::optional<CmReason> reason;
     if (request.transport > 1) {
-        reason = ib::CmReason::invalid_transport;
+        reason = CmReason::invalid_transport;
     } else if (!path_mtu || *path_mtu > path_mtu_) {
-        reason = ib::CmReason::invalid_path_mtu;
+        reason = CmReason::invalid_path_mtu;
     } else if (waiting.size() >= requests_max) {
-        reason = ib::CmReason::no_resources;
+        reason = CmReason::no_resources;
     }
     if (reason) {
         management_.reject(now, event.id, *reason);
@@ -178,14 +169,14 @@ void CmQueuePair::on_request(Instant now, ib::CmEvent event) {
     }
 }
 
-void CmQueuePair::disconnected(ib::CmId id) {
+void CmQueuePair::disconnected(CmId id) {
     for (auto& [service, waiting] : requests_) {
-        std::erase_if(waiting, [id](const ib::CmEvent& one) { return one.id == id; });
+        std::erase_if(waiting, [id](const CmEvent& one) { return one.id == id; });
     }
     const auto found = queue_pairs_.find(id);
     if (found == queue_pairs_.end()) return;
-    port_->modify(found->second, {.state = ib::QueuePairState::error});
+    port_->modify(found->second, {.state = QueuePairState::error});
     queue_pairs_.erase(found);
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib
