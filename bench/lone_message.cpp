@@ -35,6 +35,21 @@ struct Pair {
         const auto memory = asked.wire().allocate_shared(4096);
         WIREPROOF_CHECK(memory &&
                         asked.register_memory(0, address, *memory, {.get = true, .store = true}));
+        meet();
+    }
+    /// Stores wait for nothing once one has found the handler.
+    void meet() {
+        bool found = false;
+        const std::array<std::byte, 64> bytes{};
+        WIREPROOF_CHECK(asking.store_async(1, address, bytes, stored, 0, [&](Status status) {
+            found = status == Status::ok;
+        }) == Status::ok);
+        for (int i = 0; i < 1000 && !found; ++i) {
+            now = now + Duration::microseconds(100);
+            asking.poll(now);
+            asked.poll(now);
+        }
+        WIREPROOF_CHECK(found);
     }
 
     Node asking;
@@ -59,7 +74,7 @@ struct Pair {
 
 // As Endpoint::store does it.
 [[gnu::noinline]] void stores_sent(Pair& pair, ConstBytes bytes) {
-    WIREPROOF_CHECK(pair.asking.store_at_once(1, address, bytes, stored, 0, {}) == Status::ok);
+    WIREPROOF_CHECK(pair.asking.store_at_once(1, address, bytes, stored, 0) == Status::ok);
     if (pair.asking.wants_turn()) {
         pair.asking.poll(pair.now);
     } else {

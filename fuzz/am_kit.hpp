@@ -98,7 +98,7 @@ public:
         bool is_store = false;
         std::uint64_t at = 0;  // offset in the peer's region
         std::vector<std::byte> bytes;
-        bool refused = false;  // will be
+        Reason refusal = Reason::none;  // it will end with
     };
 
     std::uint64_t next_tag() const { return next_; }

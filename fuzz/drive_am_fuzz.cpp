@@ -16,14 +16,21 @@ constexpr HandlerId echoed{2};   // theirs do, with the same arguments
 constexpr HandlerId missing{3};  // theirs are refused
 constexpr HandlerId answer{4};
 constexpr HandlerId stored{5};
+constexpr HandlerId nobody{6};  // its stores are refused
 constexpr std::size_t memory_size = 1024;
 constexpr std::size_t slot_size = memory_size / 4;
 
 /// One node, and what must still come to it, in order.
 struct End {
-    explicit End(const Config& config) : engine(config, memory.table) {}
+    explicit End(const Config& config) : engine(config, memory.table) {
+        handlers.set(stored, true);
+        engine.bind_handlers(handlers);
+    }
+    End(const End&) = delete;  // the engine points at the tables
+    End& operator=(const End&) = delete;
 
     PeerMemory memory{memory_size};
+    HandlerTable handlers;
     Lent lent;
     Connection engine;
     std::uint8_t posts = 0;
@@ -104,31 +111,33 @@ private:
         if (handler == echoed) end.replies.push_back(words);
     }
 
-    // Into a quarter of the peer's memory that no other store under way goes to, or, refused,
-    // beyond it.
+    // Into a quarter of the peer's memory that no other store under way goes to; or, refused,
+    // beyond it, or to a handler that is not there.
     void store(End& end, std::uint8_t shape) {
         const std::uint64_t slot = shape % 4;
         for (const auto& [tag, transfer] : end.lent.under_way()) {
             if (transfer.is_store && transfer.at == slot * slot_size) return;
         }
         const std::size_t size = shape / 4 * 5U % slot_size;
-        const bool forbidden = shape % 16 == 15 && size > 0;
+        const bool forbidden = shape % 16 == 15;
+        const bool unheard = shape % 16 == 14;
         Lent::Transfer transfer{true, slot * slot_size, pattern(size, end.lent.next_tag())};
         const auto argument = static_cast<std::uint32_t>(end.lent.next_tag());
-        const PostStatus status =
-            end.engine.store({forbidden ? PeerMemory::gets_at : PeerMemory::stores_at + transfer.at,
-                              transfer.bytes, stored, argument, end.lent.next_tag()});
+        const PostStatus status = end.engine.store(
+            {forbidden ? PeerMemory::gets_at : PeerMemory::stores_at + transfer.at, transfer.bytes,
+             unheard ? nobody : stored, argument, end.lent.next_tag()});
         if (!taken(status)) return;
-        if (!forbidden) other_end(end).stores.emplace(argument, transfer.bytes);
-        transfer.refused = forbidden;
+        if (!forbidden && !unheard) other_end(end).stores.emplace(argument, transfer.bytes);
+        if (forbidden) transfer.refusal = Reason::forbidden;
+        if (unheard) transfer.refusal = Reason::no_handler;
         end.lent.add(std::move(transfer));
     }
 
     void get(End& end, std::uint8_t shape) {
         const std::uint64_t at = shape % 16 * 8U;
         const bool forbidden = shape % 16 == 15;
-        Lent::Transfer transfer{false, at, pattern(shape / 16 * 37U + (forbidden ? 1 : 0), 1)};
-        transfer.refused = forbidden;
+        Lent::Transfer transfer{false, at, pattern(shape / 16 * 37U, 1)};
+        if (forbidden) transfer.refusal = Reason::forbidden;
         const PostStatus status =
             end.engine.get({forbidden ? PeerMemory::stores_at : PeerMemory::gets_at + at,
                             transfer.bytes, end.lent.next_tag()});
@@ -255,15 +264,15 @@ private:
     }
     void take(End& end, const StoreEnded& ended) {
         const auto transfer = end.lent.end(ended.tag, true);
-        WIREPROOF_CHECK((ended.reason == Reason::forbidden) == transfer.refused);
-        if (transfer.refused) return;
+        WIREPROOF_CHECK(ended.reason == transfer.refusal);
+        if (transfer.refusal != Reason::none) return;
         const auto there = other_end(end).memory.stores().subspan(transfer.at);
         WIREPROOF_CHECK(same(there.first(transfer.bytes.size()), transfer.bytes));
     }
     void take(End& end, const GetEnded& ended) {
         const auto transfer = end.lent.end(ended.tag, false);
-        WIREPROOF_CHECK((ended.reason == Reason::forbidden) == transfer.refused);
-        if (transfer.refused) return;
+        WIREPROOF_CHECK(ended.reason == transfer.refusal);
+        if (transfer.refusal != Reason::none) return;
         const auto there = other_end(end).memory.gets().subspan(transfer.at);
         WIREPROOF_CHECK(same(there.first(transfer.bytes.size()), transfer.bytes));
     }

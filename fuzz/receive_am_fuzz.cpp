@@ -11,11 +11,14 @@ using wireproof::fuzz::touch;
 
 // Little, so that what reaches too far is soon beyond it.
 constexpr std::size_t memory_size = 256;
+constexpr std::uint16_t handlers = 256;  // of which every other is there
 
 class Target {
 public:
     explicit Target(std::uint8_t choice)
         : config_(small_config(choice)), engine_(config_, memory_.table) {
+        for (std::uint16_t i = 1; i < handlers; i += 2) handlers_.set(HandlerId{i}, true);
+        engine_.bind_handlers(handlers_);
         if (!config_.cookie) meet();
         (void)engine_.request(HandlerId{1}, {});
         drain();  // which tells its cookie
@@ -213,6 +216,11 @@ private:
                 break;
             }
             case 5: (void)engine_.touches(memory_.stores()); break;
+            case 7: {  // comes or goes, amid stores too
+                const HandlerId handler{in.byte()};
+                handlers_.set(handler, !handlers_.has(handler));
+                break;
+            }
             case 6:
                 WIREPROOF_CHECK(engine_.reply(HandlerId{1}, {}) == PostStatus::not_allowed);
                 break;
@@ -242,7 +250,7 @@ private:
         WIREPROOF_CHECK(stored.memory.empty() || (stored.memory.data() >= region.data() &&
                                                   stored.memory.data() + stored.memory.size() <=
                                                       region.data() + region.size()));
-        WIREPROOF_CHECK(stored.handler != HandlerId{});
+        WIREPROOF_CHECK(stored.handler != HandlerId{} && handlers_.has(stored.handler));
         respond({});
     }
     void take(const StoreEnded& ended) { lent_.end(ended.tag, true); }
@@ -287,6 +295,7 @@ private:
 
     Config config_;
     PeerMemory memory_{memory_size};
+    HandlerTable handlers_;
     Lent lent_;
     Connection engine_;
     std::vector<std::byte> data_;

@@ -32,8 +32,8 @@ enum class Status : std::uint8_t {
     not_allowed,  // from inside a handler; a second reply; a reply to a reply; handler 0
     no_such_peer,
     peer_lost,   // the peer is silent or was restarted: whether the message arrived is not known
-    no_handler,  // the peer has no handler of that number
-    forbidden,   // the peer registered no such memory for us
+    no_handler,  // the peer has no handler of that number, so none ran
+    forbidden,   // the peer registered no such memory for us, or not with that right
     closed,      // this Endpoint was moved from, is being destroyed, or is a forked child's
 };
 
@@ -227,7 +227,8 @@ public:
     /// Has `report` hear of peers that are lost. Without one, losses show only in statuses.
     void on_peer_lost(std::function<void(const PeerLost&)> report);
 
-    /// Has `report` hear of messages that named a handler the peer does not have.
+    /// Has `report` hear of requests and stores that named a handler the peer does not have; a
+    /// store's own status says so, too.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
 
     /// Sends a request, with the next poll; on shared memory at once where the peer has
@@ -243,6 +244,11 @@ public:
     /// Copies `source` to `address` in the peer's registered memory, then runs the peer's `handler`
     /// with the memory and `argument`. Blocks until the bytes are in place or the peer is lost. On
     /// shared memory the bytes may be in place before the peer has handled earlier messages.
+    /// no_handler: the peer does not have the handler when the first packet of the store arrives,
+    /// or no longer has it when the last one does. No handler runs; the bytes may be in place or
+    /// not. On shared memory the first store to a handler waits until the peer polls, later ones do
+    /// not: if the peer has removed the handler meanwhile, on_refused tells. forbidden: the peer
+    /// gave no right to store there. A store of no bytes needs it, too.
     [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
                                std::span<const std::byte> source, std::uint16_t handler,
                                std::uint32_t argument = 0);
@@ -253,7 +259,8 @@ public:
                                      std::uint32_t argument, Done done);
 
     /// Copies the peer's registered memory at `address` into `destination`, which stays put until
-    /// `done` was called.
+    /// `done` was called. forbidden: the peer gave no right to get there. A get of no bytes needs
+    /// it, too.
     [[nodiscard]] Status get(std::size_t peer, std::uint64_t address,
                              std::span<std::byte> destination, Done done);
 

@@ -86,6 +86,28 @@ TEST_P(AmSearchTest, StoresThatBeginInTheirOpenAreSafeAndLive) {
     }
 }
 
+// AM-47: of a handler that is not there, and of memory without the right, with bytes and without.
+TEST_P(AmSearchTest, RefusedTransfersEndWithTheirReason) {
+    am::Config opening = config(3);
+    opening.open_bytes = opening.data_max() - am::OpenBody::size;
+    using Reason = am::Reason;
+    for (const std::size_t bytes : {std::size_t{0}, opening.open_bytes, std::size_t{100}}) {
+        for (const Reason reason : {Reason::no_handler, Reason::forbidden}) {
+            const AmCall refused{.what = What::store, .bytes = bytes, .refusal = reason};
+            const AmPrograms programs{{{refused, one_way}, {}}};
+            AmSearch whole(opening, programs, bad_wire(3, 1));
+            expect_holds("a refused store that begins in its OPEN", whole);
+            AmSearch search(config(3), programs, bad_wire(3, 1));
+            expect_holds("a refused store", search);
+        }
+    }
+    for (const Reason reason : {Reason::none, Reason::forbidden}) {
+        const AmCall empty{.what = What::get, .bytes = 0, .refusal = reason};
+        expect_to_hold("a get of no bytes and a request", 3, {{{empty, one_way}, {}}},
+                       bad_wire(3, 2));
+    }
+}
+
 TEST_P(AmSearchTest, AGetIsSafeAndLive) {
     expect_to_hold("a get of two chunks and a request", 3, {{{get, one_way}, {}}}, bad_wire(2, 2));
 }

@@ -213,17 +213,21 @@ PerfSlice PerfClient::store(std::size_t size) {
     const ConstBytes source = source_.bytes().first(size);
     const std::size_t in_flight = std::max<std::size_t>(plan_.in_flight, 1);
     std::size_t under_way = 0;
+    am::Status ended = am::Status::ok;
     const std::uint64_t begin = host::ticks();
     std::uint64_t now = begin;
     while (!slice_over(begin, now)) {
-        auto status = node_.store_at_once(peer, address_, source, perf_stored, 0, {});
+        auto status = node_.store_at_once(peer, address_, source, perf_stored, 0);
         if (!status) {
-            status = node_.store_async(peer, address_, source, perf_stored, 0,
-                                       [&](am::Status) { --under_way; });
+            status = node_.store_async(peer, address_, source, perf_stored, 0, [&](am::Status how) {
+                --under_way;
+                if (how != am::Status::ok) ended = how;
+            });
             if (status == am::Status::ok) {
                 ++under_way;
                 ends_.turn_until([&] { return under_way < in_flight; });
             }
+            if (ended != am::Status::ok) fail("a store", ended);
         }
         if (*status == am::Status::ok) ++slice.messages;
         if (*status != am::Status::ok && *status != am::Status::would_block) {
@@ -237,6 +241,7 @@ PerfSlice PerfClient::store(std::size_t size) {
         now = host::ticks();
     }
     ends_.turn_until([&] { return under_way == 0; });
+    if (ended != am::Status::ok) fail("a store", ended);
     stored_ += slice.messages;
     while (told().stored != stored_) {
     }

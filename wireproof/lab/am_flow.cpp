@@ -12,7 +12,6 @@ using Answer = AmOperation::Answer;
 
 constexpr std::uint64_t of_question = 0;
 constexpr std::uint64_t of_answer = 1;
-constexpr am::HandlerId missing_handler{9999};
 
 }  // namespace
 
@@ -36,6 +35,14 @@ void AmFlow::expect(bool condition, const char* sentence, std::uint64_t number) 
 
 std::uint64_t AmFlow::key(const AmOperation& operation, std::uint64_t part) const {
     return mix64(seed_ ^ mix64(2 * operation.number + part));
+}
+
+am::HandlerTable AmFlow::handlers() {
+    am::HandlerTable table;
+    for (std::uint64_t i = 1; i <= AmOperation::handlers; ++i) {
+        table.set(static_cast<am::HandlerId>(i), true);
+    }
+    return table;
 }
 
 // What is asked.
@@ -76,7 +83,10 @@ void AmFlow::shape_transfer(AmOperation& operation) {
     operation.bytes = shape < 0.1 ? 0 : random_.below(std::min(most, plan_.bytes_max) + 1);
     if (random_.chance(0.1)) operation.bytes = std::min(config_.chunk_bytes(), plan_.bytes_max);
     operation.offset = random_.below(plan_.bytes_max - operation.bytes + 1);
-    operation.forbidden = operation.bytes > 0 && random_.chance(plan_.refused);
+    if (random_.chance(plan_.refused)) {
+        const bool names_none = operation.what == What::store && random_.chance(0.5);
+        operation.refusal = names_none ? am::Reason::no_handler : am::Reason::forbidden;
+    }
     packets_left_ -= 1 + static_cast<std::int64_t>(operation.bytes / config_.data_max());
     if (operation.what == What::store) {
         memory_.fill_outbox(operation.slot, operation.bytes, key(operation, of_question));
@@ -116,7 +126,7 @@ am::PostStatus AmFlow::post(const AmOperation& operation, am::Connection& connec
             return connection.request(operation.handler(), words);
         }
         case What::store:
-            return connection.store({.address = operation.forbidden
+            return connection.store({.address = operation.refusal == am::Reason::forbidden
                                                     ? memory_.nowhere()
                                                     : memory_.inbox_address(operation.slot),
                                      .source = memory_.outbox(operation.slot, operation.bytes),
@@ -124,7 +134,7 @@ am::PostStatus AmFlow::post(const AmOperation& operation, am::Connection& connec
                                      .argument = operation.argument(),
                                      .tag = operation.number});
         case What::get:
-            return connection.get({.address = operation.forbidden
+            return connection.get({.address = operation.is_refused()
                                                   ? memory_.nowhere()
                                                   : memory_.shelf_address(operation.offset),
                                    .destination = memory_.landing(operation.slot, operation.bytes),
@@ -163,7 +173,7 @@ void AmFlow::on_asking(const am::Header& header) {
     check_number(am::Channel::request, header);
     if (header.kind == am::Kind::chunk) {
         const AmOperation& store = stores_[header.id];
-        if (is_last_chunk(header, store) && !store.forbidden) due_at_target_.push_back(store);
+        if (is_last_chunk(header, store) && !store.is_refused()) due_at_target_.push_back(store);
         return;
     }
     const AmOperation operation = take(posted_, "a packet left that nobody posted");
@@ -172,11 +182,11 @@ void AmFlow::on_asking(const am::Header& header) {
            "calls left in another order", operation.number);
     const bool is_store = operation.what == What::store;
     const bool chunks_follow = is_store && operation.bytes > opening_bytes(operation);
-    expect(header.in_place == (is_store && !chunks_follow && operation.bytes > 0),
+    expect(header.in_place == (is_store && !chunks_follow),
            "a store's chunks are not where they should be", operation.number);
     if (chunks_follow) stores_[header.id] = operation;
     if (operation.what == What::get) gets_[header.id] = operation;
-    const bool whole = is_store && !chunks_follow && !operation.forbidden;
+    const bool whole = is_store && !chunks_follow && !operation.is_refused();
     if (operation.what == What::request || whole) due_at_target_.push_back(operation);
 }
 
@@ -240,7 +250,7 @@ void AmFlow::answer(const AmOperation& operation, am::Connection& connection) {
     std::vector<std::byte> words(operation.answer_words * 4);
     Content(key(operation, of_answer)).write(words);
     if (operation.answer == Answer::refuse) {
-        status = connection.refuse(missing_handler);
+        status = connection.refuse(AmOperation::missing_handler);
     } else {
         status = connection.reply(operation.answer_handler(), words);
     }
@@ -264,7 +274,8 @@ void AmFlow::on_reply(const am::Reply& reply) {
 void AmFlow::on_refused(const am::Refused& refused) {
     const AmOperation due = take(due_answers_, "a refusal arrived that was not sent");
     expect(due.what != What::get && due.answer == Answer::refuse &&
-               refused.handler == missing_handler && refused.reason == am::Reason::no_handler,
+               refused.handler == AmOperation::missing_handler &&
+               refused.reason == am::Reason::no_handler,
            "a refusal arrived out of order or changed", due.number);
 }
 
@@ -280,25 +291,21 @@ AmOperation AmFlow::take_transfer(std::uint64_t tag, What what) {
 
 void AmFlow::on_store_ended(const am::StoreEnded& ended) {
     const AmOperation store = take_transfer(ended.tag, What::store);
-    const auto reason = store.forbidden ? am::Reason::forbidden : am::Reason::none;
-    expect(ended.reason == reason, "a store ended with another reason", ended.tag);
-    expect(store.forbidden || memory_.inbox_holds(store.slot, store.bytes, key(store, of_question)),
-           "a store ended before its bytes were there", ended.tag);
+    expect(ended.reason == store.refusal, "a store ended with another reason", ended.tag);
+    expect(
+        store.is_refused() || memory_.inbox_holds(store.slot, store.bytes, key(store, of_question)),
+        "a store ended before its bytes were there", ended.tag);
     memory_.spoil_outbox(store.slot);
     memory_.release(store.slot);
 }
 
 void AmFlow::on_get_ended(const am::GetEnded& ended) {
     const AmOperation get = take_transfer(ended.tag, What::get);
-    const auto reason = get.forbidden ? am::Reason::forbidden : am::Reason::none;
-    expect(ended.reason == reason, "a get ended with another reason", ended.tag);
-    expect(get.forbidden || memory_.landing_holds(get.slot, get.bytes, get.offset),
+    expect(ended.reason == get.refusal, "a get ended with another reason", ended.tag);
+    expect(get.is_refused() || memory_.landing_holds(get.slot, get.bytes, get.offset),
            "a get ended before its bytes were there", ended.tag);
-    if (get.bytes > 0) {
-        const AmOperation due = take(due_answers_, "a get ended that was not answered");
-        expect(due.what == What::get && due.number == ended.tag, "a get ended out of order",
-               ended.tag);
-    }
+    const AmOperation due = take(due_answers_, "a get ended that was not answered");
+    expect(due.what == What::get && due.number == ended.tag, "a get ended out of order", ended.tag);
     memory_.release(get.slot);
 }
 

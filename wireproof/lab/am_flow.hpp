@@ -28,15 +28,23 @@ struct AmOperation {
 
     What what = What::request;
     Answer answer = Answer::none;
-    bool forbidden = false;    // a transfer of memory that is not theirs
     std::uint64_t number = 0;  // in the flow: tag, and key of the content
     std::size_t words = 0;
     std::size_t answer_words = 0;
     std::uint64_t bytes = 0;
     std::uint64_t offset = 0;  // of a get in the shelf
     std::uint32_t slot = 0;    // of a transfer
+    // A transfer of memory that is not theirs, or a store to no handler: the reason it ends with.
+    am::Reason refusal = am::Reason::none;
 
-    am::HandlerId handler() const { return static_cast<am::HandlerId>(1 + number % 1000); }
+    static constexpr std::uint64_t handlers = 1000;  // numbered from 1
+    static constexpr am::HandlerId missing_handler{9999};
+
+    bool is_refused() const { return refusal != am::Reason::none; }
+    am::HandlerId handler() const {
+        if (refusal == am::Reason::no_handler) return missing_handler;
+        return static_cast<am::HandlerId>(1 + number % handlers);
+    }
     am::HandlerId answer_handler() const { return static_cast<am::HandlerId>(5000 + number % 7); }
     std::uint32_t argument() const { return static_cast<std::uint32_t>(number * 77); }
 };
@@ -45,6 +53,8 @@ class AmFlow {
 public:
     AmFlow(const AmTrafficPlan& plan, const am::Config& config, std::uint64_t seed);
 
+    /// What every node has, for stores to find.
+    static am::HandlerTable handlers();
     /// Gives the asking node access to the target's memory.
     void register_memory(am::MemoryTable& target) { memory_.register_at(target); }
 

@@ -42,6 +42,7 @@ public:
         : tamper_(std::move(tamper)),
           net_({.frame_max = 256, .seed = 1}, one_message_a_packet(), 1),
           flow_(plan, net_.at(0, 1).config(), 7) {
+        net_.have_handlers(AmFlow::handlers());
         flow_.register_memory(net_.memory(1, 0));
     }
 

@@ -54,8 +54,14 @@ void AmNet::restart(std::size_t node) {
         if (peer == node) continue;
         add(ended_, at(node, peer).stats());
         at(node, peer) = am::Connection(config_of(node, peer), memory(node, peer));
+        if (handlers_) at(node, peer).bind_handlers(*handlers_);
     }
     schedule_.wake(node, schedule_.now());
+}
+
+void AmNet::have_handlers(const am::HandlerTable& handlers) {
+    handlers_ = handlers;
+    for (am::Connection& end : ends_) end.bind_handlers(*handlers_);
 }
 
 sim::RunResult AmNet::run(AmUser& user, sim::RunLimits limits) {

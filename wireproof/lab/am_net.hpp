@@ -32,7 +32,7 @@ public:
     /// `config` is every connection's but for the node numbers and seeds, which are put in here;
     /// a cookie makes every pair a session of its own.
     AmNet(const sim::NetworkConfig& network, const am::Config& config, std::uint64_t seed);
-    // Connections point at the memory tables.
+    // Connections point at the tables.
     AmNet(const AmNet&) = delete;
     AmNet& operator=(const AmNet&) = delete;
     ~AmNet() = default;
@@ -46,6 +46,8 @@ public:
     am::MemoryTable& memory(std::size_t node, std::size_t peer) {
         return memory_[index(node, peer)];
     }
+    /// Every node has these handlers and no other, for stores; without this, all there are.
+    void have_handlers(const am::HandlerTable& handlers);
     sim::Network& network() { return network_; }
     sim::Schedule& schedule() { return schedule_; }
 
@@ -75,6 +77,7 @@ private:
     sim::Network network_;
     sim::Schedule schedule_;
     std::vector<am::MemoryTable> memory_;
+    std::optional<am::HandlerTable> handlers_;
     std::vector<am::Connection> ends_;
     am::Stats ended_;
 };

@@ -84,6 +84,7 @@ World::World(const AmWorldPlan& plan)
       sessions_begun_(plan.nodes() * plan.nodes()),
       slept_(plan.nodes()),
       standstills_(plan.nodes() * plan.nodes()) {
+    net_.have_handlers(AmFlow::handlers());
     result_.seed = plan.seed;
     result_.what = plan.what;
     for (std::size_t from = 0; from < plan.nodes(); ++from) {

@@ -12,14 +12,18 @@ constexpr std::uint64_t source_address = 0x2000;
 constexpr am::HandlerId request_handler{7};
 constexpr am::HandlerId reply_handler{8};
 constexpr am::HandlerId store_handler{9};
+constexpr am::HandlerId missing_handler{10};
 
 using What = AmCall::What;
 using Program = std::vector<AmCall>;
 
-am::Connection engine(am::Config config, std::size_t node, const am::MemoryTable& memory) {
+am::Connection engine(am::Config config, std::size_t node, const am::MemoryTable& memory,
+                      const am::HandlerTable& handlers) {
     config.node = static_cast<std::uint16_t>(node);
     config.peer = static_cast<std::uint16_t>(1 - node);
-    return am::Connection(config, memory);
+    am::Connection connection(config, memory);
+    connection.bind_handlers(handlers);
+    return connection;
 }
 
 std::array<std::byte, 4> word(std::size_t value) {
@@ -35,11 +39,17 @@ std::size_t count(const Program& program, What what, bool answered_only = false)
         }));
 }
 
-std::size_t bytes_of(const Program& program, What what) {
+/// The only one of its kind, if there is any.
+AmCall transfer_of(const Program& program, What what) {
     for (const AmCall& operation : program) {
-        if (operation.what == what) return operation.bytes;
+        if (operation.what == what) return operation;
     }
-    return 0;
+    return {.what = what};
+}
+
+bool has_store_to_run(const Program& program) {
+    return count(program, What::store) > 0 &&
+           transfer_of(program, What::store).refusal == am::Reason::none;
 }
 
 /// The place in its program of the nth request, of those that are answered if so asked.
@@ -60,8 +70,10 @@ struct AmEnd::Arena {
     std::array<Image, 2> inbox{};  // by node
     std::array<Image, 2> landing{};
     std::array<am::MemoryTable, 2> tables;
+    am::HandlerTable handlers;
 
     Arena() {
+        handlers.set(store_handler, true);
         for (std::size_t node = 0; node < 2; ++node) {
             for (std::size_t i = 0; i < source[node].size(); ++i) {
                 source[node][i] = static_cast<std::byte>(i * 7 + node * 100 + 1);
@@ -107,7 +119,7 @@ std::string scenario_engine(const am::Config& config, bool hasty) {
 AmEnd::AmEnd(const am::Config& config, std::size_t node, std::shared_ptr<const Shared> shared)
     : shared_(std::move(shared)),
       node_(node),
-      connection_(engine(config, node, shared_->arena->tables[node])) {}
+      connection_(engine(config, node, shared_->arena->tables[node], shared_->arena->handlers)) {}
 
 std::array<AmEnd, 2> AmEnd::both(const am::Config& config, const AmPrograms& programs) {
     const auto shared = std::make_shared<const Shared>(Shared{programs, std::make_shared<Arena>()});
@@ -129,13 +141,16 @@ am::PostStatus AmEnd::post(am::Connection& connection) const {
     if (operation.what == What::request) return connection.request(request_handler, word(posted_));
     Arena& arena = *shared_->arena;
     if (operation.what == What::store) {
-        return connection.store({.address = inbox_address,
+        const bool forbidden = operation.refusal == am::Reason::forbidden;
+        const bool missing = operation.refusal == am::Reason::no_handler;
+        return connection.store({.address = forbidden ? source_address : inbox_address,
                                  .source = ConstBytes(arena.source[node_]).first(operation.bytes),
-                                 .handler = store_handler,
+                                 .handler = missing ? missing_handler : store_handler,
                                  .argument = 5,
                                  .tag = 6});
     }
-    return connection.get({.address = source_address,
+    const bool forbidden = operation.refusal == am::Reason::forbidden;
+    return connection.get({.address = forbidden ? inbox_address : source_address,
                            .destination = Bytes(arena.landing[node_]).first(operation.bytes),
                            .tag = 7});
 }
@@ -207,19 +222,25 @@ void AmEnd::deliver(const am::Delivery& delivery) {
     if (const auto* request = std::get_if<am::Request>(&delivery)) return on_request(*request);
     if (const auto* reply = std::get_if<am::Reply>(&delivery)) return on_reply(*reply);
     if (std::holds_alternative<am::Stored>(delivery)) {
-        const std::size_t bytes = bytes_of(program(other()), What::store);
-        if (stored_ || !same(arena.inbox[node_], arena.source[other()], bytes)) {
+        const AmCall asked = transfer_of(program(other()), What::store);
+        if (stored_ || !same(arena.inbox[node_], arena.source[other()], asked.bytes)) {
             fail("a store's handler ran twice, or before its bytes were there");
         }
+        if (asked.refusal != am::Reason::none) fail("a handler ran for a store that was refused");
         stored_ = true;
-    } else if (std::holds_alternative<am::StoreEnded>(delivery)) {
+    } else if (const auto* store = std::get_if<am::StoreEnded>(&delivery)) {
         if (store_ended_) fail("a store ended twice");
+        const AmCall asked = transfer_of(program(node_), What::store);
+        if (store->reason != asked.refusal) fail("a store ended with another reason");
         store_ended_ = true;
-    } else if (std::holds_alternative<am::GetEnded>(delivery)) {
-        const std::size_t bytes = bytes_of(program(node_), What::get);
-        if (get_ended_ || !same(arena.landing[node_], arena.source[other()], bytes)) {
+    } else if (const auto* get = std::get_if<am::GetEnded>(&delivery)) {
+        const AmCall asked = transfer_of(program(node_), What::get);
+        const bool brings = asked.refusal == am::Reason::none;
+        if (get_ended_ ||
+            (brings && !same(arena.landing[node_], arena.source[other()], asked.bytes))) {
             fail("a get ended twice, or before its bytes were there");
         }
+        if (get->reason != asked.refusal) fail("a get ended with another reason");
         get_ended_ = true;
     } else {
         fail("a session ended, or a message was refused");
@@ -255,7 +276,7 @@ bool AmEnd::done() const {
 
 bool AmEnd::all_heard(const AmEnd& from) const {
     const Program& asked = program(from.node_);
-    return requests_ == count(asked, What::request) && stored_ == (count(asked, What::store) > 0);
+    return requests_ == count(asked, What::request) && stored_ == has_store_to_run(asked);
 }
 
 bool AmEnd::agree(const AmEnd& a, const AmEnd& b) {
@@ -263,7 +284,10 @@ bool AmEnd::agree(const AmEnd& a, const AmEnd& b) {
 }
 
 const char* AmEnd::contradiction(const AmEnd& a, const AmEnd& b) {
-    if ((a.store_ended_ && !b.stored_) || (b.store_ended_ && !a.stored_)) {
+    const auto ended_early = [](const AmEnd& from, const AmEnd& at) {
+        return from.store_ended_ && !at.stored_ && has_store_to_run(from.program(from.node_));
+    };
+    if (ended_early(a, b) || ended_early(b, a)) {
         return "a store ended before its handler ran";
     }
     if ((a.done() && !b.all_heard(a)) || (b.done() && !a.all_heard(b))) {

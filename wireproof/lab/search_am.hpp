@@ -22,6 +22,8 @@ struct AmCall {
     What what = What::request;
     bool answered = false;  // a request's
     std::size_t bytes = 0;  // of a transfer
+    // Of a transfer that may not be, or of a store that names no handler: the reason it ends with.
+    am::Reason refusal = am::Reason::none;
 };
 
 /// What each node asks of the other, in that order. At most one store and one get a node.

@@ -287,7 +287,7 @@ Status Endpoint::Inside::store(std::size_t peer, std::uint64_t address, ConstByt
     bool ended = false;
     Outcome outcome;
     wait_for([&] {
-        if (const auto at_once = node.store_at_once(peer, address, source, handler, argument, {})) {
+        if (const auto at_once = node.store_at_once(peer, address, source, handler, argument)) {
             posted = *at_once;
             ended = posted == Status::ok;
             return posted != Status::would_block;

@@ -48,6 +48,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         with_peer.peer = static_cast<std::uint16_t>(i);
         with_peer.congestion = congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
+        peers_.back().connection.bind_handlers(handlers_here_);
         peers_.back().stirred = i != self_;
         if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
     }
@@ -63,6 +64,7 @@ void Node::handle(std::uint16_t handler, Handler run) {
         return;
     }
     if (handler >= handlers_.size()) handlers_.resize(handler + std::size_t{1});
+    handlers_here_.set(static_cast<HandlerId>(handler), static_cast<bool>(run));
     handlers_[handler] = std::move(run);
 }
 
@@ -353,12 +355,12 @@ Instant Node::next_deadline() const {
         message.argument_ = stored->argument;
         run(peer, stored->handler, message, true);
     } else if (const auto* store = std::get_if<StoreEnded>(&delivery)) {
-        end_transfer(store->tag, status_of(store->reason));
+        end_transfer(peer, store->tag, status_of(store->reason));
     } else if (const auto* got = std::get_if<GetEnded>(&delivery)) {
-        end_transfer(got->tag, status_of(got->reason));
+        end_transfer(peer, got->tag, status_of(got->reason));
     } else if (const auto* refused = std::get_if<Refused>(&delivery)) {
-        const auto report = refused_;  // which may put another in its place
-        if (report) report(peer, static_cast<std::uint16_t>(refused->handler));
+        peers_[peer].handlers.set(refused->handler, false);
+        report_refused(peer, static_cast<std::uint16_t>(refused->handler));
     } else if (std::holds_alternative<SessionBegan>(delivery)) {
         wire_.settle(PeerId(peer));
         stir(peer).set_awaiting(awaiting_told_);
@@ -395,11 +397,17 @@ void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
     peers_[peer].undelivered.push_back(std::move(message));
     const bool transfer =
         fate.what == FateUnknown::What::store || fate.what == FateUnknown::What::get;
-    if (transfer) end_transfer(fate.tag, Status::peer_lost);
+    if (transfer) end_transfer(peer, fate.tag, Status::peer_lost);
+}
+
+void Node::report_refused(std::size_t peer, std::uint16_t handler) {
+    const auto report = refused_;  // which may put another in its place
+    if (report) report(peer, handler);
 }
 
 void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     wire_.unsettle(PeerId(peer));
+    peers_[peer].handlers = {};
     PeerLost lost;
     lost.peer = peer;
     lost.cause = wire_.trouble(PeerId(peer)).cause;

@@ -92,11 +92,14 @@ public:
     }
     Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                        std::uint16_t handler, std::uint32_t argument, Done done);
-    /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
-    /// Nothing: it does not, or a store under way in packets must come first: one in chunks, or one
-    /// that is whole in its packet and goes between the same first and last address.
+    /// For who waits until a store is in place: ok if it is, since the wire reaches that memory of
+    /// the peer, which is known to have the handler and is told. Nothing: use store_async, and wait
+    /// for its end.
     std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
-                                        std::uint16_t handler, std::uint32_t argument, Done done);
+                                        std::uint16_t handler, std::uint32_t argument) {
+        if (!is_known_handler(peer, handler)) return std::nullopt;
+        return put_at_once(peer, address, source, handler, argument, {});
+    }
     /// What was asked for leaves, without a look at what came.
     void push(Instant now);
     Status get(std::size_t peer, std::uint64_t address, Bytes destination, Done done);
@@ -182,6 +185,7 @@ private:
         Range in_packets;             // where stores go that are out whole with their OPENs
         std::uint64_t unhandled_replies = 0;
         std::vector<Undelivered> undelivered;
+        HandlerTable handlers;  // of the peer, as far as stores found them there in this session
     };
     /// A turn found nothing, and since then nothing was asked for but what leaves behind what
     /// comes: the next frame is foreseen, and nothing else can come until then.
@@ -193,9 +197,13 @@ private:
     };
     /// Callbacks of transfers under way, by tag.
     struct Transfers {
-        std::uint64_t add(Done done);
-        Done take(std::uint64_t tag);
-        std::vector<Done> waiting;
+        struct Transfer {
+            Done done;
+            std::uint16_t handler = 0;  // of a store
+        };
+        std::uint64_t add(Done done, std::uint16_t handler = 0);
+        Transfer take(std::uint64_t tag);
+        std::vector<Transfer> waiting;
         std::vector<std::uint64_t> free;
     };
 
@@ -240,6 +248,15 @@ private:
         if (puts_off_end()) end_lone_turn();
     }
     void end_lone_turn();
+    /// A store ended well that named the handler, in this session.
+    bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
+        return is_peer(peer) && peers_[peer].handlers.has(static_cast<HandlerId>(handler));
+    }
+    /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
+    /// Nothing: it does not, or a store under way in packets must come first: one in chunks, or one
+    /// that is whole in its packet and goes between the same first and last address.
+    std::optional<Status> put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
+                                      std::uint16_t handler, std::uint32_t argument, Done done);
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
     inline std::size_t deliver_all(std::size_t peer);
@@ -249,7 +266,8 @@ private:
     inline void run(std::size_t peer, HandlerId handler, const Message& message, bool may_refuse);
     void miss_handler(std::size_t peer, HandlerId handler, bool may_refuse);
     void take_handlers_to_be();
-    void end_transfer(std::uint64_t tag, Status status);
+    void end_transfer(std::size_t peer, std::uint64_t tag, Status status);
+    void report_refused(std::size_t peer, std::uint16_t handler);
     std::size_t end_finished();
     void note_undelivered(std::size_t peer, const FateUnknown& fate);
     void report_lost(std::size_t peer, const SessionEnded& ended);
@@ -284,7 +302,8 @@ private:
     Duration gather_for_;
     std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
     std::vector<Peer> peers_;
-    std::vector<Handler> handlers_;                                  // by id
+    HandlerTable handlers_here_;     // as connections see them, so never moved either
+    std::vector<Handler> handlers_;  // by id
     std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;

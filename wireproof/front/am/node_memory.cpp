@@ -15,12 +15,12 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
     if (!costs_less_in_a_packet(peer, address, source.size())) {
-        if (const auto status = store_at_once(peer, address, source, handler, argument, done)) {
+        if (const auto status = put_at_once(peer, address, source, handler, argument, done)) {
             return *status;
         }
     }
     ++asked_since_poll_;
-    const std::uint64_t tag = transfers_.add(std::move(done));
+    const std::uint64_t tag = transfers_.add(std::move(done), handler);
     const bool first = peers_[peer].connection.no_opens_with_bytes_out();
     const Status status = status_of(
         stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
@@ -48,9 +48,8 @@ bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::
            !shm_->maps_memory(PeerId(peer), address, size);
 }
 
-std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t address,
-                                          ConstBytes source, std::uint16_t handler,
-                                          std::uint32_t argument, Done done) {
+std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
+                                        std::uint16_t handler, std::uint32_t argument, Done done) {
     if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
     heed();
     const Connection& connection = peers_[peer].connection;
@@ -60,7 +59,7 @@ std::optional<Status> Node::store_at_once(std::size_t peer, std::uint64_t addres
     if (!connection.can_note()) return Status::would_block;
     if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
     const bool awaited = static_cast<bool>(done);
-    const std::uint64_t tag = awaited ? transfers_.add(std::move(done)) : nobody_waits;
+    const std::uint64_t tag = awaited ? transfers_.add(std::move(done), handler) : nobody_waits;
     const auto posted = stir(peer).note(
         {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
     WIREPROOF_CHECK(posted == PostStatus::accepted);
@@ -117,35 +116,37 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
 
 // Callbacks.
 
-std::uint64_t Node::Transfers::add(Done done) {
+std::uint64_t Node::Transfers::add(Done done, std::uint16_t handler) {
     if (free.empty()) {
         free.push_back(waiting.size());
         waiting.emplace_back();
     }
     const std::uint64_t tag = free.back();
     free.pop_back();
-    waiting[tag] = std::move(done);
+    waiting[tag] = {std::move(done), handler};
     return tag;
 }
 
-Done Node::Transfers::take(std::uint64_t tag) {
-    Done done = std::move(waiting[tag]);
-    waiting[tag] = nullptr;
+Node::Transfers::Transfer Node::Transfers::take(std::uint64_t tag) {
     free.push_back(tag);
-    return done;
+    return std::exchange(waiting[tag], {});
 }
 
-void Node::end_transfer(std::uint64_t tag, Status status) {
+void Node::end_transfer(std::size_t peer, std::uint64_t tag, Status status) {
     if (tag == nobody_waits) return;
-    const Done done = transfers_.take(tag);
-    if (done) done(status);
+    const Transfers::Transfer ended = transfers_.take(tag);
+    if (ended.handler != 0 && (status == Status::ok || status == Status::no_handler)) {
+        peers_[peer].handlers.set(static_cast<HandlerId>(ended.handler), status == Status::ok);
+    }
+    if (ended.done) ended.done(status);
+    if (status == Status::no_handler) report_refused(peer, ended.handler);
 }
 
 void Node::end_transfers(Status status) {
     const While polling(polling_);  // callbacks may ask for no more
     while (!finished_.empty()) end_finished();
-    for (Done& waiting : transfers_.waiting) {
-        if (const Done done = std::exchange(waiting, nullptr)) done(status);
+    for (Transfers::Transfer& waiting : transfers_.waiting) {
+        if (const Done done = std::exchange(waiting, {}).done) done(status);
     }
 }
 

@@ -252,6 +252,7 @@ TEST(AmNodePeers, MemoryOfADeadPeersTransferIsFreeAgain) {
     Town town(quick(), 2, 16);  // frames at a time
     std::vector<std::byte> memory(100'000);
     ASSERT_TRUE(town.job[1].register_memory(0, base, memory, {.get = true, .store = true}));
+    town.job[1].handle(stored, [](const Message&) {});
     town.acquaint(0, 1);
     const auto source = pattern(100'000);
     ASSERT_EQ(town.job[0].store_async(1, base, source, stored, 0, nullptr), Status::ok);

@@ -128,9 +128,11 @@ TEST(AmNode, RunsTheHandlerOfAStoreOfNoBytes) {  // AM-28
         EXPECT_TRUE(m.memory().empty());
         argument = m.argument();
     });
+    std::vector<std::byte> memory(1);
+    ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = true, .store = true}));
     const Done done = [&](Status status) { ends += status == Status::ok ? 1 : 100; };
-    ASSERT_EQ(job[0].store_async(1, 0xDEAD, {}, stored, 5, done), Status::ok);
-    ASSERT_EQ(job[0].get(1, 0xDEAD, {}, done), Status::ok);
+    ASSERT_EQ(job[0].store_async(1, base + 1, {}, stored, 5, done), Status::ok);
+    ASSERT_EQ(job[0].get(1, base + 1, {}, done), Status::ok);
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(argument, 5U);
     EXPECT_EQ(ends, 2);

@@ -205,7 +205,7 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
     EXPECT_TRUE(at_once(shared_at, 8192));
     EXPECT_FALSE(at_once(private_at, 1));
     EXPECT_FALSE(at_once(private_at, config.open_bytes));
-    if (!storing.store_at_once(1, private_at, pattern(1), stored, 0, {})) {
+    if (!storing.store_at_once(1, private_at, pattern(1), stored, 0)) {
         GTEST_SKIP() << "this kernel refuses";
     }
     EXPECT_TRUE(at_once(private_at, config.open_bytes + 1));
@@ -219,7 +219,7 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
         return storing.store_async(1, address, older, stored, 0, {});
     };
     const auto goes_at_once = [&](std::uint64_t address) {
-        return storing.store_at_once(1, address, newer, stored, 0, {}).has_value();
+        return storing.store_at_once(1, address, newer, stored, 0).has_value();
     };
     ASSERT_EQ(store_short(private_at + 1000), Status::ok);
     EXPECT_TRUE(goes_at_once(shared_at));

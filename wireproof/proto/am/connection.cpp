@@ -8,11 +8,6 @@
 namespace wireproof::am {
 namespace {
 
-HandlerId handler_of_note(const SendWindow& window, const SendWindow::Saved& note) {
-    const ConstBytes body = window.data_of(note);
-    return static_cast<HandlerId>(OpenBody::decode(body.first<OpenBody::size>()).handler);
-}
-
 Delivery unfolded(const PlainMessage& message) {
     if (message.is_request) return Request{message.handler, message.arguments()};
     return Reply{message.handler, message.arguments()};
@@ -279,17 +274,6 @@ void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
         bulk.end(message.owner);
     } else if (message.kind == Kind::open && message.in_place) {
         ended_.push(StoreEnded{message.offset, static_cast<Reason>(message.owner)});
-    } else if (message.kind == Kind::open) {
-        const auto& transfer = bulk.transfers()[message.owner];
-        if (!transfer.bytes.empty()) return;
-        ended_.push(StoreEnded{transfer.tag, transfer.reason});
-        bulk.end(message.owner);
-    } else if (message.kind == Kind::get_request) {
-        Incoming& get = incoming_[index(Channel::reply)][message.owner];
-        if (!get.active || get.total != 0) return;
-        ended_.push(GetEnded{get.tag, Reason::none});
-        get.active = false;
-        --arriving_[index(Channel::reply)];
     } else if (message.kind == Kind::reply && message.owner == note_owner) {
         note_refusal_ = NoteRefusal::acked;
     } else if (message.kind == Kind::reply && message.owner != 0) {

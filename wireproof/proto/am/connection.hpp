@@ -20,6 +20,7 @@
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/connection_records.hpp"
 #include "wireproof/proto/am/delivery.hpp"
+#include "wireproof/proto/am/handler_table.hpp"
 #include "wireproof/proto/am/handshake.hpp"
 #include "wireproof/proto/am/memory_table.hpp"
 #include "wireproof/proto/am/receive_window.hpp"
@@ -40,6 +41,9 @@ public:
     /// again.
     Connection(const Config& config, const MemoryTable& memory);
     void bind(const MemoryTable& memory) { memory_ = &memory; }
+    /// Lent, too: a store whose handler is not among these, when it begins to arrive or when all of
+    /// it has, runs none and ends as no_handler. Without them, every handler is taken to be there.
+    void bind_handlers(const HandlerTable& handlers) { handlers_ = &handlers; }
 
     // What a user asks for. Nothing is queued unless the answer is `accepted`.
 
@@ -228,6 +232,12 @@ private:
     struct ChunkPlace;
     struct NextOfChunk;
 
+    /// Where a store goes, or why it goes nowhere.
+    struct Judged {
+        Reason reason = Reason::none;
+        Bytes memory;
+    };
+
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
 
@@ -343,6 +353,10 @@ private:
     bool place_early();
     Need need_of(Kind kind) const;
     Need need_of_last(Channel channel, const Incoming& incoming) const;
+    bool lost_its_handler(Channel channel, const Incoming& incoming) const;
+    bool is_last_chunk(const ReceiveWindow::Message& chunk, const Incoming& incoming) const {
+        return incoming.total - chunk.base <= config_.chunk_bytes();
+    }
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
     void accept_short(Kind kind, std::uint32_t id, ConstBytes data);
@@ -366,7 +380,12 @@ private:
     void open_store(std::uint32_t id, ConstBytes data);
     RxVerdict on_note(const Header& header, ConstBytes data);
     bool take_note(ConstBytes data);
-    void refuse_note();
+    void refuse_store(std::uint32_t id, Reason reason);
+    Judged judge_store(const OpenBody& body) const;
+    static HandlerId handler_of_note(const SendWindow& window, const SendWindow::Saved& note);
+    bool has_handler(HandlerId handler) const {
+        return handlers_ == nullptr || handlers_->has(handler);
+    }
 
     // connection_congestion.cpp: how much may be under way
     void forget_path();
@@ -429,6 +448,7 @@ private:
     std::array<std::uint64_t, channel_count> chunk_address_in_{};
     std::array<std::uint64_t, channel_count> address_in_{};
     const MemoryTable* memory_;
+    const HandlerTable* handlers_ = nullptr;
     Handshake handshake_;
     std::array<SendWindow, channel_count> send_;
     std::array<ReceiveWindow, channel_count> receive_;

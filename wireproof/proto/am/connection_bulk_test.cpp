@@ -202,15 +202,21 @@ TEST(AmConnection, AStoreOfNoBytesRunsTheHandler) {
     }
 }
 
-// The mirror of AM-28: its acknowledgement is all there is to say.
-TEST(AmConnection, AGetOfNoBytesEndsWithItsAck) {
+// The mirror of AM-28. Its acknowledgement alone would not tell whether the memory may be read.
+TEST(AmConnection, AGetOfNoBytesEndsWithItsAnswer) {
     for (const Config& config : both()) {
         Pair pair(config);
         ASSERT_EQ(get(pair.a, {}, 4), PostStatus::accepted);
         pair.carry(pair.a);
         requests(pair.b, 1);
-        EXPECT_EQ(pair.carry(pair.b), "REQ 0");
-        EXPECT_EQ(pair.a.take_log(), (Log{"GET_ENDED 4", "REQ 1(0)"}));
+        const Frames frames = pair.b.take(pair.now);
+        EXPECT_EQ(pair.text(frames), "REP 0 | REQ 0");
+        EXPECT_EQ(pair.give(pair.a, frames.at(1)), RxVerdict::accepted);
+        EXPECT_EQ(pair.a.take_log(), Log{"REQ 1(0)"});
+        EXPECT_EQ(pair.give(pair.a, frames.at(0)), RxVerdict::accepted);
+        EXPECT_EQ(pair.a.take_log(), Log{"GET_ENDED 4"});
+        pair.settle();
+        EXPECT_FALSE(pair.a.engine.touches(pair.a.memory()));
     }
 }
 

@@ -14,6 +14,11 @@ void copy_opening(ConstBytes data, Bytes memory) {
 
 }  // namespace
 
+HandlerId Connection::handler_of_note(const SendWindow& window, const SendWindow::Saved& note) {
+    const ConstBytes body = window.data_of(note);
+    return static_cast<HandlerId>(OpenBody::decode(body.first<OpenBody::size>()).handler);
+}
+
 void Connection::open_store(std::uint32_t id, ConstBytes data) {
     const auto body = OpenBody::decode(data.first<OpenBody::size>());
     Incoming& store = incoming_[index(Channel::request)][id];
@@ -22,22 +27,32 @@ void Connection::open_store(std::uint32_t id, ConstBytes data) {
     store.active = true;
     ++arriving_[index(Channel::request)];
     const std::size_t bytes = data.size() - OpenBody::size;
-    store.total = body.total - bytes;
+    store.total = body.total - bytes;  // never 0: a store that is whole in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);
     store.argument = body.argument;
+    const Judged judged = judge_store(body);
+    if (judged.reason != Reason::none) return refuse_store(id, judged.reason);
+    copy_opening(data, judged.memory);
+    store.memory = judged.memory.subspan(bytes);
+    store.opened_with = bytes;
+}
+
+// Not by a NACK, which would have it repeated for ever: what is still to come of it is taken in and
+// thrown away.
+void Connection::refuse_store(std::uint32_t id, Reason reason) {
+    Incoming& store = incoming_[index(Channel::request)][id];
+    store.drained = store.refusal_unacked = true;
+    send_refusal(
+        {static_cast<std::uint32_t>(Refusal::store), id, static_cast<std::uint32_t>(reason)},
+        id + 1);
+}
+
+// Whoever may not write there does not learn which handlers there are.
+Connection::Judged Connection::judge_store(const OpenBody& body) const {
     const auto memory = memory_->writable(body.address, body.total);
-    if (memory) {
-        copy_opening(data, *memory);
-        store.memory = memory->subspan(bytes);
-        store.opened_with = bytes;
-    } else {
-        // Not a NACK, which would have it repeated for ever: it is taken in, and thrown away.
-        store.drained = store.refusal_unacked = true;
-        send_refusal({static_cast<std::uint32_t>(Refusal::store), id,
-                      static_cast<std::uint32_t>(Reason::forbidden)},
-                     id + 1);
-    }
-    if (store.total == 0) finish_transfer(Channel::request, id);
+    if (!memory) return {Reason::forbidden, {}};
+    if (!has_handler(static_cast<HandlerId>(body.handler))) return {Reason::no_handler, {}};
+    return {Reason::none, *memory};
 }
 
 // Who stores where it may not must know before its store ends, so the note is refused until the
@@ -45,10 +60,7 @@ void Connection::open_store(std::uint32_t id, ConstBytes data) {
 RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
     ReceiveWindow& window = in_window(Channel::request);
     if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
-    if (!take_note(data)) {
-        if (note_refusal_ == NoteRefusal::none) refuse_note();
-        return refuse_packet(header, Need::note_refused, 0);
-    }
+    if (!take_note(data)) return refuse_packet(header, Need::note_refused, 0);
     ReceiveWindow::Message& message = window.message(0);
     message.kind = Kind::open;
     message.span = 1;
@@ -58,7 +70,7 @@ RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
     return RxVerdict::accepted;
 }
 
-/// False: not before its refusal is acknowledged.
+/// False: not before its refusal, which is on its way, is acknowledged.
 bool Connection::take_note(ConstBytes data) {
     if (note_refusal_ == NoteRefusal::acked) {
         note_refusal_ = NoteRefusal::none;
@@ -66,19 +78,19 @@ bool Connection::take_note(ConstBytes data) {
     }
     if (note_refusal_ == NoteRefusal::unacked) return false;
     const auto body = OpenBody::decode(data.first<OpenBody::size>());
-    const auto memory = memory_->writable(body.address, body.total);
-    if (!memory) return false;
-    copy_opening(data, *memory);
+    const Judged judged = judge_store(body);
+    if (judged.reason != Reason::none) {
+        note_refusal_ = NoteRefusal::unacked;
+        send_refusal(
+            {static_cast<std::uint32_t>(Refusal::note), in_window(Channel::request).expected(),
+             static_cast<std::uint32_t>(judged.reason)},
+            note_owner);
+        return false;
+    }
+    copy_opening(data, judged.memory);
     delivery_.emplace(std::in_place_type<Stored>,
-                      Stored{static_cast<HandlerId>(body.handler), *memory, body.argument});
+                      Stored{static_cast<HandlerId>(body.handler), judged.memory, body.argument});
     return true;
-}
-
-void Connection::refuse_note() {
-    note_refusal_ = NoteRefusal::unacked;
-    send_refusal({static_cast<std::uint32_t>(Refusal::note), in_window(Channel::request).expected(),
-                  static_cast<std::uint32_t>(Reason::forbidden)},
-                 note_owner);
 }
 
 }  // namespace wireproof::am

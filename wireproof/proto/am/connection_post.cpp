@@ -65,7 +65,7 @@ PostStatus Connection::store(const Store& store) {
     SendWindow& window = out_window(Channel::request);
     const std::size_t with_open = std::min(store.source.size(), config_.open_bytes);
     const ConstBytes begin = store.source.first(with_open);
-    if (with_open > 0 && with_open == store.source.size()) {
+    if (with_open == store.source.size()) {
         const bool pushed = window.push_note(body, begin, store.tag, true);
         return pushed ? PostStatus::accepted : PostStatus::window_full;
     }

@@ -62,8 +62,7 @@ bool Connection::well_formed(const Header& header, ConstBytes data) const {
                                body.total <= config_.transfer_max();
             const std::size_t bytes = data.size() - OpenBody::size;
             if (!header.in_place) {
-                return usual && bytes == std::min<std::uint64_t>(config_.open_bytes, body.total) &&
-                       (bytes < body.total || bytes == 0);
+                return usual && bytes == config_.open_bytes && bytes < body.total;
             }
             return usual && header.id == 0 && header.count <= 1 &&
                    (bytes == 0 || (bytes == body.total && bytes <= config_.open_bytes));
@@ -140,6 +139,11 @@ Need Connection::need_of(Kind kind) const {
 Need Connection::need_of_last(Channel channel, const Incoming& incoming) const {
     if (channel == Channel::reply) return Need::nothing;
     return incoming.drained ? Need::refusal_acked : Need::reply_place;
+}
+
+/// A store's was taken away while the bytes came.
+bool Connection::lost_its_handler(Channel channel, const Incoming& incoming) const {
+    return channel == Channel::request && !incoming.drained && !has_handler(incoming.handler);
 }
 
 bool Connection::met(Need need) const {
@@ -222,6 +226,11 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
         case Refusal::note:
             if (SendWindow::Saved* note = out_window(Channel::request).note(refusal.id)) {
                 note->owner = refusal.reason;
+                const bool awaited = note->count != 0;
+                if (!awaited && reason == Reason::no_handler) {
+                    delivery_ =
+                        Refused{handler_of_note(out_window(Channel::request), *note), reason};
+                }
             }
             in_window(Channel::reply).owe_ack();  // the note waits for it
             return;
@@ -230,7 +239,10 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
             if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
             gets[refusal.id].active = false;
             --arriving_[index(Channel::reply)];
-            delivery_ = GetEnded{gets[refusal.id].tag, reason};
+            // The answer to a get of no bytes, and to no other, may be that all is well.
+            const bool whole = gets[refusal.id].total == 0;
+            delivery_ = GetEnded{gets[refusal.id].tag,
+                                 whole || reason != Reason::none ? reason : Reason::forbidden};
             return;
         }
     }
@@ -252,7 +264,12 @@ void Connection::serve_get(std::uint32_t id, const GetBody& body) {
                      0);
         return;
     }
-    if (memory->empty()) return;  // its acknowledgement is all there is to say
+    if (memory->empty()) {  // an acknowledgement would not tell that from a refusal on its way
+        send_refusal({static_cast<std::uint32_t>(Refusal::get), id,
+                      static_cast<std::uint32_t>(Reason::none)},
+                     0);
+        return;
+    }
     BulkSender::Transfer transfer;
     transfer.id = id;
     transfer.bytes = *memory;
@@ -365,6 +382,11 @@ RxVerdict Connection::on_chunk(const Header& header, ConstBytes data, ReceiveWin
         const Need need = need_of_last(header.channel, incoming);
         refused_id_ = need == Need::refusal_acked ? header.id : refused_id_;
         if (!met(need)) return refuse_packet(header, need, chunk->place);
+        if (lost_its_handler(header.channel, incoming)) {
+            refuse_store(header.id, Reason::no_handler);
+            refused_id_ = header.id;
+            return refuse_packet(header, Need::refusal_acked, chunk->place);
+        }
     }
     if (!incoming.drained) {
         std::copy(data.begin(), data.end(),
@@ -420,7 +442,7 @@ bool Connection::waits_for_room(Channel channel) const {
     if (message.in_place && note_refusal_ == NoteRefusal::unacked) return true;
     if (message.kind != Kind::chunk) return !met(need_of(message.kind));
     const Incoming& incoming = incoming_[index(channel)][message.id];
-    if (!incoming.active || incoming.total - message.base > config_.chunk_bytes()) return false;
+    if (!incoming.active || !is_last_chunk(message, incoming)) return false;
     const Need need = need_of_last(channel, incoming);
     return need == Need::refusal_acked ? incoming.refusal_unacked : !met(need);
 }
@@ -432,18 +454,20 @@ bool Connection::pass_held(Channel channel) {
     const ReceiveWindow::Message message = window.message(0);
     if (!message.complete() || waits_for_room(channel)) return false;
     if (message.kind == Kind::chunk) {
-        if (incoming_[index(channel)][message.id].active) {
-            finish_chunk(channel);
-        } else {
+        const Incoming& incoming = incoming_[index(channel)][message.id];
+        if (!incoming.active) {
             window.pass();  // a second last chunk: no sender does that
+            return true;
         }
+        if (is_last_chunk(message, incoming) && lost_its_handler(channel, incoming)) {
+            refuse_store(message.id, Reason::no_handler);
+            return false;
+        }
+        finish_chunk(channel);
         return true;
     }
     const ConstBytes data = window.held(message);
-    if (message.in_place && !take_note(data)) {
-        refuse_note();
-        return false;
-    }
+    if (message.in_place && !take_note(data)) return false;
     if (message.awaited) window.owe_ack();
     window.pass();
     if (channel == Channel::request) refused_need_ = Need::nothing;

@@ -29,24 +29,23 @@ std::optional<Bytes> MemoryTable::region(std::uint64_t address) const {
 }
 
 std::optional<Bytes> MemoryTable::writable(std::uint64_t address, std::uint64_t size) const {
-    if (size == 0) return Bytes{};
-    const Region* region = region_of(address, size);
-    if (region == nullptr || !region->access.write) return std::nullopt;
+    const Region* region = region_of(address, size, &Access::write);
+    if (region == nullptr) return std::nullopt;
     return region->memory.subspan(static_cast<std::size_t>(address - region->address),
                                   static_cast<std::size_t>(size));
 }
 
 std::optional<ConstBytes> MemoryTable::readable(std::uint64_t address, std::uint64_t size) const {
-    if (size == 0) return ConstBytes{};
-    const Region* region = region_of(address, size);
-    if (region == nullptr || !region->access.read) return std::nullopt;
+    const Region* region = region_of(address, size, &Access::read);
+    if (region == nullptr) return std::nullopt;
     return region->memory.subspan(static_cast<std::size_t>(address - region->address),
                                   static_cast<std::size_t>(size));
 }
 
-const MemoryTable::Region* MemoryTable::region_of(std::uint64_t address, std::uint64_t size) const {
+const MemoryTable::Region* MemoryTable::region_of(std::uint64_t address, std::uint64_t size,
+                                                  bool Access::*right) const {
     for (const Region& region : regions_) {
-        if (address < region.address) continue;
+        if (address < region.address || !(region.access.*right)) continue;
         const std::uint64_t offset = address - region.address;
         if (offset <= region.memory.size() && size <= region.memory.size() - offset) return &region;
     }

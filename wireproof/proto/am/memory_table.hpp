@@ -28,7 +28,8 @@ public:
     /// The region that begins at `address`.
     std::optional<Bytes> region(std::uint64_t address) const;
 
-    /// The bytes, if one region with the right holds them all. No bytes are everywhere.
+    /// The bytes, if one region with the right holds them all. No bytes need an address of
+    /// such a region, or the one behind its last.
     std::optional<Bytes> writable(std::uint64_t address, std::uint64_t size) const;
     std::optional<ConstBytes> readable(std::uint64_t address, std::uint64_t size) const;
 
@@ -39,7 +40,7 @@ private:
         Access access;
     };
 
-    const Region* region_of(std::uint64_t address, std::uint64_t size) const;
+    const Region* region_of(std::uint64_t address, std::uint64_t size, bool Access::*right) const;
 
     std::vector<Region> regions_;
 };

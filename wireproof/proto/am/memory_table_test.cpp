@@ -31,11 +31,23 @@ TEST(AmMemoryTable, GivesOnlyWhatOneRegionHolds) {
     EXPECT_FALSE(table.readable(0, 1));
 }
 
-TEST(AmMemoryTable, NoBytesAreEverywhere) {
-    const MemoryTable table;
-    ASSERT_TRUE(table.writable(5, 0));
-    EXPECT_TRUE(table.writable(5, 0)->empty());
-    ASSERT_TRUE(table.readable(top, 0));
+TEST(AmMemoryTable, NoBytesNeedARightAndAPlaceAsOneByteDoes) {
+    const MemoryTable none;
+    EXPECT_FALSE(none.writable(5, 0));
+    EXPECT_FALSE(none.readable(top, 0));
+    EXPECT_FALSE(none.readable(0, 0));
+    std::array<std::byte, 10> memory{};
+    MemoryTable table;
+    ASSERT_TRUE(table.add(100, Bytes(memory).first(5), {.read = true}));
+    ASSERT_TRUE(table.add(105, Bytes(memory).subspan(5), {.write = true}));
+    EXPECT_TRUE(table.readable(100, 0) && table.readable(100, 0)->empty());
+    EXPECT_TRUE(table.readable(105, 0)) << "behind the last byte";
+    EXPECT_FALSE(table.readable(106, 0));
+    EXPECT_FALSE(table.readable(99, 0));
+    EXPECT_FALSE(table.writable(104, 0));
+    EXPECT_TRUE(table.writable(105, 0));
+    EXPECT_TRUE(table.writable(110, 0));
+    EXPECT_FALSE(table.writable(111, 0));
 }
 
 TEST(AmMemoryTable, NeighboursAreNotOneRegion) {

@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 /// Part of what HELLOs compare: ends of different versions do not meet.
-inline constexpr std::uint64_t wire_format_version = 5;
+inline constexpr std::uint64_t wire_format_version = 6;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler

@@ -1,0 +1,119 @@
+// Stores and gets that the peer refuses: no such handler, no such right, and that of no bytes too;
+// over UDP and over shared memory alike.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "wireproof/am.hpp"
+#include "wireproof/front/am/endpoint_test_kit.hpp"
+#include "wireproof/front/am/node_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using namespace test;
+
+constexpr std::uint16_t nobody = 77;
+
+class AmEndpointRefusal : public testing::TestWithParam<bool> {  // on shared memory
+protected:
+    AmEndpointRefusal() {
+        Options options = options_for(2);
+        static int count = 0;
+        if (GetParam()) {
+            const std::string name =
+                "shm:refuses-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+            options.peers.assign(2, name);
+        }
+        for (std::size_t i = 0; i < 2; ++i) ends.push_back(open(options, i));
+        ends[1].handle(stored, [this](const Message& m) { sizes.push_back(m.memory().size()); });
+    }
+    Status store_async(std::uint64_t address, std::size_t size, std::uint16_t handler) {
+        std::optional<Status> end;
+        const auto source = pattern(size);
+        EXPECT_EQ(ends[0].store_async(1, address, source, handler, 0, [&](Status s) { end = s; }),
+                  Status::ok);
+        EXPECT_TRUE(run({&ends[0], &ends[1]}, [&] { return end.has_value(); }));
+        return end.value_or(Status::ok);
+    }
+    Status get(std::uint64_t address, std::size_t size) {
+        std::optional<Status> end;
+        std::vector<std::byte> destination(size);
+        EXPECT_EQ(ends[0].get(1, address, destination, [&](Status s) { end = s; }), Status::ok);
+        EXPECT_TRUE(run({&ends[0], &ends[1]}, [&] { return end.has_value(); }));
+        return end.value_or(Status::ok);
+    }
+
+    std::vector<Endpoint> ends;
+    std::vector<std::size_t> sizes;
+};
+
+TEST_P(AmEndpointRefusal, AStoreToNoHandlerEndsSo) {  // AM-47
+    auto memory = ends[1].allocate(300'000);
+    const auto address = ends[1].register_memory(0, *memory, {.store = true});
+    std::vector<std::uint16_t> refused;
+    ends[0].on_refused([&](std::size_t, std::uint16_t handler) { refused.push_back(handler); });
+    for (int i = 0; i < 2; ++i) {
+        for (const std::size_t size : {0U, 10U, 5'000U, 300'000U}) {
+            EXPECT_EQ(store_async(*address, size, nobody), Status::no_handler) << size;
+            EXPECT_EQ(store_async(*address, size, stored), Status::ok) << size;
+        }
+    }
+    EXPECT_EQ(sizes.size(), 8U);
+    EXPECT_EQ(refused, std::vector<std::uint16_t>(8, nobody));
+    ends[0].handle(answer, [](const Message&) {});
+
+    Served other(std::move(ends[1]));
+    const auto source = pattern(64);
+    other.start();
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(ends[0].store(1, *address, source, nobody), Status::no_handler);
+        EXPECT_EQ(ends[0].store(1, *address, source, stored), Status::ok);
+    }
+    EXPECT_TRUE(ends[0].wait([&] { return ends[0].idle(); }, patience));
+    other.stop();
+    EXPECT_EQ(sizes.size(), 11U);
+}
+
+TEST_P(AmEndpointRefusal, AStoreWhoseHandlerWasTakenAwayIsToldOf) {
+    auto memory = ends[1].allocate(100);
+    const auto address = ends[1].register_memory(0, *memory, {.store = true});
+    EXPECT_EQ(store_async(*address, 100, stored), Status::ok);
+    ends[1].handle(stored, nullptr);
+    std::vector<std::uint16_t> refused;
+    ends[0].on_refused([&](std::size_t, std::uint16_t handler) { refused.push_back(handler); });
+    const auto source = pattern(100);
+    Served other(std::move(ends[1]));
+    other.start();
+    const Status first = ends[0].store(1, *address, source, stored);
+    EXPECT_EQ(first, GetParam() ? Status::ok : Status::no_handler);
+    EXPECT_TRUE(ends[0].wait([&] { return ends[0].idle() && !refused.empty(); }, patience));
+    EXPECT_EQ(ends[0].store(1, *address, source, stored), Status::no_handler);
+    other.stop();
+    EXPECT_EQ(refused, std::vector<std::uint16_t>(2, stored));
+}
+
+TEST_P(AmEndpointRefusal, NoBytesNeedARight) {
+    auto memory = ends[1].allocate(4'096);
+    const std::span<std::byte> all = *memory;
+    const auto readable = ends[1].register_memory(0, all.first(100), {.get = true});
+    const auto writable = ends[1].register_memory(0, all.subspan(200, 100), {.store = true});
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(get(*readable, 0), Status::ok);
+        EXPECT_EQ(get(*readable + 100, 0), Status::ok);
+        EXPECT_EQ(get(*writable, 0), Status::forbidden);
+        EXPECT_EQ(get(*writable + 500, 0), Status::forbidden);
+        EXPECT_EQ(get(0, 0), Status::forbidden);
+        EXPECT_EQ(store_async(*writable, 0, stored), Status::ok);
+        EXPECT_EQ(store_async(*readable, 0, stored), Status::forbidden);
+        EXPECT_EQ(store_async(0, 0, stored), Status::forbidden);
+    }
+    EXPECT_EQ(sizes, std::vector<std::size_t>(3, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(On, AmEndpointRefusal, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& on) {
+                             return on.param ? "SharedMemory" : "Udp";
+                         });
+
+}  // namespace
+}  // namespace wireproof::am
