@@ -49,7 +49,7 @@ ChildReport receive(const CarryOptions& options, LiveEnd& end, pid_t parent) {
 /// The parent's part of it.
 void send(CarrySide& side, ReceivingProcess& receiver, const InputFile& file) {
     const host::SteadyClock clock;
-    Progress progress("carrying", file.size());
+    Progress progress("carrying", file.size(), "B");
     turn_until(
         side, clock,
         [&](Instant now) {

@@ -37,7 +37,7 @@ CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file) {
     const auto sender = make_sending_side(options, wire(0), file);
     const auto receiver = make_receiving_side(options, wire(1), out);
 
-    Progress progress("carrying", file.size());
+    Progress progress("carrying", file.size(), "B");
     const auto step = [&](std::size_t node, Instant now) {
         check_interrupt();
         CarrySide& turned = node == 0 ? *sender : *receiver;

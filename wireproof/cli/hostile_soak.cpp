@@ -76,7 +76,7 @@ public:
     }
 
     HostileSoakResult run() {
-        Progress progress("packets", config_.packets);
+        Progress progress("packets", config_.packets, "packets");
         std::uint64_t sent = 0;
         for (std::uint64_t turns = 0; sent < config_.packets && violation_.empty(); ++turns) {
             check_interrupt();

@@ -140,7 +140,7 @@ void send(const TwoHosts& hosts, Report& report) {
     UdpSession session = hosts.open(End::sender);
     FileSender sender(session.node(), 1, file, ipv6_framing);
     {
-        Progress progress("sending", file.size());
+        Progress progress("sending", file.size(), "B");
         session.run(
             [&](Instant now) {
                 sender.step(now);
@@ -167,7 +167,7 @@ void receive(const TwoHosts& hosts, Report& report) {
     tell(fmt::format("listening on {} (seed {})", session.local_address().to_string(),
                      hosts.options.seed));
     {
-        Progress progress("receiving", 0);
+        Progress progress("receiving", 0, "B");
         session.run(
             [&](Instant now) {
                 receiver.step(now);
