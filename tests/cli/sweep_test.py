@@ -140,6 +140,21 @@ class APointHasItsTime(Case):
         self.assertEqual(one_object(self.run_command("sweep", "grid.toml", "--json")), resumed)
         self.assertEqual(len(self.lines()), 2)
 
+    def test_a_file_may_say_how_long_and_the_option_replaces_it(self):
+        with open(self.path("grid.toml"), "w", encoding="utf-8") as file:
+            file.write("point_seconds = 0.1\n" + self.GRID)
+        ended = self.run_command("sweep", "grid.toml", "--json")
+        self.expect_failure(ended, 1, "1 of 2 points stopped after 0.1 s (point_seconds)")
+        self.assertEqual(one_object(ended)["points"][1]["stopped"], True)
+        # The limit is no part of what a point was asked: its line is as if there were none.
+        (line,) = self.lines()
+        self.assertNotIn("seconds", line)
+        self.expect_failure(self.run_command("sweep", "grid.toml", "--point-seconds", "0.2"), 1,
+                            "1 of 2 points stopped after 0.2 s (--point-seconds)")
+        ended = self.run_command("sweep", "grid.toml", "--point-seconds", "1e6", "--json")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(len(self.lines()), 2)
+
     def test_where_all_are_stopped_no_file_is_written(self):
         with open(self.path("dead.trace"), "w", encoding="utf-8") as file:
             file.write("bad 900000000000000\nok\n")

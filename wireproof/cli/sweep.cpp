@@ -64,7 +64,7 @@ struct SweepVerb {
     CLI::Option* relative_error = nullptr;
     CLI::Option* chosen_seed = nullptr;
     std::vector<const CLI::Option*> of_a_point;
-    SweepPace pace;
+    double point_seconds = 0;
     Timing timing;
 
     OptionRules rules;
@@ -84,7 +84,7 @@ struct SweepVerb {
         }
         line.take_preset(settings, protocol);
         settings.protocol = lab::retry_protocol(protocol).value();
-        plan.jump = pace.jump = !no_jump;
+        plan.jump = !no_jump;
         if (!of_a_point_alone()) return;
         if (const auto link = lab::resolve(settings); !link) refuse_usage(link.error().message);
     }
@@ -109,9 +109,9 @@ struct SweepVerb {
         if (file.empty()) {
             points = {run_point(wall)};
         } else {
-            points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, pace);
+            points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, !no_jump);
         }
-        const std::string unfinished = unfinished_of(points);
+        const std::string unfinished = unfinished_of(points, sweep.point_seconds);
         if (!unfinished.empty() && std::all_of(points.begin(), points.end(), is_stopped)) {
             print(points, sweep.plan.seed, wall, unfinished);
             throw Failure(unfinished);
@@ -133,17 +133,18 @@ struct SweepVerb {
     }
 
     /// Why the sweep is no success, if points were stopped.
-    std::string unfinished_of(const std::vector<SweepJson>& points) const {
+    std::string unfinished_of(const std::vector<SweepJson>& points, double limit) const {
         const auto stopped = std::count_if(points.begin(), points.end(), is_stopped);
         if (stopped == 0) return {};
-        return fmt::format("{} of {} points stopped after {} s (--point-seconds)", stopped,
-                           points.size(), pace.point_seconds);
+        return fmt::format("{} of {} points stopped after {} s ({})", stopped, points.size(), limit,
+                           point_seconds > 0 ? "--point-seconds" : "point_seconds");
     }
 
     lab::Sweep single_point() const {
         lab::Sweep sweep;
         sweep.name = name_of(settings.protocol);
         sweep.plan = plan;
+        sweep.point_seconds = point_seconds;
         sweep.points = {settings};
         return sweep;
     }
@@ -187,6 +188,7 @@ struct SweepVerb {
         if (relative_error->count() > 0) sweep->plan.relative_error = plan.relative_error;
         if (chosen_seed->count() > 0) sweep->plan.seed = plan.seed;
         if (plan.packets > 0) sweep->plan.packets = plan.packets;
+        if (point_seconds > 0) sweep->point_seconds = point_seconds;
         return *sweep;
     }
 
@@ -203,7 +205,7 @@ struct SweepVerb {
             check_interrupt();
             bar.show(static_cast<std::uint64_t>(share * 1000));
         };
-        own.out_of_time = pace.out_of_time();
+        own.out_of_time = out_of_time_after(point_seconds);
         const auto start = Clock::now();
         const auto point = lab::run_retry_point(settings, own);
         if (!point) throw Failure(point.error().message);
@@ -309,11 +311,11 @@ void add_effort(CLI::App& verb, SweepVerb& sweep) {
         verb.add_option("--seed", sweep.plan.seed, "of the bit errors (1)")->type_name("N");
     accept_whole(*sweep.chosen_seed, 0, std::numeric_limits<std::uint64_t>::max());
     CLI::Option* const point_seconds =
-        verb.add_option("--point-seconds", sweep.pace.point_seconds,
+        verb.add_option("--point-seconds", sweep.point_seconds,
                         "stop a point after so long; a file's next run\n"
                         "takes it up again")
             ->type_name("S");
-    accept_range(*point_seconds, 0.01, 1e7);
+    accept_range(*point_seconds, lab::point_seconds_min, lab::point_seconds_max);
     CLI::Option* const no_timing = sweep.timing.add(verb);
     sweep.rules.apply(
         {packets, sweep.relative_error, no_jump, point_seconds},

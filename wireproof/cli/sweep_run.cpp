@@ -117,9 +117,9 @@ private:
 /// Points that wait, taken by any thread; the first thing that goes wrong ends all of them.
 class SweepCrew {
 public:
-    SweepCrew(const lab::Sweep& sweep, std::vector<lab::RetrySettings> points,
-              const SweepPace& pace, const std::string& path, SweepResults& results)
-        : sweep_(sweep), points_(std::move(points)), pace_(pace), results_(results), path_(path) {
+    SweepCrew(const lab::Sweep& sweep, std::vector<lab::RetrySettings> points, bool jump,
+              const std::string& path, SweepResults& results)
+        : sweep_(sweep), points_(std::move(points)), jump_(jump), results_(results), path_(path) {
         if (points_.empty()) return;
         journal_.open(path, std::ios::binary | std::ios::app);
         if (!journal_) throw Failure(fmt::format("cannot write {}", path));
@@ -169,8 +169,8 @@ private:
     }
     void simulate(const lab::RetrySettings& settings) {
         lab::RetryPlan plan = sweep_.plan;
-        plan.jump = pace_.jump;
-        plan.out_of_time = pace_.out_of_time();
+        plan.jump = jump_;
+        plan.out_of_time = out_of_time_after(sweep_.point_seconds);
         plan.seed = point_seed(settings, sweep_.plan.seed);
         plan.progress = [this](double) {
             if (stopped_) throw Stopped();
@@ -193,7 +193,7 @@ private:
 
     const lab::Sweep& sweep_;
     std::vector<lab::RetrySettings> points_;
-    SweepPace pace_;
+    bool jump_;
     SweepResults& results_;
     std::string path_;
     std::ofstream journal_;
@@ -256,16 +256,15 @@ lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard) {
     return mine;
 }
 
-std::function<bool()> SweepPace::out_of_time() const {
+std::function<bool()> out_of_time_after(double seconds) {
     using Clock = std::chrono::steady_clock;
-    if (point_seconds == 0) return {};
-    return [start = Clock::now(), limit = std::chrono::duration<double>(point_seconds)] {
+    if (seconds == 0) return {};
+    return [start = Clock::now(), limit = std::chrono::duration<double>(seconds)] {
         return Clock::now() - start > limit;
     };
 }
 
-std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard,
-                                 const SweepPace& pace) {
+std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump) {
     const lab::Sweep mine = share_of(sweep, shard);
     const std::string path = results_path(sweep, shard);
     SweepResults results(mine);
@@ -278,7 +277,7 @@ std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shar
         const std::string key = sweep_key(point, sweep.plan).dump();
         if (!results.has(key) && seen.insert(key).second) waiting.push_back(point);
     }
-    SweepCrew(sweep, std::move(waiting), pace, path, results).run();
+    SweepCrew(sweep, std::move(waiting), jump, path, results).run();
     results.write(path);
     return results.points(mine);
 }

@@ -30,20 +30,15 @@ std::string results_path(const lab::Sweep& sweep, const SweepShard& shard);
 /// The sweep with the points of a shard only.
 lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard);
 
-/// How points are run.
-struct SweepPace {
-    bool jump = true;
-    double point_seconds = 0;  // after which a point is stopped; 0: none is
-
-    /// What a point that begins now asks whether its time is over; nothing if it has no limit.
-    std::function<bool()> out_of_time() const;
-};
+/// What a point that begins now asks whether its time is over; nothing if it has no limit, which is
+/// 0 seconds.
+std::function<bool()> out_of_time_after(double seconds);
 
 /// Runs the points that the results file lacks, and leaves it sorted; returns all points of the
 /// shard in the order of the sweep. Those that were stopped are not in the file. Throws Failure
-/// with one line: what cannot be simulated, or a file of another sweep.
-std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard,
-                                 const SweepPace& pace);
+/// with one line: what cannot be simulated, or a file of another sweep. `jump` as in
+/// lab::RetryPlan.
+std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump);
 
 /// Gathers NAME.K-of-N.results into NAME.results; throws if points are missing.
 std::vector<SweepJson> merge_sweep(const lab::Sweep& sweep);

@@ -202,6 +202,18 @@ void leave_out_equal(std::vector<RetrySettings>& points) {
                   [&seen](const RetrySettings& point) { return !seen.insert(point).second; });
 }
 
+void read_measure(Section& root, std::string_view key, double& value, double least, double most,
+                  std::string_view range) {
+    const toml::node* const node = root.take(key);
+    if (node == nullptr) return;
+    const auto given = node->is_number() ? node->value<double>() : std::nullopt;
+    if (given && *given >= least && *given <= most) {
+        value = *given;
+        return;
+    }
+    root.complain(*node, quoted(key) + " must be " + std::string(range));
+}
+
 void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
     root.text("name", sweep.name, 60);
     if (sweep.name.find('/') != std::string::npos) {
@@ -210,14 +222,9 @@ void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
     root.number("seed", sweep.plan.seed, 0, whole_max);
     root.number("packets", sweep.plan.packets, 1, 1'000'000'000'000'000'000);
     root.number("packets_max", sweep.plan.packets_max, 1, 1'000'000'000'000'000'000);
-    if (const toml::node* node = root.take("relative_error")) {
-        const auto given = node->is_number() ? node->value<double>() : std::nullopt;
-        if (given && *given >= 1e-4 && *given <= 0.5) {
-            sweep.plan.relative_error = *given;
-        } else {
-            root.complain(*node, "\"relative_error\" must be 0.0001 to 0.5");
-        }
-    }
+    read_measure(root, "relative_error", sweep.plan.relative_error, 1e-4, 0.5, "0.0001 to 0.5");
+    read_measure(root, "point_seconds", sweep.point_seconds, point_seconds_min, point_seconds_max,
+                 "0.01 to 10000000");
     Axes axes;
     RetrySettings all;
     toml::source_position grid_at = root.at();

@@ -9,9 +9,14 @@
 
 namespace wireproof::lab {
 
+// Seconds that a point of a sweep may be given.
+inline constexpr double point_seconds_min = 0.01;
+inline constexpr double point_seconds_max = 1e7;
+
 struct Sweep {
     std::string name;
     RetryPlan plan;
+    double point_seconds = 0;  // after which a point is stopped; 0: no point is
     std::string loss_trace;  // a file, named as from this one's folder; empty: none. Not read here
     std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest; each
                                         // without what its protocol has not, and no two equal

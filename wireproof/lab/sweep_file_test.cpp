@@ -81,6 +81,19 @@ TEST(SweepFile, AWholeNumberMayHaveAnExponent) {
     }
 }
 
+TEST(SweepFile, APointMayHaveALimitOfTime) {
+    EXPECT_EQ(read_sweep("[grid]\n", "grid.toml")->point_seconds, 0);
+    EXPECT_EQ(read_sweep("point_seconds = 90\n[grid]\n", "grid.toml")->point_seconds, 90);
+    EXPECT_EQ(read_sweep("point_seconds = 0.5\n[grid]\n", "grid.toml")->point_seconds, 0.5);
+    for (const char* const value : {"0", "0.001", "-1", "1e8", "inf", "nan", "true", "\"1\""}) {
+        EXPECT_EQ(complaint("point_seconds = " + std::string(value) + "\n[grid]\n"),
+                  "grid.toml:1:17: \"point_seconds\" must be 0.01 to 10000000")
+            << value;
+    }
+    EXPECT_EQ(complaint("relative_error = 0.6\n[grid]\n"),
+              "grid.toml:1:18: \"relative_error\" must be 0.0001 to 0.5");
+}
+
 TEST(SweepFile, WhatIsWrongHasItsPlace) {
     EXPECT_EQ(complaint("[grid]\nber = 2\n").rfind("grid.toml:2:7: ", 0), 0U);
     EXPECT_EQ(complaint("seed = 1\n").rfind("grid.toml:1:1: ", 0), 0U);
