@@ -58,10 +58,6 @@ void keep_command_line(int argc, char** argv) {
     }
 }
 
-std::string command_line() {
-    return kept_command_line;
-}
-
 std::vector<std::pair<std::string, std::string>> provenance() {
     const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     return {{"host", host_name()},
@@ -69,7 +65,7 @@ std::vector<std::pair<std::string, std::string>> provenance() {
              fmt::format("{} ({} threads)", processor_name(), std::thread::hardware_concurrency())},
             {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now))},
             {"version", version()},
-            {"command", command_line()}};
+            {"command", kept_command_line}};
 }
 
 }  // namespace wireproof::cli

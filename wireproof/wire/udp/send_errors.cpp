@@ -20,20 +20,6 @@ void SendErrors::add(int error, std::uint64_t frames) {
     }
 }
 
-std::uint64_t SendErrors::frames() const {
-    std::uint64_t frames = 0;
-    for (const Count& count : counts()) frames += count.frames;
-    return frames;
-}
-
-SendErrors SendErrors::since(const SendErrors& earlier) const {
-    SendErrors later;
-    for (std::size_t i = 0; i < kinds_; ++i) {
-        later.add(counts_[i].error, counts_[i].frames - earlier.counts_[i].frames);
-    }
-    return later;
-}
-
 std::string SendErrors::to_string() const {
     std::string text;
     for (const Count& count : counts()) {

@@ -20,12 +20,6 @@ public:
 
     /// In the order in which they were first met.
     std::span<const Count> counts() const { return std::span(counts_).first(kinds_); }
-    /// Of every error.
-    std::uint64_t frames() const;
-
-    /// What was added after `earlier`, which is a former copy of this.
-    SendErrors since(const SendErrors& earlier) const;
-
     /// "Network is unreachable (3 packets), Message too long (1 packet)"; empty without errors.
     std::string to_string() const;
 
