@@ -1,15 +1,17 @@
-"""Paths that the kernel will not send on, and what the command says of them; and that no packet of
-ours is cut up on the way. The paths are in a network namespace that is gone with the test."""
+"""Paths that the kernel will not send on, or not in packets so long, and what the command says of them;
+and that no packet of ours is cut up without need. The paths are in a network namespace that is gone with the test."""
 import subprocess
 import unittest
 
-from command import WIREPROOF, Case, Ended
+from command import WIREPROOF, Case, Ended, one_object
 
 NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-ec"]
 LOOPBACK = "ip link set lo mtu 1500 up\n"
 PERMITTED = LOOPBACK + """nft add table inet wall
 nft add chain inet wall leaves '{ type filter hook output priority 0; }'
 """
+CLOSED = PERMITTED + "nft add rule inet wall leaves meta l4proto udp drop\n"
+SHORT = "ip link set lo mtu %d up\n"
 WALL = PERMITTED + "nft add rule inet wall leaves udp dport 7000 drop\n"
 NO_WAY = LOOPBACK + "ip route add unreachable 192.0.2.0/24\n"
 # The rest of the script has `exec "$@"`. The counters of packets that were cut up, before it ends:
@@ -61,18 +63,63 @@ class TheKernelsReasonIsTold(InANamespace):
                 self.expect_failure(ended, 1, reason, to)
 
 
+    def test_by_carry_with_every_protocol(self):
+        for protocol in ("sp-am", "rc", "uc", "pcie", "hippi6400"):
+            with self.subTest(protocol):
+                ended = self.run_there(CLOSED + 'exec "$@"', WIREPROOF, "carry", self.file(1000),
+                                       "--protocol", protocol, "--peer-timeout", "0.5")
+                self.expect_failure(ended, 1, "has been silent for 0.5 s: Operation not permitted (sendmsg)")
+
+
+class APathTakesShorterPacketsThanWeSend(InANamespace):
+    def carried(self, protocol):
+        ended = self.run_there(SHORT % 1000 + 'exec "$@"', WIREPROOF, "carry", "--json", self.file(300_000),
+                               "--protocol", protocol, "--peer-timeout", "3")
+        return ended, one_object(ended)
+
+    def test_where_they_may_be_cut_up_all_arrives(self):
+        for protocol in ("sp-am", "pcie", "hippi6400"):
+            with self.subTest(protocol):
+                ended, report = self.carried(protocol)
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                self.assertTrue(report["runs"][0]["complete"], report)
+
+    def test_where_they_may_not_the_size_and_the_kernels_reason_are_told(self):
+        ended, report = self.carried("rc")
+        self.expect_failure(ended, 1, "a packet of 1068 bytes", "Message too long (sendmsg)", "--mtu 1500")
+        self.assertIn("Message too long (sendmsg)", report["error"])
+        self.assertGreaterEqual(report["runs"][0]["frames"]["lost"], 32)
+
+    def test_where_nothing_recovers_they_are_counted_as_lost(self):
+        ended, report = self.carried("uc")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        run = report["runs"][0]
+        self.assertFalse(run["complete"])
+        self.assertGreaterEqual(run["frames"]["lost"], 300_000 // 1024)
+
+
 class NoPacketIsCutUp(InANamespace):
+    def fragments(self, path, at):
+        """Of a measurement, over IPv4 and over IPv6: those that the kernel made."""
+        ended = self.run_there(
+            path + '"$1" perf --listen $2 2>listens & there=$!\n'
+            "for i in $(seq 200); do grep -q answering listens && break; sleep 0.1; done\n"
+            'code=0; "$1" perf --to $2 --op store --size 200000 --rounds 1 --seconds 0.05 || code=$?\n'
+            "kill $there\nwait $there 2>/dev/null || true\n" + FRAGMENTS + "exit $code", WIREPROOF, at)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        counts = [int(line.split()[1]) for line in ended.out.splitlines() if line.startswith("fragments")]
+        self.assertEqual(len(counts), 2, ended.out)
+        return counts
+
     def test_of_a_measurement_over_either_ip(self):
         for at in ("127.0.0.1:7000", "[::1]:7000"):
             with self.subTest(at):
-                ended = self.run_there(
-                    LOOPBACK + '"$1" perf --listen $2 2>listens & there=$!\n'
-                    "for i in $(seq 200); do grep -q answering listens && break; sleep 0.1; done\n"
-                    'code=0; "$1" perf --to $2 --op store --size 200000 --rounds 1 --seconds 0.05 || code=$?\n'
-                    "kill $there\nwait $there 2>/dev/null || true\n" + FRAGMENTS + "exit $code", WIREPROOF, at)
-                self.assertEqual((ended.code, ended.err), (0, ""))
-                self.assertEqual([line for line in ended.out.splitlines() if line.startswith("fragments")],
-                                 ["fragments 0", "fragments 0"], ended.out)
+                self.assertEqual(self.fragments(LOOPBACK, at), [0, 0])
+
+    def test_unless_the_path_takes_shorter_packets_than_mtu_says(self):
+        for at in ("127.0.0.1:7000", "[::1]:7000"):
+            with self.subTest(at):
+                self.assertGreater(max(self.fragments(SHORT % 1300, at)), 0)
 
 
 if __name__ == "__main__":

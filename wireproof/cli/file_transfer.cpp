@@ -68,15 +68,12 @@ std::vector<std::byte> text_words(std::string text, const am::Connection& connec
 
 std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing) {
     switch (lost.why) {
-        case am::PeerLost::Why::silent:
-            return fmt::format("the other side has been silent for {:g} s{}",
-                               config.peer_timeout.seconds(),
-                               lost.cause.empty() ? "" : ": " + lost.cause);
+        case am::PeerLost::Why::silent: return silence(config.peer_timeout, lost.cause);
         case am::PeerLost::Why::restarted: return "the other side was restarted";
         case am::PeerLost::Why::gone: return "the other side is gone";
         case am::PeerLost::Why::unanswered:
             return no_answer({.times = lost.packet_times, .bytes = lost.packet_bytes},
-                             config.peer_timeout, framing, config.packet_max + framing);
+                             config.peer_timeout, framing, config.packet_max + framing, lost.cause);
     }
     return {};
 }

@@ -1,7 +1,5 @@
 #include "wireproof/cli/ib_session.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "wireproof/base/random.hpp"
@@ -247,14 +245,14 @@ std::size_t IbSession::transmit_all(Instant now) {
 void IbSession::watch(Instant now) {
     const Instant since = heard_ == never ? began_ : heard_;
     if (now >= since + config_.peer_timeout) {
-        failure_ = fmt::format("the other side has been silent for {:g} s",
-                               config_.peer_timeout.seconds());
+        failure_ = silence(config_.peer_timeout, wire_.trouble(peer_).cause);
         return;
     }
     for (const Line which : {Line::control, Line::data}) {
         const Unanswered packet = port_.unanswered(line(which).number);
         if (!packet.lasts(now, config_.peer_timeout)) continue;
-        failure_ = no_answer(packet, config_.peer_timeout, config_.framing, config_.mtu);
+        failure_ = no_answer(packet, config_.peer_timeout, config_.framing, config_.mtu,
+                             wire_.trouble(peer_).cause);
         return;
     }
     if (now < spoke_ + fraction(config_.peer_timeout, 4)) return;

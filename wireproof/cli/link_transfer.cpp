@@ -40,12 +40,10 @@ constexpr std::size_t framing = 28 + DatagramHeader::size(1);
 
 std::string why_lost(link::Lost lost, link::Node& node) {
     switch (lost) {
-        case link::Lost::silent:
-            return fmt::format("the other side has been silent for {:g} s",
-                               node.peer_timeout().seconds());
+        case link::Lost::silent: return silence(node.peer_timeout(), node.trouble().cause);
         case link::Lost::unanswered:
             return no_answer(node.engine().unanswered(), node.peer_timeout(), framing,
-                             node.frame_max() + framing);
+                             node.frame_max() + framing, node.trouble().cause);
         case link::Lost::restarted: return "the other side was restarted";
         case link::Lost::broken: return "the other side sends what makes no sense";
     }

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <string_view>
 
+#include "wireproof/cli/file_transfer.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/perf_server.hpp"
 #include "wireproof/cli/text.hpp"
@@ -120,16 +120,15 @@ PerfEnds::PerfEnds(const PerfPlan& plan) : to_(plan.to) {
     }
     alone_ = !pin(0);
     end_->node().on_peer_lost([this](const am::PeerLost& lost) {
-        constexpr std::array why = {"is silent", "was restarted", "is gone",
-                                    "answers, but a packet to it never arrives"};
-        lost_ = std::string("the other end ") + why[static_cast<std::size_t>(lost.why)];
         const am::Node& node = end_->node();
-        if (!to_.empty() && node.counters(end_->peer()).sessions == 0) {
-            lost_ =
-                fmt::format("no perf answered at {} for {:g} s, or it has another {}", to_,
-                            node.connection(end_->peer()).config().peer_timeout.seconds(), alike);
+        const am::Config& config = node.connection(end_->peer()).config();
+        if (to_.empty() || node.counters(end_->peer()).sessions > 0) {
+            lost_ = describe_loss(lost, config, to_.empty() ? ipv4_framing : ipv6_framing);
+            return;
         }
-        if (!lost.cause.empty()) *lost_ += ": " + lost.cause;
+        lost_ = fmt::format("no perf answered at {} for {:g} s, or it has another {}{}", to_,
+                            config.peer_timeout.seconds(), alike,
+                            lost.cause.empty() ? "" : ": " + lost.cause);
     });
 }
 

@@ -65,7 +65,8 @@ public:
         counts.frames = sent.frames;
         counts.bytes = sent.bytes;
         counts.resent = sent.resent;
-        counts.lost = faults.lost + socket.kernel_dropped + socket.send_dropped;
+        counts.lost =
+            faults.lost + socket.kernel_dropped + socket.send_dropped + socket.send_failed;
         counts.damaged = faults.damaged;
         counts.duplicated = faults.duplicated;
     }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/wire.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
@@ -92,6 +93,10 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return inner_->next_event(); }
     Instant next_deadline() const { return inner_->next_deadline(); }
 
+    PeerTrouble trouble(PeerId peer) const {
+        if constexpr (requires { inner_->trouble(peer); }) return inner_->trouble(peer);
+        return {};
+    }
     int wait_handle() const {
         if constexpr (requires { inner_->wait_handle(); }) return inner_->wait_handle();
         return -1;

@@ -57,6 +57,8 @@ public:
     /// The longest frame of the wire, bytes.
     std::size_t frame_max() { return wire_.lane(peer_).terms().frame_max; }
     host::AnyWire& wire() { return wire_; }
+    /// What the kernel said of the other end.
+    PeerTrouble trouble() const { return wire_.trouble(peer_); }
     Duration peer_timeout() const { return peer_timeout_; }
 
 private:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wireproof/core/link_engine.hpp"
+#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/pump.hpp"
 
 namespace wireproof {
@@ -74,6 +75,10 @@ public:
     W& inner() { return wire_; }
 
     // What some wires offer and the contract does not ask for; see FaultyWire.
+    PeerTrouble trouble(PeerId peer) const {
+        if constexpr (requires { wire_.trouble(peer); }) return wire_.trouble(peer);
+        return {};
+    }
     int wait_handle() const {
         if constexpr (requires { wire_.wait_handle(); }) return wire_.wait_handle();
         return -1;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/core/peer_trouble.hpp"
 #include "wireproof/core/wire.hpp"
 #include "wireproof/wire/sequenced/frame_packer.hpp"
 #include "wireproof/wire/sequenced/lives.hpp"
@@ -86,6 +87,10 @@ public:
     W& carrier() { return carrier_; }
 
     // What some wires offer and the contract does not ask for; see FaultyWire.
+    PeerTrouble trouble(PeerId peer) const {
+        if constexpr (requires { carrier_.trouble(peer); }) return carrier_.trouble(peer);
+        return {};
+    }
     int wait_handle() const {
         if constexpr (requires { carrier_.wait_handle(); }) return carrier_.wait_handle();
         return -1;

@@ -1,5 +1,6 @@
 #include "wireproof/wire/udp/kernel_errors.hpp"
 
+#include <cerrno>
 #include <utility>
 
 #include "wireproof/wire/udp/send_errors.hpp"
@@ -14,9 +15,13 @@ void KernelErrors::note(std::size_t peer, int error, const char* call, std::size
     entry.frames += frames;
 }
 
-void KernelErrors::forget_known(std::size_t peer) {
+void KernelErrors::forget(std::size_t peer) {
     if (peer >= entries_.size() || std::exchange(entries_[peer].error, 0) == 0) return;
     --known_;
+}
+
+void KernelErrors::forget_unreachable(std::size_t peer) {
+    if (peer < entries_.size() && entries_[peer].error != EMSGSIZE) forget(peer);
 }
 
 PeerTrouble KernelErrors::of(std::size_t peer) const {

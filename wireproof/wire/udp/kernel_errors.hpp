@@ -17,21 +17,24 @@ public:
     /// The call returned `error`, an errno, for so many frames to the peer; 0 frames: it is a
     /// report about an earlier one. `call` is a literal.
     void note(std::size_t peer, int error, const char* call, std::size_t frames);
-    /// The peer was heard, so it can be reached again.
-    void forget(std::size_t peer) {
+    /// A frame of the peer came, so it can be reached again. That does not help packets that were
+    /// too long for the path: EMSGSIZE is kept.
+    void heard(std::size_t peer) {
         if (known_ > 0) [[unlikely]]
-            forget_known(peer);
+            forget_unreachable(peer);
     }
+    /// The peer has another address.
+    void forget(std::size_t peer);
     PeerTrouble of(std::size_t peer) const;
 
 private:
     struct Entry {
-        int error = 0;  // 0: none since the peer was heard
+        int error = 0;  // 0: none that still matters
         const char* call = "";
         std::uint64_t frames = 0;
     };
 
-    void forget_known(std::size_t peer);
+    void forget_unreachable(std::size_t peer);
 
     std::vector<Entry> entries_;
     std::size_t known_ = 0;  // peers with an error

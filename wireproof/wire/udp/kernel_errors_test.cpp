@@ -120,17 +120,32 @@ TEST(UdpKernelErrors, NamesAPeerThatNobodyServesUntilItIsHeard) {
 TEST(UdpKernelErrors, KeepsTheLatestOfEachPeerAndAllItsFrames) {
     KernelErrors errors;
     EXPECT_EQ(errors.of(7).cause, "");
-    errors.forget(7);
+    errors.heard(7);
     errors.note(2, EPERM, "sendmsg", 5);
     errors.note(2, ENOBUFS, "sendmsg", 1);
     errors.note(0, EHOSTUNREACH, "recvmsg", 0);
     EXPECT_EQ(errors.of(2).cause, "No buffer space available (sendmsg)");
     EXPECT_EQ(errors.of(0).cause, "No route to host (recvmsg)");
-    errors.forget(2);
+    errors.heard(2);
     EXPECT_EQ(errors.of(2).cause, "");
     EXPECT_EQ(errors.of(2).frames_refused, 6U);
     EXPECT_EQ(errors.of(0).cause, "No route to host (recvmsg)");
     EXPECT_EQ(errors.of(1).cause, "");
+}
+
+TEST(UdpKernelErrors, APacketThatIsTooLongStaysSoWhenThePeerIsHeard) {
+    KernelErrors errors;
+    errors.note(1, EMSGSIZE, "sendmsg", 3);
+    errors.heard(1);
+    EXPECT_EQ(errors.of(1).cause, "Message too long (sendmsg)");
+    errors.note(1, EHOSTUNREACH, "sendmsg", 1);
+    errors.heard(1);
+    EXPECT_EQ(errors.of(1).cause, "");
+    // Another address has another path.
+    errors.note(1, EMSGSIZE, "sendmsg", 1);
+    errors.forget(1);
+    EXPECT_EQ(errors.of(1).cause, "");
+    EXPECT_EQ(errors.of(1).frames_refused, 5U);
 }
 
 }  // namespace

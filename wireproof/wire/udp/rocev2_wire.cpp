@@ -253,7 +253,7 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
         WIREPROOF_CHECK(added.has_value());
         lane(from).identifications_ = unknown;
     }
-    errors_.forget(static_cast<std::size_t>(from));
+    errors_.heard(static_cast<std::size_t>(from));
     return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 

@@ -127,7 +127,7 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
         if (sender_) {
             ++counters_.frames_received;
             counters_.bytes_received += frame->bytes.size();
-            errors_.forget(static_cast<std::size_t>(*sender_));
+            errors_.heard(static_cast<std::size_t>(*sender_));
             const auto dropped = static_cast<std::uint32_t>(counters_.kernel_dropped);
             RxFrame received{.bytes = frame->bytes, .from = *sender_, .lent = {}};
             received.after_overrun = std::exchange(told_dropped_, dropped) != dropped;
