@@ -185,7 +185,7 @@ Expected<void> CaptureReader::add_interface(ConstBytes body) {
         const std::size_t size = word_16(options, 2);
         if (code == 0) break;
         if (size > options.size() - 4) return wrong("an option of an interface is cut short");
-        const auto read = read_option(interface, code, options.subspan(4, size));
+        auto read = read_option(interface, code, options.subspan(4, size));
         if (!read) return read;
         options = options.subspan(std::min(options.size(), 4 + (size + 3) / 4 * 4));
     }

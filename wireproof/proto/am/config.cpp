@@ -21,7 +21,7 @@ Config Config::sp2() {
     config.chunk_packets = 36;
     config.chunks_in_flight = 2;
     config.reply_places = 75;
-    config.save_bytes = 76 * 224;
+    config.save_bytes = std::size_t{76} * 224;
     config.held_packets = 0;
     config.keepalive_after = Duration::microseconds(500);
     config.keepalive_max = Duration::milliseconds(16);

@@ -48,12 +48,14 @@ RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
 
 // What no sender of this configuration writes, told without knowing any state.
 bool Connection::well_formed(const Header& header, ConstBytes data) const {
-    const bool words_fit = header.count <= config_.words_max && header.count * 4U == data.size();
+    const bool words_fit =
+        header.count <= config_.words_max && std::size_t{header.count} * 4 == data.size();
     switch (header.kind) {
         case Kind::request: return words_fit && header.id != 0 && header.id <= handler_max;
         case Kind::reply:
             if (header.id == 0)
-                return header.count * 4U == data.size() && data.size() == RefusalBody::size;
+                return std::size_t{header.count} * 4 == data.size() &&
+                       data.size() == RefusalBody::size;
             return words_fit && header.id <= handler_max;
         case Kind::open: {
             if (data.size() < OpenBody::size || header.id >= config_.stores_max) return false;
