@@ -247,8 +247,9 @@ public:
     /// no_handler: the peer does not have the handler when the first packet of the store arrives,
     /// or no longer has it when the last one does. No handler runs; the bytes may be in place or
     /// not. On shared memory the first store to a handler waits until the peer polls, later ones do
-    /// not: if the peer has removed the handler meanwhile, on_refused tells. forbidden: the peer
-    /// gave no right to store there. A store of no bytes needs it, too.
+    /// not, unless the peer has removed a handler since: of one that it removes before it next
+    /// polls, on_refused tells. forbidden: the peer gave no right to store there. A store of no
+    /// bytes needs it, too.
     [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
                                std::span<const std::byte> source, std::uint16_t handler,
                                std::uint32_t argument = 0);

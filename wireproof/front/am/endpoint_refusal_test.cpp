@@ -74,22 +74,58 @@ TEST_P(AmEndpointRefusal, AStoreToNoHandlerEndsSo) {  // AM-47
     EXPECT_EQ(sizes.size(), 11U);
 }
 
-TEST_P(AmEndpointRefusal, AStoreWhoseHandlerWasTakenAwayIsToldOf) {
+TEST_P(AmEndpointRefusal, AStoreWhoseHandlerWasTakenAwayEndsSo) {  // AM-47
     auto memory = ends[1].allocate(100);
     const auto address = ends[1].register_memory(0, *memory, {.store = true});
-    EXPECT_EQ(store_async(*address, 100, stored), Status::ok);
-    ends[1].handle(stored, nullptr);
+    const auto source = pattern(100);
+    const auto store = [&] {
+        Served other(std::move(ends[1]));
+        other.start();
+        const Status status = ends[0].store(1, *address, source, stored);
+        EXPECT_TRUE(ends[0].wait([&] { return ends[0].idle(); }, patience));
+        other.stop();
+        ends[1] = std::move(other.endpoint);
+        return status;
+    };
     std::vector<std::uint16_t> refused;
     ends[0].on_refused([&](std::size_t, std::uint16_t handler) { refused.push_back(handler); });
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(store(), Status::ok);
+        EXPECT_EQ(store(), Status::ok);
+        ends[1].handle(stored, nullptr);
+        EXPECT_EQ(store(), Status::no_handler);
+        EXPECT_EQ(store(), Status::no_handler);
+        ends[1].handle(stored, [this](const Message& m) { sizes.push_back(m.memory().size()); });
+    }
+    EXPECT_EQ(sizes, std::vector<std::size_t>(6, 100));
+    EXPECT_EQ(refused, std::vector<std::uint16_t>(6, stored));
+}
+
+// Its handler was there when the store was made, and is not when the peer looks.
+TEST(AmEndpointRefusalOnShm, AStoreThatIsInPlaceMayMissItsHandlerAndIsToldOf) {
+    Options options = options_for(2);
+    options.peers.assign(2, "shm:misses-" + std::to_string(::getpid()));
+    std::vector<Endpoint> ends;
+    for (std::size_t i = 0; i < 2; ++i) ends.push_back(open(options, i));
+    int ran = 0;
+    ends[1].handle(stored, [&](const Message&) { ++ran; });
+    auto memory = ends[1].allocate(100);
+    const auto address = ends[1].register_memory(0, *memory, {.store = true});
     const auto source = pattern(100);
-    Served other(std::move(ends[1]));
-    other.start();
-    const Status first = ends[0].store(1, *address, source, stored);
-    EXPECT_EQ(first, GetParam() ? Status::ok : Status::no_handler);
-    EXPECT_TRUE(ends[0].wait([&] { return ends[0].idle() && !refused.empty(); }, patience));
-    EXPECT_EQ(ends[0].store(1, *address, source, stored), Status::no_handler);
-    other.stop();
-    EXPECT_EQ(refused, std::vector<std::uint16_t>(2, stored));
+    for (int i = 0; i < 2; ++i) {  // one to meet, one to find the handler
+        std::optional<Status> end;
+        ASSERT_EQ(ends[0].store_async(1, *address, source, stored, 0, [&](Status s) { end = s; }),
+                  Status::ok);
+        ASSERT_TRUE(run({&ends[0], &ends[1]}, [&] { return end.has_value(); }));
+        ASSERT_EQ(end, Status::ok);
+    }
+    std::vector<std::uint16_t> refused;
+    ends[0].on_refused([&](std::size_t, std::uint16_t handler) { refused.push_back(handler); });
+    EXPECT_EQ(ends[0].store(1, *address, source, stored), Status::ok) << "nobody polls the peer";
+    ends[1].handle(stored, nullptr);
+    ASSERT_TRUE(run({&ends[0], &ends[1]}, [&] { return !refused.empty(); }));
+    EXPECT_EQ(refused, std::vector<std::uint16_t>{stored});
+    EXPECT_EQ(ran, 2);
 }
 
 TEST_P(AmEndpointRefusal, NoBytesNeedARight) {

@@ -64,8 +64,10 @@ void Node::handle(std::uint16_t handler, Handler run) {
         return;
     }
     if (handler >= handlers_.size()) handlers_.resize(handler + std::size_t{1});
+    const bool taken_away = handlers_[handler] && !run;
     handlers_here_.set(static_cast<HandlerId>(handler), static_cast<bool>(run));
     handlers_[handler] = std::move(run);
+    if (taken_away && shm_ != nullptr) shm_->set_notice(++handlers_taken_away_);
 }
 
 // What the user asks for.

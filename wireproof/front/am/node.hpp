@@ -185,7 +185,8 @@ private:
         Range in_packets;             // where stores go that are out whole with their OPENs
         std::uint64_t unhandled_replies = 0;
         std::vector<Undelivered> undelivered;
-        HandlerTable handlers;  // of the peer, as far as stores found them there in this session
+        HandlerTable handlers;             // of the peer, as far as stores found them there
+        std::uint32_t handlers_as_of = 0;  // by its notice
     };
     /// A turn found nothing, and since then nothing was asked for but what leaves behind what
     /// comes: the next frame is foreseen, and nothing else can come until then.
@@ -199,9 +200,10 @@ private:
     struct Transfers {
         struct Transfer {
             Done done;
-            std::uint16_t handler = 0;  // of a store
+            std::uint16_t handler = 0;                 // of a store
+            std::optional<std::uint32_t> notice = {};  // of the peer, when it was asked for
         };
-        std::uint64_t add(Done done, std::uint16_t handler = 0);
+        std::uint64_t add(Transfer transfer);
         Transfer take(std::uint64_t tag);
         std::vector<Transfer> waiting;
         std::vector<std::uint64_t> free;
@@ -248,9 +250,16 @@ private:
         if (puts_off_end()) end_lone_turn();
     }
     void end_lone_turn();
-    /// A store ended well that named the handler, in this session.
+    /// A store of this session ended well that named the handler, and the peer has taken none away
+    /// since.
     bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
-        return is_peer(peer) && peers_[peer].handlers.has(static_cast<HandlerId>(handler));
+        return is_peer(peer) && peers_[peer].handlers.has(static_cast<HandlerId>(handler)) &&
+               notice_of(peer) == peers_[peer].handlers_as_of;
+    }
+    void note_handler(std::size_t peer, const Transfers::Transfer& store, bool there);
+    /// How many handlers the peer has taken away: what a wire that reaches its memory shows.
+    std::optional<std::uint32_t> notice_of(std::size_t peer) const {
+        return shm_ != nullptr ? shm_->notice_of(PeerId(peer)) : std::nullopt;
     }
     /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
     /// Nothing: it does not, or a store under way in packets must come first: one in chunks, or one
@@ -302,8 +311,9 @@ private:
     Duration gather_for_;
     std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
     std::vector<Peer> peers_;
-    HandlerTable handlers_here_;     // as connections see them, so never moved either
-    std::vector<Handler> handlers_;  // by id
+    HandlerTable handlers_here_;  // as connections see them, so never moved either
+    std::uint32_t handlers_taken_away_ = 0;
+    std::vector<Handler> handlers_;                                  // by id
     std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;

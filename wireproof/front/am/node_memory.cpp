@@ -20,7 +20,7 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
         }
     }
     ++asked_since_poll_;
-    const std::uint64_t tag = transfers_.add(std::move(done), handler);
+    const std::uint64_t tag = transfers_.add({std::move(done), handler, notice_of(peer)});
     const bool first = peers_[peer].connection.no_opens_with_bytes_out();
     const Status status = status_of(
         stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
@@ -59,7 +59,8 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
     if (!connection.can_note()) return Status::would_block;
     if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
     const bool awaited = static_cast<bool>(done);
-    const std::uint64_t tag = awaited ? transfers_.add(std::move(done), handler) : nobody_waits;
+    const std::uint64_t tag =
+        awaited ? transfers_.add({std::move(done), handler, notice_of(peer)}) : nobody_waits;
     const auto posted = stir(peer).note(
         {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
     WIREPROOF_CHECK(posted == PostStatus::accepted);
@@ -81,7 +82,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
         return Status::ok;
     }
     ++asked_since_poll_;
-    const std::uint64_t tag = transfers_.add(std::move(done));
+    const std::uint64_t tag = transfers_.add({.done = std::move(done)});
     const Status status = status_of(stir(peer).get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);
     more_asked_ = more_asked_ || status == Status::ok;
@@ -116,14 +117,14 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
 
 // Callbacks.
 
-std::uint64_t Node::Transfers::add(Done done, std::uint16_t handler) {
+std::uint64_t Node::Transfers::add(Transfer transfer) {
     if (free.empty()) {
         free.push_back(waiting.size());
         waiting.emplace_back();
     }
     const std::uint64_t tag = free.back();
     free.pop_back();
-    waiting[tag] = {std::move(done), handler};
+    waiting[tag] = std::move(transfer);
     return tag;
 }
 
@@ -136,10 +137,22 @@ void Node::end_transfer(std::size_t peer, std::uint64_t tag, Status status) {
     if (tag == nobody_waits) return;
     const Transfers::Transfer ended = transfers_.take(tag);
     if (ended.handler != 0 && (status == Status::ok || status == Status::no_handler)) {
-        peers_[peer].handlers.set(static_cast<HandlerId>(ended.handler), status == Status::ok);
+        note_handler(peer, ended, status == Status::ok);
     }
     if (ended.done) ended.done(status);
     if (status == Status::no_handler) report_refused(peer, ended.handler);
+}
+
+// That it was there says nothing if some were taken away since the store was asked for.
+void Node::note_handler(std::size_t peer, const Transfers::Transfer& store, bool there) {
+    Peer& of = peers_[peer];
+    const auto handler = static_cast<HandlerId>(store.handler);
+    if (!there) return of.handlers.set(handler, false);
+    const auto notice = notice_of(peer);
+    if (!notice || notice != store.notice) return;
+    if (of.handlers_as_of != *notice) of.handlers = {};
+    of.handlers_as_of = *notice;
+    of.handlers.set(handler, true);
 }
 
 void Node::end_transfers(Status status) {

@@ -24,7 +24,7 @@ std::optional<ShmMessage> message_kind(ConstBytes message);
 /// Hello and welcome.
 struct Greeting {
     static constexpr std::size_t size = 72;
-    static constexpr std::uint32_t this_version = 1;
+    static constexpr std::uint32_t this_version = 2;
 
     ShmMessage kind = ShmMessage::hello;
     std::uint32_t version = this_version;

@@ -73,4 +73,8 @@ std::atomic_ref<std::uint32_t> Segment::asleep(std::size_t side) const {
     return shared_word<std::uint32_t>(mapping_.bytes().data() + (2 + side) * word_distance);
 }
 
+std::atomic_ref<std::uint32_t> Segment::notice(std::size_t side) const {
+    return shared_word<std::uint32_t>(mapping_.bytes().data() + (4 + side) * word_distance);
+}
+
 }  // namespace wireproof

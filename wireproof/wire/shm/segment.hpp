@@ -1,10 +1,10 @@
-// The memory that two nodes share: a ring for each direction, the consumers' positions and the two
-// flags "I sleep". Each side maps both rings twice in a row.
+// The memory that two nodes share: a ring for each direction, the consumers' positions, the two
+// flags "I sleep" and a number of each side for its user. Each side maps both rings twice in a row.
 //
-//      page 0                                  pages of ring 0      pages of ring 1
-//      head 0 │ head 1 │ asleep 0 │ asleep 1 │ filled by side 0   │ filled by side 1
+//      page 0                                                      pages of ring 0, ring 1
+//      head 0 │ head 1 │ asleep 0 │ asleep 1 │ notice 0 │ notice 1 │ filled by side 0, side 1
 //
-// The four words of page 0 stand 128 bytes apart, since processors fetch lines in pairs.
+// The words of page 0 stand 128 bytes apart, since processors fetch lines in pairs.
 #pragma once
 
 #include "wireproof/wire/shm/ring.hpp"
@@ -37,6 +37,8 @@ public:
 
     /// Nonzero: this side sleeps and wants the bell rung.
     std::atomic_ref<std::uint32_t> asleep(std::size_t side) const;
+    /// What this side's user wants the other to see at once.
+    std::atomic_ref<std::uint32_t> notice(std::size_t side) const;
 
 private:
     static Expected<Segment> map(Descriptor memory, std::size_t lines);

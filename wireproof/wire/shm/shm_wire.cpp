@@ -131,6 +131,14 @@ void ShmWire::wake_up() {
     set_asleep(false);
 }
 
+void ShmWire::set_notice(std::uint32_t value) {
+    notice_ = value;
+    for (const ShmPeer* const peer : receiving_) {
+        const std::size_t side = config_.node < peer->number ? 0 : 1;
+        peer->segment.notice(side).store(value, std::memory_order_release);
+    }
+}
+
 void ShmWire::set_asleep(bool asleep) {
     for (ShmPeer* const peer : receiving_) {
         const std::size_t side = config_.node < peer->number ? 0 : 1;

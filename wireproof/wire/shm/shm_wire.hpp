@@ -128,6 +128,17 @@ public:
     /// False: something came meanwhile. After true, peers ring the bell until the next receive.
     bool prepare_to_sleep();
 
+    /// A number of the user's, 0 at first, that every peer can read at any time, however seldom it
+    /// receives: it says that something which peers rely on has changed.
+    void set_notice(std::uint32_t value);
+    /// That of a peer, as of now. Nothing: the peer is not there.
+    std::optional<std::uint32_t> notice_of(PeerId peer) const {
+        const ShmPeer& of = peer_of(peer);
+        if (of.state != ShmPeer::State::living) return std::nullopt;
+        const std::size_t its_side = of.number < config_.node ? 0 : 1;
+        return of.segment.notice(its_side).load(std::memory_order_acquire);
+    }
+
     /// Zeroed memory of this wire, until its end, that peers can map: what is shared of it is
     /// reached without the kernel.
     Expected<Bytes> allocate_shared(std::size_t bytes);
@@ -240,6 +251,7 @@ private:
     std::size_t turn_ = 0;   // whose frames are taken now, of receiving_
     std::size_t taken_ = 0;  // since "nothing" was last said
     std::size_t taken_max_ = config_.batch;
+    std::uint32_t notice_ = 0;
     bool slept_ = false;
     Instant look_at_{};
     Instant now_{};

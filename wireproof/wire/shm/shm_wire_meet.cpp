@@ -359,6 +359,7 @@ void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
     peer.in = RingConsumer(peer.segment.ring_filled_by(1 - side), config_.frame_max);
     peer.lane.begin(RingProducer(peer.segment.ring_filled_by(side), config_.frame_max),
                     peer.segment.asleep(1 - side), &peer.socket, barrier_ && theirs.barrier);
+    peer.segment.notice(side).store(notice_, std::memory_order_release);
     peer.state = ShmPeer::State::living;
     peer.patience = first_patience;
     peer.memory = PeerMemory({pid, theirs.nonce, theirs.nonce_address});

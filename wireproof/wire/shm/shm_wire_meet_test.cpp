@@ -43,6 +43,35 @@ TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
     }
 }
 
+// Without a frame, a flush or a receive; and every life is told anew.
+TEST(ShmWire, ANoticeIsSeenAtOnceByThePeersThatAreThere) {
+    for (const std::size_t stays : {0U, 1U}) {
+        const std::string name = unique_name();
+        Time time;
+        const auto other = static_cast<PeerId>(1 - stays);
+        const auto self = static_cast<PeerId>(stays);
+        ShmWire a = open({.name = name, .node = stays});
+        a.set_notice(7);
+        EXPECT_EQ(a.notice_of(other), std::nullopt);
+        {
+            ShmWire b = open({.name = name, .node = 1 - stays});
+            ASSERT_TRUE(meet(a, other, b, self, time));
+            EXPECT_EQ(a.notice_of(other), 0U);
+            EXPECT_EQ(b.notice_of(self), 7U);
+            a.set_notice(8);
+            b.set_notice(3);
+            EXPECT_EQ(a.notice_of(other), 3U);
+            EXPECT_EQ(b.notice_of(self), 8U);
+        }
+        EXPECT_EQ(next(a, time.pass()), "nothing");
+        EXPECT_EQ(a.notice_of(other), std::nullopt);
+        ShmWire b = open({.name = name, .node = 1 - stays});
+        ASSERT_TRUE(meet(a, other, b, self, time));
+        EXPECT_EQ(a.notice_of(other), 0U);
+        EXPECT_EQ(b.notice_of(self), 8U);
+    }
+}
+
 TEST(ShmWire, FramesThatArrivedAreReceivedBeforeThePeerIsGone) {
     const std::string name = unique_name();
     Time time;
