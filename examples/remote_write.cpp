@@ -62,7 +62,8 @@ int answer(const Places& places) {
         const auto one = completions.wait(20s);
         if (!one || one->status != WorkStatus::success) return fail("answer", "no goodbye");
     }
-    device->wait([] { return false; }, 100ms);  // what is still unacknowledged
+    // The goodbye is acknowledged again if that acknowledgement is lost.
+    if (!device->wait([&] { return device->idle(); }, 20s)) return fail("answer", "never idle");
     return 0;
 }
 

@@ -1,6 +1,6 @@
 // InfiniBand queue pairs over an ordinary network, in the vocabulary of verbs: memory is
 // registered, work is posted, completions are polled. Packets are RoCEv2's on UDP port 4791, so the
-// other end may be another of these, Linux's Soft-RoCE or an adapter. Plain sockets, no privilege.
+// other end may be another of these, Linux's Soft-RoCE or an adapter. No privilege is needed.
 //
 // A Device and all that was made from it belong to one thread at a time. Work moves while that
 // thread polls or waits, and not otherwise. What was made from a Device keeps it open. This header
@@ -65,14 +65,25 @@ public:
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
+    /// As of the last poll: the device may be destroyed without harm to its peers. Nothing that was
+    /// posted to be sent is unfinished, no connection is being made or ended by connection
+    /// management, and no peer that misses an acknowledgement is likely to ask for it: none has
+    /// sent for 268 ms, which is four times the acknowledgement timeout of a queue pair, and the
+    /// longest that InfiniBand allows a peer with that timeout to wait before it sends again. To
+    /// end in good order: `device.wait([&] { return device.idle(); }, limit)`.
+    bool idle() const;
+
     /// Packets that were dropped because their check (ICRC) was wrong.
     ///
-    /// Over IPv4 the ICRC covers the identification of the IP header, which a plain socket does not
-    /// show. It is worked out from the ICRC, and believed if it is 0, the peer's first, or near the
-    /// peer's last: 32 behind to 223 ahead, and one further ahead for each millisecond since then,
-    /// as Linux counts. A damaged packet passes with a chance of 256 in 2^32, or of more where the
-    /// peer was silent: 65,536 in 2^32 after 65 s and later.
+    /// Over IPv4 the ICRC covers the identification of the IP header. A process with CAP_NET_RAW
+    /// reads it, and a damaged packet passes with a chance of 1 in 2^32, as over IPv6. For other
+    /// processes it is worked out from the ICRC, and believed if it is 0, the peer's first, or near
+    /// the peer's last: 32 behind to 223 ahead, and one further ahead for each millisecond since
+    /// then, as Linux counts. A damaged packet passes with a chance of 256 in 2^32, or of more
+    /// where the peer was silent: 65,536 in 2^32 after 65 s and later.
     std::uint64_t damaged() const;
+    /// Whether received identifications are read. False over IPv6, which has none.
+    bool reads_identifications() const;
     /// Packets that were dropped though they may have been whole: their identification was far from
     /// the peer's last. The next one near it is believed.
     std::uint64_t identification_jumps() const;

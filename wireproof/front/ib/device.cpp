@@ -6,6 +6,7 @@
 #include <random>
 
 #include "wireproof/host/wait.hpp"
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::rdma {
@@ -14,7 +15,16 @@ namespace {
 // So that what one peer sends or asks for holds up neither the others nor the caller.
 constexpr std::size_t packets_a_turn = 256;  // each way
 constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
+// The specification lets a peer wait so much longer than its timeout before it sends again.
+constexpr Duration quiet_time =
+    Duration::nanoseconds(4096) * (std::int64_t{1} << ib::Connection().timeout) * 4;
 constexpr std::size_t strangers_max = 4096;  // hosts that a device may get to know by their packets
+
+/// Of a peer that this device is connected to, so that no stranger keeps it from being idle.
+bool is_of_a_peer(RxVerdict verdict) {
+    return verdict != RxVerdict::corrupt && verdict != RxVerdict::malformed &&
+           verdict != RxVerdict::foreign;
+}
 
 /// Another in each process, or a peer would take a restarted one for the one before.
 std::uint32_t random_queue_pair() {
@@ -67,7 +77,9 @@ Result<Device> Device::open(const DeviceOptions& options) {
                                            " carries no path MTU, not even 256");
         }
     }
-    auto wire = Rocev2Wire::open({.local = *local, .frame_max = ib::packet_max(chosen.path_mtu)});
+    auto wire = Rocev2Wire::open({.local = *local,
+                                  .frame_max = ib::packet_max(chosen.path_mtu),
+                                  .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
     wire->welcome(strangers_max);  // whoever asks for a connection is answered
     return Device(std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair()));
@@ -105,7 +117,15 @@ std::string Device::Inside::host_of(PeerId peer) {
 }
 
 Instant Device::Inside::next_deadline() const {
-    return earliest(port.next_deadline(), cm.next_deadline());
+    return earliest(earliest(port.next_deadline(), cm.next_deadline()), quiet_at_);
+}
+
+// A queue pair whose work is unfinished has packets to send or waits for an answer until a
+// deadline.
+bool Device::Inside::idle() const {
+    std::vector<PeerId> ready;
+    port.ready_peers(ready);
+    return ready.empty() && next_deadline() == never && !cm.management().has_outgoing();
 }
 
 std::size_t Device::Inside::poll(Instant now) {
@@ -113,9 +133,10 @@ std::size_t Device::Inside::poll(Instant now) {
     while (received < packets_a_turn) {
         const auto frame = any_wire.receive(now);
         if (!frame) break;
-        port.on_frame(now, *frame);
+        if (is_of_a_peer(port.on_frame(now, *frame))) quiet_at_ = now + quiet_time;
         ++received;
     }
+    if (quiet_at_ <= now) quiet_at_ = never;
     if (port.next_deadline() <= now) port.on_deadline(now);
     heed_events();
     cm.poll(now);
@@ -174,6 +195,14 @@ std::size_t Device::poll() {
 
 bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
     return inside_->wait(until, limit);
+}
+
+bool Device::idle() const {
+    return inside_->idle();
+}
+
+bool Device::reads_identifications() const {
+    return inside_->wire.shows_identifications();
 }
 
 std::uint64_t Device::damaged() const {

@@ -26,6 +26,7 @@ struct Device::Inside {
 
     std::size_t poll(Instant now);
     Instant next_deadline() const;
+    bool idle() const;
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     /// The peer at that address, which it becomes now if it is none.
     Expected<PeerId> peer_at(const Address& address);
@@ -49,6 +50,7 @@ private:
     std::size_t transmit(Instant now);
 
     std::vector<PeerId> ready_;  // may have packets to be sent
+    Instant quiet_at_ = never;   // a peer that sent until then may do so again; never: none may
 };
 
 struct CompletionQueue::Inside {

@@ -29,6 +29,7 @@ public:
     ~CmQueuePair();
 
     ConnectionManagement& management() { return management_; }
+    const ConnectionManagement& management() const { return management_; }
 
     /// Requests to this service are kept from now on. False: they are already.
     bool listen(std::uint64_t service);

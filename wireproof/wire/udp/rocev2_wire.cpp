@@ -109,11 +109,14 @@ Expected<Rocev2Wire> Rocev2Wire::open(const Config& config) {
     }
     std::optional<ShownDatagrams> shown;
     // IPv6 has no identification.
-    if (config.identification == IdentificationSource::shown &&
+    if (config.identification != IdentificationSource::worked_out &&
         config.local.family == Address::Family::ipv4) {
         auto opened = ShownDatagrams::of(*socket, config.receive_buffer);
-        if (!opened) return tl::unexpected(opened.error());
-        shown = std::move(*opened);
+        if (opened) {
+            shown = std::move(*opened);
+        } else if (config.identification == IdentificationSource::shown) {
+            return tl::unexpected(opened.error());
+        }
     }
     Rocev2Wire wire(std::move(*socket), std::move(shown), config);
     for (const Address& peer : config.peers) {

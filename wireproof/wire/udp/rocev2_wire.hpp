@@ -24,8 +24,9 @@ namespace wireproof {
 
 /// Where the IPv4 identification of a received packet comes from, which its ICRC covers.
 enum class IdentificationSource : std::uint8_t {
-    worked_out,  // from the ICRC that came; needs nothing
-    shown,       // from the header, by a raw socket; needs CAP_NET_RAW
+    worked_out,          // from the ICRC that came; needs nothing
+    shown,               // from the header, by a raw socket; needs CAP_NET_RAW
+    shown_if_permitted,  // from the header, or worked out where no raw socket may be opened
 };
 
 /// Why packets were not handed up, and what left.
@@ -112,6 +113,9 @@ public:
     PeerTrouble trouble(PeerId peer) const { return errors_.of(static_cast<std::size_t>(peer)); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
+
+    /// Received identifications are read, not worked out. Over IPv6 there are none: false.
+    bool shows_identifications() const { return shown_.has_value(); }
 
     /// Readable when packets came.
     int wait_handle() const { return shown_ ? shown_->handle() : socket_.handle(); }
