@@ -87,15 +87,25 @@ struct WorldPlan {
         for (IbLine& line : lines) line.backs_off = more.chance(0.4);
         loses_long = more.chance(0.2);
         if (loses_long) network.describe = describe_length;
+        if (more.chance(0.5)) {
+            peer_window.start = between(more, 1, 40);
+            peer_window.least = between(more, 1, peer_window.start);
+        }
         what = std::to_string(count) + " queue pairs, loss " + std::to_string(network.faults.loss) +
                ", repeated " + std::to_string(network.faults.duplicate) + ", held back " +
                std::to_string(network.faults.reorder) +
-               (loses_long ? ", long packets never arrive" : "");
+               (loses_long ? ", long packets never arrive" : "") +
+               (peer_window.start > 0
+                    ? ", " + std::to_string(peer_window.start) + " packets to a peer at first"
+                    : "");
     }
+
+    ib::PortConfig port() const { return {.path_mtu = 4096, .peer_window = peer_window}; }
 
     std::deque<IbLine> lines;
     sim::NetworkConfig network;
     bool loses_long = false;
+    ib::PeerWindows::Config peer_window;
     double hurry = 1;  // how likely a user goes on in a turn
     std::string what;
 };
@@ -189,7 +199,7 @@ private:
     WorldPlan plan_;
     sim::Network network_;
     Random dice_;
-    std::array<ib::Port, 2> ports_ = {ib::Port({.path_mtu = 4096}), ib::Port({.path_mtu = 4096})};
+    std::array<ib::Port, 2> ports_ = {ib::Port(plan_.port()), ib::Port(plan_.port())};
     std::array<std::vector<std::unique_ptr<IbUser>>, 2> users_;
 };
 

@@ -26,6 +26,16 @@ bool is_of_a_peer(RxVerdict verdict) {
            verdict != RxVerdict::foreign;
 }
 
+constexpr std::size_t receive_buffer_min = 4096;
+constexpr std::size_t receive_buffer_max = std::size_t{1} << 30;
+
+/// At first most of what the stock receive buffer of Linux, 212,992 bytes, holds: 25 packets of
+/// 4096 bytes, 48 of 2048, or 92 of 1024. Acknowledgements and other peers' packets need room, too.
+constexpr ib::PeerWindows::Config peer_window_of(std::size_t path_mtu) {
+    const std::uint32_t start = path_mtu > 2048 ? 20 : path_mtu > 1024 ? 40 : 72;
+    return {.start = start, .least = 8, .most = 256};
+}
+
 /// Another in each process, or a peer would take a restarted one for the one before.
 std::uint32_t random_queue_pair() {
     std::random_device system;
@@ -61,6 +71,12 @@ Result<Device> Device::open(const DeviceOptions& options) {
         return Result<Device>::failure("path_mtu is " + std::to_string(options.path_mtu) +
                                        ", not 0, 256, 512, 1024, 2048 or 4096");
     }
+    if (options.receive_buffer < receive_buffer_min ||
+        options.receive_buffer > receive_buffer_max) {
+        return Result<Device>::failure(
+            "receive_buffer is " + std::to_string(options.receive_buffer) + ", not " +
+            std::to_string(receive_buffer_min) + " to " + std::to_string(receive_buffer_max));
+    }
     auto local = parse_host(options.address);
     if (!local) return Result<Device>::failure("address: " + local.error().message);
     local->port = rocev2_port;
@@ -79,6 +95,7 @@ Result<Device> Device::open(const DeviceOptions& options) {
     }
     auto wire = Rocev2Wire::open({.local = *local,
                                   .frame_max = ib::packet_max(chosen.path_mtu),
+                                  .receive_buffer = static_cast<int>(options.receive_buffer),
                                   .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
     wire->welcome(strangers_max);  // whoever asks for a connection is answered
@@ -90,7 +107,9 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
     : options(chosen),
       wire(std::move(opened)),
       any_wire(std::ref(wire)),
-      port({.path_mtu = chosen.path_mtu, .first_number = first_queue_pair}),
+      port({.path_mtu = chosen.path_mtu,
+            .first_number = first_queue_pair,
+            .peer_window = peer_window_of(chosen.path_mtu)}),
       cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {

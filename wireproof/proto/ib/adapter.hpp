@@ -10,6 +10,7 @@
 #include "wireproof/proto/ib/completion_queue.hpp"
 #include "wireproof/proto/ib/memory_table.hpp"
 #include "wireproof/proto/ib/neighbours.hpp"
+#include "wireproof/proto/ib/peer_windows.hpp"
 #include "wireproof/proto/ib/receive_queue.hpp"
 
 namespace wireproof::ib {
@@ -45,8 +46,11 @@ class Adapter {
 public:
     static constexpr std::size_t events_max = 1024;  // the oldest go first
 
+    explicit Adapter(const PeerWindows::Config& config) : windows(config) {}
+
     MemoryTable memory;
     Neighbours neighbours;
+    PeerWindows windows;
 
     CompletionQueueId add_completion_queue(std::size_t capacity) {
         return CompletionQueueId(add(completion_queues_, CompletionQueue(capacity)));
@@ -90,6 +94,7 @@ public:
     void fingerprint(Fingerprint& sink) const {
         memory.fingerprint(sink);
         neighbours.fingerprint(sink);
+        windows.fingerprint(sink);
         const auto add_all = [&sink](const auto& queues) {
             sink.add(queues.size());
             for (const auto& queue : queues) {

@@ -31,6 +31,8 @@ public:
     /// One with an opcode that does not exist.
     RxVerdict on_reserved(Instant now, const Bth& bth, Adapter& adapter);
     void on_deadline(Instant now, Adapter& adapter);
+    /// It is no more, or begins anew: nothing of it is under way.
+    void leave(Adapter& adapter) { requester_.leave(core_, adapter); }
     void enter_error(Adapter& adapter) {
         const QueuePairState before = core_.state();
         core_.enter_error(adapter);
@@ -66,6 +68,7 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
     const ModifyStatus status = check_change(transport(), before, change, core_.circle());
     if (status != ModifyStatus::done) return status;
     const QueuePairState after = change.state.value_or(before);
+    if (after == QueuePairState::reset) leave(adapter);
     core_.apply(change);
     if (after == QueuePairState::reset) {
         core_.clear(adapter);
@@ -84,6 +87,7 @@ ModifyStatus ConnectedQueuePair<Requester, Responder>::modify(const QueuePairCha
         responder_.start(core_);
     } else if constexpr (Requester::transport == Transport::rc) {
         if (change.max_dest_rd_atomic) responder_.keep_resources(*change.max_dest_rd_atomic);
+        if (change.max_rd_atomic) requester_.allow_data_requests(*change.max_rd_atomic);
     }
     if (before == QueuePairState::rtr && after == QueuePairState::rts) requester_.start(core_);
     if (after == QueuePairState::sqd) drained_due_ = change.drained_notify.value_or(drained_due_);
@@ -181,8 +185,9 @@ bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFram
 
 /// What either half does may end in error; the other is to know.
 template <class Requester, class Responder>
-void ConnectedQueuePair<Requester, Responder>::note_state(QueuePairState before, Adapter&) {
+void ConnectedQueuePair<Requester, Responder>::note_state(QueuePairState before, Adapter& adapter) {
     if (core_.state() == before || core_.state() != QueuePairState::error) return;
+    leave(adapter);
     requester_.reset();
     responder_.on_error();
 }

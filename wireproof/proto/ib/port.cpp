@@ -50,7 +50,8 @@ const char* wrong_with(const QueuePairConfig& config) {
 
 }  // namespace
 
-Port::Port(const PortConfig& config) : config_(config), next_number_(config.first_number) {
+Port::Port(const PortConfig& config)
+    : config_(config), adapter_(config.peer_window), next_number_(config.first_number) {
     WIREPROOF_CHECK(next_number_ >= first_chosen && next_number_ <= last_chosen);
 }
 
@@ -87,7 +88,10 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     adapter_.completion_queue(config.send_completions).drop(number);
     adapter_.completion_queue(config.receive_completions).drop(number);
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
+    const QueuePairAttributes known = core_of(found->second).attributes();
+    with(found->second, [this](auto& pair) { pair.leave(adapter_); });
     queue_pairs_.erase(found);
+    if (known.has_address) wake_others(known.address);
     ready_.remove(number);
     timed_.remove(number);
     adapter_.memory.release_windows_of(number);
@@ -117,6 +121,8 @@ Port::QueuePair* Port::find(std::uint32_t number) {
 void Port::note(std::uint32_t number, QueuePair& queue_pair) {
     ready_.put(number);
     note_asked(number, queue_pair);
+    const QueuePairAttributes& known = core_of(queue_pair).attributes();
+    if (known.has_address) wake_others(known.address);
 }
 
 void Port::note_asked(std::uint32_t number, QueuePair& queue_pair) {
@@ -132,6 +138,12 @@ void Port::note_asked(std::uint32_t number, QueuePair& queue_pair) {
     } else {
         timed_.put(number, deadline);
     }
+}
+
+void Port::wake_others(PeerId peer) {
+    adapter_.windows.wake(peer, [this](std::uint32_t number) {
+        if (find(number) != nullptr) ready_.put(number);
+    });
 }
 
 const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
@@ -159,12 +171,14 @@ ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
     if (index >= config_.partitions.size() || change.path_mtu.value_or(0) > config_.path_mtu) {
         return ModifyStatus::bad_value;
     }
+    const QueuePairAttributes before = core_of(*queue_pair).attributes();
     const ModifyStatus done = with(*queue_pair, [&](auto& pair) {
         const ModifyStatus status = pair.modify(change, adapter_);
         pair.set_partition(config_.partitions[pair.core().attributes().partition_index]);
         return status;
     });
     note(number, *queue_pair);
+    if (before.has_address) wake_others(before.address);
     return done;
 }
 
@@ -281,6 +295,8 @@ bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
             return true;
         }
         ready_.remove(number);
+        const bool ended = core_of(queue_pair).state() == QueuePairState::error;
+        if (ended && to) wake_others(*to);
     }
     return false;
 }

@@ -26,6 +26,9 @@ struct PortConfig {
     /// Of queue pairs that do not ask for one: they count up from here, and from 2 after 0xFFFFFE.
     /// Not to be guessed, where late packets of an earlier run could come.
     std::uint32_t first_number = 2;
+    /// How much RC may have under way with a peer. Off where a search or a laboratory counts
+    /// packets.
+    PeerWindows::Config peer_window = {};
 };
 
 /// What became of frames that no queue pair saw, by reason.
@@ -54,6 +57,7 @@ public:
     MemoryTable& memory() { return adapter_.memory; }
     const MemoryTable& memory() const { return adapter_.memory; }
     Neighbours& neighbours() { return adapter_.neighbours; }
+    const PeerWindows& windows() const { return adapter_.windows; }
 
     // Queues live until they are removed; nothing may use them then.
     CompletionQueueId add_completion_queue(std::size_t capacity) {
@@ -126,6 +130,8 @@ private:
     /// completion. note_asked: it was asked for a packet.
     void note(std::uint32_t number, QueuePair& queue_pair);
     void note_asked(std::uint32_t number, QueuePair& queue_pair);
+    /// Queue pairs that waited for room with this peer may find some.
+    void wake_others(PeerId peer);
 
     PortConfig config_;
     Adapter adapter_;

@@ -23,6 +23,7 @@ struct PairSettings {
     QueuePairChange connection = {};  // what differs from connected()
     std::array<Psn, 2> first = {Psn(0xFFFFFE), Psn(0xFFFFFC)};
     std::size_t shared_receives = 0;  // 0: each queue pair has its own
+    PeerWindows::Config peer_window = {};
 };
 
 inline QueuePairChange to_init() {
@@ -42,7 +43,8 @@ class End {
 public:
     static constexpr std::uint64_t base = 0x10000;
 
-    End(const PairSettings& settings, std::size_t side) : port({.path_mtu = 4096}), memory(65536) {
+    End(const PairSettings& settings, std::size_t side)
+        : port({.path_mtu = 4096, .peer_window = settings.peer_window}), memory(65536) {
         sends = port.add_completion_queue(256);
         receives = port.add_completion_queue(256);
         QueuePairConfig config = settings.queue_pair;

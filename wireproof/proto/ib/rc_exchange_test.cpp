@@ -13,7 +13,8 @@ enum class Fate { none, lost, repeated, late };
 
 class Exchange {
 public:
-    Exchange(Fate fate, std::size_t which) : fate_(fate), which_(which) {
+    Exchange(Fate fate, std::size_t which, std::uint32_t peer_window = 0)
+        : pair(settings_of(peer_window)), fate_(fate), which_(which) {
         pair.b.fill(0x4400, pattern(600, 50));
         pair.b.fill(0x6000, std::vector<std::byte>(8));
         pair.receives(2);
@@ -55,10 +56,15 @@ public:
         EXPECT_EQ(pair.a.state(), QueuePairState::rts);
     }
 
-    RcPair pair{QueuePairChange{.retry_count = std::uint8_t{2}}};
+    RcPair pair;
     std::size_t packets = 0;
 
 private:
+    static PairSettings settings_of(std::uint32_t peer_window) {
+        PairSettings settings = rc_settings({.retry_count = std::uint8_t{2}});
+        settings.peer_window = {.start = peer_window, .least = 1, .most = 4};
+        return settings;
+    }
     bool move(End& from, End& to) {
         const auto packet = from.poll(pair.now);
         if (!packet) return false;
@@ -82,18 +88,21 @@ private:
 
 // RC-1
 TEST(RcExchange, EndsWellWhicheverPacketIsLostOrRepeated) {
-    Exchange clean(Fate::none, 0);
-    clean.run();
-    clean.expect_done();
-    EXPECT_EQ(clean.pair.a.counters().resent, 0U);
-    ASSERT_GE(clean.packets, 14U);
-    for (const Fate fate : {Fate::lost, Fate::repeated, Fate::late}) {
-        for (std::size_t which = 0; which < clean.packets; ++which) {
-            SCOPED_TRACE("fate " + std::to_string(static_cast<int>(fate)) + " of packet " +
-                         std::to_string(which));
-            Exchange exchange(fate, which);
-            exchange.run();
-            exchange.expect_done();
+    for (const std::uint32_t peer_window : {0U, 1U, 2U, 4U}) {
+        Exchange clean(Fate::none, 0, peer_window);
+        clean.run();
+        clean.expect_done();
+        EXPECT_EQ(clean.pair.a.counters().resent, 0U);
+        ASSERT_GE(clean.packets, 14U);
+        for (const Fate fate : {Fate::lost, Fate::repeated, Fate::late}) {
+            for (std::size_t which = 0; which < clean.packets; ++which) {
+                SCOPED_TRACE("window " + std::to_string(peer_window) + ", fate " +
+                             std::to_string(static_cast<int>(fate)) + " of packet " +
+                             std::to_string(which));
+                Exchange exchange(fate, which, peer_window);
+                exchange.run();
+                exchange.expect_done();
+            }
         }
     }
 }

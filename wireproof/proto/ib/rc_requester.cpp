@@ -1,7 +1,9 @@
 #include "wireproof/proto/ib/rc_requester.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
@@ -16,9 +18,21 @@ void RcRequester::start(const QueuePairCore& core) {
     reset();
     backoff_ = Backoff(core.config().backs_off);
     oldest_ = cursor_ = next_ = core.attributes().send_psn;
+    allow_data_requests(core.attributes().max_rd_atomic);
     unlimited_ = !core.config().credits;
     retries_left_ = core.attributes().retry_count;
     rnr_retries_left_ = core.attributes().rnr_retry;
+}
+
+void RcRequester::leave(const QueuePairCore& core, Adapter& adapter) {
+    adapter.windows.change(core.attributes().address, under_way_, 0);
+    under_way_ = 0;
+}
+
+void RcRequester::allow_data_requests(std::size_t count) {
+    Ring<Psn> asked(std::max({count, asked_.size(), std::size_t{1}}));
+    for (std::size_t i = 0; i < asked_.size(); ++i) asked.push(asked_[i]);
+    asked_ = std::move(asked);
 }
 
 bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
@@ -36,13 +50,14 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
         }
         if (!may_send_packet(entry, core)) return false;
         if (wants_data(entry.terms.request)) {
-            send_data_request(entry, core, out);
-            sent(now, entry,
-                 core.circle().steps_after(core.circle().advance(entry.first, entry.packets),
-                                           cursor_),
-                 core, out);
+            const std::uint32_t responses = responses_to_ask(entry, core, adapter);
+            if (responses == 0) return false;
+            send_data_request(entry, responses, core, out);
+            sent(now, entry, responses, core, out);
+            count_under_way(core, adapter);
             return true;
         }
+        if (!has_room(1, core, adapter)) return false;
         const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
         const auto payload = gather(entry, range_of(entry.length, index, core.path_mtu()),
                                     adapter.memory, core.config().domain);
@@ -54,25 +69,27 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
             fail(CompletionStatus::local_protection_error, core, adapter);
             return false;
         }
-        send_message_packet(entry, *payload, core, out);
+        send_message_packet(entry, *payload, core, adapter, out);
         sent(now, entry, 1, core, out);
+        count_under_way(core, adapter);
         return true;
     }
     return false;
+}
+
+bool RcRequester::may_ask(const QueuePairCore& core) const {
+    return asked_.empty() || asked_.size() < core.attributes().max_rd_atomic;
 }
 
 /// Beyond what was granted, with nothing on its way, one packet asks whether more is granted now.
 bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) const {
     const Request request = entry.terms.request;
     if (core.state() != QueuePairState::rts) return false;
-    if (entry.terms.fence && data_requests_ > 0) return false;
+    if (entry.terms.fence && !asked_.empty()) return false;
     if (entry.status != CompletionStatus::success) return false;
     if (is_local(request)) return true;
     // Where the peer allows none at all, the first one ends in error, which begin() says.
-    if (wants_data(request) && data_requests_ > 0 &&
-        data_requests_ >= core.attributes().max_rd_atomic) {
-        return false;
-    }
+    if (wants_data(request) && !may_ask(core)) return false;
     const std::uint64_t half = core.circle().modulus() / 2;
     const std::uint64_t psns =
         request == Request::read ? packets_of(entry.length, core.path_mtu()) : 1;
@@ -108,10 +125,7 @@ bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter)
     entry.probe = !unlimited_ && takes_receive(request) &&
                   difference(message_, limit_, core.message_circle()) > 0;
     if (entry.probe) ++core.counters.probes;
-    if (wants_data(request)) {
-        ++data_requests_;
-        data_psns_ += entry.packets;
-    }
+    if (wants_data(request)) data_psns_ += entry.packets;
     return true;
 }
 
@@ -125,32 +139,70 @@ bool RcRequester::may_send_packet(const SendEntry& entry, const QueuePairCore& c
     return out < core.config().in_flight_max + data_psns_;
 }
 
+/// Twice in a window of the peer's, and where that is full: other queue pairs wait for it.
+std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& adapter) {
+    const PeerId peer = core.attributes().address;
+    if (adapter.windows.room(peer) <= 1) return 1;
+    return std::min(core.config().ack_every, adapter.windows.packets(peer) / 2);
+}
+
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
-                                      QueuePairCore& core, TxFrame& out) {
+                                      QueuePairCore& core, const Adapter& adapter, TxFrame& out) {
     const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
     Headers headers = headers_of(entry, index, transport);
     core.address(headers, cursor_);
     const bool asks = entry.ends_at(index) || (entry.probe && index == 0) ||
                       backoff_.window() != Backoff::unlimited ||
-                      ++since_ack_request_ >= core.config().ack_every;
+                      ++since_ack_request_ >= ack_every(core, adapter);
     if (asks) since_ack_request_ = 0;
     headers.bth.ack_request = asks;
     encode(headers, payload.all(), out);
 }
 
-/// A Read asks for what it has not got yet.
-void RcRequester::send_data_request(const SendEntry& entry, QueuePairCore& core, TxFrame& out) {
+/// Whether so many packets have room with the peer; if not, the queue pair waits for it.
+bool RcRequester::has_room(std::uint32_t packets, const QueuePairCore& core,
+                           Adapter& adapter) const {
+    const PeerId peer = core.attributes().address;
+    if (adapter.windows.room(peer) >= packets || adapter.windows.idle(peer)) return true;
+    adapter.windows.wait(peer, core.number());
+    return false;
+}
+
+/// A Read that is long for the window is asked for in parts; each is a request of its own to the
+/// peer, and is asked for again as it was. 0: there is no room now.
+std::uint32_t RcRequester::responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
+                                            Adapter& adapter) const {
+    const Circle& circle = core.circle();
+    if (cursor_ != next_) {
+        for (std::size_t i = 0; i < asked_.size(); ++i) {
+            const std::uint32_t left = circle.steps_after(asked_[i], cursor_);
+            if (left > 0 && left <= circle.steps_after(next_, cursor_)) return left;
+        }
+    }
+    if (!may_ask(core)) return 0;
+    const std::uint32_t rest =
+        circle.steps_after(circle.advance(entry.first, entry.packets), cursor_);
+    const std::uint32_t least = std::min(rest, adapter.windows.least());
+    if (!has_room(least, core, adapter)) return 0;
+    return std::clamp(adapter.windows.room(core.attributes().address), least, rest);
+}
+
+void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t responses,
+                                    QueuePairCore& core, TxFrame& out) {
     const WorkTerms& terms = entry.terms;
     Headers headers;
-    cursor_ = core.circle().advance(entry.first, entry.answered);
     core.address(headers, cursor_);
     headers.bth.ack_request = true;
     since_ack_request_ = 0;
+    if (cursor_ == next_) asked_.push(core.circle().advance(cursor_, responses));
     if (terms.request == Request::read) {
-        const std::uint64_t got = std::uint64_t{entry.answered} * core.path_mtu();
+        const std::uint64_t index = core.circle().steps_after(cursor_, entry.first);
+        const std::uint64_t got = index * core.path_mtu();
+        const std::uint64_t part =
+            std::min(entry.length - got, std::uint64_t{responses} * core.path_mtu());
         headers.bth.opcode = opcode_of(transport, Operation::read_request);
         headers.reth = {terms.remote_address + got, terms.remote_key,
-                        static_cast<std::uint32_t>(entry.length - got)};
+                        static_cast<std::uint32_t>(part)};
     } else {
         const bool swaps = terms.request == Request::compare_swap;
         headers.bth.opcode =
@@ -172,6 +224,12 @@ void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, 
     if (difference(cursor_, next_, core.circle()) > 0) next_ = cursor_;
     if (cursor_ == core.circle().advance(entry.first, entry.packets)) ++cursor_entry_;
     if (!timers_.running(Timer::answer)) await_answer(now, core);
+}
+
+void RcRequester::count_under_way(const QueuePairCore& core, Adapter& adapter) {
+    const std::uint32_t now_under_way = core.circle().steps_after(cursor_, oldest_);
+    adapter.windows.change(core.attributes().address, under_way_, now_under_way);
+    under_way_ = now_under_way;
 }
 
 void RcRequester::await_answer(Instant now, const QueuePairCore& core) {
@@ -230,10 +288,10 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
         }
         const std::uint32_t wanted = circle.steps_after(psn, entry.first);
         if (wanted < entry.packets) {
-            progress(now, psn, core);
+            progress(now, psn, core, adapter);
             return true;
         }
-        progress(now, circle.advance(entry.first, entry.packets), core);
+        progress(now, circle.advance(entry.first, entry.packets), core, adapter);
         core.complete_send(adapter, CompletionStatus::success);
         if (cursor_entry_ > 0) --cursor_entry_;
         retire(core, adapter);
@@ -241,12 +299,14 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
     return core.state() != QueuePairState::error;
 }
 
-void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core) {
+void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter) {
     if (oldest == oldest_) return;
     // An answer to what was sent before going back takes the cursor along.
     const std::uint32_t ahead = core.circle().steps_after(oldest, oldest_);
     if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
     oldest_ = oldest;
+    adapter.windows.on_arrived(core.attributes().address, ahead);
+    count_under_way(core, adapter);
     backoff_.answered(ahead);
     went_back_ = false;
     retries_left_ = core.attributes().retry_count;
@@ -296,6 +356,7 @@ RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePair
     backoff_.answered(0);
     went_back_ = false;
     go_back();
+    count_under_way(core, adapter);
     timers_.set(Timer::not_ready, now + rnr_wait(packet.headers.aeth.syndrome.code()));
     return RxVerdict::control;
 }
@@ -329,11 +390,9 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
     }
     ++entry.answered;
     const bool ends = entry.answered == entry.packets;
-    if (ends) {
-        --data_requests_;
-        data_psns_ -= entry.packets;
-    }
-    progress(now, circle.advance(psn, 1), core);
+    if (ends) data_psns_ -= entry.packets;
+    if (asked_.front() == circle.advance(psn, 1)) asked_.pop();
+    progress(now, circle.advance(psn, 1), core, adapter);
     if (ends) {
         core.complete_send(adapter, CompletionStatus::success);
         if (cursor_entry_ > 0) --cursor_entry_;
@@ -352,7 +411,7 @@ bool RcRequester::take_data(const Packet& packet, SendEntry& entry, const QueueP
         return scatter(entry.pieces, 0, word, adapter.memory, own);
     }
     const PayloadRange range = range_of(entry.length, entry.answered, core.path_mtu());
-    const bool ends = entry.answered + 1 == entry.packets;
+    const bool ends = asked_.front() == core.circle().advance(packet.bth().psn, 1);
     if (packet.opcode->ends() != ends || packet.payload.size() != range.length) return false;
     if (!packet.padded_right()) return false;
     return scatter(entry.pieces, range.offset, packet.payload, adapter.memory, own);
@@ -364,8 +423,7 @@ void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
     if (!take_retry(core, adapter)) return;
     ++core.counters.went_back;
     went_back_ = true;
-    backoff_.retransmits(now);
-    go_back();
+    lost(now, core, adapter);
 }
 
 /// False: there was none left.
@@ -377,6 +435,14 @@ bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
     }
     --retries_left_;
     return true;
+}
+
+/// At least one packet, and all behind it leave again.
+void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter) {
+    adapter.windows.on_lost(core.attributes().address);
+    backoff_.retransmits(now);
+    go_back();
+    count_under_way(core, adapter);
 }
 
 void RcRequester::go_back() {
@@ -394,8 +460,7 @@ void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter
     const bool alive = adapter.neighbours.is_alive(core.attributes().address);
     if (!alive && !take_retry(core, adapter)) return;
     went_back_ = false;
-    backoff_.retransmits(now);
-    go_back();
+    lost(now, core, adapter);
 }
 
 /// What ended out of turn and is the oldest now.
@@ -419,7 +484,9 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(oldest_.value());
     sink.add(cursor_.value());
     sink.add(cursor_entry_);
-    sink.add(data_requests_);
+    sink.add(asked_.size());
+    for (std::size_t i = 0; i < asked_.size(); ++i) sink.add(asked_[i].value());
+    sink.add(under_way_);
     sink.add(data_psns_);
     sink.add(since_ack_request_);
     sink.add(message_.value());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "wireproof/base/ring.hpp"
 #include "wireproof/core/backoff.hpp"
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
@@ -23,8 +24,14 @@ public:
     static constexpr Transport transport = Transport::rc;
     static constexpr bool supports(Request) { return true; }
 
+    RcRequester() : asked_(0) {}
+
     void start(const QueuePairCore& core);
     void reset() { *this = {}; }
+    /// Nothing of it is under way with its peer any more.
+    void leave(const QueuePairCore& core, Adapter& adapter);
+    /// So many Read requests and Atomics may be outstanding from now on.
+    void allow_data_requests(std::size_t count);
     /// The oldest packet, if it was sent again and there was neither an answer nor an RNR NAK.
     Unanswered unanswered() const { return backoff_.unanswered(); }
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
@@ -45,12 +52,18 @@ private:
     enum class Timer : std::uint8_t { answer, not_ready };
 
     // Sending.
+    bool may_ask(const QueuePairCore& core) const;
     bool may_begin(const SendEntry& entry, const QueuePairCore& core) const;
     bool begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter);
     bool may_send_packet(const SendEntry& entry, const QueuePairCore& core) const;
     void send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
-                             QueuePairCore& core, TxFrame& out);
-    void send_data_request(const SendEntry& entry, QueuePairCore& core, TxFrame& out);
+                             QueuePairCore& core, const Adapter& adapter, TxFrame& out);
+    static std::uint32_t ack_every(const QueuePairCore& core, const Adapter& adapter);
+    std::uint32_t responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
+                                   Adapter& adapter) const;
+    bool has_room(std::uint32_t packets, const QueuePairCore& core, Adapter& adapter) const;
+    void send_data_request(const SendEntry& entry, std::uint32_t responses, QueuePairCore& core,
+                           TxFrame& out);
     void sent(Instant now, const SendEntry& entry, std::uint32_t psns, QueuePairCore& core,
               TxFrame& out);
 
@@ -65,12 +78,14 @@ private:
     bool take_data(const Packet& packet, SendEntry& entry, const QueuePairCore& core,
                    const Adapter& adapter) const;
     bool acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter);
-    void progress(Instant now, Psn oldest, QueuePairCore& core);
+    void progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter);
     void take_credits(const Aeth& aeth, const Circle& circle);
+    void count_under_way(const QueuePairCore& core, Adapter& adapter);
 
     // Recovery.
     void retry(Instant now, QueuePairCore& core, Adapter& adapter);
     bool take_retry(QueuePairCore& core, Adapter& adapter);
+    void lost(Instant now, const QueuePairCore& core, Adapter& adapter);
     void go_back();
     void retire(QueuePairCore& core, Adapter& adapter);
     void fail(CompletionStatus status, QueuePairCore& core, Adapter& adapter);
@@ -79,8 +94,8 @@ private:
     Psn cursor_ = {};
     Psn next_ = {};
     std::size_t cursor_entry_ = 0;         // the request that the cursor is in, from the oldest
-    std::uint32_t data_requests_ = 0;      // Reads and Atomics begun and not answered
-    std::uint64_t data_psns_ = 0;          // theirs
+    Ring<Psn> asked_;                      // ends of Read requests and Atomics without an answer
+    std::uint64_t data_psns_ = 0;          // of Reads and Atomics begun and not answered
     std::uint32_t since_ack_request_ = 0;  // packets sent without AckReq
 
     Msn message_ = {};  // the number of the message begun last (SSN)
@@ -89,7 +104,8 @@ private:
 
     std::uint8_t retries_left_ = 0;
     std::uint8_t rnr_retries_left_ = 0;
-    bool went_back_ = false;  // for something missing, and nothing came of it yet
+    bool went_back_ = false;       // for something missing, and nothing came of it yet
+    std::uint32_t under_way_ = 0;  // as PeerWindows knows it
     Backoff backoff_;
     TimerTable<Timer, 2> timers_;
 };

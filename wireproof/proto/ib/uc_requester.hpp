@@ -16,6 +16,7 @@ public:
 
     void start(const QueuePairCore& core) { next_ = core.attributes().send_psn; }
     void reset() { *this = {}; }
+    void leave(const QueuePairCore&, Adapter&) {}
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     RxVerdict on_response(Instant, const Packet&, QueuePairCore& core, Adapter&) {
         ++core.counters.not_allowed;

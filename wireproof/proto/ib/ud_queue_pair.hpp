@@ -37,6 +37,7 @@ public:
     std::optional<PeerId> next_peer() const;
     Instant next_deadline() const { return never; }
     void enter_error(Adapter& adapter) { core_.enter_error(adapter); }
+    void leave(Adapter&) {}
     Psns psns() const { return {.send = next_}; }
     void fingerprint(Instant now, Fingerprint& sink) const;
 

@@ -1,0 +1,145 @@
+// Devices whose sockets have the receive buffer that Linux gives an ordinary user.
+#include <gtest/gtest.h>
+
+#include "wireproof/front/ib/device.hpp"
+#include "wireproof/front/ib/device_test_kit.hpp"
+#include "wireproof/proto/ib/connection.hpp"
+
+namespace wireproof::rdma::test {
+namespace {
+
+constexpr std::size_t message = 65'536;
+constexpr unsigned messages = 300;
+constexpr unsigned posted_max = 8;  // a queue pair
+constexpr std::uint32_t domain = 1;
+
+struct Host {
+    Host(unsigned number, std::size_t path_mtu)
+        : options{.address = host(number), .path_mtu = path_mtu},
+          inside(opened(options), options),
+          memory(message) {
+        completions = inside.port.add_completion_queue(1024);
+        key = inside.port.memory()
+                  .add_region(
+                      {.domain = domain,
+                       .address = base,
+                       .memory = memory,
+                       .access = {.local_write = true, .remote_write = true, .remote_read = true}})
+                  .value();
+    }
+    /// The kernel doubles what it is asked for, and shows 212,992.
+    static Rocev2Wire opened(const DeviceOptions& options) {
+        auto local = Address::parse(options.address + ":4791");
+        auto wire = Rocev2Wire::open({.local = *local,
+                                      .frame_max = ib::packet_max(options.path_mtu),
+                                      .receive_buffer = 106'496});
+        EXPECT_TRUE(wire);
+        return std::move(*wire);
+    }
+    std::uint32_t add() {
+        const auto number = inside.port
+                                .add_queue_pair({.transport = ib::Transport::rc,
+                                                 .domain = domain,
+                                                 .send_completions = completions,
+                                                 .receive_completions = completions})
+                                .value();
+        EXPECT_EQ(
+            inside.port.modify(number, ib::to_init({.remote_write = true, .remote_read = true})),
+            ib::ModifyStatus::done);
+        return number;
+    }
+    void connect(std::uint32_t own, Host& peer, std::uint32_t to) {
+        const auto there = Address::parse(peer.options.address + ":4791");
+        EXPECT_EQ(ib::connect(inside.port, own,
+                              {.peer = inside.peer_at(*there).value(),
+                               .path_mtu = options.path_mtu,
+                               .dest_queue_pair = to,
+                               .max_dest_rd_atomic = 4,
+                               .max_rd_atomic = 4}),
+                  ib::ModifyStatus::done);
+    }
+
+    static constexpr std::uint64_t base = 0x10000;
+    DeviceOptions options;
+    Device::Inside inside;
+    std::vector<std::byte> memory;
+    ib::CompletionQueueId completions{};
+    std::uint32_t key = 0;
+};
+
+struct Traffic {
+    std::uint64_t packets = 0;
+    std::uint64_t again = 0;       // of those, and requests that were answered again
+    std::uint64_t recoveries = 0;  // timeouts and goings back
+};
+
+/// Each device polls as much as it can before the other does, as two processes on one processor do.
+Traffic move_all(ib::Request request, std::size_t path_mtu, unsigned queue_pairs) {
+    Host a(1, path_mtu);
+    Host b(2, path_mtu);
+    std::vector<std::uint32_t> pairs;
+    std::vector<std::uint32_t> peers;
+    for (unsigned i = 0; i < queue_pairs; ++i) {
+        pairs.push_back(a.add());
+        peers.push_back(b.add());
+        a.connect(pairs.back(), b, peers.back());
+        b.connect(peers.back(), a, pairs.back());
+    }
+    std::vector<unsigned> outstanding(queue_pairs);
+    unsigned posted = 0;
+    unsigned ended = 0;
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    while (ended < messages && std::chrono::steady_clock::now() < patience) {
+        for (unsigned i = 0; i < queue_pairs; ++i) {
+            for (; posted < messages && outstanding[i] < posted_max; ++posted, ++outstanding[i]) {
+                const ib::Piece local{Host::base, message, a.key};
+                EXPECT_EQ(a.inside.port.post_send(pairs[i], {.terms = {.id = i,
+                                                                       .request = request,
+                                                                       .remote_address = Host::base,
+                                                                       .remote_key = b.key},
+                                                             .pieces = std::span(&local, 1)}),
+                          ib::PostStatus::accepted);
+            }
+        }
+        a.inside.poll(a.inside.clock.now());
+        b.inside.poll(b.inside.clock.now());
+        while (const auto one = a.inside.port.poll(a.completions)) {
+            EXPECT_EQ(one->status, ib::CompletionStatus::success);
+            ++ended;
+            --outstanding[static_cast<std::size_t>(one->id)];
+        }
+    }
+    EXPECT_EQ(ended, messages);
+    Traffic traffic;
+    for (unsigned i = 0; i < queue_pairs; ++i) {
+        const ib::QueuePairCounters& out = a.inside.port.queue_pair(pairs[i])->counters;
+        const ib::QueuePairCounters& in = b.inside.port.queue_pair(peers[i])->counters;
+        traffic.packets += out.sent + in.responses_sent;
+        traffic.again += out.resent + in.replayed;
+        traffic.recoveries += out.timeouts + out.went_back;
+    }
+    return traffic;
+}
+
+TEST(PeerWindow, ManyWritesFitAStockReceiveBuffer) {
+    for (const std::size_t path_mtu : {std::size_t{1024}, std::size_t{4096}}) {
+        for (const unsigned queue_pairs : {1U, 4U}) {
+            const Traffic traffic = move_all(ib::Request::write, path_mtu, queue_pairs);
+            EXPECT_LE(traffic.again * 100, traffic.packets) << path_mtu << ", " << queue_pairs;
+        }
+    }
+}
+
+TEST(PeerWindow, ManyReadsFitAStockReceiveBuffer) {
+    for (const std::size_t path_mtu : {std::size_t{1024}, std::size_t{4096}}) {
+        for (const unsigned queue_pairs : {1U, 4U}) {
+            const Traffic traffic = move_all(ib::Request::read, path_mtu, queue_pairs);
+            const std::uint64_t needed = std::uint64_t{messages} * message / path_mtu;
+            EXPECT_LE(traffic.recoveries, 4U) << path_mtu << ", " << queue_pairs;
+            EXPECT_LE(traffic.packets, needed + needed / 10) << path_mtu << ", " << queue_pairs;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::rdma::test
