@@ -48,8 +48,8 @@ struct DeviceOptions {
     /// Ethernet of 1500 is 1024.
     std::size_t path_mtu = 0;
     /// Bytes of received packets that the kernel is asked to keep, 4096 to 2^30, with what it needs
-    /// beside each packet. An ordinary user is granted 212,992 by default: 25 packets of 4096 bytes.
-    /// So few are under way to a peer at first.
+    /// beside each packet. An ordinary user is granted 212,992 by default: 25 packets of 4096
+    /// bytes. So few are under way to a peer at first.
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
