@@ -2,9 +2,15 @@
 // registered, work is posted, completions are polled. Packets are RoCEv2's on UDP port 4791, so the
 // other end may be another of these, Linux's Soft-RoCE or an adapter. No privilege is needed.
 //
-// A Device and all that was made from it belong to one thread at a time. Work moves while that
-// thread polls or waits, and not otherwise. What was made from a Device keeps it open. This header
-// stands alone: it includes the standard library only.
+// A Device and all that was made from it belong to one thread at a time; a build of the library
+// with assertions ends the program where two are inside at once. Work moves while that thread polls
+// or waits, and not otherwise. What was made from a Device keeps it open, and so does a call of it
+// that runs: the condition of a wait may move or destroy everything. A forked child has closed
+// Devices: see Device::is_open.
+//
+// A moved-from Device is closed. Anything else that is used after it was moved from, or made from a
+// moved-from Device, ends the program with a line on standard error. This header stands alone: it
+// includes the standard library only.
 #pragma once
 
 #include <chrono>
@@ -36,10 +42,36 @@ enum class Status : std::uint8_t {
     too_many_pieces,  // of this queue pair, or for it
     bad_length,       // of an Atomic: it has 8 bytes
     bad_contact,      // names no host, queue pair or path MTU, or keeps no Read
+    closed,           // the Device belongs to the parent of this forked process
 };
 
 /// Its name, as above.
 WIREPROOF_EXPORT std::string_view name_of(Status status);
+
+namespace detail {
+
+/// Ends the program with a line on standard error.
+[[noreturn]] WIREPROOF_EXPORT void used_after_move() noexcept;
+
+/// What stands behind a public class: shared, and nothing once it was moved from.
+template <class Inside>
+class Held {
+public:
+    explicit Held(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+
+    bool is_empty() const { return inside_ == nullptr; }
+    const std::shared_ptr<Inside>& get() const {
+        if (inside_ == nullptr) used_after_move();
+        return inside_;
+    }
+    Inside* operator->() const { return get().get(); }
+    Inside& operator*() const { return *get(); }
+
+private:
+    std::shared_ptr<Inside> inside_;
+};
+
+}  // namespace detail
 
 struct DeviceOptions {
     /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
@@ -61,6 +93,13 @@ constexpr std::uint64_t service_of_port(std::uint16_t port) {
 class WIREPROOF_EXPORT Device {
 public:
     static Result<Device> open(const DeviceOptions& options);
+
+    /// False if it was moved from, or in a forked child of the process that opened it. A closed
+    /// Device polls and waits in vain, at once, and counts nothing. In a forked child its sockets
+    /// are closed as soon as fork returns, so that the parent is not disturbed; what was made from
+    /// it takes no work (Status::closed, or a failure that says so) and completes none, and is
+    /// destroyed without a word to any peer. The child may open Devices of its own.
+    bool is_open() const;
 
     /// Takes what has arrived and sends what is due, a few hundred packets at most. Does not block.
     /// Returns the packets moved: not 0, there may be more.
@@ -105,8 +144,9 @@ private:
     friend class ProtectionDomain;
     friend class CompletionQueue;
     friend class Listener;
+    WIREPROOF_HIDDEN const Inside* open_inside() const;
     explicit Device(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// How work ended.
@@ -160,7 +200,7 @@ public:
 
 private:
     friend class QueuePair;
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// What may be done with memory. Reading by its own side always may.
@@ -202,7 +242,7 @@ public:
 private:
     friend class ProtectionDomain;
     explicit MemoryRegion(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// Whom a window's key serves: of type 1, all queue pairs of the domain; of type 2A, the one that
@@ -222,7 +262,7 @@ private:
     friend class ProtectionDomain;
     friend class QueuePair;
     explicit MemoryWindow(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// Queue pairs use memory of their own domain only.
@@ -239,7 +279,7 @@ public:
 private:
     friend class QueuePair;
     friend class SharedReceiveQueue;
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// What one side must know of the other, however it comes to know it.
@@ -318,7 +358,7 @@ public:
 private:
     friend class QueuePair;
     explicit SharedReceiveQueue(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// A message's memory stays put until its completion. Messages of no bytes are messages.
@@ -408,7 +448,7 @@ private:
                                     std::shared_ptr<SharedReceiveQueue::Inside> shared,
                                     const QueuePairOptions& options);
     explicit QueuePair(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// Somebody who asks for a connection. Refused when it goes unanswered.
@@ -433,7 +473,7 @@ public:
 private:
     friend class Listener;
     explicit ConnectionRequest(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 /// While this lives, requests for connections to a service are kept until they are answered. A
@@ -452,7 +492,7 @@ public:
 
 private:
     explicit Listener(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-    std::shared_ptr<Inside> inside_;
+    detail::Held<Inside> inside_;
 };
 
 }  // namespace wireproof::rdma

@@ -148,6 +148,8 @@ bool Device::Inside::idle() const {
 }
 
 std::size_t Device::Inside::poll(Instant now) {
+    if (fork.forked()) return 0;
+    const host::OneUser::Call call(user);
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = any_wire.receive(now);
@@ -196,6 +198,8 @@ std::size_t Device::Inside::transmit(Instant now) {
 }
 
 bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
+    if (fork.forked()) return false;
+    const host::OneUser::Call call(user);
     const Instant end = clock.now() + host::duration_of(limit);
     while (true) {
         const Instant now = clock.now();
@@ -208,51 +212,77 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
     }
 }
 
+void detail::used_after_move() noexcept {
+    host::misused("something of wireproof/ib.hpp is used after it was moved from");
+}
+
+// The calls below keep what they work in: the condition of a wait may destroy this.
+const Device::Inside* Device::open_inside() const {
+    return inside_.is_empty() || inside_->fork.forked() ? nullptr : inside_.get().get();
+}
+
+bool Device::is_open() const {
+    return open_inside() != nullptr;
+}
+
 std::size_t Device::poll() {
-    return inside_->poll(inside_->clock.now());
+    return is_open() ? inside_->poll(inside_->clock.now()) : 0;
 }
 
 bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds limit) {
-    return inside_->wait(until, limit);
+    if (!is_open()) return false;
+    const std::shared_ptr<Inside> kept = inside_.get();
+    return kept->wait(until, limit);
 }
 
 bool Device::idle() const {
-    return inside_->idle();
+    const Inside* const in = open_inside();
+    return in == nullptr || in->idle();
 }
 
 bool Device::reads_identifications() const {
-    return inside_->wire.shows_identifications();
+    const Inside* const in = open_inside();
+    return in != nullptr && in->wire.shows_identifications();
 }
 
 std::uint64_t Device::damaged() const {
-    return inside_->wire.counters().icrc_wrong;
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->wire.counters().icrc_wrong : 0;
 }
 
 std::uint64_t Device::packets_refused() const {
-    return inside_->wire.counters().udp.send_failed;
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->wire.counters().udp.send_failed : 0;
 }
 
 std::string Device::send_errors() const {
-    return inside_->wire.counters().udp.send_errors.to_string();
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->wire.counters().udp.send_errors.to_string() : std::string();
 }
 
 std::uint64_t Device::identification_jumps() const {
-    return inside_->wire.counters().identification_jumped;
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->wire.counters().identification_jumped : 0;
 }
 
 std::uint64_t Device::foreign() const {
-    const ib::PortCounters& counters = inside_->port.counters();
-    return inside_->wire.counters().udp.unknown_source + counters.unknown_queue_pair +
+    const Inside* const in = open_inside();
+    if (in == nullptr) return 0;
+    const ib::PortCounters& counters = in->port.counters();
+    return in->wire.counters().udp.unknown_source + counters.unknown_queue_pair +
            counters.foreign_partition + counters.foreign_source;
 }
 
 CompletionQueue::CompletionQueue(const Device& device, std::size_t capacity)
     : inside_(std::make_shared<Inside>()) {
     inside_->id = device.inside_->port.add_completion_queue(std::max<std::size_t>(capacity, 1));
-    inside_->device = device.inside_;
+    inside_->device = device.inside_.get();
 }
 
 std::optional<Completion> CompletionQueue::poll() {
+    Device::Inside& device = *inside_->device;
+    if (device.fork.forked()) return std::nullopt;
+    const host::OneUser::Call call(device.user);
     const auto one = inside_->device->port.poll(inside_->id);
     if (!one) return std::nullopt;
     return Completion{.id = one->id,
@@ -287,10 +317,12 @@ bool CompletionQueue::wait_notified(std::chrono::milliseconds limit) {
 }
 
 ProtectionDomain::ProtectionDomain(const Device& device)
-    : inside_(std::make_shared<Inside>(Inside{device.inside_, ++device.inside_->domains})) {}
+    : inside_(std::make_shared<Inside>(Inside{device.inside_.get(), ++device.inside_->domains})) {}
 
 Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memory,
                                                        const Access& access) const {
+    if (inside_->device->fork.forked()) return Result<MemoryRegion>::failure(closed_in_child);
+    const host::OneUser::Call call(inside_->device->user);
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
     const auto key = inside_->device->port.memory().add_region({.domain = inside_->number,
                                                                 .address = address,
@@ -298,7 +330,7 @@ Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memo
                                                                 .access = access_of(access)});
     if (!key) return Result<MemoryRegion>::failure(key.error().message);
     auto region = std::make_shared<MemoryRegion::Inside>();
-    region->domain = inside_;
+    region->domain = inside_.get();
     region->memory = memory;
     region->key = *key;
     return MemoryRegion(std::move(region));
@@ -306,7 +338,7 @@ Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memo
 
 MemoryWindow ProtectionDomain::create_window(WindowType type) const {
     auto window = std::make_shared<MemoryWindow::Inside>();
-    window->domain = inside_;
+    window->domain = inside_.get();
     window->key = inside_->device->port.memory().add_window(inside_->number,
                                                             static_cast<ib::WindowType>(type));
     return MemoryWindow(std::move(window));
@@ -339,9 +371,9 @@ std::string_view name_of(WorkStatus status) {
 }
 
 std::string_view name_of(Status status) {
-    constexpr std::array<std::string_view, 8> names = {
-        "ok",       "queue_full",      "wrong_state", "not_supported",
-        "too_long", "too_many_pieces", "bad_length",  "bad_contact"};
+    constexpr std::array<std::string_view, 9> names = {
+        "ok",         "queue_full",  "wrong_state", "not_supported", "too_long", "too_many_pieces",
+        "bad_length", "bad_contact", "closed"};
     return names[static_cast<std::size_t>(status)];
 }
 

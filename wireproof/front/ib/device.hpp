@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "wireproof/host/any_wire.hpp"
+#include "wireproof/host/fork_watch.hpp"
+#include "wireproof/host/one_user.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
@@ -15,6 +17,10 @@
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::rdma {
+
+/// What is said where a forked child uses what its parent opened.
+inline constexpr const char* closed_in_child =
+    "the Device is closed: it belongs to the parent of this process";
 
 /// Reads and Atomics of a queue pair without an answer, and of its peer's that are kept to be
 /// answered again.
@@ -44,6 +50,8 @@ struct Device::Inside {
     std::uint32_t domains = 0;
     std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
     ib::CmQueuePair cm;
+    host::OneUser user{"a Device"};
+    host::ForkWatch fork{[this] { wire.abandon(); }};
 
 private:
     void heed_events();
@@ -55,6 +63,7 @@ private:
 
 struct CompletionQueue::Inside {
     ~Inside() {
+        if (device->fork.forked()) return;
         device->port.remove(id);
         device->notified.erase(id);
     }
@@ -68,20 +77,26 @@ struct ProtectionDomain::Inside {
 };
 
 struct MemoryRegion::Inside {
-    ~Inside() { domain->device->port.memory().end_region(key); }
+    ~Inside() {
+        if (!domain->device->fork.forked()) domain->device->port.memory().end_region(key);
+    }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::span<std::byte> memory;
     std::uint32_t key = 0;
 };
 
 struct MemoryWindow::Inside {
-    ~Inside() { domain->device->port.memory().remove_window(key); }
+    ~Inside() {
+        if (!domain->device->fork.forked()) domain->device->port.memory().remove_window(key);
+    }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::uint32_t key = 0;
 };
 
 struct SharedReceiveQueue::Inside {
-    ~Inside() { domain->device->port.remove(id); }
+    ~Inside() {
+        if (!domain->device->fork.forked()) domain->device->port.remove(id);
+    }
     std::shared_ptr<ProtectionDomain::Inside> domain;
     ib::SharedReceiveQueueId id{};
 };

@@ -77,6 +77,8 @@ std::optional<ib::CmEvent> answer_to(Device::Inside& device, ib::CmId id,
 }  // namespace
 
 QueuePair::Inside::~Inside() {
+    if (device().fork.forked()) return;
+    const host::OneUser::Call call(device().user);
     const Instant now = device().clock.now();
     device().cm.part(now, number);
     // The device may go with it, and the word is to leave before.
@@ -86,6 +88,8 @@ QueuePair::Inside::~Inside() {
 
 void QueuePair::disconnect() {
     Device::Inside& device = inside_->device();
+    if (device.fork.forked()) return;
+    const host::OneUser::Call call(device.user);
     device.cm.part(device.clock.now(), inside_->number);
     inside_->fail();
 }
@@ -99,6 +103,8 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     const auto failed = [&host](const std::string& reason) {
         return Answer::failure("connection to " + std::string(host) + ": " + reason);
     };
+    if (device.fork.forked()) return failed(closed_in_child);
+    const host::OneUser::Call call(device.user);
     if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
         return failed("the queue pair has been connected before");
     }
@@ -151,7 +157,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
 }
 
 ConnectionRequest::Inside::~Inside() {
-    if (answered) return;
+    if (answered || device->fork.forked()) return;
     device->cm.management().reject(device->clock.now(), event.id, ib::CmReason::consumer);
 }
 
@@ -172,7 +178,8 @@ std::span<const std::byte> ConnectionRequest::told() const {
 void ConnectionRequest::reject(std::span<const std::byte> why) {
     ib::PrivateBytes<148> bytes{};
     put(why.first(std::min(why.size(), bytes.size())), 0, bytes);
-    if (inside_->answered) return;
+    if (inside_->answered || inside_->device->fork.forked()) return;
+    const host::OneUser::Call call(inside_->device->user);
     inside_->answered = true;
     inside_->device->cm.management().reject(inside_->device->clock.now(), inside_->event.id,
                                             ib::CmReason::consumer, bytes);
@@ -186,6 +193,8 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     QueuePair::Inside& inside = *pair.inside_;
     Device::Inside& device = *inside_->device;
     ib::Port& port = device.port;
+    if (device.fork.forked()) return failed(closed_in_child);
+    const host::OneUser::Call call(device.user);
     if (inside_->answered) return failed("answered before");
     if (&inside.device() != &device) return failed("the queue pair is of another device");
     if (inside.options.transport != transport()) return failed("asks for the other transport");
@@ -228,22 +237,27 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
 }
 
 Listener::Inside::~Inside() {
+    if (device->fork.forked()) return;
     device->cm.stop_listening(device->clock.now(), service);
 }
 
 Result<Listener> Listener::open(const Device& device, std::uint64_t service) {
     Device::Inside& inside = *device.inside_;
+    if (inside.fork.forked()) return Result<Listener>::failure(closed_in_child);
+    const host::OneUser::Call call(inside.user);
     if (!inside.cm.listen(service)) {
         return Result<Listener>::failure("somebody listens to service " + std::to_string(service) +
                                          " already");
     }
     auto listener = std::make_shared<Inside>();
-    listener->device = device.inside_;
+    listener->device = device.inside_.get();
     listener->service = service;
     return Listener(std::move(listener));
 }
 
 std::optional<ConnectionRequest> Listener::poll() {
+    if (inside_->device->fork.forked()) return std::nullopt;
+    const host::OneUser::Call call(inside_->device->user);
     auto event = inside_->device->cm.next_request(inside_->service);
     if (!event) return std::nullopt;
     auto request = std::make_shared<ConnectionRequest::Inside>();

@@ -50,10 +50,10 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
                                     const CompletionQueue& receives,
                                     const SharedReceiveQueue& shared,
                                     const QueuePairOptions& options) {
-    if (shared.inside_->domain != domain.inside_) {
+    if (shared.inside_->domain != domain.inside_.get()) {
         return Result<QueuePair>::failure("the shared receives are of another domain");
     }
-    return create(domain, sends, receives, shared.inside_, options);
+    return create(domain, sends, receives, shared.inside_.get(), options);
 }
 
 Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
@@ -63,6 +63,8 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     if (const auto checked = check(options); !checked) {
         return Result<QueuePair>::failure(checked.error().message);
     }
+    if (domain.inside_->device->fork.forked()) return Result<QueuePair>::failure(closed_in_child);
+    const host::OneUser::Call call(domain.inside_->device->user);
     if (sends.inside_->device != domain.inside_->device ||
         receives.inside_->device != domain.inside_->device) {
         return Result<QueuePair>::failure("the completion queues are of another device");
@@ -82,9 +84,9 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     if (!number) return Result<QueuePair>::failure(number.error().message);
 
     auto inside = std::make_shared<Inside>();
-    inside->domain = domain.inside_;
-    inside->sends = sends.inside_;
-    inside->receives = receives.inside_;
+    inside->domain = domain.inside_.get();
+    inside->sends = sends.inside_.get();
+    inside->receives = receives.inside_.get();
     inside->shared = std::move(shared);
     inside->options = options;
     inside->number = *number;
@@ -119,6 +121,8 @@ Contact QueuePair::contact(const MemoryRegion& offered) const {
 }
 
 Status QueuePair::connect(const Contact& peer) {
+    if (inside_->device().fork.forked()) return Status::closed;
+    const host::OneUser::Call call(inside_->device().user);
     ib::Port& port = inside_->port();
     if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
         return Status::wrong_state;
@@ -144,6 +148,7 @@ Status QueuePair::connect(const Contact& peer) {
 }
 
 bool QueuePair::failed() const {
+    if (inside_->device().fork.forked()) return true;
     const ib::QueuePairState state = inside_->port().queue_pair(inside_->number)->state();
     return state == ib::QueuePairState::error || state == ib::QueuePairState::sqe;
 }

@@ -42,6 +42,14 @@ Status post_pieces(std::uint64_t id, std::span<const Piece> to, Post&& post) {
         post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces).first(to.size())}));
 }
 
+/// Calls `post`, unless the device is closed.
+template <class Post>
+Status post_to(Device::Inside& device, Post&& post) {
+    if (device.fork.forked()) return Status::closed;
+    const host::OneUser::Call call(device.user);
+    return post();
+}
+
 ib::WorkTerms with(ib::WorkTerms terms, const WorkOptions& options) {
     terms.signalled = options.signalled;
     terms.solicited = options.solicited;
@@ -57,40 +65,53 @@ Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& do
         return Result<SharedReceiveQueue>::failure(
             "shared receives are one at least, of 32 pieces at most");
     }
+    if (domain.inside_->device->fork.forked()) {
+        return Result<SharedReceiveQueue>::failure(closed_in_child);
+    }
     auto inside = std::make_shared<Inside>();
-    inside->domain = domain.inside_;
+    inside->domain = domain.inside_.get();
     inside->id = domain.inside_->device->port.add_shared_receive_queue(domain.inside_->number,
                                                                        receives, pieces);
     return SharedReceiveQueue(std::move(inside));
 }
 
 Status SharedReceiveQueue::post_receive(std::uint64_t id, std::span<const Piece> to) {
-    ib::Port& port = inside_->domain->device->port;
-    return post_pieces(
-        id, to, [&](const ib::ReceiveRequest& one) { return port.post_receive(inside_->id, one); });
+    Device::Inside& device = *inside_->domain->device;
+    return post_to(device, [&] {
+        return post_pieces(id, to, [&](const ib::ReceiveRequest& one) {
+            return device.port.post_receive(inside_->id, one);
+        });
+    });
 }
 
 Status QueuePair::post_receive(std::uint64_t id, std::span<const Piece> to) {
-    return post_pieces(id, to, [&](const ib::ReceiveRequest& one) {
-        return inside_->port().post_receive(inside_->number, one);
+    return post_to(inside_->device(), [&] {
+        return post_pieces(id, to, [&](const ib::ReceiveRequest& one) {
+            return inside_->port().post_receive(inside_->number, one);
+        });
     });
 }
 
 Status QueuePair::Inside::post(ib::WorkTerms terms, const WorkOptions& how,
                                const Piece& local) const {
     const ib::Piece piece = piece_of(local);
-    return status_of(
-        port().post_send(number, {.terms = with(terms, how), .pieces = std::span(&piece, 1)}));
+    return post_to(device(), [&] {
+        return status_of(
+            port().post_send(number, {.terms = with(terms, how), .pieces = std::span(&piece, 1)}));
+    });
 }
 
 Status QueuePair::Inside::post_inline(ib::WorkTerms terms, const WorkOptions& how,
                                       std::span<const std::byte> bytes) const {
-    return status_of(
-        port().post_send(number, {.terms = with(terms, how), .inlined = std::span(&bytes, 1)}));
+    return post_to(device(), [&] {
+        return status_of(
+            port().post_send(number, {.terms = with(terms, how), .inlined = std::span(&bytes, 1)}));
+    });
 }
 
 Status QueuePair::Inside::post_local(ib::WorkTerms terms, const WorkOptions& how) const {
-    return status_of(port().post_send(number, {.terms = with(terms, how)}));
+    return post_to(
+        device(), [&] { return status_of(port().post_send(number, {.terms = with(terms, how)})); });
 }
 
 Status QueuePair::send(std::uint64_t id, const Piece& from, std::optional<std::uint32_t> immediate,

@@ -117,6 +117,12 @@ public:
     /// Received identifications are read, not worked out. Over IPv6 there are none: false.
     bool shows_identifications() const { return shown_.has_value(); }
 
+    /// In a forked child: the sockets are the parent's alone. Nothing may be sent or received then.
+    void abandon() {
+        socket_.abandon();
+        if (shown_) shown_->abandon();
+    }
+
     /// Readable when packets came.
     int wait_handle() const { return shown_ ? shown_->handle() : socket_.handle(); }
     /// False: packets wait here, where the handle does not show them.

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -468,6 +470,22 @@ TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
     here.port = rocev2_port;
     raw.send(there, here, 5, good);
     EXPECT_EQ(next(wire).size(), 40U);
+}
+
+// What a child would do, done in this process: both handles are gone.
+TEST(Rocev2Wire, LetsGoOfBothSocketsInAForkedChild) {
+    const RawSender raw;
+    if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
+    const auto open_handles = [] {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return std::distance(begin(all), end(all));
+    };
+    const auto before = open_handles();
+    Rocev2Wire wire = open({.local = host(0), .identification = IdentificationSource::shown});
+    EXPECT_TRUE(wire.shows_identifications());
+    EXPECT_EQ(open_handles(), before + 2);
+    wire.abandon();
+    EXPECT_EQ(open_handles(), before);
 }
 
 // Broadcasting takes a permission that the socket never asked for.

@@ -58,7 +58,11 @@ Expected<ShownDatagrams> ShownDatagrams::of(const UdpSocket& hiding, int receive
 }
 
 ShownDatagrams::~ShownDatagrams() {
-    if (handle_ >= 0) ::close(handle_);
+    abandon();
+}
+
+void ShownDatagrams::abandon() {
+    if (handle_ >= 0) ::close(std::exchange(handle_, -1));
 }
 
 }  // namespace wireproof

@@ -25,6 +25,9 @@ public:
     }
     ~ShownDatagrams();
 
+    /// In a forked child: the socket is the parent's alone.
+    void abandon();
+
     int handle() const { return handle_; }
 
 private:
