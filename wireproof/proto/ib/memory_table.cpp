@@ -45,7 +45,9 @@ const char* wrong_with(const MemoryTable::Region& region) {
 }  // namespace
 
 std::uint32_t MemoryTable::add(Entry entry) {
-    auto place = std::ranges::find(entries_, Use::free, &Entry::use);
+    const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(used_before_);
+    auto place =
+        std::find_if(first, entries_.end(), [](const Entry& one) { return one.use == Use::free; });
     if (place == entries_.end()) {
         WIREPROOF_CHECK(entries_.size() < entries_max);
         place = entries_.insert(place, Entry{});
@@ -53,12 +55,17 @@ std::uint32_t MemoryTable::add(Entry entry) {
     // Whoever kept the key of what stood here before must not find what stands here now.
     entry.key_byte = static_cast<std::uint8_t>(place->key_byte + 1);
     *place = entry;
+    if (entry.use == Use::window) ++windows_;
     const auto index = static_cast<std::uint32_t>(place - entries_.begin()) + 1;
+    used_before_ = index;
     return index << 8 | entry.key_byte;
 }
 
 void MemoryTable::remove(std::uint32_t key) {
-    Entry& entry = entries_[(key >> 8) - 1];
+    const std::size_t place = (key >> 8) - 1;
+    Entry& entry = entries_[place];
+    if (entry.use == Use::window) --windows_;
+    used_before_ = std::min(used_before_, place);
     entry = Entry{.key_byte = entry.key_byte};
 }
 
@@ -94,10 +101,10 @@ Expected<void> MemoryTable::change_region(std::uint32_t key, const Region& regio
 }
 
 bool MemoryTable::is_bound(std::uint32_t region) const {
-    return std::ranges::any_of(entries_, [region](const Entry& entry) {
-        return entry.use == Use::window && entry.window.bound && entry.window.length > 0 &&
-               entry.window.region == region;
-    });
+    return windows_ > 0 && std::ranges::any_of(entries_, [region](const Entry& entry) {
+               return entry.use == Use::window && entry.window.bound && entry.window.length > 0 &&
+                      entry.window.region == region;
+           });
 }
 
 bool MemoryTable::remove_region(std::uint32_t key) {
@@ -108,8 +115,10 @@ bool MemoryTable::remove_region(std::uint32_t key) {
 
 bool MemoryTable::end_region(std::uint32_t key) {
     if (find(key, Use::region) == nullptr) return false;
-    for (Entry& entry : entries_) {
-        if (entry.use == Use::window && entry.window.region == key) entry.window.bound = false;
+    if (windows_ > 0) {
+        for (Entry& entry : entries_) {
+            if (entry.use == Use::window && entry.window.region == key) entry.window.bound = false;
+        }
     }
     remove(key);
     return true;

@@ -159,6 +159,9 @@ private:
     const Entry* find(std::uint32_t key, Use use) const;
 
     std::vector<Entry> entries_;  // by key >> 8, less one: a key is never 0 to 255
+    // So that many regions come and go without a look at all of them.
+    std::size_t used_before_ = 0;  // no place in front of this one is free
+    std::size_t windows_ = 0;
 };
 
 }  // namespace wireproof::ib

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 namespace wireproof::ib {
 namespace {
@@ -123,6 +124,18 @@ TEST_F(MemoryRegion, AKeyEndsWithItsRegionThoughItsPlaceIsUsedAgain) {
     EXPECT_EQ(next >> 8, region >> 8);
     EXPECT_FALSE(shows(region, 1000, 1));
     EXPECT_TRUE(shows(next, 1000, 1));
+}
+
+// A place is used again as soon as it is free, whatever came and went since.
+TEST_F(MemoryRegion, ThePlaceThatIsFreeAndFirstIsTakenNext) {
+    std::vector<std::uint32_t> keys;
+    for (int i = 0; i < 8; ++i) keys.push_back(add(1000, all));
+    for (const std::uint32_t gone : {keys[5], keys[2]}) EXPECT_TRUE(table.remove_region(gone));
+    EXPECT_EQ(add(1000, all) >> 8, keys[2] >> 8);
+    EXPECT_EQ(table.add_window(domain, WindowType::type_1) >> 8, keys[5] >> 8);
+    EXPECT_EQ(add(1000, all) >> 8, (keys[7] >> 8) + 1);
+    EXPECT_TRUE(table.remove_region(keys[0]));
+    EXPECT_EQ(add(1000, all) >> 8, keys[0] >> 8);
 }
 
 TEST_F(MemoryRegion, ACopyMayBeLentOtherMemory) {
