@@ -107,6 +107,9 @@ struct WIREPROOF_EXPORT PeerLost {
     Why why = Why::silent;
     std::size_t packet_bytes = 0;    // of an unanswered packet, headers of IP and UDP not counted
     std::uint32_t packet_times = 0;  // and how often it was sent again
+    /// The peer ended what was under way, and said why: it was silent to it, or a packet of the
+    /// peer's never arrived here.
+    bool by_peer = false;
     /// What the system answered instead of carrying frames to it, since it was last heard:
     /// "Network is unreachable (sendmsg)". Empty: nothing.
     std::string cause;

@@ -46,6 +46,18 @@ TEST(AmWorlds, KeepEveryPromise) {
         static_cast<unsigned long long>(summary.costliest_seed));
 }
 
+// AM-50, AM-53: paths that lose long packets are among them.
+TEST(AmWorlds, SomePathsLoseLongPackets) {
+    std::size_t drawn = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        if (!AmWorldPlan(seed).has_black_holes()) continue;
+        ++drawn;
+        const AmWorldResult result = run_am_world(AmWorldConfig{.seed = seed});
+        EXPECT_EQ(result.violation, "") << how_to_repeat(result);
+    }
+    EXPECT_GT(drawn, 20U);
+}
+
 TEST(AmWorlds, AreAFunctionOfTheirSeed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         EXPECT_EQ(run_am_world(AmWorldConfig{seed}), run_am_world(AmWorldConfig{seed}))

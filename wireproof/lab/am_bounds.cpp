@@ -133,9 +133,16 @@ std::string broken_bound(const am::Config& config, const AmStandstill& standstil
     const std::uint64_t each =
         goes_back ? 9 * window + allowed * config.chunk_packets : window + 4 * allowed;
     const std::uint64_t most = am::channel_count * each;
-    if (standstill.since_arrival <= most) return {};
-    return exceeds("packets sent again while none arrived", standstill.since_arrival, "allowed are",
-                   static_cast<double>(most));
+    if (standstill.since_arrival > most) {
+        return exceeds("packets sent again while none arrived", standstill.since_arrival,
+                       "allowed are", static_cast<double>(most));
+    }
+    // New ones fill the window once. Questions follow a timer that doubles, or a resend.
+    const std::uint64_t questions = 3 * resends_allowed(config, standstill.since);
+    const std::uint64_t all = most + am::channel_count * (window + questions);
+    if (standstill.sent_since_arrival <= all) return {};
+    return exceeds("packets and questions sent while none arrived", standstill.sent_since_arrival,
+                   "allowed are", static_cast<double>(all));
 }
 
 std::string broken_bound(const AmWorldPlan& plan, const am::Stats& totals) {
@@ -177,7 +184,7 @@ Duration time_allowed(const AmWorldPlan& plan) {
     }
     const Duration each = plan.round_trip + plan.am.keepalive_after;
     return Duration(static_cast<std::int64_t>(most * static_cast<double>(each.picoseconds()))) +
-           plan.am.keepalive_max * 20 + plan.pause_max * 20;
+           (plan.am.keepalive_max + plan.pause_max) * (plan.has_black_holes() ? 400 : 20);
 }
 
 }  // namespace wireproof::lab

@@ -26,9 +26,11 @@ struct AmSpending {
 /// What one connection sent again since anything of its reached the peer, or since the packet that
 /// is missing first became that.
 struct AmStandstill {
-    std::uint64_t since_arrival = 0;  // numbered packets, of both channels
-    std::uint64_t first_missing = 0;  // times that packet
-    Duration lasted = {};             // since it first left again
+    std::uint64_t since_arrival = 0;       // numbered packets, of both channels
+    std::uint64_t sent_since_arrival = 0;  // those, new ones, and questions
+    Duration since = {};                   // that arrival
+    std::uint64_t first_missing = 0;       // times that packet
+    Duration lasted = {};                  // since it first left again
 };
 
 /// AM-53: a sender without progress sends ever more seldom. The bound that was broken, in one

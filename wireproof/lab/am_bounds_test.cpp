@@ -184,5 +184,18 @@ TEST_F(AmBounds, SendsOnlySoMuchAgainWhileNothingArrives) {
     EXPECT_NE(broken_bound(plan.am, {.since_arrival = 2 * (8 + 40) + 1}), "");
 }
 
+// AM-53: new packets and questions too.
+TEST_F(AmBounds, SendsOnlySoMuchWhileNothingArrives) {
+    plan.am.recovery = am::Recovery::selective;
+    plan.am.keepalive_max = Duration::milliseconds(4);
+    const std::uint64_t most = 2 * (8 + 40) + 2 * (8 + 3 * 10);
+    EXPECT_EQ(broken_bound(plan.am, {.sent_since_arrival = most}), "");
+    EXPECT_NE(broken_bound(plan.am, {.sent_since_arrival = most + 1}), "");
+    // Two timers later.
+    const Duration later = Duration::milliseconds(3);
+    EXPECT_EQ(broken_bound(plan.am, {.sent_since_arrival = most + 12, .since = later}), "");
+    EXPECT_NE(broken_bound(plan.am, {.sent_since_arrival = most + 13, .since = later}), "");
+}
+
 }  // namespace
 }  // namespace wireproof::lab

@@ -41,7 +41,12 @@ private:
     void fail(const std::string& sentence) {
         if (result_.violation.empty()) result_.violation = sentence;
     }
-    void check_standstill(std::size_t node, std::size_t peer, am::Channel channel);
+    void check_standstill(std::size_t node, std::size_t peer, am::Channel channel, bool again);
+    void on_session_ended(std::size_t node, std::size_t peer, const am::SessionEnded& ended);
+    /// Of either end: what was under way came to no end.
+    bool ended(std::size_t node, std::size_t peer) const {
+        return ended_[plan_.pair(node, peer)] || ended_[plan_.pair(peer, node)];
+    }
     void check_end();
     void check_costs(std::size_t node, std::size_t peer);
     void fill_result(const sim::RunResult& run);
@@ -51,6 +56,7 @@ private:
     Random random_;
     std::vector<std::unique_ptr<AmFlow>> flows_;
     std::vector<std::uint32_t> sessions_begun_;
+    std::vector<bool> ended_;  // by pair: the node heard so
     struct Sleep {
         std::uint64_t pauses = 0;
         Duration time;
@@ -60,6 +66,8 @@ private:
         std::uint64_t arrived = 0;  // at the peer, of ours
         std::uint64_t refused = 0;  // there, for want of room
         std::uint64_t resent = 0;   // since that
+        std::uint64_t sent = 0;     // numbered packets and questions, since that
+        Instant since;              // that was
         struct Packet {
             std::uint64_t position = 0;
             std::uint64_t times = 0;
@@ -82,6 +90,7 @@ World::World(const AmWorldPlan& plan)
       random_(mix64(plan.seed + 2)),
       flows_(plan.nodes() * plan.nodes()),
       sessions_begun_(plan.nodes() * plan.nodes()),
+      ended_(plan.nodes() * plan.nodes()),
       slept_(plan.nodes()),
       standstills_(plan.nodes() * plan.nodes()) {
     net_.have_handlers(AmFlow::handlers());
@@ -93,6 +102,9 @@ World::World(const AmWorldPlan& plan)
             const std::size_t pair = plan.pair(from, to);
             const std::uint64_t seed = mix64(plan.seed + 3) + pair;
             net_.network().faults(from, to) = FaultPlan(plan.faults[pair], mix64(seed));
+            if (plan.loses_long[pair]) {
+                net_.network().faults(from, to).add_rule({.kind = "long", .fate = {.lost = true}});
+            }
             flows_[pair] = std::make_unique<AmFlow>(plan.traffic[pair], plan.am, seed);
             flows_[pair]->register_memory(net_.memory(to, from));
         }
@@ -106,7 +118,7 @@ void World::note(const AmFlow& flow, std::size_t asking, std::size_t target) {
 Instant World::on_turn(std::size_t node, Instant now) {
     bool more = false;
     for (std::size_t peer = 0; peer < plan_.nodes(); ++peer) {
-        if (peer == node) continue;
+        if (peer == node || ended(node, peer)) continue;
         more = flow(node, peer).post(net_.at(node, peer)) || more;
         note(flow(node, peer), node, peer);
     }
@@ -127,26 +139,42 @@ void World::on_delivery(std::size_t node, std::size_t peer, Instant, const am::D
     am::Connection& connection = net_.at(node, peer);
     AmFlow& asked = flow(peer, node);
     AmFlow& own = flow(node, peer);
-    std::visit(
-        Overloaded{
-            [&](const am::Request& request) { asked.on_request(request, connection); },
-            [&](const am::Stored& stored) { asked.on_stored(stored, connection); },
-            [&](const am::Reply& reply) {
-                own.on_reply(reply);
-                if (connection.reply(reply.handler, {}) != am::PostStatus::not_allowed) {
-                    fail(way(node, peer) + "a reply's handler replied");
-                }
-            },
-            [&](const am::Refused& refused) { own.on_refused(refused); },
-            [&](const am::StoreEnded& ended) { own.on_store_ended(ended); },
-            [&](const am::GetEnded& ended) { own.on_get_ended(ended); },
-            [&](am::SessionBegan) { ++sessions_begun_[plan_.pair(node, peer)]; },
-            [&](const am::FateUnknown&) { fail(way(node, peer) + "a message's fate is unknown"); },
-            [&](am::SessionEnded) { fail(way(node, peer) + "a session ended"); },
-        },
-        delivery);
+    std::visit(Overloaded{
+                   [&](const am::Request& request) { asked.on_request(request, connection); },
+                   [&](const am::Stored& stored) { asked.on_stored(stored, connection); },
+                   [&](const am::Reply& reply) {
+                       own.on_reply(reply);
+                       if (connection.reply(reply.handler, {}) != am::PostStatus::not_allowed) {
+                           fail(way(node, peer) + "a reply's handler replied");
+                       }
+                   },
+                   [&](const am::Refused& refused) { own.on_refused(refused); },
+                   [&](const am::StoreEnded& ended) { own.on_store_ended(ended); },
+                   [&](const am::GetEnded& ended) { own.on_get_ended(ended); },
+                   [&](am::SessionBegan) { ++sessions_begun_[plan_.pair(node, peer)]; },
+                   [&](const am::FateUnknown&) {
+                       if (!plan_.has_black_holes())
+                           fail(way(node, peer) + "a message's fate is unknown");
+                   },
+                   [&](const am::SessionEnded& ended) { on_session_ended(node, peer, ended); },
+               },
+               delivery);
     note(asked, peer, node);
     note(own, node, peer);
+}
+
+// The path that loses long packets is given up by who sends them, and nobody else is; the other end
+// is told, or finds it silent.
+void World::on_session_ended(std::size_t node, std::size_t peer, const am::SessionEnded& ended) {
+    using Why = am::SessionEnded::Why;
+    const bool by_peer = ended_[plan_.pair(peer, node)];
+    ended_[plan_.pair(node, peer)] = true;
+    if (ended.why == Why::silent && by_peer) return;
+    const std::size_t pair = ended.by_peer ? plan_.pair(peer, node) : plan_.pair(node, peer);
+    if (ended.why != Why::unanswered || !plan_.loses_long[pair] ||
+        ended.packet_bytes <= AmWorldPlan::short_frame) {
+        fail(way(node, peer) + "a session ended without a reason");
+    }
 }
 
 void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& frame,
@@ -156,8 +184,11 @@ void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& fram
     digest_.add_bytes(start.first(plan_.am.header_size()));
     const auto header = am::decode(plan_.am.layout, start);
     if (!header) return fail(way(node, peer) + "a packet left that does not decode");
-    if (!am::is_numbered(header->kind)) return;
-    if (frame.resent()) return check_standstill(node, peer, header->channel);
+    const bool numbered = am::is_numbered(header->kind);
+    if (numbered || header->kind == am::Kind::keepalive) {
+        check_standstill(node, peer, header->channel, frame.resent());
+    }
+    if (!numbered || frame.resent()) return;
     if (header->kind == am::Kind::bundle) {
         on_bundle_departure(node, peer, *header, frame);
     } else {
@@ -166,26 +197,32 @@ void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& fram
 }
 
 // What arrived is what the peer says of it, not what the sender believes.
-void World::check_standstill(std::size_t node, std::size_t peer, am::Channel channel) {
+void World::check_standstill(std::size_t node, std::size_t peer, am::Channel channel, bool again) {
     const am::Stats& there = net_.at(peer, node).stats();
     const std::uint64_t arrived =
         there.turned_away_as(RxVerdict::accepted) + there.turned_away_as(RxVerdict::held);
     const std::uint64_t refused = there.turned_away_as(RxVerdict::refused);
     Standstill& standstill = standstills_[plan_.pair(node, peer)];
     if (refused != standstill.refused) standstill.first_missing = {};
-    if (arrived != standstill.arrived || refused != standstill.refused) standstill.resent = 0;
+    const Instant now = net_.schedule().now();
+    if (arrived != standstill.arrived || refused != standstill.refused) {
+        standstill.resent = standstill.sent = 0;
+        standstill.since = now;
+    }
     standstill.arrived = arrived;
     standstill.refused = refused;
-    ++standstill.resent;
-    const Instant now = net_.schedule().now();
+    ++standstill.sent;
+    if (again) ++standstill.resent;
     const am::SendWindow& window = net_.at(node, peer).sending(channel);
     auto& first = standstill.first_missing[static_cast<std::size_t>(channel)];
-    if (window.left_first_missing()) {
+    if (again && window.left_first_missing()) {
         const bool same = first.times > 0 && first.position == window.first_missing();
         if (!same) first = {window.first_missing(), 0, now};
         ++first.times;
     }
     const std::string broken = broken_bound(plan_.am, {.since_arrival = standstill.resent,
+                                                       .sent_since_arrival = standstill.sent,
+                                                       .since = now - standstill.since,
                                                        .first_missing = first.times,
                                                        .lasted = now - first.since});
     if (!broken.empty()) fail(way(node, peer) + broken);
@@ -241,13 +278,14 @@ void World::check_end() {
         for (std::size_t peer = 0; peer < plan_.nodes(); ++peer) {
             if (node == peer) continue;
             const std::string open = flow(node, peer).unfinished();
-            if (!open.empty()) fail(way(node, peer) + open);
+            if (!open.empty() && !ended(node, peer)) fail(way(node, peer) + open);
             if (!net_.at(node, peer).idle()) fail(way(node, peer) + "not idle at the end");
             const std::uint32_t begun = sessions_begun_[plan_.pair(node, peer)];
             if (begun > (plan_.am.cookie ? 0U : 1U)) fail(way(node, peer) + "several sessions");
-            check_costs(node, peer);
+            if (!ended(node, peer)) check_costs(node, peer);
         }
     }
+    if (plan_.has_black_holes()) return;
     const std::string broken = broken_bound(plan_, net_.totals());
     if (!broken.empty()) fail(broken);
 }

@@ -239,6 +239,26 @@ AmTrafficPlan draw_traffic(Dice& dice, const am::Config& config, std::uint32_t p
     return traffic;
 }
 
+FrameInfo describe_length(ConstBytes frame) {
+    FrameInfo info = describe_nothing(frame);
+    info.kind = frame.size() > AmWorldPlan::short_frame ? "long" : "short";
+    return info;
+}
+
+// Some paths, one way or both. Dice of their own, so that the other worlds are what they were.
+void draw_black_holes(AmWorldPlan& plan) {
+    constexpr double share = 0.25;
+    Dice dice(mix64(plan.seed ^ 0x10C));
+    plan.loses_long.resize(plan.nodes() * plan.nodes());
+    const bool can_end = plan.am.resend_limit > 0 && !plan.am.cookie;
+    if (!can_end || plan.am.packet_max <= AmWorldPlan::short_frame || !dice.chance(share)) return;
+    for (std::size_t pair = 0; pair < plan.loses_long.size(); ++pair) {
+        plan.loses_long[pair] = dice.chance(0.5);
+    }
+    plan.network.describe = describe_length;
+    if (plan.has_black_holes()) plan.what += ", long packets are lost";
+}
+
 // Of packets `apart` in time, each late by up to `jitter`: the chance that one of the next
 // overtakes.
 double overtaken(Duration jitter, Duration apart) {
@@ -250,6 +270,10 @@ double overtaken(Duration jitter, Duration apart) {
 }
 
 }  // namespace
+
+bool AmWorldPlan::has_black_holes() const {
+    return std::find(loses_long.begin(), loses_long.end(), true) != loses_long.end();
+}
 
 double AmWorldPlan::gap_rate(std::size_t pair) const {
     const FaultRates& rates = faults[pair];
@@ -294,6 +318,7 @@ AmWorldPlan::AmWorldPlan(std::uint64_t world_seed) : seed(world_seed) {
             '/' + std::to_string(am.window[1]) + ", chunk " + std::to_string(am.chunk_packets) +
             ", modulus " + std::to_string(am.modulus) + ", in flight " +
             std::to_string(network.in_flight_max) + (network.prefers_alike ? ", filled" : "");
+    draw_black_holes(*this);
 }
 
 }  // namespace wireproof::lab

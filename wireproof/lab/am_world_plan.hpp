@@ -41,13 +41,19 @@ struct AmWorldPlan {
     am::Config am;
     sim::NetworkConfig network;
     std::vector<FaultRates> faults;      // by pair: of the cable
+    std::vector<bool> loses_long;        // by pair: no frame beyond short_frame arrives
     std::vector<AmTrafficPlan> traffic;  // by pair
     std::vector<Duration> rhythm;        // by node: from a turn to the next at the earliest
     double pause_chance = 0;             // a turn
+    /// Bytes of a frame that arrives everywhere: control packets do, with the map of any window.
+    static constexpr std::size_t short_frame = 200;
     Duration pause_max{};
 
     /// A round trip with full queues and sleepy hosts.
     Duration round_trip{};
+
+    /// Some path loses long packets, so sessions may end.
+    bool has_black_holes() const;
 
     /// How many packets leave between one that makes a gap and the resend that fills it: a lane
     /// full is on its way when the NACK comes, another while the resend goes out.

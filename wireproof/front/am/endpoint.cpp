@@ -117,12 +117,16 @@ std::string PeerLost::message() const {
     const std::string node = "node " + std::to_string(peer);
     switch (why) {
         case Why::silent:
+            if (by_peer) return node + " heard nothing of this node for its peer timeout";
             return cause.empty() ? node + " is silent" : node + " is unreachable: " + cause;
         case Why::restarted: return node + " was restarted";
         case Why::gone: return node + " is gone";
         case Why::unanswered:
-            return node + " answers, but a packet of " + std::to_string(packet_bytes) +
-                   " bytes, sent again " + std::to_string(packet_times) +
+            return node +
+                   (by_peer ? " says that a packet of its own, of "
+                            : " answers, but a packet of ") +
+                   std::to_string(packet_bytes) + " bytes, sent again " +
+                   std::to_string(packet_times) +
                    " times, never arrived: is Options::mtu longer than the path's?";
     }
     return node + " is lost";

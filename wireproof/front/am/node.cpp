@@ -422,6 +422,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     }
     lost.packet_bytes = ended.packet_bytes;
     lost.packet_times = ended.packet_times;
+    lost.by_peer = ended.by_peer;
     if (peers_[peer].connection.established()) stir(peer).set_awaiting(awaiting_told_);
     const auto report = report_;  // which may put another in its place, or throw
     if (report) report(lost);

@@ -46,6 +46,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
     // Of as many stores as may be open the save queue has room.
     config.open_bytes =
         std::min<std::size_t>(data > OpenBody::size ? data - OpenBody::size : 0, 4000);
+    config.first_flight = config.chunk_packets + 2;  // a chunk with its OPEN closes nothing
     config.probe_after = Duration::microseconds(100);
     config.ack_after = Duration::microseconds(50);
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
@@ -157,6 +158,7 @@ Expected<void> Config::check() const {
     if (keepalive_after <= Duration{} || keepalive_max < keepalive_after || keepalive_limit < 1) {
         return unexpected("keep-alive needs 0 < first interval <= longest interval, and a limit");
     }
+    if (first_flight < 1) return unexpected(too_small("first flight", 0, 1));
     if (probe_after < Duration{} || probe_after > keepalive_after) {
         return unexpected("a probe waits 0 or up to the first keep-alive interval");
     }

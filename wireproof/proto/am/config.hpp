@@ -87,6 +87,9 @@ struct Config {
     /// that on each waits twice as long as the one before, up to keepalive_max. 0: never, and none
     /// waits.
     std::uint32_t resend_limit = 16;
+    /// While none of a transfer's packets was acknowledged, so many may be under way: a path that
+    /// loses all of them is found out with few. Nothing without a resend_limit.
+    std::uint32_t first_flight = 64;
 
     std::uint32_t poll_every = 1;  // the front polls at every k-th request
     /// While so many packets of requests and stores are under way, or stores and gets that are

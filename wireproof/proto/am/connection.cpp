@@ -8,6 +8,20 @@
 namespace wireproof::am {
 namespace {
 
+// What the peer says with an UNKNOWN about a session that we still have.
+SessionEnded told_end(const Header& unknown) {
+    using Why = SessionEnded::Why;
+    switch (unknown.count) {
+        case unknown_silent: return {.why = Why::silent, .by_peer = true};
+        case unknown_unanswered:
+            return {.why = Why::unanswered,
+                    .packet_bytes = unknown.id,
+                    .packet_times = unknown.number,
+                    .by_peer = true};
+        default: return {.why = Why::restarted};
+    }
+}
+
 Delivery unfolded(const PlainMessage& message) {
     if (message.is_request) return Request{message.handler, message.arguments()};
     return Reply{message.handler, message.arguments()};
@@ -127,8 +141,7 @@ RxVerdict Connection::on_hello(Instant now, const Header& header, ConstBytes dat
 RxVerdict Connection::on_unknown(const Header& header, ConstBytes data) {
     if (!data.empty()) return RxVerdict::malformed;
     if (!handshake_.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;
-    handshake_.end();
-    end_session(SessionEnded::Why::restarted);
+    give_up(told_end(header));
     return RxVerdict::control;
 }
 
@@ -137,9 +150,7 @@ void Connection::on_wire_event(Instant, WireEvent event) {
     bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
     if (ending_.active || !handshake_.established()) return;
-    handshake_.end();
-    end_session(event == WireEvent::peer_gone ? SessionEnded::Why::gone
-                                              : SessionEnded::Why::restarted);
+    give_up(event == WireEvent::peer_gone ? SessionEnded::Why::gone : SessionEnded::Why::restarted);
 }
 
 void Connection::begin_session(Instant now, bool replaces) {
@@ -150,7 +161,7 @@ void Connection::begin_session(Instant now, bool replaces) {
     timers_.stop(Timer::hello);
     ++stats_.sessions;
     if (replaces) {
-        end_session(SessionEnded::Why::restarted);
+        end_session({.why = SessionEnded::Why::restarted});
     } else {
         ended_.push(SessionBegan{});
     }
@@ -294,7 +305,8 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
         on_acked(header.channel, message);
     });
     if (!valid) return;
-    loops_[index(header.channel)].freed(now, before - window.under_way());
+    const std::uint32_t freed = before - window.under_way();
+    loops_[index(header.channel)].freed(now, freed);
     refill(header.channel);
     SendWindow::Missing missing;
     missing.round = header.round;
@@ -304,7 +316,7 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
         missing.reach = body.reach;
         missing.map = data.subspan(NackBody::size);
     }
-    const bool lost = resend_missing(now, header, missing);
+    const bool lost = resend_missing(now, header, missing, freed > 0);
     if (ending_.active) return;
     const bool overrun = lost && (header.count & nack_overrun) != 0;
     heed_answer(now, header.channel, missing.end, overrun ? before : 0);
@@ -325,32 +337,38 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
 // What the peer says is missing leaves again; but not for ever, and ever more seldom, if that is
 // always the same packet. The session may end here. True: something leaves again.
 bool Connection::resend_missing(Instant now, const Header& header,
-                                const SendWindow::Missing& missing) {
+                                const SendWindow::Missing& missing, bool progress) {
     SendWindow& window = out_window(header.channel);
     ResendBackoff& backoff = backoff_[index(header.channel)];
     if ((header.count & nack_refuses) != 0) {
         // It arrived, so the path carries it. The peer refused it and fetches it later (AM-42).
         (void)window.note_arrived(missing);
         backoff.forget();
+        window.afoot().hold_new(false);
         return false;
     }
     if (!backoff.on()) return window.on_nack(missing);
     const bool arrived = window.note_arrived(missing);
+    follow_missing(header.channel);
     const std::uint64_t first = window.first_missing();
-    backoff.on_missing(first);
+    // Where the peer has some of what left, what is missing was lost here and there.
+    const bool some = arrived || (backoff.times() == 0 && (progress || !missing.map.empty()));
     const bool held = backoff.holds_back(now);
     if (held && config_.recovery == Recovery::go_back_n) return false;
     const bool waits = window.is_lost(first);
     const std::uint32_t others = held ? 0 : backoff.most();
     const bool lost = window.note_lost(
-        missing, {.most = arrived ? ResendBackoff::all : others, .without_first = held});
+        missing, {.most = some ? ResendBackoff::all : others, .without_first = held});
     if (waits || !window.is_lost(first)) return lost;
     backoff.resends(now);
+    // What is behind the packet would not be delivered before it, and would be lost on a path that
+    // carries none as long.
+    const bool none = !some && long_[index(header.channel)].under_way;
+    window.afoot().hold_new(none || backoff.wait() > Duration());
     if (!backoff.lasts()) return lost;
-    handshake_.end();
-    end_session({.why = SessionEnded::Why::unanswered,
-                 .packet_bytes = backoff.bytes(),
-                 .packet_times = backoff.times() - 1});
+    give_up({.why = SessionEnded::Why::unanswered,
+             .packet_bytes = backoff.bytes(),
+             .packet_times = backoff.times() - 1});
     return false;
 }
 
@@ -444,6 +462,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     }
     for (std::size_t i = 0; i < channel_count; ++i) {
         if (send_[i].afoot().counted()) congestion_[i].fingerprint(now, sink);
+        long_[i].fingerprint(send_[i].una(), sink);
     }
     sink.add(overrun_);
     sink.add(watch_interval_);

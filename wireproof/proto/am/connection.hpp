@@ -296,7 +296,12 @@ private:
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
     void begin_session(Instant now, bool replaces);
     void end_session(SessionEnded ended);
-    void end_session(SessionEnded::Why why) { end_session(SessionEnded{.why = why}); }
+    /// This end ends it, and begins no other by itself.
+    void give_up(const SessionEnded& ended) {
+        handshake_.end(ended);
+        end_session(ended);
+    }
+    void give_up(SessionEnded::Why why) { give_up(SessionEnded{.why = why}); }
     void forget_session();
     std::optional<Delivery> draw_ending();
     inline void on_plain_ack(Instant now, Channel channel, std::uint32_t expected);
@@ -321,7 +326,8 @@ private:
     void on_acked(Channel channel, const SendWindow::Saved& message);
     void on_keepalive(const Header& header);
     void on_nack(Instant now, const Header& header, ConstBytes data);
-    bool resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing);
+    bool resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing,
+                        bool progress);
     RxVerdict on_unknown(const Header& header, ConstBytes data);
     void refill(Channel channel) {
         const BulkSender& bulk = bulk_[index(channel)];
@@ -390,11 +396,14 @@ private:
     // connection_congestion.cpp: how much may be under way
     void forget_path();
     void heed_path(Instant now, Channel channel, std::uint32_t overran = 0) {
-        if (overran > 0 || out_window(channel).afoot().counted()) {
-            heed_counted(now, channel, overran);
+        if (overran > 0 || out_window(channel).afoot().steered()) {
+            heed_steered(now, channel, overran);
         }
     }
-    void heed_counted(Instant now, Channel channel, std::uint32_t overran);
+    void heed_steered(Instant now, Channel channel, std::uint32_t overran);
+    void begin_long(Channel channel, std::uint64_t first);
+    bool allow_packets(Channel channel);
+    void follow_missing(Channel channel);
     void heed_answer(Instant now, Channel channel, std::uint32_t distance, std::uint32_t overran);
     void heed_silence(Instant now, Channel channel);
     bool send_question(Instant now, Channel channel, TxFrame& out);
@@ -482,6 +491,7 @@ private:
     std::array<CongestionWindow, channel_count> congestion_;
     std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
     std::array<ResendBackoff, channel_count> backoff_;
+    std::array<LongPackets, channel_count> long_;
     std::array<Duration, channel_count> keepalive_interval_{};
     std::array<bool, channel_count> keepalive_due_{};
     Duration watch_interval_;  // the same of a peer that owes nothing and is only waited for

@@ -81,7 +81,8 @@ TEST(AmConnection, SendsExactlyOneAckPerChunkWithoutOtherTraffic) {
     several.ack_chunks = 3;
     std::vector<Config> configs = both();
     configs.push_back(several);
-    for (const Config& config : configs) {
+    for (Config& config : configs) {
+        config.first_flight = config.window[0];  // else its end asks what has arrived
         const std::size_t chunks = 5;
         Pair pair(config, chunks * config.chunk_bytes());
         const auto source = pattern(chunks * config.chunk_bytes() - 1);

@@ -106,9 +106,9 @@ void Connection::write_alike(const FrameRun& run) {
 /// path that others share, or if there are few. `transfer`: about how many bytes it has besides.
 std::uint16_t Connection::filler_of(const TxFrame& out, const SendWindow& window,
                                     std::uint64_t transfer, std::size_t size) {
-    const bool fills = wide_ && out.prefers_alike() && !window.afoot().counted() &&
-                       window.waiting() > 1 && transfer >= config_.data_max() / 2 &&
-                       size < config_.data_max();
+    const bool shared = window.afoot().counted() && !window.afoot().seldom();
+    const bool fills = wide_ && out.prefers_alike() && !shared && window.waiting() > 1 &&
+                       transfer >= config_.data_max() / 2 && size < config_.data_max();
     if (!fills) return 0;
     ++stats_.filled;
     return static_cast<std::uint16_t>(config_.data_max() - size);

@@ -14,6 +14,7 @@ Config narrow(Recovery recovery = Recovery::selective) {
     config.chunk_packets = 8;
     config.chunks_in_flight = 6;
     config.window = {64, 64};
+    config.first_flight = 64;  // a first flight is written packet by packet
     config.recovery = recovery;
     config.held_packets = recovery == Recovery::selective ? 64 : 0;
     EXPECT_TRUE(config.check());

@@ -56,7 +56,9 @@ TEST(AmOpen, ALongerOneBeginsInItsOpen) {
 
 // 46 packets hold all but 32 bytes of 64 KiB, and those fit in the OPEN.
 TEST(AmOpen, AStoreOf64KiBIs47PacketsOfTodaysConfiguration) {
-    Pair pair(opening(ethernet()), 65'536);
+    Config config = opening(ethernet());
+    config.first_flight = config.window[0];
+    Pair pair(config, 65'536);
     const auto source = pattern(65'536);
     ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
     EXPECT_EQ(pair.a.take(pair.now).size(), 47U);

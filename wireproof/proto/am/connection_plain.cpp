@@ -28,7 +28,7 @@ bool Connection::is_calm() const {
     if (!nothing_else_to_say()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
         const bool calm = send_[i].nothing_lost() && !send_[i].is_awaited() &&
-                          !send_[i].afoot().counted() && receive_[i].nothing_ahead() &&
+                          !send_[i].afoot().steered() && receive_[i].nothing_ahead() &&
                           bulk_[i].active() == 0 && !bulk_[i].waits() && !keepalive_due_[i];
         if (!calm) return false;
     }

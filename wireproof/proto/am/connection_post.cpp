@@ -65,8 +65,10 @@ PostStatus Connection::store(const Store& store) {
     SendWindow& window = out_window(Channel::request);
     const std::size_t with_open = std::min(store.source.size(), config_.open_bytes);
     const ConstBytes begin = store.source.first(with_open);
+    const std::uint64_t next = window.next();
     if (with_open == store.source.size()) {
         const bool pushed = window.push_note(body, begin, store.tag, true);
+        if (pushed && with_open > config_.data_max() / 2) begin_long(Channel::request, next);
         return pushed ? PostStatus::accepted : PostStatus::window_full;
     }
     const auto place = stores.free_place();
@@ -79,6 +81,7 @@ PostStatus Connection::store(const Store& store) {
     transfer.tag = store.tag;
     transfer.handler = store.handler;
     stores.begin(*place, transfer);
+    begin_long(Channel::request, next + 1);
     refill(Channel::request);
     return PostStatus::accepted;
 }

@@ -276,6 +276,7 @@ void Connection::serve_get(std::uint32_t id, const GetBody& body) {
     transfer.id = id;
     transfer.bytes = *memory;
     gets.begin(*gets.free_place(), transfer);
+    begin_long(Channel::reply, out_window(Channel::reply).next());
     refill(Channel::reply);
 }
 

@@ -91,6 +91,19 @@ struct Ending {
 /// Of the expected note, into memory that is not the peer's to write: whether it was told.
 enum class NoteRefusal : std::uint8_t { none, unacked, acked };
 
+/// Of packets as long as those of transfers: whether the path is known to carry them.
+struct LongPackets {
+    bool arrive = false;      // one was acknowledged in this session
+    bool under_way = false;   // else: one was asked for
+    std::uint64_t first = 0;  // that one's position
+
+    void fingerprint(std::uint64_t una, Fingerprint& sink) const {
+        sink.add(arrive);
+        sink.add(under_way);
+        if (under_way) sink.add(first - una);
+    }
+};
+
 /// The messages of a BUNDLE that were not looked at yet: they lie in the frame.
 struct Unpacking {
     std::uint32_t left = 0;

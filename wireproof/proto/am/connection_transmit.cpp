@@ -91,6 +91,12 @@ bool Connection::send_unknown(TxFrame& out) {
     header.kind = Kind::unknown;
     header.cookie = session.cookie;
     header.offset = session.proof;
+    if (session.how.why == SessionEnded::Why::silent) header.count = unknown_silent;
+    if (session.how.why == SessionEnded::Why::unanswered) {
+        header.count = unknown_unanswered;
+        header.id = static_cast<std::uint32_t>(session.how.packet_bytes);
+        header.number = std::min(session.how.packet_times, 0xFFFFU);  // of the narrow layout
+    }
     emit(out, header, {});
     return true;
 }
@@ -241,8 +247,7 @@ void Connection::on_hello_timer(Instant now, Instant due) {
     heed_absence(now, due, hello_interval_);
     ++unanswered_;
     if (given_up(now)) {
-        handshake_.end();
-        end_session(SessionEnded::Why::silent);
+        give_up(SessionEnded::Why::silent);
         return;
     }
     hello_interval_ = std::min(hello_interval_ * 2, config_.keepalive_max);
@@ -272,8 +277,7 @@ void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     Duration& interval = window.empty() ? watch_interval_ : keepalive_interval_[index(channel)];
     heed_absence(now, due, interval);
     if (given_up(now)) {
-        handshake_.end();
-        end_session(SessionEnded::Why::silent);
+        give_up(SessionEnded::Why::silent);
         return;
     }
     if (unanswered_ > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52

@@ -79,6 +79,53 @@ TEST(AmUnknown, APeerThatGaveTheSessionUpSaysSo) {
     EXPECT_EQ(pair.a.log.back(), "ENDED restarted");
 }
 
+// AM-50: a life that gave the session up for a reason says it, and says it at once to a peer that
+// answers.
+TEST(AmUnknown, ThePeerIsToldWhyTheSessionEnded) {
+    for (const Config& base : both()) {
+        Config config = meeting(base);
+        config.resend_limit = 4;
+        config.give_up_after(Duration::milliseconds(200));
+        Pair pair(config);
+        requests(pair.a, 1);
+        pair.settle();
+        pair.a.take_log();
+        pair.b.take_log();
+        const std::size_t longest = config.header_size();
+        const auto turn = [&](bool heard) {
+            for (const Frame& frame : pair.a.take(pair.now)) {
+                if (heard && frame.bytes.size() <= longest) pair.give(pair.b, frame);
+            }
+            pair.give(pair.a, pair.b.take(pair.now));
+        };
+        requests(pair.a, 1, 5);
+        for (int i = 0; i < 2000 && pair.b.log.empty(); ++i) {
+            turn(true);
+            if (pair.a.log.empty()) pair.wait_for_timer();
+        }
+        const std::string size = std::to_string(longest + 4);
+        EXPECT_EQ(pair.a.take_log().back(), "ENDED unanswered " + size);
+        EXPECT_EQ(pair.b.take_log(), Log{"ENDED unanswered " + size + " by peer"});
+
+        // Of silence it is told when it asks.
+        Pair silent(config);
+        requests(silent.a, 1);
+        silent.settle();
+        silent.a.take_log();
+        requests(silent.a, 1, 5);
+        for (int i = 0; i < 2000 && silent.a.log.empty(); ++i) {
+            (void)silent.a.take(silent.now);
+            silent.wait_for_timer();
+        }
+        EXPECT_EQ(silent.a.take_log().back(), "ENDED silent");
+        silent.b.take_log();
+        requests(silent.b, 1, 6);
+        silent.give(silent.a, silent.b.take(silent.now));
+        EXPECT_EQ(silent.carry(silent.a), "UNKNOWN 0");
+        EXPECT_EQ(silent.b.take_log().back(), "ENDED silent by peer");
+    }
+}
+
 // AM-49: so often that nobody is flooded, and never more bytes than came.
 TEST(AmUnknown, IsSaidAtMostOnceASecond) {
     Anew world(meeting(ethernet()));

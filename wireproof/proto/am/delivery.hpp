@@ -117,11 +117,13 @@ struct SessionEnded {
     Why why = Why::silent;
     std::size_t packet_bytes = 0;    // of an unanswered packet: its length as a frame
     std::uint32_t packet_times = 0;  // and how often it was sent again
+    bool by_peer = false;  // the peer says so: it heard nothing of us, or the packet is one of its
 
     void fingerprint(Fingerprint& sink) const {
         sink.add(why);
         sink.add(packet_bytes);
         sink.add(packet_times);
+        sink.add(by_peer);
     }
 };
 

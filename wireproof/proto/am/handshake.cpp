@@ -101,7 +101,9 @@ void Handshake::on_unknown_session(Instant now, std::uint64_t cookie) {
 
 Handshake::Disowned Handshake::take_disowned() {
     answer_ = Answer::none;
-    return {unknown_, proof_of(unknown_)};
+    const bool known = unknown_ == ended_;
+    return {unknown_, proof_of(unknown_),
+            known ? ended_how_ : SessionEnded{.why = SessionEnded::Why::restarted}};
 }
 
 std::uint64_t Handshake::proof_of(std::uint64_t cookie) const {
@@ -114,11 +116,21 @@ bool Handshake::is_disowned(std::uint64_t cookie, std::uint64_t proof) const {
 }
 
 // What is being formed beside a session has fresh nonces, and the peer may have begun it already.
-void Handshake::end() {
-    if (!established()) candidates_ = {};
+void Handshake::end(const SessionEnded& how) {
+    if (established()) {
+        ended_ = cookie_;
+        ended_how_ = how;
+    } else {
+        candidates_ = {};
+    }
     cookie_ = 0;
     session_ = {};
-    if (answer_ != Answer::candidate) answer_ = Answer::none;
+    if (answer_ == Answer::candidate) return;
+    answer_ = Answer::none;
+    const bool tells = how.why == SessionEnded::Why::unanswered && !how.by_peer && !launched_;
+    if (!tells) return;
+    answer_ = Answer::unknown;
+    unknown_ = ended_;
 }
 
 Handshake::Hello Handshake::take_hello() {
@@ -140,6 +152,8 @@ void Handshake::fingerprint(Instant now, Fingerprint& sink) const {
     }
     sink.add(answer_);
     sink.add(disowns() ? unknown_ : 0);
+    sink.add(ended_);
+    ended_how_.fingerprint(sink);
     sink.add(std::max(unknown_again_ - now, Duration()));
     for (const std::uint64_t word : random_.state()) sink.add(word);
 }

@@ -11,6 +11,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/delivery.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 
 namespace wireproof::am {
@@ -35,8 +36,9 @@ public:
     /// It repairs the loss of the last HELLO, which nobody would repeat.
     bool completes(std::uint64_t cookie);
 
-    /// The session, or the attempt at one, is over; a nonce of the next attempt will be fresh.
-    void end();
+    /// The session, or the attempt at one, is over; a nonce of the next attempt will be fresh. A
+    /// peer that answered is told how it ended, and so is one that asks for this session later.
+    void end(const SessionEnded& how);
 
     /// Whether another session can follow: not if the launcher gave the only one.
     bool can_meet() const { return !launched_; }
@@ -47,6 +49,7 @@ public:
     struct Disowned {
         std::uint64_t cookie = 0;
         std::uint64_t proof = 0;  // shows that the sender of the answer is of the job
+        SessionEnded how;         // as it ended here; `restarted`: nobody here knows of it
     };
     /// Such an answer is due; take_disowned() is what it says.
     bool disowns() const { return answer_ == Answer::unknown; }
@@ -90,6 +93,8 @@ private:
     std::array<Nonces, 2> candidates_;
     bool launched_ = false;  // the launcher gave the cookie: no HELLO is sent or heard
     Answer answer_ = Answer::none;
+    std::uint64_t ended_ = 0;  // cookie of the last session that this end gave up
+    SessionEnded ended_how_;
     std::uint64_t unknown_ = 0;  // cookie of the session that is not ours, while it is to be said
     Instant unknown_again_;      // from then on another may be answered
 };

@@ -177,7 +177,7 @@ TEST(AmHandshake, WhatIsBeingFormedBesideASessionOutlivesIt) {
     Handshake next(node(1, 99));
     ASSERT_EQ(pass(next, a), noted);
     ASSERT_EQ(pass(a, next), established);
-    a.end();
+    a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.established());
     EXPECT_TRUE(a.completes(next.cookie()));
     EXPECT_EQ(a.cookie(), next.cookie());
@@ -188,7 +188,7 @@ TEST(AmHandshake, AnAttemptThatWasGivenUpIsOver) {
     Handshake a(node(0));
     Handshake b(node(1));
     ASSERT_EQ(pass(a, b), noted);
-    a.end();
+    a.end({.why = SessionEnded::Why::silent});
     EXPECT_EQ(pass(b, a), foreign);
     EXPECT_FALSE(a.answer_due());
     establish(a, b);
@@ -223,7 +223,7 @@ TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
     EXPECT_FALSE(a.is_disowned(said.cookie ^ 1, said.proof));
     EXPECT_FALSE(a.is_disowned(said.cookie, said.proof ^ 1));
     EXPECT_FALSE(other.is_disowned(said.cookie, said.proof));
-    a.end();
+    a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.is_disowned(said.cookie, said.proof));
     EXPECT_FALSE(a.is_disowned(0, said.proof));
     other.on_unknown_session(now + Duration::milliseconds(999), cookie);
@@ -253,7 +253,7 @@ TEST(AmHandshake, AfterTheEndTheNonceIsFresh) {
     Handshake b(node(1));
     establish(a, b);
     const std::uint64_t cookie = a.cookie();
-    a.end();
+    a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.established());
     EXPECT_FALSE(a.completes(cookie));
     ASSERT_EQ(pass(a, b), noted);
@@ -270,7 +270,7 @@ TEST(AmHandshake, ALaunchersSessionIsTheOnlyOne) {
     EXPECT_TRUE(a.established());
     EXPECT_FALSE(a.can_meet());
     EXPECT_EQ(a.on_hello({0, 5, 0, config.terms()}, true), foreign);
-    a.end();
+    a.end({.why = SessionEnded::Why::silent});
     EXPECT_FALSE(a.established());
 }
 

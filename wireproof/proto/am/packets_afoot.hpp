@@ -23,21 +23,37 @@ public:
         : counted_(counted), first_of_packet_(window) {}
 
     bool counted() const { return counted_; }
-    void begin_counting() { counted_ = true; }
+    bool seldom() const { return seldom_; }
+    /// `seldom`: whoever is closed asks, and nobody else.
+    void begin_counting(bool seldom) {
+        counted_ = true;
+        seldom_ = seldom;
+    }
     void end_counting() {
         clear();
-        counted_ = false;
-        limit_ = unlimited;
+        counted_ = seldom_ = false;
+        allow(unlimited);
     }
-    /// As many are under way as may be.
+    /// While true, no packet may leave for the first time, counted or not.
+    void hold_new(bool held) {
+        if (held == held_) return;
+        held_ = held;
+        limit();
+    }
+    bool holds_new() const { return held_; }
+    /// Something but the window limits what may leave.
+    bool steered() const { return counted_ || held_; }
+    /// None may leave for the first time: as many are under way as may be, or new ones are held.
     bool closed() const { return count_ >= limit_; }
+    /// None may leave again.
+    bool full() const { return count_ >= allowed_; }
     /// It is time to ask the peer what has arrived.
     bool wants_answer() const { return wants_answer_; }
     std::uint32_t count() const { return count_; }
 
     void allow(std::uint32_t packets) {
-        limit_ = packets;
-        look();
+        allowed_ = packets;
+        limit();
     }
 
     void left(std::uint64_t first, std::uint32_t messages) {
@@ -108,9 +124,11 @@ public:
     }
 
     void fingerprint(Instant now, std::uint64_t una, Fingerprint& sink) const {
+        sink.add(held_);
         if (!counted_) return;
         first_of_packet_.fingerprint(una, sink);
-        sink.add(limit_);
+        sink.add(seldom_);
+        sink.add(allowed_);
         sink.add(most_);
         sink.add(since_asked_);
         sink.add(wants_answer_);
@@ -137,16 +155,29 @@ private:
         --count_;
         return true;
     }
-    // Whoever is closed must not wait for an answer that nobody was asked for.
+    void limit() {
+        limit_ = held_ ? 0 : allowed_;
+        look();
+    }
+    // Whoever is closed must not wait for an answer that nobody was asked for. Where new ones are
+    // held the timer asks, after each resend.
     void look() {
-        const bool enough = since_asked_ >= std::max(limit_ < 4 ? 1U : 2U, limit_ / 16) &&
+        if (!counted_ || held_) {
+            wants_answer_ = false;
+            return;
+        }
+        const bool enough = !seldom_ &&
+                            since_asked_ >= std::max(limit_ < 4 ? 1U : 2U, limit_ / 16) &&
                             count_ >= limit_ - limit_ / 2;
         wants_answer_ = enough || (closed() && since_asked_ > 0 && !awaited_);
     }
 
     bool counted_;
     static constexpr std::uint32_t unlimited = ~std::uint32_t{0};
-    std::uint32_t limit_ = unlimited;
+    bool seldom_ = false;
+    bool held_ = false;
+    std::uint32_t allowed_ = unlimited;
+    std::uint32_t limit_ = unlimited;  // of these, for new ones
     std::uint32_t count_ = 0;
     std::uint32_t most_ = 0;
     std::uint32_t since_asked_ = 0;  // packets that left

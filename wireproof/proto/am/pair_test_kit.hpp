@@ -164,7 +164,8 @@ inline std::string text(const Delivery& delivery) {
                                                           "unanswered"};
             const std::string size =
                 d.packet_bytes > 0 ? " " + std::to_string(d.packet_bytes) : std::string();
-            return std::string("ENDED ") + names.at(static_cast<std::size_t>(d.why)) + size;
+            return std::string("ENDED ") + names.at(static_cast<std::size_t>(d.why)) + size +
+                   (d.by_peer ? " by peer" : "");
         }
     };
     return std::visit(Text{}, delivery);

@@ -1,6 +1,6 @@
 // How a channel treats the first packet that its peer misses while that one leaves again and again
-// and never arrives: it waits longer each time, sends fewer others with it, and in the end says
-// that the path does not carry it.
+// and never arrives: it waits longer each time, sends fewer others with it, at last none and
+// nothing new, and in the end says that the path does not carry it.
 #pragma once
 
 #include <algorithm>
@@ -48,9 +48,8 @@ public:
     /// What passes until then after each resend; none for the first few.
     Duration wait() const { return wait_; }
     /// How many packets may leave again with this resend, itself included, if nothing has arrived
-    /// since the last. In go-back-N nobody says what arrived inside a chunk.
+    /// since the last, or of all that left. In go-back-N nobody says what arrived inside a chunk.
     std::uint32_t most() const {
-        if (resends_ == 0) return all;
         if (recovery_ == Recovery::go_back_n) return resends_ < free_resends ? all : 1;
         return std::max(1U, 16U >> std::min(resends_, 4U));
     }

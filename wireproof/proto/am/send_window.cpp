@@ -155,8 +155,7 @@ SendWindow::Bundle SendWindow::bundle_from(std::size_t first, std::uint64_t from
 }
 
 std::optional<SendWindow::Departure> SendWindow::next_departure() {
-    const bool nothing_waits = lost_count_ == 0 && high_ == next_;
-    if (nothing_waits || afoot_.closed()) return std::nullopt;
+    if (!may_leave()) return std::nullopt;
     leaving_ = lost_count_ > 0 ? next_lost() : high_;
     const std::size_t place = message_at(leaving_);
     const Saved& message = saved_[place];
@@ -333,8 +332,10 @@ bool SendWindow::mark_missing(const Missing& missing, Resendable resendable) {
     return any;
 }
 
-void SendWindow::count_afoot() {
-    afoot_.begin_counting();
+void SendWindow::count_afoot(bool seldom) {
+    const bool counted = afoot_.counted();
+    afoot_.begin_counting(seldom);
+    if (counted) return;
     for (std::uint64_t at = una_; at < high_; ++at) {
         if (!lost_.test(at) && !there_.test(at)) afoot_.left(at, 1);
     }
@@ -352,6 +353,7 @@ void SendWindow::reset() {
     saved_.clear();
     bytes_.clear();
     afoot_.clear();
+    afoot_.hold_new(false);
     lost_.clear_all();
     there_.clear_all();
 }

@@ -89,13 +89,15 @@ public:
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
     /// Something may leave, where nothing is to be asked.
-    bool may_leave() const { return !settled() && !afoot_.closed(); }
+    bool may_leave() const {
+        return lost_count_ > 0 ? !afoot_.full() : high_ != next_ && !afoot_.closed();
+    }
     /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
     bool at_rest() const { return !may_leave() && !afoot_.wants_answer(); }
     PacketsAfoot& afoot() { return afoot_; }
     const PacketsAfoot& afoot() const { return afoot_; }
-    /// From now on, with all that is under way.
-    void count_afoot();
+    /// From now on, with all that is under way; `seldom` as PacketsAfoot::begin_counting.
+    void count_afoot(bool seldom = false);
     /// The peer is asked what it has of all that has left.
     void asked(Instant now) {
         if (afoot_.counted()) afoot_.asked(now, cursor_);
@@ -125,6 +127,9 @@ public:
         const Saved& next = first_unsent_message();
         return next.position == high_ && is_answered(saved_[unsent_message_ - 1]);
     }
+    /// The position of the first packet that is not acknowledged, and of the next to be saved.
+    std::uint64_t una() const { return una_; }
+    std::uint64_t next() const { return next_; }
     /// Packets that have not left.
     std::uint32_t waiting() const { return static_cast<std::uint32_t>(next_ - high_); }
     /// Packets that have left and are not acknowledged.

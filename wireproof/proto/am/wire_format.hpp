@@ -32,6 +32,9 @@ inline constexpr std::size_t kind_count = 12;  // one more than the last
 // What a NACK's count says, by bits.
 inline constexpr std::uint16_t nack_overrun = 1;  // my host had no room for some frames
 inline constexpr std::uint16_t nack_refuses = 2;  // the packet came, and I have no room for it yet
+// `count` of an UNKNOWN: how the session ended here; 0: nobody here knows of it.
+inline constexpr std::uint16_t unknown_silent = 1;      // nothing of you was heard any more
+inline constexpr std::uint16_t unknown_unanswered = 2;  // a packet of mine never reached you
 
 /// Sent in order, saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ, BUNDLE.
 constexpr bool is_numbered(Kind kind) {
