@@ -69,7 +69,8 @@ class WhatIsPrintedFitsItsReader(Case):
         self.assertRegex(shown, r"packets \[=* *\] +\d+ %  [\d.]+ [kM]? ?packets/s")
 
     def test_a_terminal_gets_a_bar_that_goes_away(self):
-        out, shown = self.on_a_terminal("carry", self.file(600_000), "--loss", "0.2")
+        # Long enough for a second draw, which has a rate.
+        out, shown = self.on_a_terminal("carry", self.file(40_000_000), "--loss", "0.2")
         self.assertRegex(shown, r"carrying \[=* *\] +\d+ %  [\d.]+ [kMG]?B/s")
         for drawn in re.split("[\r\n]", shown):
             self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
