@@ -227,6 +227,12 @@ TEST(Device, IsOfOneAddressAndAPathMtuThatThereIs) {
     }
     EXPECT_EQ(Device::open({.address = host(5), .path_mtu = 1000}).error(),
               "path_mtu is 1000, not 0, 256, 512, 1024, 2048 or 4096");
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{4095}, (std::size_t{1} << 30) + 1}) {
+        EXPECT_EQ(Device::open({.address = host(5), .receive_buffer = bytes}).error(),
+                  "receive_buffer is " + std::to_string(bytes) + ", not 4096 to 1073741824");
+    }
+    EXPECT_TRUE(Device::open({.address = host(5), .receive_buffer = 4096}));
     for (const std::string address :
          {"nowhere", "0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "127.0.0.1:4791"}) {
         const auto device = Device::open({.address = address});
