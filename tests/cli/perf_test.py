@@ -108,6 +108,139 @@ class EveryOperationIsMeasuredOnEveryWire(Case):
                 self.assertEqual(self.finish(listener).code, -signal.SIGTERM)
 
 
+class QueuePairsAreMeasuredOnBothWires(Case):
+    OPS = {"rc": ["send", "write", "read", "fetch-add"], "uc": ["send", "write"]}
+
+    def measure(self, *arguments):
+        ended, report = self.run_json("perf", *BRIEF, *arguments)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        self.assertEqual(report["schema"], "wireproof.perf/1")
+        return report["runs"]
+
+    def check(self, run, protocol, wire):
+        self.assertEqual((run["protocol"], run["wire"]), (protocol, wire))
+        self.assertGreater(run["messages"], 0)
+        self.assertGreater(run["cpu_seconds"], 0)
+        half = run["op"] in ("send", "write")
+        if run["measured"] == "latency":
+            self.assertIsNone(run["messages_per_s"])
+            self.assertIsNone(run["operation_ns" if half else "half_rtt_ns"])
+            ours = run["half_rtt_ns" if half else "operation_ns"]
+            self.assertEqual(list(ours), ["mean", "p50", "p99", "p999"])
+            self.assertLessEqual(ours["p50"], ours["p99"])
+            self.assertLessEqual(ours["p99"], ours["p999"])
+            ours = ours["p50"]
+        else:
+            self.assertIsNone(run["half_rtt_ns"])
+            self.assertIsNone(run["operation_ns"])
+            ours = run["messages_per_s"]
+            self.assertAlmostEqual(run["bytes_per_s"] / (ours * run["size"]), 1, places=2)
+        self.assertGreater(run["limit"], 0)
+        self.assertAlmostEqual(run["ratio"] / (ours / run["limit"]), 1, places=1)
+
+    def test_every_operation_of_a_protocol_on_each_wire(self):
+        for protocol, ops in self.OPS.items():
+            for wire in ("shm", "udp"):
+                with self.subTest(protocol=protocol, wire=wire):
+                    runs = self.measure("--protocol", protocol, "--wire", wire, "--size", "1,5000")
+                    rows = [(op, size) for op in ops for size in ([8] if op == "fetch-add" else [1, 5000])]
+                    self.assertEqual([(run["op"], run["size"], run["measured"]) for run in runs],
+                                     [(*row, what) for row in rows for what in ("latency", "rate")])
+                    for run in runs:
+                        self.check(run, protocol, wire)
+                        if protocol == "rc" or wire == "shm":
+                            self.assertEqual(run["lost"], 0)
+                        if protocol == "uc":
+                            self.assertEqual(run["resent"], 0)
+
+    def test_rc_sends_again_what_is_lost_and_all_of_it_arrives(self):
+        for wire in ("shm", "udp"):
+            with self.subTest(wire):
+                runs = self.measure("--protocol", "rc", "--wire", wire, "--size", "20000", "--loss", "0.05")
+                for run in runs:
+                    self.assertEqual(run["lost"], 0)
+                    self.assertEqual(run["loss"], 0.05)
+                self.assertGreater(sum(run["resent"] for run in runs), 0)
+
+    def test_uc_counts_what_is_lost_and_goes_on(self):
+        for wire in ("shm", "udp"):
+            with self.subTest(wire):
+                runs = self.measure("--protocol", "uc", "--wire", wire, "--size", "64", "--loss", "0.2")
+                for run in runs:
+                    if run["measured"] == "rate":
+                        self.assertGreater(run["lost"], 0)
+                        self.assertGreater(run["messages_per_s"], 0)
+                    self.assertLessEqual(run["lost"], run["messages"])
+                    self.assertEqual(run["resent"], 0)
+
+    def test_uc_of_which_nothing_arrives_is_no_result(self):
+        ended, report = self.run_json("perf", "--rounds", "1", "--seconds", "0.01", "--protocol", "uc", "--wire", "udp",
+                                      "--op", "send", "--size", "65536", "--loss", "0.9")
+        self.assertEqual(ended.code, 1)
+        self.assertIn("contents are not checked", report["error"])
+
+    def test_several_packets_of_any_path_mtu(self):
+        for mtu, path_mtu in (("320", 256), ("1500", 1024)):
+            ended, report = self.run_json("perf", *BRIEF, "--protocol", "rc", "--wire", "udp", "--op", "read", "--size",
+                                          "3000", "--mtu", mtu)
+            self.assertEqual(ended.code, 0, ended.err)
+            self.assertIn({"what": "path MTU", "bytes": path_mtu}, report["also"])
+
+    def test_the_number_under_way_is_told(self):
+        for arguments, number in (([], 64), (["--in-flight", "5"], 5), (["--size", "4194304"], 16)):
+            size = [] if "--size" in arguments else ["--size", "8"]
+            runs = self.measure("--protocol", "rc", "--op", "write", *size, *arguments)
+            self.assertEqual(runs[-1]["in_flight"], number)
+
+    def test_the_tables_fit_80_columns(self):
+        for protocol, rows in (("rc", 2 * 8), ("uc", 2 * 5)):
+            ended = self.run_command("perf", *BRIEF, "--protocol", protocol, "--wire", "udp", "--loss", "0.01")
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            row = r"\s*(latency|rate|send|write|read|fetch-add) "
+            lines = [line for line in ended.out.splitlines() if re.match(row, line)]
+            self.assertEqual(len(lines), rows, ended.out)
+            self.assertLessEqual(max(map(len, ended.out.splitlines())), 80, ended.out)
+
+    def test_a_page_opens_without_a_network(self):
+        ended = self.run_command("perf", *BRIEF, "--protocol", "rc", "--size", "8,512", "--html", "page.html")
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertEqual(re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[^>]*>", page), [])
+        self.assertEqual(page.count('class="plot"'), 2)
+        self.assertIn("fetch-add", page)
+
+    def test_an_interrupt_ends_both_processes(self):
+        for wire in ("shm", "udp"):
+            process = self.start("perf", "--protocol", "rc", "--wire", wire, "--seconds", "60")
+            child = child_of(process)
+            self.until_busy(process, child)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(self.finish(process).code, -signal.SIGTERM)
+            self.assertFalse(os.path.exists(f"/proc/{child}"))
+
+    def test_an_answering_process_that_dies_is_reported(self):
+        for protocol in self.OPS:
+            process = self.start("perf", "--protocol", protocol, "--wire", "udp", "--seconds", "60")
+            os.kill(child_of(process), signal.SIGKILL)
+            self.expect_failure(self.finish(process), 1, "end")
+
+    def test_what_queue_pairs_cannot_do_is_refused(self):
+        for arguments, word in ((["uc", "--op", "read"], "needs --protocol rc"),
+                                (["uc", "--op", "fetch-add"], "needs --protocol rc"),
+                                (["rc", "--op", "stream"], "--op"), (["sp-am", "--op", "send"], "--op"),
+                                (["rc", "--op", "fetch-add", "--size", "16"], "8 bytes"),
+                                (["rc", "--wire", "memory"], "--wire"),
+                                (["rc", "--wire", "udp", "--mtu", "319"], "320"),
+                                (["rc", "--mtu", "1500"], "--wire udp"), (["rc", "--in-flight", "4097"], "4096"),
+                                (["rc", "--size", "0"], "--size"), (["rc", "--per-poll", "2"], "--per-poll"),
+                                (["rc", "--memory", "private"], "sp-am"), (["uc", "--to", "127.0.0.1:1"], "sp-am"),
+                                (["rc", "--listen", "127.0.0.1:1"], "sp-am"), (["rc", "--congestion", "on"], "sp-am"),
+                                (["rc", "--wire", "udp", "--trust-payload"], "sp-am")):
+            with self.subTest(arguments):
+                self.expect_failure(self.run_command("perf", "--protocol", *arguments), 2, word)
+
+
 class AMeasurementThatCannotBeIsToldInOneLine(Case):
     def test_a_command_line_that_makes_no_sense(self):
         for arguments, word in ((["--size", "6"], "words"), (["--size", "0"], "--size"), (["--size", "8,"], "--size"),

@@ -13,6 +13,9 @@
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/perf_client.hpp"
+#include "wireproof/cli/perf_ib.hpp"
+#include "wireproof/cli/perf_ib_end.hpp"
+#include "wireproof/cli/perf_ib_wires.hpp"
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -22,17 +25,25 @@ namespace wireproof::cli {
 namespace {
 
 constexpr auto perf_examples =
-    R"(Operations: request-reply (half a round trip, polled), stream (one-way short
-requests), store, store-async, get. The other end is a process of perf's own,
-both pinned; on the memory wire it is a function call away. Each round measures
-the operation, then the machine's own limit for it; the ratio is ours / limit.
-Contents are checked once, after the timed part.
+    R"(Operations of sp-am: request-reply (half a round trip, polled), stream (one-way
+short requests), store, store-async, get. The other end is a process of perf's
+own, both pinned; on the memory wire it is a function call away. Each round
+measures the operation, then the machine's own limit for it; the ratio is ours /
+limit. Contents are checked once, after the timed part.
+
+Operations of rc and uc, queue pairs over shm or over udp as RoCEv2: send, write
+and, of rc, read and fetch-add; without --op all of them. Each round measures
+the latency of one at a time, then the rate of many. Latency is half a round
+trip of send and write, and the whole of read and fetch-add. What uc loses is
+counted; where its rate is measured a write carries immediate data to be
+counted by. A limit is one of the bare wire, that of a rate always one way.
 
 Examples:
   wireproof perf
   wireproof perf --wire shm --op stream --size 8,64,256
   wireproof perf --wire shm --op store --size 65536,1048576 --html store.html
   wireproof perf --wire udp --op request-reply --size 64 --json
+  wireproof perf --protocol rc --wire udp --size 8,4096
   wireproof perf --listen 0.0.0.0:7100        and, on another host:
   wireproof perf --wire udp --to 192.0.2.7:7100 --op stream --size 64
 
@@ -66,6 +77,12 @@ const CLI::Validator is_address(
 
 const std::map<std::string, PerfWire> wires = {
     {"memory", PerfWire::memory}, {"shm", PerfWire::shm}, {"udp", PerfWire::udp}};
+const std::map<std::string, PerfProtocol> protocols = {
+    {"sp-am", PerfProtocol::sp_am}, {"rc", PerfProtocol::rc}, {"uc", PerfProtocol::uc}};
+const std::map<std::string, PerfIbOp> ib_ops = {{"send", PerfIbOp::send},
+                                                {"write", PerfIbOp::write},
+                                                {"read", PerfIbOp::read},
+                                                {"fetch-add", PerfIbOp::fetch_add}};
 const std::map<std::string, PerfOp> ops = {{"request-reply", PerfOp::request_reply},
                                            {"stream", PerfOp::stream},
                                            {"store", PerfOp::store},
@@ -73,40 +90,50 @@ const std::map<std::string, PerfOp> ops = {{"request-reply", PerfOp::request_rep
                                            {"get", PerfOp::get}};
 
 template <class T>
-CLI::Option* add_choice(CLI::App& verb, const char* name, const std::map<std::string, T>& choices,
-                        T& value, const char* what) {
+std::string names_of(const std::map<std::string, T>& choices) {
     std::string names;
     for (const auto& [word, meaning] : choices) names += (names.empty() ? "" : "|") + word;
+    return names;
+}
+
+template <class T>
+T chosen(const char* name, const std::map<std::string, T>& choices, const std::string& word) {
+    const auto choice = choices.find(word);
+    if (choice == choices.end()) {
+        refuse_usage(fmt::format("{}: {} is none of {}", name, word, names_of(choices)));
+    }
+    return choice->second;
+}
+
+template <class T>
+CLI::Option* add_choice(CLI::App& verb, const char* name, const std::map<std::string, T>& choices,
+                        T& value, const char* what) {
     return verb
         .add_option_function<std::string>(
             name,
-            [&choices, &value, names, name](const std::string& word) {
-                const auto choice = choices.find(word);
-                if (choice == choices.end()) {
-                    refuse_usage(fmt::format("{}: {} is none of {}", name, word, names));
-                }
-                value = choice->second;
+            [&choices, &value, name](const std::string& word) {
+                value = chosen(name, choices, word);
             },
             what)
-        ->type_name(names);
+        ->type_name(names_of(choices));
 }
 
 struct PerfVerb {
     PerfPlan plan;
-    std::string protocol = "sp-am";
+    std::string op;
     std::string sizes = "8,64";
     std::string memory = "shared";
     std::string congestion = "auto";
     const CLI::Option* wire = nullptr;
+    const CLI::Option* size_given = nullptr;
+    const CLI::Option* mtu_given = nullptr;
     OptionRules rules;
 
     bool on_udp() const { return plan.wire == PerfWire::udp; }
     bool listens() const { return !plan.listen.empty(); }
 
     void check(const CLI::App& verb) {
-        if (protocol != "sp-am") {
-            refuse_usage("--protocol: " + protocol + " cannot be measured; sp-am can");
-        }
+        choose_operations();
         if (memory != "shared" && memory != "private") {
             refuse_usage("--memory: " + memory + " is neither shared nor private");
         }
@@ -118,8 +145,52 @@ struct PerfVerb {
         const bool between_hosts = listens() || !plan.to.empty();
         if (between_hosts && wire->count() == 0) plan.wire = PerfWire::udp;
         rules.check(verb);
+        if (plan.is_ib()) return check_ib();
         plan.sizes = sizes_of(sizes);
         check_config();
+    }
+
+    void choose_operations() {
+        if (!plan.is_ib()) {
+            if (!op.empty()) plan.op = chosen("--op", ops, op);
+            return;
+        }
+        if (op.empty()) {
+            plan.ib_ops = {PerfIbOp::send, PerfIbOp::write};
+            if (plan.protocol == PerfProtocol::uc) return;
+            plan.ib_ops.push_back(PerfIbOp::read);
+            plan.ib_ops.push_back(PerfIbOp::fetch_add);
+            return;
+        }
+        plan.ib_ops = {chosen("--op", ib_ops, op)};
+        if (plan.protocol == PerfProtocol::uc && !is_half_round_trip(plan.ib_ops.front())) {
+            refuse_usage("--op: " + op + " needs --protocol rc; uc has send and write");
+        }
+    }
+
+    /// What queue pairs cannot do, and what is usual for them.
+    void check_ib() {
+        if (plan.wire == PerfWire::memory) {
+            refuse_usage("--wire: " + plan.protocol_name() + " is measured over shm and udp");
+        }
+        if (plan.in_flight > PerfIbEnd::in_flight_max) {
+            refuse_usage(fmt::format("--in-flight: {} has at most {}, not {}", plan.protocol_name(),
+                                     PerfIbEnd::in_flight_max, plan.in_flight));
+        }
+        if (mtu_given->count() == 0) plan.mtu = perf_ib_mtu_usual();
+        if (perf_path_mtu(plan) == 0) {
+            refuse_usage(fmt::format("--mtu: packets of InfiniBand take {} bytes at least",
+                                     perf_ib_mtu_least()));
+        }
+        plan.sizes = sizes_of(size_given->count() == 0 ? "8,65536" : sizes);
+        const bool adds_only = plan.ib_ops == std::vector{PerfIbOp::fetch_add};
+        if (!adds_only) return;
+        for (const std::size_t one : plan.sizes) {
+            if (one == fetch_add_size || size_given->count() == 0) continue;
+            refuse_usage(
+                fmt::format("--size: a fetch-and-add has {} bytes, not {}", fetch_add_size, one));
+        }
+        plan.sizes = {fetch_add_size};
     }
 
     /// Refuses what the engine's figures cannot be.
@@ -142,14 +213,21 @@ struct PerfVerb {
         catch_interrupts();
         if (!plan.listen.empty()) perf_listen(plan);
         OutputFile page(plan.html);
-        const PerfReport report = measure();
-        if (!plan.html.empty()) {
-            const std::string html = perf_html(plan, report);
-            page.write(0, std::as_bytes(std::span(html)));
-            page.finish();
+        if (plan.is_ib()) {
+            const PerfIbReport report = measure_ib(plan);
+            if (!plan.html.empty()) finish(page, perf_ib_html(plan, report));
+            print_result(plan.json ? perf_ib_json(plan, report) : perf_ib_table(plan, report));
+            return 0;
         }
+        const PerfReport report = measure();
+        if (!plan.html.empty()) finish(page, perf_html(plan, report));
         print_result(plan.json ? perf_json(plan, report) : perf_table(plan, report));
         return 0;
+    }
+
+    static void finish(OutputFile& page, const std::string& html) {
+        page.write(0, std::as_bytes(std::span(html)));
+        page.finish();
     }
 
     PerfReport measure() const {
@@ -172,13 +250,16 @@ struct PerfVerb {
 void add_measurement(CLI::App& verb, PerfVerb& perf) {
     PerfPlan& plan = perf.plan;
     CLI::Option* const size =
-        verb.add_option("--size", perf.sizes, "bytes, one or several with commas")
+        verb.add_option("--size", perf.sizes,
+                        "bytes, one or several with commas (rc and uc:\n8,65536)")
             ->type_name("N,N")
             ->capture_default_str();
+    perf.size_given = size;
     accept_whole(*verb.add_option("--in-flight", plan.in_flight,
                                   "messages or transfers at once (stream 1024,\n"
                                   "store-async what the window holds, at most 64 MiB;\n"
-                                  "others 1)")
+                                  "rates of rc and uc 64, of read and fetch-add 16,\n"
+                                  "at most 64 MiB; others 1)")
                       ->type_name("N"),
                  1, 1 << 20);
     CLI::Option* const per_poll =
@@ -203,7 +284,7 @@ void add_measurement(CLI::App& verb, PerfVerb& perf) {
         verb.add_flag("--json", plan.json, "print one JSON object (schema wireproof.perf/1)");
     perf.rules.writes(html, plan.html);
     perf.rules.applies(
-        per_poll, [&plan] { return plan.op == PerfOp::stream; }, "--op stream");
+        per_poll, [&plan] { return !plan.is_ib() && plan.op == PerfOp::stream; }, "--op stream");
     perf.rules.apply(
         {size, per_poll, rounds, seconds, html, json}, [&perf] { return !perf.listens(); },
         "a measurement, and --listen makes none");
@@ -215,10 +296,12 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
     accept_range(*verb.add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")
                       ->type_name("P"),
                  0, 0.9);
-    CLI::Option* const mtu =
-        verb.add_option("--mtu", plan.mtu, "IP packet on udp, 128 to 65535 bytes")
-            ->type_name("N")
-            ->capture_default_str();
+    CLI::Option* const mtu = verb.add_option("--mtu", plan.mtu,
+                                             "IP packet on udp, 128 to 65535 bytes (rc and uc:\n"
+                                             "what a path MTU of 4096 takes)")
+                                 ->type_name("N")
+                                 ->capture_default_str();
+    perf.mtu_given = mtu;
     accept_whole(*mtu, 128, 65535);
     CLI::Option* const memory =
         verb.add_option("--memory", perf.memory, "of stores and gets on shm: shared or private")
@@ -242,6 +325,9 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
             ->check(is_address);
     to->excludes(listen);
     perf.rules.apply(
+        {memory, congestion, trust, to, listen}, [&plan] { return !plan.is_ib(); },
+        "--protocol sp-am");
+    perf.rules.apply(
         {mtu, congestion, trust, to, listen}, [&perf] { return perf.on_udp(); }, "--wire udp");
     const auto transfers = [&perf] { return !perf.plan.sends_messages(); };
     perf.rules.applies(
@@ -260,9 +346,10 @@ void add_perf(CLI::App& app, Run& run) {
     plan.seed = chosen_seed(0);
     CLI::App* verb =
         app.add_subcommand("perf", "measure latency and rates, beside the machine's limit");
-    verb->add_option("--protocol", perf->protocol, "sp-am")->type_name("NAME");
+    add_choice(*verb, "--protocol", protocols, plan.protocol, "what is measured (sp-am)");
     perf->wire = add_choice(*verb, "--wire", wires, plan.wire, "what carries it (shm)");
-    add_choice(*verb, "--op", ops, plan.op, "what is measured (request-reply)");
+    verb->add_option("--op", perf->op, "one of those below (request-reply; rc and uc: all)")
+        ->type_name("NAME");
     add_measurement(*verb, *perf);
     add_path(*verb, *perf);
     accept_whole(

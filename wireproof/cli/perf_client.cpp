@@ -6,27 +6,13 @@
 
 #include "wireproof/base/crc.hpp"
 #include "wireproof/base/random.hpp"
+#include "wireproof/cli/perf_figures.hpp"
 #include "wireproof/cli/perf_server.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {
 namespace {
-
-double measure_ticks_per_second() {
-    const auto from = std::chrono::steady_clock::now();
-    const std::uint64_t begin = host::ticks();
-    std::chrono::duration<double> passed{};
-    while (passed.count() < 0.02) passed = std::chrono::steady_clock::now() - from;
-    return static_cast<double>(host::ticks() - begin) / passed.count();
-}
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 [[noreturn]] void fail(const char* what, am::Status status) {
     throw Failure(fmt::format("{}: {}", what, am::name_of(status)));
@@ -445,14 +431,9 @@ PerfRun PerfClient::run(std::size_t size, const std::function<void()>& progress)
     double main = rate * unit;
     if (!limits.empty()) run.limit = median(limits) * unit;
     if (plan_.op == PerfOp::request_reply) {
-        const auto percentile = [&](const Histogram& half_rtt, double share) {
-            return static_cast<double>(half_rtt.percentile(share)) * tick;
-        };
-        const Histogram half_rtt = of_equal_weight(half_rtts);
-        run.half_rtt_ns = {half_rtt.mean() * tick, percentile(half_rtt, 0.5),
-                           percentile(half_rtt, 0.99), percentile(half_rtt, 0.999)};
+        run.half_rtt_ns = perf_latency(half_rtts, tick);
         main = run.half_rtt_ns->p50;
-        if (run.limit) run.limit = percentile(of_equal_weight(half_rtt_limits), 0.5);
+        if (run.limit) run.limit = perf_latency(half_rtt_limits, tick).p50;
     }
     if (run.limit) run.ratio = main / *run.limit;
     if (!single.empty()) run.one_per_poll = median(single);

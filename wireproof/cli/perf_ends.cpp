@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <string_view>
 
@@ -27,23 +23,6 @@
 
 namespace wireproof::cli {
 namespace {
-
-/// Binds this process to the `which`th processor that it may use. False: there is but one.
-bool pin(std::size_t which) {
-    cpu_set_t allowed;
-    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return true;
-    if (CPU_COUNT(&allowed) < 2) return false;
-    std::size_t seen = 0;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (!CPU_ISSET(static_cast<unsigned>(cpu), &allowed) || seen++ != which) continue;
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(static_cast<unsigned>(cpu), &one);
-        ::sched_setaffinity(0, sizeof one, &one);
-        break;
-    }
-    return true;
-}
 
 // What both ends of a measurement must have alike.
 constexpr std::string_view alike = "--mtu, --trust-payload, stream --in-flight or version";
@@ -118,7 +97,7 @@ PerfEnds::PerfEnds(const PerfPlan& plan) : to_(plan.to) {
         case PerfWire::shm: open_shm(plan); break;
         case PerfWire::udp: open_udp(plan); break;
     }
-    alone_ = !pin(0);
+    alone_ = !pin_to_processor(0);
     end_->node().on_peer_lost([this](const am::PeerLost& lost) {
         const am::Node& node = end_->node();
         const am::Config& config = node.connection(end_->peer()).config();
@@ -132,11 +111,7 @@ PerfEnds::PerfEnds(const PerfPlan& plan) : to_(plan.to) {
     });
 }
 
-PerfEnds::~PerfEnds() {
-    if (child_ <= 0) return;
-    ::kill(child_, SIGKILL);  // it holds nothing that must be put away
-    ::waitpid(child_, nullptr, 0);
-}
+PerfEnds::~PerfEnds() = default;
 
 void PerfEnds::open_memory(const PerfPlan& plan) {
     MemoryLink link({.frame_max = perf_config(plan, 0).packet_max,
@@ -161,7 +136,7 @@ void PerfEnds::open_memory(const PerfPlan& plan) {
 
 void PerfEnds::open_shm(const PerfPlan& plan) {
     auto sockets = opened(ControlSocket::pair());
-    fork_server([&] {
+    process_.start([&] {
         sockets.first.close();
         auto wire = opened(ShmWire::adopt(shm_config(plan, 1), std::move(sockets.second)));
         const auto end = end_on(std::move(wire), plan, 1);
@@ -184,30 +159,13 @@ void PerfEnds::open_udp(const PerfPlan& plan) {
     am::UdpNode answering = open_udp_node(plan, 1, "127.0.0.1:0");
     set_peer(asking, PeerId{1}, answering.socket().local_address());
     set_peer(answering, PeerId{0}, asking.socket().local_address());
-    fork_server([&] {
+    process_.start([&] {
         { const am::UdpNode closed = std::move(asking); }
         const auto end = end_on(std::move(answering), perf_config(plan, 1));
         PerfServer(*end, nullptr).serve();
     });
     { const am::UdpNode closed = std::move(answering); }
     end_ = end_on(std::move(asking), perf_config(plan, 0));
-}
-
-void PerfEnds::fork_server(const std::function<void()>& life) {
-    const pid_t parent = ::getpid();
-    child_ = ::fork();
-    if (child_ < 0) throw Failure(std::string("cannot fork: ") + std::strerror(errno));
-    if (child_ > 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a spinning process must not be left behind
-    if (::getppid() != parent) ::_exit(exit_failed);
-    pin(1);
-    try {
-        life();
-    } catch (const std::exception& failure) {
-        tell(std::string("wireproof perf: the answering process: ") + failure.what());
-        ::_exit(exit_failed);
-    }
-    ::_exit(0);
 }
 
 void PerfEnds::turn_server() {
@@ -217,19 +175,15 @@ void PerfEnds::turn_server() {
 void PerfEnds::look() {
     check_interrupt();
     if (lost_ && !parting_) throw Failure(*lost_);
-    int status = 0;
-    if (child_ > 0 && ::waitpid(child_, &status, WNOHANG) == child_) {
-        child_ = 0;
-        if (!parting_ || status != 0) throw Failure("the answering process has ended");
-    }
+    process_.look(parting_);
     // Where both share one processor, the other must have its turn.
     if (alone_) ::sched_yield();
 }
 
 void PerfEnds::part() {
     parting_ = true;
-    const bool forked = child_ > 0;
-    for (int turns = 0; turns < 1000 && (child_ > 0 || !forked); ++turns) {
+    const bool forked = child() > 0;
+    for (int turns = 0; turns < 1000 && (child() > 0 || !forked); ++turns) {
         turn();
         look();
     }

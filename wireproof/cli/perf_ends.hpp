@@ -2,14 +2,12 @@
 // processors, or, on the memory wire, in one thread.
 #pragma once
 
-#include <sys/types.h>
-
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/cli/perf_process.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/host/spin_clock.hpp"
 
@@ -61,7 +59,7 @@ public:
     /// The other end, if it is turned by this thread; nullptr otherwise.
     PerfServer* local_server() { return server_.get(); }
     SharedArena* arena() { return arena_.get(); }
-    pid_t child() const { return child_; }
+    pid_t child() const { return process_.id(); }
 
     /// One turn of all there is here. Throws Failure once the other end is gone or silent, and
     /// Interrupted.
@@ -98,7 +96,6 @@ private:
     void open_memory(const PerfPlan& plan);
     void open_shm(const PerfPlan& plan);
     void open_udp(const PerfPlan& plan);
-    void fork_server(const std::function<void()>& life);
     void look();
     void turn_server();
 
@@ -107,7 +104,7 @@ private:
     std::unique_ptr<PerfEnd> end_;
     std::unique_ptr<PerfEnd> local_end_;
     std::unique_ptr<PerfServer> server_;
-    pid_t child_ = 0;
+    PerfProcess process_;
     bool alone_ = false;    // on one processor with the other end
     bool parting_ = false;  // who ends now does as it was told
     std::uint32_t turns_ = 0;

@@ -5,12 +5,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "wireproof/cli/page_bytes.hpp"
+#include "wireproof/cli/perf_datagrams.hpp"
 #include "wireproof/cli/perf_ends.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/host/ticks.hpp"
@@ -28,6 +30,7 @@ constexpr std::uint64_t patience = std::uint64_t{10'000'000'000};  // ticks: som
 constexpr std::size_t head_at = 0;  // of the ring, by the consumer
 constexpr std::size_t places_at = 4096;
 constexpr std::size_t ring_slots_max = 4096;
+constexpr std::size_t datagram_max = 65'507;
 
 Word word_at(std::byte* at) {
     return Word(*reinterpret_cast<std::uint64_t*>(at));
@@ -99,13 +102,17 @@ std::string limit_name(LimitKind kind) {
 
 // The half that answers.
 
-LimitServer::LimitServer(LimitKind kind, std::size_t size, SharedArena* arena,
+LimitServer::LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena,
                          Address::Family family)
-    : kind_(kind), size_(arena != nullptr ? clamped(*arena, size) : size), arena_(arena) {
+    : kind_(kind),
+      size_(arena != nullptr ? clamped(*arena, shape.size) : shape.size),
+      back_(arena != nullptr ? clamped(*arena, shape.answer()) : shape.answer()),
+      datagram_(shape.datagram > 0 ? shape.datagram : datagram_max),
+      arena_(arena) {
     if (kind == LimitKind::cache_lines || kind == LimitKind::ring) {
         const std::size_t used = kind == LimitKind::ring
                                      ? ring_slots(*arena, size_) * lines_of(size_) * line
-                                     : 2 * lines_of(size_) * line;
+                                     : (lines_of(size_) + lines_of(back_)) * line;
         std::memset(arena->data(), 0, places_at + used);
     }
     if (kind != LimitKind::datagrams && kind != LimitKind::segments) return;
@@ -136,7 +143,7 @@ void LimitServer::run() {
 void LimitServer::answer_lines() {
     std::byte* const there = arena_->data() + places_at;
     std::byte* const back = there + lines_of(size_) * line;
-    std::vector<std::byte> message(size_);
+    std::vector<std::byte> message(std::max(size_, back_));
     std::uint64_t last = host::ticks();
     for (std::uint64_t expected = 1;;) {
         const std::uint64_t seen = word_at(there).load(std::memory_order_acquire);
@@ -146,7 +153,7 @@ void LimitServer::answer_lines() {
             continue;
         }
         std::memcpy(message.data(), there + sizeof seen, size_);
-        std::memcpy(back + sizeof seen, message.data(), size_);
+        std::memcpy(back + sizeof seen, message.data(), back_);
         word_at(back).store(expected, std::memory_order_release);
         ++expected;
         last = host::ticks();
@@ -180,17 +187,13 @@ void LimitServer::drain_ring() {
 }
 
 void LimitServer::answer_datagrams() {
-    std::vector<std::byte> room(65'536);
+    BareDatagrams datagrams(back_, size_, datagram_);
     std::uint64_t last = host::ticks();
     while (host::ticks() - last < patience) {
-        SocketAddress from{};
-        socklen_t length = sizeof from;
-        const ssize_t size =
-            ::recvfrom(socket_->handle(), room.data(), room.size(), 0, &from.any, &length);
-        if (size < 0) continue;
-        if (size == 0) return;
-        ::sendto(socket_->handle(), room.data(), static_cast<std::size_t>(size), 0, &from.any,
-                 length);
+        const auto came = datagrams.receive(socket_->handle());
+        if (came == BareDatagrams::Came::end) return;
+        if (came != BareDatagrams::Came::whole) continue;
+        datagrams.send(socket_->handle(), false);
         last = host::ticks();
     }
 }
@@ -219,7 +222,12 @@ void LimitServer::drain_segments() {
 // The half that asks.
 
 PerfSlice LimitClient::measure() {
-    if (arena != nullptr) size = clamped(*arena, size);
+    if (back == 0) back = size;
+    if (datagram == 0) datagram = datagram_max;
+    if (arena != nullptr) {
+        size = clamped(*arena, size);
+        back = clamped(*arena, back);
+    }
     switch (kind) {
         case LimitKind::none: break;
         case LimitKind::cache_lines: return ask_lines();
@@ -235,18 +243,18 @@ PerfSlice LimitClient::measure() {
 
 PerfSlice LimitClient::ask_lines() {
     std::byte* const there = arena->data() + places_at;
-    std::byte* const back = there + lines_of(size) * line;
-    std::vector<std::byte> message(size, std::byte{7});
+    std::byte* const here = there + lines_of(size) * line;
+    std::vector<std::byte> message(std::max(size, back), std::byte{7});
     PerfSlice slice;
     const std::uint64_t begin = host::ticks();
     std::uint64_t before = begin;
     for (std::uint64_t n = 1; before - begin < slice_ticks(); ++n) {
         std::memcpy(there + sizeof n, message.data(), size);
         word_at(there).store(n, std::memory_order_release);
-        while (word_at(back).load(std::memory_order_acquire) != n) {
+        while (word_at(here).load(std::memory_order_acquire) != n) {
             if (host::ticks() - before > patience) throw Failure("the bare limit: no answer");
         }
-        std::memcpy(message.data(), back + sizeof n, size);
+        std::memcpy(message.data(), here + sizeof n, back);
         const std::uint64_t now = host::ticks();
         slice.half_rtt.add((now - before) / 2);
         before = now;
@@ -338,15 +346,14 @@ UdpSocket connected_to(const Address& there) {
 
 PerfSlice LimitClient::ask_datagrams() {
     const UdpSocket socket = connected_to(address);
-    std::vector<std::byte> message(std::max<std::size_t>(size, 1), std::byte{7});
-    std::vector<std::byte> room(65'536);
+    BareDatagrams datagrams(size, back, datagram);
     PerfSlice slice;
     const std::uint64_t begin = host::ticks();
     std::uint64_t before = begin;
     while (before - begin < slice_ticks()) {
-        ::send(socket.handle(), message.data(), message.size(), 0);
+        datagrams.send(socket.handle(), true);
         std::uint64_t waited = 0;
-        while (::recv(socket.handle(), room.data(), room.size(), 0) < 0) {
+        while (datagrams.receive(socket.handle()) != BareDatagrams::Came::whole) {
             if (++waited % 4096 == 0 && host::ticks() - before > patience / 10) break;  // lost
         }
         const std::uint64_t now = host::ticks();

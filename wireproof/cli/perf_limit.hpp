@@ -30,11 +30,21 @@ enum class LimitKind : std::uint32_t {
 LimitKind limit_of(const PerfPlan& plan);
 std::string limit_name(LimitKind kind);
 
+/// What one message of a limit is, bytes.
+struct LimitShape {
+    std::size_t size = 0;
+    std::size_t back = 0;      // of its answer, where it has one; 0: as many
+    std::size_t datagram = 0;  // longest on UDP, where it has an answer; 0: any
+
+    std::size_t answer() const { return back > 0 ? back : size; }
+};
+
 /// The half that answers, in the other process. `arena` may be null.
 class LimitServer {
 public:
     /// A socket is of `family`.
-    LimitServer(LimitKind kind, std::size_t size, SharedArena* arena, Address::Family family);
+    LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena,
+                Address::Family family);
     ~LimitServer();
     LimitServer(const LimitServer&) = delete;
     LimitServer& operator=(const LimitServer&) = delete;
@@ -56,6 +66,8 @@ private:
 
     LimitKind kind_;
     std::size_t size_;
+    std::size_t back_;
+    std::size_t datagram_;
     SharedArena* arena_;
     std::optional<UdpSocket> socket_;
     std::uint16_t port_ = 0;
@@ -65,6 +77,8 @@ private:
 struct LimitClient {
     LimitKind kind = LimitKind::none;
     std::size_t size = 0;
+    std::size_t back = 0;      // as in LimitShape
+    std::size_t datagram = 0;  // as in LimitShape
     SharedArena* arena = nullptr;
     Address address;                   // of the other half's socket
     std::uint64_t remote_address = 0;  // copy_by_kernel: of the buffer there

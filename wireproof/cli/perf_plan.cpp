@@ -8,6 +8,11 @@
 
 namespace wireproof::cli {
 
+std::string PerfPlan::protocol_name() const {
+    constexpr std::array names = {"sp-am", "rc", "uc"};
+    return names[static_cast<std::size_t>(protocol)];
+}
+
 std::string PerfPlan::wire_name() const {
     constexpr std::array names = {"memory", "shm", "udp"};
     return names[static_cast<std::size_t>(wire)];

@@ -12,11 +12,15 @@
 namespace wireproof::cli {
 
 enum class PerfWire : std::uint8_t { memory, shm, udp };
-enum class PerfOp : std::uint8_t { request_reply, stream, store, store_async, get };
+enum class PerfProtocol : std::uint8_t { sp_am, rc, uc };
+enum class PerfOp : std::uint8_t { request_reply, stream, store, store_async, get };  // of SP AM
+enum class PerfIbOp : std::uint8_t { send, write, read, fetch_add };  // of queue pairs
 
 struct PerfPlan {
+    PerfProtocol protocol = PerfProtocol::sp_am;
     PerfWire wire = PerfWire::shm;
     PerfOp op = PerfOp::request_reply;
+    std::vector<PerfIbOp> ib_ops;
     std::vector<std::size_t> sizes;  // bytes
     double loss = 0;
     std::size_t in_flight = 0;  // 0: as the op has it
@@ -39,7 +43,9 @@ struct PerfPlan {
     am::IpVersion ip() const {
         return to.empty() && listen.empty() ? am::IpVersion::v4 : am::IpVersion::v6;
     }
+    bool is_ib() const { return protocol != PerfProtocol::sp_am; }
     bool sends_messages() const { return op == PerfOp::request_reply || op == PerfOp::stream; }
+    std::string protocol_name() const;
     std::string wire_name() const;
     std::string op_name() const;
 };

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-
 #include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/cli/perf_text.hpp"
 #include "wireproof/cli/provenance.hpp"
 #include "wireproof/lab/report_page.hpp"
 
@@ -12,37 +11,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Three figures and a unit's prefix: 12.3 M.
-std::string scaled(double value) {
-    constexpr std::array prefixes = {"", " k", " M", " G", " T"};
-    std::size_t i = 0;
-    for (; value >= 999.5 && i + 1 < prefixes.size(); ++i) value /= 1000;
-    const int digits = value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2;
-    return fmt::format("{:.{}f}{}", value, i == 0 && value == std::floor(value) ? 0 : digits,
-                       prefixes[i]);
-}
-
-std::string size_text(std::size_t size) {
-    constexpr std::size_t mega = std::size_t{1} << 20;
-    if (size >= mega && size % mega == 0) return fmt::format("{} Mi", size / mega);
-    if (size >= 1024 && size % 1024 == 0) return fmt::format("{} Ki", size / 1024);
-    return fmt::format("{}", size);
-}
-
-std::string ns(double value) {
-    return value >= 1e6   ? fmt::format("{:.2f} ms", value / 1e6)
-           : value >= 1e4 ? fmt::format("{:.1f} us", value / 1e3)
-                          : fmt::format("{:.0f} ns", value);
-}
-
 std::string main_unit(const PerfPlan& plan) {
     if (plan.op == PerfOp::request_reply) return "ns";
     return plan.op == PerfOp::stream ? "messages/s" : "B/s";
 }
 
 std::string main_text(const PerfPlan& plan, double value) {
-    if (plan.op == PerfOp::request_reply) return ns(value);
-    return scaled(value) + (plan.op == PerfOp::stream ? "/s" : "B/s");
+    if (plan.op == PerfOp::request_reply) return perf_ns(value);
+    return perf_scaled(value) + (plan.op == PerfOp::stream ? "/s" : "B/s");
 }
 
 std::string what(const PerfPlan& plan) {
@@ -59,14 +35,8 @@ std::string what(const PerfPlan& plan) {
     return text;
 }
 
-double rounded(double value) {
-    if (value == 0) return 0;
-    const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-    return std::round(value * scale) / scale;
-}
-
 Json number(const std::optional<double>& value) {
-    return value ? Json(rounded(*value)) : Json();
+    return value ? Json(perf_rounded(*value)) : Json();
 }
 
 std::vector<std::string> head_of(const PerfPlan& plan) {
@@ -85,21 +55,27 @@ std::vector<std::string> row_of(const PerfPlan& plan, const PerfRun& run) {
     const auto resent = fmt::format("{}", run.resent);
     if (plan.op == PerfOp::request_reply) {
         const auto& half = *run.half_rtt_ns;
-        return {size_text(run.size), ns(half.p50), ns(half.mean), ns(half.p99),
-                ns(half.p999),       resent,       limit,         ratio};
-    }
-    const std::string messages = scaled(*run.messages_per_s) + "/s";
-    const std::string bytes = scaled(*run.bytes_per_s) + "B/s";
-    if (plan.op == PerfOp::stream) {
-        return {size_text(run.size),
-                messages,
-                bytes,
-                run.one_per_poll ? scaled(*run.one_per_poll) + "/s" : "-",
+        return {perf_size(run.size),
+                perf_ns(half.p50),
+                perf_ns(half.mean),
+                perf_ns(half.p99),
+                perf_ns(half.p999),
                 resent,
                 limit,
                 ratio};
     }
-    return {size_text(run.size), bytes, messages, run.how, resent, limit, ratio};
+    const std::string messages = perf_scaled(*run.messages_per_s) + "/s";
+    const std::string bytes = perf_scaled(*run.bytes_per_s) + "B/s";
+    if (plan.op == PerfOp::stream) {
+        return {perf_size(run.size),
+                messages,
+                bytes,
+                run.one_per_poll ? perf_scaled(*run.one_per_poll) + "/s" : "-",
+                resent,
+                limit,
+                ratio};
+    }
+    return {perf_size(run.size), bytes, messages, run.how, resent, limit, ratio};
 }
 
 std::string conditions(const PerfPlan& plan, const PerfReport& report) {
@@ -120,21 +96,7 @@ std::string conditions(const PerfPlan& plan, const PerfReport& report) {
 std::string perf_table(const PerfPlan& plan, const PerfReport& report) {
     std::vector<std::vector<std::string>> lines{head_of(plan)};
     for (const PerfRun& run : report.runs) lines.push_back(row_of(plan, run));
-    std::vector<std::size_t> widths(lines.front().size());
-    for (const auto& line : lines) {
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            widths[i] = std::max(widths[i], line[i].size());
-        }
-    }
-    std::string text = what(plan) + "\n\n";
-    for (const auto& line : lines) {
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            text += i == 0 ? fmt::format("{:>{}}", line[i], widths[i])
-                           : fmt::format("  {:>{}}", line[i], widths[i]);
-        }
-        text += "\n";
-    }
-    return text + "\n" + conditions(plan, report);
+    return what(plan) + "\n\n" + perf_lines(lines) + "\n" + conditions(plan, report);
 }
 
 std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
@@ -151,14 +113,14 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
         one["size"] = run.size;
         one["half_rtt_ns"] = nullptr;
         if (run.half_rtt_ns) {
-            one["half_rtt_ns"] = {{"mean", rounded(run.half_rtt_ns->mean)},
-                                  {"p50", rounded(run.half_rtt_ns->p50)},
-                                  {"p99", rounded(run.half_rtt_ns->p99)},
-                                  {"p999", rounded(run.half_rtt_ns->p999)}};
+            one["half_rtt_ns"] = {{"mean", perf_rounded(run.half_rtt_ns->mean)},
+                                  {"p50", perf_rounded(run.half_rtt_ns->p50)},
+                                  {"p99", perf_rounded(run.half_rtt_ns->p99)},
+                                  {"p999", perf_rounded(run.half_rtt_ns->p999)}};
         }
         one["messages_per_s"] = number(run.messages_per_s);
         one["bytes_per_s"] = number(run.bytes_per_s);
-        one["cpu_seconds"] = rounded(run.cpu_seconds);
+        one["cpu_seconds"] = perf_rounded(run.cpu_seconds);
         one["resent"] = run.resent;
         one["limit"] = number(run.limit);
         one["ratio"] = number(run.ratio);
@@ -169,7 +131,7 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
         if (run.one_per_poll) {
             also.push_back({{"what", "one request a poll"},
                             {"size", run.size},
-                            {"messages_per_s", rounded(*run.one_per_poll)}});
+                            {"messages_per_s", perf_rounded(*run.one_per_poll)}});
         }
     }
     also.push_back({{"what", "limit"}, {"is", report.limit_name}, {"unit", main_unit(plan)}});

@@ -93,8 +93,9 @@ void PerfServer::begin_limit(const am::Message& message) {
     const auto kind = static_cast<LimitKind>(message.words()[0]);
     const auto size = static_cast<std::size_t>(number_at(message.words(), 1));
     const bool over_ipv6 = message.words().size() > 3 && message.words()[3] == 6;
-    limit_ = std::make_unique<LimitServer>(
-        kind, size, arena_, over_ipv6 ? Address::Family::ipv6 : Address::Family::ipv4);
+    limit_ =
+        std::make_unique<LimitServer>(kind, LimitShape{.size = size}, arena_,
+                                      over_ipv6 ? Address::Family::ipv6 : Address::Family::ipv4);
     limit_due_ = limit_->has_half();
     std::vector<std::uint32_t> words;
     put_number(words, limit_->port());

@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "wireproof/front/ib/peer_window.hpp"
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
@@ -28,13 +29,6 @@ bool is_of_a_peer(RxVerdict verdict) {
 
 constexpr std::size_t receive_buffer_min = 4096;
 constexpr std::size_t receive_buffer_max = std::size_t{1} << 30;
-
-/// At first most of what the stock receive buffer of Linux, 212,992 bytes, holds: 25 packets of
-/// 4096 bytes, 48 of 2048, or 92 of 1024. Acknowledgements and other peers' packets need room, too.
-constexpr ib::PeerWindows::Config peer_window_of(std::size_t path_mtu) {
-    const std::uint32_t start = path_mtu > 2048 ? 20 : path_mtu > 1024 ? 40 : 72;
-    return {.start = start, .least = 8, .most = 256};
-}
 
 /// Another in each process, or a peer would take a restarted one for the one before.
 std::uint32_t random_queue_pair() {
@@ -109,7 +103,7 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
       any_wire(std::ref(wire)),
       port({.path_mtu = chosen.path_mtu,
             .first_number = first_queue_pair,
-            .peer_window = peer_window_of(chosen.path_mtu)}),
+            .peer_window = ib::peer_window_of(chosen.path_mtu)}),
       cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {

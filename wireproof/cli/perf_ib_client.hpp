@@ -1,0 +1,77 @@
+// The end that asks: each operation for slices of time, in turns with the bare wire.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "wireproof/cli/perf_ends.hpp"
+#include "wireproof/cli/perf_ib.hpp"
+#include "wireproof/cli/perf_ib_server.hpp"
+#include "wireproof/cli/perf_process.hpp"
+
+namespace wireproof::cli {
+
+class PerfIbClient {
+public:
+    /// Opens both ends and forks the one that answers. Throws Failure.
+    explicit PerfIbClient(const PerfPlan& plan);
+
+    /// Measures one operation; `progress` is told of each round. Throws Failure, and Interrupted.
+    PerfIbRun run(PerfIbOp op, std::size_t size, const std::function<void()>& progress);
+    /// The other end ends.
+    void quit();
+
+private:
+    struct Measured {
+        PerfSlice slice;
+        PerfIbRun::Tally tally = {};
+    };
+
+    PerfIbBoard::Told ask(PerfIbBoard::Command command);
+    PerfIbBoard::Told begin(PerfIbBoard::Answers answers, std::size_t size);
+    Measured measured(PerfIbBoard::Answers answers, std::size_t size,
+                      const std::function<void(Measured&)>& slice);
+    void latency(PerfIbOp op, std::size_t size, Measured& into);
+    bool there_and_back(PerfIbOp op, std::size_t size);
+    void rate(PerfIbOp op, std::size_t size, Measured& into);
+    std::uint64_t arrived(std::uint64_t before, std::uint64_t posted);
+    PerfSlice latency_limit(PerfIbOp op, std::size_t size);
+    PerfSlice rate_limit(std::size_t size);
+    PerfSlice limit(LimitKind kind, const LimitShape& shape);
+    void verify(PerfIbOp op, std::size_t size);
+    bool verified(PerfIbOp op, std::size_t size);
+
+    /// As the measurement of a rate does: with immediate data if arrivals are to be counted.
+    bool post(PerfIbOp op, std::size_t size);
+    void post_surely(PerfIbOp op, std::size_t size);
+    bool numbers(PerfIbOp op) const;
+    void turn();
+    /// False: it was not so within the limit of time.
+    template <class Until>
+    bool turn_until(Until&& until, Duration limit);
+    /// At least one turn. Throws Failure where nothing is heard of the other end for so long.
+    template <class Until>
+    void turn_until(Until&& until);
+    void complete_all();
+
+    const PerfPlan& plan_;
+    double ticks_per_second_;
+    std::uint64_t slice_ticks_;
+    std::size_t path_mtu_;
+    std::size_t memory_size_;
+    SharedArena board_memory_;
+    SharedArena memory_;  // source and destination of this end, then of the other
+    SharedArena limit_memory_;
+    PerfIbBoard* board_;
+    PerfProcess process_;
+    std::unique_ptr<PerfIbEnd> end_;
+    bool alone_ = false;  // on one processor with the other end
+    bool parting_ = false;
+    std::uint32_t turns_ = 0;
+    std::uint32_t number_ = PerfIbEnd::first_number;  // of the next message
+    std::uint64_t posted_ = 0;                        // operations, ever
+    std::uint8_t tag_ = 0;
+};
+
+}  // namespace wireproof::cli

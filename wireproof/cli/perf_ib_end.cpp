@@ -1,0 +1,252 @@
+#include "wireproof/cli/perf_ib_end.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/cli/no_answer.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/core/pump.hpp"
+#include "wireproof/front/ib/peer_window.hpp"
+#include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr std::uint32_t perf_domain = 1;
+constexpr std::uint32_t perf_queue_pair = 0x11;
+constexpr std::size_t receives_posted = 512;
+constexpr std::size_t frames_a_turn = 256;
+constexpr std::uint64_t source_at = 0x1000'0000'0000;
+constexpr std::uint64_t destination_at = 0x2000'0000'0000;
+constexpr std::size_t result_size = sizeof(std::uint64_t);  // of an Atomic
+constexpr std::size_t around_packet = 28 + IcrcCover::icrc_size;
+
+// 8.4 ms. A process that does not run for longer costs a retransmission, and a lost packet that
+// nothing follows costs the wait.
+constexpr std::uint8_t timeout_code = 11;
+
+ib::Psn psn_of(std::uint64_t seed, std::uint16_t node) {
+    return ib::Psn(
+        static_cast<std::uint32_t>(mix64(mix64(seed) + node) % ib::wire_circle.modulus()));
+}
+
+ib::PortConfig port_config(const PerfIbEnd::Config& config) {
+    ib::PortConfig port{.path_mtu = config.path_mtu};
+    // Rings of shared memory lend no more room than there is; a receive buffer drops the rest.
+    if (config.over_udp) port.peer_window = ib::peer_window_of(config.path_mtu);
+    return port;
+}
+
+}  // namespace
+
+PerfIbEnd::PerfIbEnd(PerfIbWire wire, const Config& config, Bytes source, Bytes destination)
+    : config_(config),
+      wire_(std::move(wire)),
+      port_(port_config(config)),
+      source_(source),
+      destination_(destination) {
+    const auto key_of = [this](std::uint64_t address, Bytes memory, const ib::Access& access) {
+        const auto key = port_.memory().add_region(
+            {.domain = perf_domain, .address = address, .memory = memory, .access = access});
+        WIREPROOF_CHECK(key.has_value());
+        return *key;
+    };
+    source_key_ = key_of(source_at, source_, {.remote_read = true});
+    destination_key_ = key_of(destination_at, destination_,
+                              {.local_write = true, .remote_write = true, .remote_atomic = true});
+    open();
+}
+
+void PerfIbEnd::open() {
+    sent_ = port_.add_completion_queue(2 * in_flight_max);
+    came_ = port_.add_completion_queue(2 * receives_posted);
+    ib::QueuePairConfig config;
+    config.transport = config_.transport;
+    config.number = perf_queue_pair;
+    config.domain = perf_domain;
+    config.send_completions = sent_;
+    config.receive_completions = came_;
+    config.limits = {
+        .sends = in_flight_max, .receives = receives_posted, .pieces = 1, .inlined = 0};
+    // look() gives the other end up, by time.
+    config.retries_unlimited = true;
+    config.backs_off = true;
+    const auto number = port_.add_queue_pair(config);
+    WIREPROOF_CHECK(number.has_value());
+    number_ = *number;
+    const auto peer_node = static_cast<std::uint16_t>(1 - config_.node);
+    const auto init = port_.modify(
+        number_, ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
+    const auto ready = ib::connect(port_, number_,
+                                   {.peer = wire_.peer,
+                                    .path_mtu = config_.path_mtu,
+                                    .dest_queue_pair = perf_queue_pair,
+                                    .receive_psn = psn_of(config_.seed, peer_node),
+                                    .send_psn = psn_of(config_.seed, config_.node),
+                                    .max_dest_rd_atomic = rd_atomic,
+                                    .max_rd_atomic = rd_atomic,
+                                    .timeout = timeout_code});
+    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
+    for (std::size_t i = 0; i < receives_posted; ++i) post_receive();
+}
+
+void PerfIbEnd::post_receive() {
+    const ib::Piece piece{.address = destination_at,
+                          .length = static_cast<std::uint32_t>(destination_.size()),
+                          .key = destination_key_};
+    const auto status = port_.post_receive(number_, {.pieces = std::span(&piece, 1)});
+    WIREPROOF_CHECK(status == ib::PostStatus::accepted);
+}
+
+bool PerfIbEnd::post(const ib::WorkTerms& terms, std::size_t offset, std::size_t length) {
+    const bool into = ib::wants_data(terms.request);
+    const ib::Piece piece{.address = (into ? destination_at : source_at) + offset,
+                          .length = static_cast<std::uint32_t>(length),
+                          .key = into ? destination_key_ : source_key_};
+    const auto status = port_.post_send(number_, {.terms = terms, .pieces = std::span(&piece, 1)});
+    WIREPROOF_CHECK(status == ib::PostStatus::accepted || status == ib::PostStatus::queue_full);
+    return status == ib::PostStatus::accepted;
+}
+
+bool PerfIbEnd::send(std::uint32_t number, std::size_t size) {
+    return post({.request = ib::Request::send_immediate, .immediate = number}, 0, size);
+}
+
+bool PerfIbEnd::write(std::size_t size) {
+    return post({.request = ib::Request::write,
+                 .remote_address = destination_at,
+                 .remote_key = destination_key_},
+                0, size);
+}
+
+bool PerfIbEnd::write_numbered(std::uint32_t number, std::size_t size) {
+    return post({.request = ib::Request::write_immediate,
+                 .immediate = number,
+                 .remote_address = destination_at,
+                 .remote_key = destination_key_},
+                0, size);
+}
+
+bool PerfIbEnd::read(std::size_t size) {
+    return post(
+        {.request = ib::Request::read, .remote_address = source_at, .remote_key = source_key_}, 0,
+        size);
+}
+
+bool PerfIbEnd::fetch_add() {
+    const std::size_t place = adds_posted_ % in_flight_max * result_size;
+    const bool posted = post({.id = place,
+                              .request = ib::Request::fetch_add,
+                              .remote_address = destination_at,
+                              .remote_key = destination_key_,
+                              .swap_or_add = 1},
+                             place, result_size);
+    if (posted) ++adds_posted_;
+    return posted;
+}
+
+void PerfIbEnd::on_done(const ib::Completion& completion) {
+    if (completion.status != ib::CompletionStatus::success) {
+        throw Failure(fmt::format("an operation failed: {}", name_of(completion.status)));
+    }
+    ++completed_;
+    if (completion.kind == ib::CompletionKind::read && completion.length != size_) {
+        throw Failure(fmt::format("a read of {} bytes brought {}", size_, completion.length));
+    }
+    if (completion.kind != ib::CompletionKind::fetch_add) return;
+    std::uint64_t before = 0;
+    std::memcpy(&before, destination_.data() + completion.id, sizeof before);
+    if (before != added_) {
+        throw Failure(fmt::format("fetch-and-add number {} found {}", added_, before));
+    }
+    ++added_;
+}
+
+void PerfIbEnd::on_message(const ib::Completion& completion) {
+    if (completion.status != ib::CompletionStatus::success) {
+        throw Failure(fmt::format("a message failed: {}", name_of(completion.status)));
+    }
+    post_receive();
+    const std::uint32_t ahead = completion.immediate.value_or(0) - next_number_;
+    const bool late = (ahead & 0x8000'0000) != 0;
+    const bool reliable = config_.transport == ib::Transport::rc;
+    if (reliable && ahead != 0) {
+        throw Failure(fmt::format("message {} came where {} was expected",
+                                  completion.immediate.value_or(0), next_number_));
+    }
+    if (late) return;
+    if (completion.length != size_) {
+        throw Failure(fmt::format("a message of {} bytes came with {}", size_, completion.length));
+    }
+    next_number_ += ahead + 1;
+    ++received_;
+}
+
+std::size_t PerfIbEnd::draw() {
+    std::size_t drawn = 0;
+    for (; const auto completion = port_.poll(sent_); ++drawn) on_done(*completion);
+    for (; const auto completion = port_.poll(came_); ++drawn) on_message(*completion);
+    return drawn;
+}
+
+std::size_t PerfIbEnd::turn() {
+    now_ = clock_.now();
+    std::size_t handled = 0;
+    for (; handled < frames_a_turn; ++handled) {
+        const auto frame = wire_.wire.receive(now_);
+        if (!frame) break;
+        port_.on_frame(now_, *frame);
+        ++heard_;
+        draw();  // at once: a message for which no receive request is posted is lost or refused
+    }
+    while (wire_.wire.next_event()) {
+    }
+    if (port_.next_deadline() <= now_) port_.on_deadline(now_);
+    heed_events();
+    transmit();
+    return handled + draw();
+}
+
+void PerfIbEnd::transmit() {
+    while (true) {
+        const Transmitted sent = wireproof::transmit(port_, wire_.wire.lane(wire_.peer), now_);
+        wire_.wire.flush(now_);
+        if (sent.frames == 0 || !sent.lane_full) return;
+    }
+}
+
+void PerfIbEnd::heed_events() {
+    while (const auto event = port_.next_delivery()) {
+        using What = ib::PortEvent::What;
+        switch (event->what) {
+            case What::completion:
+            case What::established:
+            case What::drained:
+            case What::message_lost:
+            case What::limit_reached:
+            case What::receives_flushed: break;
+            case What::overrun:
+            case What::completion_lost: throw Failure("a completion was lost");
+            case What::request_refused: throw Failure("the other end asked for what is no request");
+            case What::access_refused: throw Failure("the other end named memory without a right");
+            case What::receive_faulty: throw Failure("a receive request names no memory");
+        }
+    }
+}
+
+void PerfIbEnd::look() {
+    const Unanswered packet = port_.unanswered(number_);
+    if (!packet.lasts(now_, peer_timeout)) return;
+    const std::size_t around = config_.over_udp ? around_packet : 0;
+    throw Failure(no_answer(packet, peer_timeout, around, packet.bytes + around,
+                            wire_.wire.trouble(wire_.peer).cause));
+}
+
+const ib::QueuePairCounters& PerfIbEnd::counters() const {
+    return port_.queue_pair(number_)->counters;
+}
+
+}  // namespace wireproof::cli

@@ -1,0 +1,109 @@
+// One end of a measurement of queue pairs: a port with one of them on a wire, and memory to send
+// from and to receive into. Every completion is checked: one that failed, a message out of order
+// or of another length is a Failure.
+//
+// Messages are numbered; a Send, or a Write that says so, carries its number as immediate data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/cli/perf_ib_wires.hpp"
+#include "wireproof/host/spin_clock.hpp"
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::cli {
+
+class PerfIbEnd {
+public:
+    /// Near the end of 32 bits, so that each run passes it.
+    static constexpr std::uint32_t first_number = 0xFFFF'FFF0;
+    static constexpr std::size_t in_flight_max = 4096;
+    static constexpr std::size_t rd_atomic = 16;  // Reads and Atomics without an answer
+    static constexpr Duration peer_timeout = Duration::milliseconds(30'000);
+
+    struct Config {
+        ib::Transport transport = ib::Transport::rc;
+        std::uint16_t node = 0;
+        std::size_t path_mtu = 4096;
+        bool over_udp = false;
+        std::uint64_t seed = 0;
+    };
+
+    /// Both lie in memory that is lent for as long as the end lives, as long as the longest message
+    /// and enough for the results of in_flight_max Atomics.
+    PerfIbEnd(PerfIbWire wire, const Config& config, Bytes source, Bytes destination);
+
+    // Operations of `size` bytes. False: the send queue is full.
+    bool send(std::uint32_t number, std::size_t size);
+    bool write(std::size_t size);
+    bool write_numbered(std::uint32_t number, std::size_t size);
+    bool read(std::size_t size);
+    /// Adds 1 to the first eight bytes of the other end's destination.
+    bool fetch_add();
+
+    /// Messages that come have this length from now on; those with an earlier number are of an
+    /// earlier measurement and do not count. Nobody has added anything yet.
+    void expect(std::uint32_t number, std::size_t size) {
+        next_number_ = number;
+        size_ = size;
+        added_ = 0;
+    }
+
+    /// Takes in what came, and sends what there is; returns how much it did.
+    std::size_t turn();
+    /// What was posted leaves.
+    void transmit();
+    /// Throws Failure if a packet was sent again for peer_timeout and never answered.
+    void look();
+
+    Bytes source() const { return source_; }
+    Bytes destination() const { return destination_; }
+    ib::Transport transport() const { return config_.transport; }
+    /// Operations of this end that have completed, and messages that came.
+    std::uint64_t completed() const { return completed_; }
+    std::uint64_t received() const { return received_; }
+    std::uint32_t last_number() const { return next_number_ - 1; }
+    /// Fetch-and-adds that completed: each gave back how many there were before.
+    std::uint64_t added() const { return added_; }
+    std::uint64_t resent() const { return counters().resent; }
+    /// Frames that came.
+    std::uint64_t heard() const { return heard_; }
+    /// As of the last turn.
+    Instant now() const { return now_; }
+
+private:
+    bool post(const ib::WorkTerms& terms, std::size_t offset, std::size_t length);
+    void open();
+    void post_receive();
+    std::size_t draw();
+    void on_done(const ib::Completion& completion);
+    void on_message(const ib::Completion& completion);
+    void heed_events();
+    const ib::QueuePairCounters& counters() const;
+
+    Config config_;
+    PerfIbWire wire_;
+    ib::Port port_;
+    host::SpinClock clock_;
+    Instant now_;
+    Bytes source_;
+    Bytes destination_;
+    std::uint32_t source_key_ = 0;  // the other end has the same keys
+    std::uint32_t destination_key_ = 0;
+    ib::CompletionQueueId sent_{};
+    ib::CompletionQueueId came_{};
+    std::uint32_t number_ = 0;  // of the queue pair, the same at both ends
+    std::uint64_t heard_ = 0;
+    std::uint64_t completed_ = 0;
+    std::uint64_t received_ = 0;
+    std::uint32_t next_number_ = first_number;
+    std::size_t size_ = 0;
+    std::uint64_t adds_posted_ = 0;
+    std::uint64_t added_ = 0;
+};
+
+}  // namespace wireproof::cli
