@@ -90,7 +90,8 @@ def ib_corpus():
     native = "7012375c000e17d20a2024870087b1b3000dec2a01710a1c015d400238f27a050000000e" \
              "bb884d85fd5cfba4728bc0690ed400009625b75a45fa"
     write("decode_ib", "native", bytes.fromhex(native))
-    for name, attribute in {"req": 0x10, "mra": 0x11, "rej": 0x12, "rep": 0x13, "dreq": 0x15}.items():
+    for name, attribute in {"req": 0x10, "mra": 0x11, "rej": 0x12, "rep": 0x13, "dreq": 0x15,
+                            "sidr_req": 0x17, "sidr_rep": 0x18}.items():
         head = bytes([1, 7, 2, 3]) + bytes(12) + struct.pack(">H", attribute)
         write("decode_ib", "cm_" + name, head + bytes(range(1, 239)))
     ipv4 = bytes.fromhex("52" * 12 + "0800"

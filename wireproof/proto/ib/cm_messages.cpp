@@ -203,6 +203,42 @@ void get_message(ConstBody body, CmDisconnect& message) {
     get<12>(body, message.private_bytes);
 }
 
+void put_message(Body body, const CmServiceRequest& message) {
+    put<0, 4>(body, message.request_id);
+    put<4, 2>(body, message.partition);
+    put<8, 8>(body, message.service);
+    put<16>(body, message.private_bytes);
+}
+
+void get_message(ConstBody body, CmServiceRequest& message) {
+    read<0, 4>(body, message.request_id);
+    read<4, 2>(body, message.partition);
+    read<8, 8>(body, message.service);
+    get<16>(body, message.private_bytes);
+}
+
+void put_message(Body body, const CmServiceReply& message) {
+    put<0, 4>(body, message.request_id);
+    put<4, 1>(body, static_cast<std::uint64_t>(message.status));
+    put<5, 1>(body, message.detail_length);
+    put<8, 3>(body, message.queue_pair);
+    put<12, 8>(body, message.service);
+    put<20, 4>(body, message.qkey);
+    put<24>(body, message.detail);
+    put<96>(body, message.private_bytes);
+}
+
+void get_message(ConstBody body, CmServiceReply& message) {
+    read<0, 4>(body, message.request_id);
+    read<4, 1>(body, message.status);
+    read<5, 1>(body, message.detail_length);
+    read<8, 3>(body, message.queue_pair);
+    read<12, 8>(body, message.service);
+    read<20, 4>(body, message.qkey);
+    get<24>(body, message.detail);
+    get<96>(body, message.private_bytes);
+}
+
 // RTU and DREP look alike.
 template <class Short>
 void put_message(Body body, const Short& message) {
@@ -303,6 +339,18 @@ std::string_view name_of(CmReason reason) {
         case CmReason::consumer: return "refused by its user";
         case CmReason::invalid_rnr_retry: return "invalid RNR retries";
         case CmReason::duplicate_id: return "identifier in use";
+    }
+    return {};
+}
+
+std::string_view name_of(CmServiceStatus status) {
+    switch (status) {
+        case CmServiceStatus::valid: return "valid";
+        case CmServiceStatus::unsupported: return "nobody listens there";
+        case CmServiceStatus::rejected: return "refused by its user";
+        case CmServiceStatus::no_queue_pair: return "no queue pair";
+        case CmServiceStatus::redirect: return "redirected";
+        case CmServiceStatus::unsupported_version: return "unsupported version";
     }
     return {};
 }

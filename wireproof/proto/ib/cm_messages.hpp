@@ -166,12 +166,48 @@ struct CmDisconnected {
     friend bool operator==(const CmDisconnected&, const CmDisconnected&) = default;
 };
 
-/// In the order of the attributes that tell them apart, from 0x0010 on.
-using CmMessage =
-    std::variant<CmRequest, CmDelay, CmReject, CmReply, CmReady, CmDisconnect, CmDisconnected>;
+/// SIDR_REQ: asks which queue pair takes the datagrams of a service.
+struct CmServiceRequest {
+    std::uint32_t request_id = 0;
+    std::uint16_t partition = 0xFFFF;
+    std::uint64_t service = 0;
+    PrivateBytes<216> private_bytes = {};
+    friend bool operator==(const CmServiceRequest&, const CmServiceRequest&) = default;
+};
 
-inline constexpr std::array<std::string_view, 7> cm_message_names = {"REQ", "MRA",  "REJ", "REP",
-                                                                     "RTU", "DREQ", "DREP"};
+/// What a SIDR_REP says; others travel, too.
+enum class CmServiceStatus : std::uint8_t {
+    valid = 0,
+    unsupported = 1,  // nobody listens
+    rejected = 2,     // the user says no
+    no_queue_pair = 3,
+    redirect = 4,
+    unsupported_version = 5,
+};
+
+/// "nobody listens there"; empty for a status that is not listed above: the caller prints its
+/// number.
+std::string_view name_of(CmServiceStatus status);
+
+/// SIDR_REP. Queue pair and Q_Key mean something only if the status is `valid`.
+struct CmServiceReply {
+    std::uint32_t request_id = 0;
+    CmServiceStatus status = CmServiceStatus::valid;
+    std::uint8_t detail_length = 0;  // bytes of `detail`, 8 bits
+    std::uint32_t queue_pair = 0;    // 24 bits
+    std::uint64_t service = 0;       // the one that was asked for
+    std::uint32_t qkey = 0;
+    PrivateBytes<72> detail = {};
+    PrivateBytes<136> private_bytes = {};
+    friend bool operator==(const CmServiceReply&, const CmServiceReply&) = default;
+};
+
+/// In the order of the attributes that tell them apart, from 0x0010 on.
+using CmMessage = std::variant<CmRequest, CmDelay, CmReject, CmReply, CmReady, CmDisconnect,
+                               CmDisconnected, CmServiceRequest, CmServiceReply>;
+
+inline constexpr std::array<std::string_view, std::variant_size_v<CmMessage>> cm_message_names = {
+    "REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP"};
 
 constexpr std::string_view name_of(const CmMessage& message) {
     return cm_message_names[message.index()];
@@ -199,8 +235,8 @@ struct CmDatagram {
 std::uint8_t path_mtu_code(std::size_t bytes);
 std::optional<std::size_t> path_mtu_of(std::uint8_t code);
 
-/// What rdma_cm puts in front of a request's private data, so that both sides know each other by
-/// address and port.
+/// What rdma_cm puts in front of the private data of a REQ or SIDR_REQ, so that both sides know
+/// each other by address and port.
 struct CmIpAddresses {
     static constexpr std::size_t size = 36;
     bool ipv6 = false;
@@ -214,10 +250,12 @@ struct CmIpAddresses {
     friend bool operator==(const CmIpAddresses&, const CmIpAddresses&) = default;
 };
 
-/// The service that listens on a port of rdma_cm's TCP port space.
-constexpr std::uint64_t service_of_port(std::uint16_t port) {
-    constexpr std::uint64_t tcp_port_space = 0x0106;
-    return tcp_port_space << 16 | port;
+/// The port spaces of rdma_cm: connections, and datagrams.
+enum class PortSpace : std::uint16_t { tcp = 0x0106, udp = 0x0111 };
+
+/// The service that listens on a port of one of them.
+constexpr std::uint64_t service_of_port(std::uint16_t port, PortSpace space = PortSpace::tcp) {
+    return std::uint64_t{static_cast<std::uint16_t>(space)} << 16 | port;
 }
 constexpr bool is_ip_service(std::uint64_t service) {
     return service >> 24 == 1;

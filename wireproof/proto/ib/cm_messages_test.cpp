@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "wireproof/base/random.hpp"
 
@@ -31,7 +32,7 @@ Bytes256 written(const CmDatagram& datagram) {
 
 TEST(CmDatagram, GivesRandomFieldsBack) {
     Random dice(1);
-    for (std::uint16_t attribute = 0x10; attribute <= 0x16; ++attribute) {
+    for (std::uint16_t attribute = 0x10; attribute <= 0x18; ++attribute) {
         for (int i = 0; i < 300; ++i) {
             const auto read = CmDatagram::decode(random_datagram(dice, attribute));
             ASSERT_TRUE(read) << attribute;
@@ -47,10 +48,10 @@ TEST(CmDatagram, GivesRandomFieldsBack) {
 // is written back, or it does not and is not.
 TEST(CmDatagram, EachBitIsAFieldsOrReserved) {
     // Bits of the 232 bytes that are nobody's, by message.
-    constexpr std::array<std::size_t, 7> reserved = {
-        32 + 32 + 2 * (6 + 3 + 3), 6 + 3, 6 + 1, 8 + 8 + 8 + 4, 0, 8, 0};
+    constexpr std::array<std::size_t, 9> reserved = {
+        32 + 32 + 2 * (6 + 3 + 3), 6 + 3, 6 + 1, 8 + 8 + 8 + 4, 0, 8, 0, 16, 16 + 8};
     Random dice(2);
-    for (std::uint16_t attribute = 0x10; attribute <= 0x16; ++attribute) {
+    for (std::uint16_t attribute = 0x10; attribute <= 0x18; ++attribute) {
         const auto start = random_datagram(dice, attribute);
         const auto read = CmDatagram::decode(start);
         ASSERT_TRUE(read);
@@ -83,10 +84,61 @@ TEST(CmDatagram, WhatIsNoneHasAReason) {
     EXPECT_EQ(reason(2, 1), NotCm::version);
     EXPECT_EQ(reason(3, 0x81), NotCm::other);
     EXPECT_EQ(reason(17, 0x0F), NotCm::attribute);
-    EXPECT_EQ(reason(17, 0x17), NotCm::attribute);
+    EXPECT_EQ(reason(17, 0x19), NotCm::attribute);
+    EXPECT_EQ(reason(16, 0x01), NotCm::attribute);
     for (const std::size_t length : {0U, 24U, 255U}) {
         EXPECT_EQ(CmDatagram::decode(ConstBytes(good).first(length)).error(), NotCm::length);
     }
+}
+
+// The places are those of tables 119 and 120 of the specification, as Linux has them, too
+// (ibta_vol1_c12.h).
+TEST(CmDatagram, FieldsOfServiceRequestsAreWhereTheSpecificationHasThem) {
+    const auto at = [](const Bytes256& bytes, std::size_t place, std::size_t count) {
+        std::uint64_t number = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            number = number << 8 | std::to_integer<std::uint64_t>(bytes[24 + place + i]);
+        }
+        return number;
+    };
+    CmServiceRequest request{.request_id = 0x01020304, .partition = 0x8765, .service = 0x01111C06};
+    request.private_bytes.front() = std::byte{0xA1};
+    request.private_bytes.back() = std::byte{0xA2};
+    const Bytes256 asked = written({.transaction = 7, .message = request});
+    EXPECT_EQ(asked[17], std::byte{0x17});
+    EXPECT_EQ(at(asked, 0, 4), 0x01020304U);
+    EXPECT_EQ(at(asked, 4, 2), 0x8765U);
+    EXPECT_EQ(at(asked, 8, 8), 0x01111C06U);
+    EXPECT_EQ(at(asked, 16, 1), 0xA1U);
+    EXPECT_EQ(asked.back(), std::byte{0xA2});
+
+    CmServiceReply reply{.request_id = 0xF1F2F3F4,
+                         .status = CmServiceStatus::no_queue_pair,
+                         .detail_length = 72,
+                         .queue_pair = 0xABCDEF,
+                         .service = 0x0102030405060708,
+                         .qkey = 0x01234567};
+    reply.detail.front() = std::byte{0xB1};
+    reply.private_bytes.front() = std::byte{0xB2};
+    reply.private_bytes.back() = std::byte{0xB3};
+    const Bytes256 answered = written({.transaction = 7, .message = reply});
+    EXPECT_EQ(answered[17], std::byte{0x18});
+    EXPECT_EQ(at(answered, 0, 4), 0xF1F2F3F4U);
+    EXPECT_EQ(at(answered, 4, 2), 0x0348U);
+    EXPECT_EQ(at(answered, 8, 3), 0xABCDEFU);
+    EXPECT_EQ(at(answered, 12, 8), 0x0102030405060708U);
+    EXPECT_EQ(at(answered, 20, 4), 0x01234567U);
+    EXPECT_EQ(at(answered, 24, 1), 0xB1U);
+    EXPECT_EQ(at(answered, 96, 1), 0xB2U);
+    EXPECT_EQ(answered.back(), std::byte{0xB3});
+}
+
+TEST(CmServiceStatus, EachHasANameAndOthersHaveNone) {
+    std::set<std::string_view> names;
+    for (unsigned code = 0; code <= 5; ++code) names.insert(name_of(CmServiceStatus(code)));
+    EXPECT_EQ(names.size(), 6U);
+    EXPECT_FALSE(names.contains(""));
+    EXPECT_EQ(name_of(CmServiceStatus(6)), "");
 }
 
 TEST(CmDatagram, PathMtusHaveCodes) {
@@ -96,6 +148,24 @@ TEST(CmDatagram, PathMtusHaveCodes) {
     EXPECT_EQ(path_mtu_code(256), 1);
     EXPECT_FALSE(path_mtu_of(0));
     EXPECT_FALSE(path_mtu_of(6));
+}
+
+// A datagram service has a port space of its own, and its request the same header in front of the
+// private data as a request for a connection.
+TEST(CmIpAddresses, StandInFrontOfAServiceRequest) {
+    EXPECT_EQ(service_of_port(7174, PortSpace::udp), 0x01111C06U);
+    EXPECT_NE(service_of_port(7174, PortSpace::udp), service_of_port(7174));
+    CmServiceRequest request{.service = service_of_port(7174, PortSpace::udp)};
+    EXPECT_TRUE(is_ip_service(request.service));
+    const CmIpAddresses addresses{
+        .ipv6 = false, .source_port = 0x1234, .source = {1}, .destination = {2}};
+    addresses.encode(std::span(request.private_bytes).first<CmIpAddresses::size>());
+    const auto read = CmDatagram::decode(written({.transaction = 1, .message = request}));
+    ASSERT_TRUE(read);
+    const auto& told = std::get<CmServiceRequest>(read->message).private_bytes;
+    EXPECT_EQ(
+        CmIpAddresses::decode(std::span<const std::byte, 216>(told).first<CmIpAddresses::size>()),
+        addresses);
 }
 
 TEST(CmIpAddresses, OtherVersionsAreNone) {

@@ -14,6 +14,22 @@ constexpr std::size_t buffers = 64;
 constexpr std::size_t buffer_size = UdQueuePair::front_room + cm_datagram_size;
 constexpr std::size_t requests_max = 1024;  // that nobody has looked at
 
+using Waiting = std::map<std::uint64_t, std::deque<CmEvent>>;
+
+std::optional<CmEvent> next_of(Waiting& waiting, std::uint64_t service) {
+    const auto found = waiting.find(service);
+    if (found == waiting.end() || found->second.empty()) return std::nullopt;
+    CmEvent event = std::move(found->second.front());
+    found->second.pop_front();
+    return event;
+}
+
+void drop(Waiting& waiting, CmId id) {
+    for (auto& [service, events] : waiting) {
+        std::erase_if(events, [id](const CmEvent& one) { return one.id == id; });
+    }
+}
+
 }  // namespace
 
 CmQueuePair::CmQueuePair(Port& port, const Config& config)
@@ -73,11 +89,38 @@ void CmQueuePair::stop_listening(Instant now, std::uint64_t service) {
 }
 
 std::optional<CmEvent> CmQueuePair::next_request(std::uint64_t service) {
-    auto& waiting = requests_[service];
-    if (waiting.empty()) return std::nullopt;
-    CmEvent event = std::move(waiting.front());
-    waiting.pop_front();
-    return event;
+    return next_of(requests_, service);
+}
+
+bool CmQueuePair::listen_datagrams(std::uint64_t service) {
+    management_.listen_datagrams(service);
+    return queries_.try_emplace(service).second;
+}
+
+void CmQueuePair::stop_listening_datagrams(Instant now, std::uint64_t service) {
+    management_.stop_listening_datagrams(service);
+    const auto found = queries_.find(service);
+    if (found == queries_.end()) return;
+    for (const CmEvent& event : found->second) {
+        management_.answer(now, event.id, {.status = CmServiceStatus::unsupported});
+    }
+    queries_.erase(found);
+}
+
+std::optional<CmEvent> CmQueuePair::next_query(std::uint64_t service) {
+    return next_of(queries_, service);
+}
+
+std::optional<CmId> CmQueuePair::resolve(Instant now, PeerId to, const CmServiceRequest& request) {
+    const auto id = management_.resolve(now, to, request);
+    if (id) resolutions_.insert(*id);
+    return id;
+}
+
+void CmQueuePair::give_up(CmId resolution) {
+    management_.give_up(resolution);
+    resolutions_.erase(resolution);
+    answers_.erase(resolution);
 }
 
 std::optional<CmEvent> CmQueuePair::take_answer(CmId id) {
@@ -139,13 +182,28 @@ void CmQueuePair::take_events(Instant now) {
     while (auto event = management_.next_event()) {
         switch (event->what) {
             case CmEvent::What::requested: on_request(now, std::move(*event)); break;
+            case CmEvent::What::asked: on_query(now, std::move(*event)); break;
             case CmEvent::What::disconnected: disconnected(event->id); break;
-            default:
-                // Who asked has gone, unless its queue pair is there.
-                if (queue_pairs_.contains(event->id)) {
-                    answers_.insert_or_assign(event->id, std::move(*event));
-                }
+            default: on_answer(std::move(*event));
         }
+    }
+}
+
+void CmQueuePair::on_answer(CmEvent event) {
+    // Of a query: nobody waits for our answer any more.
+    if (event.what == CmEvent::What::unanswered) drop(queries_, event.id);
+    // Who asked has gone, unless its queue pair is there, or it has not given up a resolution.
+    if (queue_pairs_.contains(event.id) || resolutions_.erase(event.id) > 0) {
+        answers_.insert_or_assign(event.id, std::move(event));
+    }
+}
+
+void CmQueuePair::on_query(Instant now, CmEvent event) {
+    auto& waiting = queries_[std::get<CmServiceRequest>(event.message).service];
+    if (waiting.size() < requests_max) {
+        waiting.push_back(std::move(event));
+    } else {
+        management_.answer(now, event.id, {.status = CmServiceStatus::no_queue_pair});
     }
 }
 
@@ -170,9 +228,7 @@ void CmQueuePair::on_request(Instant now, CmEvent event) {
 }
 
 void CmQueuePair::disconnected(CmId id) {
-    for (auto& [service, waiting] : requests_) {
-        std::erase_if(waiting, [id](const CmEvent& one) { return one.id == id; });
-    }
+    drop(requests_, id);
     const auto found = queue_pairs_.find(id);
     if (found == queue_pairs_.end()) return;
     port_->modify(found->second, {.state = QueuePairState::error});

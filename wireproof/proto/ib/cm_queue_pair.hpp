@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "wireproof/proto/ib/connection_management.hpp"
@@ -37,11 +38,25 @@ public:
     void stop_listening(Instant now, std::uint64_t service);
     std::optional<CmEvent> next_request(std::uint64_t service);
 
+    /// Questions about this datagram service are kept from now on, and given to
+    /// `management().answer`. False: they are already.
+    bool listen_datagrams(std::uint64_t service);
+    /// Those that wait are answered that nobody listens.
+    void stop_listening_datagrams(Instant now, std::uint64_t service);
+    std::optional<CmEvent> next_query(std::uint64_t service);
+
+    /// Asks a host for the queue pair behind a datagram service; `take_answer` tells what came of
+    /// it: resolved, unanswered. Nothing: too many are being asked for.
+    std::optional<CmId> resolve(Instant now, PeerId to, const CmServiceRequest& request);
+    /// Nobody wants that answer any more. Not needed once it was taken.
+    void give_up(CmId resolution);
+
     /// From now on the connection is that of a queue pair, which goes into error with it.
     void join(CmId id, std::uint32_t queue_pair) { queue_pairs_[id] = queue_pair; }
     /// The queue pair has gone, or wants no more: the other side is told.
     void part(Instant now, std::uint32_t queue_pair);
-    /// What became of a request or reply of ours, once: replied, established, rejected, unanswered.
+    /// What became of a request or reply of ours, once: replied, established, rejected, resolved,
+    /// unanswered.
     std::optional<CmEvent> take_answer(CmId id);
     bool has_answer(CmId id) const { return answers_.contains(id); }
     /// False once the connection is over: no answer will come.
@@ -56,6 +71,8 @@ private:
     void post_receive(std::uint64_t buffer);
     void take_events(Instant now);
     void on_request(Instant now, CmEvent event);
+    void on_query(Instant now, CmEvent event);
+    void on_answer(CmEvent event);
     void disconnected(CmId id);
 
     Port* port_;
@@ -66,6 +83,8 @@ private:
     CompletionQueueId received_{};
     ConnectionManagement management_;
     std::map<std::uint64_t, std::deque<CmEvent>> requests_;  // by service
+    std::map<std::uint64_t, std::deque<CmEvent>> queries_;   // likewise
+    std::set<CmId> resolutions_;                             // asked for, and not answered
     std::map<CmId, CmEvent> answers_;
     std::map<CmId, std::uint32_t> queue_pairs_;
 };

@@ -10,15 +10,32 @@ constexpr std::int64_t kept_for = 4;  // times the wait for an answer, when all 
 
 }  // namespace
 
-ConnectionManagement::Connection* ConnectionManagement::find(std::uint32_t local_id, PeerId peer) {
-    const auto found = connections_.find(local_id);
-    if (found == connections_.end() || found->second.peer != peer) return nullptr;
+ConnectionManagement::Connection* ConnectionManagement::find(std::uint32_t local_id, PeerId peer,
+                                                             Kind kind) {
+    Connection* found = find(CmId(local_id), kind);
+    return found != nullptr && found->peer == peer ? found : nullptr;
+}
+
+ConnectionManagement::Connection* ConnectionManagement::find(CmId id, Kind kind) {
+    const auto found = connections_.find(static_cast<std::uint32_t>(id));
+    if (found == connections_.end() || found->second.kind != kind) return nullptr;
     return &found->second;
 }
 
-ConnectionManagement::Connection* ConnectionManagement::find(CmId id) {
-    const auto found = connections_.find(static_cast<std::uint32_t>(id));
-    return found == connections_.end() ? nullptr : &found->second;
+bool ConnectionManagement::has_room(Kind kind) const {
+    const std::size_t limit =
+        kind == Kind::connection ? config_.connections_max : config_.resolutions_max;
+    return ledgers_[static_cast<std::size_t>(kind)].living < limit;
+}
+
+ConnectionManagement::Connection& ConnectionManagement::begin(Kind kind, PeerId peer) {
+    while (connections_.contains(next_id_)) ++next_id_;
+    Connection& connection = connections_[next_id_];
+    connection.kind = kind;
+    connection.peer = peer;
+    connection.local_id = next_id_++;
+    ++ledgers_[static_cast<std::size_t>(kind)].living;
+    return connection;
 }
 
 void ConnectionManagement::send(Connection& connection, CmMessage message) {
@@ -37,9 +54,11 @@ void ConnectionManagement::end(Instant now, Connection& connection) {
     if (connection.state == State::over) return;
     connection.state = State::over;
     set_deadline(connection, now + connection.patience * kept_for);
-    over_.push_back(connection.local_id);
-    if (over_.size() <= config_.over_max) return;
-    forget(over_.front());
+    Ledger& ledger = ledgers_[static_cast<std::size_t>(connection.kind)];
+    --ledger.living;
+    ledger.over.push_back(connection.local_id);
+    if (ledger.over.size() <= config_.over_max) return;
+    forget(ledger.over.front());
 }
 
 void ConnectionManagement::set_deadline(Connection& connection, Instant deadline) {
@@ -48,12 +67,18 @@ void ConnectionManagement::set_deadline(Connection& connection, Instant deadline
     if (deadline != never) deadlines_.insert({deadline, connection.local_id});
 }
 
-/// One that is over.
 void ConnectionManagement::forget(std::uint32_t id) {
     const auto at = connections_.find(id);
-    deadlines_.erase({at->second.deadline, id});
+    const Connection& one = at->second;
+    Ledger& ledger = ledgers_[static_cast<std::size_t>(one.kind)];
+    if (one.state == State::over) {
+        std::erase(ledger.over, id);
+    } else {
+        --ledger.living;
+    }
+    if (one.kind == Kind::query) queries_.erase(key_of(one));
+    deadlines_.erase({one.deadline, id});
     connections_.erase(at);
-    std::erase(over_, id);
 }
 
 void ConnectionManagement::tell(CmEvent::What what, const Connection& connection,
@@ -76,17 +101,14 @@ std::optional<ConnectionManagement::Outgoing> ConnectionManagement::poll_transmi
 }
 
 std::optional<CmId> ConnectionManagement::connect(Instant now, PeerId to, CmRequest request) {
-    if (!has_room()) return std::nullopt;
-    while (connections_.contains(next_id_)) ++next_id_;
-    request.local_id = next_id_++;
+    if (!has_room(Kind::connection)) return std::nullopt;
+    Connection& connection = begin(Kind::connection, to);
+    request.local_id = connection.local_id;
     request.ca_guid = config_.ca_guid;
     request.remote_response_timeout = request.local_response_timeout = config_.response_timeout;
     request.max_retries = config_.retries;
-    Connection& connection = connections_[request.local_id];
     connection.active = true;
-    connection.peer = to;
     connection.transaction = request.local_id;
-    connection.local_id = request.local_id;
     connection.local_queue_pair = request.queue_pair;
     connection.patience = cm_response_time(config_.response_timeout);
     connection.retries = config_.retries;
@@ -171,6 +193,9 @@ void ConnectionManagement::on_overdue(Instant now, Connection& one) {
         ++counters_.resent;
         set_deadline(one, now + one.patience);
         outgoing_.push_back({one.peer, *one.last});
+    } else if (one.kind != Kind::connection) {
+        tell(CmEvent::What::unanswered, one);
+        forget(one.local_id);
     } else if (one.state == State::disconnecting) {
         tell(CmEvent::What::disconnected, one);
         one.last.reset();

@@ -6,6 +6,12 @@
 //   active     connect ─► requesting ──REP─► replied ──confirm─► established
 //   passive    REQ ─► requested ──accept─► replying ──RTU, data─► established
 //   both       established ──disconnect─► disconnecting ──DREP─► over;  DREQ, REJ, silence ─► over
+//
+// Services of datagrams have no connections. A host asks which queue pair takes the datagrams of a
+// service, and with which Q_Key (section 12.11):
+//
+//   active     resolve ─► requesting ──SIDR_REP, silence─► over
+//   passive    SIDR_REQ ─► requested ──answer, silence─► over
 #pragma once
 
 #include <algorithm>
@@ -16,6 +22,8 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/engine.hpp"
@@ -23,7 +31,8 @@
 
 namespace wireproof::ib {
 
-/// A connection, by the number that the datagrams call its local identifier.
+/// A connection, by the number that the datagrams call its local identifier; or the resolution of
+/// a service, asked for here or by another host.
 enum class CmId : std::uint32_t {};
 
 /// How long an answer may take, by its code of five bits: 4.096 us x 2^code. What a stranger says
@@ -37,10 +46,12 @@ constexpr Duration cm_response_time(std::uint8_t code) {
 struct CmEvent {
     enum class What : std::uint8_t {
         requested,     // somebody asks: `message` is a CmRequest; accept or reject
+        asked,         // likewise, for a datagram service: a CmServiceRequest; answer
         replied,       // the other side accepts: a CmReply; confirm or reject
         established,   // the passive side may send
         rejected,      // a CmReject
-        unanswered,    // every retry was
+        resolved,      // a CmServiceReply, whatever its status
+        unanswered,    // every retry was; or `asked` was, for so long that nobody waits any more
         disconnected,  // by either side: a CmDisconnect of the other's, if there was one
     };
     What what = What::requested;
@@ -54,7 +65,7 @@ struct CmCounters {
     std::array<std::uint64_t, 4> malformed{};  // by NotCm
     std::uint64_t taken = 0;
     std::uint64_t duplicates = 0;    // answered again if that is what they wait for
-    std::uint64_t unknown = 0;       // of no connection here
+    std::uint64_t unknown = 0;       // of no connection and no resolution here
     std::uint64_t out_of_state = 0;  // which the connection has not come to, or has left
     std::uint64_t refused = 0;       // requests: nobody listens, no room
 
@@ -70,7 +81,8 @@ public:
         std::uint8_t retries = 15;           // of each datagram that wants an answer
         std::uint8_t delay = 20;             // asked for in an MRA while the user thinks
         std::size_t connections_max = 4096;  // that are not over
-        std::size_t over_max = 1024;         // that are, and whose duplicates are still answered
+        std::size_t resolutions_max = 1024;  // that are not over; as many again of other hosts
+        std::size_t over_max = 1024;  // of each kind that are, and have duplicates answered still
     };
 
     explicit ConnectionManagement(const Config& config)
@@ -79,6 +91,11 @@ public:
     void listen(std::uint64_t service) { services_.insert(service); }
     /// False: nobody listened.
     bool stop_listening(std::uint64_t service) { return services_.erase(service) > 0; }
+    // Services of datagrams; the same number may also be one of connections.
+    void listen_datagrams(std::uint64_t service) { datagram_services_.insert(service); }
+    bool stop_listening_datagrams(std::uint64_t service) {
+        return datagram_services_.erase(service) > 0;
+    }
 
     /// Identifier, timeouts, retries and GUID are filled in here. Nothing: there is no room.
     std::optional<CmId> connect(Instant now, PeerId to, CmRequest request);
@@ -91,6 +108,17 @@ public:
     bool disconnect(Instant now, CmId id, const PrivateBytes<220>& why = {});
     /// A packet came on the connection's queue pair before RTU did.
     bool note_first_packet(CmId id);
+
+    /// Asks for the queue pair behind a datagram service, as often as `connect` would; `resolved`
+    /// or `unanswered` ends it. The request's identifier is filled in here. Nothing: there is no
+    /// room.
+    std::optional<CmId> resolve(Instant now, PeerId to, CmServiceRequest request);
+    /// Of `resolve`: no answer is wanted any more, and none will come.
+    bool give_up(CmId id);
+    /// What `asked` asks: queue pair and Q_Key, or a status that says why not. Identifier and
+    /// service are filled in here. False: it was answered, or took so long that nobody waits any
+    /// more.
+    bool answer(Instant now, CmId id, CmServiceReply reply);
 
     RxVerdict on_datagram(Instant now, PeerId from, ConstBytes bytes);
     std::optional<CmEvent> next_event();
@@ -105,7 +133,8 @@ public:
     bool has_outgoing() const { return !outgoing_.empty(); }
 
     const CmCounters& counters() const { return counters_; }
-    /// Connections, those that are over included for a while: their duplicates are answered.
+    /// Connections and resolutions, those that are over included for a while: their duplicates are
+    /// answered.
     std::size_t size() const { return connections_.size(); }
 
 private:
@@ -118,7 +147,14 @@ private:
         disconnecting,
         over,
     };
+    enum class Kind : std::uint8_t {
+        connection,
+        resolution,  // of a service of another host
+        query,       // of another host about a service here
+    };
+    /// Or a resolution or query, which have fewer states.
     struct Connection {
+        Kind kind = Kind::connection;
         State state = State::requesting;
         bool active = false;
         PeerId peer{};
@@ -127,6 +163,7 @@ private:
         std::uint32_t remote_id = 0;
         std::uint32_t local_queue_pair = 0;
         std::uint32_t remote_queue_pair = 0;
+        std::uint64_t service = 0;            // of a query
         std::optional<CmDatagram> last = {};  // sent; to be sent again for a duplicate, or in time
         Instant deadline = never;
         Duration patience = {};
@@ -134,6 +171,13 @@ private:
         std::uint8_t retries = 0;
     };
     using Connections = std::map<std::uint32_t, Connection>;
+    /// How many of a kind live, and those that are over, oldest first.
+    struct Ledger {
+        std::size_t living = 0;
+        std::deque<std::uint32_t> over;
+    };
+    /// What makes a SIDR_REQ the same as another: host, its identifier, transaction, service.
+    using QueryKey = std::tuple<PeerId, std::uint32_t, std::uint64_t, std::uint64_t>;
 
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmRequest& request);
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmDelay& delay);
@@ -142,15 +186,31 @@ private:
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmReady& ready);
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmDisconnect& ask);
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmDisconnected& told);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction,
+                   const CmServiceRequest& request);
+    RxVerdict take(Instant now, PeerId from, std::uint64_t transaction,
+                   const CmServiceReply& reply);
     RxVerdict take_again(Instant now, Connection& connection);
     RxVerdict refuse(PeerId from, std::uint64_t transaction, const CmRequest& request,
                      CmReason reason);
+    RxVerdict refuse(PeerId from, std::uint64_t transaction, const CmServiceRequest& request,
+                     CmServiceStatus status);
 
-    Connection* find(std::uint32_t local_id, PeerId peer);
-    Connection* find(CmId id);
+    /// Answers to whoever asks that may wait to leave; what connections have to say is bounded by
+    /// their number.
+    static constexpr std::size_t answers_max = 16384;
+
+    // Of this kind; of another is none.
+    Connection* find(std::uint32_t local_id, PeerId peer, Kind kind = Kind::connection);
+    Connection* find(CmId id, Kind kind = Kind::connection);
     Connection* find_passive(std::uint32_t remote_id, PeerId peer);
     Connection* find_stale(std::uint32_t remote_queue_pair, PeerId peer);
-    bool has_room() const { return connections_.size() - over_.size() < config_.connections_max; }
+    bool has_room(Kind kind) const;
+    static QueryKey key_of(const Connection& query) {
+        return {query.peer, query.remote_id, query.transaction, query.service};
+    }
+    /// A new one of a number that no other has.
+    Connection& begin(Kind kind, PeerId peer);
     void send(Connection& connection, CmMessage message);
     /// Sends, and again until an answer comes.
     void ask(Instant now, Connection& connection, CmMessage message);
@@ -164,8 +224,10 @@ private:
     Config config_;
     std::uint32_t next_id_;
     std::set<std::uint64_t> services_;
+    std::set<std::uint64_t> datagram_services_;
     Connections connections_;
-    std::deque<std::uint32_t> over_;  // oldest first
+    std::array<Ledger, 3> ledgers_;  // by Kind
+    std::map<QueryKey, std::uint32_t> queries_;
     std::set<std::pair<Instant, std::uint32_t>> deadlines_;
     std::deque<Outgoing> outgoing_;
     std::deque<CmEvent> events_;

@@ -4,12 +4,6 @@
 #include "wireproof/proto/ib/connection_management.hpp"
 
 namespace wireproof::ib {
-namespace {
-
-// To whoever asks, while nothing leaves; what connections have to say is bounded by their number.
-constexpr std::size_t answers_max = 16384;
-
-}  // namespace
 
 RxVerdict ConnectionManagement::counted(std::uint64_t CmCounters::*reason, RxVerdict verdict) {
     ++(counters_.*reason);
@@ -19,7 +13,8 @@ RxVerdict ConnectionManagement::counted(std::uint64_t CmCounters::*reason, RxVer
 ConnectionManagement::Connection* ConnectionManagement::find_passive(std::uint32_t remote_id,
                                                                      PeerId peer) {
     for (auto& [id, one] : connections_) {
-        if (!one.active && one.remote_id == remote_id && one.peer == peer) return &one;
+        const bool passive = one.kind == Kind::connection && !one.active;
+        if (passive && one.remote_id == remote_id && one.peer == peer) return &one;
     }
     return nullptr;
 }
@@ -27,7 +22,8 @@ ConnectionManagement::Connection* ConnectionManagement::find_passive(std::uint32
 ConnectionManagement::Connection* ConnectionManagement::find_stale(std::uint32_t remote_queue_pair,
                                                                    PeerId peer) {
     for (auto& [id, one] : connections_) {
-        const bool lives = one.state != State::over && one.state != State::requesting;
+        const bool lives = one.kind == Kind::connection && one.state != State::over &&
+                           one.state != State::requesting;
         if (lives && one.remote_queue_pair == remote_queue_pair && one.peer == peer) return &one;
     }
     return nullptr;
@@ -57,13 +53,12 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
         end(now, *old);
         old->last.reset();
     }
-    if (!has_room()) return refuse(from, transaction, request, CmReason::no_resources);
-    while (connections_.contains(next_id_)) ++next_id_;
-    Connection& connection = connections_[next_id_];
+    if (!has_room(Kind::connection)) {
+        return refuse(from, transaction, request, CmReason::no_resources);
+    }
+    Connection& connection = begin(Kind::connection, from);
     connection.state = State::requested;
-    connection.peer = from;
     connection.transaction = transaction;
-    connection.local_id = next_id_++;
     connection.remote_id = request.local_id;
     connection.remote_queue_pair = request.queue_pair;
     connection.patience = cm_response_time(request.local_response_timeout);

@@ -1,0 +1,162 @@
+// Queue pair 1 of two hosts and the packets between them, moved by hand: services of datagrams.
+// Connections over sockets are tested in front/ib.
+#include "wireproof/proto/ib/cm_queue_pair.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/packet_test_kit.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+using What = CmEvent::What;
+
+constexpr PeerId peer{3};
+constexpr std::uint64_t service = service_of_port(9, PortSpace::udp);
+
+struct Host {
+    explicit Host(std::uint64_t guid)
+        : cm(port, {.management = {.ca_guid = guid, .first_id = 0xFFFFFFFF}}) {}
+
+    Port port{{.path_mtu = 1024}};
+    CmQueuePair cm;
+};
+
+class CmServices : public testing::Test {
+protected:
+    /// Packets that left `from`; those after the first `lost` of the test come.
+    std::size_t move(Host& from, Host& to) {
+        from.cm.poll(now);
+        std::size_t packets = 0;
+        while (true) {
+            std::vector<std::byte> room(packet_max(1024));
+            TxFrame out;
+            out.open(room, {.frame_max = room.size()});
+            if (!from.port.poll_transmit(now, out)) return packets;
+            std::vector<std::byte> packet(out.size());
+            out.gather(packet);
+            ++packets;
+            if (lost > 0) {
+                --lost;
+                continue;
+            }
+            to.port.on_frame(now, {.bytes = packet, .from = peer, .integrity = Integrity::intact});
+        }
+    }
+    /// Until nothing moves.
+    std::size_t settle() {
+        std::size_t packets = 0;
+        while (true) {
+            const std::size_t moved = move(active, passive) + move(passive, active);
+            active.cm.poll(now);
+            passive.cm.poll(now);
+            if (moved == 0) return packets;
+            packets += moved;
+        }
+    }
+    CmId resolve() {
+        const auto id = active.cm.resolve(now, peer, {.service = service});
+        EXPECT_TRUE(id);
+        return id.value_or(CmId{});
+    }
+    CmServiceStatus status_of(CmId id) {
+        const auto answer = active.cm.take_answer(id);
+        EXPECT_TRUE(answer && answer->what == What::resolved);
+        if (!answer || answer->what != What::resolved) return CmServiceStatus(255);
+        return std::get<CmServiceReply>(answer->message).status;
+    }
+
+    Instant now{};
+    std::size_t lost = 0;
+    Host active{1};
+    Host passive{2};
+};
+
+TEST_F(CmServices, AreResolvedThoughPacketsGetLost) {
+    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    EXPECT_FALSE(passive.cm.listen_datagrams(service));
+    const CmId id = resolve();
+    lost = 1;
+    EXPECT_EQ(settle(), 1U);
+    EXPECT_FALSE(passive.cm.next_query(service));
+    now = active.cm.next_deadline();
+    EXPECT_EQ(settle(), 1U);
+    const auto query = passive.cm.next_query(service);
+    ASSERT_TRUE(query);
+    EXPECT_FALSE(passive.cm.next_query(service));
+    EXPECT_FALSE(passive.cm.next_request(service));
+    lost = 1;
+    EXPECT_TRUE(passive.cm.management().answer(now, query->id, {.queue_pair = 0x55, .qkey = 66}));
+    EXPECT_EQ(settle(), 1U);
+    EXPECT_FALSE(active.cm.has_answer(id));
+    now = active.cm.next_deadline();
+    EXPECT_EQ(settle(), 2U);
+    ASSERT_TRUE(active.cm.has_answer(id));
+    const auto answer = active.cm.take_answer(id);
+    EXPECT_EQ(answer->what, What::resolved);
+    const auto& reply = std::get<CmServiceReply>(answer->message);
+    EXPECT_EQ(reply.status, CmServiceStatus::valid);
+    EXPECT_EQ(reply.queue_pair, 0x55U);
+    EXPECT_EQ(reply.qkey, 66U);
+    EXPECT_FALSE(active.cm.take_answer(id));
+    EXPECT_EQ(active.cm.management().counters().resent, 2U);
+}
+
+TEST_F(CmServices, ThatNobodyOffersAreRefused) {
+    const CmId first = resolve();
+    EXPECT_EQ(settle(), 2U);
+    EXPECT_EQ(status_of(first), CmServiceStatus::unsupported);
+    // Those that wait when their service ends are, too.
+    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    const CmId second = resolve();
+    EXPECT_EQ(settle(), 1U);
+    passive.cm.stop_listening_datagrams(now, service);
+    passive.cm.stop_listening_datagrams(now, service);
+    EXPECT_EQ(settle(), 1U);
+    EXPECT_EQ(status_of(second), CmServiceStatus::unsupported);
+    EXPECT_FALSE(passive.cm.next_query(service));
+    EXPECT_TRUE(passive.cm.listen_datagrams(service));
+}
+
+TEST_F(CmServices, WhoGivesUpGetsNoAnswerAndSendsNoMore) {
+    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    const CmId before = resolve();
+    settle();
+    active.cm.give_up(before);
+    EXPECT_EQ(active.cm.next_deadline(), never);
+    const auto query = passive.cm.next_query(service);
+    ASSERT_TRUE(query);
+    EXPECT_TRUE(passive.cm.management().answer(now, query->id, {}));
+    EXPECT_EQ(settle(), 1U);
+    EXPECT_FALSE(active.cm.take_answer(before));
+    // An answer that has come goes as well.
+    const CmId after = resolve();
+    settle();
+    EXPECT_TRUE(passive.cm.management().answer(now, passive.cm.next_query(service)->id, {}));
+    settle();
+    EXPECT_TRUE(active.cm.has_answer(after));
+    active.cm.give_up(after);
+    EXPECT_FALSE(active.cm.take_answer(after));
+}
+
+TEST_F(CmServices, SilenceIsToldToBothSides) {
+    ASSERT_TRUE(passive.cm.listen_datagrams(service));
+    const CmId id = resolve();
+    std::size_t packets = settle();
+    while (active.cm.next_deadline() != never) {
+        now = active.cm.next_deadline();
+        packets += settle();
+    }
+    EXPECT_EQ(packets, 16U);
+    const auto answer = active.cm.take_answer(id);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->what, What::unanswered);
+    // The question waits no longer than anybody waits for its answer.
+    now = passive.cm.next_deadline();
+    passive.cm.poll(now);
+    EXPECT_EQ(passive.cm.next_deadline(), never);
+    EXPECT_FALSE(passive.cm.next_query(service));
+}
+
+}  // namespace
+}  // namespace wireproof::ib
