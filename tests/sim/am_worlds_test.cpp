@@ -58,6 +58,13 @@ TEST(AmWorlds, SomePathsLoseLongPackets) {
     EXPECT_GT(drawn, 20U);
 }
 
+// The node takes four packets at a time from a window of 1024, in go-back-N, on a path that loses
+// them all: before its questions left first, it found a living peer silent.
+TEST(AmWorlds, AQuestionLeavesBeforePacketsThatWait) {
+    const AmWorldResult result = run_am_world(AmWorldConfig{.seed = 5453});
+    EXPECT_EQ(result.violation, "");
+}
+
 TEST(AmWorlds, AreAFunctionOfTheirSeed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         EXPECT_EQ(run_am_world(AmWorldConfig{seed}), run_am_world(AmWorldConfig{seed}))

@@ -173,7 +173,10 @@ void World::on_session_ended(std::size_t node, std::size_t peer, const am::Sessi
     const std::size_t pair = ended.by_peer ? plan_.pair(peer, node) : plan_.pair(node, peer);
     if (ended.why != Why::unanswered || !plan_.loses_long[pair] ||
         ended.packet_bytes <= AmWorldPlan::short_frame) {
-        fail(way(node, peer) + "a session ended without a reason");
+        const std::string by = ended.by_peer ? " by the peer" : "";
+        fail(way(node, peer) + "a session ended" + by + " without a reason: why " +
+             std::to_string(static_cast<int>(ended.why)) + ", a packet of " +
+             std::to_string(ended.packet_bytes) + " bytes");
     }
 }
 

@@ -416,6 +416,8 @@ private:
     bool send_nack(Channel channel, TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
+    /// A question leaves before packets that wait: the peer was silent for more than one timer.
+    bool asks_first() const { return unanswered_ > 1; }
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
     void on_hello_timer(Instant now, Instant due);

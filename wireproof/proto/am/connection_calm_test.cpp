@@ -468,7 +468,7 @@ TEST(AmConnectionCalm, LivesAsAnyOtherWithTransfers) {
 TEST(AmConnectionCalm, LivesAsAnyOtherOnABadWire) {
     live_twice(tight(Config::shared_memory()), {.bad = 0.05, .unusual = 0.1}, 20);
     live_twice(tight(Config::ethernet()), {.bad = 0.1, .unusual = 0.1, .bundles = false}, 25);
-    live_twice(tight(Config::ethernet()), {.bad = 0.1, .unusual = 0.1, .checked = true}, 5);
+    live_twice(tight(Config::ethernet()), {.bad = 0.1, .unusual = 0.1, .checked = true}, 3);
     live_twice(tight(Config::ethernet()), {.bad = 0.02, .bundles = false, .checked = true}, 100);
     live_twice(tight(going_back()), {.bad = 0.1, .unusual = 0.1}, 90);
 }

@@ -28,6 +28,10 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     if (send_question(now, Channel::request, out) || send_question(now, Channel::reply, out)) {
         return true;
     }
+    if (asks_first() &&
+        (send_keepalive(now, Channel::request, out) || send_keepalive(now, Channel::reply, out))) {
+        return true;
+    }
     const Channel first = turn_;
     const Channel second = other(first);
     if (send_numbered(now, first, out)) {
@@ -285,8 +289,9 @@ void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     ++stats_.keepalive_timeouts;
     loops_[index(channel)].resent();  // what answers now was asked for
     heed_silence(now, channel);
-    // What waits to leave says more than a keep-alive would.
-    keepalive_due_[index(channel)] = window.at_rest();
+    // What waits to leave says more than a keep-alive would, unless nothing was heard since the
+    // last timer either: a path may lose all packets as long as these.
+    keepalive_due_[index(channel)] = window.at_rest() || asks_first();
     interval = std::min(interval * 2, config_.keepalive_max);
     timers_.set(keepalive_timer(channel), next_check(now, interval));
 }
