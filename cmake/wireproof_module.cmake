@@ -20,7 +20,7 @@ target_compile_options(wireproof_options INTERFACE
 # What may become a part of an installed library: its code may lie anywhere, also in a shared object,
 # and shows only what is marked with WIREPROOF_EXPORT.
 function(wireproof_library name)
-  if(WIREPROOF_INSTALL)
+  if(WIREPROOF_INSTALL OR WIREPROOF_VERBS)
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     # Else a call of one exported function by another could not be inlined.

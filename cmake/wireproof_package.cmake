@@ -78,6 +78,11 @@ add_library(wireproof::wireproof ALIAS wireproof)
 add_library(wireproof::static ALIAS wireproof)
 add_library(wireproof::shared ALIAS wireproof_shared)
 
+add_custom_target(wireproof_installed DEPENDS wireproof wireproof_shared)
+if(WIREPROOF_VERBS)
+  add_dependencies(wireproof_installed wireproof_libibverbs)
+endif()
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/wireproof)
 install(TARGETS wireproof wireproof_shared EXPORT wireproof-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development

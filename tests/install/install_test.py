@@ -174,7 +174,15 @@ class OnlyWhatIsPublicIsInstalled(Installed):
             found[component] = self.files(prefix)
         self.assertEqual(sorted(found["runtime"] + found["development"]), self.files(self.prefix))
         for file in found["runtime"]:
-            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0\.1(\.0)?$")
+            self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0\.1(\.0)?$"
+                                   r"|/wireproof/libibverbs\.so\.1(\.14)?$")
+
+    def test_the_libibverbs_is_where_only_who_asks_finds_it(self):
+        for file in self.files(self.prefix):
+            if "libibverbs" in file:
+                self.assertRegex(file, r"/wireproof/libibverbs\.so\.1(\.14)?$")
+                shown = run("nm", "-D", "--defined-only", os.path.join(self.prefix, file)).split("\n")
+                self.assertEqual([line for line in shown if line and "IBVERBS_" not in line], [])
 
     def test_the_libraries_show_nothing_else(self):
         """Whatever is not marked for users is not to be linked against. Templates of the standard

@@ -5,10 +5,10 @@
 #include <limits>
 #include <random>
 
-#include "wireproof/front/ib/peer_window.hpp"
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/peer_window.hpp"
 
 namespace wireproof::rdma {
 namespace {

@@ -29,8 +29,7 @@ bool ConnectionManagement::has_room(Kind kind) const {
 }
 
 ConnectionManagement::Connection& ConnectionManagement::begin(Kind kind, PeerId peer) {
-    // 0 is nobody's: an asker that never heard from the other side names it in its REJ.
-    while (next_id_ == 0 || connections_.contains(next_id_)) ++next_id_;
+    while (connections_.contains(next_id_)) ++next_id_;
     Connection& connection = connections_[next_id_];
     connection.kind = kind;
     connection.peer = peer;

@@ -56,6 +56,7 @@ std::uint32_t MemoryTable::add(Entry entry) {
     entry.key_byte = static_cast<std::uint8_t>(place->key_byte + 1);
     *place = entry;
     if (entry.use == Use::window) ++windows_;
+    ++used_;
     const auto index = static_cast<std::uint32_t>(place - entries_.begin()) + 1;
     used_before_ = index;
     return index << 8 | entry.key_byte;
@@ -67,6 +68,7 @@ void MemoryTable::remove(std::uint32_t key) {
     if (entry.use == Use::window) --windows_;
     used_before_ = std::min(used_before_, place);
     entry = Entry{.key_byte = entry.key_byte};
+    --used_;
 }
 
 const MemoryTable::Entry* MemoryTable::find(std::uint32_t key, Use use) const {

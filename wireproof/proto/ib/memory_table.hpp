@@ -125,6 +125,8 @@ public:
     std::optional<Bytes> remote(const Piece& piece, RemoteRight right,
                                 const KeyBearer& bearer) const;
 
+    /// Regions and windows that there are.
+    std::size_t size() const { return used_; }
     /// Regions, windows and their keys; not the bytes of the memory.
     void fingerprint(Fingerprint& sink) const;
 
@@ -158,6 +160,7 @@ private:
     Entry* find(std::uint32_t key, Use use);
     const Entry* find(std::uint32_t key, Use use) const;
 
+    std::size_t used_ = 0;
     std::vector<Entry> entries_;  // by key >> 8, less one: a key is never 0 to 255
     // So that many regions come and go without a look at all of them.
     std::size_t used_before_ = 0;  // no place in front of this one is free

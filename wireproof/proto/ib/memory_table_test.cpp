@@ -118,9 +118,12 @@ TEST_F(MemoryWindow, ARegionStaysAsItIsWhileAWindowIsBoundToIt) {
 }
 
 TEST_F(MemoryRegion, AKeyEndsWithItsRegionThoughItsPlaceIsUsedAgain) {
+    ASSERT_EQ(table.size(), 1U);
     ASSERT_TRUE(table.remove_region(region));
     EXPECT_FALSE(table.remove_region(region));
+    EXPECT_EQ(table.size(), 0U);
     const std::uint32_t next = add(1000, all);
+    EXPECT_EQ(table.size(), 1U);
     EXPECT_EQ(next >> 8, region >> 8);
     EXPECT_FALSE(shows(region, 1000, 1));
     EXPECT_TRUE(shows(next, 1000, 1));

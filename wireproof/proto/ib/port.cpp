@@ -98,11 +98,15 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     return true;
 }
 
+bool Port::is_used(CompletionQueueId id) const {
+    return std::ranges::any_of(queue_pairs_, [id](const auto& one) {
+        const QueuePairConfig& config = core_of(one.second).config();
+        return config.send_completions == id || config.receive_completions == id;
+    });
+}
+
 bool Port::remove(CompletionQueueId id) {
-    for (const auto& [number, queue_pair] : queue_pairs_) {
-        const QueuePairConfig& config = core_of(queue_pair).config();
-        if (config.send_completions == id || config.receive_completions == id) return false;
-    }
+    if (is_used(id)) return false;
     adapter_.remove(id);
     return true;
 }

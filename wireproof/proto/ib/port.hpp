@@ -63,6 +63,8 @@ public:
     CompletionQueueId add_completion_queue(std::size_t capacity) {
         return adapter_.add_completion_queue(capacity);
     }
+    /// Whether a queue pair completes into it.
+    bool is_used(CompletionQueueId id) const;
     /// False: a queue pair uses it.
     bool remove(CompletionQueueId id);
     CompletionQueue& completion_queue(CompletionQueueId id) {
@@ -91,6 +93,7 @@ public:
     ModifyStatus modify(std::uint32_t number, const QueuePairChange& change);
     PostStatus post_send(std::uint32_t number, const WorkRequest& request);
     PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);
+    std::size_t queue_pairs() const { return queue_pairs_.size(); }
     /// Null: there is none.
     const QueuePairCore* queue_pair(std::uint32_t number) const;
     /// Nothing: there is no such queue pair.

@@ -116,8 +116,11 @@ TEST(Port, NumbersAreTakenOnceAndLimitsAreChecked) {
                                  .number = 1,
                                  .send_completions = queue,
                                  .receive_completions = queue};
+    EXPECT_FALSE(port.is_used(queue));
     EXPECT_TRUE(port.add_queue_pair(config));
     EXPECT_FALSE(port.add_queue_pair(config));
+    EXPECT_EQ(port.queue_pairs(), 1U);
+    EXPECT_TRUE(port.is_used(queue));
     EXPECT_FALSE(port.remove(queue));
     QueuePairConfig wrong = config;
     wrong.number = 0x1000000;

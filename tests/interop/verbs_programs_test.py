@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Programs of Debian's ibverbs-utils, as they are, on the libibverbs that is built here.
+
+usage: verbs_programs_test.py FOLDER_OF_THE_LIBRARY [unittest options]
+
+Each program runs as an ordinary user, with no right to open a raw socket.
+"""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAMS = "ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_srq_pingpong ibv_ud_pingpong".split()
+LIMIT = 120  # seconds; far more than a program takes on a busy machine
+NOBODY = "65534"
+MISSING = [program for program in PROGRAMS if shutil.which(program) is None]
+EXCHANGES = re.compile(r"(\d+) iters in [0-9.]+ seconds")
+BYTES = re.compile(r"(\d+) bytes in [0-9.]+ seconds")
+library = None  # the folder
+
+
+def setUpModule():
+    global library, keep
+    if MISSING:
+        raise unittest.SkipTest(f"ibverbs-utils is not installed: {', '.join(MISSING)}")
+    # The ordinary user may not be able to read the folder that was built in.
+    keep = tempfile.TemporaryDirectory()
+    os.chmod(keep.name, 0o755)
+    shutil.copy(pathlib.Path(FOLDER) / "libibverbs.so.1", keep.name)
+    library = keep.name
+
+
+def tearDownModule():
+    if library:
+        keep.cleanup()
+
+
+def as_user(command):
+    if os.geteuid() != 0:
+        return command
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+
+
+def environment(**more):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("WIREPROOF_")}
+    return {**clean, "LD_LIBRARY_PATH": library, **more}
+
+
+def start(command, env=None):
+    return subprocess.Popen(as_user(command), env=env or environment(), text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def run(command, env=None):
+    process = start(command, env)
+    output, _ = process.communicate(timeout=LIMIT)
+    return process.returncode, output
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    wanted = f":{port:04X} "
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = pathlib.Path(table).read_text().splitlines()
+        except OSError:
+            continue
+        if any(wanted in line and line.split()[3] == "0A" for line in lines):
+            return True
+    return False
+
+
+def start_server(command):
+    """The server, once it listens, and the port."""
+    port = free_port()
+    server = start([*command, "-p", str(port)])
+    end = time.monotonic() + LIMIT
+    while not listens(port):
+        if server.poll() is not None or time.monotonic() > end:
+            raise AssertionError(f"{command}: no server: {server.communicate()[0]}")
+        time.sleep(0.01)
+    return server, port
+
+
+def converse(command):
+    """Exit codes and outputs of both sides, the server's first."""
+    server, port = start_server(command)
+    try:
+        client = run([*command, "-p", str(port), "127.0.0.1"])
+        output, _ = server.communicate(timeout=LIMIT)
+    finally:
+        if server.poll() is None:
+            server.kill()
+            server.communicate()
+    return (server.returncode, output), client
+
+
+class Devices(unittest.TestCase):
+    def test_lists_the_device(self):
+        code, output = run(["ibv_devices"])
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"wireproof0\s+[0-9a-f]{16}\n")
+
+    def test_is_unchanged_for_who_does_not_ask(self):
+        plain = environment()
+        del plain["LD_LIBRARY_PATH"]
+        _, output = run(["ibv_devices"], plain)
+        self.assertNotIn("wireproof", output)
+
+    def test_tells_what_the_device_is(self):
+        code, output = run(["ibv_devinfo", "-v"])
+        self.assertEqual(code, 0, output)
+        for wanted in (r"hca_id:\s+wireproof0", r"state:\s+PORT_ACTIVE", r"link_layer:\s+Ethernet",
+                       r"max_mtu:\s+4096", r"atomic_cap:\s+ATOMIC_HCA",
+                       r"GID\[\s*1\]:\s+::ffff:127\.0\.0\.\d+, RoCE v2"):
+            self.assertRegex(output, wanted)
+
+    def test_takes_the_address_that_it_is_told(self):
+        code, output = run(["ibv_devinfo", "-v"], environment(WIREPROOF_VERBS_ADDRESS="127.77.0.9"))
+        self.assertEqual(code, 0, output)
+        self.assertIn("::ffff:127.77.0.9", output)
+
+    def test_says_what_is_wrong_with_a_setting(self):
+        code, output = run(["ibv_devinfo"], environment(WIREPROOF_VERBS_ADDRESS="localhost"))
+        self.assertNotEqual(code, 0)
+        self.assertIn("WIREPROOF_VERBS_ADDRESS: ", output)
+
+    def test_needs_no_address_to_be_listed(self):
+        code, output = run(["ibv_devices"], environment(WIREPROOF_VERBS_ADDRESS="localhost"))
+        self.assertEqual(code, 0, output)
+        self.assertIn("wireproof0", output)
+
+    def test_a_seed_repeats_queue_pair_numbers(self):
+        def numbers(**settings):
+            # With no server to connect to, the client ends once it has shown its number.
+            _, output = run(["ibv_rc_pingpong", "-g", "1", "-p", str(free_port()), "127.0.0.1"],
+                            environment(**settings))
+            return re.search(r"QPN 0x([0-9a-f]+)", output)[1]
+
+        self.assertEqual(numbers(WIREPROOF_VERBS_SEED="5"), numbers(WIREPROOF_VERBS_SEED="5"))
+        self.assertNotEqual(numbers(), numbers())
+
+
+class Pingpong(unittest.TestCase):
+    def passes(self, program, *options, exchanges=1000, size=4096):
+        command = [program, "-g", "1", "-n", str(exchanges), "-s", str(size), *options]
+        for side, (code, output) in zip(("server", "client"), converse(command)):
+            self.assertEqual(code, 0, f"{side}: {output}")
+            self.assertEqual(EXCHANGES.search(output)[1], str(exchanges), output)
+            self.assertEqual(BYTES.search(output)[1], str(2 * exchanges * size), output)
+
+    def test_rc(self):
+        self.passes("ibv_rc_pingpong", "-c")
+
+    def test_rc_events(self):
+        self.passes("ibv_rc_pingpong", "-e", "-c")
+
+    def test_rc_long(self):
+        self.passes("ibv_rc_pingpong", "-c", exchanges=50, size=1 << 20)
+
+    def test_rc_longest_packets(self):
+        self.passes("ibv_rc_pingpong", "-c", "-m", "4096", exchanges=50, size=1 << 20)
+
+    def test_uc(self):
+        self.passes("ibv_uc_pingpong", exchanges=200)
+
+    def test_uc_events(self):
+        self.passes("ibv_uc_pingpong", "-e", exchanges=200)
+
+    def test_srq(self):
+        self.passes("ibv_srq_pingpong")
+
+    def test_srq_events(self):
+        self.passes("ibv_srq_pingpong", "-e")
+
+    def test_ud(self):
+        self.passes("ibv_ud_pingpong", exchanges=200)
+
+    def test_ud_events(self):
+        self.passes("ibv_ud_pingpong", "-e", exchanges=200)
+
+    def test_without_a_gid_is_refused_as_on_ethernet(self):
+        for code, output in converse(["ibv_rc_pingpong"]):
+            self.assertNotEqual(code, 0, output)
+
+    def test_what_is_not_offered_is_said(self):
+        for option in ("-t", "-N", "-o"):
+            code, output = run(["ibv_rc_pingpong", "-g", "1", option, "-p", str(free_port())])
+            self.assertEqual(code, 1, f"{option}: {output}")
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,90 @@
+#include "wireproof/front/verbs/addressing.hpp"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "wireproof/front/verbs/limits.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+#include "wireproof/wire/udp/socket.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+constexpr std::size_t ipv4_at = 12;  // in a GID that has an IPv4 address in it
+constexpr std::array<std::uint8_t, ipv4_at> isatap = {0xFE, 0x80, 0, 0, 0,    0,
+                                                      0,    0,    0, 0, 0x5E, 0xFE};
+
+bool is_isatap(const ib::Gid& gid) {
+    return std::equal(isatap.begin(), isatap.end(), gid.begin());
+}
+
+}  // namespace
+
+ib::Gid gid_of(const Address& address) {
+    if (address.family == Address::Family::ipv6) return address.host;
+    ib::Gid gid{};
+    gid[10] = gid[11] = 0xFF;
+    std::copy_n(address.host.begin(), 4, gid.begin() + ipv4_at);
+    return gid;
+}
+
+ib::Gid link_local_gid_of(const Address& address) {
+    ib::Gid gid{};
+    if (address.family == Address::Family::ipv6) {
+        gid = address.host;
+        std::fill_n(gid.begin(), 8, std::uint8_t{0});
+        gid[0] = 0xFE;
+        gid[1] = 0x80;
+        return gid;
+    }
+    std::copy(isatap.begin(), isatap.end(), gid.begin());
+    std::copy_n(address.host.begin(), 4, gid.begin() + ipv4_at);
+    return gid;
+}
+
+std::optional<Address> address_of(const ib::Gid& gid) {
+    Address address;
+    address.port = rocev2_port;
+    if (ib::is_ipv4(gid) || is_isatap(gid)) {
+        address.family = Address::Family::ipv4;
+        std::copy_n(gid.begin() + ipv4_at, 4, address.host.begin());
+    } else {
+        address.family = Address::Family::ipv6;
+        address.host = gid;
+    }
+    if (!address.why_no_peer().empty()) return std::nullopt;
+    return address;
+}
+
+std::optional<Address> address_of(const ibv_ah_attr& attributes) {
+    const bool ours =
+        attributes.port_num == limits::port && attributes.grh.sgid_index < limits::gids;
+    if (attributes.is_global == 0 || !ours) return std::nullopt;
+    ib::Gid gid{};
+    std::copy_n(attributes.grh.dgid.raw, gid.size(), gid.begin());
+    return address_of(gid);
+}
+
+std::uint32_t interface_of(const Address& address) {
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0) return 0;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, ::freeifaddrs);
+    const int family = to_socket_address(address).any.sa_family;
+    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != family) continue;
+        SocketAddress has{};
+        std::copy_n(reinterpret_cast<const std::byte*>(one->ifa_addr),
+                    family == AF_INET ? sizeof has.v4 : sizeof has.v6,
+                    reinterpret_cast<std::byte*>(&has));
+        const bool same = from_socket_address(has).host == address.host;
+        // Every address of 127.0.0.0/8 is one of the loopback interface, which lists only one.
+        const bool loopback = address.is_loopback() && (one->ifa_flags & IFF_LOOPBACK) != 0;
+        if (same || loopback) return ::if_nametoindex(one->ifa_name);
+    }
+    return 0;
+}
+
+}  // namespace wireproof::verbs

@@ -1,0 +1,153 @@
+#include "wireproof/front/verbs/context.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <mutex>
+#include <new>
+
+#include "wireproof/front/verbs/settings.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+/// Never destroyed: the keeper may run while the process exits.
+struct Shared {
+    std::mutex lock;
+    std::weak_ptr<Engine> engine;
+    // A thread that does not exist in the child may have held the lock.
+    host::ForkWatch fork{[this] { new (&lock) std::mutex; }};
+
+    static Shared& of_process() {
+        static Shared& shared = *new Shared;
+        return shared;
+    }
+};
+
+void explain(const std::string& message) {
+    std::fprintf(stderr, "wireproof verbs: %s\n", message.c_str());
+}
+
+int open_context(ibv_device* device, ibv_context*& opened) {
+    auto engine = shared_engine();
+    if (!engine) {
+        explain(engine.error().message);
+        return ENODEV;
+    }
+    auto context = std::make_unique<Context>();
+    context->engine = *engine;
+    fill_operations(context->extended);
+    ibv_context& shown = context->extended.context;
+    shown.device = device;
+    shown.cmd_fd = -1;
+    shown.async_fd = context->async.handle();
+    shown.num_comp_vectors = 1;
+    ::pthread_mutex_init(&shown.mutex, nullptr);
+    opened = &context.release()->extended.context;
+    return 0;
+}
+
+}  // namespace
+
+Context& Context::of(ibv_context* context) {
+    // The public structure is the last member of the extended one, which is the first of ours.
+    auto* const at = reinterpret_cast<std::byte*>(context) - offsetof(verbs_context, context);
+    return *reinterpret_cast<Context*>(at);
+}
+
+void Acknowledged::add(std::uint32_t events) const {
+    ::pthread_mutex_lock(&lock);
+    count += events;
+    ::pthread_cond_signal(&changed);
+    ::pthread_mutex_unlock(&lock);
+}
+
+void Acknowledged::wait_for(const std::uint32_t& taken) const {
+    ::pthread_mutex_lock(&lock);
+    while (count != taken) ::pthread_cond_wait(&changed, &lock);
+    ::pthread_mutex_unlock(&lock);
+}
+
+Expected<std::shared_ptr<Engine>> shared_engine() {
+    Shared& shared = Shared::of_process();
+    const std::lock_guard guard(shared.lock);
+    if (auto known = shared.engine.lock(); known && known->is_ours()) return known;
+    const auto settings = settings_of_environment();
+    if (!settings) return tl::unexpected(settings.error());
+    auto engine = Engine::open(*settings);
+    if (engine) shared.engine = *engine;
+    return engine;
+}
+
+void fill_operations(verbs_context& context) {
+    context.sz = sizeof context;
+    context.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    context.query_port = query_port;
+    context.query_device_ex = query_device;
+    ibv_context_ops& operations = context.context.ops;
+    operations.poll_cq = poll_completions;
+    operations.req_notify_cq = request_notification;
+    operations.post_send = post_sends;
+    operations.post_recv = post_receives;
+    operations.post_srq_recv = post_shared_receives;
+}
+
+}  // namespace wireproof::verbs
+
+using wireproof::verbs::Acknowledged;
+using wireproof::verbs::AsyncEvent;
+using wireproof::verbs::Context;
+
+ibv_context* ibv_open_device(ibv_device* device) {
+    return wireproof::verbs::made<ibv_context>(
+        [&](ibv_context*& opened) { return wireproof::verbs::open_context(device, opened); });
+}
+
+int ibv_close_device(ibv_context* shown) {
+    Context* const context = &Context::of(shown);
+    // The engine of a dead device cannot be taken apart: its thread and lock are another process's.
+    if (context->is_dead()) {
+        new std::shared_ptr(context->engine);
+    } else {
+        context->engine->forget_all(context);
+    }
+    ::pthread_mutex_destroy(&shown->mutex);
+    delete context;
+    return 0;
+}
+
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+    // Of a dead device the descriptor is the parent's, whose events are not to be taken away.
+    if (Context::of(context).is_dead()) {
+        errno = EIO;
+        return -1;
+    }
+    const auto one =
+        Context::of(context).async.take([](const AsyncEvent& taken) { ++*taken.taken; });
+    if (!one) return -1;
+    *event = one->event;
+    return 0;
+}
+
+void ibv_ack_async_event(ibv_async_event* event) {
+    switch (event->event_type) {
+        case IBV_EVENT_CQ_ERR: {
+            ibv_cq& queue = *event->element.cq;
+            return Acknowledged{queue.mutex, queue.cond, queue.async_events_completed}.add(1);
+        }
+        case IBV_EVENT_QP_FATAL:
+        case IBV_EVENT_QP_REQ_ERR:
+        case IBV_EVENT_QP_ACCESS_ERR:
+        case IBV_EVENT_COMM_EST:
+        case IBV_EVENT_SQ_DRAINED:
+        case IBV_EVENT_QP_LAST_WQE_REACHED: {
+            ibv_qp& pair = *event->element.qp;
+            return Acknowledged{pair.mutex, pair.cond, pair.events_completed}.add(1);
+        }
+        case IBV_EVENT_SRQ_LIMIT_REACHED: {
+            ibv_srq& queue = *event->element.srq;
+            return Acknowledged{queue.mutex, queue.cond, queue.events_completed}.add(1);
+        }
+        default: return;
+    }
+}

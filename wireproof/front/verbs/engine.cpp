@@ -1,0 +1,194 @@
+#include "wireproof/front/verbs/engine.hpp"
+
+#include <random>
+#include <string>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/front/verbs/addressing.hpp"
+#include "wireproof/front/verbs/limits.hpp"
+#include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/peer_window.hpp"
+#include "wireproof/wire/udp/icrc.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+// So that what one peer sends or asks for holds up neither the others nor the caller.
+constexpr std::size_t packets_a_turn = 256;  // each way
+constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
+
+std::uint64_t random_seed() {
+    std::random_device system;
+    return std::uint64_t{system()} << 32 | system();
+}
+
+Address loopback(std::uint8_t last) {
+    Address address;
+    address.family = Address::Family::ipv4;
+    address.port = rocev2_port;
+    address.host = {127, 0, 0, last};
+    return address;
+}
+
+Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu) {
+    return Rocev2Wire::open(
+        {.local = local, .peers_max = limits::strangers, .frame_max = ib::packet_max(path_mtu)});
+}
+
+// To bind a socket is how processes share out the addresses: it is exclusive, and nothing stays
+// behind when one is killed.
+Expected<Rocev2Wire> open_first_free(std::size_t path_mtu) {
+    constexpr std::uint8_t last = 254;
+    for (std::uint8_t host = 1;; ++host) {
+        auto wire = open_wire(loopback(host), path_mtu);
+        if (wire || host == last) return wire;
+    }
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
+    const auto room = Rocev2Wire::frame_max_at(settings.address.value_or(loopback(1)));
+    if (!room) return tl::unexpected(room.error());
+    const std::size_t path_mtu = ib::path_mtu_within(*room);
+    if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
+    auto wire =
+        settings.address ? open_wire(*settings.address, path_mtu) : open_first_free(path_mtu);
+    if (!wire) return tl::unexpected(wire.error());
+    return std::make_shared<Engine>(std::move(*wire), path_mtu,
+                                    settings.seed ? *settings.seed : random_seed());
+}
+
+Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
+    : address_(wire.local_address()),
+      path_mtu_(path_mtu),
+      wire_(std::move(wire)),
+      port_({.path_mtu = path_mtu,
+             .first_number = static_cast<std::uint32_t>(2 + Random(seed).below(0xFFFFFD)),
+             .peer_window = ib::peer_window_of(path_mtu)}) {
+    port_.neighbours().set_own_gid(gid_of(address_));
+}
+
+std::optional<PeerId> Engine::peer_at(const Address& address) {
+    const std::lock_guard guard(lock_);
+    if (const auto known = wire_.peer_at(address)) return known;
+    if (wire_.peers() >= static_cast<std::size_t>(limits::hosts)) return std::nullopt;
+    const auto next = static_cast<PeerId>(wire_.peers());
+    if (!wire_.set_peer(next, address)) return std::nullopt;
+    learn_address(next);
+    return next;
+}
+
+Address Engine::address_of(PeerId peer) {
+    const std::lock_guard guard(lock_);
+    return wire_.lane(peer).address();
+}
+
+void Engine::start_keeper() {
+    const std::lock_guard guard(lock_);
+    keeper_.start(wire_.wait_handle(), [this] { return keepers_turn(); });
+}
+
+void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
+    const std::lock_guard guard(lock_);
+    hearers_[{what, number}] = {owner, std::move(hearer)};
+}
+
+void Engine::forget(About what, std::uint32_t number) {
+    const std::lock_guard guard(lock_);
+    hearers_.erase({what, number});
+}
+
+void Engine::forget_all(const void* owner) {
+    const std::lock_guard guard(lock_);
+    for (auto one = hearers_.begin(); one != hearers_.end();) {
+        if (one->second.owner != owner) {
+            ++one;
+            continue;
+        }
+        const auto& [what, number] = one->first;
+        if (what == About::queue_pair) port_.remove_queue_pair(number);
+        one = hearers_.erase(one);
+    }
+}
+
+// A host becomes a peer with its first packet; its datagrams show its address to the program.
+void Engine::learn_address(PeerId peer) {
+    for (; named_ <= static_cast<std::size_t>(peer); ++named_) {
+        const auto next = static_cast<PeerId>(named_);
+        port_.neighbours().set_gid(next, gid_of(wire_.lane(next).address()));
+    }
+}
+
+std::size_t Engine::turn(Instant now) {
+    std::size_t received = 0;
+    while (received < packets_a_turn) {
+        const auto frame = wire_.receive(now);
+        if (!frame) break;
+        learn_address(frame->from);
+        port_.on_frame(now, *frame);
+        ++received;
+    }
+    if (port_.next_deadline() <= now) port_.on_deadline(now);
+    tell_events();
+    const std::size_t sent = send(now);
+    tell_events();  // of work that ended with its packet
+    unfinished_ = unfinished_ || received == packets_a_turn || !wire_.prepare_to_sleep();
+    if (received > 0 && nappers_.load() > 0) bell_.ring();
+    return received + sent;
+}
+
+std::size_t Engine::send(Instant now) {
+    std::size_t packets = 0;
+    bool again = true;
+    while (again && packets < packets_a_turn) {
+        again = false;
+        port_.ready_peers(ready_);
+        for (const PeerId peer : ready_) {
+            Rocev2Lane& lane = wire_.lane(peer);
+            for (std::size_t n = 0; n < packets_a_visit; ++n) {
+                TxFrame* const room = lane.claim();
+                if (room == nullptr) break;
+                if (!port_.poll_transmit_to(now, peer, *room)) break;
+                lane.commit();
+                ++packets;
+                again = true;
+            }
+        }
+        wire_.flush(now);
+    }
+    unfinished_ = again;
+    return packets;
+}
+
+void Engine::tell_events() {
+    while (const auto event = port_.next_delivery()) {
+        using What = ib::PortEvent::What;
+        const bool of_queue = event->what == What::completion || event->what == What::overrun;
+        const About about = of_queue                             ? About::completion_queue
+                            : event->what == What::limit_reached ? About::shared_receive_queue
+                                                                 : About::queue_pair;
+        const auto hearer = hearers_.find({about, event->number});
+        if (hearer != hearers_.end()) hearer->second.hearer(event->what);
+    }
+}
+
+// No grace for a program that polls: one that does is not attending to the socket just then, or no
+// packet would wait there.
+bool Engine::keepers_turn() {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) return false;
+    const Instant now = clock_.now();
+    // Nobody would catch what this thread throws: it tries again when there may be memory.
+    if (errno_of([&] { return static_cast<int>(turn(now) * 0); }) != 0) return false;
+    keeper_.plan(unfinished_ ? now : port_.next_deadline());
+    return true;
+}
+
+void Engine::nap(Instant until) {
+    sleep_until(clock_, until, {wire_.wait_handle(), bell_.handle()});
+    nappers_.fetch_sub(1);
+    bell_.silence();
+}
+
+}  // namespace wireproof::verbs

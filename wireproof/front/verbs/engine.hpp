@@ -1,0 +1,140 @@
+// The device of a process: one port on one RoCEv2 wire, and one lock around both. Whoever calls
+// moves packets: each poll of a completion queue, each posting, and else the keeper.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wireproof/front/verbs/keeper.hpp"
+#include "wireproof/front/verbs/settings.hpp"
+#include "wireproof/host/fork_watch.hpp"
+#include "wireproof/host/spin_budget.hpp"
+#include "wireproof/host/steady_clock.hpp"
+#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/wire/udp/rocev2_wire.hpp"
+
+namespace wireproof::verbs {
+
+/// Any thread may call anything. Calls that take the port or an event's hearer run under the lock,
+/// and must call nothing of the engine's.
+class Engine {
+public:
+    static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
+
+    Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed);
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    ~Engine() = default;
+
+    /// False in a forked child, which may call nothing else of this: the lock may be held there by
+    /// a thread that does not exist, and the socket is the parent's.
+    bool is_ours() const { return !fork_.forked(); }
+    const Address& address() const { return address_; }
+    std::size_t path_mtu() const { return path_mtu_; }
+
+    /// What `use` makes of the port.
+    template <class Use>
+    auto locked(Use&& use) {
+        const std::lock_guard guard(lock_);
+        const auto result = std::forward<Use>(use)(port_);
+        tell_events();
+        return result;
+    }
+    /// The same, and what there is to send then leaves.
+    template <class Use>
+    auto posting(Use&& use) {
+        const std::lock_guard guard(lock_);
+        const auto result = std::forward<Use>(use)(port_);
+        send(clock_.now());
+        tell_events();
+        wake_keeper();
+        return result;
+    }
+    /// Makes progress, unless another thread does, and then calls `take` with the port. Takes it
+    /// nothing (0), a while is spent asleep rather than asking again and again, as
+    /// host::SpinBudget has it: what the program waits for may need this processor.
+    template <class Take>
+    int polling(Take&& take);
+
+    /// The peer at that address, which it becomes now if it is none. Nothing: there are as many as
+    /// there may be, or it is not to be reached.
+    std::optional<PeerId> peer_at(const Address& address);
+    Address address_of(PeerId peer);
+
+    /// From now on packets may come that no call waits for. Throws std::system_error.
+    void start_keeper();
+
+    using Hearer = std::function<void(ib::PortEvent::What)>;
+    enum class About : std::uint8_t { completion_queue, queue_pair, shared_receive_queue };
+    /// Events about it are told to `hearer`, until it is forgotten; none is told after that.
+    void hear(const void* owner, About what, std::uint32_t number, Hearer hearer);
+    void forget(About what, std::uint32_t number);
+    /// All that this owner heard of, and its queue pairs end.
+    void forget_all(const void* owner);
+
+    std::uint32_t next_domain() { return ++domains_; }
+
+private:
+    struct Listener {
+        const void* owner;
+        Hearer hearer;
+    };
+
+    /// Under the lock.
+    std::size_t turn(Instant now);
+    void learn_address(PeerId peer);
+    void tell_events();
+    std::size_t send(Instant now);
+    void wake_keeper() { keeper_.wake_by(unfinished_ ? Instant() : port_.next_deadline()); }
+    bool keepers_turn();
+    /// Outside of it.
+    void nap(Instant until);
+
+    host::SteadyClock clock_;
+    Address address_;
+    std::size_t path_mtu_;
+    std::mutex lock_;
+    Rocev2Wire wire_;
+    ib::Port port_;
+    host::SpinBudget spin_;
+    std::vector<PeerId> ready_;  // may have packets to be sent
+    std::size_t named_ = 0;      // peers whose address the port has been told
+    bool unfinished_ = false;    // a turn ended at its bound of packets
+    std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
+    std::atomic<std::uint32_t> domains_ = 0;
+    Bell bell_;  // wakes those that nap
+    std::atomic<std::uint32_t> nappers_ = 0;
+    Keeper keeper_{clock_};
+    host::ForkWatch fork_{[this] { wire_.abandon(); }};
+};
+
+template <class Take>
+int Engine::polling(Take&& take) {
+    for (bool napped = false;; napped = true) {
+        Instant until;
+        {
+            std::unique_lock guard(lock_, std::try_to_lock);
+            const bool first = guard.owns_lock();
+            if (!first) guard.lock();
+            const Instant now = clock_.now();
+            const std::size_t moved = first ? turn(now) : 0;
+            const int taken = take(port_);
+            if (moved > 0 || taken != 0) spin_.heard(now);
+            if (taken != 0 || napped || moved > 0 || unfinished_ || spin_.look_again(now)) {
+                return taken;
+            }
+            constexpr Duration nap_most = Duration::microseconds(200);
+            until = earliest(port_.next_deadline(), now + nap_most);
+            nappers_.fetch_add(1);
+        }
+        nap(until);
+    }
+}
+
+}  // namespace wireproof::verbs

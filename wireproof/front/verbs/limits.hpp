@@ -1,0 +1,37 @@
+// What the device says it can do, and holds programs to: queries publish these numbers, and the
+// calls that create something refuse what is beyond them before any memory is taken.
+#pragma once
+
+#include <cstdint>
+
+#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/send_queue.hpp"
+
+namespace wireproof::verbs::limits {
+
+inline constexpr int queue_pairs = 65536;
+inline constexpr int work_requests = 32768;  // of one queue
+inline constexpr int pieces = static_cast<int>(ib::SendEntry::pieces_max);
+inline constexpr int inline_data = 4096;  // bytes
+inline constexpr int completion_queues = 65536;
+inline constexpr int completions = 1 << 20;  // of one queue
+inline constexpr int completion_vectors = 1;
+inline constexpr int memory_regions = 1 << 20;
+inline constexpr std::uint64_t memory_region = std::uint64_t{1} << 46;  // bytes
+inline constexpr int protection_domains = 1 << 20;
+inline constexpr int address_handles = 1 << 20;
+inline constexpr int shared_receive_queues = 65536;
+inline constexpr int outstanding_reads = 16;  // and Atomics, of one queue pair, each way
+inline constexpr int hosts = 4096;            // that the device talks to, or hears from
+/// As many hosts may become known by their packets alone: those that the program names find room.
+inline constexpr int strangers = hosts / 2;
+inline constexpr std::uint64_t message = ib::message_max;
+inline constexpr int gids = 2;
+inline constexpr int port = 1;  // the only one
+
+/// Whether a program may ask for so many.
+constexpr bool within(std::uint64_t asked, int most) {
+    return asked <= static_cast<std::uint64_t>(most);
+}
+
+}  // namespace wireproof::verbs::limits

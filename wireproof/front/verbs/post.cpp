@@ -1,0 +1,173 @@
+// Work requests of verbs as the port takes them.
+#include <arpa/inet.h>
+
+#include <array>
+
+#include "wireproof/front/verbs/queue_pair.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+constexpr auto pieces_max = ib::SendEntry::pieces_max;
+
+std::optional<ib::Request> request_of(ibv_wr_opcode opcode) {
+    switch (opcode) {
+        case IBV_WR_RDMA_WRITE: return ib::Request::write;
+        case IBV_WR_RDMA_WRITE_WITH_IMM: return ib::Request::write_immediate;
+        case IBV_WR_SEND: return ib::Request::send;
+        case IBV_WR_SEND_WITH_IMM: return ib::Request::send_immediate;
+        case IBV_WR_SEND_WITH_INV: return ib::Request::send_invalidate;
+        case IBV_WR_RDMA_READ: return ib::Request::read;
+        case IBV_WR_ATOMIC_CMP_AND_SWP: return ib::Request::compare_swap;
+        case IBV_WR_ATOMIC_FETCH_AND_ADD: return ib::Request::fetch_add;
+        case IBV_WR_LOCAL_INV: return ib::Request::local_invalidate;
+        default: return std::nullopt;
+    }
+}
+
+int errno_of(ib::PostStatus status) {
+    switch (status) {
+        case ib::PostStatus::accepted: return 0;
+        case ib::PostStatus::queue_full: return ENOMEM;
+        default: return EINVAL;
+    }
+}
+
+void add_target(const ibv_send_wr& wr, ibv_qp_type type, ib::WorkTerms& terms) {
+    if (type == IBV_QPT_UD) {
+        terms.to = AddressHandle::of(wr.wr.ud.ah).peer;
+        terms.to_queue_pair = wr.wr.ud.remote_qpn & 0xFFFFFF;
+        terms.qkey = wr.wr.ud.remote_qkey;
+    } else if (ib::is_atomic(terms.request)) {
+        terms.remote_address = wr.wr.atomic.remote_addr;
+        terms.remote_key = wr.wr.atomic.rkey;
+        const bool swaps = terms.request == ib::Request::compare_swap;
+        terms.compare = swaps ? wr.wr.atomic.compare_add : 0;
+        terms.swap_or_add = swaps ? wr.wr.atomic.swap : wr.wr.atomic.compare_add;
+    } else if (ib::is_write(terms.request) || terms.request == ib::Request::read) {
+        terms.remote_address = wr.wr.rdma.remote_addr;
+        terms.remote_key = wr.wr.rdma.rkey;
+    } else {
+        terms.remote_key = wr.invalidate_rkey;
+    }
+}
+
+ib::WorkTerms terms_of(const ibv_send_wr& wr, ib::Request request, ibv_qp_type type) {
+    ib::WorkTerms terms;
+    terms.id = wr.wr_id;
+    terms.request = request;
+    terms.signalled = (wr.send_flags & IBV_SEND_SIGNALED) != 0;
+    terms.solicited = (wr.send_flags & IBV_SEND_SOLICITED) != 0;
+    terms.fence = (wr.send_flags & IBV_SEND_FENCE) != 0;
+    if (ib::has_immediate(request)) terms.immediate = ::ntohl(wr.imm_data);
+    add_target(wr, type, terms);
+    return terms;
+}
+
+/// The list of pieces; nothing: it is longer than any may be.
+class Pieces {
+public:
+    bool take(const ibv_sge* list, int count) {
+        if (count < 0 || static_cast<std::size_t>(count) > pieces_max) return false;
+        count_ = static_cast<std::size_t>(count);
+        for (std::size_t i = 0; i < count_; ++i) {
+            pieces_[i] = {list[i].addr, list[i].length, list[i].lkey};
+        }
+        return true;
+    }
+    std::span<const ib::Piece> all() const { return std::span(pieces_).first(count_); }
+
+private:
+    std::array<ib::Piece, pieces_max> pieces_;
+    std::size_t count_ = 0;
+};
+
+int post(ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
+    const auto request = request_of(wr.opcode);
+    Pieces pieces;
+    if (!request || !pieces.take(wr.sg_list, wr.num_sge)) return EINVAL;
+    if (pair.qp_type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
+    ib::WorkRequest work{.terms = terms_of(wr, *request, pair.qp_type), .pieces = pieces.all()};
+    std::array<ConstBytes, pieces_max> inlined;
+    if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
+        if (!ib::is_send(*request) && !ib::is_write(*request)) return EINVAL;
+        for (std::size_t i = 0; i < work.pieces.size(); ++i) {
+            const ib::Piece& piece = work.pieces[i];
+            inlined[i] = {reinterpret_cast<const std::byte*>(piece.address), piece.length};
+        }
+        work.inlined = std::span(inlined).first(work.pieces.size());
+        work.pieces = {};
+    }
+    return errno_of(port.post_send(pair.qp_num, work));
+}
+
+/// Posts one request of a list after the other, up to the first that is refused.
+template <class Request, class Post>
+int post_all(Request* first, Request** bad, Post&& post) {
+    for (Request* one = first; one != nullptr; one = one->next) {
+        const int error = verbs::errno_of([&] { return post(*one); });
+        if (error != 0) {
+            *bad = one;
+            return error;
+        }
+    }
+    return 0;
+}
+
+/// Of a dead device.
+template <class Request>
+int refuse(Request* requests, Request** bad) {
+    *bad = requests;
+    return EIO;
+}
+
+template <class Take>
+int take(const ibv_recv_wr& wr, Take&& take) {
+    Pieces pieces;
+    if (!pieces.take(wr.sg_list, wr.num_sge)) return EINVAL;
+    return errno_of(take(ib::ReceiveRequest{.id = wr.wr_id, .pieces = pieces.all()}));
+}
+
+}  // namespace
+
+int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
+    Context& context = Context::of(pair->context);
+    if (context.is_dead()) return refuse(requests, bad);
+    return verbs::errno_of([&] {
+        return context.engine->posting([&](ib::Port& port) {
+            return post_all(requests, bad,
+                            [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
+        });
+    });
+}
+
+int post_receives(ibv_qp* pair, ibv_recv_wr* requests, ibv_recv_wr** bad) {
+    Context& context = Context::of(pair->context);
+    if (context.is_dead()) return refuse(requests, bad);
+    return verbs::errno_of([&] {
+        return context.engine->locked([&](ib::Port& port) {
+            return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
+                return take(wr, [&](const ib::ReceiveRequest& request) {
+                    return port.post_receive(pair->qp_num, request);
+                });
+            });
+        });
+    });
+}
+
+int post_shared_receives(ibv_srq* of, ibv_recv_wr* requests, ibv_recv_wr** bad) {
+    const SharedReceives& queue = SharedReceives::of(of);
+    Context& context = Context::of(queue.context);
+    if (context.is_dead()) return refuse(requests, bad);
+    return verbs::errno_of([&] {
+        return context.engine->locked([&](ib::Port& port) {
+            return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
+                return take(wr, [&](const ib::ReceiveRequest& request) {
+                    return port.post_receive(queue.id, request);
+                });
+            });
+        });
+    });
+}
+
+}  // namespace wireproof::verbs

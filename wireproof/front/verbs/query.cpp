@@ -1,0 +1,188 @@
+// What programs ask about the device and its port.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "wireproof/front/verbs/addressing.hpp"
+#include "wireproof/front/verbs/attributes.hpp"
+#include "wireproof/front/verbs/context.hpp"
+#include "wireproof/front/verbs/device_list.hpp"
+#include "wireproof/front/verbs/limits.hpp"
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+constexpr const char* version = WIREPROOF_VERBS_VERSION;
+constexpr std::uint8_t ethernet_like_width = 1;  // of the port: 1x
+constexpr std::uint8_t speed_10_gbit = 4;
+constexpr std::uint8_t link_up = 5;
+
+ibv_device_attr device_attributes() {
+    ibv_device_attr shown{};
+    std::strncpy(shown.fw_ver, version, sizeof shown.fw_ver - 1);
+    shown.node_guid = shown.sys_image_guid = device_guid();
+    shown.max_mr_size = limits::memory_region;
+    shown.page_size_cap = ~std::uint64_t{0xFFF};
+    shown.max_qp = limits::queue_pairs;
+    shown.max_qp_wr = limits::work_requests;
+    shown.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
+                             IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_SYS_IMAGE_GUID;
+    shown.max_sge = shown.max_sge_rd = limits::pieces;
+    shown.max_cq = limits::completion_queues;
+    shown.max_cqe = limits::completions;
+    shown.max_mr = limits::memory_regions;
+    shown.max_pd = limits::protection_domains;
+    shown.max_qp_rd_atom = shown.max_qp_init_rd_atom = limits::outstanding_reads;
+    shown.max_res_rd_atom = limits::outstanding_reads * limits::queue_pairs;
+    // Under one lock, so atomic among the accesses of this device, and no others.
+    shown.atomic_cap = IBV_ATOMIC_HCA;
+    shown.max_ah = limits::address_handles;
+    shown.max_srq = limits::shared_receive_queues;
+    shown.max_srq_wr = limits::work_requests;
+    shown.max_srq_sge = limits::pieces;
+    shown.max_pkeys = 1;
+    shown.local_ca_ack_delay = 15;
+    shown.phys_port_cnt = limits::port;
+    return shown;
+}
+
+ibv_port_attr port_attributes(const Engine& engine) {
+    ibv_port_attr shown{};
+    shown.state = IBV_PORT_ACTIVE;
+    shown.max_mtu = IBV_MTU_4096;
+    shown.active_mtu = mtu_of(engine.path_mtu());
+    shown.gid_tbl_len = limits::gids;
+    shown.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+    shown.max_msg_sz = static_cast<std::uint32_t>(limits::message);
+    shown.pkey_tbl_len = 1;
+    shown.max_vl_num = 1;
+    shown.active_width = ethernet_like_width;
+    shown.active_speed = speed_10_gbit;
+    shown.phys_state = link_up;
+    shown.link_layer = IBV_LINK_LAYER_ETHERNET;
+    return shown;
+}
+
+/// Programs were built with a shorter structure than ours, or a longer one, whose rest is zero.
+template <class Shown>
+void copy(const Shown& shown, void* to, std::size_t size) {
+    std::memset(to, 0, size);
+    std::memcpy(to, &shown, std::min(size, sizeof shown));
+}
+
+/// False: there is no such entry.
+bool read_gid(const Engine& engine, std::uint32_t port, std::uint32_t index, ib::Gid& gid) {
+    if (port != limits::port || index >= limits::gids) return false;
+    gid = index == 0 ? link_local_gid_of(engine.address()) : gid_of(engine.address());
+    return true;
+}
+
+int fill_entry(const Engine& engine, std::uint32_t port, std::uint32_t index,
+               ibv_gid_entry& entry) {
+    ib::Gid gid{};
+    if (!read_gid(engine, port, index, gid)) return EINVAL;
+    entry = {};
+    std::copy_n(gid.begin(), gid.size(), entry.gid.raw);
+    entry.gid_index = index;
+    entry.port_num = port;
+    entry.gid_type = IBV_GID_TYPE_ROCE_V2;
+    entry.ndev_ifindex = interface_of(engine.address());
+    return 0;
+}
+
+}  // namespace
+
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
+               std::size_t size) {
+    if (port != limits::port) return EINVAL;
+    copy(port_attributes(*Context::of(context).engine), attributes, size);
+    return 0;
+}
+
+int query_device(ibv_context*, const ibv_query_device_ex_input* input,
+                 ibv_device_attr_ex* attributes, std::size_t size) {
+    if (input != nullptr && input->comp_mask != 0) return EINVAL;
+    if (size < sizeof attributes->orig_attr) return EINVAL;
+    ibv_device_attr_ex shown{};
+    shown.orig_attr = device_attributes();
+    shown.phys_port_cnt_ex = limits::port;
+    copy(shown, attributes, size);
+    return 0;
+}
+
+}  // namespace wireproof::verbs
+
+using namespace wireproof;
+using verbs::Context;
+
+int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
+    *attributes = verbs::device_attributes();
+    return 0;
+}
+
+// Of programs built before the structure grew by its last member.
+int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
+    return verbs::query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes),
+                             offsetof(ibv_port_attr, port_cap_flags2));
+}
+
+int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
+    ib::Gid read{};
+    if (index < 0 || !verbs::read_gid(*Context::of(context).engine, port,
+                                      static_cast<std::uint32_t>(index), read)) {
+        errno = EINVAL;
+        return -1;
+    }
+    std::copy_n(read.begin(), read.size(), gid->raw);
+    return 0;
+}
+
+int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, unsigned* type) {
+    constexpr unsigned roce_v2 = 1;
+    ib::Gid read{};
+    if (!verbs::read_gid(*Context::of(context).engine, port, index, read)) {
+        errno = EINVAL;
+        return -1;
+    }
+    *type = roce_v2;
+    return 0;
+}
+
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                      ibv_gid_entry* entry, std::uint32_t flags, std::size_t size) {
+    if (flags != 0) return EOPNOTSUPP;
+    if (size < sizeof(ibv_gid_entry)) return EINVAL;
+    ibv_gid_entry filled{};
+    const int error = verbs::fill_entry(*Context::of(context).engine, port, index, filled);
+    if (error == 0) verbs::copy(filled, entry, size);
+    return error;
+}
+
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t room,
+                             std::uint32_t flags, std::size_t size) {
+    if (flags != 0) return -EOPNOTSUPP;
+    if (size < sizeof(ibv_gid_entry) || room < verbs::limits::gids) return -EINVAL;
+    auto* to = reinterpret_cast<std::byte*>(entries);
+    for (std::uint32_t index = 0; index < verbs::limits::gids; ++index, to += size) {
+        ibv_gid_entry filled{};
+        verbs::fill_entry(*Context::of(context).engine, verbs::limits::port, index, filled);
+        verbs::copy(filled, to, size);
+    }
+    return verbs::limits::gids;
+}
+
+int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
+    if (port != verbs::limits::port || index != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    *pkey = 0xFFFF;  // of full members of the default partition, in either order
+    return 0;
+}
+
+int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
+    if (port == verbs::limits::port && (pkey & 0xFF7F) == 0xFF7F) return 0;
+    errno = EINVAL;
+    return -1;
+}

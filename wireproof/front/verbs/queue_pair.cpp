@@ -1,0 +1,221 @@
+#include "wireproof/front/verbs/queue_pair.hpp"
+
+#include "wireproof/front/verbs/addressing.hpp"
+#include "wireproof/front/verbs/attributes.hpp"
+#include "wireproof/front/verbs/completion_queue.hpp"
+#include "wireproof/front/verbs/limits.hpp"
+#include "wireproof/front/verbs/memory.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+std::optional<ib::Transport> transport_of(ibv_qp_type type) {
+    switch (type) {
+        case IBV_QPT_RC: return ib::Transport::rc;
+        case IBV_QPT_UC: return ib::Transport::uc;
+        case IBV_QPT_UD: return ib::Transport::ud;
+        default: return std::nullopt;
+    }
+}
+
+bool within_limits(const ibv_qp_cap& asked, bool shared_receives) {
+    const bool sends = limits::within(asked.max_send_wr, limits::work_requests) &&
+                       limits::within(asked.max_send_sge, limits::pieces) &&
+                       limits::within(asked.max_inline_data, limits::inline_data);
+    const bool receives = limits::within(asked.max_recv_wr, limits::work_requests) &&
+                          limits::within(asked.max_recv_sge, limits::pieces);
+    return sends && (shared_receives || receives);
+}
+
+/// What the queue pair has at least: a queue of none would take no request at all.
+ibv_qp_cap granted(ibv_qp_cap asked, bool shared_receives) {
+    const std::uint32_t pieces = std::max({asked.max_send_sge, asked.max_recv_sge, 1U});
+    asked.max_send_wr = std::max(asked.max_send_wr, 1U);
+    asked.max_send_sge = pieces;
+    if (shared_receives) {
+        asked.max_recv_wr = asked.max_recv_sge = 0;
+    } else {
+        asked.max_recv_wr = std::max(asked.max_recv_wr, 1U);
+        asked.max_recv_sge = pieces;
+    }
+    return asked;
+}
+
+ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_attr& asked,
+                              ib::Transport transport, const ibv_qp_cap& capacity) {
+    ib::QueuePairConfig config;
+    config.transport = transport;
+    config.domain = domain.handle;
+    config.send_completions = CompletionQueue::of(asked.send_cq).id;
+    config.receive_completions = CompletionQueue::of(asked.recv_cq).id;
+    if (asked.srq != nullptr) config.shared_receives = SharedReceives::of(asked.srq).id;
+    config.limits = {.sends = capacity.max_send_wr,
+                     .receives = capacity.max_recv_wr,
+                     .pieces = capacity.max_send_sge,
+                     .inlined = capacity.max_inline_data};
+    config.signal_all = asked.sq_sig_all != 0;
+    // As late as the specification allows: a busy machine may run the peer's process late, and a
+    // timeout that comes early sends everything under way again.
+    config.timeout_factor = 4;
+    return config;
+}
+
+std::optional<ibv_event_type> event_of(ib::PortEvent::What what) {
+    using What = ib::PortEvent::What;
+    switch (what) {
+        case What::completion_lost:
+        case What::receive_faulty: return IBV_EVENT_QP_FATAL;
+        case What::established: return IBV_EVENT_COMM_EST;
+        case What::drained: return IBV_EVENT_SQ_DRAINED;
+        case What::request_refused: return IBV_EVENT_QP_REQ_ERR;
+        case What::access_refused: return IBV_EVENT_QP_ACCESS_ERR;
+        case What::receives_flushed: return IBV_EVENT_QP_LAST_WQE_REACHED;
+        default: return std::nullopt;
+    }
+}
+
+int create(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
+    Context& context = Context::of(domain->context);
+    if (context.is_dead()) return EIO;
+    const auto transport = transport_of(asked.qp_type);
+    if (!transport) return EOPNOTSUPP;
+    const bool shared = asked.srq != nullptr;
+    if (asked.send_cq == nullptr || asked.recv_cq == nullptr) return EINVAL;
+    if (!within_limits(asked.cap, shared)) return EINVAL;
+    const ibv_qp_cap capacity = granted(asked.cap, shared);
+    auto pair = std::make_unique<QueuePair>();
+    Engine& engine = *context.engine;
+    int error = 0;
+    const std::uint32_t number = engine.locked([&](ib::Port& port) -> std::uint32_t {
+        if (port.queue_pairs() >= static_cast<std::size_t>(limits::queue_pairs)) {
+            error = ENOMEM;
+            return 0;
+        }
+        const auto added = port.add_queue_pair(config_of(*domain, asked, *transport, capacity));
+        if (!added) error = EINVAL;
+        return added.value_or(0);
+    });
+    if (error != 0) return error;
+    ibv_qp& shown = pair->shown();
+    shown.context = domain->context;
+    shown.qp_context = asked.qp_context;
+    shown.pd = domain;
+    shown.send_cq = asked.send_cq;
+    shown.recv_cq = asked.recv_cq;
+    shown.srq = asked.srq;
+    shown.handle = shown.qp_num = number;
+    shown.state = IBV_QPS_RESET;
+    shown.qp_type = asked.qp_type;
+    ::pthread_mutex_init(&shown.mutex, nullptr);
+    ::pthread_cond_init(&shown.cond, nullptr);
+    pair->capacity = capacity;
+    pair->signals_all = asked.sq_sig_all != 0;
+    engine.hear(&context, Engine::About::queue_pair, number,
+                [one = pair.get(), &context](ib::PortEvent::What what) {
+                    const auto type = event_of(what);
+                    if (!type) return;
+                    AsyncEvent event{.taken = &one->events_taken};
+                    event.event.element.qp = &one->shown();
+                    event.event.event_type = *type;
+                    context.async.push(event);
+                });
+    ++ProtectionDomain::of(domain).users;
+    asked.cap = capacity;
+    created = &pair.release()->shown();
+    return 0;
+}
+
+int destroy(QueuePair& pair) {
+    ibv_qp& shown = pair.shown();
+    Context& context = Context::of(shown.context);
+    if (context.is_dead()) return EIO;
+    Engine& engine = *context.engine;
+    engine.locked([&](ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
+    engine.forget(Engine::About::queue_pair, shown.qp_num);
+    context.forget_events(pair.events_taken);
+    Acknowledged{shown.mutex, shown.cond, shown.events_completed}.wait_for(pair.events_taken);
+    --ProtectionDomain::of(shown.pd).users;
+    ::pthread_mutex_destroy(&shown.mutex);
+    ::pthread_cond_destroy(&shown.cond);
+    delete &pair;
+    return 0;
+}
+
+int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
+    ibv_qp& shown = pair.shown();
+    Context& context = Context::of(shown.context);
+    if (context.is_dead()) return EIO;
+    auto change = change_of(attributes, mask);
+    if (!change) return EINVAL;
+    Engine& engine = *context.engine;
+    if ((mask & IBV_QP_AV) != 0) {
+        const auto address = address_of(attributes.ah_attr);
+        const auto peer = address ? engine.peer_at(*address) : std::nullopt;
+        if (!peer) return EINVAL;
+        change->address = *peer;
+    }
+    const ib::ModifyStatus status =
+        engine.posting([&](ib::Port& port) { return port.modify(shown.qp_num, *change); });
+    if (status != ib::ModifyStatus::done) return EINVAL;
+    if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
+    if (change->state) {
+        shown.state = attributes.qp_state;
+        if (*change->state == ib::QueuePairState::rtr) engine.start_keeper();
+    }
+    return 0;
+}
+
+int query(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
+    ibv_qp& shown = pair.shown();
+    Context& context = Context::of(shown.context);
+    if (context.is_dead()) return EIO;
+    attributes = context.engine->locked([&](ib::Port& port) {
+        return verbs::shown(*port.queue_pair(shown.qp_num), *port.psns(shown.qp_num));
+    });
+    attributes.ah_attr = pair.address;
+    attributes.cap = pair.capacity;
+    shown.state = attributes.qp_state;
+    created = {.qp_context = shown.qp_context,
+               .send_cq = shown.send_cq,
+               .recv_cq = shown.recv_cq,
+               .srq = shown.srq,
+               .cap = pair.capacity,
+               .qp_type = shown.qp_type,
+               .sq_sig_all = pair.signals_all ? 1 : 0};
+    return 0;
+}
+
+}  // namespace
+}  // namespace wireproof::verbs
+
+using namespace wireproof;
+using verbs::QueuePair;
+
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* asked) {
+    return verbs::made<ibv_qp>(
+        [&](ibv_qp*& created) { return verbs::create(domain, *asked, created); });
+}
+
+int ibv_destroy_qp(ibv_qp* queue_pair) {
+    return verbs::errno_of([&] { return verbs::destroy(QueuePair::of(queue_pair)); });
+}
+
+int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
+    return verbs::errno_of(
+        [&] { return verbs::modify(QueuePair::of(queue_pair), *attributes, mask); });
+}
+
+int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr* created) {
+    return verbs::errno_of(
+        [&] { return verbs::query(QueuePair::of(queue_pair), *attributes, *created); });
+}
+
+// A queue pair with operations of its own is made by ibv_create_qp_ex only, which the device does
+// not offer.
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp*) {
+    return nullptr;
+}
+
+int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) {
+    return 0;
+}

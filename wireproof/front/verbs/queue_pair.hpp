@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+
+#include "wireproof/front/verbs/api.hpp"
+#include "wireproof/front/verbs/context.hpp"
+#include "wireproof/proto/ib/port.hpp"
+
+namespace wireproof::verbs {
+
+/// The extended structure first, with room behind it: programs built against a later header look
+/// there for operations that this one does not know, and must find none.
+struct QueuePair {
+    ibv_qp_ex extended{};
+    std::array<std::byte, 64> later{};
+    ibv_qp_cap capacity{};
+    ibv_ah_attr address{};  // of the connected peer
+    bool signals_all = false;
+    std::uint32_t events_taken = 0;
+
+    ibv_qp& shown() { return extended.qp_base; }
+    static QueuePair& of(ibv_qp* queue_pair) { return *reinterpret_cast<QueuePair*>(queue_pair); }
+};
+
+struct SharedReceives : ibv_srq {
+    ib::SharedReceiveQueueId id{};
+    std::uint32_t events_taken = 0;
+
+    static SharedReceives& of(ibv_srq* queue) { return *static_cast<SharedReceives*>(queue); }
+};
+
+struct AddressHandle : ibv_ah {
+    PeerId peer{};
+
+    static AddressHandle& of(ibv_ah* handle) { return *static_cast<AddressHandle*>(handle); }
+};
+
+}  // namespace wireproof::verbs
