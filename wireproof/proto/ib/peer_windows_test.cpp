@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/connection.hpp"
+#include "wireproof/proto/ib/peer_window.hpp"
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
 namespace wireproof::ib::test {
@@ -25,6 +26,17 @@ TEST(PeerWindows, WithoutALimitNothingIsCounted) {
     windows.change(peer, 0, 1'000'000);
     EXPECT_GT(windows.room(peer), 1'000'000'000U);
     EXPECT_TRUE(windows.idle(peer));
+}
+
+TEST(PeerWindows, AStockBufferHoldsTheFirstWindowOfEachPathMtu) {
+    const std::array<std::pair<std::size_t, std::uint32_t>, 3> held = {
+        {{1024, 92}, {2048, 48}, {4096, 25}}};
+    for (const auto& [path_mtu, packets] : held) {
+        const PeerWindows::Config config = peer_window_of(path_mtu);
+        EXPECT_LT(config.start, packets) << path_mtu;
+        EXPECT_GT(config.start, packets * 3 / 4) << path_mtu;
+        EXPECT_GE(config.start, config.least);
+    }
 }
 
 TEST(PeerWindows, GrowsByOneAWindowUpToItsFirstSizeAndSlowlyBeyond) {
