@@ -36,6 +36,11 @@ std::uint32_t random_queue_pair() {
     return std::uniform_int_distribution<std::uint32_t>(2, 0xFFFFFE)(system);
 }
 
+std::uint64_t random_key_seed() {
+    std::random_device system;
+    return std::uint64_t{system()} << 32 | system();
+}
+
 ib::ConnectionManagement::Config random_management() {
     std::random_device system;
     return {.ca_guid = std::uint64_t{system()} << 32 | system(),
@@ -93,16 +98,18 @@ Result<Device> Device::open(const DeviceOptions& options) {
                                   .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
     wire->welcome(strangers_max);  // whoever asks for a connection is answered
-    return Device(std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair()));
+    return Device(
+        std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(), random_key_seed()));
 }
 
 Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
-                       std::uint32_t first_queue_pair)
+                       std::uint32_t first_queue_pair, std::optional<std::uint64_t> key_seed)
     : options(chosen),
       wire(std::move(opened)),
       any_wire(std::ref(wire)),
       port({.path_mtu = chosen.path_mtu,
             .first_number = first_queue_pair,
+            .key_seed = key_seed,
             .peer_window = ib::peer_window_of(chosen.path_mtu)}),
       cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {}
 

@@ -27,8 +27,10 @@ inline constexpr const char* closed_in_child =
 inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 struct Device::Inside {
-    /// `first_queue_pair` is random where late packets of an earlier process may arrive.
-    Inside(Rocev2Wire opened, const DeviceOptions& options, std::uint32_t first_queue_pair = 2);
+    /// `first_queue_pair` is random where late packets of an earlier process may arrive, and keys
+    /// of memory are drawn where others may guess.
+    Inside(Rocev2Wire opened, const DeviceOptions& options, std::uint32_t first_queue_pair = 2,
+           std::optional<std::uint64_t> key_seed = {});
 
     std::size_t poll(Instant now);
     Instant next_deadline() const;

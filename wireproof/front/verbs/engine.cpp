@@ -65,6 +65,7 @@ Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
       wire_(std::move(wire)),
       port_({.path_mtu = path_mtu,
              .first_number = static_cast<std::uint32_t>(2 + Random(seed).below(0xFFFFFD)),
+             .key_seed = mix64(seed),
              .peer_window = ib::peer_window_of(path_mtu)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
 }

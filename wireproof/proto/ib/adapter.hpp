@@ -46,7 +46,9 @@ class Adapter {
 public:
     static constexpr std::size_t events_max = 1024;  // the oldest go first
 
-    explicit Adapter(const PeerWindows::Config& config) : windows(config) {}
+    explicit Adapter(const PeerWindows::Config& config,
+                     std::optional<std::uint64_t> key_seed = std::nullopt)
+        : memory(key_seed ? MemoryTable(*key_seed) : MemoryTable()), windows(config) {}
 
     MemoryTable memory;
     Neighbours neighbours;

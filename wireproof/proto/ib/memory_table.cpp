@@ -53,17 +53,22 @@ std::uint32_t MemoryTable::add(Entry entry) {
         place = entries_.insert(place, Entry{});
     }
     // Whoever kept the key of what stood here before must not find what stands here now.
-    entry.key_byte = static_cast<std::uint8_t>(place->key_byte + 1);
+    entry.key_byte = next_key_byte(place->key_byte);
     *place = entry;
     if (entry.use == Use::window) ++windows_;
     ++used_;
     const auto index = static_cast<std::uint32_t>(place - entries_.begin()) + 1;
     used_before_ = index;
-    return index << 8 | entry.key_byte;
+    return (names_ ? names_->name(index) : index) << 8 | entry.key_byte;
+}
+
+std::uint8_t MemoryTable::next_key_byte(std::uint8_t before) {
+    const std::uint64_t step = names_ ? 1 + key_bytes_.below(255) : 1;
+    return static_cast<std::uint8_t>(before + step);
 }
 
 void MemoryTable::remove(std::uint32_t key) {
-    const std::size_t place = (key >> 8) - 1;
+    const std::size_t place = place_of(key) - 1;
     Entry& entry = entries_[place];
     if (entry.use == Use::window) --windows_;
     used_before_ = std::min(used_before_, place);
@@ -72,7 +77,7 @@ void MemoryTable::remove(std::uint32_t key) {
 }
 
 const MemoryTable::Entry* MemoryTable::find(std::uint32_t key, Use use) const {
-    const std::size_t index = key >> 8;
+    const std::size_t index = place_of(key);
     if (index == 0 || index > entries_.size()) return nullptr;
     const Entry& entry = entries_[index - 1];
     return entry.use == use && entry.key_byte == (key & 0xFF) ? &entry : nullptr;
@@ -83,9 +88,9 @@ MemoryTable::Entry* MemoryTable::find(std::uint32_t key, Use use) {
 }
 
 MemoryTable::Entry* MemoryTable::find_window(std::uint32_t key) {
-    const std::size_t index = key >> 8;
+    const std::size_t index = place_of(key);
     if (index == 0 || index > entries_.size()) return nullptr;
-    return find(static_cast<std::uint32_t>(index) << 8 | entries_[index - 1].key_byte, Use::window);
+    return find((key & ~0xFFU) | entries_[index - 1].key_byte, Use::window);
 }
 
 Expected<std::uint32_t> MemoryTable::add_region(const Region& region) {
@@ -258,6 +263,10 @@ void MemoryTable::Window::fingerprint(Fingerprint& sink) const {
 
 void MemoryTable::fingerprint(Fingerprint& sink) const {
     sink.add(entries_.size());
+    if (names_) {
+        sink.add(names_->name(1));
+        for (const std::uint64_t word : key_bytes_.state()) sink.add(word);
+    }
     for (const Entry& entry : entries_) {
         sink.add(entry.use);
         sink.add(entry.key_byte);

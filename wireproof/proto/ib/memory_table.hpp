@@ -2,8 +2,8 @@
 // windows that lend a part of a region for a while. Keys, addresses and lengths come from the
 // network: nothing outside a region is ever found.
 //
-// A key is the place in the table (24 bits) and a key byte below it, so a bind that changes the
-// byte ends the old key. A region has one key, for local and remote use.
+// A key is the place in the table (24 bits), or a name for it, and a key byte below it, so a bind
+// that changes the byte ends the old key. A region has one key, for local and remote use.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,9 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/expected.hpp"
+#include "wireproof/base/random.hpp"
 #include "wireproof/core/fingerprint.hpp"
+#include "wireproof/proto/ib/key_names.hpp"
 
 namespace wireproof::ib {
 
@@ -91,6 +93,11 @@ public:
         void fingerprint(Fingerprint& sink) const;
     };
 
+    MemoryTable() = default;
+    /// Keys are drawn with this seed: who knows neither it nor a key can guess none. Without one
+    /// they count up.
+    explicit MemoryTable(std::uint64_t key_seed) : names_(key_seed), key_bytes_(mix64(key_seed)) {}
+
     /// The region's key. Refused: an address that wraps, or a right of peers to change what its
     /// own side may not write.
     Expected<std::uint32_t> add_region(const Region& region);
@@ -152,6 +159,11 @@ private:
     };
 
     std::uint32_t add(Entry entry);
+    /// The place that a key means, counted from 1; it may be no place of this table.
+    std::size_t place_of(std::uint32_t key) const {
+        return names_ ? names_->place(key >> 8) : key >> 8;
+    }
+    std::uint8_t next_key_byte(std::uint8_t before);
     void remove(std::uint32_t key);
     /// Whether a window shows a part of it.
     bool is_bound(std::uint32_t region) const;
@@ -161,7 +173,9 @@ private:
     const Entry* find(std::uint32_t key, Use use) const;
 
     std::size_t used_ = 0;
-    std::vector<Entry> entries_;  // by key >> 8, less one: a key is never 0 to 255
+    std::vector<Entry> entries_;  // by place, less one: a key is never 0 to 255
+    std::optional<KeyNames> names_;
+    Random key_bytes_{0};  // of keys with names
     // So that many regions come and go without a look at all of them.
     std::size_t used_before_ = 0;  // no place in front of this one is free
     std::size_t windows_ = 0;

@@ -285,5 +285,66 @@ TEST_F(MemoryRegion, EndsTheWindowsOnItWithIt) {
     }
 }
 
+TEST(MemoryKeys, DrawnOnesFindTheirRegionAndNoOtherDoes) {
+    std::array<std::byte, 100> bytes{};
+    MemoryTable table(17);
+    MemoryTable same(17);
+    MemoryTable other(18);
+    const MemoryTable::Region region{
+        .domain = domain, .address = 0, .memory = bytes, .access = all};
+    std::vector<std::uint32_t> keys;
+    std::size_t near = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint32_t key = table.add_region(region).value();
+        EXPECT_EQ(key, same.add_region(region).value());
+        EXPECT_NE(key, other.add_region(region).value());
+        EXPECT_GT(key, 0xFFU);
+        if (!keys.empty() && (key >> 8) - (keys.back() >> 8) < 0x1000) ++near;
+        keys.push_back(key);
+    }
+    EXPECT_LT(near, 10U);  // of 1000: that a key tells where the next is would be 1000
+    for (const std::uint32_t key : keys) {
+        EXPECT_NE(table.region(key), nullptr);
+        EXPECT_EQ(table.region(key ^ 1), nullptr);
+    }
+    ASSERT_TRUE(table.remove_region(keys[500]));
+    EXPECT_EQ(table.region(keys[500]), nullptr);
+    EXPECT_NE(table.region(keys[501]), nullptr);
+    const std::uint32_t again = table.add_region(region).value();  // in the same place
+    EXPECT_EQ(again >> 8, keys[500] >> 8);
+    EXPECT_NE(again, keys[500]);
+}
+
+TEST(MemoryKeys, DrawnOnesOfAWindowLiveThroughItsBinds) {
+    std::array<std::byte, 100> bytes{};
+    MemoryTable table(17);
+    const std::uint32_t region =
+        table.add_region({.domain = domain, .address = 1000, .memory = bytes, .access = all})
+            .value();
+    const std::uint32_t first = table.add_window(domain, WindowType::type_1);
+    const auto second = table.bind({.window = first,
+                                    .key_byte = static_cast<std::uint8_t>(first + 1),
+                                    .region = region,
+                                    .address = 1010,
+                                    .length = 50,
+                                    .access = {.remote_write = true}},
+                                   bearer);
+    ASSERT_TRUE(second);
+    EXPECT_TRUE(table.remote({1010, 50, *second}, RemoteRight::write, bearer));
+    EXPECT_FALSE(table.remote({1010, 50, first}, RemoteRight::write, bearer));
+    EXPECT_TRUE(table.remove_window(first));  // any key that it has had
+}
+
+TEST(MemoryKeys, NamesAreAPermutationWithoutZero) {
+    const KeyNames names(5);
+    std::vector<bool> taken(KeyNames::most + 1);
+    for (std::uint32_t place = 1; place <= KeyNames::most; ++place) {
+        const std::uint32_t name = names.name(place);
+        ASSERT_TRUE(name > 0 && name <= KeyNames::most && !taken[name]) << place;
+        taken[name] = true;
+        ASSERT_EQ(names.place(name), place);
+    }
+}
+
 }  // namespace
 }  // namespace wireproof::ib

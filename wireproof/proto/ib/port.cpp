@@ -51,7 +51,9 @@ const char* wrong_with(const QueuePairConfig& config) {
 }  // namespace
 
 Port::Port(const PortConfig& config)
-    : config_(config), adapter_(config.peer_window), next_number_(config.first_number) {
+    : config_(config),
+      adapter_(config.peer_window, config.key_seed),
+      next_number_(config.first_number) {
     WIREPROOF_CHECK(next_number_ >= first_chosen && next_number_ <= last_chosen);
 }
 

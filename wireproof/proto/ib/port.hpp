@@ -26,6 +26,8 @@ struct PortConfig {
     /// Of queue pairs that do not ask for one: they count up from here, and from 2 after 0xFFFFFE.
     /// Not to be guessed, where late packets of an earlier run could come.
     std::uint32_t first_number = 2;
+    /// Keys of memory are drawn with it. Nothing: they count up, as in a simulation they may.
+    std::optional<std::uint64_t> key_seed = {};
     /// How much RC may have under way with a peer. Off where a search or a laboratory counts
     /// packets.
     PeerWindows::Config peer_window = {};
