@@ -5,6 +5,7 @@ usage: verbs_programs_test.py FOLDER_OF_THE_LIBRARY [unittest options]
 
 Each program runs as an ordinary user, with no right to open a raw socket.
 """
+import ctypes.util
 import os
 import pathlib
 import re
@@ -150,6 +151,48 @@ class Devices(unittest.TestCase):
 
         self.assertEqual(numbers(WIREPROOF_VERBS_SEED="5"), numbers(WIREPROOF_VERBS_SEED="5"))
         self.assertNotEqual(numbers(), numbers())
+
+
+class LoadedAtRunTime(unittest.TestCase):
+    """Programs that find the library by dlopen and dlvsym, as NCCL does."""
+
+    SCRIPT = """
+import ctypes, _ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+library.dlvsym.restype = ctypes.c_void_p
+for name, version in (("ibv_get_device_list", "1.1"), ("ibv_reg_mr_iova2", "1.8"), ("_ibv_query_gid_ex", "1.11"),
+                      ("ibv_query_qp_data_in_order", "1.14"), ("ibv_create_comp_channel", "1.0")):
+    found = library.dlvsym(ctypes.c_void_p(library._handle), name.encode(), f"IBVERBS_{version}".encode())
+    assert found, name
+library.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
+library.ibv_open_device.restype = ctypes.c_void_p
+devices = library.ibv_get_device_list(None)
+context = library.ibv_open_device(ctypes.c_void_p(devices[0]))
+assert context
+_ctypes.dlclose(library._handle)
+library.ibv_free_device_list(devices)
+assert library.ibv_close_device(ctypes.c_void_p(context)) == 0
+print("done")
+"""
+
+    def test_versions_are_found_and_unloading_does_no_harm(self):
+        code, output = run([shutil.which("python3", path="/usr/bin") or sys.executable, "-c", self.SCRIPT,
+                            f"{library}/libibverbs.so.1"])
+        self.assertEqual((code, output), (0, "done\n"))
+
+    def test_programs_of_the_genuine_library_find_every_name(self):
+        """All that is exported today, but names that were replaced in 2006 and one of old providers."""
+        genuine = ctypes.util.find_library("ibverbs")
+        if genuine is None:
+            self.skipTest("libibverbs1 is not installed")
+        def names(path):
+            _, shown = run(["nm", "-D", "--defined-only", path])
+            return {line.split()[-1].replace("@@", "@") for line in shown.splitlines() if "@@IBVERBS" in line}
+
+        where = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+        path = re.search(rf"{re.escape(genuine)} .*=> (\S+)", where)[1]
+        self.assertGreater(len(names(path)), 100)
+        self.assertEqual(names(path) - names(f"{library}/libibverbs.so.1"), set())
 
 
 class Pingpong(unittest.TestCase):

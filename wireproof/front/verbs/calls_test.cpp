@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include "wireproof/front/verbs/limits.hpp"
@@ -557,6 +559,39 @@ TEST(Verbs, InAForkedChildTheDeviceIsDeadAndTheParentGoesOn) {
     EXPECT_TRUE(WIFEXITED(status));
     ASSERT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), pair.b.contact()), 0);
     EXPECT_EQ(pair.a.wait().status, IBV_WC_SUCCESS);
+}
+
+TEST(Verbs, AProcessMayExitWhileItsThreadMovesPackets) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        auto* const pair = new Pair;
+        const Contact b = pair->b.contact();
+        for (int i = 0; i < 32; ++i) pair->a.post(IBV_WR_RDMA_WRITE, 1, pair->a.piece(0, 65536), b);
+        std::exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(Verbs, WithoutDescriptorsCallsFailAndWhatIsOpenGoesOn) {
+    Pair pair;
+    ibv_device** const list = ibv_get_device_list(nullptr);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few{64, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::vector<int> taken;
+    for (int one = ::dup(0); one >= 0; one = ::dup(0)) taken.push_back(one);
+    EXPECT_EQ(ibv_create_comp_channel(pair.a.context), nullptr);
+    EXPECT_EQ(errno, EMFILE);
+    EXPECT_EQ(ibv_open_device(list[0]), nullptr);
+    EXPECT_EQ(errno, EMFILE);
+    EXPECT_EQ(pair.a.post(IBV_WR_RDMA_WRITE, 1, pair.a.piece(0, 8), pair.b.contact()), 0);
+    EXPECT_EQ(pair.a.wait().status, IBV_WC_SUCCESS);
+    for (const int one : taken) ::close(one);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ibv_free_device_list(list);
 }
 
 TEST(Verbs, ThreadsPostAndPollTheirOwnQueuePairs) {
