@@ -47,7 +47,8 @@ PerfIbEnd::PerfIbEnd(PerfIbWire wire, const Config& config, Bytes source, Bytes 
       wire_(std::move(wire)),
       port_(port_config(config)),
       source_(source),
-      destination_(destination) {
+      destination_(destination),
+      order_(config.transport == ib::Transport::rc, first_number) {
     const auto key_of = [this](std::uint64_t address, Bytes memory, const ib::Access& access) {
         const auto key = port_.memory().add_region(
             {.domain = perf_domain, .address = address, .memory = memory, .access = access});
@@ -153,8 +154,9 @@ void PerfIbEnd::on_done(const ib::Completion& completion) {
         throw Failure(fmt::format("an operation failed: {}", name_of(completion.status)));
     }
     ++completed_;
-    if (completion.kind == ib::CompletionKind::read && completion.length != size_) {
-        throw Failure(fmt::format("a read of {} bytes brought {}", size_, completion.length));
+    if (completion.kind == ib::CompletionKind::read && completion.length != order_.size()) {
+        throw Failure(
+            fmt::format("a read of {} bytes brought {}", order_.size(), completion.length));
     }
     if (completion.kind != ib::CompletionKind::fetch_add) return;
     std::uint64_t before = 0;
@@ -170,19 +172,17 @@ void PerfIbEnd::on_message(const ib::Completion& completion) {
         throw Failure(fmt::format("a message failed: {}", name_of(completion.status)));
     }
     post_receive();
-    const std::uint32_t ahead = completion.immediate.value_or(0) - next_number_;
-    const bool late = (ahead & 0x8000'0000) != 0;
-    const bool reliable = config_.transport == ib::Transport::rc;
-    if (reliable && ahead != 0) {
-        throw Failure(fmt::format("message {} came where {} was expected",
-                                  completion.immediate.value_or(0), next_number_));
+    const std::uint32_t number = completion.immediate.value_or(0);
+    switch (order_.take(number, completion.length)) {
+        case MessageOrder::Verdict::counts:
+        case MessageOrder::Verdict::late: return;
+        case MessageOrder::Verdict::out_of_order:
+            throw Failure(
+                fmt::format("message {} came where {} was expected", number, order_.next()));
+        case MessageOrder::Verdict::wrong_length:
+            throw Failure(fmt::format("a message of {} bytes came with {}", order_.size(),
+                                      completion.length));
     }
-    if (late) return;
-    if (completion.length != size_) {
-        throw Failure(fmt::format("a message of {} bytes came with {}", size_, completion.length));
-    }
-    next_number_ += ahead + 1;
-    ++received_;
 }
 
 std::size_t PerfIbEnd::draw() {

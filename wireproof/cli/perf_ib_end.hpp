@@ -12,6 +12,7 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/cli/perf_ib_wires.hpp"
+#include "wireproof/cli/perf_message_order.hpp"
 #include "wireproof/host/spin_clock.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
@@ -48,8 +49,7 @@ public:
     /// Messages that come have this length from now on; those with an earlier number are of an
     /// earlier measurement and do not count. Nobody has added anything yet.
     void expect(std::uint32_t number, std::size_t size) {
-        next_number_ = number;
-        size_ = size;
+        order_.expect(number, size);
         added_ = 0;
     }
 
@@ -65,8 +65,8 @@ public:
     ib::Transport transport() const { return config_.transport; }
     /// Operations of this end that have completed, and messages that came.
     std::uint64_t completed() const { return completed_; }
-    std::uint64_t received() const { return received_; }
-    std::uint32_t last_number() const { return next_number_ - 1; }
+    std::uint64_t received() const { return order_.received(); }
+    std::uint32_t last_number() const { return order_.next() - 1; }
     /// Fetch-and-adds that completed: each gave back how many there were before.
     std::uint64_t added() const { return added_; }
     std::uint64_t resent() const { return counters().resent; }
@@ -99,9 +99,7 @@ private:
     std::uint32_t number_ = 0;  // of the queue pair, the same at both ends
     std::uint64_t heard_ = 0;
     std::uint64_t completed_ = 0;
-    std::uint64_t received_ = 0;
-    std::uint32_t next_number_ = first_number;
-    std::size_t size_ = 0;
+    MessageOrder order_;
     std::uint64_t adds_posted_ = 0;
     std::uint64_t added_ = 0;
 };

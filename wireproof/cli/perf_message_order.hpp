@@ -1,0 +1,49 @@
+// Numbered messages as they come: each once, in order and of the length that is expected.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wireproof::cli {
+
+class MessageOrder {
+public:
+    enum class Verdict : std::uint8_t {
+        counts,
+        late,          // of an earlier measurement, or behind a later one: it does not count
+        out_of_order,  // though nothing is lost
+        wrong_length,
+    };
+
+    /// Numbers wrap at 32 bits. Where messages are lost, later ones may follow.
+    MessageOrder(bool all_come, std::uint32_t first) : all_come_(all_come), next_(first) {}
+
+    /// What comes next has this number, and this length in bytes.
+    void expect(std::uint32_t number, std::size_t size) {
+        next_ = number;
+        size_ = size;
+    }
+
+    Verdict take(std::uint32_t number, std::size_t size) {
+        constexpr std::uint32_t behind = 0x8000'0000;
+        const std::uint32_t ahead = number - next_;
+        if (all_come_ && ahead != 0) return Verdict::out_of_order;
+        if (ahead >= behind) return Verdict::late;
+        if (size != size_) return Verdict::wrong_length;
+        next_ += ahead + 1;
+        ++received_;
+        return Verdict::counts;
+    }
+
+    std::uint32_t next() const { return next_; }
+    std::size_t size() const { return size_; }
+    std::uint64_t received() const { return received_; }
+
+private:
+    bool all_come_;
+    std::uint32_t next_;
+    std::size_t size_ = 0;
+    std::uint64_t received_ = 0;
+};
+
+}  // namespace wireproof::cli
