@@ -190,8 +190,9 @@ void CmQueuePair::take_events(Instant now) {
 }
 
 void CmQueuePair::on_answer(CmEvent event) {
-    // Of a query: nobody waits for our answer any more.
+    // Of a query or request that waits here: nobody waits for our answer any more.
     if (event.what == CmEvent::What::unanswered) drop(queries_, event.id);
+    if (event.what == CmEvent::What::rejected) drop(requests_, event.id);
     // Who asked has gone, unless its queue pair is there, or it has not given up a resolution.
     if (queue_pairs_.contains(event.id) || resolutions_.erase(event.id) > 0) {
         answers_.insert_or_assign(event.id, std::move(event));

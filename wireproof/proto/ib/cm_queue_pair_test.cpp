@@ -1,5 +1,5 @@
-// Queue pair 1 of two hosts and the packets between them, moved by hand: services of datagrams.
-// Connections over sockets are tested in front/ib.
+// Queue pair 1 of two hosts and the packets between them, moved by hand: services of datagrams, and
+// requests that wait. Connections over sockets are tested in front/ib.
 #include "wireproof/proto/ib/cm_queue_pair.hpp"
 
 #include <gtest/gtest.h>
@@ -156,6 +156,26 @@ TEST_F(CmServices, SilenceIsToldToBothSides) {
     passive.cm.poll(now);
     EXPECT_EQ(passive.cm.next_deadline(), never);
     EXPECT_FALSE(passive.cm.next_query(service));
+}
+
+// It would take a place from those who still wait.
+TEST_F(CmServices, ARequestForAConnectionThatItsAskerTakesBackIsNotGivenOut) {
+    ASSERT_TRUE(passive.cm.listen(service));
+    const auto connect = [&](std::uint32_t queue_pair) {
+        return active.cm.management().connect(
+            now, peer,
+            {.service = service, .queue_pair = queue_pair, .path_mtu = path_mtu_code(1024)});
+    };
+    const auto first = connect(0x11);
+    const auto second = connect(0x12);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(settle(), 2U);
+    EXPECT_TRUE(active.cm.management().reject(now, *first, CmReason::consumer));
+    EXPECT_EQ(settle(), 1U);
+    const auto request = passive.cm.next_request(service);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(std::get<CmRequest>(request->message).queue_pair, 0x12U);
+    EXPECT_FALSE(passive.cm.next_request(service));
 }
 
 }  // namespace

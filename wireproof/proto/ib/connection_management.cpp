@@ -29,7 +29,8 @@ bool ConnectionManagement::has_room(Kind kind) const {
 }
 
 ConnectionManagement::Connection& ConnectionManagement::begin(Kind kind, PeerId peer) {
-    while (connections_.contains(next_id_)) ++next_id_;
+    // 0 is nobody's: an asker that never heard from the other side names it in its REJ.
+    while (next_id_ == 0 || connections_.contains(next_id_)) ++next_id_;
     Connection& connection = connections_[next_id_];
     connection.kind = kind;
     connection.peer = peer;

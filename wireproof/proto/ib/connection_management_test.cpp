@@ -278,6 +278,26 @@ TEST_F(Sides, WhoeverGivesUpUnansweredIsUnderstood) {
     EXPECT_FALSE(b.cm.accept(now, there, {}));
 }
 
+// Its REJ names the identifier 0 of the other side, and nothing there has that.
+TEST_F(Sides, AnAskerThatTakesItsRequestBackEndsNoOther) {
+    ConnectionManagement::Config config = of_right;
+    config.first_id = 0xFFFFFFFF;
+    b = Side(config);
+    b.cm.listen(service);
+    here = ask(0x11);
+    ask(0x12);
+    carry();
+    const auto asked = b.events();
+    ASSERT_EQ(asked.size(), 2U);
+    EXPECT_EQ(asked[1].id, CmId(1));
+    EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));
+    EXPECT_EQ(carry(), "REJ ");
+    EXPECT_EQ(b.event(What::rejected).id, asked[0].id);
+    accept(asked[1].id);
+    EXPECT_EQ(carry(), "REP ");
+    a.event(What::replied);
+}
+
 TEST_F(Sides, AskersThatWereRefusedLeaveNoMoreThanTheyMay) {
     ConnectionManagement::Config config = of_right;
     config.over_max = 10;
