@@ -148,13 +148,18 @@ PacketBytes HostilePackets::meeting() {
     for (std::byte& byte : payload) byte = std::byte(dice_.next());
     if (chance(0.95)) std::ranges::copy(std::as_bytes(std::span(head)), payload.begin());
     payload[16] = std::byte{0};
-    payload[17] = std::byte(0x10 + dice_.below(8));
+    constexpr std::size_t attributes = std::variant_size_v<ib::CmMessage>;
+    payload[17] = std::byte(0x10 + dice_.below(attributes));
     if (auto datagram = ib::CmDatagram::decode(payload)) {
         if (auto* request = std::get_if<ib::CmRequest>(&datagram->message)) {
             if (chance(0.8)) request->service = aims_.service;
             request->local_id = static_cast<std::uint32_t>(dice_.below(256));
             request->transport = static_cast<std::uint8_t>(dice_.below(3));
             request->path_mtu = static_cast<std::uint8_t>(dice_.below(7));
+        }
+        if (auto* question = std::get_if<ib::CmServiceRequest>(&datagram->message)) {
+            if (chance(0.8)) question->service = aims_.service;
+            question->request_id = static_cast<std::uint32_t>(dice_.below(256));
         }
         datagram->encode(std::span(payload).first<ib::cm_datagram_size>());
     }

@@ -57,6 +57,7 @@ public:
                     .path_mtu = path_mtu,
                     .seed = dice_.next()}) {
         device_->cm.listen(service);
+        device_->cm.listen_datagrams(service);
         const auto peer = device_->peer_at(hostile_.address());
         if (!peer) throw Failure(peer.error().message);
         peer_ = *peer;
@@ -158,6 +159,13 @@ private:
                                   ? cm.accept(now_, request->id, {})
                                   : cm.reject(now_, request->id, ib::CmReason::consumer);
             if (!done) fail("a request for a connection cannot be answered");
+        }
+        while (const auto query = device_->cm.next_query(service)) {
+            ib::CmServiceReply reply{.queue_pair = honest_.number(0), .qkey = 1};
+            if (dice_.chance(0.5)) reply.status = ib::CmServiceStatus::rejected;
+            if (!device_->cm.management().answer(now_, query->id, reply)) {
+                fail("a question for a queue pair cannot be answered");
+            }
         }
     }
 
