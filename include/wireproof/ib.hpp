@@ -178,8 +178,8 @@ struct Completion {
 };
 
 /// Holds completions until they are polled. It must have room for all that can complete between two
-/// polls: one more is lost, and the queue pair that it is of fails. Completions of a queue pair that
-/// goes, and that were not polled, go with it.
+/// polls: one more is lost, and the queue pair that it is of fails. Completions of a queue pair
+/// that goes, and that were not polled, go with it.
 class WIREPROOF_EXPORT CompletionQueue {
 public:
     CompletionQueue(const Device& device, std::size_t capacity);
