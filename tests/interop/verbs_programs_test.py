@@ -2,109 +2,28 @@
 """Programs of Debian's ibverbs-utils, as they are, on the libibverbs that is built here.
 
 usage: verbs_programs_test.py FOLDER_OF_THE_LIBRARY [unittest options]
-
-Each program runs as an ordinary user, with no right to open a raw socket.
 """
 import ctypes.util
-import os
-import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
+import verbs_programs
+from verbs_programs import converse, environment, free_port, run
+
 PROGRAMS = "ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_srq_pingpong ibv_ud_pingpong".split()
-LIMIT = 120  # seconds; far more than a program takes on a busy machine
-NOBODY = "65534"
-MISSING = [program for program in PROGRAMS if shutil.which(program) is None]
 EXCHANGES = re.compile(r"(\d+) iters in [0-9.]+ seconds")
 BYTES = re.compile(r"(\d+) bytes in [0-9.]+ seconds")
-library = None  # the folder
 
 
 def setUpModule():
-    global library, keep
-    if MISSING:
-        raise unittest.SkipTest(f"ibverbs-utils is not installed: {', '.join(MISSING)}")
-    # The ordinary user may not be able to read the folder that was built in.
-    keep = tempfile.TemporaryDirectory()
-    os.chmod(keep.name, 0o755)
-    shutil.copy(pathlib.Path(FOLDER) / "libibverbs.so.1", keep.name)
-    library = keep.name
+    verbs_programs.set_up(FOLDER, PROGRAMS, "ibverbs-utils")
 
 
 def tearDownModule():
-    if library:
-        keep.cleanup()
-
-
-def as_user(command):
-    if os.geteuid() != 0:
-        return command
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
-
-
-def environment(**more):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("WIREPROOF_")}
-    return {**clean, "LD_LIBRARY_PATH": library, **more}
-
-
-def start(command, env=None):
-    return subprocess.Popen(as_user(command), env=env or environment(), text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-
-def run(command, env=None):
-    process = start(command, env)
-    output, _ = process.communicate(timeout=LIMIT)
-    return process.returncode, output
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
-
-
-def listens(port):
-    wanted = f":{port:04X} "
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = pathlib.Path(table).read_text().splitlines()
-        except OSError:
-            continue
-        if any(wanted in line and line.split()[3] == "0A" for line in lines):
-            return True
-    return False
-
-
-def start_server(command):
-    """The server, once it listens, and the port."""
-    port = free_port()
-    server = start([*command, "-p", str(port)])
-    end = time.monotonic() + LIMIT
-    while not listens(port):
-        if server.poll() is not None or time.monotonic() > end:
-            raise AssertionError(f"{command}: no server: {server.communicate()[0]}")
-        time.sleep(0.01)
-    return server, port
-
-
-def converse(command):
-    """Exit codes and outputs of both sides, the server's first."""
-    server, port = start_server(command)
-    try:
-        client = run([*command, "-p", str(port), "127.0.0.1"])
-        output, _ = server.communicate(timeout=LIMIT)
-    finally:
-        if server.poll() is None:
-            server.kill()
-            server.communicate()
-    return (server.returncode, output), client
+    verbs_programs.tear_down()
 
 
 class Devices(unittest.TestCase):
@@ -177,7 +96,7 @@ print("done")
 
     def test_versions_are_found_and_unloading_does_no_harm(self):
         code, output = run([shutil.which("python3", path="/usr/bin") or sys.executable, "-c", self.SCRIPT,
-                            f"{library}/libibverbs.so.1"])
+                            f"{verbs_programs.library}/libibverbs.so.1"])
         self.assertEqual((code, output), (0, "done\n"))
 
     def test_programs_of_the_genuine_library_find_every_name(self):
@@ -192,7 +111,7 @@ print("done")
         where = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
         path = re.search(rf"{re.escape(genuine)} .*=> (\S+)", where)[1]
         self.assertGreater(len(names(path)), 100)
-        self.assertEqual(names(path) - names(f"{library}/libibverbs.so.1"), set())
+        self.assertEqual(names(path) - names(f"{verbs_programs.library}/libibverbs.so.1"), set())
 
 
 class Pingpong(unittest.TestCase):

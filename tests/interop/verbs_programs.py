@@ -1,0 +1,110 @@
+"""What the tests of unmodified RDMA programs share: how a program is run on the libraries that are built here.
+
+Each program runs as an ordinary user, with no right to open a raw socket.
+"""
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+LIMIT = 120  # seconds; far more than a program takes on a busy machine
+NOBODY = "65534"
+library = None  # the folder of the libraries, readable by every user
+keep = None
+
+
+def set_up(folder, programs, package):
+    """Copies the libraries to where the ordinary user can read them. Skips where a program is missing."""
+    global library, keep
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        raise unittest.SkipTest(f"{package} is not installed: {', '.join(missing)}")
+    keep = tempfile.TemporaryDirectory()
+    os.chmod(keep.name, 0o755)
+    for built in pathlib.Path(folder).glob("*.so*"):
+        if not built.is_symlink() or built.name == "libibverbs.so.1":
+            shutil.copy(built, keep.name)
+    library = keep.name
+
+
+def tear_down():
+    if keep:
+        keep.cleanup()
+
+
+def as_user(command):
+    if os.geteuid() != 0:
+        return command
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+
+
+def environment(**more):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("WIREPROOF_")}
+    return {**clean, "LD_LIBRARY_PATH": library, **more}
+
+
+def start(command, env=None):
+    return subprocess.Popen(as_user(command), env=env or environment(), text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def run(command, env=None, limit=LIMIT):
+    """Exit code and output. A program that outlives the limit is killed, and the test fails."""
+    process = start(command, env)
+    try:
+        output, _ = process.communicate(timeout=limit)
+    finally:
+        end(process)
+    return process.returncode, output
+
+
+def end(process):
+    if process.poll() is None:
+        process.kill()
+        process.communicate()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    wanted = f":{port:04X} "
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = pathlib.Path(table).read_text().splitlines()
+        except OSError:
+            continue
+        if any(wanted in line and line.split()[3] == "0A" for line in lines):
+            return True
+    return False
+
+
+def start_server(command, env=None):
+    """The server, once it listens, and the port."""
+    port = free_port()
+    server = start([*command, "-p", str(port)], env)
+    limit = time.monotonic() + LIMIT
+    while not listens(port):
+        if server.poll() is not None or time.monotonic() > limit:
+            server.kill()
+            raise AssertionError(f"{command}: no server: {server.communicate()[0]}")
+        time.sleep(0.01)
+    return server, port
+
+
+def converse(command, env=None, client_env=None, limit=LIMIT):
+    """Exit codes and outputs of both sides, the server's first."""
+    server, port = start_server(command, env)
+    try:
+        client = run([*command, "-p", str(port), "127.0.0.1"], client_env or env, limit)
+        output, _ = server.communicate(timeout=limit)
+    finally:
+        end(server)
+    return (server.returncode, output), client
