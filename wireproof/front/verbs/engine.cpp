@@ -6,6 +6,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/front/verbs/addressing.hpp"
 #include "wireproof/front/verbs/limits.hpp"
+#include "wireproof/host/memory_guard.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/peer_window.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
@@ -68,6 +69,7 @@ Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
              .key_seed = mix64(seed),
              .peer_window = ib::peer_window_of(path_mtu)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
+    port_.memory().copy_with(&host::copy_guarded);
 }
 
 std::optional<PeerId> Engine::peer_at(const Address& address) {
@@ -122,6 +124,7 @@ void Engine::learn_address(PeerId peer) {
 }
 
 std::size_t Engine::turn(Instant now) {
+    host::keep_memory_guard(now);
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = wire_.receive(now);
@@ -140,6 +143,7 @@ std::size_t Engine::turn(Instant now) {
 }
 
 std::size_t Engine::send(Instant now) {
+    host::keep_memory_guard(now);
     std::size_t packets = 0;
     bool again = true;
     while (again && packets < packets_a_turn) {
@@ -151,8 +155,9 @@ std::size_t Engine::send(Instant now) {
                 TxFrame* const room = lane.claim();
                 if (room == nullptr) break;
                 if (!port_.poll_transmit_to(now, peer, *room)) break;
-                lane.commit();
-                ++packets;
+                // Reads the program's memory. What is unmapped just now is lost on the way, and
+                // when the packet is due again the port finds that the memory is gone.
+                if (host::guarded([&lane] { lane.commit(); })) ++packets;
                 again = true;
             }
         }

@@ -1,6 +1,5 @@
 #include "wireproof/proto/ib/incoming_message.hpp"
 
-#include "wireproof/base/publish.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {
@@ -56,8 +55,7 @@ std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Queu
                       target_.rkey};
     // Asked again for every packet: a region may be gone, or a window invalid, by now.
     const auto to = adapter.memory.remote(piece, RemoteRight::write, core.bearer());
-    if (!to) return Refusal::bad_key;
-    copy_last_word_last(to->data(), packet.payload.data(), to->size());
+    if (!to || !adapter.memory.store(*to, packet.payload)) return Refusal::bad_key;
     verb_ = Verb::write;
     arrived_ += packet.payload.size();
     if (takes) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wireproof/base/check.hpp"
+#include "wireproof/base/publish.hpp"
 
 namespace wireproof::ib {
 namespace {
@@ -230,6 +231,23 @@ std::optional<Bytes> MemoryTable::remote(const Piece& piece, RemoteRight right,
     const Region* region = this->region(window.region);
     if (!offset || region == nullptr) return std::nullopt;
     return bytes_of(*region, window.address + *offset, piece.length);
+}
+
+bool MemoryTable::store(Bytes to, ConstBytes from) const {
+    if (copy_ != nullptr) return copy_(to.data(), from.data(), to.size());
+    copy_last_word_last(to.data(), from.data(), to.size());
+    return true;
+}
+
+// A byte of each page is enough; larger pages are looked at more than once.
+bool MemoryTable::is_there(ConstBytes bytes) const {
+    if (copy_ == nullptr || bytes.empty()) return true;
+    constexpr std::size_t page = 4096;
+    std::byte seen{};
+    for (std::size_t at = 0; at < bytes.size(); at += page) {
+        if (!copy_(&seen, &bytes[at], 1)) return false;
+    }
+    return copy_(&seen, &bytes.back(), 1);
 }
 
 void WindowBind::fingerprint(Fingerprint& sink) const {

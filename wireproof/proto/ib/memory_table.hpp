@@ -93,6 +93,10 @@ public:
         void fingerprint(Fingerprint& sink) const;
     };
 
+    /// How bytes come to or from the memory of a region, the last word last (copy_last_word_last).
+    /// False: the memory is not there any more, or `to` may not be written.
+    using Copy = bool (*)(std::byte* to, const std::byte* from, std::size_t size);
+
     MemoryTable() = default;
     /// Keys are drawn with this seed: who knows neither it nor a key can guess none. Without one
     /// they count up.
@@ -131,6 +135,17 @@ public:
     /// The bytes that a peer names, if its key shows them all with that right.
     std::optional<Bytes> remote(const Piece& piece, RemoteRight right,
                                 const KeyBearer& bearer) const;
+
+    /// From now on bytes are copied so. For a process whose memory may go away without a word to
+    /// the table; else it is believed to stay.
+    void copy_with(Copy copy) { copy_ = copy; }
+    /// Into what local() or remote() has found. False: it is not there any more; some of the bytes
+    /// may have been written.
+    bool store(Bytes to, ConstBytes from) const;
+    /// Out of it: false as above.
+    bool load(Bytes to, ConstBytes from) const { return store(to, from); }
+    /// Whether all of what local() or remote() has found is still there to be read, later.
+    bool is_there(ConstBytes bytes) const;
 
     /// Regions and windows that there are.
     std::size_t size() const { return used_; }
@@ -172,6 +187,7 @@ private:
     Entry* find(std::uint32_t key, Use use);
     const Entry* find(std::uint32_t key, Use use) const;
 
+    Copy copy_ = nullptr;  // none: the memory stays
     std::size_t used_ = 0;
     std::vector<Entry> entries_;  // by place, less one: a key is never 0 to 255
     std::optional<KeyNames> names_;

@@ -381,11 +381,11 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
         return RxVerdict::out_of_sequence;
     }
     const bool atomic = packet.opcode->verb == Verb::atomic_acknowledge;
-    if (atomic != is_atomic(entry.terms.request) || !take_data(packet, entry, core, adapter)) {
-        const bool unwritable =
-            !all_registered(entry.pieces, adapter.memory, core.config().domain, true);
-        fail(unwritable ? CompletionStatus::local_protection_error : CompletionStatus::bad_response,
-             core, adapter);
+    const auto wrong = atomic == is_atomic(entry.terms.request)
+                           ? take_data(packet, entry, core, adapter)
+                           : CompletionStatus::bad_response;
+    if (wrong) {
+        fail(*wrong, core, adapter);
         return RxVerdict::refused;
     }
     ++entry.answered;
@@ -401,20 +401,30 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
     return RxVerdict::accepted;
 }
 
-/// First and Middle are one, and Last and Only: a replayed tail may begin with either.
-bool RcRequester::take_data(const Packet& packet, SendEntry& entry, const QueuePairCore& core,
-                            const Adapter& adapter) const {
-    const std::uint32_t own = core.config().domain;
+/// Nothing: the data stand where they were asked for. First and Middle are one, and Last and Only:
+/// a replayed tail may begin with either.
+std::optional<CompletionStatus> RcRequester::take_data(const Packet& packet, SendEntry& entry,
+                                                       const QueuePairCore& core,
+                                                       const Adapter& adapter) const {
+    std::uint64_t offset = 0;
+    ConstBytes data = packet.payload;
+    std::array<std::byte, 8> word;
     if (packet.opcode->verb == Verb::atomic_acknowledge) {
-        std::array<std::byte, 8> word;
         std::memcpy(word.data(), &packet.headers.atomic_ack.original, word.size());
-        return scatter(entry.pieces, 0, word, adapter.memory, own);
+        data = word;
+    } else {
+        const PayloadRange range = range_of(entry.length, entry.answered, core.path_mtu());
+        const bool ends = asked_.front() == core.circle().advance(packet.bth().psn, 1);
+        if (packet.opcode->ends() != ends || data.size() != range.length ||
+            !packet.padded_right()) {
+            return CompletionStatus::bad_response;
+        }
+        offset = range.offset;
     }
-    const PayloadRange range = range_of(entry.length, entry.answered, core.path_mtu());
-    const bool ends = asked_.front() == core.circle().advance(packet.bth().psn, 1);
-    if (packet.opcode->ends() != ends || packet.payload.size() != range.length) return false;
-    if (!packet.padded_right()) return false;
-    return scatter(entry.pieces, range.offset, packet.payload, adapter.memory, own);
+    if (scatter(entry.pieces, offset, data, adapter.memory, core.config().domain)) {
+        return std::nullopt;
+    }
+    return CompletionStatus::local_protection_error;
 }
 
 /// One retry for one cause: what else is missing now may still be on its way.

@@ -75,8 +75,9 @@ private:
     RxVerdict on_not_ready(Instant now, const Packet& packet, QueuePairCore& core,
                            Adapter& adapter);
     RxVerdict on_data(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    bool take_data(const Packet& packet, SendEntry& entry, const QueuePairCore& core,
-                   const Adapter& adapter) const;
+    std::optional<CompletionStatus> take_data(const Packet& packet, SendEntry& entry,
+                                              const QueuePairCore& core,
+                                              const Adapter& adapter) const;
     bool acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter);
     void progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter);
     void take_credits(const Aeth& aeth, const Circle& circle);

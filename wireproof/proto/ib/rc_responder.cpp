@@ -1,7 +1,6 @@
 #include "wireproof/proto/ib/rc_responder.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
@@ -125,16 +124,18 @@ RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adap
     }
     const auto bytes =
         adapter.memory.remote({atomic.address, 8, atomic.rkey}, RemoteRight::atomic, core.bearer());
-    if (!bytes) return refuse(Refusal::bad_key, core, adapter);
     std::uint64_t word = 0;  // in the order of bytes of this machine
-    std::memcpy(&word, bytes->data(), sizeof word);
+    const Bytes held = std::as_writable_bytes(std::span(&word, 1));
+    if (!bytes || !adapter.memory.load(held, *bytes)) {
+        return refuse(Refusal::bad_key, core, adapter);
+    }
     const std::uint64_t original = word;
     if (packet.opcode->verb == Verb::fetch_add) {
         word += atomic.swap_or_add;
     } else if (word == atomic.compare) {
         word = atomic.swap_or_add;
     }
-    std::memcpy(bytes->data(), &word, sizeof word);
+    if (!adapter.memory.store(*bytes, held)) return refuse(Refusal::bad_key, core, adapter);
     keep({.verb = packet.opcode->verb,
           .psn = expected_,
           .from = {.address = atomic.address, .rkey = atomic.rkey},
@@ -356,7 +357,7 @@ bool RcResponder::send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out)
     const PayloadRange range = range_of(answer.from.length, answer.sent, core.path_mtu());
     const Piece piece{answer.from.address + range.offset, range.length, answer.from.rkey};
     const auto bytes = adapter.memory.remote(piece, RemoteRight::read, core.bearer());
-    if (!bytes) {
+    if (!bytes || !adapter.memory.is_there(*bytes)) {
         // The memory went away while it was being read.
         ++core.counters.reads_broken;
         answers_.clear();

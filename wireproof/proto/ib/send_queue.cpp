@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "wireproof/base/publish.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {
@@ -142,8 +141,9 @@ std::optional<PayloadPieces> gather(const SendEntry& entry, PayloadRange range,
     const bool found =
         for_each_part(entry.pieces, range.offset, range.length, [&](const Piece& part) {
             const auto bytes = memory.local(part, domain, false);
-            if (bytes) payload.add(*bytes);
-            return bytes.has_value();
+            if (!bytes || !memory.is_there(*bytes)) return false;
+            payload.add(*bytes);
+            return true;
         });
     if (!found) return std::nullopt;
     return payload;
@@ -159,8 +159,7 @@ bool scatter(std::span<const Piece> pieces, std::uint64_t offset, ConstBytes byt
              const MemoryTable& memory, std::uint32_t domain) {
     return for_each_part(pieces, offset, bytes.size(), [&](const Piece& part) {
         const auto to = memory.local(part, domain, true);
-        if (!to) return false;
-        copy_last_word_last(to->data(), bytes.data(), to->size());
+        if (!to || !memory.store(*to, bytes.first(to->size()))) return false;
         bytes = bytes.subspan(to->size());
         return true;
     });
