@@ -141,15 +141,17 @@ TEST(MemoryGuard, AFaultOfTheProgramsOwnGoesToItsHandler) {
     pages.unmap(0);
     const auto run = [&](bool before) {
         return in_child([&] {
+            static volatile bool copied = false;
             if (!before) keep_memory_guard(later());
             struct sigaction own {};
             own.sa_flags = SA_SIGINFO;
             own.sa_sigaction = [](int, siginfo_t* info, void*) {
-                ::_exit(info->si_code > 0 && info->si_addr != nullptr ? 42 : 1);
+                ::_exit(copied && info->si_code > 0 && info->si_addr != nullptr ? 42 : 1);
             };
             ::sigaction(SIGSEGV, &own, nullptr);
             std::byte data{};
             if (copies(&data, pages[0], 1)) return 2;
+            copied = true;
             return std::to_integer<int>(*const_cast<volatile std::byte*>(pages[0]));
         });
     };
@@ -191,6 +193,9 @@ TEST(MemoryGuard, HandlersThatCallEachOtherEnd) {
                   struct sigaction own {};
                   own.sa_flags = SA_NODEFER;
                   own.sa_handler = [](int signal) {
+                      static volatile int calls = 0;
+                      calls = calls + 1;
+                      if (calls > 3) ::_exit(1);
                       ::sigaction(signal, &found, nullptr);
                       ::raise(signal);
                   };
