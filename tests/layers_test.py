@@ -54,7 +54,7 @@ IMPURE_CALL = re.compile(rf"\b(?!random\b)({IMPURE_NAME}|_rd(?:rand|seed)\d+_ste
 IMPURE_STD = re.compile(rf"(?<![\w:])(?:std)?::(?:{IMPURE_NAME})\b")
 NOT_CODE = re.compile(r"""//.*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""")
 KEYWORD_BEFORE_CALL = re.compile(r"\b(?:return|else|do|case|throw|and|or|not|co_return|co_yield)$")
-SUFFIXES = {".hpp", ".cpp", ".inc"}
+SUFFIXES = {".hpp", ".cpp", ".inc", ".h", ".c"}
 NO_SOURCE = {".md", ".txt", ".toml", ".css", ".js", ".in"}
 LINES_MAX = 800
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](wireproof/[^">]+)[">]')
@@ -113,6 +113,8 @@ def check_includes(here, name, line):
         return f"{'/'.join(filter(None, here))} may not include {include[1]}"
     if include and include[1].endswith("_test_kit.hpp") and not is_for_tests(name):
         return f"{include[1]} is for tests"
+    if include and name.endswith((".c", ".h")) and not include[1].endswith(".h"):
+        return f"C includes {include[1]}, which is C++"
     system = SYSTEM_INCLUDE.match(line)
     if not system or include:
         return None
@@ -216,12 +218,17 @@ def self_test():
         "wireproof/lab/k.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
         "wireproof/lab/hidden.hpp": "namespace wireproof::lab {\nclass Shown {\n",
         "wireproof/core/l.cc": "#include <thread>\n",
+        "wireproof/core/m.c": "#include <pthread.h>\n",
+        "wireproof/proto/am/n.h": '#include "wireproof/wire/udp/b.hpp"\n',
+        "wireproof/front/o.c": "\n" * (LINES_MAX + 1),
+        "wireproof/front/verbs/p.c": '#include "wireproof/front/verbs/engine.hpp"\n',
         "wireproof/sim/clock_test.cpp": "auto now = std::chrono::steady_clock::now();\n",
     }
     fine = {
         "wireproof/proto/am/ok.cpp": '#include "wireproof/core/engine.hpp"\n#include "wireproof/proto/am/x.hpp"\n',
         "wireproof/proto/am/ok_test.cpp": '#include <gtest/gtest.h>\n#include "wireproof/proto/am/a_test_kit.hpp"\n',
         "wireproof/host/ok.cpp": "#include <chrono>\n",
+        "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
         "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
         "include/wireproof/shown.hpp": "namespace wireproof::lab {\nclass WIREPROOF_EXPORT Shown {\n",
         "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
