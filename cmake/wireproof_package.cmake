@@ -80,7 +80,7 @@ add_library(wireproof::shared ALIAS wireproof_shared)
 
 add_custom_target(wireproof_installed DEPENDS wireproof wireproof_shared)
 if(WIREPROOF_VERBS)
-  add_dependencies(wireproof_installed wireproof_libibverbs)
+  add_dependencies(wireproof_installed wireproof_libibverbs wireproof_verbs_preload wireproof_hooks)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/wireproof)

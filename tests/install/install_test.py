@@ -162,7 +162,8 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         self.assertEqual(self.files(os.path.join(self.prefix, "include")), self.files(HEADERS))
 
     def test_there_is_one_library_of_each_kind(self):
-        libraries = [os.path.basename(f) for f in self.files(self.prefix) if "libwireproof" in f]
+        libraries = [os.path.basename(f) for f in self.files(self.prefix)
+                     if "libwireproof" in f and "/wireproof/" not in f]
         self.assertEqual(libraries, ["libwireproof.a", "libwireproof.so", "libwireproof.so.0.1",
                                      "libwireproof.so.0.1.0"])
 
@@ -175,12 +176,13 @@ class OnlyWhatIsPublicIsInstalled(Installed):
         self.assertEqual(sorted(found["runtime"] + found["development"]), self.files(self.prefix))
         for file in found["runtime"]:
             self.assertRegex(file, r"^bin/wireproof$|/libwireproof\.so\.0\.1(\.0)?$"
-                                   r"|/wireproof/libibverbs\.so\.1(\.14)?$")
+                                   r"|/wireproof/libibverbs\.so\.1(\.14)?$"
+                                   r"|/wireproof/libwireproof-(hooks|verbs-preload)\.so$")
 
-    def test_the_libibverbs_is_where_only_who_asks_finds_it(self):
+    def test_what_programs_load_for_verbs_is_where_only_who_asks_finds_it(self):
         for file in self.files(self.prefix):
-            if "libibverbs" in file:
-                self.assertRegex(file, r"/wireproof/libibverbs\.so\.1(\.14)?$")
+            if re.search(r"libibverbs|-verbs-preload", file):
+                self.assertRegex(file, r"/wireproof/lib")
                 shown = run("nm", "-D", "--defined-only", os.path.join(self.prefix, file)).split("\n")
                 self.assertEqual([line for line in shown if line and "IBVERBS_" not in line
                                   and "WIREPROOF_1.0" not in line], [])

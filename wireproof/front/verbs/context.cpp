@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "wireproof/front/verbs/device_facts.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 
 namespace wireproof::verbs {
@@ -75,7 +76,10 @@ Expected<std::shared_ptr<Engine>> shared_engine() {
     const auto settings = settings_of_environment();
     if (!settings) return tl::unexpected(settings.error());
     auto engine = Engine::open(*settings);
-    if (engine) shared.engine = *engine;
+    if (engine) {
+        shared.engine = *engine;
+        tell_hooks_of(*engine);
+    }
     return engine;
 }
 

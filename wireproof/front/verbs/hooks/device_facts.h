@@ -15,7 +15,7 @@ extern "C" {
 
 enum { WIREPROOF_GIDS = 2 };
 
-struct wireproof_device_facts {
+struct wireproof_facts {
     struct sockaddr_storage address;
     uint8_t gids[WIREPROOF_GIDS][16];
     uint8_t guid[8];             /* in network order */
@@ -24,7 +24,7 @@ struct wireproof_device_facts {
 
 /// Any thread may call it, also while it holds locks of the device library's. 0, or -1: this
 /// process has no device open.
-int wireproof_device_facts(struct wireproof_device_facts* facts);
+int wireproof_device_facts(struct wireproof_facts* facts);
 
 #ifdef __cplusplus
 }

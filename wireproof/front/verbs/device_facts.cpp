@@ -1,0 +1,72 @@
+#include "wireproof/front/verbs/device_facts.hpp"
+
+#include <net/if.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "wireproof/front/verbs/addressing.hpp"
+#include "wireproof/front/verbs/device_list.hpp"
+#include "wireproof/front/verbs/hooks/device_facts.h"
+#include "wireproof/wire/udp/socket.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+/// A lock of its own, under which nothing is called: a hook may ask in the middle of any call.
+struct Told {
+    std::mutex lock;
+    std::weak_ptr<Engine> engine;
+    host::ForkWatch fork{[this] { new (&lock) std::mutex; }};
+
+    static Told& of_process() {
+        static Told& told = *new Told;
+        return told;
+    }
+};
+
+std::shared_ptr<Engine> known_engine() {
+    Told& told = Told::of_process();
+    const std::lock_guard guard(told.lock);
+    return told.engine.lock();
+}
+
+wireproof_facts facts_of(const Address& address) {
+    wireproof_facts facts{};
+    const SocketAddress socket = to_socket_address(address);
+    std::memcpy(&facts.address, &socket, sizeof socket);
+    const std::array gids = {link_local_gid_of(address), gid_of(address)};
+    static_assert(gids.size() == WIREPROOF_GIDS);
+    for (std::size_t i = 0; i < gids.size(); ++i) {
+        std::copy(gids[i].begin(), gids[i].end(), facts.gids[i]);
+    }
+    const std::uint64_t guid = device_guid();
+    std::memcpy(facts.guid, &guid, sizeof guid);
+    if (const unsigned index = interface_of(address); index != 0) {
+        ::if_indextoname(index, facts.interface);
+    }
+    return facts;
+}
+
+}  // namespace
+
+void tell_hooks_of(const std::shared_ptr<Engine>& engine) {
+    Told& told = Told::of_process();
+    const std::lock_guard guard(told.lock);
+    told.engine = engine;
+}
+
+}  // namespace wireproof::verbs
+
+int wireproof_device_facts(struct wireproof_facts* facts) {
+    const int error = wireproof::verbs::errno_of([&] {
+        const auto engine = wireproof::verbs::known_engine();
+        if (engine == nullptr || !engine->is_ours()) return ENODEV;
+        *facts = wireproof::verbs::facts_of(engine->address());
+        return 0;
+    });
+    return error == 0 ? 0 : -1;
+}

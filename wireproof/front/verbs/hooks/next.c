@@ -1,0 +1,41 @@
+/* Which hooks pass on, and where to. */
+#include <dlfcn.h>
+#include <sys/auxv.h>
+
+#include "wireproof/front/verbs/hooks/hooks.h"
+
+/* In the block that every thread has from its start: a hook may run in a signal handler. */
+static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
+
+any_function next_function(_Atomic any_function* known, const char* name) {
+    any_function next = atomic_load_explicit(known, memory_order_relaxed);
+    if (next == NULL) {
+        next = (any_function)(uintptr_t)dlsym(RTLD_NEXT, name);
+        atomic_store_explicit(known, next, memory_order_relaxed);
+    }
+    return next;
+}
+
+bool enter(void) {
+    if (inside || getauxval(AT_SECURE) != 0) return false;
+    inside = true;
+    return true;
+}
+
+void leave(void) {
+    inside = false;
+}
+
+any_function device_function(const char* name) {
+    const int before = errno;
+    /* The drop-in may be known to nobody but a module that the program has loaded. */
+    void* const library = dlopen("libibverbs.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    void* found = NULL;
+    if (library != NULL) {
+        found = dlsym(library, name);
+        dlclose(library); /* it is never unloaded */
+    }
+    if (found == NULL) found = dlsym(RTLD_DEFAULT, name);
+    errno = before;
+    return (any_function)(uintptr_t)found;
+}
