@@ -24,6 +24,10 @@ constexpr std::array kinds = {
 static_assert(kinds[static_cast<std::size_t>(ib::CompletionKind::receive_write)] ==
               IBV_WC_RECV_RDMA_WITH_IMM);
 
+// As adapters of mlx5 number them.
+constexpr std::uint8_t udp_over_ipv6 = 9;
+constexpr std::uint8_t udp_over_ipv4 = 10;
+
 void count_user(ibv_comp_channel& channel, int change) {
     ::pthread_mutex_lock(&channel.context->mutex);
     channel.refcnt += change;
@@ -90,7 +94,7 @@ int destroy(CompletionQueue& queue) {
 
 }  // namespace
 
-ibv_wc shown(const ib::Completion& completion) {
+ibv_wc shown(const ib::Completion& completion, const Address& device) {
     ibv_wc shown{};
     shown.wr_id = completion.id;
     shown.status = statuses[static_cast<std::size_t>(completion.status)];
@@ -105,8 +109,12 @@ ibv_wc shown(const ib::Completion& completion) {
         shown.invalidated_rkey = *completion.invalidated;
         shown.wc_flags |= IBV_WC_WITH_INV;
     }
-    // Only datagrams say whom they are from, and their network header lies before them.
-    if (completion.from_queue_pair != 0) shown.wc_flags |= IBV_WC_GRH;
+    // Only datagrams say whom they are from, and their network header lies before them. On Ethernet
+    // nothing has a service level: adapters tell here what kind of header that is, and UCX asks.
+    if (completion.from_queue_pair != 0) {
+        shown.wc_flags |= IBV_WC_GRH;
+        shown.sl = device.family == Address::Family::ipv4 ? udp_over_ipv4 : udp_over_ipv6;
+    }
     return shown;
 }
 
@@ -122,7 +130,7 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
             for (; taken < count; ++taken) {
                 const auto one = from.poll();
                 if (!one) break;
-                completions[taken] = shown(*one);
+                completions[taken] = shown(*one, context.engine->address());
             }
             return taken;
         });

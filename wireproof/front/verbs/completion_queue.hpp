@@ -21,7 +21,7 @@ struct CompletionQueue : ibv_cq {
     static CompletionQueue& of(ibv_cq* queue) { return *static_cast<CompletionQueue*>(queue); }
 };
 
-/// A completion as verbs show it. `from` is known to the engine, not here.
-ibv_wc shown(const ib::Completion& completion);
+/// A completion as verbs show it, on a device of that address.
+ibv_wc shown(const ib::Completion& completion, const Address& device);
 
 }  // namespace wireproof::verbs
