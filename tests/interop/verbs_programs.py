@@ -47,6 +47,11 @@ def environment(**more):
     return {**clean, "LD_LIBRARY_PATH": library, **more}
 
 
+def hooked(**more):
+    """For programs that look for the device beside verbs, too."""
+    return environment(LD_PRELOAD=f"{library}/libwireproof-hooks.so", **more)
+
+
 def start(command, env=None):
     return subprocess.Popen(as_user(command), env=env or environment(), text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "wireproof/front/verbs/hooks/hooks.h"
@@ -162,3 +163,24 @@ HOOK int faccessat(int folder, const char* path, int rights, int flags) {
     release_place(&place);
     return result;
 }
+
+/* What `ls -l` looks for. */
+#define ATTRIBUTE_HOOKS(link)                                                                     \
+    HOOK ssize_t link##getxattr(const char* path, const char* name, void* value, size_t room) {   \
+        struct place place = find_place(path);                                                    \
+        const ssize_t result = place.kind == NOT_OURS                                             \
+                                   ? NEXT(link##getxattr)(path, name, value, room)                \
+                                   : NEXT(getxattr)(place.path, name, value, room);               \
+        release_place(&place);                                                                    \
+        return result;                                                                            \
+    }                                                                                             \
+    HOOK ssize_t link##listxattr(const char* path, char* names, size_t room) {                    \
+        struct place place = find_place(path);                                                    \
+        const ssize_t result = place.kind == NOT_OURS ? NEXT(link##listxattr)(path, names, room)  \
+                                                      : NEXT(listxattr)(place.path, names, room); \
+        release_place(&place);                                                                    \
+        return result;                                                                            \
+    }
+
+ATTRIBUTE_HOOKS()
+ATTRIBUTE_HOOKS(l)

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""What is loaded by LD_PRELOAD: the device library over the genuine libibverbs, and the hooks in ordinary programs.
+
+usage: verbs_hooks_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
+"""
+import re
+import sys
+import unittest
+
+import verbs_programs as programs
+
+
+def setUpModule():
+    programs.set_up(FOLDER, ["ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_ud_pingpong"], "ibverbs-utils")
+
+
+def tearDownModule():
+    programs.tear_down()
+
+
+def preloaded(**more):
+    environment = programs.environment(**more)
+    del environment["LD_LIBRARY_PATH"]
+    return {**environment, "LD_PRELOAD": f"{programs.library}/libwireproof-verbs-preload.so"}
+
+
+class Preload(unittest.TestCase):
+    def test_lists_the_device(self):
+        code, output = programs.run(["ibv_devices"], preloaded())
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"wireproof0\s+[0-9a-f]{16}\n")
+
+    def test_the_genuine_library_stays_loaded(self):
+        for environment, genuine in ((preloaded(), True), (programs.environment(), False)):
+            _, output = programs.run(["env", "LD_TRACE_LOADED_OBJECTS=1", "ibv_devices"], environment)
+            where = re.search(r"libibverbs\.so\.1 => (\S+)", output)[1]
+            self.assertEqual(not where.startswith(programs.library), genuine, output)
+
+    def test_tells_what_the_device_is(self):
+        code, output = programs.run(["ibv_devinfo", "-v"], preloaded(WIREPROOF_VERBS_ADDRESS="127.77.0.8"))
+        self.assertEqual(code, 0, output)
+        for wanted in (r"hca_id:\s+wireproof0", r"state:\s+PORT_ACTIVE", r"GID\[\s*1\]:\s+::ffff:127\.77\.0\.8, RoCE v2"):
+            self.assertRegex(output, wanted)
+
+    def test_programs_run(self):
+        for program, size in (("ibv_rc_pingpong", 65536), ("ibv_ud_pingpong", 2048)):
+            sides = programs.converse([program, "-g", "1", "-n", "100", "-s", str(size)], preloaded())
+            for code, output in sides:
+                self.assertEqual(code, 0, f"{program}: {output}")
+                self.assertIn("100 iters in", output)
+
+
+class Hooks(unittest.TestCase):
+    """In programs that know nothing of verbs."""
+
+    def test_folders_are_listed(self):
+        for folder, names in (("/sys/class/infiniband/wireproof0/device/net", ["lo"]),
+                              ("/sys/class/infiniband/wireproof0/ports/1/gids", ["0", "1"])):
+            code, output = programs.run(["ls", "-l", folder], programs.hooked())
+            self.assertEqual(code, 0, output)
+            self.assertEqual([line.split()[-1] for line in output.splitlines()[1:]], names)
+
+    def test_texts_are_read(self):
+        code, output = programs.run(["cat", "/sys/class/infiniband/wireproof0/node_type",
+                                     "/sys/class/misc/rdma_cm/abi_version"], programs.hooked())
+        self.assertEqual((code, output), (0, "1: CA\n4\n"))
+
+    def test_no_text_can_be_changed(self):
+        code, output = programs.run(["sh", "-c", "echo 2 > /sys/class/infiniband/wireproof0/node_type"],
+                                    programs.hooked())
+        self.assertNotEqual(code, 0, output)
+
+    def test_shells_find_the_character_file(self):
+        script = "test -c /dev/infiniband/uverbs0 && test -w /dev/infiniband/uverbs0"
+        self.assertEqual(programs.run(["sh", "-c", script], programs.hooked()), (0, ""))
+        self.assertEqual(programs.run(["sh", "-c", script])[0], 1)
+
+    def test_programs_run_as_before(self):
+        for command in (["ls", "/"], ["cat", "/proc/self/cmdline"], ["sh", "-c", "ls /dev | wc -l; echo a > /dev/null"],
+                        [sys.executable, "-c", "import os, subprocess\n"
+                         "print(subprocess.run(['echo', 'a'], capture_output=True, close_fds=True).stdout)\n"
+                         "print(sorted(os.listdir('/sys/class/net')), os.stat('/').st_ino, os.path.exists('/no'))"]):
+            self.assertEqual(programs.run(command, programs.hooked()), programs.run(command))
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()

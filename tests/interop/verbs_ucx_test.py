@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Libraries of message passing over the device that is built here, and the programs that come with them: UCX, Open MPI.
+
+usage: verbs_ucx_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import verbs_programs as programs
+
+DEVICE = "wireproof0:1"
+LIMIT = 100  # seconds, for programs that take one of them or two
+PROGRAM = pathlib.Path(__file__).with_name("mpi_exchange.c")
+
+
+def setUpModule():
+    programs.set_up(FOLDER, ["ucx_info", "ucx_perftest", "mpirun", "mpicc"],
+                    "ucx-utils, openmpi-bin or libopenmpi-dev")
+
+
+def tearDownModule():
+    programs.tear_down()
+
+
+def ucx_environment(transport=None):
+    chosen = {"UCX_TLS": f"{transport},self"} if transport else {}
+    return programs.hooked(UCX_NET_DEVICES=DEVICE, **chosen)
+
+
+class Ucx(unittest.TestCase):
+    def passes(self, *options, exchanges, transport=None):
+        command = ["ucx_perftest", "-n", str(exchanges), "-w", "10", *options]
+        sides = programs.converse(command, ucx_environment(transport), limit=LIMIT)
+        for side, (code, output) in zip(("server", "client"), sides):
+            self.assertEqual(code, 0, f"{side}: {output}")
+            self.assertNotRegex(output, "ERROR|WARN", side)
+        self.assertRegex(sides[1][1], rf"(?m)^Final: +{exchanges} ")
+
+    def of_the_device(self, transport, *options, exchanges):
+        self.passes("-d", DEVICE, "-x", transport, *options, exchanges=exchanges)
+
+    def test_lists_the_transports(self):
+        code, output = programs.run(["ucx_info", "-d"], programs.hooked(), limit=LIMIT)
+        self.assertEqual(code, 0, output)
+        ours = output[output.index("# Memory domain: wireproof0"):]
+        for transport in ("rc_verbs", "ud_verbs"):
+            self.assertRegex(ours, rf"Transport: {transport}\n#\s+Device: {DEVICE}\n")
+
+    def test_finds_no_device_without_the_hooks(self):
+        _, output = programs.run(["ucx_info", "-d"], limit=LIMIT)
+        self.assertNotIn("rc_verbs", output)
+
+    def test_rc_active_messages(self):
+        for layout, size in (("short", 8), ("bcopy", 4096), ("zcopy", 8000)):
+            with self.subTest(layout=layout):
+                self.of_the_device("rc_verbs", "-t", "am_lat", "-D", layout, "-s", str(size), exchanges=300)
+        self.of_the_device("rc_verbs", "-t", "am_bw", "-D", "zcopy", "-s", "8000", exchanges=2000)
+
+    def test_rc_one_sided(self):
+        self.of_the_device("rc_verbs", "-t", "put_lat", "-D", "short", "-s", "8", exchanges=300)
+        self.of_the_device("rc_verbs", "-t", "put_bw", "-D", "zcopy", "-s", "65536", exchanges=300)
+        self.of_the_device("rc_verbs", "-t", "get", "-D", "zcopy", "-s", "65536", exchanges=300)
+        self.of_the_device("rc_verbs", "-t", "fadd", "-D", "short", "-s", "8", exchanges=300)
+
+    def test_ud_active_messages(self):
+        for layout, size in (("short", 8), ("bcopy", 4000), ("zcopy", 4000)):
+            with self.subTest(layout=layout):
+                self.of_the_device("ud_verbs", "-t", "am_lat", "-D", layout, "-s", str(size), exchanges=300)
+        self.of_the_device("ud_verbs", "-t", "am_bw", "-D", "zcopy", "-s", "4000", exchanges=2000)
+
+    def test_tags(self):
+        for transport in ("rc_v", "ud_v"):
+            with self.subTest(transport=transport):
+                self.passes("-t", "tag_lat", "-s", "8", exchanges=300, transport=transport)
+                self.passes("-t", "tag_bw", "-s", "1000000", exchanges=30, transport=transport)
+
+    def test_put(self):
+        self.passes("-t", "ucp_put_bw", "-s", "65536", exchanges=200, transport="rc_v")
+
+    def test_two_threads(self):
+        for transport in ("rc_v", "ud_v"):
+            with self.subTest(transport=transport):
+                self.passes("-t", "tag_lat", "-s", "8", "-T", "2", "-M", "multi", exchanges=300,
+                            transport=transport)
+
+
+class OpenMpi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.chmod(cls.folder.name, 0o777)  # the user's session lies there, too
+        cls.program = pathlib.Path(cls.folder.name) / "mpi_exchange"
+        subprocess.run(["mpicc", "-O1", "-Wall", "-Werror", str(PROGRAM), "-o", str(cls.program)], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def exchange(self, ranks, environment):
+        # All ranks are of this host, so nothing is started by ssh.
+        command = ["mpirun", "--oversubscribe", "-n", str(ranks), "--mca", "pml", "ucx", "--mca", "osc", "ucx",
+                   "--mca", "plm_rsh_agent", "false", str(self.program)]
+        return programs.run(command, {**environment, "HOME": self.folder.name, "TMPDIR": self.folder.name},
+                            limit=LIMIT)
+
+    def passes(self, transport, ranks):
+        code, output = self.exchange(ranks, ucx_environment(transport))
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"{ranks} ranks: all is right\n", output)
+
+    def test_two_ranks(self):
+        for transport in ("rc_v", "ud_v"):
+            with self.subTest(transport=transport):
+                self.passes(transport, 2)
+
+    def test_four_ranks(self):
+        for transport in ("rc_v", "ud_v"):
+            with self.subTest(transport=transport):
+                self.passes(transport, 4)
+
+    def test_runs_over_nothing_else(self):
+        environment = ucx_environment("rc_v")
+        del environment["LD_PRELOAD"]
+        code, output = self.exchange(2, environment)
+        self.assertNotEqual(code, 0, output)
+        self.assertNotIn("all is right", output)
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()
