@@ -42,6 +42,12 @@ class Preload(unittest.TestCase):
         for wanted in (r"hca_id:\s+wireproof0", r"state:\s+PORT_ACTIVE", r"GID\[\s*1\]:\s+::ffff:127\.77\.0\.8, RoCE v2"):
             self.assertRegex(output, wanted)
 
+    def test_tools_of_other_versions_find_the_private_name_that_they_use(self):
+        _, shown = programs.run(["nm", "-D", "--defined-only", f"{programs.library}/libwireproof-verbs-preload.so"])
+        versions = re.findall(r" T ibv_query_gid_type@@?IBVERBS_PRIVATE_(\d+)\n", shown)
+        self.assertEqual(sorted(versions), ["22", "25", "33", "34", "57", "59", "64"])
+        self.assertEqual([line for line in shown.splitlines() if "VERBS_" not in line and "WIREPROOF_" not in line], [])
+
     def test_programs_run(self):
         for program, size in (("ibv_rc_pingpong", 65536), ("ibv_ud_pingpong", 2048)):
             sides = programs.converse([program, "-g", "1", "-n", "100", "-s", str(size)], preloaded())

@@ -22,7 +22,7 @@ import time
 
 # Each with the tests that kill its mutants.
 MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
-           "front/am", "front/ib", "front/link", "front/verbs", "cli/capture", "lab"]
+           "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "cli/capture", "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
 SECONDS_MAX = 600  # of a test without a defect

@@ -9,7 +9,7 @@ Address parsed(const char* text) {
     return *Address::parse(text);
 }
 
-TEST(Completions, a_datagram_tells_of_what_kind_its_network_header_is) {
+TEST(Completions, ADatagramTellsOfWhatKindItsNetworkHeaderIs) {
     const ib::Completion datagram{.kind = ib::CompletionKind::receive, .from_queue_pair = 5};
     const ibv_wc v4 = shown(datagram, parsed("127.0.0.1:4791"));
     EXPECT_EQ(v4.wc_flags, IBV_WC_GRH);

@@ -140,7 +140,7 @@ int wireproof_rdma_cm_close(int fd) {
 }
 }
 
-TEST_F(Hooks, every_way_to_look_at_a_node_sees_a_character_file) {
+TEST_F(Hooks, EveryWayToLookAtANodeSeesACharacterFile) {
     for (const char* path : {node, "/dev/infiniband/wireproof0", rdma_cm}) {
         struct stat file {};
         struct stat64 long_file {};
@@ -160,7 +160,7 @@ TEST_F(Hooks, every_way_to_look_at_a_node_sees_a_character_file) {
     }
 }
 
-TEST_F(Hooks, every_way_to_open_a_file_opens_the_devices) {
+TEST_F(Hooks, EveryWayToOpenAFileOpensTheDevices) {
     const std::string path = device + "/node_type";
     const std::vector<int> opened = {
         open(path.c_str(), O_RDONLY | O_NOFOLLOW), open64(path.c_str(), O_RDONLY),
@@ -182,7 +182,7 @@ TEST_F(Hooks, every_way_to_open_a_file_opens_the_devices) {
     }
 }
 
-TEST_F(Hooks, leave_no_descriptor_open) {
+TEST_F(Hooks, LeaveNoDescriptorOpen) {
     const auto count = [] {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
     };
@@ -195,7 +195,7 @@ TEST_F(Hooks, leave_no_descriptor_open) {
     EXPECT_EQ(count(), before);
 }
 
-TEST_F(Hooks, texts_are_read_only_and_have_the_addresses_of_the_open_device) {
+TEST_F(Hooks, TextsAreReadOnlyAndHaveTheAddressesOfTheOpenDevice) {
     struct stat file {};
     const std::string gid = device + "/ports/1/gids/1";
     EXPECT_EQ(text_in(gid), "0000:0000:0000:0000:0000:0000:0000:0000\n");
@@ -210,7 +210,7 @@ TEST_F(Hooks, texts_are_read_only_and_have_the_addresses_of_the_open_device) {
     EXPECT_EQ(text_in(device + "/ports/1/gids/2"), "");
 }
 
-TEST_F(Hooks, a_path_may_be_written_in_many_ways) {
+TEST_F(Hooks, APathMayBeWrittenInManyWays) {
     for (const char* path : {"//sys/class//infiniband/wireproof0/node_type",
                              "/sys/./class/infiniband/wireproof0/./node_type",
                              "/sys/class/infiniband/wireproof0/ports/../node_type"}) {
@@ -221,7 +221,7 @@ TEST_F(Hooks, a_path_may_be_written_in_many_ways) {
     EXPECT_EQ(errno, ENAMETOOLONG);
 }
 
-TEST_F(Hooks, what_is_not_of_the_device_is_the_systems) {
+TEST_F(Hooks, WhatIsNotOfTheDeviceIsTheSystems) {
     struct stat file {};
     for (const char* path : {"/sys/class/infiniband_other", "/dev/infiniband/uverbs00",
                              "/sys/class/infiniband/wireproof0/board_id", "/infiniband", ""}) {
@@ -243,7 +243,7 @@ TEST_F(Hooks, what_is_not_of_the_device_is_the_systems) {
     std::filesystem::remove_all(folder);
 }
 
-TEST_F(Hooks, everything_that_a_folder_lists_is_there) {
+TEST_F(Hooks, EverythingThatAFolderListsIsThere) {
     std::vector<std::string> folders = {"/dev/infiniband", "/sys/class/infiniband",
                                         "/sys/class/infiniband_verbs", "/sys/class/misc/rdma_cm"};
     std::size_t files = 0;
@@ -273,7 +273,7 @@ TEST_F(Hooks, everything_that_a_folder_lists_is_there) {
     EXPECT_EQ(text_in(device + "/device/net/lo/address"), "00:00:00:00:00:00\n");
 }
 
-TEST_F(Hooks, commands_go_to_the_device) {
+TEST_F(Hooks, CommandsGoToTheDevice) {
     const int fd = open_cm();
     ASSERT_NE(fd, -1);
     struct stat file {};
@@ -289,7 +289,7 @@ TEST_F(Hooks, commands_go_to_the_device) {
     EXPECT_EQ(fake.closed.size(), 1u);
 }
 
-TEST_F(Hooks, the_device_wakes_a_program_by_the_same_descriptor) {
+TEST_F(Hooks, TheDeviceWakesAProgramByTheSameDescriptor) {
     const int fd = open_cm();
     const std::uint64_t one = 1;
     EXPECT_EQ(write(fd, &one, sizeof one), 8);
@@ -300,7 +300,7 @@ TEST_F(Hooks, the_device_wakes_a_program_by_the_same_descriptor) {
     close(fd);
 }
 
-TEST_F(Hooks, a_descriptor_that_is_replaced_or_closed_in_a_range_is_closed_in_the_device) {
+TEST_F(Hooks, ADescriptorThatIsReplacedOrClosedInARangeIsClosedInTheDevice) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe(ends.data()), 0);
     for (const auto replace : {+[](int from, int to) { return dup2(from, to); },
@@ -326,7 +326,7 @@ TEST_F(Hooks, a_descriptor_that_is_replaced_or_closed_in_a_range_is_closed_in_th
     close(ends[1]);
 }
 
-TEST_F(Hooks, a_number_that_was_closed_unnoticed_is_its_new_owners) {
+TEST_F(Hooks, ANumberThatWasClosedUnnoticedIsItsNewOwners) {
     const int fd = open_cm();
     std::array<int, 2> ends{};
     ASSERT_EQ(syscall(SYS_close, fd), 0);
@@ -341,7 +341,7 @@ TEST_F(Hooks, a_number_that_was_closed_unnoticed_is_its_new_owners) {
     close(ends[0] == fd ? ends[1] : ends[0]);
 }
 
-TEST_F(Hooks, a_duplicate_takes_no_command_and_disturbs_nothing) {
+TEST_F(Hooks, ADuplicateTakesNoCommandAndDisturbsNothing) {
     const int fd = open_cm();
     const int second = dup(fd);
     EXPECT_EQ(write(second, "a command", 9), -1);
@@ -352,7 +352,7 @@ TEST_F(Hooks, a_duplicate_takes_no_command_and_disturbs_nothing) {
     close(fd);
 }
 
-TEST_F(Hooks, a_forked_child_does_not_reach_the_parents_device) {
+TEST_F(Hooks, AForkedChildDoesNotReachTheParentsDevice) {
     const int fd = open_cm();
     EXPECT_EQ(in_child([&] {
                   if (write(fd, "a command", 9) != -1 || errno != EIO) return 1;
@@ -369,7 +369,7 @@ TEST_F(Hooks, a_forked_child_does_not_reach_the_parents_device) {
     close(fd);
 }
 
-TEST_F(Hooks, a_child_that_shares_the_memory_leaves_the_descriptor_to_the_parent) {
+TEST_F(Hooks, AChildThatSharesTheMemoryLeavesTheDescriptorToTheParent) {
     const int fd = open_cm();
     const pid_t child = vfork();
     if (child == 0) {
@@ -384,7 +384,7 @@ TEST_F(Hooks, a_child_that_shares_the_memory_leaves_the_descriptor_to_the_parent
     EXPECT_EQ(fake.closed, std::vector{fd});
 }
 
-TEST_F(Hooks, a_child_may_close_all_that_it_has) {
+TEST_F(Hooks, AChildMayCloseAllThatItHas) {
     open_cm();
     EXPECT_EQ(in_child([] {
                   closefrom(3);
@@ -395,7 +395,7 @@ TEST_F(Hooks, a_child_may_close_all_that_it_has) {
     EXPECT_EQ(fake.closed.size(), 1u);
 }
 
-TEST_F(Hooks, threads_open_and_close_at_once) {
+TEST_F(Hooks, ThreadsOpenAndCloseAtOnce) {
     std::vector<std::thread> threads;
     std::atomic<int> wrong = 0;
     for (int thread = 0; thread < 4; ++thread) {
@@ -413,7 +413,7 @@ TEST_F(Hooks, threads_open_and_close_at_once) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Hooks, there_is_a_bound_on_folders_and_it_is_told) {
+TEST_F(Hooks, ThereIsABoundOnFoldersAndItIsTold) {
     std::vector<DIR*> all;
     while (DIR* const folder = opendir(device.c_str())) all.push_back(folder);
     EXPECT_EQ(errno, EMFILE);
@@ -422,7 +422,7 @@ TEST_F(Hooks, there_is_a_bound_on_folders_and_it_is_told) {
     EXPECT_GT(names_in(device).size(), 2u);
 }
 
-TEST_F(Hooks, a_loopback_address_of_the_device_is_shown_on_an_interface_that_is_none) {
+TEST_F(Hooks, ALoopbackAddressOfTheDeviceIsShownOnAnInterfaceThatIsNone) {
     const std::size_t before = count_of_interfaces();
     fake.address = "127.0.0.9";
     ifaddrs* all = nullptr;
@@ -443,7 +443,7 @@ TEST_F(Hooks, a_loopback_address_of_the_device_is_shown_on_an_interface_that_is_
     freeifaddrs(nullptr);
 }
 
-TEST_F(Hooks, the_devices_own_calls_are_the_systems) {
+TEST_F(Hooks, TheDevicesOwnCallsAreTheSystems) {
     fake.address = "127.0.0.9";
     const std::size_t seen = count_of_interfaces();
     EXPECT_EQ(fake.interfaces_seen_inside, seen - 1);
@@ -451,7 +451,7 @@ TEST_F(Hooks, the_devices_own_calls_are_the_systems) {
 }
 
 // The program itself, as another user's whose rights it takes on.
-TEST_F(Hooks, a_process_with_raised_privileges_is_not_hooked) {
+TEST_F(Hooks, AProcessWithRaisedPrivilegesIsNotHooked) {
     if (getauxval(AT_SECURE) != 0) {
         struct stat file {};
         fake.address = "127.0.0.9";
@@ -479,10 +479,10 @@ TEST_F(Hooks, a_process_with_raised_privileges_is_not_hooked) {
     ASSERT_EQ(chown(program.c_str(), somebody, somebody), 0);
     ASSERT_EQ(chmod(program.c_str(), 04755), 0);
     const int code = in_child([&] {
-        if (setuid(nobody) != 0) return 100;
+        if (setuid(nobody) != 0 || dup2(STDERR_FILENO, STDOUT_FILENO) == -1) return 100;
         execl(program.c_str(), program.c_str(),
-              "--gtest_filter=Hooks.a_process_with_raised_privileges_is_not_hooked",
-              "--gtest_brief=1", nullptr);
+              "--gtest_filter=Hooks.AProcessWithRaisedPrivilegesIsNotHooked", "--gtest_brief=1",
+              nullptr);
         return 101;
     });
     fs::remove(program);
