@@ -1,5 +1,5 @@
-// Queue pair 1 of a device: carries the datagrams of connection management, and keeps what they
-// bring until somebody asks for it.
+// Queue pair 1 of a device that is asked: keeps what the datagrams of connection management bring
+// until somebody asks for it.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <vector>
 
-#include "wireproof/proto/ib/connection_management.hpp"
-#include "wireproof/proto/ib/port.hpp"
+#include "wireproof/proto/ib/cm_transport.hpp"
 
 namespace wireproof::ib {
 
@@ -24,13 +22,11 @@ public:
     };
 
     /// `port` outlives this, and has no queue pair 1.
-    CmQueuePair(Port& port, const Config& config);
-    CmQueuePair(const CmQueuePair&) = delete;
-    CmQueuePair& operator=(const CmQueuePair&) = delete;
-    ~CmQueuePair();
+    CmQueuePair(Port& port, const Config& config)
+        : port_(&port), path_mtu_(config.path_mtu), transport_(port, config.management) {}
 
-    ConnectionManagement& management() { return management_; }
-    const ConnectionManagement& management() const { return management_; }
+    ConnectionManagement& management() { return transport_.management(); }
+    const ConnectionManagement& management() const { return transport_.management(); }
 
     /// Requests to this service are kept from now on. False: they are already.
     bool listen(std::uint64_t service);
@@ -65,11 +61,10 @@ public:
     /// Datagrams in and out, and what is due.
     void poll(Instant now);
     void on_event(const PortEvent& event);
-    Instant next_deadline() const { return management_.next_deadline(); }
+    Instant next_deadline() const { return transport_.next_deadline(); }
 
 private:
-    void post_receive(std::uint64_t buffer);
-    void take_events(Instant now);
+    void take(Instant now, CmEvent event);
     void on_request(Instant now, CmEvent event);
     void on_query(Instant now, CmEvent event);
     void on_answer(CmEvent event);
@@ -77,11 +72,7 @@ private:
 
     Port* port_;
     std::size_t path_mtu_;
-    std::vector<std::byte> memory_;  // of receives
-    std::uint32_t key_ = 0;
-    CompletionQueueId sent_{};
-    CompletionQueueId received_{};
-    ConnectionManagement management_;
+    CmTransport transport_;
     std::map<std::uint64_t, std::deque<CmEvent>> requests_;  // by service
     std::map<std::uint64_t, std::deque<CmEvent>> queries_;   // likewise
     std::set<CmId> resolutions_;                             // asked for, and not answered
