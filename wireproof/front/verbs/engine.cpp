@@ -1,10 +1,13 @@
 #include "wireproof/front/verbs/engine.hpp"
 
+#include <endian.h>
+
 #include <random>
 #include <string>
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/front/verbs/addressing.hpp"
+#include "wireproof/front/verbs/device_list.hpp"
 #include "wireproof/front/verbs/limits.hpp"
 #include "wireproof/host/memory_guard.hpp"
 #include "wireproof/proto/ib/packet.hpp"
@@ -63,11 +66,14 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
 Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
     : address_(wire.local_address()),
       path_mtu_(path_mtu),
+      seed_(seed),
       wire_(std::move(wire)),
       port_({.path_mtu = path_mtu,
              .first_number = static_cast<std::uint32_t>(2 + Random(seed).below(0xFFFFFD)),
              .key_seed = mix64(seed),
-             .peer_window = ib::peer_window_of(path_mtu)}) {
+             .peer_window = ib::peer_window_of(path_mtu)}),
+      connections_(port_, {.ca_guid = ::be64toh(device_guid()),
+                           .first_id = static_cast<std::uint32_t>(mix64(seed ^ 0x434D))}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
 }
@@ -134,12 +140,31 @@ std::size_t Engine::turn(Instant now) {
         ++received;
     }
     if (port_.next_deadline() <= now) port_.on_deadline(now);
+    manage(now);
     tell_events();
     const std::size_t sent = send(now);
     tell_events();  // of work that ended with its packet
     unfinished_ = unfinished_ || received == packets_a_turn || !wire_.prepare_to_sleep();
     if (received > 0 && nappers_.load() > 0) bell_.ring();
     return received + sent;
+}
+
+// Who asks for a connection gets an answer even where nobody listens.
+void Engine::manage(Instant now) {
+    connections_.poll(now, [&](const ib::CmEvent& event) {
+        const auto& [owner, hearer] = connection_hearer_;
+        if (hearer) hearer(now, connections_.management(), event);
+    });
+}
+
+void Engine::hear_connections(const void* owner, ConnectionHearer hearer) {
+    const std::lock_guard guard(lock_);
+    connection_hearer_ = {owner, std::move(hearer)};
+}
+
+void Engine::forget_connections(const void* owner) {
+    const std::lock_guard guard(lock_);
+    if (connection_hearer_.first == owner) connection_hearer_ = {};
 }
 
 std::size_t Engine::send(Instant now) {
@@ -187,7 +212,7 @@ bool Engine::keepers_turn() {
     const Instant now = clock_.now();
     // Nobody would catch what this thread throws: it tries again when there may be memory.
     if (errno_of([&] { return static_cast<int>(turn(now) * 0); }) != 0) return false;
-    keeper_.plan(unfinished_ ? now : port_.next_deadline());
+    keeper_.plan(unfinished_ ? now : next_deadline());
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
+#include "wireproof/proto/ib/cm_transport.hpp"
 #include "wireproof/proto/ib/port.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
@@ -37,6 +38,9 @@ public:
     bool is_ours() const { return !fork_.forked(); }
     const Address& address() const { return address_; }
     std::size_t path_mtu() const { return path_mtu_; }
+    Instant now() const { return clock_.now(); }
+    /// Of what is drawn for it.
+    std::uint64_t seed() const { return seed_; }
 
     /// What `use` makes of the port.
     template <class Use>
@@ -56,6 +60,24 @@ public:
         wake_keeper();
         return result;
     }
+    /// The same of connection management: `use` is given the time and the management.
+    template <class Use>
+    auto managing(Use&& use) {
+        const std::lock_guard guard(lock_);
+        const Instant now = clock_.now();
+        const auto result = std::forward<Use>(use)(now, connections_.management());
+        manage(now);
+        send(now);
+        tell_events();
+        wake_keeper();
+        return result;
+    }
+    /// What connection management tells is told to `hearer`, together with itself, until its owner
+    /// forgets it or another takes its place.
+    using ConnectionHearer =
+        std::function<void(Instant, ib::ConnectionManagement&, const ib::CmEvent&)>;
+    void hear_connections(const void* owner, ConnectionHearer hearer);
+    void forget_connections(const void* owner);
     /// Makes progress, unless another thread does, and then calls `take` with the port. Takes it
     /// nothing (0), a while is spent asleep rather than asking again and again, as
     /// host::SpinBudget has it: what the program waits for may need this processor.
@@ -66,6 +88,8 @@ public:
     /// there may be, or it is not to be reached.
     std::optional<PeerId> peer_at(const Address& address);
     Address address_of(PeerId peer);
+    /// Null: it is not known. Under the lock: of use to what is called there.
+    const ib::Gid* gid_of_peer(PeerId peer) { return port_.neighbours().gid(peer); }
 
     /// From now on packets may come that no call waits for. Throws std::system_error.
     void start_keeper();
@@ -91,7 +115,11 @@ private:
     void learn_address(PeerId peer);
     void tell_events();
     std::size_t send(Instant now);
-    void wake_keeper() { keeper_.wake_by(unfinished_ ? Instant() : port_.next_deadline()); }
+    void manage(Instant now);
+    Instant next_deadline() const {
+        return earliest(port_.next_deadline(), connections_.next_deadline());
+    }
+    void wake_keeper() { keeper_.wake_by(unfinished_ ? Instant() : next_deadline()); }
     bool keepers_turn();
     /// Outside of it.
     void nap(Instant until);
@@ -99,9 +127,12 @@ private:
     host::SteadyClock clock_;
     Address address_;
     std::size_t path_mtu_;
+    std::uint64_t seed_;
     std::mutex lock_;
     Rocev2Wire wire_;
     ib::Port port_;
+    ib::CmTransport connections_;
+    std::pair<const void*, ConnectionHearer> connection_hearer_ = {};
     host::SpinBudget spin_;
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told
@@ -130,7 +161,7 @@ int Engine::polling(Take&& take) {
                 return taken;
             }
             constexpr Duration nap_most = Duration::microseconds(200);
-            until = earliest(port_.next_deadline(), now + nap_most);
+            until = earliest(next_deadline(), now + nap_most);
             nappers_.fetch_add(1);
         }
         nap(until);

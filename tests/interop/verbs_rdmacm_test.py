@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Programs that connect by rdma_cm, as they are, on the libraries that are built here: Debian's rdmacm-utils and perftest
+over Debian's own librdmacm.
+
+usage: verbs_rdmacm_test.py FOLDER_OF_THE_LIBRARY [unittest options]
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import verbs_programs
+from verbs_programs import LIMIT, end, environment, free_port, run, start
+
+RDMACM = "rping ucmatose udaddy rstream rdma_server rdma_client".split()
+PERFTEST = "ib_send_bw ib_write_lat".split()
+runtime = None  # where the programs of one user find each other
+
+
+def setUpModule():
+    global runtime
+    verbs_programs.set_up(FOLDER, RDMACM + PERFTEST, "rdmacm-utils or perftest")
+    runtime = tempfile.mkdtemp()
+    if os.geteuid() == 0:
+        os.chown(runtime, int(verbs_programs.NOBODY), int(verbs_programs.NOBODY))
+
+
+def tearDownModule():
+    if runtime:
+        shutil.rmtree(runtime)
+    verbs_programs.tear_down()
+
+
+def with_hooks(**more):
+    return environment(LD_PRELOAD=f"{verbs_programs.library}/libwireproof-hooks.so", XDG_RUNTIME_DIR=runtime, **more)
+
+
+def services():
+    folder = pathlib.Path(runtime) / "wireproof"
+    return [one.name for one in folder.iterdir() if not one.name.startswith(".")] if folder.exists() else []
+
+
+def wait_for_service(port, process, space="0106"):
+    limit = time.monotonic() + LIMIT
+    while not any(name.endswith(f"-{space}-{port}") for name in services()):
+        if process.poll() is not None or time.monotonic() > limit:
+            end(process)
+            raise AssertionError(f"no server: {process.args}: {process.stdout.read()}")
+        time.sleep(0.01)
+
+
+class Sides(unittest.TestCase):
+    def setUp(self):
+        """A third program takes the first address, so that 127.0.0.1 is that of neither side."""
+        port = free_port()
+        self.third = start(["rping", "-s", "-P", "-p", str(port)], with_hooks())
+        self.addCleanup(end, self.third)
+        wait_for_service(port, self.third)
+
+    def server(self, command, port, space="0106"):
+        process = start(command, with_hooks())
+        self.addCleanup(end, process)
+        wait_for_service(port, process, space)
+        return process
+
+    def finish(self, process):
+        output, _ = process.communicate(timeout=LIMIT)
+        return process.returncode, output
+
+    def converse(self, server, client, port, space="0106"):
+        """Outputs of both sides, which must end well; the server's first."""
+        process = self.server(server, port, space)
+        code, output = run(client, with_hooks())
+        heard = self.finish(process)
+        self.assertEqual(code, 0, f"client: {output}\nserver: {heard}")
+        self.assertEqual(heard[0], 0, f"server: {heard[1]}")
+        self.assertEqual([name for name in services() if name.endswith(f"-{port}")], [])
+        return heard[1], output
+
+
+class Programs(Sides):
+    def test_rping_hears_on_both_sides_what_was_sent(self):
+        port = free_port()
+        options = ["-p", str(port), "-C", "10", "-v", "-V"]
+        server, client = self.converse(["rping", "-s", *options], ["rping", "-c", "-a", "127.0.0.1", *options], port)
+        data = re.findall(r"ping data: (.*)", server)
+        self.assertEqual(len(data), 10, server)
+        self.assertEqual(re.findall(r"ping data: (.*)", client), data)
+
+    def test_rping_with_a_server_at_the_name_of_the_host(self):
+        port = free_port()
+        options = ["-p", str(port), "-C", "2"]
+        self.converse(["rping", "-s", "-a", "127.0.0.1", *options], ["rping", "-c", "-a", "127.0.0.1", *options], port)
+
+    def test_a_server_that_nobody_runs_is_refused(self):
+        """At an address where a program listens to another port, and at one that no program has."""
+        port = free_port()
+        listening = start(["rping", "-s", "-P", "-p", str(port)], with_hooks(WIREPROOF_VERBS_ADDRESS="127.88.1.2"))
+        self.addCleanup(end, listening)
+        wait_for_service(port, listening)
+        for address in ("127.88.1.2", "127.88.1.3"):
+            code, output = run(["rping", "-c", "-a", address, "-p", str(free_port()), "-C", "1"], with_hooks())
+            self.assertNotEqual(code, 0)
+            self.assertIn("RDMA_CM_EVENT_REJECTED, error 8", output)
+
+    def test_two_servers_of_one_port_are_refused(self):
+        port = free_port()
+        self.server(["rping", "-s", "-P", "-p", str(port)], port)
+        code, output = run(["rping", "-s", "-p", str(port)], with_hooks())
+        self.assertNotEqual(code, 0)
+        self.assertIn("Address already in use", output)
+
+    def test_ucmatose(self):
+        port = free_port()
+        options = ["-p", str(port), "-c", "4", "-C", "20"]
+        for output in self.converse(["ucmatose", *options], ["ucmatose", *options, "-s", "127.0.0.1"], port):
+            self.assertIn("return status 0", output)
+
+    def test_udaddy(self):
+        port = 7174  # it takes no other
+        options = ["-c", "2", "-C", "10"]
+        for output in self.converse(["udaddy", *options], ["udaddy", *options, "-s", "127.0.0.1"], port, "0111"):
+            self.assertIn("return status 0", output)
+
+    def test_rstream(self):
+        port = free_port()
+        options = ["-p", str(port), "-C", "50", "-S", "4096"]
+        _, output = self.converse(["rstream", *options], ["rstream", *options, "-s", "127.0.0.1"], port)
+        self.assertRegex(output, r"custom\s+4k\s+50\s+")
+
+    def test_rdma_server(self):
+        port = free_port()
+        options = ["-p", str(port)]
+        server, client = self.converse(["rdma_server", *options], ["rdma_client", *options, "-s", "127.0.0.1"], port)
+        self.assertIn("rdma_server: end 0", server)
+        self.assertIn("rdma_client: end 0", client)
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,103 @@
+#include "wireproof/front/verbs/cm_address.hpp"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "wireproof/front/verbs/addressing.hpp"
+#include "wireproof/proto/ib/gid.hpp"
+#include "wireproof/wire/udp/socket.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+constexpr sa_family_t af_ib = 27;
+constexpr std::size_t native_size = 48;  // of a sockaddr_ib
+
+/// As the kernel's table of sockets has it: words of 32 bits in the host's order.
+std::string in_table(const Address& address) {
+    std::array<char, 16> digits{};
+    std::string text;
+    const std::size_t words = address.family == Address::Family::ipv6 ? 4 : 1;
+    for (std::size_t i = 0; i < words; ++i) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, address.host.data() + i * sizeof word, sizeof word);
+        std::snprintf(digits.data(), digits.size(), "%08X", word);
+        text += digits.data();
+    }
+    std::snprintf(digits.data(), digits.size(), ":%04X", address.port);
+    return text + digits.data();
+}
+
+}  // namespace
+
+std::optional<CmName> cm_name_of(const void* socket_address, std::size_t size) {
+    SocketAddress one{};
+    sa_family_t family = AF_UNSPEC;
+    if (size < sizeof family) return std::nullopt;
+    std::memcpy(&family, socket_address, sizeof family);
+    if (family == af_ib && size >= native_size) return CmName{.native = true};
+    if (family == AF_INET && size >= sizeof one.v4) {
+        std::memcpy(&one.v4, socket_address, sizeof one.v4);
+        return CmName{.address = from_socket_address(one)};
+    }
+    if (family != AF_INET6 || size < sizeof one.v6) return std::nullopt;
+    std::memcpy(&one.v6, socket_address, sizeof one.v6);
+    Address address = from_socket_address(one);
+    if (ib::is_ipv4(address.host)) {
+        Address inner{.family = Address::Family::ipv4, .port = address.port};
+        std::copy_n(address.host.begin() + 12, 4, inner.host.begin());
+        address = inner;
+    }
+    return CmName{.address = address};
+}
+
+std::uint16_t store_socket_address(const Address& address, void* to) {
+    if (!address.is_set()) return 0;
+    const SocketAddress one = to_socket_address(address);
+    const socklen_t length = length_of(one);
+    std::memcpy(to, &one, length);
+    return static_cast<std::uint16_t>(length);
+}
+
+bool is_any(const Address& address) {
+    return address.is_set() && address.host == Address().host;
+}
+
+bool is_host_name(const Address& address) {
+    Address::Family family = address.family;
+    decltype(address.host) host{};
+    if (family == Address::Family::ipv4) {
+        host[0] = 127;
+        host[3] = 1;
+    } else {
+        host[15] = 1;
+    }
+    return address.is_set() && address.host == host;
+}
+
+bool is_same_host(const Address& one, const Address& other) {
+    return one.family == other.family && one.host == other.host;
+}
+
+// Looked up rather than tried: a process that begins just then is to find the port free.
+bool is_nobodys(const Address& address) {
+    if (!address.is_loopback() && interface_of(address) == 0) return false;
+    const bool ipv6 = address.family == Address::Family::ipv6;
+    std::ifstream table(ipv6 ? "/proc/net/udp6" : "/proc/net/udp");
+    if (!table.is_open()) return false;
+    Address any{.family = address.family, .port = address.port};
+    const std::string wanted = " " + in_table(address) + " ";
+    const std::string all = " " + in_table(any) + " ";
+    for (std::string line; std::getline(table, line);) {
+        if (line.find(wanted) != line.npos || line.find(all) != line.npos) return false;
+    }
+    return true;
+}
+
+}  // namespace wireproof::verbs

@@ -1,0 +1,256 @@
+#include "wireproof/front/verbs/cm_registry.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <utility>
+
+namespace wireproof::verbs {
+namespace {
+
+/// A descriptor that is closed with it.
+class Handle {
+public:
+    explicit Handle(int handle) : handle_(handle) {}
+    Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
+    Handle& operator=(Handle&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Handle() {
+        if (handle_ >= 0) ::close(handle_);
+    }
+    int get() const { return handle_; }
+    int release() { return std::exchange(handle_, -1); }
+    bool is_open() const { return handle_ >= 0; }
+
+private:
+    int handle_;
+};
+
+// Each process locks the first byte of its file for as long as it lives, and the second while it
+// removes the file of another. These are record locks: a forked child has none of its parent's.
+constexpr off_t life = 0;
+constexpr off_t removal = 1;
+
+struct flock range(off_t byte, short type) {
+    struct flock one {};
+    one.l_type = type;
+    one.l_whence = SEEK_SET;
+    one.l_start = byte;
+    one.l_len = 1;
+    return one;
+}
+
+bool lock(int file, off_t byte) {
+    struct flock wanted = range(byte, F_WRLCK);
+    return ::fcntl(file, F_SETLK, &wanted) == 0;
+}
+
+bool is_locked_by_another(int file) {
+    struct flock asked = range(life, F_WRLCK);
+    return ::fcntl(file, F_GETLK, &asked) != 0 || asked.l_type != F_UNLCK;
+}
+
+bool is_named(int folder, const std::string& name, int file) {
+    struct stat named {};
+    struct stat open {};
+    return ::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ::fstat(file, &open) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev;
+}
+
+/// Where the loopback addresses of a process mean what they mean here: its network namespace.
+unsigned long long network() {
+    struct stat space {};
+    return ::stat("/proc/self/ns/net", &space) == 0 ? space.st_ino : 0;
+}
+
+std::string name_of(const CmService& service) {
+    std::array<char, 64> name{};
+    std::snprintf(name.data(), name.size(), "%llx-%04x-%u", network(), service.space, service.port);
+    return name.data();
+}
+
+/// Removes the file, unless its name has come to be that of another.
+void remove_dead(int folder, const std::string& name, int file) {
+    if (lock(file, removal) && is_named(folder, name, file)) {
+        ::unlinkat(folder, name.c_str(), 0);
+    }
+}
+
+/// What a living process wrote; a dead one's file is removed.
+std::optional<Address> read_living(int folder, const std::string& name) {
+    const Handle file(
+        ::openat(folder, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+    if (!file.is_open()) return std::nullopt;
+    struct stat what {};
+    const bool ours =
+        ::fstat(file.get(), &what) == 0 && S_ISREG(what.st_mode) != 0 && what.st_uid == ::geteuid();
+    if (!ours) return std::nullopt;
+    if (!is_locked_by_another(file.get())) {
+        remove_dead(folder, name, file.get());
+        return std::nullopt;
+    }
+    std::array<char, 128> text{};
+    const ssize_t length = ::pread(file.get(), text.data(), text.size(), 0);
+    if (length <= 0) return std::nullopt;
+    const auto address = Address::parse({text.data(), static_cast<std::size_t>(length)});
+    if (!address || !address->why_no_peer().empty()) return std::nullopt;
+    return *address;
+}
+
+/// The file under a name that nobody looks for, complete and locked.
+Handle write_hidden(int folder, const std::string& hidden, const Address& address) {
+    Handle file(::openat(folder, hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                         S_IRUSR | S_IWUSR));
+    const std::string text = address.to_string();
+    if (file.is_open() && lock(file.get(), life) &&
+        ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
+        return file;
+    }
+    return Handle(-1);
+}
+
+}  // namespace
+
+struct CmRegistry::Held {
+    struct One {
+        Handle file;
+        Address address;
+    };
+    pid_t owner = ::getpid();
+    std::map<CmService, One> services;
+};
+
+// A thread that does not exist in a forked child may have held the lock.
+CmRegistry::CmRegistry(std::string folder)
+    : folder_(std::move(folder)), fork_([this] { new (&lock_) std::mutex; }) {}
+
+CmRegistry::~CmRegistry() {
+    give_up_all();
+}
+
+std::string CmRegistry::folder_of_user() {
+    const char* const runtime = ::secure_getenv("XDG_RUNTIME_DIR");
+    struct stat what {};
+    // Of another user, if this one's name was taken on without a session of its own.
+    const bool own = runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &what) == 0 &&
+                     what.st_uid == ::geteuid();
+    return own ? std::string(runtime) + "/wireproof"
+               : "/tmp/wireproof-" + std::to_string(::geteuid());
+}
+
+CmRegistry& CmRegistry::of_process() {
+    // Never destroyed: a thread may use it while the process exits.
+    static CmRegistry& registry = []() -> CmRegistry& {
+        auto& made = *new CmRegistry(folder_of_user());
+        std::atexit([] { of_process().give_up_all(); });
+        return made;
+    }();
+    return registry;
+}
+
+Expected<int> CmRegistry::open_folder() const {
+    const auto failed = [this](const char* why) { return unexpected(folder_ + ": " + why); };
+    if (::mkdir(folder_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+        return failed(std::strerror(errno));
+    }
+    Handle folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.is_open()) return failed(std::strerror(errno));
+    struct stat what {};
+    if (::fstat(folder.get(), &what) != 0) return failed(std::strerror(errno));
+    if (what.st_uid != ::geteuid()) return failed("belongs to another user");
+    if ((what.st_mode & (S_IRWXG | S_IRWXO)) != 0) return failed("is open to other users");
+    return folder.release();
+}
+
+std::string CmRegistry::why_no_folder() {
+    const auto opened = open_folder();
+    if (!opened) return opened.error().message;
+    const Handle folder(*opened);
+    return "";
+}
+
+CmRegistry::Claim CmRegistry::claim(const CmService& service, const Address& address) {
+    const std::lock_guard guard(lock_);
+    if (held_ == nullptr || held_->owner != ::getpid()) {
+        // A forked child has nothing of its parent's but the descriptors.
+        held_ = std::make_unique<Held>();
+    }
+    if (held_->services.contains(service)) return Claim::taken;
+    const auto opened = open_folder();
+    if (!opened) return Claim::no_folder;
+    const Handle folder(*opened);
+    const std::string name = name_of(service);
+    const std::string hidden = "." + std::to_string(::getpid()) + "-" + name;
+    ::unlinkat(folder.get(), hidden.c_str(), 0);  // of a process of this number that was killed
+    Handle file = write_hidden(folder.get(), hidden, address);
+    if (!file.is_open()) return Claim::no_folder;
+    Claim claimed = Claim::taken;
+    // A dead process's file is removed by looking at it; then there may be another new one.
+    for (int tries = 0; tries < 3 && claimed == Claim::taken; ++tries) {
+        if (::linkat(folder.get(), hidden.c_str(), folder.get(), name.c_str(), 0) == 0) {
+            claimed = Claim::held;
+        } else if (errno != EEXIST) {
+            claimed = Claim::no_folder;
+        } else if (read_living(folder.get(), name)) {
+            break;
+        }
+    }
+    ::unlinkat(folder.get(), hidden.c_str(), 0);
+    if (claimed == Claim::held)
+        held_->services.emplace(service, Held::One{std::move(file), address});
+    return claimed;
+}
+
+void CmRegistry::give_up(const CmService& service) {
+    const std::lock_guard guard(lock_);
+    if (held_ == nullptr || held_->owner != ::getpid()) return;
+    const auto found = held_->services.find(service);
+    if (found == held_->services.end()) return;
+    if (const auto opened = open_folder()) {
+        const Handle folder(*opened);
+        const std::string name = name_of(service);
+        if (is_named(folder.get(), name, found->second.file.get())) {
+            ::unlinkat(folder.get(), name.c_str(), 0);
+        }
+    }
+    held_->services.erase(found);
+}
+
+void CmRegistry::give_up_all() {
+    std::unique_lock guard(lock_);
+    if (held_ == nullptr || held_->owner != ::getpid()) return;
+    while (!held_->services.empty()) {
+        const CmService service = held_->services.begin()->first;
+        guard.unlock();
+        give_up(service);
+        guard.lock();
+    }
+}
+
+// A process that closes any descriptor of a file loses its lock on it, so what is ours is not
+// opened again.
+std::optional<Address> CmRegistry::find(const CmService& service) {
+    const std::lock_guard guard(lock_);
+    if (held_ != nullptr && held_->owner == ::getpid()) {
+        const auto found = held_->services.find(service);
+        if (found != held_->services.end()) return found->second.address;
+    }
+    const auto opened = open_folder();
+    if (!opened) return std::nullopt;
+    const Handle folder(*opened);
+    return read_living(folder.get(), name_of(service));
+}
+
+}  // namespace wireproof::verbs

@@ -1,0 +1,178 @@
+#include "wireproof/front/verbs/cm_registry.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+namespace wireproof::verbs::test {
+namespace {
+
+constexpr CmService service{0x0106, 7174};
+const Address address = *Address::parse("127.0.0.7:4791");
+
+class Registry : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "registryXXXXXX";
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        base = name;
+    }
+    void TearDown() override { std::filesystem::remove_all(base); }
+
+    std::string folder() const { return base + "/services"; }
+    std::size_t files() const {
+        std::size_t count = 0;
+        for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator(folder())) {
+            ++count;
+        }
+        return count;
+    }
+    /// What `work` makes of a registry of another process, which then waits to be killed.
+    struct Other {
+        pid_t process = -1;
+        int said = -1;
+        ~Other() { end(SIGKILL); }
+        void end(int signal) {
+            if (process < 0) return;
+            ::kill(process, signal);
+            ::waitpid(process, nullptr, 0);
+            process = -1;
+        }
+    };
+    void in_other(Other& other, const std::function<int(CmRegistry&)>& work) const {
+        std::array<int, 2> pipe{};
+        ASSERT_EQ(::pipe(pipe.data()), 0);
+        other.process = ::fork();
+        if (other.process == 0) {
+            CmRegistry registry(folder());
+            const char answer = static_cast<char>(work(registry));
+            if (::write(pipe[1], &answer, 1) != 1) ::_exit(1);
+            ::pause();
+            ::_exit(0);
+        }
+        char answer = 0;
+        EXPECT_EQ(::read(pipe[0], &answer, 1), 1);
+        other.said = answer;
+        ::close(pipe[0]);
+        ::close(pipe[1]);
+    }
+    static int claims(CmRegistry& registry) {
+        return static_cast<int>(registry.claim(service, address));
+    }
+
+    std::string base;
+};
+
+TEST_F(Registry, WhatAProcessClaimsAnotherFinds) {
+    Other other;
+    in_other(other, claims);
+    EXPECT_EQ(other.said, static_cast<int>(CmRegistry::Claim::held));
+    CmRegistry registry(folder());
+    EXPECT_EQ(registry.find(service), address);
+    EXPECT_EQ(registry.find({0x0111, 7174}), std::nullopt);
+    EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::taken);
+    EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(Registry, WhatAKilledProcessHeldIsDroppedByWhoLooks) {
+    for (const bool looks : {true, false}) {
+        Other other;
+        in_other(other, claims);
+        other.end(SIGKILL);
+        EXPECT_EQ(files(), 1U);
+        CmRegistry registry(folder());
+        if (looks) {
+            EXPECT_EQ(registry.find(service), std::nullopt);
+            EXPECT_EQ(files(), 0U);
+        }
+        EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::held);
+        EXPECT_EQ(files(), 1U);
+    }
+    EXPECT_EQ(files(), 0U);  // its end gives up what it held
+}
+
+TEST_F(Registry, WhoGivesUpAServiceLeavesNothing) {
+    CmRegistry registry(folder());
+    EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::held);
+    EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::taken);
+    EXPECT_EQ(registry.find(service), address);
+    registry.give_up(service);
+    EXPECT_EQ(files(), 0U);
+    EXPECT_EQ(registry.find(service), std::nullopt);
+    registry.give_up(service);
+}
+
+TEST_F(Registry, AForkedChildHoldsNothingOfItsParents) {
+    CmRegistry registry(folder());
+    ASSERT_EQ(registry.claim(service, address), CmRegistry::Claim::held);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        registry.give_up_all();
+        const bool found = registry.find(service) == address;
+        const bool taken = registry.claim(service, address) == CmRegistry::Claim::taken;
+        ::_exit(found && taken ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(files(), 1U);
+    Other other;
+    in_other(other, [](CmRegistry& theirs) { return theirs.find(service) == address ? 1 : 0; });
+    EXPECT_EQ(other.said, 1);
+}
+
+TEST_F(Registry, AFolderThatOthersMayWriteToIsNotUsed) {
+    std::filesystem::create_directory(folder());
+    ::chmod(folder().c_str(), 0777);
+    CmRegistry registry(folder());
+    EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::no_folder);
+    EXPECT_NE(registry.why_no_folder().find("open to other users"), std::string::npos);
+    ::chmod(folder().c_str(), 0700);
+    EXPECT_EQ(registry.why_no_folder(), "");
+}
+
+TEST_F(Registry, AFolderOfAnotherUserIsNotUsed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    std::filesystem::create_directory(folder());
+    ::chmod(folder().c_str(), 0700);
+    ASSERT_EQ(::chown(folder().c_str(), 65534, 65534), 0);
+    CmRegistry registry(folder());
+    EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::no_folder);
+    EXPECT_NE(registry.why_no_folder().find("another user"), std::string::npos);
+}
+
+TEST_F(Registry, SymbolicLinksAreNotFollowed) {
+    std::filesystem::create_directory(base + "/real");
+    ::chmod((base + "/real").c_str(), 0700);
+    std::filesystem::create_symlink(base + "/real", folder());
+    CmRegistry linked(folder());
+    EXPECT_EQ(linked.claim(service, address), CmRegistry::Claim::no_folder);
+    std::filesystem::remove(folder());
+    // A file of the right name that leads elsewhere.
+    CmRegistry registry(folder());
+    ASSERT_EQ(registry.claim(service, address), CmRegistry::Claim::held);
+    const auto file = std::filesystem::directory_iterator(folder())->path();
+    registry.give_up(service);
+    std::filesystem::create_symlink("/etc/hostname", file);
+    EXPECT_EQ(registry.find(service), std::nullopt);
+    EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::taken);
+}
+
+TEST_F(Registry, FilesThatSayNoAddressLeadNowhere) {
+    Other other;
+    in_other(other, claims);
+    const auto file = std::filesystem::directory_iterator(folder())->path();
+    std::ofstream(file) << "nonsense";
+    CmRegistry registry(folder());
+    EXPECT_EQ(registry.find(service), std::nullopt);
+}
+
+}  // namespace
+}  // namespace wireproof::verbs::test
