@@ -1,10 +1,12 @@
 """What the command says of itself and of command lines that it cannot understand."""
+import re
 import unittest
 
 from command import Case, free_port, one_object
 
 CARRYING = ("carry", "send", "recv")
 VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "sweep", "perf")
+RUNNING = ("verbs",)  # what they print is a program's
 
 
 class EveryVerbExplainsItself(Case):
@@ -16,21 +18,23 @@ class EveryVerbExplainsItself(Case):
     def test_help_names_every_verb(self):
         ended = self.run_command("--help")
         self.assertEqual((ended.code, ended.err), (0, ""))
-        for verb in VERBS:
-            self.assertIn(verb, ended.out)
+        named = re.findall(r"^  (\w+) {2,}", ended.out.split("Subcommands:")[1], re.M)
+        self.assertEqual(set(named) - set(RUNNING), set(VERBS))
 
     def test_help_of_a_verb_has_examples_and_fits_80_columns(self):
-        for verb in VERBS:
+        for verb in (*VERBS, *RUNNING):
             with self.subTest(verb):
                 ended = self.run_command(verb, "--help")
+                if verb in RUNNING and ended.code == 2:
+                    continue  # a build without a libibverbs
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 self.assertIn("Example", ended.out)
                 self.assertIn(f"  wireproof {verb} ", ended.out)
                 carrying = ("--loss", "--ber", "--duplicate", "--reorder", "--mtu",
                             "--peer-timeout", "--seed") if verb in CARRYING else ()
-                for option in (*carrying, "--json"):
+                for option in (*carrying, *(["--json"] if verb in VERBS else [])):
                     self.assertIn(option, ended.out)
-                self.assertIn("wireproof." + verb + "/1", ended.out)
+                self.assertEqual("wireproof." + verb + "/1" in ended.out, verb in VERBS)
                 self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
 
 

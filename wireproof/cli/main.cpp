@@ -18,6 +18,7 @@
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/version.hpp"
+#include "wireproof/cli/write_signals.hpp"
 
 namespace {
 
@@ -77,9 +78,7 @@ int with_output_written(int code) {
 int main(int argc, char** argv) {
     fill_standard_places();
     keep_command_line(argc, argv);
-    // A closed pipe and a limit of files are errors of the writes that meet them.
-    std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);
+    ignore_write_signals();
 
     CLI::App app("Reliable messaging over wires that lose, damage, repeat and reorder.",
                  "wireproof");
@@ -99,6 +98,9 @@ int main(int argc, char** argv) {
     add_search(app, run);
     add_inspect(app, run);
     add_sweep(app, run);
+#ifdef WIREPROOF_HAS_VERBS
+    add_verbs(app, run);
+#endif
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

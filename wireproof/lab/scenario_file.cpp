@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include "wireproof/lab/toml_text.hpp"
+#include "wireproof/base/toml_text.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "wireproof/base/toml_text.hpp"
 #include "wireproof/lab/retry_presets.hpp"
-#include "wireproof/lab/toml_text.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -34,17 +34,19 @@ Address loopback(std::uint8_t last) {
     return address;
 }
 
-Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu) {
-    return Rocev2Wire::open(
-        {.local = local, .peers_max = limits::strangers, .frame_max = ib::packet_max(path_mtu)});
+Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu, int receive_buffer) {
+    return Rocev2Wire::open({.local = local,
+                             .peers_max = limits::strangers,
+                             .frame_max = ib::packet_max(path_mtu),
+                             .receive_buffer = receive_buffer});
 }
 
 // To bind a socket is how processes share out the addresses: it is exclusive, and nothing stays
 // behind when one is killed.
-Expected<Rocev2Wire> open_first_free(std::size_t path_mtu) {
+Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, int receive_buffer) {
     constexpr std::uint8_t last = 254;
     for (std::uint8_t host = 1;; ++host) {
-        auto wire = open_wire(loopback(host), path_mtu);
+        auto wire = open_wire(loopback(host), path_mtu, receive_buffer);
         if (wire || host == last) return wire;
     }
 }
@@ -56,8 +58,8 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
     if (!room) return tl::unexpected(room.error());
     const std::size_t path_mtu = ib::path_mtu_within(*room);
     if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
-    auto wire =
-        settings.address ? open_wire(*settings.address, path_mtu) : open_first_free(path_mtu);
+    auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings.receive_buffer)
+                                 : open_first_free(path_mtu, settings.receive_buffer);
     if (!wire) return tl::unexpected(wire.error());
     return std::make_shared<Engine>(std::move(*wire), path_mtu,
                                     settings.seed ? *settings.seed : random_seed());

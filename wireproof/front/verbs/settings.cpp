@@ -1,58 +1,100 @@
 #include "wireproof/front/verbs/settings.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstdlib>
-#include <string>
 
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::verbs {
 namespace {
 
-Expected<Address> parse_address(std::string_view text) {
+std::string quoted(std::string_view text) {
+    return "'" + std::string(text) + "'";
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stopped != end) return std::nullopt;
+    return number;
+}
+
+Expected<void> read_address(Settings& into, std::string_view text) {
     const std::string host(text);
     auto address = Address::parse(text.find(':') == text.npos ? host + ":0" : "[" + host + "]:0");
-    if (!address) return unexpected(std::string(address_variable) + ": " + address.error().message);
+    if (!address) return tl::unexpected(address.error());
     address->port = rocev2_port;
     if (const auto why = address->why_no_peer(); !why.empty()) {
-        return unexpected(std::string(address_variable) + ": " + host + " " + std::string(why));
+        return unexpected(host + " " + std::string(why));
     }
-    return address;
+    into.address = *address;
+    return {};
 }
 
-Expected<std::uint64_t> parse_seed(std::string_view text) {
-    std::uint64_t seed = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, seed);
-    if (error == std::errc() && stopped == end) return seed;
-    return unexpected(std::string(seed_variable) + ": '" + std::string(text) +
-                      "' is not a number of at most 64 bits");
+Expected<void> read_seed(Settings& into, std::string_view text) {
+    const auto seed = number_in<std::uint64_t>(text);
+    if (!seed) return unexpected(quoted(text) + " is not a number of at most 64 bits");
+    into.seed = *seed;
+    return {};
 }
 
-std::string_view variable(const char* name) {
+Expected<void> read_receive_buffer(Settings& into, std::string_view text) {
+    constexpr int least = 4096;
+    constexpr int most = 1 << 30;
+    const auto bytes = number_in<int>(text);
+    if (!bytes || *bytes < least || *bytes > most) {
+        return unexpected(quoted(text) + " is not a number of bytes, " + std::to_string(least) +
+                          " to " + std::to_string(most));
+    }
+    into.receive_buffer = *bytes;
+    return {};
+}
+
+constexpr std::array table = {
+    Setting{"--address", "WIREPROOF_VERBS_ADDRESS", "address", "A",
+            "of the device: of an interface of this host", read_address},
+    Setting{"--seed", "WIREPROOF_VERBS_SEED", "seed", "N",
+            "repeat queue pair numbers and keys of memory", read_seed},
+    Setting{"--receive-buffer", "WIREPROOF_VERBS_RECEIVE_BUFFER", "receive_buffer", "BYTES",
+            "wanted of the socket; the kernel may grant less", read_receive_buffer},
+};
+
+std::string_view variable_of_process(const char* name) {
     const char* const text = ::secure_getenv(name);
     return text == nullptr ? std::string_view() : text;
 }
 
 }  // namespace
 
-Expected<Settings> parse_settings(std::string_view address, std::string_view seed) {
+std::span<const Setting> all_settings() {
+    return table;
+}
+
+Expected<Settings> settings_of(Variables variable) {
     Settings settings;
-    if (!address.empty()) {
-        const auto parsed = parse_address(address);
-        if (!parsed) return tl::unexpected(parsed.error());
-        settings.address = *parsed;
+    if (const std::string file(variable(file_variable)); !file.empty()) {
+        const auto text = file_text(file);
+        if (!text) {
+            return unexpected(std::string(file_variable) + ": " + file + ": " +
+                              text.error().message);
+        }
+        const auto read = read_settings_file(*text, file, settings);
+        if (!read) return tl::unexpected(read.error());
     }
-    if (!seed.empty()) {
-        const auto parsed = parse_seed(seed);
-        if (!parsed) return tl::unexpected(parsed.error());
-        settings.seed = *parsed;
+    for (const Setting& setting : table) {
+        const std::string_view text = variable(setting.variable);
+        if (text.empty()) continue;
+        const auto read = setting.read(settings, text);
+        if (!read) return unexpected(setting.variable + (": " + read.error().message));
     }
     return settings;
 }
 
 Expected<Settings> settings_of_environment() {
-    return parse_settings(variable(address_variable), variable(seed_variable));
+    return settings_of(&variable_of_process);
 }
 
 }  // namespace wireproof::verbs

@@ -1,8 +1,12 @@
-// What a user chooses by environment variables. A program with raised privileges reads none.
+// What a user chooses: by environment variables, by a file of TOML that one of them names, or by
+// options of `wireproof verbs`. One table has the names of each; what reads settings goes through
+// it. A program with raised privileges reads none.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "wireproof/base/expected.hpp"
@@ -10,20 +14,45 @@
 
 namespace wireproof::verbs {
 
-inline constexpr const char* address_variable = "WIREPROOF_VERBS_ADDRESS";
-inline constexpr const char* seed_variable = "WIREPROOF_VERBS_SEED";
-
 struct Settings {
     /// Of an interface of this host. Nothing: the first of 127.0.0.1, 127.0.0.2, … that no other
     /// process has.
     std::optional<Address> address = {};
     /// Of numbers that a peer should not be able to guess. Nothing: the system's random source.
     std::optional<std::uint64_t> seed = {};
+    /// Bytes wanted of the socket; the kernel may grant less.
+    int receive_buffer = 4 << 20;
 };
 
-/// Empty texts choose nothing.
-Expected<Settings> parse_settings(std::string_view address, std::string_view seed);
+struct Setting {
+    const char* option;    // of `wireproof verbs`: "--seed"
+    const char* variable;  // of the environment
+    const char* key;       // of the file
+    const char* value;     // what stands for its value in a help text
+    const char* help;
+    /// The error does not say where the text stood.
+    Expected<void> (*read)(Settings& into, std::string_view text);
+};
 
+/// In the order in which they are to be read.
+std::span<const Setting> all_settings();
+
+/// The environment variable that names the file. What the environment says itself wins over it.
+inline constexpr const char* file_variable = "WIREPROOF_VERBS_CONFIG";
+
+/// The text of an environment variable; empty: it is not set, which chooses nothing.
+using Variables = std::string_view (*)(const char* name);
+
+/// Errors are one line that begins with the variable, or with the file and the place in it.
+Expected<Settings> settings_of(Variables variable);
+/// The same of this process. Nothing is read where it has raised privileges.
 Expected<Settings> settings_of_environment();
+
+/// Reads the keys of a file's text into `settings`. `name` is the file's, for errors.
+Expected<void> read_settings_file(std::string_view text, const std::string& name,
+                                  Settings& settings);
+
+/// A file's bytes, at most a megabyte of them; an error says why not, without the name.
+Expected<std::string> file_text(const std::string& path);
 
 }  // namespace wireproof::verbs

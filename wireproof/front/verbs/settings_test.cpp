@@ -1,40 +1,132 @@
 #include "wireproof/front/verbs/settings.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "wireproof/front/verbs/addressing.hpp"
 
 namespace wireproof::verbs {
 namespace {
 
+/// The environment that a test has settings read from.
+std::map<std::string, std::string, std::less<>> given;
+
+std::string_view given_variable(const char* name) {
+    const auto found = given.find(name);
+    return found == given.end() ? std::string_view() : found->second;
+}
+
+Expected<Settings> settings_with(std::map<std::string, std::string, std::less<>> variables) {
+    given = std::move(variables);
+    return settings_of(&given_variable);
+}
+
+class VerbsSettingsFile : public testing::Test {
+protected:
+    void write(const std::string& text) { std::ofstream(path_) << text; }
+    Expected<Settings> read(std::map<std::string, std::string, std::less<>> variables = {}) {
+        variables[file_variable] = path_;
+        return settings_with(std::move(variables));
+    }
+
+    std::string path_ = testing::TempDir() + "verbs_settings_" + std::to_string(::getpid());
+
+    void TearDown() override { std::remove(path_.c_str()); }
+};
+
 TEST(VerbsSettings, EmptyTextsChooseNothing) {
-    const auto settings = parse_settings("", "");
+    const auto settings = settings_with({{"WIREPROOF_VERBS_SEED", ""}});
     ASSERT_TRUE(settings);
     EXPECT_FALSE(settings->address);
     EXPECT_FALSE(settings->seed);
+    EXPECT_EQ(settings->receive_buffer, Settings().receive_buffer);
 }
 
 TEST(VerbsSettings, AnAddressHasThePortOfRocev2) {
-    const auto settings = parse_settings("10.0.0.7", "18446744073709551615");
+    const auto settings = settings_with({{"WIREPROOF_VERBS_ADDRESS", "10.0.0.7"},
+                                         {"WIREPROOF_VERBS_SEED", "18446744073709551615"},
+                                         {"WIREPROOF_VERBS_RECEIVE_BUFFER", "212992"}});
     ASSERT_TRUE(settings);
     EXPECT_EQ(settings->address->to_string(), "10.0.0.7:4791");
     EXPECT_EQ(settings->seed, ~std::uint64_t{0});
-    EXPECT_EQ(parse_settings("fd00::1", "")->address->to_string(), "[fd00::1]:4791");
+    EXPECT_EQ(settings->receive_buffer, 212'992);
+    EXPECT_EQ(settings_with({{"WIREPROOF_VERBS_ADDRESS", "fd00::1"}})->address->to_string(),
+              "[fd00::1]:4791");
 }
 
 TEST(VerbsSettings, WhatIsWrongIsNamed) {
-    for (const char* address :
-         {"localhost", "10.0.0", "10.0.0.1:5", "0.0.0.0", "224.0.0.1", "::"}) {
-        const auto settings = parse_settings(address, "");
-        ASSERT_FALSE(settings) << address;
-        EXPECT_EQ(settings.error().message.find("WIREPROOF_VERBS_ADDRESS: "), 0U)
-            << settings.error().message;
+    const std::map<std::string, std::vector<std::string>> wrong = {
+        {"ADDRESS", {"localhost", "10.0.0", "10.0.0.1:5", "0.0.0.0", "224.0.0.1", "::"}},
+        {"SEED", {"x", "-1", "1 ", "18446744073709551616"}},
+        {"RECEIVE_BUFFER", {"4095", "1073741825", "-1", "64K", "1e6", "99999999999"}}};
+    for (const auto& [name, texts] : wrong) {
+        const std::string variable = "WIREPROOF_VERBS_" + name;
+        for (const std::string& text : texts) {
+            const auto settings = settings_with({{variable, text}});
+            ASSERT_FALSE(settings) << variable << "=" << text;
+            EXPECT_EQ(settings.error().message.find(variable + ": "), 0U)
+                << settings.error().message;
+        }
     }
-    for (const char* seed : {"x", "-1", "1 ", "18446744073709551616"}) {
-        const auto settings = parse_settings("", seed);
-        ASSERT_FALSE(settings) << seed;
-        EXPECT_EQ(settings.error().message.find("WIREPROOF_VERBS_SEED: "), 0U);
+}
+
+TEST(VerbsSettings, EachHasNamesOfItsOwn) {
+    std::set<std::string> names;
+    for (const Setting& setting : all_settings()) {
+        EXPECT_TRUE(names.insert(setting.option).second);
+        EXPECT_TRUE(names.insert(setting.key).second);
+        EXPECT_TRUE(names.insert(setting.variable).second);
+        EXPECT_EQ(std::string(setting.variable).find("WIREPROOF_VERBS_"), 0U);
+        EXPECT_EQ(std::string(setting.option).find("--"), 0U);
     }
+}
+
+TEST_F(VerbsSettingsFile, HasTheSameSettings) {
+    write("address = \"10.0.0.7\"\nseed = 5\nreceive_buffer = 65536\n");
+    const auto settings = read();
+    ASSERT_TRUE(settings) << settings.error().message;
+    EXPECT_EQ(settings->address->to_string(), "10.0.0.7:4791");
+    EXPECT_EQ(settings->seed, 5U);
+    EXPECT_EQ(settings->receive_buffer, 65536);
+}
+
+TEST_F(VerbsSettingsFile, TheEnvironmentWinsOverIt) {
+    write("seed = 5\nreceive_buffer = 65536\n");
+    const auto settings = read({{"WIREPROOF_VERBS_SEED", "7"}});
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->seed, 7U);
+    EXPECT_EQ(settings->receive_buffer, 65536);
+}
+
+TEST_F(VerbsSettingsFile, WhatIsWrongInItIsToldWithItsPlace) {
+    const std::map<std::string, std::string> wrong = {
+        {"seed = 5\nsede = 5\n", ":2:1: unknown key \"sede\""},
+        {"\nseed = -1\n", ":2:8: \"seed\": '-1' is not a number"},
+        {"seed = [1]\n", ":1:8: \"seed\" must be a text or a number"},
+        {"seed = \"\"\n", ":1:8: \"seed\" must be"},
+        {"address = \"here\"\n", ":1:11: \"address\": "},
+        {"seed =\n", ":1:"}};
+    for (const auto& [text, error] : wrong) {
+        write(text);
+        const auto settings = read();
+        ASSERT_FALSE(settings) << text;
+        EXPECT_EQ(settings.error().message.find(path_ + error), 0U) << settings.error().message;
+    }
+}
+
+TEST_F(VerbsSettingsFile, OneThatCannotBeReadIsNamed) {
+    const auto settings = read();
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().message.find("WIREPROOF_VERBS_CONFIG: " + path_ + ": "), 0U);
+    EXPECT_FALSE(settings_with({{file_variable, "/tmp"}}));
+    write(std::string(2 << 20, '\n'));
+    EXPECT_FALSE(read());
 }
 
 TEST(VerbsAddressing, BothGidsOfAnIpv4AddressLeadToIt) {

@@ -6,14 +6,14 @@
 // Some bytes that are no TOML break what the parser asserts of itself ("[[["); without assertions
 // it takes them for impossible, and anything may happen. So its assertions stay, and throw.
 #undef NDEBUG
-namespace wireproof::lab::toml_text {
+namespace wireproof::toml_text {
 struct BrokenAssertion {};
 [[noreturn]] inline void break_off() {
     throw BrokenAssertion();
 }
-}  // namespace wireproof::lab::toml_text
+}  // namespace wireproof::toml_text
 #define TOML_ASSERT(condition) \
-    (static_cast<bool>(condition) ? void() : ::wireproof::lab::toml_text::break_off())
+    (static_cast<bool>(condition) ? void() : ::wireproof::toml_text::break_off())
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -42,7 +42,7 @@ struct BrokenAssertion {};
 #include "wireproof/base/expected.hpp"
 #include "wireproof/base/instant.hpp"
 
-namespace wireproof::lab::toml_text {
+namespace wireproof::toml_text {
 
 inline constexpr std::int64_t whole_max = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::int64_t nanoseconds_max = 1'000'000'000;  // a second
@@ -326,4 +326,4 @@ bool read_toml(std::string_view text, Complaints& complaints, Read&& read) {
     return complaints.none();
 }
 
-}  // namespace wireproof::lab::toml_text
+}  // namespace wireproof::toml_text

@@ -1,0 +1,111 @@
+"""How a program is run on the device, and what of it is the program's: its environment, its end, its signals."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from command import WIREPROOF, Case
+
+SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
+OPTIONS = {"--address": "127.0.0.9", "--seed": "7", "--receive-buffer": "65536"}
+
+
+class AProgramIsRunOnTheDevice(Case):
+    def environment_of(self, *options, **variables):
+        before = dict(os.environ)
+        os.environ.update(variables)
+        try:
+            ended = self.run_command("verbs", *options, "--", sys.executable, "-c", SHOW)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        self.assertEqual((ended.code, ended.err), (0, ""))
+        return json.loads(ended.out)
+
+    def test_it_finds_the_libraries_first(self):
+        for before in ("", "/nowhere:/elsewhere"):
+            shown = self.environment_of(LD_LIBRARY_PATH=before)
+            first, *rest = shown["LD_LIBRARY_PATH"].split(":")
+            self.assertTrue(os.path.isfile(os.path.join(first, "libibverbs.so.1")))
+            self.assertEqual(":".join(rest), before)
+            hooks = os.path.join(first, "libwireproof-hooks.so")
+            if os.path.exists(hooks):
+                self.assertEqual(shown["LD_PRELOAD"].split(":")[0], hooks)
+
+    def test_options_are_its_variables(self):
+        for option, value in OPTIONS.items():
+            variable = "WIREPROOF_VERBS_" + option.strip("-").replace("-", "_").upper()
+            self.assertEqual(self.environment_of(option, value, **{variable: "1"})[variable], value)
+            self.assertEqual(self.environment_of(**{variable: "1"})[variable], "1")
+
+    def test_a_file_is_named_from_anywhere(self):
+        with open(self.path("settings.toml"), "w", encoding="utf-8") as file:
+            file.write("seed = 5\n")
+        shown = self.environment_of("--config", "settings.toml")
+        self.assertEqual(shown["WIREPROOF_VERBS_CONFIG"], self.path("settings.toml"))
+
+    def test_its_arguments_are_its_own(self):
+        ended = self.run_command("verbs", "--seed", "7", "--", sys.executable, "-c",
+                                 "import sys; print(sys.argv[1:])", "--seed", "x", "--", "perf", "-h")
+        self.assertEqual((ended.code, ended.out), (0, "['--seed', 'x', '--', 'perf', '-h']\n"))
+
+    def test_it_is_the_same_process(self):
+        process = self.start("verbs", "--", sys.executable, "-c", "import os; print(os.getpid())")
+        self.assertEqual(self.finish(process).out, f"{process.pid}\n")
+
+    def test_its_end_is_the_end(self):
+        for code in (0, 1, 77, 255):
+            self.assertEqual(self.run_command("verbs", "--", "sh", "-c", f"exit {code}").code, code)
+        ended = self.run_command("verbs", "--", "sh", "-c", "kill -TERM $$")
+        self.assertEqual(ended.code, -signal.SIGTERM)
+
+    def test_its_signals_are_as_they_were(self):
+        """The command ignores SIGPIPE and SIGXFSZ; a program that it runs does not, unless that was so before."""
+        shown = ("grep", "SigIgn", "/proc/self/status")
+        for restore in (True, False):
+            before = subprocess.run(shown, capture_output=True, text=True, check=True, restore_signals=restore)
+            ended = subprocess.run([WIREPROOF, "verbs", "--", *shown], capture_output=True, text=True, check=True,
+                                   restore_signals=restore)
+            self.assertEqual(ended.stdout, before.stdout)
+
+
+class AProgramThatCannotBeRunIsToldInOneLine(Case):
+    def test_there_is_none(self):
+        self.expect_failure(self.run_command("verbs", "--", "no-such-program"), 127, "no-such-program")
+        self.expect_failure(self.run_command("verbs", "--", self.path("nothing")), 127)
+
+    def test_it_is_no_program(self):
+        self.expect_failure(self.run_command("verbs", "--", self.file(10)), 126)
+        self.expect_failure(self.run_command("verbs", "--", self.folder), 126)
+
+    def test_an_option_is_wrong(self):
+        for option, value, word in (("--address", "localhost", "localhost"), ("--address", "0.0.0.0", "0.0.0.0"),
+                                    ("--seed", "-1", "-1"), ("--seed", "", "--seed"),
+                                    ("--receive-buffer", "1k", "1k"), ("--config", "nowhere", "nowhere"),
+                                    ("--config", self.folder, self.folder), ("--config", "", "--config")):
+            ended = self.run_command("verbs", option, value, "--", "touch", self.path("made"))
+            self.expect_failure(ended, 2, option, word)
+        self.expect_no_part_left()
+
+    def test_a_file_is_wrong(self):
+        with open(self.path("settings.toml"), "w", encoding="utf-8") as file:
+            file.write("seed = 5\nport = 6\n")
+        ended = self.run_command("verbs", "--config", "settings.toml", "--", "true")
+        self.expect_failure(ended, 2, "settings.toml:2:1: unknown key")
+
+    def test_there_is_no_program_to_run(self):
+        for arguments in ((), ("--",), ("--seed", "5"), ("--no-such-option", "--", "true"), ("true", "-x")):
+            self.expect_failure(self.run_command("verbs", *arguments), 2)
+
+    def test_the_libraries_are_missing(self):
+        alone = shutil.copy(WIREPROOF, self.path("wireproof"))
+        ended = subprocess.run([alone, "verbs", "--", "true"], capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 125)
+        self.assertRegex(ended.stderr, r"\Awireproof: no libibverbs\.so\.1 in .*\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()

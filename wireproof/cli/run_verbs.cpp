@@ -1,0 +1,134 @@
+// Runs a program that was built for RDMA adapters on queue pairs over UDP.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "wireproof/cli/drop_in.hpp"
+#include "wireproof/cli/option_rules.hpp"
+#include "wireproof/cli/text.hpp"
+#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/write_signals.hpp"
+#include "wireproof/front/verbs/settings.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto how_to_run_verbs =
+    R"(Runs PROGRAM so that it finds an RDMA device, wireproof0, which needs no RDMA
+hardware, kernel module or root. Programs that run so on one host, or on hosts
+that reach each other by UDP port 4791, reach each other. Every option is also
+an environment variable (--seed is WIREPROOF_VERBS_SEED) and a key of the file
+of --config (seed = 5); options win over variables, variables over the file.
+
+Examples:
+  wireproof verbs -- ibv_devinfo -v
+  wireproof verbs -- ibv_rc_pingpong -g 1
+  wireproof verbs -- ibv_rc_pingpong -g 1 127.0.0.1
+  wireproof verbs --address 10.0.0.7 -- ib_write_bw -x 1
+
+The exit code is the program's. Else 2: the command line is wrong; 125: the
+libraries are missing; 126: PROGRAM cannot be run; 127: there is no PROGRAM.)";
+
+// Those of env(1).
+constexpr int exit_no_library = 125;
+constexpr int exit_not_run = 126;
+constexpr int exit_no_program = 127;
+
+struct RunVerbs {
+    std::vector<std::string> values;  // of all_settings(), in their order; empty: not given
+    std::string config;
+    std::vector<std::string> program;  // and its arguments
+
+    /// Ends with the usage error that a program would meet later.
+    void check() const {
+        verbs::Settings settings;
+        const auto all = verbs::all_settings();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (values[i].empty()) continue;
+            const auto read = all[i].read(settings, values[i]);
+            if (!read) refuse_usage(fmt::format("{}: {}", all[i].option, read.error().message));
+        }
+        if (config.empty()) return;
+        const auto text = verbs::file_text(config);
+        if (!text) refuse_usage(fmt::format("--config: {}: {}", config, text.error().message));
+        const auto read = verbs::read_settings_file(*text, config, settings);
+        if (!read) refuse_usage("--config: " + read.error().message);
+    }
+
+    int run() const {
+        const std::string folder = find_drop_in();
+        if (folder.empty()) {
+            tell(fmt::format("wireproof: no {} in {}", drop_in_library, drop_in_folders().front()));
+            return exit_no_library;
+        }
+        if (folder.find_first_of(": ") != folder.npos) {
+            tell(
+                fmt::format("wireproof: {}: no program finds a library in a folder whose name has "
+                            "a colon or a space",
+                            folder));
+            return exit_no_library;
+        }
+        set_environment(folder);
+        restore_write_signals();
+        std::vector<char*> arguments;
+        for (const std::string& one : program) arguments.push_back(const_cast<char*>(one.c_str()));
+        arguments.push_back(nullptr);
+        ::execvp(arguments[0], arguments.data());
+        const int error = errno;
+        tell(fmt::format("wireproof: cannot run {}: {}", program[0], std::strerror(error)));
+        return error == ENOENT ? exit_no_program : exit_not_run;
+    }
+
+private:
+    void set_environment(const std::string& folder) const {
+        const LoaderVariables loader = loader_variables(folder);
+        ::setenv("LD_LIBRARY_PATH", loader.library_path.c_str(), 1);
+        if (!loader.preload.empty()) ::setenv("LD_PRELOAD", loader.preload.c_str(), 1);
+        const auto all = verbs::all_settings();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (!values[i].empty()) ::setenv(all[i].variable, values[i].c_str(), 1);
+        }
+        // The program may open the device in another folder.
+        if (!config.empty()) {
+            ::setenv(verbs::file_variable, std::filesystem::absolute(config).c_str(), 1);
+        }
+    }
+};
+
+}  // namespace
+
+void add_verbs(CLI::App& app, Run& run) {
+    const auto verbs = std::make_shared<RunVerbs>();
+    CLI::App* verb = app.add_subcommand("verbs", "run an RDMA program without an RDMA adapter");
+    const auto all = verbs::all_settings();
+    verbs->values.resize(all.size());
+    std::vector<CLI::Option*> options;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        options.push_back(verb->add_option(all[i].option, verbs->values[i], all[i].help)
+                              ->type_name(all[i].value));
+    }
+    options.push_back(
+        verb->add_option("--config", verbs->config, "settings in TOML: seed = 5, one a line")
+            ->type_name("FILE"));
+    verb->add_option("PROGRAM", verbs->program, "behind --: the program and its arguments")
+        ->required()
+        ->type_name("");
+    verb->footer(how_to_run_verbs);
+    verb->callback([verbs, options, &run] {
+        for (const CLI::Option* option : options) {
+            if (option->count() > 0 && option->as<std::string>().empty()) {
+                refuse_usage(option->get_name() + " needs a value");
+            }
+        }
+        verbs->check();
+        run = [verbs] { return verbs->run(); };
+    });
+}
+
+}  // namespace wireproof::cli
