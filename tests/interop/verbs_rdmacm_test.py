@@ -141,6 +141,118 @@ class Programs(Sides):
         self.assertIn("rdma_server: end 0", server)
         self.assertIn("rdma_client: end 0", client)
 
+    def bandwidth(self, *command):
+        port = free_port()
+        server, client = self.converse([*command, "-R", "-p", str(port)], [*command, "-R", "-p", str(port), "127.0.0.1"],
+                                       port)
+        self.assertIn("rdma_cm QPs\t : ON", client)
+        return client
+
+    def test_ib_send_bw(self):
+        """Its second connection is asked for while the server is about to listen: a refusal would be its end."""
+        self.assertRegex(self.bandwidth("ib_send_bw", "-n", "200", "-s", "4096"), r"\n 4096\s+200\s")
+
+    def test_ib_send_bw_of_several_queue_pairs(self):
+        self.assertRegex(self.bandwidth("ib_send_bw", "-n", "200", "-s", "4096", "-q", "4"), r"\n 4096\s+800\s")
+
+    def test_ib_write_lat(self):
+        self.assertRegex(self.bandwidth("ib_write_lat", "-n", "100"), r"\n 2\s+100\s")
+
+    def test_fi_pingpong(self):
+        if shutil.which("fi_pingpong") is None:
+            self.skipTest("libfabric-bin is not installed")
+        port = free_port()
+        command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "10"]
+        server = start([*command, "-B", str(port)], with_hooks())
+        self.addCleanup(end, server)
+        limit = time.monotonic() + LIMIT
+        while not verbs_programs.listens(port):
+            self.assertIsNone(server.poll(), "no server")
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
+        code, output = run([*command, "-P", str(port), "127.0.0.1"], with_hooks())
+        heard = self.finish(server)
+        self.assertEqual((code, heard[0]), (0, 0), f"client: {output}\nserver: {heard[1]}")
+        self.assertRegex(output, r"1m\s+10\s")
+
+
+class Ends(Sides):
+    """One side is killed: the other hears of it, and nothing is left behind."""
+
+    def killed(self, kills_server):
+        port = free_port()
+        options = ["-p", str(port), "-S", "4096"]
+        server = self.server(["rping", "-s", *options], port)
+        client = start(["rping", "-c", "-a", "127.0.0.1", *options], with_hooks())
+        self.addCleanup(end, client)
+        time.sleep(0.5)  # some thousand pings
+        for process in (server, client):
+            self.assertIsNone(process.poll())
+        first, other = (server, client) if kills_server else (client, server)
+        first.kill()
+        first.communicate()
+        begin = time.monotonic()
+        _, output = self.finish(other)
+        # Its work ends with status 12 (the other side answers no more), or it is told before.
+        self.assertRegex(output, r"DISCONNECT EVENT|status 12")
+        self.assertLess(time.monotonic() - begin, LIMIT / 2)
+        return port
+
+    def test_a_client_whose_server_is_killed_ends(self):
+        port = self.killed(kills_server=True)
+        # What it left does not stand in the way of another.
+        server = start(["rping", "-s", "-p", str(port), "-C", "1"], with_hooks())
+        self.addCleanup(end, server)
+        wait_for_service(port, server)
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
+            code, _ = run(["rping", "-c", "-a", "127.0.0.1", "-p", str(port), "-C", "1"], with_hooks())
+            if code == 0:
+                break
+        self.assertEqual(code, 0)
+        self.assertEqual(self.finish(server)[0], 0)
+
+    def test_a_server_whose_client_is_killed_ends(self):
+        self.killed(kills_server=False)
+
+
+class Users(Sides):
+    """Services of one user are not those of another."""
+
+    def test_two_users_have_the_same_port(self):
+        if os.geteuid() != 0:
+            self.skipTest("takes root to be two users")
+        port = free_port()
+        options = ["-p", str(port), "-C", "1", "-v"]
+        self.server(["rping", "-s", *options], port)
+        plain = {k: v for k, v in with_hooks().items() if k != "XDG_RUNTIME_DIR"}
+
+        def as_other(command):
+            return ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", *command]
+
+        def launch(command):
+            process = subprocess.Popen(as_other(command), env=plain, text=True, stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT)
+            self.addCleanup(end, process)
+            return process
+
+        folder = pathlib.Path("/tmp/wireproof-65533")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        other = launch(["rping", "-s", *options])
+        limit = time.monotonic() + LIMIT
+        while not (folder.exists() and any(f.name.endswith(f"-{port}") for f in folder.iterdir())):
+            self.assertIsNone(other.poll(), "no server")
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
+        self.assertEqual((folder.stat().st_mode & 0o777, folder.stat().st_uid), (0o700, 65533))
+        client = launch(["rping", "-c", "-a", "127.0.0.1", *options])
+        for process in (client, other):
+            code, output = self.finish(process)
+            self.assertEqual(code, 0, output)
+        # The first user's server is still there for the first user.
+        code, output = run(["rping", "-c", "-a", "127.0.0.1", *options], with_hooks())
+        self.assertEqual(code, 0, output)
+
 
 if __name__ == "__main__":
     FOLDER = sys.argv.pop(1)

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "wireproof/front/verbs/addressing.hpp"
@@ -85,19 +86,43 @@ bool is_same_host(const Address& one, const Address& other) {
     return one.family == other.family && one.host == other.host;
 }
 
+bool is_local(const Address& address) {
+    return address.is_loopback() || interface_of(address) != 0;
+}
+
 // Looked up rather than tried: a process that begins just then is to find the port free.
 bool is_nobodys(const Address& address) {
-    if (!address.is_loopback() && interface_of(address) == 0) return false;
-    const bool ipv6 = address.family == Address::Family::ipv6;
-    std::ifstream table(ipv6 ? "/proc/net/udp6" : "/proc/net/udp");
-    if (!table.is_open()) return false;
-    Address any{.family = address.family, .port = address.port};
-    const std::string wanted = " " + in_table(address) + " ";
-    const std::string all = " " + in_table(any) + " ";
-    for (std::string line; std::getline(table, line);) {
-        if (line.find(wanted) != line.npos || line.find(all) != line.npos) return false;
+    if (!is_local(address)) return false;
+    const SocketsOfHost sockets;
+    return sockets.known() && !sockets.at(address);
+}
+
+SocketsOfHost::SocketsOfHost() {
+    for (const char* const name : {"/proc/net/udp", "/proc/net/udp6"}) {
+        std::ifstream table(name);
+        if (!table.is_open()) continue;
+        known_ = true;
+        std::string line;
+        std::getline(table, line);  // what the columns are
+        while (std::getline(table, line)) {
+            std::istringstream columns(line);
+            std::string local;
+            std::string other;
+            std::uint64_t inode = 0;
+            columns >> other >> local;
+            for (int column = 2; column < 9; ++column) columns >> other;
+            if (columns >> inode) inodes_[local] = inode;
+        }
     }
-    return true;
+}
+
+std::optional<std::uint64_t> SocketsOfHost::at(const Address& address) const {
+    const Address any{.family = address.family, .port = address.port};
+    for (const Address& one : {address, any}) {
+        const auto found = inodes_.find(in_table(one));
+        if (found != inodes_.end()) return found->second;
+    }
+    return std::nullopt;
 }
 
 }  // namespace wireproof::verbs

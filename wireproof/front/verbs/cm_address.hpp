@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "wireproof/wire/udp/address.hpp"
 
@@ -27,8 +29,24 @@ bool is_any(const Address& address);
 bool is_host_name(const Address& address);
 bool is_same_host(const Address& one, const Address& other);
 
-/// Whether the address is one of this host, and no process has the device's port there. False, too,
-/// where that cannot be told.
+/// Whether the address is one of this host.
+bool is_local(const Address& address);
+/// Whether it is, and no process has the device's port there. False, too, where that cannot be
+/// told.
 bool is_nobodys(const Address& address);
+
+/// Datagram sockets of this network namespace as they are now: the kernel's table.
+class SocketsOfHost {
+public:
+    SocketsOfHost();
+    bool known() const { return known_; }
+    /// What tells the socket that hears this address and port from every other; nothing: none does,
+    /// or the table is not known.
+    std::optional<std::uint64_t> at(const Address& address) const;
+
+private:
+    bool known_ = false;
+    std::map<std::string, std::uint64_t> inodes_;
+};
 
 }  // namespace wireproof::verbs

@@ -99,7 +99,8 @@ int resolve_ip(const Call& call) {
     }
     const auto destination = name_in(command.dst_addr, sizeof command.dst_addr);
     if (!destination) return EINVAL;
-    return call.cm().resolve_address(call.channel(), command.id, source, *destination);
+    return call.cm().resolve_address(call.channel(), command.id, source, *destination,
+                                     Duration::milliseconds(command.timeout_ms));
 }
 
 int resolve_address(const Call& call) {
@@ -112,7 +113,8 @@ int resolve_address(const Call& call) {
     }
     const auto destination = name_in(command.dst_addr, command.dst_size);
     if (!destination) return EINVAL;
-    return call.cm().resolve_address(call.channel(), command.id, source, *destination);
+    return call.cm().resolve_address(call.channel(), command.id, source, *destination,
+                                     Duration::milliseconds(command.timeout_ms));
 }
 
 int resolve_route(const Call& call) {

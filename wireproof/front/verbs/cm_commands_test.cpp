@@ -1,11 +1,11 @@
 // Commands, in one process: both sides of each connection belong to it, and its datagrams go
 // through its socket to itself.
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <set>
+#include <array>
+#include <csignal>
 #include <thread>
 
 #include "wireproof/front/verbs/cm_test_kit.hpp"
@@ -164,6 +164,32 @@ TEST_F(Cm, NobodyListeningIsARejection) {
     port = 9;
     EXPECT_EQ(client.connect(routed(), CmFile::parameters(0x11, "")), 0);
     EXPECT_EQ(client.event(cm_event::rejected).status, 8U);
+}
+
+TEST_F(Cm, WhoAsksAMomentTooEarlyIsHeard) {
+    listener = server.created(uid_of_listener);
+    // Of the device's own address nobody looks for a file.
+    ASSERT_EQ(server.bind(listener, ip("127.0.0.1", 0)), 0);
+    port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
+    const std::uint32_t id = routed();
+    ASSERT_EQ(client.connect(id, CmFile::parameters(0x11, "")), 0);
+    EXPECT_FALSE(server.has_event(20));
+    ASSERT_EQ(server.listen(listener), 0);
+    EXPECT_EQ(server.event(cm_event::connect_request).param.conn.qp_num, 0x11U);
+}
+
+TEST_F(Cm, ANameThatNobodyHasYetIsLookedForAMomentLonger) {
+    port = 7322;
+    const std::uint32_t id = client.created(uid_of_asker);
+    ASSERT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
+    EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), EINVAL);
+    EXPECT_FALSE(client.has_event(50));
+    listener = server.created(uid_of_listener);
+    ASSERT_EQ(server.bind(listener, ip("127.0.0.1", port)), 0);
+    client.event(cm_event::address_resolved);
+    // Not longer than the program wants to wait.
+    ASSERT_EQ(client.resolve(client.created(1), ip("127.0.0.1", 9), 0), 0);
+    EXPECT_TRUE(client.has_event(0));
 }
 
 TEST_F(Cm, RequestsThatWaitAreRefusedWhenTheListenerGoes) {
@@ -426,6 +452,44 @@ TEST_F(Cm, AForkedChildCannotUseItsParentsDescriptors) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ(client.disconnect(asker), 0);
     EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);
+}
+
+/// Another process, with an address of its own, that connects to this port and then does nothing.
+[[noreturn]] void connect_and_wait(int ready) {
+    std::uint16_t port = 0;
+    if (::read(ready, &port, sizeof port) != sizeof port) ::_exit(1);
+    CmFile client;
+    const std::uint32_t id = client.created(uid_of_asker);
+    client.resolve(id, ip("127.0.0.1", port));
+    client.event(cm_event::address_resolved);
+    client.resolve_route(id);
+    client.event(cm_event::route_resolved);
+    client.connect(id, CmFile::parameters(0x11, ""));
+    client.event(cm_event::connect_response);
+    client.accept(id, 0, {});
+    for (;;) ::pause();
+}
+
+TEST(CmDevice, WhoseOtherSideIsKilledIsTold) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t other = ::fork();
+    if (other == 0) connect_and_wait(pipe[0]);
+    CmFile server;
+    const std::uint32_t listener = server.created(uid_of_listener);
+    ASSERT_EQ(server.bind(listener, ip("0.0.0.0", 0)), 0);
+    const std::uint16_t port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
+    ASSERT_EQ(server.listen(listener), 0);
+    ASSERT_EQ(::write(pipe[1], &port, sizeof port), sizeof port);
+    const auto request = server.event(cm_event::connect_request);
+    ASSERT_EQ(server.accept(request.id, uid_of_accepted, CmFile::parameters(0x22, "")), 0);
+    EXPECT_EQ(server.event(cm_event::established).uid, uid_of_accepted);
+    EXPECT_FALSE(server.has_event(700));  // it lives, and its life was looked at
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+    EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
 }
 
 TEST(CmDevice, DescriptorsThatAreNoneAreRefused) {

@@ -252,17 +252,25 @@ int RdmaCm::notify(const ChannelPointer& channel, std::uint32_t number, std::uin
                 });
 }
 
+// What there is no memory for is lost, as a datagram is.
 void RdmaCm::on_event(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event) {
+    errno_of([&] {
+        take(now, management, event);
+        return 0;
+    });
+}
+
+void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event) {
     using What = ib::CmEvent::What;
     if (event.what == What::requested || event.what == What::asked) {
         return on_request(now, management, event);
     }
     if (event.what == What::disconnected) parting_.erase(event.id);
     const auto found = connections_.find(event.id);
-    if (found != connections_.end()) on_answer(identifiers_.at(found->second), event);
+    if (found != connections_.end()) on_answer(now, identifiers_.at(found->second), event);
 }
 
-void RdmaCm::on_answer(CmIdentifier& one, const ib::CmEvent& event) {
+void RdmaCm::on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
     using What = ib::CmEvent::What;
     rdma_ucm_event_resp what{};
     const auto end_with = [&](std::uint32_t name, int status) {
@@ -273,6 +281,7 @@ void RdmaCm::on_answer(CmIdentifier& one, const ib::CmEvent& event) {
     switch (event.what) {
         case What::replied: {
             const auto& reply = std::get<ib::CmReply>(event.message);
+            watch(now, one);
             one.state = State::replied;
             one.send_psn = reply.starting_psn;
             one.remote_queue_pair = reply.queue_pair;
@@ -359,6 +368,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
         return refuse(ib::CmReason::no_resources, ib::CmServiceStatus::no_queue_pair);
     }
     CmIdentifier& one = add_requested(*heard, event.id, event.peer, *gid);
+    if (!asked.datagrams) watch(now, one);
     one.destination.port = addresses->source_port;
     CmChannelEvent news{.of = heard->number, .taken = heard->taken};
     news.response.uid = heard->uid;

@@ -24,6 +24,9 @@ using State = CmIdentifier::State;
 constexpr std::uint16_t first_free_port = 0x8000;
 constexpr std::uint16_t free_ports = 28232;  // from the first on: as the kernel has them by default
 constexpr std::uint32_t backlog_max = 1024;
+constexpr Duration longest_look = Duration::milliseconds(1000);
+constexpr Duration between_watches = Duration::milliseconds(500);
+constexpr Duration between_looks = Duration::milliseconds(10);
 
 std::uint64_t service_of(const CmIdentifier& one) {
     return std::uint64_t{one.space} << 16 | one.source.port;
@@ -42,21 +45,14 @@ bool CmIdentifier::is_datagram() const {
 
 RdmaCm::RdmaCm(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)), random_(mix64(engine_->seed() ^ 0x636D)) {
-    engine_->hear_connections(
-        this, [this](Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event) {
-            // What there is no memory for is lost, as a datagram is.
-            errno_of([&] {
-                on_event(now, management, event);
-                return 0;
-            });
-        });
+    engine_->hear_connections(*this);
     engine_->start_keeper();
 }
 
 RdmaCm::~RdmaCm() {
     if (!engine_->is_ours()) return;
     linger();
-    engine_->forget_connections(this);
+    engine_->forget_connections(*this);
 }
 
 // DREQs get lost, and nobody sends them again when the process is gone: the other side would take
@@ -248,64 +244,91 @@ void RdmaCm::give_up_port(CmIdentifier& one) {
     if (!shared) CmRegistry::of_process().give_up({one.space, one.source.port});
 }
 
-/// Looks into files and may make a peer, so not under the lock.
-RdmaCm::Way RdmaCm::way_to(std::uint16_t space, const Address& destination) {
-    Address to = destination;
-    if (needs_registry(destination)) {
-        const auto found = CmRegistry::of_process().find({space, destination.port});
-        if (found) {
-            to = *found;
-        } else if (is_any(destination)) {
-            to = engine_->address();
-        }
-    }
-    to.port = rocev2_port;
-    if (is_nobodys(to)) return {.address = to};
-    const auto peer = engine_->peer_at(to);
-    if (!peer) return {.error = ENETUNREACH};
-    return {.peer = peer, .address = to};
-}
-
 int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
-                            const std::optional<CmName>& source, const CmName& destination) {
+                            const std::optional<CmName>& source, const CmName& destination,
+                            Duration limit) {
     if (destination.native || (source && source->native)) return ENODEV;
-    std::uint16_t space = 0;
-    const auto may = [](const CmIdentifier& one) {
-        return (one.state == State::idle || one.state == State::bound) && !one.native;
-    };
-    const int error =
-        with(channel, number, [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
-            space = one.space;
-            return may(one) ? 0 : EINVAL;
-        });
-    if (error != 0) return error;
-    const Way way = way_to(space, destination.address);
-    return with(channel, number, [&](CmIdentifier& one, Instant, ib::ConnectionManagement&) {
-        if (!may(one)) return EINVAL;
+    return with(channel, number, [&](CmIdentifier& one, Instant now, ib::ConnectionManagement&) {
+        if (one.native) return EINVAL;
         if (one.state == State::idle) {
             Address from{.family = destination.address.family};
             if (source) from = source->address;
             const int bound = bind_to(one, from, false);
             if (bound != 0) return bound;
         }
-        if (way.error != 0) {
-            tell(one, cm_event::address_error, -way.error);
-            return 0;
-        }
+        if (one.state != State::bound) return EINVAL;
         one.destination = destination.address;
-        one.nobody = !way.peer;
-        if (way.peer) one.peer = *way.peer;
-        one.peer_gid = gid_of(way.address);
-        one.on_device = true;
-        if (is_any(one.source)) {
-            const std::uint16_t port = one.source.port;
-            one.source = engine_->address();
-            one.source.port = port;
-        }
-        one.state = State::address_resolved;
-        tell(one, cm_event::address_resolved);
+        one.state = State::resolving;
+        one.resolved_by = now + std::min(limit, longest_look);
+        seek(now, one);
         return 0;
     });
+}
+
+// The program at the other end may have been told to listen just when this one was told to ask.
+void RdmaCm::seek(Instant now, CmIdentifier& one) {
+    if (!needs_registry(one.destination)) return resolve_to(one, one.destination);
+    const auto found = CmRegistry::of_process().find({one.space, one.destination.port});
+    if (found) return resolve_to(one, *found);
+    if (now < one.resolved_by) {
+        next_look_ = earliest(next_look_, now + between_looks);
+        return;
+    }
+    resolve_to(one, is_any(one.destination) ? engine_->address() : one.destination);
+}
+
+void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
+    to.port = rocev2_port;
+    one.nobody = is_nobodys(to);
+    if (!one.nobody) {
+        const auto peer = engine_->find_peer(to);
+        if (!peer) {
+            one.state = State::bound;
+            return tell(one, cm_event::address_error, -ENETUNREACH);
+        }
+        one.peer = *peer;
+    }
+    one.peer_gid = gid_of(to);
+    one.on_device = true;
+    if (is_any(one.source)) {
+        const std::uint16_t port = one.source.port;
+        one.source = engine_->address();
+        one.source.port = port;
+    }
+    one.state = State::address_resolved;
+    tell(one, cm_event::address_resolved);
+}
+
+void RdmaCm::on_deadline(Instant now, ib::ConnectionManagement& management) {
+    if (next_watch_ <= now) look_after_peers(now, management);
+    if (next_look_ > now) return;
+    next_look_ = never;
+    for (auto& [number, one] : identifiers_) {
+        if (one.state != State::resolving) continue;
+        // Tried again later if there is no memory now.
+        if (errno_of([&] { return seek(now, one), 0; }) != 0) next_look_ = now + between_looks;
+    }
+}
+
+// A process that is killed says nothing. Its socket goes with it, and another process that takes
+// the address has another.
+void RdmaCm::watch(Instant now, CmIdentifier& one) {
+    const auto address = address_of(one.peer_gid);
+    if (!address || !is_local(*address)) return;
+    one.peer_socket = SocketsOfHost().at(*address);
+    if (one.peer_socket) next_watch_ = earliest(next_watch_, now + between_watches);
+}
+
+void RdmaCm::look_after_peers(Instant now, ib::ConnectionManagement& management) {
+    next_watch_ = never;
+    const SocketsOfHost sockets;
+    for (const auto& [number, one] : identifiers_) {
+        if (!one.connection || !one.peer_socket) continue;
+        next_watch_ = now + between_watches;
+        const bool gone =
+            sockets.known() && sockets.at(*address_of(one.peer_gid)) != one.peer_socket;
+        if (gone) management.lose(now, *one.connection);
+    }
 }
 
 int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {

@@ -22,6 +22,7 @@ struct CmIdentifier {
     enum class State : std::uint8_t {
         idle,
         bound,
+        resolving,  // the destination, which may be about to listen
         address_resolved,
         route_resolved,
         listening,
@@ -50,9 +51,11 @@ struct CmIdentifier {
     bool one_family = false;  // an IPv6 address is not to mean IPv4 ones, too
     std::uint32_t backlog = 0;
 
+    Instant resolved_by{};
     bool nobody = false;  // has the destination
     PeerId peer{};
     ib::Gid peer_gid{};
+    std::optional<std::uint64_t> peer_socket;  // of a process of this host
     std::optional<ib::CmId> connection;  // or resolution, or query; nothing: not asked, or over
     bool disconnecting = false;
 
@@ -73,7 +76,7 @@ struct CmIdentifier {
 
 /// Any thread. What returns an int returns 0 or an errno. Identifiers are those of one channel:
 /// ENOENT for one that there is not, EINVAL for one of another channel.
-class RdmaCm {
+class RdmaCm : private Engine::ConnectionHearer {
 public:
     using ChannelPointer = std::shared_ptr<CmChannel>;
 
@@ -81,7 +84,7 @@ public:
     RdmaCm(const RdmaCm&) = delete;
     RdmaCm& operator=(const RdmaCm&) = delete;
     /// Every channel is closed. Waits a while for the other sides to hear of what was disconnected.
-    ~RdmaCm();
+    ~RdmaCm() override;
 
     Engine& engine() { return *engine_; }
 
@@ -91,7 +94,8 @@ public:
     int destroy(const ChannelPointer& channel, std::uint32_t number, std::uint32_t& taken);
     int bind(const ChannelPointer& channel, std::uint32_t number, const CmName& name);
     int resolve_address(const ChannelPointer& channel, std::uint32_t number,
-                        const std::optional<CmName>& source, const CmName& destination);
+                        const std::optional<CmName>& source, const CmName& destination,
+                        Duration limit);
     int resolve_route(const ChannelPointer& channel, std::uint32_t number);
     int listen(const ChannelPointer& channel, std::uint32_t number, std::uint32_t backlog);
     int connect(const ChannelPointer& channel, std::uint32_t number,
@@ -128,12 +132,6 @@ public:
 private:
     static constexpr std::uint32_t identifiers_max = 0xFFFF;  // librdmacm has no room for others
 
-    struct Way {
-        int error = 0;
-        std::optional<PeerId> peer = {};  // nothing: nobody has the address
-        Address address{};
-    };
-
     int find(const ChannelPointer& channel, std::uint32_t number, CmIdentifier*& found);
     CmIdentifier& add(const ChannelPointer& channel);
     int bind_to(CmIdentifier& one, const Address& address, bool claims);
@@ -141,7 +139,8 @@ private:
     void give_up_port(CmIdentifier& one);
     bool is_free(const CmIdentifier& one, std::uint16_t port) const;
     int claim(const CmIdentifier& one, std::uint16_t port);
-    Way way_to(std::uint16_t space, const Address& destination);
+    void seek(Instant now, CmIdentifier& one);
+    void resolve_to(CmIdentifier& one, Address to);
     int request(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
                 const rdma_ucm_conn_param& asked);
     int ask_service(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
@@ -154,13 +153,19 @@ private:
     void close_identifiers(const CmChannel* channel);
     void linger();
 
-    void on_event(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event);
+    void on_event(Instant now, ib::ConnectionManagement& management,
+                  const ib::CmEvent& event) override;
+    void on_deadline(Instant now, ib::ConnectionManagement& management) override;
+    Instant next_deadline() const override { return earliest(next_look_, next_watch_); }
+    void watch(Instant now, CmIdentifier& one);
+    void look_after_peers(Instant now, ib::ConnectionManagement& management);
+    void take(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event);
     void on_request(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event);
     std::optional<ib::CmReason> why_unfit(const CmIdentifier& heard,
                                           const ib::CmRequest& request) const;
     CmIdentifier& add_requested(const CmIdentifier& heard, ib::CmId id, PeerId peer,
                                 const ib::Gid& gid);
-    void on_answer(CmIdentifier& one, const ib::CmEvent& event);
+    void on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event);
     CmIdentifier* listener(std::uint64_t service, bool ipv6);
     void tell(const CmIdentifier& one, std::uint32_t event, int status = 0);
     void tell(const CmIdentifier& one, const rdma_ucm_event_resp& what);
@@ -175,6 +180,8 @@ private:
     std::map<ib::CmId, std::uint32_t> connections_;
     std::map<std::uint64_t, std::vector<std::uint32_t>> listeners_;  // by service
     std::set<ib::CmId> parting_;  // disconnected by identifiers that are gone; no answer yet
+    Instant next_look_ = never;   // at the registry, for those that are resolving
+    Instant next_watch_ = never;  // whether those that connections are with still live
     bool explained_ = false;
 };
 

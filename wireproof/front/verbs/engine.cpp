@@ -75,13 +75,18 @@ Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
              .key_seed = mix64(seed),
              .peer_window = ib::peer_window_of(path_mtu)}),
       connections_(port_, {.ca_guid = ::be64toh(device_guid()),
-                           .first_id = static_cast<std::uint32_t>(mix64(seed ^ 0x434D))}) {
+                           .first_id = static_cast<std::uint32_t>(mix64(seed ^ 0x434D)),
+                           .grace = Duration::milliseconds(1000)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
 }
 
 std::optional<PeerId> Engine::peer_at(const Address& address) {
     const std::lock_guard guard(lock_);
+    return find_peer(address);
+}
+
+std::optional<PeerId> Engine::find_peer(const Address& address) {
     if (const auto known = wire_.peer_at(address)) return known;
     if (wire_.peers() >= static_cast<std::size_t>(limits::hosts)) return std::nullopt;
     const auto next = static_cast<PeerId>(wire_.peers());
@@ -153,20 +158,23 @@ std::size_t Engine::turn(Instant now) {
 
 // Who asks for a connection gets an answer even where nobody listens.
 void Engine::manage(Instant now) {
+    ConnectionHearer* const hearer = connection_hearer_;
+    if (hearer != nullptr && hearer->next_deadline() <= now) {
+        hearer->on_deadline(now, connections_.management());
+    }
     connections_.poll(now, [&](const ib::CmEvent& event) {
-        const auto& [owner, hearer] = connection_hearer_;
-        if (hearer) hearer(now, connections_.management(), event);
+        if (hearer != nullptr) hearer->on_event(now, connections_.management(), event);
     });
 }
 
-void Engine::hear_connections(const void* owner, ConnectionHearer hearer) {
+void Engine::hear_connections(ConnectionHearer& hearer) {
     const std::lock_guard guard(lock_);
-    connection_hearer_ = {owner, std::move(hearer)};
+    connection_hearer_ = &hearer;
 }
 
-void Engine::forget_connections(const void* owner) {
+void Engine::forget_connections(const ConnectionHearer& hearer) {
     const std::lock_guard guard(lock_);
-    if (connection_hearer_.first == owner) connection_hearer_ = {};
+    if (connection_hearer_ == &hearer) connection_hearer_ = nullptr;
 }
 
 std::size_t Engine::send(Instant now) {

@@ -72,12 +72,20 @@ public:
         wake_keeper();
         return result;
     }
-    /// What connection management tells is told to `hearer`, together with itself, until its owner
-    /// forgets it or another takes its place.
-    using ConnectionHearer =
-        std::function<void(Instant, ib::ConnectionManagement&, const ib::CmEvent&)>;
-    void hear_connections(const void* owner, ConnectionHearer hearer);
-    void forget_connections(const void* owner);
+    /// Of what connection management tells, under the lock.
+    class ConnectionHearer {
+    public:
+        virtual ~ConnectionHearer() = default;
+        virtual void on_event(Instant now, ib::ConnectionManagement& management,
+                              const ib::CmEvent& event) = 0;
+        virtual void on_deadline(Instant now, ib::ConnectionManagement& management) = 0;
+        virtual Instant next_deadline() const = 0;
+    };
+    /// Until it is forgotten, or another takes its place.
+    void hear_connections(ConnectionHearer& hearer);
+    void forget_connections(const ConnectionHearer& hearer);
+    /// As peer_at. Under the lock: of use to a hearer.
+    std::optional<PeerId> find_peer(const Address& address);
     /// Makes progress, unless another thread does, and then calls `take` with the port. Takes it
     /// nothing (0), a while is spent asleep rather than asking again and again, as
     /// host::SpinBudget has it: what the program waits for may need this processor.
@@ -117,7 +125,9 @@ private:
     std::size_t send(Instant now);
     void manage(Instant now);
     Instant next_deadline() const {
-        return earliest(port_.next_deadline(), connections_.next_deadline());
+        const Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
+        return connection_hearer_ == nullptr ? next
+                                             : earliest(next, connection_hearer_->next_deadline());
     }
     void wake_keeper() { keeper_.wake_by(unfinished_ ? Instant() : next_deadline()); }
     bool keepers_turn();
@@ -132,7 +142,7 @@ private:
     Rocev2Wire wire_;
     ib::Port port_;
     ib::CmTransport connections_;
-    std::pair<const void*, ConnectionHearer> connection_hearer_ = {};
+    ConnectionHearer* connection_hearer_ = nullptr;
     host::SpinBudget spin_;
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told

@@ -171,6 +171,18 @@ bool ConnectionManagement::disconnect(Instant now, CmId id, const PrivateBytes<2
     return true;
 }
 
+bool ConnectionManagement::lose(Instant now, CmId id) {
+    Connection* connection = find(id);
+    if (connection == nullptr || connection->state == State::requesting ||
+        connection->state == State::over) {
+        return false;
+    }
+    tell(CmEvent::What::disconnected, *connection);
+    connection->last.reset();
+    end(now, *connection);
+    return true;
+}
+
 bool ConnectionManagement::note_first_packet(CmId id) {
     Connection* connection = find(id);
     if (connection == nullptr || connection->state != State::replying) return false;
@@ -181,7 +193,8 @@ bool ConnectionManagement::note_first_packet(CmId id) {
 }
 
 void ConnectionManagement::on_deadline(Instant now) {
-    while (next_deadline() <= now) {
+    take_early(now);
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
         on_overdue(now, connections_.at(deadlines_.begin()->second));
     }
 }

@@ -82,17 +82,26 @@ public:
         std::uint8_t delay = 20;             // asked for in an MRA while the user thinks
         std::size_t connections_max = 4096;  // that are not over
         std::size_t resolutions_max = 1024;  // that are not over; as many again of other hosts
+        /// What comes for a service that nobody listens to waits so long for a listener: programs
+        /// that agree by other means begin at once, one to listen and one to ask.
+        Duration grace = {};
         std::size_t over_max = 1024;  // of each kind that are, and have duplicates answered still
     };
 
     explicit ConnectionManagement(const Config& config)
         : config_(config), next_id_(config.first_id) {}
 
-    void listen(std::uint64_t service) { services_.insert(service); }
+    void listen(std::uint64_t service) {
+        services_.insert(service);
+        early_due_ = !early_.empty();
+    }
     /// False: nobody listened.
     bool stop_listening(std::uint64_t service) { return services_.erase(service) > 0; }
     // Services of datagrams; the same number may also be one of connections.
-    void listen_datagrams(std::uint64_t service) { datagram_services_.insert(service); }
+    void listen_datagrams(std::uint64_t service) {
+        datagram_services_.insert(service);
+        early_due_ = !early_.empty();
+    }
     bool stop_listening_datagrams(std::uint64_t service) {
         return datagram_services_.erase(service) > 0;
     }
@@ -109,6 +118,10 @@ public:
     /// A packet came on the connection's queue pair before RTU did.
     bool note_first_packet(CmId id);
 
+    /// The other side is known to have gone without a word: the connection is `disconnected`, and
+    /// nobody is told. False: it is over, or the other side has not been heard of.
+    bool lose(Instant now, CmId id);
+
     /// Asks for the queue pair behind a datagram service, as often as `connect` would; `resolved`
     /// or `unanswered` ends it. The request's identifier is filled in here. Nothing: there is no
     /// room.
@@ -123,7 +136,11 @@ public:
     RxVerdict on_datagram(Instant now, PeerId from, ConstBytes bytes);
     std::optional<CmEvent> next_event();
     void on_deadline(Instant now);
-    Instant next_deadline() const { return deadlines_.empty() ? never : deadlines_.begin()->first; }
+    Instant next_deadline() const {
+        if (early_due_) return {};
+        const Instant early = early_.empty() ? never : early_.front().deadline;
+        return deadlines_.empty() ? early : earliest(early, deadlines_.begin()->first);
+    }
 
     struct Outgoing {
         PeerId to{};
@@ -170,6 +187,12 @@ private:
         std::uint8_t tries_left = 0;
         std::uint8_t retries = 0;
     };
+    /// Came before anybody listened: a CmRequest or CmServiceRequest.
+    struct Early {
+        Instant deadline;
+        PeerId from;
+        CmDatagram datagram;
+    };
     using Connections = std::map<std::uint32_t, Connection>;
     /// How many of a kind live, and those that are over, oldest first.
     struct Ledger {
@@ -191,6 +214,10 @@ private:
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction,
                    const CmServiceReply& reply);
     RxVerdict take_again(Instant now, Connection& connection);
+    /// Nothing: it cannot wait.
+    std::optional<RxVerdict> keep_early(Instant now, PeerId from, const CmDatagram& datagram);
+    void take_early(Instant now);
+    bool is_heard(const CmMessage& request) const;
     RxVerdict refuse(PeerId from, std::uint64_t transaction, const CmRequest& request,
                      CmReason reason);
     RxVerdict refuse(PeerId from, std::uint64_t transaction, const CmServiceRequest& request,
@@ -199,6 +226,7 @@ private:
     /// Answers to whoever asks that may wait to leave; what connections have to say is bounded by
     /// their number.
     static constexpr std::size_t answers_max = 16384;
+    static constexpr std::size_t early_max = 256;
 
     // Of this kind; of another is none.
     Connection* find(std::uint32_t local_id, PeerId peer, Kind kind = Kind::connection);
@@ -229,6 +257,8 @@ private:
     std::array<Ledger, 3> ledgers_;  // by Kind
     std::map<QueryKey, std::uint32_t> queries_;
     std::set<std::pair<Instant, std::uint32_t>> deadlines_;
+    std::deque<Early> early_;  // by deadline
+    bool early_due_ = false;   // somebody listens who did not
     std::deque<Outgoing> outgoing_;
     std::deque<CmEvent> events_;
     CmCounters counters_;

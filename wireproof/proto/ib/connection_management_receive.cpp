@@ -1,4 +1,5 @@
 // What datagrams of the other side change, and how duplicates are answered.
+#include <algorithm>
 #include <utility>
 
 #include "wireproof/proto/ib/connection_management.hpp"
@@ -44,6 +45,7 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
                                      const CmRequest& request) {
     if (Connection* known = find_passive(request.local_id, from)) return take_again(now, *known);
     if (!services_.contains(request.service)) {
+        if (const auto kept = keep_early(now, from, {transaction, request})) return *kept;
         return refuse(from, transaction, request, CmReason::invalid_service);
     }
     if (Connection* old = find_stale(request.queue_pair, from)) {
@@ -92,6 +94,47 @@ RxVerdict ConnectionManagement::refuse(PeerId from, std::uint64_t transaction,
     return counted(&CmCounters::refused, RxVerdict::refused);
 }
 
+bool ConnectionManagement::is_heard(const CmMessage& request) const {
+    const auto* const connection = std::get_if<CmRequest>(&request);
+    return connection != nullptr
+               ? services_.contains(connection->service)
+               : datagram_services_.contains(std::get<CmServiceRequest>(request).service);
+}
+
+std::optional<RxVerdict> ConnectionManagement::keep_early(Instant now, PeerId from,
+                                                          const CmDatagram& datagram) {
+    if (config_.grace <= Duration()) return std::nullopt;
+    const bool again = std::any_of(early_.begin(), early_.end(), [&](const Early& one) {
+        return one.from == from && one.datagram == datagram;
+    });
+    if (again) return counted(&CmCounters::duplicates, RxVerdict::duplicate);
+    if (early_.size() >= early_max) return std::nullopt;
+    early_.push_back({now + config_.grace, from, datagram});
+    return RxVerdict::control;  // counted when it is taken or refused
+}
+
+/// Those that somebody listens to by now are taken, and those that waited long enough refused.
+void ConnectionManagement::take_early(Instant now) {
+    if (!early_due_ && (early_.empty() || early_.front().deadline > now)) return;
+    early_due_ = false;
+    std::deque<Early> all;
+    all.swap(early_);
+    for (Early& one : all) {
+        const auto& [transaction, message] = one.datagram;
+        if (is_heard(message)) {
+            std::visit([&](const auto& heard) { take(now, one.from, transaction, heard); },
+                       message);
+        } else if (one.deadline > now) {
+            early_.push_back(std::move(one));
+        } else if (const auto* const request = std::get_if<CmRequest>(&message)) {
+            refuse(one.from, transaction, *request, CmReason::invalid_service);
+        } else {
+            refuse(one.from, transaction, std::get<CmServiceRequest>(message),
+                   CmServiceStatus::unsupported);
+        }
+    }
+}
+
 RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
                                      const CmDelay& delay) {
     Connection* connection = find(delay.remote_id, from);
@@ -111,7 +154,13 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
     if (connection == nullptr && reject.reason == CmReason::timeout) {
         connection = find_passive(reject.local_id, from);
     }
-    if (connection == nullptr) return counted(&CmCounters::unknown, RxVerdict::foreign);
+    if (connection == nullptr) {
+        std::erase_if(early_, [&](const Early& one) {
+            const auto* const request = std::get_if<CmRequest>(&one.datagram.message);
+            return request != nullptr && one.from == from && request->local_id == reject.local_id;
+        });
+        return counted(&CmCounters::unknown, RxVerdict::foreign);
+    }
     if (connection->state >= State::established) {
         return counted(&CmCounters::out_of_state, RxVerdict::stale);
     }

@@ -50,6 +50,7 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
         return counted(&CmCounters::duplicates, RxVerdict::duplicate);
     }
     if (!datagram_services_.contains(request.service)) {
+        if (const auto kept = keep_early(now, from, {transaction, request})) return *kept;
         return refuse(from, transaction, request, CmServiceStatus::unsupported);
     }
     if (!has_room(Kind::query)) {

@@ -1,0 +1,130 @@
+// Requests that come before anybody listens, and hosts that go without a word.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/connection_management_test_kit.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+using namespace test;
+
+constexpr Duration grace = Duration::milliseconds(1000);
+
+class Early : public Sides {
+protected:
+    Early() {
+        ConnectionManagement::Config config = of_right;
+        config.grace = grace;
+        b = Side(config);
+    }
+    /// What the right side makes of a request of the left side's.
+    RxVerdict give(std::uint32_t id) {
+        std::array<std::byte, cm_datagram_size> bytes{};
+        CmDatagram{id, CmRequest{.local_id = id, .service = service, .queue_pair = id}}.encode(
+            bytes);
+        return b.cm.on_datagram(now, left, bytes);
+    }
+};
+
+TEST_F(Early, ARequestWaitsForAListener) {
+    here = ask();
+    EXPECT_EQ(carry(), "REQ ");
+    EXPECT_EQ(last_verdict, RxVerdict::control);
+    wait();  // for an answer: the request comes once more
+    EXPECT_EQ(carry(), "REQ ");
+    EXPECT_EQ(last_verdict, RxVerdict::duplicate);
+    EXPECT_TRUE(b.silent());
+
+    b.cm.listen(service_of_port(7175));  // of which it is not
+    b.cm.on_deadline(now);
+    EXPECT_TRUE(b.silent());
+    EXPECT_GT(b.cm.next_deadline(), now);
+    b.cm.listen(service);
+    EXPECT_LE(b.cm.next_deadline(), now);
+    b.cm.on_deadline(now);
+    accept(b.event(What::requested).id);
+    EXPECT_EQ(carry(), "REP ");
+    a.event(What::replied);
+    EXPECT_EQ(b.cm.counters().taken, 1U);
+    EXPECT_EQ(b.cm.counters().refused, 0U);
+}
+
+TEST_F(Early, ARequestThatNobodyListensToInTimeIsRefused) {
+    const Instant began = now;
+    here = ask();
+    carry();
+    for (int tries = 0; tries < 3; ++tries) {
+        wait();
+        EXPECT_EQ(carry(), "REQ ");
+        EXPECT_LT(now, began + grace);
+    }
+    EXPECT_EQ(b.cm.next_deadline(), began + grace);
+    now = began + grace;
+    b.cm.on_deadline(now);
+    EXPECT_EQ(carry(), "REJ ");
+    EXPECT_EQ(std::get<CmReject>(a.event(What::rejected).message).reason,
+              CmReason::invalid_service);
+    EXPECT_EQ(b.cm.counters().refused, 1U);
+    b.cm.listen(service);
+    b.cm.on_deadline(now);
+    EXPECT_TRUE(b.silent());
+}
+
+TEST_F(Early, AQuestionAboutADatagramServiceWaitsLikewise) {
+    const std::uint64_t datagrams = service_of_port(7174, PortSpace::udp);
+    ASSERT_TRUE(a.cm.resolve(now, right, {.service = datagrams}));
+    ASSERT_TRUE(a.cm.resolve(now, right, {.service = datagrams + 1}));
+    EXPECT_EQ(carry(), "SIDR_REQ SIDR_REQ ");
+    b.cm.listen_datagrams(datagrams);
+    b.cm.on_deadline(now);
+    EXPECT_TRUE(b.cm.answer(now, b.event(What::asked).id, {}));
+    EXPECT_EQ(carry(), "SIDR_REP ");
+    a.event(What::resolved);
+    now = now + grace;
+    b.cm.on_deadline(now);
+    carry();
+    EXPECT_EQ(std::get<CmServiceReply>(a.event(What::resolved).message).status,
+              CmServiceStatus::unsupported);
+}
+
+TEST_F(Early, ARequestThatItsAskerTakesBackWaitsNoMore) {
+    here = ask();
+    carry();
+    EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));
+    EXPECT_EQ(carry(), "REJ ");
+    b.cm.listen(service);
+    b.cm.on_deadline(now);
+    EXPECT_TRUE(b.silent());
+    EXPECT_EQ(b.cm.next_deadline(), never);
+}
+
+TEST_F(Early, NoMoreRequestsWaitThanThereIsRoomFor) {
+    constexpr std::uint32_t room = 256;
+    for (std::uint32_t id = 1; id <= room; ++id) EXPECT_EQ(give(id), RxVerdict::control);
+    EXPECT_EQ(give(room + 1), RxVerdict::refused);
+    b.cm.listen(service);
+    b.cm.on_deadline(now);
+    EXPECT_EQ(b.events().size(), room);
+}
+
+TEST_F(Sides, AConnectionWithAHostThatIsGoneIsOver) {
+    connect();
+    const CmId asked = ask(0x12);
+    carry();
+    const CmId waiting = b.event(What::requested).id;
+    for (const CmId id : {there, waiting}) {
+        EXPECT_TRUE(b.cm.lose(now, id));
+        EXPECT_EQ(b.event(What::disconnected).id, id);
+        EXPECT_FALSE(b.cm.lose(now, id));
+    }
+    EXPECT_FALSE(b.cm.disconnect(now, there));
+    EXPECT_FALSE(b.cm.accept(now, waiting, {}));
+    EXPECT_EQ(carry(), "") << "nobody is there to be told";
+    EXPECT_FALSE(a.cm.lose(now, asked)) << "has not been answered: time tells";
+    EXPECT_TRUE(a.silent());
+    EXPECT_TRUE(a.cm.lose(now, here));
+    EXPECT_EQ(a.event(What::disconnected).id, here);
+}
+
+}  // namespace
+}  // namespace wireproof::ib
