@@ -105,7 +105,7 @@ std::vector<std::pair<std::string, std::uint64_t>> AttackedDevice::received() co
         std::ranges::replace(name, ' ', '_');
         counts.emplace_back(name, port.malformed[i]);
     }
-    for (const ib::ReceptionCounter& counter : ib::reception_counters) {
+    for (const ib::QueuePairCounter& counter : ib::reception_counters) {
         std::uint64_t packets = sum(counter.count);
         // Those are in the counter of what became of them.
         if (counter.name == "gaps") packets -= sum(&ib::QueuePairCounters::resumed);

@@ -92,6 +92,7 @@ bool Port::remove_queue_pair(std::uint32_t number) {
     if (config.shared_receives) --adapter_.shared_receive_queue(*config.shared_receives).users;
     const QueuePairAttributes known = core_of(found->second).attributes();
     with(found->second, [this](auto& pair) { pair.leave(adapter_); });
+    ended_ += core_of(found->second).counters;
     queue_pairs_.erase(found);
     if (known.has_address) wake_others(known.address);
     ready_.remove(number);
@@ -155,6 +156,18 @@ void Port::wake_others(PeerId peer) {
 const QueuePairCore* Port::queue_pair(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     return found == queue_pairs_.end() ? nullptr : &core_of(found->second);
+}
+
+QueuePairCounters Port::total() const {
+    QueuePairCounters sum = ended_;
+    for (const auto& [number, pair] : queue_pairs_) sum += core_of(pair).counters;
+    return sum;
+}
+
+std::vector<std::uint32_t> Port::numbers() const {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [number, pair] : queue_pairs_) numbers.push_back(number);
+    return numbers;
 }
 
 std::optional<Psns> Port::psns(std::uint32_t number) const {

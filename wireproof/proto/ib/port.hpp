@@ -122,6 +122,10 @@ public:
     void ready_peers(std::vector<PeerId>& peers) const;
 
     const PortCounters& counters() const { return counters_; }
+    /// The sum of all queue pairs' that there are or were.
+    QueuePairCounters total() const;
+    /// Of all queue pairs there are, in ascending order.
+    std::vector<std::uint32_t> numbers() const;
 
 private:
     using QueuePair = std::variant<UcQueuePair, RcQueuePair, UdQueuePair>;
@@ -146,6 +150,7 @@ private:
     std::uint32_t next_number_;
     std::uint32_t last_turn_ = 0;  // the queue pair that sent last
     PortCounters counters_;
+    QueuePairCounters ended_;  // of queue pairs that were removed
 };
 
 static_assert(Engine<Port>);
