@@ -5,7 +5,7 @@ import unittest
 from command import Case, free_port, one_object
 
 CARRYING = ("carry", "send", "recv")
-VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "sweep", "perf")
+VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf")
 RUNNING = ("verbs",)  # what they print is a program's
 
 

@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
     add_perf(app, run);
     add_search(app, run);
     add_inspect(app, run);
+    add_stat(app, run);
     add_sweep(app, run);
 #ifdef WIREPROOF_HAS_VERBS
     add_verbs(app, run);

@@ -43,6 +43,7 @@ void add_ladder(CLI::App& app, Run& run);
 void add_perf(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
+void add_stat(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
 // Where there is a libibverbs of ours.
 void add_verbs(CLI::App& app, Run& run);

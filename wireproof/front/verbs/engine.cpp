@@ -34,6 +34,12 @@ Address loopback(std::uint8_t last) {
     return address;
 }
 
+/// Without the port, which is everybody's.
+std::string text_of(const Address& address) {
+    const std::string whole = address.to_string();
+    return whole.substr(0, whole.rfind(':'));
+}
+
 Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu, int receive_buffer) {
     return Rocev2Wire::open({.local = local,
                              .peers_max = limits::strangers,
@@ -79,6 +85,7 @@ Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
                            .grace = Duration::milliseconds(1000)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
+    show_counters();
 }
 
 std::optional<PeerId> Engine::peer_at(const Address& address) {
@@ -153,7 +160,17 @@ std::size_t Engine::turn(Instant now) {
     tell_events();  // of work that ended with its packet
     unfinished_ = unfinished_ || received == packets_a_turn || !wire_.prepare_to_sleep();
     if (received > 0 && nappers_.load() > 0) bell_.ring();
+    if (received > 0) shown_.note();
+    if (shown_.due(now)) show_counters();
     return received + sent;
+}
+
+void Engine::show_counters() {
+    shown_.show(
+        {.port = port_,
+         .wire = wire_.counters(),
+         .address = text_of(address_),
+         .address_of = [this](PeerId peer) { return text_of(wire_.lane(peer).address()); }});
 }
 
 // Who asks for a connection gets an answer even where nobody listens.
@@ -199,6 +216,7 @@ std::size_t Engine::send(Instant now) {
         wire_.flush(now);
     }
     unfinished_ = again;
+    if (packets > 0) shown_.note();
     return packets;
 }
 
@@ -222,7 +240,7 @@ bool Engine::keepers_turn() {
     const Instant now = clock_.now();
     // Nobody would catch what this thread throws: it tries again when there may be memory.
     if (errno_of([&] { return static_cast<int>(turn(now) * 0); }) != 0) return false;
-    keeper_.plan(unfinished_ ? now : next_deadline());
+    keeper_.plan(keepers_deadline());
     return true;
 }
 

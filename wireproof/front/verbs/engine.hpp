@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "wireproof/front/verbs/counters.hpp"
 #include "wireproof/front/verbs/keeper.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
@@ -124,12 +125,17 @@ private:
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);
+    void show_counters();
     Instant next_deadline() const {
         const Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
         return connection_hearer_ == nullptr ? next
                                              : earliest(next, connection_hearer_->next_deadline());
     }
-    void wake_keeper() { keeper_.wake_by(unfinished_ ? Instant() : next_deadline()); }
+    /// When the keeper has something to do, though no packet comes.
+    Instant keepers_deadline() const {
+        return unfinished_ ? Instant() : earliest(next_deadline(), shown_.next());
+    }
+    void wake_keeper() { keeper_.wake_by(keepers_deadline()); }
     bool keepers_turn();
     /// Outside of it.
     void nap(Instant until);
@@ -147,6 +153,7 @@ private:
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told
     bool unfinished_ = false;    // a turn ended at its bound of packets
+    ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     Bell bell_;  // wakes those that nap

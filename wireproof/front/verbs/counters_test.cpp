@@ -1,0 +1,86 @@
+#include "wireproof/front/verbs/counters.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "wireproof/front/verbs/verbs_test_kit.hpp"
+
+namespace wireproof::verbs::test {
+namespace {
+
+/// As another process reads them.
+std::map<std::string, std::string> shown() {
+    std::map<std::string, std::string> values;
+    for (const std::string& text : host::read_published(::getpid(), counters_name)) {
+        std::istringstream lines(text);
+        for (std::string name, value; lines >> name >> value;) values[name] = value;
+    }
+    return values;
+}
+
+std::uint64_t number(const std::map<std::string, std::string>& values, const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() ? 0 : std::stoull(found->second);
+}
+
+/// Waits for the keeper to show what was counted last: half a minute at most.
+template <class Holds>
+std::map<std::string, std::string> shown_once(Holds&& holds) {
+    for (int i = 0; i < 3000; ++i) {
+        auto values = shown();
+        if (holds(values)) return values;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return shown();
+}
+
+TEST(VerbsCounters, ADeviceIsShownAsSoonAsItIsOpen) {
+    ibv_context* const context = open_device();
+    const auto values = shown();
+    EXPECT_EQ(values.at("device.name"), "wireproof0");
+    EXPECT_EQ(values.at("device.process"), std::to_string(::getpid()));
+    EXPECT_EQ(values.at("device.address").substr(0, 4), "127.");
+    EXPECT_EQ(ibv_close_device(context), 0);
+    EXPECT_TRUE(shown().empty());
+}
+
+// The program makes no call after its last completion: the keeper shows what it changed.
+TEST(VerbsCounters, TellWhatAQueuePairDidAndOutliveIt) {
+    End stays;
+    std::string name;
+    {
+        End a;
+        a.connect(stays.contact());
+        stays.connect(a.contact());
+        for (int i = 0; i < 3; ++i) {
+            ASSERT_EQ(a.post(IBV_WR_RDMA_WRITE, 1, a.piece(0, 1024), stays.contact()), 0);
+            ASSERT_EQ(a.wait().status, IBV_WC_SUCCESS);
+        }
+        name = "queue_pairs." + std::to_string(a.pair->qp_num) + ".";
+        const auto values =
+            shown_once([&](const auto& all) { return number(all, name + "answers") == 3; });
+        EXPECT_EQ(number(values, name + "sent"), 3U);
+        EXPECT_EQ(number(values, name + "timeouts"), 0U);
+        EXPECT_EQ(values.at(name + "transport"), "RC");
+        EXPECT_EQ(values.at(name + "state"), "RTS");
+        EXPECT_EQ(values.at(name + "peer"), values.at("device.address"));
+        EXPECT_EQ(number(values, name + "peer_queue_pair"), stays.pair->qp_num);
+        EXPECT_EQ(number(values, "counters.port_xmit_packets"), 6U);
+        EXPECT_GE(number(values, "counters.port_rcv_data"), 3 * 1024 / 4U);
+        EXPECT_EQ(number(values, "hw_counters.duplicate_request"), 0U);
+    }
+    End other;
+    other.connect(stays.contact());
+    ASSERT_EQ(other.post(IBV_WR_RDMA_WRITE, 1, other.piece(0, 8), {}), 0);
+    const auto values = shown_once([&](const auto& all) { return !all.contains(name + "sent"); });
+    EXPECT_FALSE(values.contains(name + "sent"));
+    EXPECT_GE(number(values, "hw_counters.sent_pkts"), 6U);
+}
+
+}  // namespace
+}  // namespace wireproof::verbs::test
