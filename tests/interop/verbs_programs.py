@@ -95,13 +95,17 @@ def start_server(command, env=None):
     """The server, once it listens, and the port."""
     port = free_port()
     server = start([*command, "-p", str(port)], env)
+    wait_for(server, port)
+    return server, port
+
+
+def wait_for(server, port):
     limit = time.monotonic() + LIMIT
     while not listens(port):
         if server.poll() is not None or time.monotonic() > limit:
             server.kill()
-            raise AssertionError(f"{command}: no server: {server.communicate()[0]}")
+            raise AssertionError(f"{server.args}: no server: {server.communicate()[0]}")
         time.sleep(0.01)
-    return server, port
 
 
 def converse(command, env=None, client_env=None, limit=LIMIT):

@@ -152,6 +152,13 @@ class Pingpong(unittest.TestCase):
     def test_ud_events(self):
         self.passes("ibv_ud_pingpong", "-e", exchanges=200)
 
+    def test_without_a_gid_on_infiniband(self):
+        for program in ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong"):
+            for code, output in converse([program, "-n", "100", "-s", "1024"],
+                                         environment(WIREPROOF_VERBS_LINK="infiniband")):
+                self.assertEqual(code, 0, f"{program}: {output}")
+                self.assertRegex(output, r"local address:  LID 0x00\d\d,")
+
     def test_without_a_gid_is_refused_as_on_ethernet(self):
         for code, output in converse(["ibv_rc_pingpong"]):
             self.assertNotEqual(code, 0, output)

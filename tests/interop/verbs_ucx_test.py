@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Libraries of message passing over the device that is built here, and the programs that come with them: UCX, Open MPI.
+"""Libraries of message passing over the device that is built here, and their programs: UCX, Open MPI, libfabric, qperf.
 
 usage: verbs_ucx_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
@@ -18,8 +18,8 @@ PROGRAM = pathlib.Path(__file__).with_name("mpi_exchange.c")
 
 
 def setUpModule():
-    programs.set_up(FOLDER, ["ucx_info", "ucx_perftest", "mpirun", "mpicc"],
-                    "ucx-utils, openmpi-bin or libopenmpi-dev")
+    programs.set_up(FOLDER, ["ucx_info", "ucx_perftest", "mpirun", "mpicc", "qperf", "fi_info", "fi_pingpong"],
+                    "ucx-utils, openmpi-bin, libopenmpi-dev, qperf or libfabric-bin")
 
 
 def tearDownModule():
@@ -128,6 +128,62 @@ class OpenMpi(unittest.TestCase):
         code, output = self.exchange(2, environment)
         self.assertNotEqual(code, 0, output)
         self.assertNotIn("all is right", output)
+
+
+class Libfabric(unittest.TestCase):
+    def ping_pong(self, endpoint, longest):
+        """Every size of the program's list, 100 times each way, with what arrives checked."""
+        port = programs.free_port()
+        command = ["fi_pingpong", "-p", "verbs", "-e", endpoint, "-I", "100", "-c"]
+        server = programs.start([*command, "-B", str(port)], programs.hooked())
+        try:
+            programs.wait_for(server, port)
+            code, output = programs.run([*command, "-P", str(port), "127.0.0.1"], programs.hooked(), limit=LIMIT)
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, rf"(?m)^{longest} +100 +=100 ")
+            said, _ = server.communicate(timeout=LIMIT)
+            self.assertEqual(server.returncode, 0, said)
+        finally:
+            programs.end(server)
+
+    def test_lists_the_device(self):
+        code, output = programs.run(["fi_info", "-p", "verbs"], programs.hooked(), limit=LIMIT)
+        self.assertEqual(code, 0, output)
+        for kind in ("MSG", "DGRAM"):
+            self.assertRegex(output, rf"domain: wireproof0\S*\n.*\n +type: FI_EP_{kind}\n")
+
+    def test_messages(self):
+        self.ping_pong("msg", "1m")
+
+    def test_datagrams(self):
+        self.ping_pong("dgram", "4k")
+
+
+class Qperf(unittest.TestCase):
+    def measures(self, environment, tests, *options):
+        """Each test says a figure that is more than nothing."""
+        port = programs.free_port()
+        server = programs.start(["qperf", "--listen_port", str(port)], environment)
+        try:
+            programs.wait_for(server, port)
+            for test in tests:
+                code, output = programs.run(["qperf", "--listen_port", str(port), "-t", "1", *options, "127.0.0.1", test],
+                                            environment, limit=LIMIT)
+                self.assertEqual(code, 0, f"{test}: {output}")
+                self.assertRegex(output, r"(?m)^    (latency|bw|recv_bw) +=  +[0-9.]+ \S+$", test)
+                self.assertNotRegex(output, r"=  +0 |rror", test)
+        finally:
+            programs.end(server)
+
+    def test_hosts_that_are_named_by_lids(self):
+        self.measures(programs.environment(WIREPROOF_VERBS_LINK="infiniband"), ["rc_lat", "rc_bw", "uc_bw", "ud_lat"])
+
+    def test_connections_by_rdma_cm(self):
+        self.measures(programs.hooked(), ["rc_lat", "rc_bw", "rc_rdma_read_lat", "rc_rdma_write_bw"], "--use_cm", "1")
+
+    def test_without_lids_is_refused_as_on_ethernet(self):
+        with self.assertRaisesRegex(AssertionError, "failed to modify QP to RTR"):
+            self.measures(programs.environment(), ["uc_bw"])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ namespace {
 int create(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*& created) {
     Context& context = Context::of(domain->context);
     if (context.is_dead()) return EIO;
-    const auto address = address_of(attributes);
+    const auto address = address_of(attributes, context.engine->subnet());
     if (!address) return EINVAL;
     const auto peer = context.engine->peer_at(*address);
     if (!peer) return EINVAL;

@@ -59,10 +59,24 @@ std::optional<Address> address_of(const ib::Gid& gid) {
     return address;
 }
 
-std::optional<Address> address_of(const ibv_ah_attr& attributes) {
-    const bool ours =
-        attributes.port_num == limits::port && attributes.grh.sgid_index < limits::gids;
-    if (attributes.is_global == 0 || !ours) return std::nullopt;
+std::uint16_t lid_of(const Address& address) {
+    constexpr int groups = 0xC000;  // LIDs from here on are of no single host
+    if (address.family != Address::Family::ipv4) return 0;
+    const int lid = address.host[2] << 8 | address.host[3];
+    return lid < groups ? static_cast<std::uint16_t>(lid) : std::uint16_t{0};
+}
+
+std::optional<Address> address_of(const ibv_ah_attr& attributes, const Address* subnet) {
+    if (attributes.port_num != limits::port) return std::nullopt;
+    if (attributes.is_global == 0) {
+        if (subnet == nullptr) return std::nullopt;
+        Address named = *subnet;
+        named.host[2] = static_cast<std::uint8_t>(attributes.dlid >> 8);
+        named.host[3] = static_cast<std::uint8_t>(attributes.dlid & 0xFF);
+        if (lid_of(named) == 0) return std::nullopt;
+        return named;
+    }
+    if (attributes.grh.sgid_index >= limits::gids) return std::nullopt;
     ib::Gid gid{};
     std::copy_n(attributes.grh.dgid.raw, gid.size(), gid.begin());
     return address_of(gid);

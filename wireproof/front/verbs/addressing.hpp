@@ -20,9 +20,14 @@ ib::Gid link_local_gid_of(const Address& address);
 /// Nothing: no host can have this name. The address has the port of RoCEv2.
 std::optional<Address> address_of(const ib::Gid& gid);
 
-/// The same of the host that an address vector names; nothing, if it names none with a GID, or
-/// another port or entry of our table than there are.
-std::optional<Address> address_of(const ibv_ah_attr& attributes);
+/// On an InfiniBand link: the last 16 bits of an IPv4 address, if one host may have such a LID.
+/// Else 0.
+std::uint16_t lid_of(const Address& address);
+
+/// The same of the host that an address vector names; nothing, if it names none, or another port or
+/// entry of our table than there are. A host has a LID only on an InfiniBand link: `subnet` is our
+/// address there, with which those of all LIDs share the first 16 bits, and null elsewhere.
+std::optional<Address> address_of(const ibv_ah_attr& attributes, const Address* subnet = nullptr);
 
 /// The index of the network interface that has the address; 0: there is none.
 std::uint32_t interface_of(const Address& address);

@@ -94,7 +94,12 @@ int destroy(CompletionQueue& queue) {
 
 }  // namespace
 
-ibv_wc shown(const ib::Completion& completion, const Address& device) {
+std::uint8_t level_of_datagrams(const Engine& engine) {
+    if (engine.subnet() != nullptr) return 0;
+    return engine.address().family == Address::Family::ipv4 ? udp_over_ipv4 : udp_over_ipv6;
+}
+
+ibv_wc shown(const ib::Completion& completion, std::uint8_t level) {
     ibv_wc shown{};
     shown.wr_id = completion.id;
     shown.status = statuses[static_cast<std::size_t>(completion.status)];
@@ -109,11 +114,10 @@ ibv_wc shown(const ib::Completion& completion, const Address& device) {
         shown.invalidated_rkey = *completion.invalidated;
         shown.wc_flags |= IBV_WC_WITH_INV;
     }
-    // Only datagrams say whom they are from, and their network header lies before them. On Ethernet
-    // nothing has a service level: adapters tell here what kind of header that is, and UCX asks.
+    // Only datagrams say whom they are from, and their network header lies before them.
     if (completion.from_queue_pair != 0) {
         shown.wc_flags |= IBV_WC_GRH;
-        shown.sl = device.family == Address::Family::ipv4 ? udp_over_ipv4 : udp_over_ipv6;
+        shown.sl = level;
     }
     return shown;
 }
@@ -123,6 +127,7 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
     Context& context = Context::of(queue.context);
     if (context.is_dead() || count < 0) return -1;
     int polled = 0;
+    const std::uint8_t level = level_of_datagrams(*context.engine);
     const int error = errno_of([&] {
         polled = context.engine->polling([&](ib::Port& port) {
             ib::CompletionQueue& from = port.completion_queue(queue.id);
@@ -130,7 +135,7 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
             for (; taken < count; ++taken) {
                 const auto one = from.poll();
                 if (!one) break;
-                completions[taken] = shown(*one, context.engine->address());
+                completions[taken] = shown(*one, level);
             }
             return taken;
         });

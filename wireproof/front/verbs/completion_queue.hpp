@@ -21,7 +21,11 @@ struct CompletionQueue : ibv_cq {
     static CompletionQueue& of(ibv_cq* queue) { return *static_cast<CompletionQueue*>(queue); }
 };
 
-/// A completion as verbs show it, on a device of that address.
-ibv_wc shown(const ib::Completion& completion, const Address& device);
+/// What completions of datagrams say as their service level. On Ethernet nothing has one: adapters
+/// tell there what kind of network header lies before the datagram, and UCX asks.
+std::uint8_t level_of_datagrams(const Engine& engine);
+
+/// A completion as verbs show it.
+ibv_wc shown(const ib::Completion& completion, std::uint8_t level_of_datagrams);
 
 }  // namespace wireproof::verbs

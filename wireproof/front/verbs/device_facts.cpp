@@ -34,8 +34,10 @@ std::shared_ptr<Engine> known_engine() {
     return told.engine.lock();
 }
 
-wireproof_facts facts_of(const Address& address) {
+wireproof_facts facts_of(const Engine& engine) {
+    const Address& address = engine.address();
     wireproof_facts facts{};
+    facts.is_infiniband = engine.subnet() != nullptr ? 1 : 0;
     const SocketAddress socket = to_socket_address(address);
     std::memcpy(&facts.address, &socket, sizeof socket);
     const std::array gids = {link_local_gid_of(address), gid_of(address)};
@@ -65,7 +67,7 @@ int wireproof_device_facts(struct wireproof_facts* facts) {
     const int error = wireproof::verbs::errno_of([&] {
         const auto engine = wireproof::verbs::known_engine();
         if (engine == nullptr || !engine->is_ours()) return ENODEV;
-        *facts = wireproof::verbs::facts_of(engine->address());
+        *facts = wireproof::verbs::facts_of(*engine);
         return 0;
     });
     return error == 0 ? 0 : -1;

@@ -60,7 +60,14 @@ Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, int receive_buffer) {
 }  // namespace
 
 Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
-    const auto room = Rocev2Wire::frame_max_at(settings.address.value_or(loopback(1)));
+    const Address first = settings.address.value_or(loopback(1));
+    if (settings.link == Link::infiniband && lid_of(first) == 0) {
+        return unexpected(
+            first.to_string() +
+            " gives no LID for InfiniBand: the last 16 bits of an IPv4 address do, if "
+            "they are from 1 to 49151");
+    }
+    const auto room = Rocev2Wire::frame_max_at(first);
     if (!room) return tl::unexpected(room.error());
     const std::size_t path_mtu = ib::path_mtu_within(*room);
     if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
@@ -68,13 +75,14 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
                                  : open_first_free(path_mtu, settings.receive_buffer);
     if (!wire) return tl::unexpected(wire.error());
     return std::make_shared<Engine>(std::move(*wire), path_mtu,
-                                    settings.seed ? *settings.seed : random_seed());
+                                    settings.seed ? *settings.seed : random_seed(), settings.link);
 }
 
-Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed)
+Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link link)
     : address_(wire.local_address()),
       path_mtu_(path_mtu),
       seed_(seed),
+      link_(link),
       wire_(std::move(wire)),
       port_({.path_mtu = path_mtu,
              .first_number = static_cast<std::uint32_t>(2 + Random(seed).below(0xFFFFFD)),

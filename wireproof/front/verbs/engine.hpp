@@ -29,7 +29,7 @@ class Engine {
 public:
     static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
 
-    Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed);
+    Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link link);
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     ~Engine() = default;
@@ -38,6 +38,8 @@ public:
     /// a thread that does not exist, and the socket is the parent's.
     bool is_ours() const { return !fork_.forked(); }
     const Address& address() const { return address_; }
+    /// On an InfiniBand link our address, from which those of all LIDs follow; null on Ethernet.
+    const Address* subnet() const { return link_ == Link::infiniband ? &address_ : nullptr; }
     std::size_t path_mtu() const { return path_mtu_; }
     Instant now() const { return clock_.now(); }
     /// Of what is drawn for it.
@@ -144,6 +146,7 @@ private:
     Address address_;
     std::size_t path_mtu_;
     std::uint64_t seed_;
+    Link link_;
     std::mutex lock_;
     Rocev2Wire wire_;
     ib::Port port_;

@@ -61,6 +61,11 @@ ibv_port_attr port_attributes(const Engine& engine) {
     shown.active_speed = speed_10_gbit;
     shown.phys_state = link_up;
     shown.link_layer = IBV_LINK_LAYER_ETHERNET;
+    if (const Address* subnet = engine.subnet()) {
+        shown.link_layer = IBV_LINK_LAYER_INFINIBAND;
+        shown.port_cap_flags = IBV_PORT_CM_SUP;
+        shown.lid = shown.sm_lid = lid_of(*subnet);
+    }
     return shown;
 }
 
@@ -86,7 +91,7 @@ int fill_entry(const Engine& engine, std::uint32_t port, std::uint32_t index,
     std::copy_n(gid.begin(), gid.size(), entry.gid.raw);
     entry.gid_index = index;
     entry.port_num = port;
-    entry.gid_type = IBV_GID_TYPE_ROCE_V2;
+    entry.gid_type = engine.subnet() != nullptr ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
     entry.ndev_ifindex = interface_of(engine.address());
     return 0;
 }
@@ -139,13 +144,14 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* g
 }
 
 int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, unsigned* type) {
+    constexpr unsigned infiniband = 0;
     constexpr unsigned roce_v2 = 1;
     ib::Gid read{};
     if (!verbs::read_gid(*Context::of(context).engine, port, index, read)) {
         errno = EINVAL;
         return -1;
     }
-    *type = roce_v2;
+    *type = Context::of(context).engine->subnet() != nullptr ? infiniband : roce_v2;
     return 0;
 }
 

@@ -149,7 +149,7 @@ int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
     if (!change) return EINVAL;
     Engine& engine = *context.engine;
     if ((mask & IBV_QP_AV) != 0) {
-        const auto address = address_of(attributes.ah_attr);
+        const auto address = address_of(attributes.ah_attr, engine.subnet());
         const auto peer = address ? engine.peer_at(*address) : std::nullopt;
         if (!peer) return EINVAL;
         change->address = *peer;

@@ -34,6 +34,14 @@ Expected<void> read_address(Settings& into, std::string_view text) {
     return {};
 }
 
+Expected<void> read_link(Settings& into, std::string_view text) {
+    if (text != "ethernet" && text != "infiniband") {
+        return unexpected(quoted(text) + " is neither ethernet nor infiniband");
+    }
+    into.link = text == "ethernet" ? Link::ethernet : Link::infiniband;
+    return {};
+}
+
 Expected<void> read_seed(Settings& into, std::string_view text) {
     const auto seed = number_in<std::uint64_t>(text);
     if (!seed) return unexpected(quoted(text) + " is not a number of at most 64 bits");
@@ -56,6 +64,8 @@ Expected<void> read_receive_buffer(Settings& into, std::string_view text) {
 constexpr std::array table = {
     Setting{"--address", "WIREPROOF_VERBS_ADDRESS", "address", "A",
             "of the device: of an interface of this host", read_address},
+    Setting{"--link", "WIREPROOF_VERBS_LINK", "link", "KIND",
+            "that the port says it has: ethernet, or infiniband, with LIDs", read_link},
     Setting{"--seed", "WIREPROOF_VERBS_SEED", "seed", "N",
             "repeat queue pair numbers and keys of memory", read_seed},
     Setting{"--receive-buffer", "WIREPROOF_VERBS_RECEIVE_BUFFER", "receive_buffer", "BYTES",

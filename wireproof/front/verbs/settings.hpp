@@ -14,12 +14,16 @@
 
 namespace wireproof::verbs {
 
+/// What the port says that it is connected to. On InfiniBand programs may name hosts by LIDs.
+enum class Link : std::uint8_t { ethernet, infiniband };
+
 struct Settings {
     /// Of an interface of this host. Nothing: the first of 127.0.0.1, 127.0.0.2, … that no other
     /// process has.
     std::optional<Address> address = {};
     /// Of numbers that a peer should not be able to guess. Nothing: the system's random source.
     std::optional<std::uint64_t> seed = {};
+    Link link = Link::ethernet;
     /// Bytes wanted of the socket; the kernel may grant less.
     int receive_buffer = 4 << 20;
 };

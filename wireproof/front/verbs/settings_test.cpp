@@ -170,6 +170,36 @@ TEST(VerbsAddressing, AnAddressVectorNamesAHostByItsGidThroughOurPort) {
     EXPECT_FALSE(address_of(index));
 }
 
+TEST(VerbsAddressing, OnInfinibandAnAddressVectorMayNameAHostByItsLid) {
+    const Address own = *Address::parse("127.0.0.1:4791");
+    ibv_ah_attr vector{};
+    vector.dlid = 0x0203;
+    vector.port_num = 1;
+    EXPECT_FALSE(address_of(vector));
+    ASSERT_TRUE(address_of(vector, &own));
+    EXPECT_EQ(address_of(vector, &own)->to_string(), "127.0.2.3:4791");
+    EXPECT_EQ(lid_of(*address_of(vector, &own)), 0x0203);
+    for (const int nobody : {0x0000, 0xC000, 0xFFFF}) {
+        vector.dlid = static_cast<std::uint16_t>(nobody);
+        EXPECT_FALSE(address_of(vector, &own)) << nobody;
+    }
+    vector.dlid = 0xBFFF;
+    EXPECT_TRUE(address_of(vector, &own));
+    vector.port_num = 2;
+    EXPECT_FALSE(address_of(vector, &own));
+}
+
+TEST(VerbsSettings, ALinkIsChosenByName) {
+    const char* const variable = "WIREPROOF_VERBS_LINK";
+    EXPECT_EQ(settings_with({})->link, Link::ethernet);
+    EXPECT_EQ(settings_with({{variable, "ethernet"}})->link, Link::ethernet);
+    EXPECT_EQ(settings_with({{variable, "infiniband"}})->link, Link::infiniband);
+    const auto settings = settings_with({{variable, "token ring"}});
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().message,
+              "WIREPROOF_VERBS_LINK: 'token ring' is neither ethernet nor infiniband");
+}
+
 TEST(VerbsAddressing, EveryLoopbackAddressIsOfTheLoopbackInterface) {
     const std::uint32_t interface = interface_of(*Address::parse("127.0.0.1:4791"));
     EXPECT_NE(interface, 0U);

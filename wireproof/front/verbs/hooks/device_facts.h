@@ -19,6 +19,7 @@ struct wireproof_facts {
     struct sockaddr_storage address;
     uint8_t gids[WIREPROOF_GIDS][16];
     uint8_t guid[8];             /* in network order */
+    uint8_t is_infiniband;       /* the link is said to be that, and not Ethernet */
     char interface[IF_NAMESIZE]; /* that has the address; empty: none is known */
 };
 

@@ -40,6 +40,7 @@ namespace {
 
 struct FakeDevice {
     const char* address = nullptr;  // of IPv4; none: the device is not open
+    bool is_infiniband = false;
     bool is_seen_from_inside = false;
     std::vector<std::string> commands;
     std::vector<int> closed;
@@ -121,6 +122,7 @@ int wireproof_device_facts(struct wireproof_facts* facts) {
     std::memcpy(facts->gids[1] + 12, &address.sin_addr, 4);
     facts->guid[0] = 0xA2;
     facts->guid[7] = 0x17;
+    facts->is_infiniband = fake.is_infiniband ? 1 : 0;
     std::strcpy(facts->interface, "lo");
     return 0;
 }
@@ -204,6 +206,10 @@ TEST_F(Hooks, TextsAreReadOnlyAndHaveTheAddressesOfTheOpenDevice) {
     EXPECT_EQ(text_in(device + "/node_guid"), "a200:0000:0000:0017\n");
     EXPECT_EQ(text_in(device + "/ports/1/gid_attrs/ndevs/1"), "lo\n");
     EXPECT_EQ(text_in(device + "/ports/1/gid_attrs/types/0"), "RoCE v2\n");
+    EXPECT_EQ(text_in(device + "/ports/1/link_layer"), "Ethernet\n");
+    fake.is_infiniband = true;
+    EXPECT_EQ(text_in(device + "/ports/1/gid_attrs/types/0"), "IB/RoCE v1\n");
+    EXPECT_EQ(text_in(device + "/ports/1/link_layer"), "InfiniBand\n");
     ASSERT_EQ(stat(gid.c_str(), &file), 0);
     EXPECT_EQ(file.st_mode, S_IFREG | 0444u);
     EXPECT_EQ(text_in(device + "/ports/2/gids/1"), "");

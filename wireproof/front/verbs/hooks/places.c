@@ -17,7 +17,18 @@
 #define NODE_NUMBERS "1:3" /* of NODE */
 #define FOLDER "/sys/class"
 
-enum what { TEXT, NODE_FILE, RDMA_CM_FILE, GUID, GID_0, GID_1, INTERFACE, INTERFACE_FOLDER };
+enum what {
+    TEXT,
+    NODE_FILE,
+    RDMA_CM_FILE,
+    GUID,
+    GID_0,
+    GID_1,
+    GID_TYPE,
+    LINK,
+    INTERFACE,
+    INTERFACE_FOLDER
+};
 
 /* A folder is there if anything is in it. What only a real adapter has is not invented. */
 static const struct entry {
@@ -34,11 +45,11 @@ static const struct entry {
     {DEVICE "/node_type", TEXT, "1: CA"},
     {DEVICE "/ports/1/gid_attrs/ndevs/0", INTERFACE, NULL},
     {DEVICE "/ports/1/gid_attrs/ndevs/1", INTERFACE, NULL},
-    {DEVICE "/ports/1/gid_attrs/types/0", TEXT, "RoCE v2"},
-    {DEVICE "/ports/1/gid_attrs/types/1", TEXT, "RoCE v2"},
+    {DEVICE "/ports/1/gid_attrs/types/0", GID_TYPE, NULL},
+    {DEVICE "/ports/1/gid_attrs/types/1", GID_TYPE, NULL},
     {DEVICE "/ports/1/gids/0", GID_0, NULL},
     {DEVICE "/ports/1/gids/1", GID_1, NULL},
-    {DEVICE "/ports/1/link_layer", TEXT, "Ethernet"},
+    {DEVICE "/ports/1/link_layer", LINK, NULL},
     {DEVICE "/ports/1/phys_state", TEXT, "5: LinkUp"},
     {DEVICE "/ports/1/pkeys/0", TEXT, "0xffff"},
     {DEVICE "/ports/1/rate", TEXT, "10 Gb/sec (1X QDR)"},
@@ -80,6 +91,8 @@ static void write_text(const struct entry* entry, char text[TEXT_ROOM]) {
             case GUID: write_groups(text, facts.guid, sizeof facts.guid); break;
             case GID_0: write_groups(text, facts.gids[0], sizeof facts.gids[0]); break;
             case GID_1: write_groups(text, facts.gids[1], sizeof facts.gids[1]); break;
+            case GID_TYPE: strcpy(text, facts.is_infiniband ? "IB/RoCE v1" : "RoCE v2"); break;
+            case LINK: strcpy(text, facts.is_infiniband ? "InfiniBand" : "Ethernet"); break;
             default: strcpy(text, facts.interface); break;
         }
     }
