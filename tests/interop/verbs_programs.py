@@ -29,6 +29,10 @@ def set_up(folder, programs, package):
         if not built.is_symlink() or built.name == "libibverbs.so.1":
             shutil.copy(built, keep.name)
     library = keep.name
+    runtime = pathlib.Path(library) / "runtime"
+    runtime.mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        os.chown(runtime, int(NOBODY), int(NOBODY))
 
 
 def tear_down():
@@ -48,8 +52,14 @@ def environment(**more):
 
 
 def hooked(**more):
-    """For programs that look for the device beside verbs, too."""
-    return environment(LD_PRELOAD=f"{library}/libwireproof-hooks.so", **more)
+    """For programs that look for the device beside verbs, too. Listened services are found in a folder of these tests."""
+    return environment(LD_PRELOAD=f"{library}/libwireproof-hooks.so", XDG_RUNTIME_DIR=f"{library}/runtime", **more)
+
+
+def take_first_address():
+    """A program that has 127.0.0.1, which no other has then. To be ended."""
+    program, _ = start_server(["ibv_rc_pingpong", "-g", "1"])
+    return program
 
 
 def start(command, env=None):

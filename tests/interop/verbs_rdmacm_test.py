@@ -162,7 +162,7 @@ class Programs(Sides):
         if shutil.which("fi_pingpong") is None:
             self.skipTest("libfabric-bin is not installed")
         port = free_port()
-        command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "10"]
+        command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "10", "-c"]
         server = start([*command, "-B", str(port)], with_hooks())
         self.addCleanup(end, server)
         limit = time.monotonic() + LIMIT

@@ -18,8 +18,8 @@ PROGRAM = pathlib.Path(__file__).with_name("mpi_exchange.c")
 
 
 def setUpModule():
-    programs.set_up(FOLDER, ["ucx_info", "ucx_perftest", "mpirun", "mpicc", "qperf", "fi_info", "fi_pingpong"],
-                    "ucx-utils, openmpi-bin, libopenmpi-dev, qperf or libfabric-bin")
+    programs.set_up(FOLDER, ["ucx_info", "ucx_perftest", "mpirun", "mpicc", "qperf", "fi_info", "fi_pingpong",
+                             "ibv_rc_pingpong"], "ucx-utils, openmpi-bin, libopenmpi-dev, qperf, libfabric-bin or ibverbs-utils")
 
 
 def tearDownModule():
@@ -131,6 +131,10 @@ class OpenMpi(unittest.TestCase):
 
 
 class Libfabric(unittest.TestCase):
+    def setUp(self):
+        """Neither side is the program that the name 127.0.0.1 is of."""
+        self.addCleanup(programs.end, programs.take_first_address())
+
     def ping_pong(self, endpoint, longest):
         """Every size of the program's list, 100 times each way, with what arrives checked."""
         port = programs.free_port()
@@ -151,9 +155,6 @@ class Libfabric(unittest.TestCase):
         self.assertEqual(code, 0, output)
         for kind in ("MSG", "DGRAM"):
             self.assertRegex(output, rf"domain: wireproof0\S*\n.*\n +type: FI_EP_{kind}\n")
-
-    def test_messages(self):
-        self.ping_pong("msg", "1m")
 
     def test_datagrams(self):
         self.ping_pong("dgram", "4k")
@@ -179,6 +180,7 @@ class Qperf(unittest.TestCase):
         self.measures(programs.environment(WIREPROOF_VERBS_LINK="infiniband"), ["rc_lat", "rc_bw", "uc_bw", "ud_lat"])
 
     def test_connections_by_rdma_cm(self):
+        self.addCleanup(programs.end, programs.take_first_address())
         self.measures(programs.hooked(), ["rc_lat", "rc_bw", "rc_rdma_read_lat", "rc_rdma_write_bw"], "--use_cm", "1")
 
     def test_without_lids_is_refused_as_on_ethernet(self):
