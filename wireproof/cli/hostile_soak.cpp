@@ -15,7 +15,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr std::size_t path_mtu = 1024;
+constexpr std::size_t soak_path_mtu = 1024;
 constexpr std::size_t hostile_connections = 4;
 constexpr std::uint64_t packets_per_turn = 48;  // which every socket buffer holds
 constexpr std::uint64_t service = ib::service_of_port(7174);
@@ -27,12 +27,12 @@ constexpr int quiet_turns = 20'000;  // one second: more than any timer
 
 std::unique_ptr<rdma::Device::Inside> opened_device(std::uint64_t number) {
     Rocev2Wire wire = opened_on_free_host(number, [](const Address& host) {
-        return Rocev2Wire::open({.local = host, .frame_max = ib::packet_max(path_mtu)});
+        return Rocev2Wire::open({.local = host, .frame_max = ib::packet_max(soak_path_mtu)});
     });
     const std::string address = wire.local_address().to_string();
     return std::make_unique<rdma::Device::Inside>(
         std::move(wire), rdma::DeviceOptions{.address = address.substr(0, address.rfind(':')),
-                                             .path_mtu = path_mtu});
+                                             .path_mtu = soak_path_mtu});
 }
 
 UdpWire opened_mouth(std::uint64_t number) {
@@ -54,7 +54,7 @@ public:
           hostile_(opened_mouth(2), opened_mouth(3),
                    {.target = device_->wire.local_address(),
                     .impostor = friend_->wire.local_address(),
-                    .path_mtu = path_mtu,
+                    .path_mtu = soak_path_mtu,
                     .seed = dice_.next()}) {
         device_->cm.listen(service);
         device_->cm.listen_datagrams(service);
@@ -70,7 +70,7 @@ public:
         attacked_.also_count(ib::cm_queue_pair);
         HostileAims aims{.transport = transport_of(0),
                          .service = service,
-                         .packet_max = ib::packet_max(path_mtu)};
+                         .packet_max = ib::packet_max(soak_path_mtu)};
         attacked_.add_aims(aims);
         aims.regions.push_back(honest_.memory(0));
         hostile_.aim(aims);
@@ -109,7 +109,7 @@ private:
             return ib::Psn(static_cast<std::uint32_t>(dice_.below(ib::wire_circle.modulus())));
         };
         ib::Connection ours{.peer = peer_,
-                            .path_mtu = path_mtu,
+                            .path_mtu = soak_path_mtu,
                             .dest_queue_pair = there.number(),
                             .receive_psn = psn(),
                             .send_psn = psn(),
