@@ -158,23 +158,6 @@ class Programs(Sides):
     def test_ib_write_lat(self):
         self.assertRegex(self.bandwidth("ib_write_lat", "-n", "100"), r"\n 2\s+100\s")
 
-    def test_fi_pingpong(self):
-        if shutil.which("fi_pingpong") is None:
-            self.skipTest("libfabric-bin is not installed")
-        port = free_port()
-        command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "10", "-c"]
-        server = start([*command, "-B", str(port)], with_hooks())
-        self.addCleanup(end, server)
-        limit = time.monotonic() + LIMIT
-        while not verbs_programs.listens(port):
-            self.assertIsNone(server.poll(), "no server")
-            self.assertLess(time.monotonic(), limit)
-            time.sleep(0.01)
-        code, output = run([*command, "-P", str(port), "127.0.0.1"], with_hooks())
-        heard = self.finish(server)
-        self.assertEqual((code, heard[0]), (0, 0), f"client: {output}\nserver: {heard[1]}")
-        self.assertRegex(output, r"1m\s+10\s")
-
 
 class Ends(Sides):
     """One side is killed: the other hears of it, and nothing is left behind."""
@@ -214,6 +197,88 @@ class Ends(Sides):
 
     def test_a_server_whose_client_is_killed_ends(self):
         self.killed(kills_server=False)
+
+
+class Hosts(unittest.TestCase):
+    """Two network namespaces, which are two hosts, and a network that loses one packet in a hundred."""
+
+    HOSTS = {"left": "198.18.7.1", "right": "198.18.7.2"}
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("takes root to make network namespaces")
+        if shutil.which("ip") is None or shutil.which("nft") is None:
+            self.skipTest("iproute2 or nftables is not installed")
+        self.names = {host: f"wireproof-{host}-{os.getpid()}" for host in self.HOSTS}
+        for name in self.names.values():
+            made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+            if made.returncode != 0:
+                self.skipTest(f"no network namespaces here: {made.stderr}")
+            self.addCleanup(self.check, "ip", "netns", "del", name)
+        self.check("ip", "-n", self.names["left"], "link", "add", "e0", "type", "veth", "peer", "name", "e0", "netns",
+                   self.names["right"])
+        for host, address in self.HOSTS.items():
+            self.check("ip", "-n", self.names[host], "address", "add", f"{address}/24", "dev", "e0")
+            for device in ("lo", "e0"):
+                self.check("ip", "-n", self.names[host], "link", "set", device, "up")
+
+    def check(self, *command):
+        subprocess.run(command, check=True, capture_output=True)
+
+    def lose_packets(self):
+        rules = """add table inet lossy
+add chain inet lossy arriving { type filter hook input priority 0; }
+add rule inet lossy arriving udp dport 4791 numgen random mod 100 == 7 counter drop
+"""
+        for name in self.names.values():
+            lossy = subprocess.run(["ip", "netns", "exec", name, "nft", "-f", "-"], input=rules, text=True,
+                                   capture_output=True)
+            if lossy.returncode != 0:
+                self.skipTest(f"no nftables here: {lossy.stderr}")
+
+    def dropped(self):
+        shown = "".join(subprocess.run(["ip", "netns", "exec", name, "nft", "list", "ruleset"], text=True,
+                                       capture_output=True).stdout for name in self.names.values())
+        return sum(int(packets) for packets in re.findall(r"counter packets (\d+)", shown))
+
+    def start_on(self, host, command, address=None):
+        command = ["ip", "netns", "exec", self.names[host], *verbs_programs.as_user(command)]
+        process = subprocess.Popen(command, env=with_hooks(WIREPROOF_VERBS_ADDRESS=address or self.HOSTS[host]),
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(end, process)
+        return process
+
+    def converse(self, server, client, port):
+        first = self.start_on("right", server)
+        wait_for_service(port, first)
+        for side in (self.start_on("left", client), first):
+            output, _ = side.communicate(timeout=LIMIT)
+            self.assertEqual(side.returncode, 0, output)
+
+    def test_rping(self):
+        self.lose_packets()
+        port = free_port()
+        options = ["-p", str(port), "-C", "50", "-S", "4096", "-V"]
+        self.converse(["rping", "-s", *options], ["rping", "-c", "-a", self.HOSTS["right"], *options], port)
+        self.assertGreater(self.dropped(), 0)
+
+    def test_ib_send_bw(self):
+        self.lose_packets()
+        port = free_port()
+        command = ["ib_send_bw", "-R", "-p", str(port), "-n", "200", "-s", "65536"]
+        self.converse(command, [*command, self.HOSTS["right"]], port)
+        self.assertGreater(self.dropped(), 0)
+
+    def test_both_hosts_have_servers_of_the_same_port(self):
+        port = free_port()
+        options = ["-p", str(port), "-C", "1"]
+        servers = [self.start_on(host, ["rping", "-s", *options]) for host in self.HOSTS]
+        for server in servers:
+            wait_for_service(port, server)
+        for host in self.HOSTS:
+            client = self.start_on(host, ["rping", "-c", "-a", "127.0.0.1", *options], "127.0.0.1")
+            output, _ = client.communicate(timeout=LIMIT)
+            self.assertEqual(client.returncode, 0, output)
 
 
 class Users(Sides):

@@ -6,8 +6,11 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
+#include "wireproof/base/random.hpp"
 #include "wireproof/front/verbs/cm_test_kit.hpp"
 #include "wireproof/front/verbs/device_list.hpp"
 
@@ -33,6 +36,21 @@ std::string padded(std::string text, std::size_t size) {
     text.resize(size);
     return text;
 }
+
+/// Other tests of the same user may run at the same time: this process has a folder of its own.
+class OwnFolder : public testing::Environment {
+public:
+    void SetUp() override {
+        folder_ = testing::TempDir() + "rdma_cmXXXXXX";
+        ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
+        ::setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+private:
+    std::string folder_;
+};
+[[maybe_unused]] const auto* const own_folder = testing::AddGlobalTestEnvironment(new OwnFolder);
 
 class Cm : public testing::Test {
 protected:
@@ -161,9 +179,21 @@ TEST_F(Cm, ARejectionSaysWhy) {
 }
 
 TEST_F(Cm, NobodyListeningIsARejection) {
-    port = 9;
-    EXPECT_EQ(client.connect(routed(), CmFile::parameters(0x11, "")), 0);
-    EXPECT_EQ(client.event(cm_event::rejected).status, 8U);
+    listen();
+    const auto addresses = client.query(routed(), RDMA_USER_CM_QUERY_ADDR);
+    sockaddr_in own{};
+    std::memcpy(&own, &addresses.src_addr, sizeof own);
+    own.sin_port = htons(9);
+    // Of this process, and of none.
+    for (const sockaddr_in& address : {own, ip("127.99.9.9", 9)}) {
+        const std::uint32_t id = client.created(uid_of_asker);
+        ASSERT_EQ(client.resolve(id, address), 0);
+        client.event(cm_event::address_resolved);
+        ASSERT_EQ(client.resolve_route(id), 0);
+        client.event(cm_event::route_resolved);
+        EXPECT_EQ(client.connect(id, CmFile::parameters(0x11, "")), 0);
+        EXPECT_EQ(client.event(cm_event::rejected).status, 8U);
+    }
 }
 
 TEST_F(Cm, WhoAsksAMomentTooEarlyIsHeard) {
@@ -425,6 +455,41 @@ TEST_F(Cm, AnswersThatHaveNoRoomOrNoMemoryAreRefused) {
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_GET_EVENT, &event, sizeof event, 0x200), EFAULT);
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_GET_EVENT, &event, sizeof event, 20), ENOSPC);
     client.event(cm_event::address_resolved);  // it was not lost
+}
+
+/// Commands of random bytes, most of which name identifiers and memory that there are.
+TEST(CmDevice, NoBytesThatAreWrittenDoHarm) {
+    Random random(31);
+    std::array<CmFile, 2> files = {CmFile(O_NONBLOCK), CmFile(O_NONBLOCK)};
+    std::array<char, 1024> answer{};
+    std::array<std::uint8_t, 700> bytes{};
+    std::array<std::uint64_t, 4> answered{};
+    for (int i = 0; i < 20000; ++i) {
+        CmFile& file = files[random.below(files.size())];
+        for (std::uint8_t& byte : bytes) {
+            byte = static_cast<std::uint8_t>(random.below(4) == 0 ? random.next() : 0);
+        }
+        const auto number =
+            static_cast<std::uint32_t>(random.below(RDMA_USER_CM_CMD_JOIN_MCAST + 3));
+        const auto size = random.below(3) == 0 ? random.below(bytes.size()) : bytes.size();
+        // Where commands have identifiers, the pointer to an answer, a port space, and addresses.
+        const std::uint32_t id = static_cast<std::uint32_t>(random.below(8));
+        for (const std::size_t at : {0U, 8U, 16U, 20U, 24U, 36U, 64U, 264U, 272U, 280U}) {
+            if (random.below(2) == 0) std::memcpy(&bytes[at], &id, sizeof id);
+        }
+        const auto to = random.below(4) == 0 ? 8 : reinterpret_cast<std::uintptr_t>(answer.data());
+        if (random.below(2) == 0) std::memcpy(&bytes[random.below(2) * 8], &to, sizeof to);
+        const std::uint16_t space = random.below(2) == 0 ? RDMA_PS_TCP : RDMA_PS_UDP;
+        if (number == RDMA_USER_CM_CMD_CREATE_ID) std::memcpy(&bytes[16], &space, sizeof space);
+        const sockaddr_in address = ip("127.0.0.1", static_cast<std::uint16_t>(random.below(3)));
+        for (const std::size_t at : {8U, 28U, 144U}) {
+            if (random.below(2) == 0) std::memcpy(&bytes[at], &address, sizeof address);
+        }
+        const int error = file.write(number, bytes.data(), size,
+                                     random.below(4) == 0 ? random.below(100) : answer.size());
+        ++answered[error == 0 ? 0 : error == EINVAL ? 1 : error == EFAULT ? 2 : 3];
+    }
+    for (const std::uint64_t count : answered) EXPECT_GT(count, 20U);
 }
 
 TEST_F(Cm, WaitingForAnEventBlocksUnlessTheDescriptorIsNonblocking) {

@@ -147,8 +147,30 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
     one.connection = management.connect(now, one.peer, request);
     if (!one.connection) return ENOMEM;
     connections_[*one.connection] = one.number;
+    one.request = request;
     one.state = State::requesting;
     return 0;
+}
+
+/// The other side's way may be narrower than ours, and then it says how wide it is: with packets of
+/// that length it is asked again, of which the program need not know.
+bool RdmaCm::ask_for_less(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
+                          const ib::CmEvent& event) {
+    const auto* const reject = std::get_if<ib::CmReject>(&event.message);
+    const bool narrow = event.what == ib::CmEvent::What::rejected && reject != nullptr &&
+                        reject->reason == ib::CmReason::invalid_path_mtu &&
+                        reject->detail_length > 0 && one.request;
+    if (!narrow) return false;
+    const auto less = ib::path_mtu_of(std::to_integer<std::uint8_t>(reject->detail[0]));
+    if (!less || *less >= one.path_mtu) return false;
+    one.path_mtu = *less;
+    one.request->path_mtu = ib::path_mtu_code(*less);
+    const auto again = management.connect(now, one.peer, *one.request);
+    if (!again) return false;
+    connections_.erase(event.id);
+    one.connection = again;
+    connections_[*again] = one.number;
+    return true;
 }
 
 int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
@@ -267,7 +289,9 @@ void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::C
     }
     if (event.what == What::disconnected) parting_.erase(event.id);
     const auto found = connections_.find(event.id);
-    if (found != connections_.end()) on_answer(now, identifiers_.at(found->second), event);
+    if (found == connections_.end()) return;
+    CmIdentifier& one = identifiers_.at(found->second);
+    if (!ask_for_less(now, management, one, event)) on_answer(now, one, event);
 }
 
 void RdmaCm::on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
@@ -362,6 +386,11 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
     }
     const auto unfit =
         asked.connection != nullptr ? why_unfit(*heard, *asked.connection) : std::nullopt;
+    if (unfit == ib::CmReason::invalid_path_mtu) {
+        const std::byte most{ib::path_mtu_code(engine_->path_mtu())};
+        management.reject(now, event.id, *unfit, {}, std::span(&most, 1));
+        return;
+    }
     if (unfit) return refuse(*unfit, {});
     if (heard->channel->waiting(heard->number, cm_event::connect_request) >= heard->backlog ||
         identifiers_.size() >= identifiers_max) {

@@ -59,6 +59,8 @@ struct CmIdentifier {
     std::optional<ib::CmId> connection;  // or resolution, or query; nothing: not asked, or over
     bool disconnecting = false;
 
+    std::optional<ib::CmRequest> request;  // that was sent
+
     // Of the connection.
     std::uint8_t traffic_class = 0;
     std::uint8_t ack_timeout = 14;  // 4.096 us x 2^n: 67 ms
@@ -166,6 +168,8 @@ private:
     CmIdentifier& add_requested(const CmIdentifier& heard, ib::CmId id, PeerId peer,
                                 const ib::Gid& gid);
     void on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event);
+    bool ask_for_less(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
+                      const ib::CmEvent& event);
     CmIdentifier* listener(std::uint64_t service, bool ipv6);
     void tell(const CmIdentifier& one, std::uint32_t event, int status = 0);
     void tell(const CmIdentifier& one, const rdma_ucm_event_resp& what);

@@ -1,5 +1,6 @@
 #include "wireproof/front/verbs/cm_registry.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <new>
 #include <utility>
@@ -121,6 +123,29 @@ Handle write_hidden(int folder, const std::string& hidden, const Address& addres
     return Handle(-1);
 }
 
+/// Of other ports, which nobody may ever look for, and what is half made: a new one is at work.
+void sweep(int folder) {
+    constexpr std::time_t half_made_for = 60;  // seconds
+    const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const auto close = [](DIR* one) { ::closedir(one); };
+    const std::unique_ptr<DIR, decltype(close)> all(again < 0 ? nullptr : ::fdopendir(again),
+                                                    close);
+    if (all == nullptr) return;
+    while (const dirent* const entry = ::readdir(all.get())) {
+        const std::string name = entry->d_name;
+        struct stat what {};
+        const bool hidden = name.front() == '.';
+        const bool file = ::fstatat(folder, name.c_str(), &what, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          S_ISREG(what.st_mode) != 0;
+        if (!file) continue;
+        if (!hidden) {
+            read_living(folder, name);
+        } else if (what.st_mtime + half_made_for < std::time(nullptr)) {
+            ::unlinkat(folder, name.c_str(), 0);
+        }
+    }
+}
+
 }  // namespace
 
 struct CmRegistry::Held {
@@ -191,6 +216,7 @@ CmRegistry::Claim CmRegistry::claim(const CmService& service, const Address& add
     const auto opened = open_folder();
     if (!opened) return Claim::no_folder;
     const Handle folder(*opened);
+    if (held_->services.empty()) sweep(folder.get());  // later it would meet files of ours
     const std::string name = name_of(service);
     const std::string hidden = "." + std::to_string(::getpid()) + "-" + name;
     ::unlinkat(folder.get(), hidden.c_str(), 0);  // of a process of this number that was killed

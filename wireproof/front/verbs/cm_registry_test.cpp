@@ -98,6 +98,21 @@ TEST_F(Registry, WhatAKilledProcessHeldIsDroppedByWhoLooks) {
     EXPECT_EQ(files(), 0U);  // its end gives up what it held
 }
 
+TEST_F(Registry, WhoClaimsRemovesWhatDeadProcessesLeft) {
+    Other dead;
+    Other living;
+    in_other(dead, claims);
+    in_other(living, [](CmRegistry& registry) {
+        return static_cast<int>(registry.claim({0x0106, 2}, address));
+    });
+    dead.end(SIGKILL);
+    EXPECT_EQ(files(), 2U);
+    CmRegistry registry(folder());
+    EXPECT_EQ(registry.claim({0x0106, 1}, address), CmRegistry::Claim::held);
+    EXPECT_EQ(files(), 2U);
+    EXPECT_EQ(registry.find({0x0106, 2}), address);
+}
+
 TEST_F(Registry, WhoGivesUpAServiceLeavesNothing) {
     CmRegistry registry(folder());
     EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::held);

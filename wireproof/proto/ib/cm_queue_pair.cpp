@@ -151,7 +151,10 @@ void CmQueuePair::on_request(Instant now, CmEvent event) {
     } else if (waiting.size() >= requests_max) {
         reason = CmReason::no_resources;
     }
-    if (reason) {
+    if (reason == CmReason::invalid_path_mtu) {
+        const std::byte most{path_mtu_code(path_mtu_)};
+        management().reject(now, event.id, *reason, {}, std::span(&most, 1));
+    } else if (reason) {
         management().reject(now, event.id, *reason);
     } else {
         waiting.push_back(std::move(event));

@@ -142,16 +142,19 @@ bool ConnectionManagement::confirm(Instant, CmId id, const CmReady& told) {
 }
 
 bool ConnectionManagement::reject(Instant now, CmId id, CmReason reason,
-                                  const PrivateBytes<148>& why) {
+                                  const PrivateBytes<148>& why, ConstBytes detail) {
     Connection* connection = find(id);
     if (connection == nullptr || connection->state >= State::established) return false;
     const bool unheard = connection->state == State::requesting;
     const bool before_reply = connection->state == State::requested || unheard;
-    send(*connection, CmReject{.local_id = connection->local_id,
-                               .remote_id = connection->remote_id,
-                               .subject = before_reply ? CmSubject::request : CmSubject::reply,
-                               .reason = unheard ? CmReason::timeout : reason,
-                               .private_bytes = why});
+    CmReject message{.local_id = connection->local_id,
+                     .remote_id = connection->remote_id,
+                     .subject = before_reply ? CmSubject::request : CmSubject::reply,
+                     .detail_length = static_cast<std::uint8_t>(detail.size()),
+                     .reason = unheard ? CmReason::timeout : reason,
+                     .private_bytes = why};
+    std::copy(detail.begin(), detail.end(), message.detail.begin());
+    send(*connection, message);
     end(now, *connection);
     return true;
 }

@@ -113,7 +113,9 @@ public:
     bool confirm(Instant now, CmId id, const CmReady& ready = {});
     /// Before it is established. Who has not heard from the other side yet cannot say more than
     /// that it waited too long.
-    bool reject(Instant now, CmId id, CmReason reason, const PrivateBytes<148>& why = {});
+    /// `detail`: what would be accepted, of at most 72 bytes, where the reason has such a thing.
+    bool reject(Instant now, CmId id, CmReason reason, const PrivateBytes<148>& why = {},
+                ConstBytes detail = {});
     bool disconnect(Instant now, CmId id, const PrivateBytes<220>& why = {});
     /// A packet came on the connection's queue pair before RTU did.
     bool note_first_packet(CmId id);

@@ -1,4 +1,4 @@
-// Requests that come before anybody listens, and hosts that go without a word.
+// Requests that come before anybody listens, refusals that help, and hosts that go without a word.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/connection_management_test_kit.hpp"
@@ -105,6 +105,20 @@ TEST_F(Early, NoMoreRequestsWaitThanThereIsRoomFor) {
     b.cm.listen(service);
     b.cm.on_deadline(now);
     EXPECT_EQ(b.events().size(), room);
+}
+
+TEST_F(Sides, ARefusalSaysWhatWouldBeAccepted) {
+    b.cm.listen(service);
+    here = ask();
+    carry();
+    const std::byte most{path_mtu_code(1024)};
+    ASSERT_TRUE(b.cm.reject(now, b.event(What::requested).id, CmReason::invalid_path_mtu, {},
+                            std::span(&most, 1)));
+    carry();
+    const auto refusal = std::get<CmReject>(a.event(What::rejected).message);
+    EXPECT_EQ(refusal.reason, CmReason::invalid_path_mtu);
+    EXPECT_EQ(refusal.detail_length, 1);
+    EXPECT_EQ(refusal.detail[0], std::byte{3});
 }
 
 TEST_F(Sides, AConnectionWithAHostThatIsGoneIsOver) {
