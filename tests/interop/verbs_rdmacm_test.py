@@ -158,6 +158,19 @@ class Programs(Sides):
     def test_ib_write_lat(self):
         self.assertRegex(self.bandwidth("ib_write_lat", "-n", "100"), r"\n 2\s+100\s")
 
+    def test_fi_pingpong(self):
+        if shutil.which("fi_pingpong") is None:
+            self.skipTest("libfabric-bin is not installed")
+        port = free_port()
+        command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "10", "-c"]
+        server = start([*command, "-B", str(port)], with_hooks())
+        self.addCleanup(end, server)
+        verbs_programs.wait_for(server, port)
+        code, output = run([*command, "-P", str(port), "127.0.0.1"], with_hooks())
+        heard = self.finish(server)
+        self.assertEqual((code, heard[0]), (0, 0), f"client: {output}\nserver: {heard[1]}")
+        self.assertRegex(output, r"(?m)^1m +10 +=10 ")
+
 
 class Ends(Sides):
     """One side is killed: the other hears of it, and nothing is left behind."""
