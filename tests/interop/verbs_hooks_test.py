@@ -3,8 +3,11 @@
 
 usage: verbs_hooks_test.py FOLDER_OF_THE_LIBRARIES [unittest options]
 """
+import pathlib
 import re
+import shutil
 import sys
+import time
 import unittest
 
 import verbs_programs as programs
@@ -19,9 +22,11 @@ def tearDownModule():
 
 
 def preloaded(**more):
-    environment = programs.environment(**more)
+    """Over the genuine library, and together with the hooks."""
+    environment = programs.hooked(**more)
     del environment["LD_LIBRARY_PATH"]
-    return {**environment, "LD_PRELOAD": f"{programs.library}/libwireproof-verbs-preload.so"}
+    libraries = [f"{programs.library}/libwireproof-verbs-preload.so", environment["LD_PRELOAD"]]
+    return {**environment, "LD_PRELOAD": ":".join(libraries)}
 
 
 class Preload(unittest.TestCase):
@@ -54,6 +59,25 @@ class Preload(unittest.TestCase):
             for code, output in sides:
                 self.assertEqual(code, 0, f"{program}: {output}")
                 self.assertIn("100 iters in", output)
+
+    def test_connections_by_rdma_cm(self):
+        if shutil.which("rping") is None:
+            self.skipTest("rdmacm-utils is not installed")
+        port = str(programs.free_port())
+        server = programs.start(["rping", "-s", "-C", "20", "-V", "-p", port], preloaded())
+        try:
+            services = pathlib.Path(programs.library) / "runtime/wireproof"
+            limit = time.monotonic() + programs.LIMIT
+            while not any(services.glob(f"*-{port}")):
+                self.assertTrue(server.poll() is None and time.monotonic() < limit, "no server")
+                time.sleep(0.01)
+            code, output = programs.run(["rping", "-c", "-a", "127.0.0.1", "-C", "20", "-V", "-v", "-p", port], preloaded())
+            self.assertEqual(code, 0, output)
+            self.assertEqual(output.count("ping data: rdma-ping-"), 20, output)
+            said, _ = server.communicate(timeout=programs.LIMIT)
+            self.assertEqual(server.returncode, 0, said)
+        finally:
+            programs.end(server)
 
 
 class Hooks(unittest.TestCase):
