@@ -34,8 +34,32 @@ void count_user(ibv_comp_channel& channel, int change) {
     ::pthread_mutex_unlock(&channel.context->mutex);
 }
 
-int create(ibv_context* of, int asked, void* user, ibv_comp_channel* channel, int vector,
-           ibv_cq*& created) {
+int destroy(CompletionQueue& queue) {
+    Context& context = Context::of(queue.context);
+    if (context.is_dead()) return EIO;
+    Engine& engine = *context.engine;
+    if (engine.locked([&](ib::Port& port) { return port.is_used(queue.id); })) return EBUSY;
+    engine.forget(Engine::About::completion_queue, queue.handle);
+    if (queue.channel != nullptr) {
+        static_cast<Channel*>(queue.channel)->events.remove([&](const CompletionQueue* one) {
+            return one == &queue;
+        });
+        count_user(*queue.channel, -1);
+    }
+    context.forget_events(queue.async_taken);
+    Acknowledged{queue.mutex, queue.cond, queue.comp_events_completed}.wait_for(queue.told);
+    Acknowledged{queue.mutex, queue.cond, queue.async_events_completed}.wait_for(queue.async_taken);
+    engine.locked([&](ib::Port& port) { return port.remove(queue.id); });
+    ::pthread_mutex_destroy(&queue.mutex);
+    ::pthread_cond_destroy(&queue.cond);
+    delete &queue;
+    return 0;
+}
+
+}  // namespace
+
+int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_channel* channel,
+                            int vector, CompletionQueue*& created) {
     Context& context = Context::of(of);
     if (context.is_dead()) return EIO;
     const bool good = asked > 0 && asked <= limits::completions && vector >= 0 &&
@@ -61,7 +85,7 @@ int create(ibv_context* of, int asked, void* user, ibv_comp_channel* channel, in
                         return;
                     }
                     AsyncEvent event{.taken = &one->async_taken};
-                    event.event.element.cq = one;
+                    event.event.element.cq = one->shown();
                     event.event.event_type = IBV_EVENT_CQ_ERR;
                     context.async.push(event);
                 });
@@ -69,30 +93,6 @@ int create(ibv_context* of, int asked, void* user, ibv_comp_channel* channel, in
     created = queue.release();
     return 0;
 }
-
-int destroy(CompletionQueue& queue) {
-    Context& context = Context::of(queue.context);
-    if (context.is_dead()) return EIO;
-    Engine& engine = *context.engine;
-    if (engine.locked([&](ib::Port& port) { return port.is_used(queue.id); })) return EBUSY;
-    engine.forget(Engine::About::completion_queue, queue.handle);
-    if (queue.channel != nullptr) {
-        static_cast<Channel*>(queue.channel)->events.remove([&](const CompletionQueue* one) {
-            return one == &queue;
-        });
-        count_user(*queue.channel, -1);
-    }
-    context.forget_events(queue.async_taken);
-    Acknowledged{queue.mutex, queue.cond, queue.comp_events_completed}.wait_for(queue.told);
-    Acknowledged{queue.mutex, queue.cond, queue.async_events_completed}.wait_for(queue.async_taken);
-    engine.locked([&](ib::Port& port) { return port.remove(queue.id); });
-    ::pthread_mutex_destroy(&queue.mutex);
-    ::pthread_cond_destroy(&queue.cond);
-    delete &queue;
-    return 0;
-}
-
-}  // namespace
 
 std::uint8_t level_of_datagrams(const Engine& engine) {
     if (engine.subnet() != nullptr) return 0;
@@ -182,7 +182,11 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 ibv_cq* ibv_create_cq(ibv_context* context, int asked, void* user, ibv_comp_channel* channel,
                       int vector) {
     return verbs::made<ibv_cq>([&](ibv_cq*& created) {
-        return verbs::create(context, asked, user, channel, vector, created);
+        CompletionQueue* queue = nullptr;
+        const int error =
+            verbs::create_completion_queue(context, asked, user, channel, vector, queue);
+        if (error == 0) created = queue->shown();
+        return error;
     });
 }
 
@@ -213,7 +217,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** user) {
     const auto told =
         static_cast<Channel*>(channel)->events.take([](CompletionQueue* one) { ++one->told; });
     if (!told) return -1;
-    *queue = *told;
+    *queue = (*told)->shown();
     *user = (*told)->cq_context;
     return 0;
 }

@@ -13,13 +13,22 @@ struct Channel : ibv_comp_channel {
     EventQueue<CompletionQueue*> events;
 };
 
-struct CompletionQueue : ibv_cq {
+/// The extended structure, which begins with the members of an ibv_cq.
+struct CompletionQueue : ibv_cq_ex {
     ib::CompletionQueueId id{};
+    ibv_wc current{};               // between start_poll and end_poll
     std::uint32_t told = 0;         // events that the program has taken from the channel
     std::uint32_t async_taken = 0;  // and from the context
 
-    static CompletionQueue& of(ibv_cq* queue) { return *static_cast<CompletionQueue*>(queue); }
+    static CompletionQueue& of(ibv_cq* queue) {
+        return *static_cast<CompletionQueue*>(reinterpret_cast<ibv_cq_ex*>(queue));
+    }
+    ibv_cq* shown() { return ibv_cq_ex_to_cq(this); }
 };
+
+/// 0, or an errno.
+int create_completion_queue(ibv_context* context, int asked, void* user, ibv_comp_channel* channel,
+                            int vector, CompletionQueue*& created);
 
 /// What completions of datagrams say as their service level. On Ethernet nothing has one: adapters
 /// tell there what kind of network header lies before the datagram, and UCX asks.

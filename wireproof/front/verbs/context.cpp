@@ -7,7 +7,9 @@
 #include <new>
 
 #include "wireproof/front/verbs/device_facts.hpp"
+#include "wireproof/front/verbs/queue_pair.hpp"
 #include "wireproof/front/verbs/settings.hpp"
+#include "wireproof/front/verbs/windows.hpp"
 
 namespace wireproof::verbs {
 namespace {
@@ -88,12 +90,17 @@ void fill_operations(verbs_context& context) {
     context.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
     context.query_port = query_port;
     context.query_device_ex = query_device;
+    context.create_cq_ex = create_extended_cq;
+    context.create_qp_ex = create_extended_queue_pair;
     ibv_context_ops& operations = context.context.ops;
     operations.poll_cq = poll_completions;
     operations.req_notify_cq = request_notification;
     operations.post_send = post_sends;
     operations.post_recv = post_receives;
     operations.post_srq_recv = post_shared_receives;
+    operations.alloc_mw = allocate_window;
+    operations.dealloc_mw = free_window;
+    operations.bind_mw = bind_window;
 }
 
 }  // namespace wireproof::verbs

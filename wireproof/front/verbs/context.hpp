@@ -55,6 +55,7 @@ int request_notification(ibv_cq* queue, int solicited_only);
 int post_sends(ibv_qp* queue_pair, ibv_send_wr* requests, ibv_send_wr** bad);
 int post_receives(ibv_qp* queue_pair, ibv_recv_wr* requests, ibv_recv_wr** bad);
 int post_shared_receives(ibv_srq* queue, ibv_recv_wr* requests, ibv_recv_wr** bad);
+ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* asked);
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
                std::size_t size);
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "wireproof/front/verbs/queue_pair.hpp"
+#include "wireproof/front/verbs/windows.hpp"
 
 namespace wireproof::verbs {
 namespace {
@@ -21,6 +22,7 @@ std::optional<ib::Request> request_of(ibv_wr_opcode opcode) {
         case IBV_WR_ATOMIC_CMP_AND_SWP: return ib::Request::compare_swap;
         case IBV_WR_ATOMIC_FETCH_AND_ADD: return ib::Request::fetch_add;
         case IBV_WR_LOCAL_INV: return ib::Request::local_invalidate;
+        case IBV_WR_BIND_MW: return ib::Request::bind_window;
         default: return std::nullopt;
     }
 }
@@ -88,6 +90,12 @@ int post(ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
     if (!request || !pieces.take(wr.sg_list, wr.num_sge)) return EINVAL;
     if (pair.qp_type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
     ib::WorkRequest work{.terms = terms_of(wr, *request, pair.qp_type), .pieces = pieces.all()};
+    if (*request == ib::Request::bind_window) {
+        if (wr.bind_mw.mw == nullptr) return EINVAL;
+        const auto bind = bind_of(*wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
+        if (!bind) return EINVAL;
+        work.terms.bind = *bind;
+    }
     std::array<ConstBytes, pieces_max> inlined;
     if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
         if (!ib::is_send(*request) && !ib::is_write(*request)) return EINVAL;
@@ -99,6 +107,17 @@ int post(ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
         work.pieces = {};
     }
     return errno_of(port.post_send(pair.qp_num, work));
+}
+
+/// 0, or why the request can never be posted to a queue of this capacity.
+int wrong_with(const ibv_send_wr& wr, const ibv_qp_cap& capacity) {
+    if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > capacity.max_send_sge) {
+        return EINVAL;
+    }
+    std::uint64_t length = 0;
+    for (int i = 0; i < wr.num_sge; ++i) length += wr.sg_list[i].length;
+    const bool inlined = (wr.send_flags & IBV_SEND_INLINE) != 0;
+    return inlined && length > capacity.max_inline_data ? EINVAL : 0;
 }
 
 /// Posts one request of a list after the other, up to the first that is refused.
@@ -138,6 +157,24 @@ int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
             return post_all(requests, bad,
                             [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
         });
+    });
+}
+
+int post_together(ibv_qp& pair, const ibv_send_wr& first, std::size_t count) {
+    Context& context = Context::of(pair.context);
+    if (context.is_dead()) return EIO;
+    const QueuePair& of = QueuePair::of(&pair);
+    for (const ibv_send_wr* one = &first; one != nullptr; one = one->next) {
+        if (const int error = wrong_with(*one, of.capacity); error != 0) return error;
+    }
+    return context.engine->posting([&](ib::Port& port) {
+        const ib::SendQueue& sends = port.queue_pair(pair.qp_num)->sends;
+        if (count > sends.limits().sends - sends.size()) return ENOMEM;
+        int error = 0;
+        for (const ibv_send_wr* one = &first; one != nullptr && error == 0; one = one->next) {
+            error = post(port, pair, *one);
+        }
+        return error;
     });
 }
 

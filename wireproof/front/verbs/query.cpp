@@ -14,6 +14,7 @@ namespace wireproof::verbs {
 namespace {
 
 constexpr const char* version = WIREPROOF_VERBS_VERSION;
+constexpr std::uint32_t no_vendor = 0xFFFFFF;    // as Linux's Soft-RoCE says it: 0 would be Xerox
 constexpr std::uint8_t ethernet_like_width = 1;  // of the port: 1x
 constexpr std::uint8_t speed_10_gbit = 4;
 constexpr std::uint8_t link_up = 5;
@@ -22,16 +23,19 @@ ibv_device_attr device_attributes() {
     ibv_device_attr shown{};
     std::strncpy(shown.fw_ver, version, sizeof shown.fw_ver - 1);
     shown.node_guid = shown.sys_image_guid = device_guid();
+    shown.vendor_id = no_vendor;
     shown.max_mr_size = limits::memory_region;
     shown.page_size_cap = ~std::uint64_t{0xFFF};
     shown.max_qp = limits::queue_pairs;
     shown.max_qp_wr = limits::work_requests;
     shown.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
-                             IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_SYS_IMAGE_GUID;
+                             IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_SYS_IMAGE_GUID |
+                             IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+                             IBV_DEVICE_MEM_MGT_EXTENSIONS;
     shown.max_sge = shown.max_sge_rd = limits::pieces;
     shown.max_cq = limits::completion_queues;
     shown.max_cqe = limits::completions;
-    shown.max_mr = limits::memory_regions;
+    shown.max_mr = shown.max_mw = limits::memory_regions;
     shown.max_pd = limits::protection_domains;
     shown.max_qp_rd_atom = shown.max_qp_init_rd_atom = limits::outstanding_reads;
     shown.max_res_rd_atom = limits::outstanding_reads * limits::queue_pairs;

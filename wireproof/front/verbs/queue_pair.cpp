@@ -185,7 +185,37 @@ int query(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
     return 0;
 }
 
+int create(const ibv_qp_init_attr_ex& asked, ibv_qp*& created, ibv_qp_cap& granted) {
+    constexpr std::uint32_t known =
+        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    if ((asked.comp_mask & ~known) != 0) return EOPNOTSUPP;
+    if ((asked.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || asked.pd == nullptr) return EINVAL;
+    const bool flags = (asked.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0;
+    if (flags && asked.create_flags != 0) return EOPNOTSUPP;
+    const bool builds = (asked.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+    const std::uint64_t operations = builds ? asked.send_ops_flags : 0;
+    if ((operations & ~Builder::operations_of(asked.qp_type)) != 0) return EOPNOTSUPP;
+    ibv_qp_init_attr plain{.qp_context = asked.qp_context,
+                           .send_cq = asked.send_cq,
+                           .recv_cq = asked.recv_cq,
+                           .srq = asked.srq,
+                           .cap = asked.cap,
+                           .qp_type = asked.qp_type,
+                           .sq_sig_all = asked.sq_sig_all};
+    if (const int error = create(asked.pd, plain, created); error != 0) return error;
+    granted = plain.cap;
+    QueuePair& pair = QueuePair::of(created);
+    pair.built = operations;
+    if (operations != 0) Builder::offer(pair.extended, operations);
+    return 0;
+}
+
 }  // namespace
+
+ibv_qp* create_extended_queue_pair(ibv_context*, ibv_qp_init_attr_ex* asked) {
+    return made<ibv_qp>([&](ibv_qp*& created) { return create(*asked, created, asked->cap); });
+}
+
 }  // namespace wireproof::verbs
 
 using namespace wireproof;
@@ -210,10 +240,10 @@ int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int, ibv_qp_init_a
         [&] { return verbs::query(QueuePair::of(queue_pair), *attributes, *created); });
 }
 
-// A queue pair with operations of its own is made by ibv_create_qp_ex only, which the device does
-// not offer.
-ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp*) {
-    return nullptr;
+// A queue pair with operations of its own is made by ibv_create_qp_ex only.
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) {
+    QueuePair& pair = QueuePair::of(queue_pair);
+    return pair.built != 0 ? &pair.extended : nullptr;
 }
 
 int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) {

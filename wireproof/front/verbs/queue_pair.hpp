@@ -3,6 +3,7 @@
 #include <array>
 
 #include "wireproof/front/verbs/api.hpp"
+#include "wireproof/front/verbs/builder.hpp"
 #include "wireproof/front/verbs/context.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
@@ -16,11 +17,17 @@ struct QueuePair {
     ibv_qp_cap capacity{};
     ibv_ah_attr address{};  // of the connected peer
     bool signals_all = false;
+    std::uint64_t built = 0;  // operations that the builder offers
+    Builder builder;
     std::uint32_t events_taken = 0;
 
     ibv_qp& shown() { return extended.qp_base; }
     static QueuePair& of(ibv_qp* queue_pair) { return *reinterpret_cast<QueuePair*>(queue_pair); }
 };
+
+/// Posts `count` requests, a list from `first` on: all of them, or none and an errno.
+int post_together(ibv_qp& queue_pair, const ibv_send_wr& first, std::size_t count);
+ibv_qp* create_extended_queue_pair(ibv_context* context, ibv_qp_init_attr_ex* asked);
 
 struct SharedReceives : ibv_srq {
     ib::SharedReceiveQueueId id{};

@@ -1,0 +1,137 @@
+// Completion queues that are read member by member (ibv_create_cq_ex): one completion is current
+// between start_poll and end_poll.
+#include "wireproof/front/verbs/completion_queue.hpp"
+#include "wireproof/front/verbs/limits.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+CompletionQueue& queue_of(ibv_cq_ex* queue) {
+    return static_cast<CompletionQueue&>(*queue);
+}
+
+/// 0: it is current now. ENOENT: there was none.
+int make_current(CompletionQueue& queue, const std::optional<ibv_wc>& next) {
+    if (!next) return ENOENT;
+    queue.current = *next;
+    queue.status = next->status;
+    queue.wr_id = next->wr_id;
+    return 0;
+}
+
+std::optional<ibv_wc> next_of(CompletionQueue& queue, ib::Port& port) {
+    const auto one = port.completion_queue(queue.id).poll();
+    if (!one) return std::nullopt;
+    return shown(*one, level_of_datagrams(*Context::of(queue.context).engine));
+}
+
+int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
+    CompletionQueue& queue = queue_of(of);
+    Context& context = Context::of(queue.context);
+    if (context.is_dead()) return EIO;
+    if (attributes != nullptr && attributes->comp_mask != 0) return EINVAL;
+    std::optional<ibv_wc> next;
+    const int error = errno_of([&] {
+        context.engine->polling([&](ib::Port& port) {
+            next = next_of(queue, port);
+            return next ? 1 : 0;
+        });
+        return 0;
+    });
+    return error != 0 ? error : make_current(queue, next);
+}
+
+// What has come is taken; packets are moved by the next start_poll.
+int next_poll(ibv_cq_ex* of) {
+    CompletionQueue& queue = queue_of(of);
+    Context& context = Context::of(queue.context);
+    if (context.is_dead()) return EIO;
+    std::optional<ibv_wc> next;
+    const int error = errno_of([&] {
+        next = context.engine->locked([&](ib::Port& port) { return next_of(queue, port); });
+        return 0;
+    });
+    return error != 0 ? error : make_current(queue, next);
+}
+
+void end_poll(ibv_cq_ex*) {}
+
+ibv_wc_opcode read_opcode(ibv_cq_ex* of) {
+    return queue_of(of).current.opcode;
+}
+std::uint32_t read_vendor_err(ibv_cq_ex*) {
+    return 0;
+}
+std::uint32_t read_byte_len(ibv_cq_ex* of) {
+    return queue_of(of).current.byte_len;
+}
+// Also the key that a Send invalidated: they share a place.
+__be32 read_imm_data(ibv_cq_ex* of) {
+    return queue_of(of).current.imm_data;
+}
+std::uint32_t read_qp_num(ibv_cq_ex* of) {
+    return queue_of(of).current.qp_num;
+}
+std::uint32_t read_src_qp(ibv_cq_ex* of) {
+    return queue_of(of).current.src_qp;
+}
+unsigned read_wc_flags(ibv_cq_ex* of) {
+    return queue_of(of).current.wc_flags;
+}
+std::uint32_t read_slid(ibv_cq_ex* of) {
+    return queue_of(of).current.slid;
+}
+std::uint8_t read_sl(ibv_cq_ex* of) {
+    return queue_of(of).current.sl;
+}
+std::uint8_t read_dlid_path_bits(ibv_cq_ex* of) {
+    return queue_of(of).current.dlid_path_bits;
+}
+
+/// What may be read is what was asked for; status, id, opcode and flags always.
+void offer(ibv_cq_ex& queue, std::uint64_t asked) {
+    const auto offered = [asked](std::uint64_t flag, auto* call) {
+        return (asked & flag) != 0 ? call : nullptr;
+    };
+    queue.start_poll = &start_poll;
+    queue.next_poll = &next_poll;
+    queue.end_poll = &end_poll;
+    queue.read_opcode = &read_opcode;
+    queue.read_vendor_err = &read_vendor_err;
+    queue.read_wc_flags = &read_wc_flags;
+    queue.read_byte_len = offered(IBV_WC_EX_WITH_BYTE_LEN, &read_byte_len);
+    queue.read_imm_data = offered(IBV_WC_EX_WITH_IMM, &read_imm_data);
+    queue.read_qp_num = offered(IBV_WC_EX_WITH_QP_NUM, &read_qp_num);
+    queue.read_src_qp = offered(IBV_WC_EX_WITH_SRC_QP, &read_src_qp);
+    queue.read_slid = offered(IBV_WC_EX_WITH_SLID, &read_slid);
+    queue.read_sl = offered(IBV_WC_EX_WITH_SL, &read_sl);
+    queue.read_dlid_path_bits = offered(IBV_WC_EX_WITH_DLID_PATH_BITS, &read_dlid_path_bits);
+}
+
+int create(ibv_context* context, const ibv_cq_init_attr_ex& asked, ibv_cq_ex*& created) {
+    constexpr std::uint32_t known_members = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+    constexpr std::uint32_t known_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+    const bool supported = (asked.comp_mask & ~known_members) == 0 &&
+                           (asked.wc_flags & ~std::uint64_t{IBV_WC_STANDARD_FLAGS}) == 0;
+    if (!supported) return EOPNOTSUPP;
+    const bool has_flags = (asked.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+    if (has_flags && (asked.flags & ~known_flags) != 0) return EOPNOTSUPP;
+    if (!limits::within(asked.cqe, limits::completions)) return EINVAL;
+    if (!limits::within(asked.comp_vector, limits::completion_vectors)) return EINVAL;
+    CompletionQueue* queue = nullptr;
+    const int error =
+        create_completion_queue(context, static_cast<int>(asked.cqe), asked.cq_context,
+                                asked.channel, static_cast<int>(asked.comp_vector), queue);
+    if (error != 0) return error;
+    offer(*queue, asked.wc_flags);
+    created = queue;
+    return 0;
+}
+
+}  // namespace
+
+ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* asked) {
+    return made<ibv_cq_ex>([&](ibv_cq_ex*& created) { return create(context, *asked, created); });
+}
+
+}  // namespace wireproof::verbs
