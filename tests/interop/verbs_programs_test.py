@@ -128,6 +128,9 @@ class Pingpong(unittest.TestCase):
     def test_rc_events(self):
         self.passes("ibv_rc_pingpong", "-e", "-c")
 
+    def test_rc_built_call_by_call(self):
+        self.passes("ibv_rc_pingpong", "-N", "-c")
+
     def test_rc_long(self):
         self.passes("ibv_rc_pingpong", "-c", exchanges=50, size=1 << 20)
 
@@ -164,7 +167,7 @@ class Pingpong(unittest.TestCase):
             self.assertNotEqual(code, 0, output)
 
     def test_what_is_not_offered_is_said(self):
-        for option in ("-t", "-N", "-o"):
+        for option in ("-t", "-o"):
             code, output = run(["ibv_rc_pingpong", "-g", "1", option, "-p", str(free_port())])
             self.assertEqual(code, 1, f"{option}: {output}")
 
