@@ -144,33 +144,54 @@ int RdmaCm::request(Instant now, ib::ConnectionManagement& management, CmIdentif
         tell(one, cm_event::rejected, static_cast<int>(ib::CmReason::invalid_service));
         return 0;
     }
-    one.connection = management.connect(now, one.peer, request);
+    one.question = request;
+    one.may_be_early_until = now + early_most;
+    return send_question(now, management, one);
+}
+
+int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
+    const auto* const request = std::get_if<ib::CmRequest>(&one.question);
+    one.connection =
+        request != nullptr
+            ? management.connect(now, one.peer, *request)
+            : management.resolve(now, one.peer, std::get<ib::CmServiceRequest>(one.question));
     if (!one.connection) return ENOMEM;
     connections_[*one.connection] = one.number;
-    one.request = request;
     one.state = State::requesting;
     return 0;
 }
 
-/// The other side's way may be narrower than ours, and then it says how wide it is: with packets of
-/// that length it is asked again, of which the program need not know.
-bool RdmaCm::ask_for_less(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
-                          const ib::CmEvent& event) {
+/// Whether a refusal need not be the last word, of which the program need not know: the other side
+/// was not listening yet, or its way is narrower than ours and it says how wide it is.
+bool RdmaCm::may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
+    constexpr Duration pause = Duration::milliseconds(50);
+    const auto* const service = std::get_if<ib::CmServiceReply>(&event.message);
     const auto* const reject = std::get_if<ib::CmReject>(&event.message);
-    const bool narrow = event.what == ib::CmEvent::What::rejected && reject != nullptr &&
-                        reject->reason == ib::CmReason::invalid_path_mtu &&
-                        reject->detail_length > 0 && one.request;
+    if (one.state != State::requesting) return false;
+    const bool nobody = service != nullptr
+                            ? service->status == ib::CmServiceStatus::unsupported
+                            : reject != nullptr && reject->reason == ib::CmReason::invalid_service;
+    if (nobody && now < one.may_be_early_until) {
+        one.asks_again_at = now + pause;
+        return true;
+    }
+    auto* const request = std::get_if<ib::CmRequest>(&one.question);
+    const bool narrow = request != nullptr && reject != nullptr && reject->detail_length > 0 &&
+                        reject->reason == ib::CmReason::invalid_path_mtu;
     if (!narrow) return false;
     const auto less = ib::path_mtu_of(std::to_integer<std::uint8_t>(reject->detail[0]));
     if (!less || *less >= one.path_mtu) return false;
     one.path_mtu = *less;
-    one.request->path_mtu = ib::path_mtu_code(*less);
-    const auto again = management.connect(now, one.peer, *one.request);
-    if (!again) return false;
-    connections_.erase(event.id);
-    one.connection = again;
-    connections_[*again] = one.number;
+    request->path_mtu = ib::path_mtu_code(*less);
+    one.asks_again_at = now;
     return true;
+}
+
+void RdmaCm::ask_again(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
+    one.asks_again_at = never;
+    if (send_question(now, management, one) == 0) return;
+    over(one);
+    tell(one, cm_event::unreachable, -ENOMEM);
 }
 
 int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
@@ -183,11 +204,9 @@ int RdmaCm::ask_service(Instant now, ib::ConnectionManagement& management, CmIde
         tell(one, cm_event::unreachable, static_cast<int>(ib::CmServiceStatus::unsupported));
         return 0;
     }
-    one.connection = management.resolve(now, one.peer, request);
-    if (!one.connection) return ENOMEM;
-    connections_[*one.connection] = one.number;
-    one.state = State::requesting;
-    return 0;
+    one.question = request;
+    one.may_be_early_until = now + early_most;
+    return send_question(now, management, one);
 }
 
 int RdmaCm::accept(const ChannelPointer& channel, std::uint32_t number, std::uint64_t uid,
@@ -291,7 +310,10 @@ void RdmaCm::take(Instant now, ib::ConnectionManagement& management, const ib::C
     const auto found = connections_.find(event.id);
     if (found == connections_.end()) return;
     CmIdentifier& one = identifiers_.at(found->second);
-    if (!ask_for_less(now, management, one, event)) on_answer(now, one, event);
+    if (!may_ask_again(now, one, event)) return on_answer(now, one, event);
+    connections_.erase(found);
+    one.connection.reset();
+    next_look_ = earliest(next_look_, one.asks_again_at);
 }
 
 void RdmaCm::on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event) {

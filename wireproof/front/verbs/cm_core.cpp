@@ -24,7 +24,6 @@ using State = CmIdentifier::State;
 constexpr std::uint16_t first_free_port = 0x8000;
 constexpr std::uint16_t free_ports = 28232;  // from the first on: as the kernel has them by default
 constexpr std::uint32_t backlog_max = 1024;
-constexpr Duration longest_look = Duration::milliseconds(1000);
 constexpr Duration between_watches = Duration::milliseconds(500);
 constexpr Duration between_looks = Duration::milliseconds(10);
 
@@ -259,7 +258,7 @@ int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
         if (one.state != State::bound) return EINVAL;
         one.destination = destination.address;
         one.state = State::resolving;
-        one.resolved_by = now + std::min(limit, longest_look);
+        one.resolved_by = now + std::min(limit, early_most);
         seek(now, one);
         return 0;
     });
@@ -304,9 +303,14 @@ void RdmaCm::on_deadline(Instant now, ib::ConnectionManagement& management) {
     if (next_look_ > now) return;
     next_look_ = never;
     for (auto& [number, one] : identifiers_) {
-        if (one.state != State::resolving) continue;
         // Tried again later if there is no memory now.
-        if (errno_of([&] { return seek(now, one), 0; }) != 0) next_look_ = now + between_looks;
+        const int error = errno_of([&] {
+            if (one.state == State::resolving) seek(now, one);
+            if (one.asks_again_at <= now) ask_again(now, management, one);
+            return 0;
+        });
+        if (error != 0) next_look_ = now + between_looks;
+        next_look_ = earliest(next_look_, one.asks_again_at);
     }
 }
 

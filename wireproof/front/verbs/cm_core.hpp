@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <variant>
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
@@ -59,7 +60,11 @@ struct CmIdentifier {
     std::optional<ib::CmId> connection;  // or resolution, or query; nothing: not asked, or over
     bool disconnecting = false;
 
-    std::optional<ib::CmRequest> request;  // that was sent
+    /// That was sent to the other side; and until when a refusal may only mean that it was too
+    /// early.
+    std::variant<std::monostate, ib::CmRequest, ib::CmServiceRequest> question;
+    Instant may_be_early_until{};
+    Instant asks_again_at = never;
 
     // Of the connection.
     std::uint8_t traffic_class = 0;
@@ -76,9 +81,12 @@ struct CmIdentifier {
     bool is_datagram() const;
 };
 
+/// How long the other side may take to listen when both are told to begin at once.
+inline constexpr Duration early_most = Duration::milliseconds(1000);
+
 /// Any thread. What returns an int returns 0 or an errno. Identifiers are those of one channel:
 /// ENOENT for one that there is not, EINVAL for one of another channel.
-class RdmaCm : private Engine::ConnectionHearer {
+class RdmaCm : public Engine::ConnectionHearer {
 public:
     using ChannelPointer = std::shared_ptr<CmChannel>;
 
@@ -127,6 +135,11 @@ public:
         });
     }
 
+    void on_event(Instant now, ib::ConnectionManagement& management,
+                  const ib::CmEvent& event) override;
+    void on_deadline(Instant now, ib::ConnectionManagement& management) override;
+    Instant next_deadline() const override { return earliest(next_look_, next_watch_); }
+
     // For answers.
     ib::Gid own_gid() const;
     std::size_t device_path_mtu() const { return engine_->path_mtu(); }
@@ -155,10 +168,6 @@ private:
     void close_identifiers(const CmChannel* channel);
     void linger();
 
-    void on_event(Instant now, ib::ConnectionManagement& management,
-                  const ib::CmEvent& event) override;
-    void on_deadline(Instant now, ib::ConnectionManagement& management) override;
-    Instant next_deadline() const override { return earliest(next_look_, next_watch_); }
     void watch(Instant now, CmIdentifier& one);
     void look_after_peers(Instant now, ib::ConnectionManagement& management);
     void take(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event);
@@ -168,8 +177,9 @@ private:
     CmIdentifier& add_requested(const CmIdentifier& heard, ib::CmId id, PeerId peer,
                                 const ib::Gid& gid);
     void on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event);
-    bool ask_for_less(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
-                      const ib::CmEvent& event);
+    int send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one);
+    bool may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& event);
+    void ask_again(Instant now, ib::ConnectionManagement& management, CmIdentifier& one);
     CmIdentifier* listener(std::uint64_t service, bool ipv6);
     void tell(const CmIdentifier& one, std::uint32_t event, int status = 0);
     void tell(const CmIdentifier& one, const rdma_ucm_event_resp& what);
@@ -184,7 +194,7 @@ private:
     std::map<ib::CmId, std::uint32_t> connections_;
     std::map<std::uint64_t, std::vector<std::uint32_t>> listeners_;  // by service
     std::set<ib::CmId> parting_;  // disconnected by identifiers that are gone; no answer yet
-    Instant next_look_ = never;   // at the registry, for those that are resolving
+    Instant next_look_ = never;   // at those that are resolving, or ask again
     Instant next_watch_ = never;  // whether those that connections are with still live
     bool explained_ = false;
 };

@@ -1,0 +1,124 @@
+// What no command shows: refusals that are not the last word.
+#include "wireproof/front/verbs/cm_core.hpp"
+
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+#include <thread>
+
+#include "wireproof/front/verbs/cm_events.hpp"
+#include "wireproof/front/verbs/context.hpp"
+
+namespace wireproof::verbs::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Refused : public testing::Test {
+protected:
+    void SetUp() override {
+        Address to = cm.engine().address();
+        to.port = 9;
+        ASSERT_EQ(cm.create(channel, 1, space(), 0, id), 0);
+        ASSERT_EQ(cm.resolve_address(channel, id, {}, {.address = to}, Duration()), 0);
+        ASSERT_EQ(cm.resolve_route(channel, id), 0);
+        rdma_ucm_conn_param asked{};
+        asked.valid = 1;
+        ASSERT_EQ(cm.connect(channel, id, asked), 0);
+    }
+    void TearDown() override { cm.close(channel); }
+    virtual std::uint16_t space() const { return RDMA_PS_TCP; }
+
+    std::optional<ib::CmId> connection() {
+        std::optional<ib::CmId> found;
+        cm.with(channel, id, [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+            found = one.connection;
+            return 0;
+        });
+        return found;
+    }
+    /// So long after now.
+    void refuse(Duration later, ib::CmEvent event) {
+        event.id = connection().value();
+        cm.engine().managing([&](Instant now, ib::ConnectionManagement& management) {
+            cm.on_event(now + later, management, event);
+            return 0;
+        });
+    }
+    static ib::CmEvent rejection(ib::CmReason reason) {
+        return {.what = ib::CmEvent::What::rejected, .message = ib::CmReject{.reason = reason}};
+    }
+    /// A question other than `before`.
+    bool asks_again(ib::CmId before) {
+        const auto end = std::chrono::steady_clock::now() + 30s;
+        while (std::chrono::steady_clock::now() < end) {
+            const auto now = connection();
+            if (now && *now != before) return true;
+            std::this_thread::sleep_for(1ms);
+        }
+        return false;
+    }
+    std::size_t told(std::uint32_t event) { return channel->waiting(id, event); }
+
+    RdmaCm cm{shared_engine().value()};
+    std::shared_ptr<CmChannel> channel = std::make_shared<CmChannel>();
+    std::uint32_t id = 0;
+};
+
+class RefusedDatagrams : public Refused {
+    std::uint16_t space() const override { return RDMA_PS_UDP; }
+};
+
+TEST_F(Refused, BecauseItWasTooEarlyAsksAgain) {
+    const ib::CmId first = connection().value();
+    refuse({}, rejection(ib::CmReason::invalid_service));
+    EXPECT_TRUE(asks_again(first));
+    EXPECT_EQ(told(cm_event::rejected), 0U);
+    refuse(early_most, rejection(ib::CmReason::invalid_service));
+    EXPECT_EQ(told(cm_event::rejected), 1U);
+    EXPECT_FALSE(connection());
+}
+
+TEST_F(Refused, ForAnotherReasonIsTold) {
+    refuse({}, rejection(ib::CmReason::consumer));
+    EXPECT_EQ(told(cm_event::rejected), 1U);
+}
+
+TEST_F(Refused, ForItsPathMtuAsksForTheOneThatWouldDo) {
+    ib::CmEvent narrow = rejection(ib::CmReason::invalid_path_mtu);
+    auto& why = std::get<ib::CmReject>(narrow.message);
+    why.detail_length = 1;
+    why.detail[0] = std::byte{1};
+    const ib::CmId first = connection().value();
+    refuse({}, narrow);
+    EXPECT_TRUE(asks_again(first));
+    cm.with(channel, id, [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+        EXPECT_EQ(one.path_mtu, 256U);
+        EXPECT_EQ(std::get<ib::CmRequest>(one.question).path_mtu, 1);
+        return 0;
+    });
+    refuse({}, narrow);  // no less than it asked for
+    EXPECT_EQ(told(cm_event::rejected), 1U);
+}
+
+TEST_F(Refused, AndDestroyedAsksNoMore) {
+    refuse({}, rejection(ib::CmReason::invalid_service));
+    std::uint32_t taken = 0;
+    EXPECT_EQ(cm.destroy(channel, id, taken), 0);
+    std::this_thread::sleep_for(100ms);
+    EXPECT_FALSE(connection());
+}
+
+TEST_F(RefusedDatagrams, BecauseItWasTooEarlyAsksAgain) {
+    const ib::CmEvent unsupported{
+        .what = ib::CmEvent::What::resolved,
+        .message = ib::CmServiceReply{.status = ib::CmServiceStatus::unsupported}};
+    const ib::CmId first = connection().value();
+    refuse({}, unsupported);
+    EXPECT_TRUE(asks_again(first));
+    refuse(early_most, unsupported);
+    EXPECT_EQ(told(cm_event::unreachable), 1U);
+}
+
+}  // namespace
+}  // namespace wireproof::verbs::test
