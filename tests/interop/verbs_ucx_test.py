@@ -100,10 +100,13 @@ class OpenMpi(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def exchange(self, ranks, environment):
+    UCX = ["--mca", "pml", "ucx", "--mca", "osc", "ucx"]
+    LIBFABRIC = ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "verbs;ofi_rxm"]
+
+    def exchange(self, ranks, environment, over=UCX):
         # All ranks are of this host, so nothing is started by ssh.
-        command = ["mpirun", "--oversubscribe", "-n", str(ranks), "--mca", "pml", "ucx", "--mca", "osc", "ucx",
-                   "--mca", "plm_rsh_agent", "false", str(self.program)]
+        command = ["mpirun", "--oversubscribe", "-n", str(ranks), *over, "--mca", "plm_rsh_agent", "false",
+                   str(self.program)]
         return programs.run(command, {**environment, "HOME": self.folder.name, "TMPDIR": self.folder.name},
                             limit=LIMIT)
 
@@ -121,6 +124,11 @@ class OpenMpi(unittest.TestCase):
         for transport in ("rc_v", "ud_v"):
             with self.subTest(transport=transport):
                 self.passes(transport, 4)
+
+    def test_libfabric(self):
+        code, output = self.exchange(2, programs.hooked(), self.LIBFABRIC)
+        self.assertEqual(code, 0, output)
+        self.assertIn("2 ranks: all is right\n", output)
 
     def test_runs_over_nothing_else(self):
         environment = ucx_environment("rc_v")

@@ -1,5 +1,6 @@
 // Commands, in one process: both sides of each connection belong to it, and its datagrams go
 // through its socket to itself.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -315,6 +316,41 @@ TEST_F(Cm, AnIdentifierMovesToAnotherDescriptorWithItsEvents) {
     command.fd = static_cast<std::uint32_t>(unrelated);
     EXPECT_EQ(other.ask(RDMA_USER_CM_CMD_MIGRATE_ID, command, answer), EINVAL);
     ::close(unrelated);
+}
+
+/// What the listener's side calls the one who asks, whose identifier is bound to `source` if there
+/// is one. The device has another address than 127.0.0.1.
+std::string name_of_asker(const char* source) {
+    ::setenv("WIREPROOF_VERBS_ADDRESS", "127.78.0.5", 1);
+    CmFile server;
+    CmFile client;
+    ::unsetenv("WIREPROOF_VERBS_ADDRESS");
+    const std::uint32_t listener = server.created(uid_of_listener);
+    EXPECT_EQ(server.bind(listener, ip("127.0.0.1", 0)), 0);
+    const std::uint16_t port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
+    EXPECT_EQ(server.listen(listener), 0);
+    const std::uint32_t id = client.created(uid_of_asker);
+    if (source != nullptr) {
+        EXPECT_EQ(client.bind(id, ip(source, 0)), 0);
+    }
+    EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
+    client.event(cm_event::address_resolved);
+    EXPECT_EQ(client.resolve_route(id), 0);
+    client.event(cm_event::route_resolved);
+    EXPECT_EQ(client.connect(id, CmFile::parameters(0x11, "question")), 0);
+    const std::uint32_t asked = server.event(cm_event::connect_request).id;
+    sockaddr_in destination{};
+    const auto addresses = server.query(asked, RDMA_USER_CM_QUERY_ADDR);
+    std::memcpy(&destination, &addresses.dst_addr, sizeof destination);
+    return ::inet_ntoa(destination.sin_addr);
+}
+
+// Libraries look a connection up by the address that the other side has published: Open MPI over
+// libfabric hangs else, where the host's own name is 127.0.0.1.
+TEST(CmNames, WhoCallsItselfByTheHostsNameIsCalledSoByTheOtherSide) {
+    EXPECT_EQ(name_of_asker("127.0.0.1"), "127.0.0.1");
+    EXPECT_EQ(name_of_asker("127.78.0.5"), "127.78.0.5");
+    EXPECT_EQ(name_of_asker(nullptr), "127.78.0.5");
 }
 
 TEST_F(Cm, QueriesShowAddressesGidsAndThePath) {

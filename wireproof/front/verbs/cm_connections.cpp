@@ -53,16 +53,27 @@ ib::Gid ip_of(const ib::Gid& gid) {
     return ip;
 }
 
+/// A program that calls itself by the host's name is called so by the other side, too: libraries
+/// look a connection up by the address that the other side has published.
 ib::CmIpAddresses addresses_of(const CmIdentifier& one, const ib::Gid& own) {
     return {.ipv6 = !ib::is_ipv4(own),
             .source_port = one.source.port,
-            .source = ip_of(own),
+            .source = ip_of(is_host_name(one.source) ? gid_of(one.source) : own),
             .destination = ip_of(one.peer_gid)};
 }
 
 template <std::size_t Size>
 void put_addresses(const CmIdentifier& one, const ib::Gid& own, ib::PrivateBytes<Size>& to) {
     addresses_of(one, own).encode(std::span(to).template first<header>());
+}
+
+/// What a program of this host calls itself, if that is the host's name: nothing is ever sent there
+/// but by way of the registry.
+void take_host_name(const ib::CmIpAddresses& addresses, Address& named) {
+    ib::Gid gid = addresses.source;
+    if (!addresses.ipv6) gid[10] = gid[11] = 0xFF;
+    const auto source = address_of(gid);
+    if (source && is_host_name(*source)) named.host = source->host;
 }
 
 std::uint64_t service_asked(const CmIdentifier& one) {
@@ -420,6 +431,7 @@ void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
     }
     CmIdentifier& one = add_requested(*heard, event.id, event.peer, *gid);
     if (!asked.datagrams) watch(now, one);
+    if (is_local(one.destination)) take_host_name(*addresses, one.destination);
     one.destination.port = addresses->source_port;
     CmChannelEvent news{.of = heard->number, .taken = heard->taken};
     news.response.uid = heard->uid;
