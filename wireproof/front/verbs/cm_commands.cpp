@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -32,7 +33,7 @@ bool read(const Call& call, Command& command, std::size_t least = sizeof(Command
 }
 
 std::byte* memory_at(std::uint64_t address) {
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+    return std::bit_cast<std::byte*>(static_cast<std::uintptr_t>(address));
 }
 
 int write_answer(std::uint64_t address, ConstBytes answer) {

@@ -302,7 +302,8 @@ void RdmaCm::on_deadline(Instant now, ib::ConnectionManagement& management) {
     if (next_watch_ <= now) look_after_peers(now, management);
     if (next_look_ > now) return;
     next_look_ = never;
-    for (auto& [number, one] : identifiers_) {
+    for (auto& entry : identifiers_) {
+        CmIdentifier& one = entry.second;
         // Tried again later if there is no memory now.
         const int error = errno_of([&] {
             if (one.state == State::resolving) seek(now, one);

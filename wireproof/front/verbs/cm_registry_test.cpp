@@ -59,7 +59,7 @@ protected:
         }
         char answer = 0;
         EXPECT_EQ(::read(pipe[0], &answer, 1), 1);
-        other.said = answer;
+        other.said = static_cast<unsigned char>(answer);
         ::close(pipe[0]);
         ::close(pipe[1]);
     }

@@ -120,7 +120,8 @@ void ConnectionManagement::take_early(Instant now) {
     std::deque<Early> all;
     all.swap(early_);
     for (Early& one : all) {
-        const auto& [transaction, message] = one.datagram;
+        const std::uint64_t transaction = one.datagram.transaction;
+        const CmMessage& message = one.datagram.message;
         if (is_heard(message)) {
             std::visit([&](const auto& heard) { take(now, one.from, transaction, heard); },
                        message);
