@@ -42,10 +42,12 @@ def pcapng(frames, order="<"):
         return struct.pack(order + "I", kind) + length + body + length
     file = block(0x0A0D0D0A, struct.pack(order + "IHHQ", 0x1A2B3C4D, 1, 0, 2 ** 64 - 1))
     file += block(1, struct.pack(order + "HHI", 1, 0, 0))
-    for seconds, part, frame in frames:
+    for seconds, part, frame, *comment in frames:
         time = seconds * 1_000_000 + part
-        file += block(6, struct.pack(order + "IIIII", 0, time >> 32, time & 0xFFFFFFFF,
-                                     len(frame), len(frame)) + frame)
+        body = struct.pack(order + "IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(frame), len(frame)) + frame
+        for text in comment:
+            body += bytes(-len(body) % 4) + struct.pack(order + "HH", 1, len(text)) + text
+        file += block(6, body)
     return file
 
 

@@ -90,6 +90,16 @@ class EveryCaptureIsRead(Inspection):
             found = self.inspect(self.write(pcap([(0, 0, bytes(changed))])))
             self.assertEqual((found["packets"], found["icrc_bad"]), (1, 1), at)
 
+    def test_comments_are_shown_with_their_packet(self):
+        frames = list(records("uc_drop_middle.at_server"))[:2]
+        for order in "<>":
+            path = self.write(pcapng([(*frames[0], b"lost: \x1b[2Jby a fault"), frames[1]], order))
+            self.assertEqual(self.inspect(path)["comments"], [{"packet": 1, "text": "lost:  [2Jby a fault"}])
+            for options in ((), ("--events",)):
+                ended = self.run_command("inspect", path, *options)
+                self.assertEqual((ended.code, ended.err), (0, ""))
+                self.assertRegex(ended.out, r"(?m)^ +1 +- # lost:  \[2Jby a fault$")
+
     def test_an_empty_capture_is_no_mistake(self):
         for data in (pcap([]), pcapng([])):
             found = self.inspect(self.write(data))

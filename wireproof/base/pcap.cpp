@@ -221,7 +221,24 @@ Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
     const Interface& interface = interfaces_[word_32(body, 0)];
     packet->time =
         nanoseconds(ticks, interface.ticks_per_second) + interface.offset_seconds * second;
+    const std::size_t padded = (packet->bytes.size() + 3) / 4 * 4;
+    packet->comment = comment_in(body.subspan(std::min(body.size(), 20 + padded)));
     return packet;
+}
+
+// Options that are cut short end there: the packet itself is whole.
+std::string_view CaptureReader::comment_in(ConstBytes options) const {
+    constexpr std::uint16_t opt_comment = 1;
+    while (options.size() >= 4) {
+        const std::uint16_t code = word_16(options, 0);
+        const std::size_t size = word_16(options, 2);
+        if (code == 0 || size > options.size() - 4) break;
+        if (code == opt_comment) {
+            return {reinterpret_cast<const char*>(options.data()) + 4, size};
+        }
+        options = options.subspan(std::min(options.size(), 4 + (size + 3) / 4 * 4));
+    }
+    return {};
 }
 
 // As above, with an interface of 16 bits and a count of drops behind it.

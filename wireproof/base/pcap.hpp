@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
@@ -20,8 +21,9 @@ struct CapturedPacket {
     std::uint64_t number = 0;             // from 1, in the order of the file
     std::optional<std::uint64_t> time{};  // nanoseconds since 1970; not every block has one
     std::uint16_t link_type = 0;
-    ConstBytes bytes{};      // lent until the next one
-    std::size_t length = 0;  // on the wire, where it may have been longer
+    ConstBytes bytes{};          // lent until the next one
+    std::size_t length = 0;      // on the wire, where it may have been longer
+    std::string_view comment{};  // the first, of pcapng; anything may stand there; lent, too
 };
 
 class CaptureReader {
@@ -64,6 +66,8 @@ private:
     Expected<CapturedPacket> simple_packet(ConstBytes body);
     Expected<CapturedPacket> packet_in(ConstBytes behind, std::uint32_t interface,
                                        std::uint32_t captured, std::uint32_t length);
+
+    std::string_view comment_in(ConstBytes options) const;
 
     /// The file's bytes from where reading stands; nothing if it ends before.
     std::optional<ConstBytes> peek(std::size_t size);

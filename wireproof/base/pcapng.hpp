@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
@@ -13,6 +14,9 @@ namespace wireproof {
 
 /// LINKTYPE_USER0: what it means is agreed between whoever writes and whoever reads.
 inline constexpr std::uint16_t link_type_user0 = 147;
+
+/// Packets that begin with their IP header.
+inline constexpr std::uint16_t link_type_raw = 101;
 
 class PcapngFile {
 public:
@@ -30,8 +34,10 @@ public:
     };
     void add(const Packet& packet);
 
-    /// The whole file so far.
+    /// The whole file so far, but for what was taken.
     ConstBytes bytes() const { return file_; }
+    /// What was added since the last time, for a file that is written as it grows.
+    std::vector<std::byte> take() { return std::exchange(file_, {}); }
 
 private:
     void begin(std::uint32_t type);

@@ -119,10 +119,21 @@ private:
     bool table() const { return !json && !events_only; }
 
     void look_at(const SeenPacket& seen) {
-        if (!seen.believed()) {
-            if (table()) fmt::print("{}", bad_row(seen));
-            return;
+        if (seen.believed()) {
+            look_at_believed(seen);
+        } else if (table()) {
+            fmt::print("{}", bad_row(seen));
         }
+        if (seen.comment.empty()) return;
+        const std::string comment = printable(std::as_bytes(std::span(seen.comment)));
+        if (json) {
+            comments_.emplace_back(seen.number, comment);
+        } else {
+            fmt::print("{:>6} {:>9} {:>3} # {}\n", seen.number, "", "-", comment);
+        }
+    }
+
+    void look_at_believed(const SeenPacket& seen) {
         const std::size_t known = story_.directions().size();
         const std::size_t told = story_.events().size();
         const std::size_t direction = story_.on_packet(seen);
@@ -216,6 +227,10 @@ private:
         for (const ConnectionEvent& event : story_.events()) {
             object["events"].push_back(json_of(event));
         }
+        object["comments"] = Json::array();
+        for (const auto& [packet, text] : comments_) {
+            object["comments"].push_back({{"packet", packet}, {"text", text}});
+        }
         if (!error.empty()) object["error"] = error;
         // A file name need not be text.
         return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -235,6 +250,7 @@ private:
 
     CaptureWalk::Counts counts_;
     ConnectionEvents story_;
+    std::vector<std::pair<std::uint64_t, std::string>> comments_;
     bool opened_ = false;
 };
 

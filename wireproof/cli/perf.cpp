@@ -68,7 +68,7 @@ std::vector<std::size_t> sizes_of(const std::string& text) {
     return sizes;
 }
 
-const CLI::Validator is_address(
+const CLI::Validator is_perf_address(
     [](std::string& text) {
         const auto address = Address::parse(text);
         return address ? std::string() : address.error().message;
@@ -318,11 +318,11 @@ void add_path(CLI::App& verb, PerfVerb& perf) {
     CLI::Option* const to =
         verb.add_option("--to", plan.to, "the other end is a perf --listen there")
             ->type_name("ADDR:PORT")
-            ->check(is_address);
+            ->check(is_perf_address);
     CLI::Option* const listen =
         verb.add_option("--listen", plan.listen, "be the other end, until interrupted")
             ->type_name("ADDR:PORT")
-            ->check(is_address);
+            ->check(is_perf_address);
     to->excludes(listen);
     perf.rules.apply(
         {memory, congestion, trust, to, listen}, [&plan] { return !plan.is_ib(); },

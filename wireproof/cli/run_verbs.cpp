@@ -31,6 +31,8 @@ Examples:
   wireproof verbs -- ibv_rc_pingpong -g 1
   wireproof verbs -- ibv_rc_pingpong -g 1 127.0.0.1
   wireproof verbs --address 10.0.0.7 -- ib_write_bw -x 1
+  wireproof verbs --loss 0.01 --seed 7 --pcapng a.pcapng -- ib_send_bw -x 1
+  wireproof inspect a.pcapng
 
 The exit code is the program's. Else 2: the command line is wrong; 125: the
 libraries are missing; 126: PROGRAM cannot be run; 127: there is no PROGRAM.)";
@@ -86,18 +88,21 @@ struct RunVerbs {
     }
 
 private:
+    /// The program may open the device in another folder.
+    static std::string from_anywhere(const std::string& file) {
+        return std::filesystem::absolute(file);
+    }
     void set_environment(const std::string& folder) const {
         const LoaderVariables loader = loader_variables(folder);
         ::setenv("LD_LIBRARY_PATH", loader.library_path.c_str(), 1);
         if (!loader.preload.empty()) ::setenv("LD_PRELOAD", loader.preload.c_str(), 1);
         const auto all = verbs::all_settings();
         for (std::size_t i = 0; i < all.size(); ++i) {
-            if (!values[i].empty()) ::setenv(all[i].variable, values[i].c_str(), 1);
+            if (values[i].empty()) continue;
+            const std::string value = all[i].names_file ? from_anywhere(values[i]) : values[i];
+            ::setenv(all[i].variable, value.c_str(), 1);
         }
-        // The program may open the device in another folder.
-        if (!config.empty()) {
-            ::setenv(verbs::file_variable, std::filesystem::absolute(config).c_str(), 1);
-        }
+        if (!config.empty()) ::setenv(verbs::file_variable, from_anywhere(config).c_str(), 1);
     }
 };
 

@@ -3,9 +3,7 @@
 #include <cmath>
 
 namespace wireproof {
-namespace {
-
-bool matches(const FaultRule& rule, const FrameInfo& info) {
+bool names(const FaultRule& rule, const FrameInfo& info) {
     if (!rule.kind.empty() && rule.kind != info.kind) return false;
     if (rule.channel && *rule.channel != info.channel) return false;
     if (!info.number) {
@@ -18,8 +16,6 @@ bool matches(const FaultRule& rule, const FrameInfo& info) {
     const bool before = *info.number <= rule.number_last;
     return wraps ? after || before : after && before;
 }
-
-}  // namespace
 
 FaultPlan::FaultPlan(FaultRates rates, std::uint64_t seed)
     : rates_(rates), seed_(seed), random_(seed) {
@@ -67,7 +63,7 @@ void FaultPlan::damage(Bytes frame) {
 std::optional<Fate> FaultPlan::scripted_fate(const FrameInfo& info) {
     std::optional<Fate> fate;
     for (Line& line : script_) {
-        if (!matches(line.rule, info)) continue;
+        if (!names(line.rule, info)) continue;
         ++line.seen;
         const bool named = line.seen >= line.rule.nth_first && line.seen <= line.rule.nth_last;
         if (named && !fate) fate = line.rule.fate;

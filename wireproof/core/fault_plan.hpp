@@ -56,6 +56,9 @@ struct FaultRule {
     Fate fate = {};
 };
 
+/// Whether the rule is about such a frame, however many came before it.
+bool names(const FaultRule& rule, const FrameInfo& info);
+
 /// What a plan has done so far.
 struct FaultCounts {
     std::uint64_t frames = 0;

@@ -42,7 +42,9 @@ std::optional<SeenPacket> CaptureWalk::look_at(const CapturedPacket& captured) {
     if (!datagram && datagram.error() == NotRocev2::other) return std::nullopt;
 
     ++counts_.packets;
-    SeenPacket seen{.number = captured.number, .network = std::move(content.network)};
+    SeenPacket seen{.number = captured.number,
+                    .network = std::move(content.network),
+                    .comment = captured.comment};
     if (captured.time && first_time_) seen.seconds = seconds_from(*first_time_, *captured.time);
     if (datagram) {
         look_into(*datagram, seen);

@@ -33,6 +33,7 @@ struct SeenPacket {
     /// Nothing: malformed. Where the end was not captured, zeros stand for it.
     std::optional<ib::Packet> packet = {};
     std::string_view malformed = {};  // why
+    std::string_view comment = {};    // of whoever captured it; anything may stand there
 
     /// Whether its receiver would have acted on it, as far as can be known.
     bool believed() const { return packet && icrc != IcrcState::wrong; }

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "wireproof/front/verbs/device_facts.hpp"
+#include "wireproof/front/verbs/limits.hpp"
 #include "wireproof/front/verbs/queue_pair.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/front/verbs/windows.hpp"
@@ -46,6 +47,12 @@ int open_context(ibv_device* device, ibv_context*& opened) {
     shown.async_fd = context->async.handle();
     shown.num_comp_vectors = 1;
     ::pthread_mutex_init(&shown.mutex, nullptr);
+    (*engine)->hear_port(context.get(), [context = context.get()](bool up) {
+        ibv_async_event event{};
+        event.event_type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
+        event.element.port_num = limits::port;
+        context->async.push({event, &context->port_events});
+    });
     opened = &context.release()->extended.context;
     return 0;
 }

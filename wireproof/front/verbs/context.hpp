@@ -21,6 +21,7 @@ struct Context {
     verbs_context extended{};  // the public structure is its last member
     std::shared_ptr<Engine> engine;
     EventQueue<AsyncEvent> async;
+    std::uint32_t port_events = 0;  // that the program has taken; it need not acknowledge them
 
     /// Of the public structure in a Context.
     static Context& of(ibv_context* context);

@@ -74,8 +74,10 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
     auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings.receive_buffer)
                                  : open_first_free(path_mtu, settings.receive_buffer);
     if (!wire) return tl::unexpected(wire.error());
-    return std::make_shared<Engine>(std::move(*wire), path_mtu,
-                                    settings.seed ? *settings.seed : random_seed(), settings.link);
+    auto engine = std::make_shared<Engine>(
+        std::move(*wire), path_mtu, settings.seed ? *settings.seed : random_seed(), settings.link);
+    if (const auto done = engine->tamper(settings); !done) return tl::unexpected(done.error());
+    return engine;
 }
 
 Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link link)
@@ -94,6 +96,22 @@ Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link l
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
     show_counters();
+}
+
+Expected<void> Engine::tamper(const Settings& settings) {
+    if (settings.faults.empty() && settings.packet_log.empty()) return {};
+    const Instant now = clock_.now();
+    std::optional<PacketLog> log;
+    if (!settings.packet_log.empty()) {
+        auto made = PacketLog::create(settings.packet_log, now);
+        if (!made) return tl::unexpected(made.error());
+        log.emplace(std::move(*made));
+    }
+    faults_ = std::make_unique<Faults>(settings.faults, seed_, std::move(log), address_,
+                                       port_.config().first_number);
+    faults_->link_change(now);
+    if (faults_->keeps_time()) start_keeper();
+    return {};
 }
 
 std::optional<PeerId> Engine::peer_at(const Address& address) {
@@ -123,6 +141,30 @@ void Engine::start_keeper() {
 void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
     const std::lock_guard guard(lock_);
     hearers_[{what, number}] = {owner, std::move(hearer)};
+    if (!faults_ || what != About::queue_pair) return;
+    for (const CompletionFault& fault : faults_->completions()) {
+        if (fault.queue_pair.value_or(faults_->place_of(number)) != faults_->place_of(number)) {
+            continue;
+        }
+        port_.fail_send(number, fault.nth, fault.status);
+    }
+}
+
+void Engine::hear_port(const void* owner, std::function<void(bool up)> hearer) {
+    const std::lock_guard guard(lock_);
+    port_hearers_[owner] = std::move(hearer);
+}
+
+bool Engine::port_is_up() {
+    if (!faults_ || !is_ours()) return true;
+    const std::lock_guard guard(lock_);
+    return faults_->link_is_up();
+}
+
+void Engine::tell_port(Instant now) {
+    const auto up = faults_ ? faults_->link_change(now) : std::nullopt;
+    if (!up) return;
+    for (const auto& [owner, hearer] : port_hearers_) hearer(*up);
 }
 
 void Engine::forget(About what, std::uint32_t number) {
@@ -132,6 +174,7 @@ void Engine::forget(About what, std::uint32_t number) {
 
 void Engine::forget_all(const void* owner) {
     const std::lock_guard guard(lock_);
+    port_hearers_.erase(owner);
     for (auto one = hearers_.begin(); one != hearers_.end();) {
         if (one->second.owner != owner) {
             ++one;
@@ -153,9 +196,10 @@ void Engine::learn_address(PeerId peer) {
 
 std::size_t Engine::turn(Instant now) {
     host::keep_memory_guard(now);
+    tell_port(now);
     std::size_t received = 0;
     while (received < packets_a_turn) {
-        const auto frame = wire_.receive(now);
+        const auto frame = receive(now);
         if (!frame) break;
         learn_address(frame->from);
         port_.on_frame(now, *frame);
@@ -179,6 +223,18 @@ void Engine::show_counters() {
          .wire = wire_.counters(),
          .address = text_of(address_),
          .address_of = [this](PeerId peer) { return text_of(wire_.lane(peer).address()); }});
+}
+
+std::optional<RxFrame> Engine::receive(Instant now) {
+    if (!faults_) return wire_.receive(now);
+    return faults_->receive(now, port_, wire_, [&] { return wire_.receive(now); });
+}
+
+// Reads the program's memory. What is unmapped just now is lost on the way, and when the packet is
+// due again the port finds that the memory is gone.
+bool Engine::commit(Instant now, PeerId peer, Rocev2Lane& lane, const TxFrame& frame) {
+    if (!faults_) return host::guarded([&lane] { lane.commit(); });
+    return faults_->send(now, port_, peer, lane.address(), frame);
 }
 
 // Who asks for a connection gets an answer even where nobody listens.
@@ -215,14 +271,14 @@ std::size_t Engine::send(Instant now) {
                 TxFrame* const room = lane.claim();
                 if (room == nullptr) break;
                 if (!port_.poll_transmit_to(now, peer, *room)) break;
-                // Reads the program's memory. What is unmapped just now is lost on the way, and
-                // when the packet is due again the port finds that the memory is gone.
-                if (host::guarded([&lane] { lane.commit(); })) ++packets;
+                if (commit(now, peer, lane, *room)) ++packets;
                 again = true;
             }
         }
+        if (faults_) faults_->leave(now, wire_);
         wire_.flush(now);
     }
+    if (faults_) faults_->flush_log();
     unfinished_ = again;
     if (packets > 0) shown_.note();
     return packets;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wireproof/front/verbs/counters.hpp"
+#include "wireproof/front/verbs/faults.hpp"
 #include "wireproof/front/verbs/keeper.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
@@ -30,6 +31,8 @@ public:
     static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
 
     Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link link);
+    /// From now on packets pass through faults, or are logged. Throws std::system_error.
+    Expected<void> tamper(const Settings& settings);
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     ~Engine() = default;
@@ -110,6 +113,9 @@ public:
     /// Events about it are told to `hearer`, until it is forgotten; none is told after that.
     void hear(const void* owner, About what, std::uint32_t number, Hearer hearer);
     void forget(About what, std::uint32_t number);
+    /// The same of the port: whether it is up.
+    void hear_port(const void* owner, std::function<void(bool up)> hearer);
+    bool port_is_up();
     /// All that this owner heard of, and its queue pairs end.
     void forget_all(const void* owner);
 
@@ -127,9 +133,13 @@ private:
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);
+    std::optional<RxFrame> receive(Instant now);
+    bool commit(Instant now, PeerId peer, Rocev2Lane& lane, const TxFrame& frame);
+    void tell_port(Instant now);
     void show_counters();
     Instant next_deadline() const {
-        const Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
+        Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
+        if (faults_) next = earliest(next, faults_->next_deadline());
         return connection_hearer_ == nullptr ? next
                                              : earliest(next, connection_hearer_->next_deadline());
     }
@@ -152,6 +162,8 @@ private:
     ib::Port port_;
     ib::CmTransport connections_;
     ConnectionHearer* connection_hearer_ = nullptr;
+    std::unique_ptr<Faults> faults_;  // null: what is sent and what comes is the wire's
+    std::map<const void*, std::function<void(bool up)>> port_hearers_;
     host::SpinBudget spin_;
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told

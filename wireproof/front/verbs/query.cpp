@@ -18,6 +18,7 @@ constexpr std::uint32_t no_vendor = 0xFFFFFF;    // as Linux's Soft-RoCE says it
 constexpr std::uint8_t ethernet_like_width = 1;  // of the port: 1x
 constexpr std::uint8_t speed_10_gbit = 4;
 constexpr std::uint8_t link_up = 5;
+constexpr std::uint8_t link_disabled = 3;
 
 ibv_device_attr device_attributes() {
     ibv_device_attr shown{};
@@ -51,9 +52,10 @@ ibv_device_attr device_attributes() {
     return shown;
 }
 
-ibv_port_attr port_attributes(const Engine& engine) {
+ibv_port_attr port_attributes(Engine& engine) {
+    const bool up = engine.port_is_up();
     ibv_port_attr shown{};
-    shown.state = IBV_PORT_ACTIVE;
+    shown.state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
     shown.max_mtu = IBV_MTU_4096;
     shown.active_mtu = mtu_of(engine.path_mtu());
     shown.gid_tbl_len = limits::gids;
@@ -63,7 +65,7 @@ ibv_port_attr port_attributes(const Engine& engine) {
     shown.max_vl_num = 1;
     shown.active_width = ethernet_like_width;
     shown.active_speed = speed_10_gbit;
-    shown.phys_state = link_up;
+    shown.phys_state = up ? link_up : link_disabled;
     shown.link_layer = IBV_LINK_LAYER_ETHERNET;
     if (const Address* subnet = engine.subnet()) {
         shown.link_layer = IBV_LINK_LAYER_INFINIBAND;

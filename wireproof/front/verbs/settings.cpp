@@ -1,5 +1,7 @@
 #include "wireproof/front/verbs/settings.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -61,15 +63,71 @@ Expected<void> read_receive_buffer(Settings& into, std::string_view text) {
     return {};
 }
 
+Expected<void> read_faults(Settings& into, std::string_view text) {
+    const std::string file(text);
+    const auto content = file_text(file);
+    if (!content) return unexpected(file + ": " + content.error().message);
+    const auto script = read_fault_script(*content, file);
+    if (!script) return tl::unexpected(script.error());
+    into.faults = *script;
+    return {};
+}
+
+Expected<void> read_chance(double& into, std::string_view text) {
+    const auto chance = number_in<double>(text);
+    if (!chance || !(*chance >= 0 && *chance <= 1)) {
+        return unexpected(quoted(text) + " is not a probability, 0 to 1");
+    }
+    into = *chance;
+    return {};
+}
+
+Expected<void> read_loss(Settings& into, std::string_view text) {
+    return read_chance(into.faults.sent.rates.loss, text);
+}
+
+Expected<void> read_damage(Settings& into, std::string_view text) {
+    return read_chance(into.faults.sent.damage, text);
+}
+
+Expected<void> read_duplicate(Settings& into, std::string_view text) {
+    return read_chance(into.faults.sent.rates.duplicate, text);
+}
+
+Expected<void> read_reorder(Settings& into, std::string_view text) {
+    return read_chance(into.faults.sent.rates.reorder, text);
+}
+
+Expected<void> read_packet_log(Settings& into, std::string_view text) {
+    into.packet_log = text;
+    for (std::size_t at = 0; (at = into.packet_log.find("%p", at)) != std::string::npos;) {
+        into.packet_log.replace(at, 2, std::to_string(::getpid()));
+    }
+    return {};
+}
+
 constexpr std::array table = {
     Setting{"--address", "WIREPROOF_VERBS_ADDRESS", "address", "A",
-            "of the device: of an interface of this host", read_address},
+            "of the device: of an interface of this host", false, read_address},
     Setting{"--link", "WIREPROOF_VERBS_LINK", "link", "KIND",
-            "that the port says it has: ethernet, or infiniband, with LIDs", read_link},
+            "that the port shows: ethernet, infiniband", false, read_link},
     Setting{"--seed", "WIREPROOF_VERBS_SEED", "seed", "N",
-            "repeat queue pair numbers and keys of memory", read_seed},
+            "repeat faults, queue pair numbers, keys of memory", false, read_seed},
     Setting{"--receive-buffer", "WIREPROOF_VERBS_RECEIVE_BUFFER", "receive_buffer", "BYTES",
-            "wanted of the socket; the kernel may grant less", read_receive_buffer},
+            "wanted of the socket; the kernel may grant less", false, read_receive_buffer},
+    // Before the chances, which are more particular.
+    Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
+            "what is to go wrong, in TOML: docs/verbs-faults.md", true, read_faults},
+    Setting{"--loss", "WIREPROOF_VERBS_LOSS", "loss", "P",
+            "lose a packet that leaves: a probability, 0 to 1", false, read_loss},
+    Setting{"--damage", "WIREPROOF_VERBS_DAMAGE", "damage", "P",
+            "flip a bit of it, behind its ICRC", false, read_damage},
+    Setting{"--duplicate", "WIREPROOF_VERBS_DUPLICATE", "duplicate", "P", "send it twice", false,
+            read_duplicate},
+    Setting{"--reorder", "WIREPROOF_VERBS_REORDER", "reorder", "P",
+            "hold it back behind the next 1 to 8", false, read_reorder},
+    Setting{"--pcapng", "WIREPROOF_VERBS_PCAPNG", "pcapng", "FILE",
+            "log of packets, for wireproof inspect; %p: process", true, read_packet_log},
 };
 
 std::string_view variable_of_process(const char* name) {

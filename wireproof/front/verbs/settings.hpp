@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "wireproof/base/expected.hpp"
+#include "wireproof/front/verbs/fault_script.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::verbs {
@@ -26,6 +27,9 @@ struct Settings {
     Link link = Link::ethernet;
     /// Bytes wanted of the socket; the kernel may grant less.
     int receive_buffer = 4 << 20;
+    /// A file (pcapng) of the packets that leave and come; empty: none.
+    std::string packet_log = {};
+    FaultScript faults = {};
 };
 
 struct Setting {
@@ -34,6 +38,7 @@ struct Setting {
     const char* key;       // of the file
     const char* value;     // what stands for its value in a help text
     const char* help;
+    bool names_file;
     /// The error does not say where the text stood.
     Expected<void> (*read)(Settings& into, std::string_view text);
 };

@@ -176,6 +176,12 @@ std::optional<Psns> Port::psns(std::uint32_t number) const {
     return with(found->second, [](const auto& pair) { return pair.psns(); });
 }
 
+void Port::fail_send(std::uint32_t number, std::uint64_t nth, CompletionStatus status) {
+    QueuePair* queue_pair = find(number);
+    if (queue_pair == nullptr) return;
+    with(*queue_pair, [&](auto& pair) { pair.fail_send(nth, status); });
+}
+
 Unanswered Port::unanswered(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return {};

@@ -100,6 +100,12 @@ public:
     const QueuePairCore* queue_pair(std::uint32_t number) const;
     /// Nothing: there is no such queue pair.
     std::optional<Psns> psns(std::uint32_t number) const;
+    /// The queue pair whose packet left last.
+    std::uint32_t last_sender() const { return last_turn_; }
+    /// Its `nth` work request from now on, counted from 1, ends with that status when it is its
+    /// turn, and no packet leaves for it: for users who want to see how theirs bear it. Nothing: it
+    /// does not exist.
+    void fail_send(std::uint32_t number, std::uint64_t nth, CompletionStatus status);
     /// The oldest packet of an RC queue pair, if it was sent again and not answered.
     Unanswered unanswered(std::uint32_t number) const;
 

@@ -102,7 +102,9 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
 /// False: it cannot be begun, and is told once all before it has ended.
 bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter) {
     const Request request = entry.terms.request;
-    if (is_local(request)) {
+    if (entry.wanted != CompletionStatus::success) {
+        entry.status = entry.wanted;
+    } else if (is_local(request)) {
         entry.status = core.run_local(entry, adapter);
     } else if (!all_registered(entry.pieces, adapter.memory, core.config().domain,
                                wants_data(request))) {

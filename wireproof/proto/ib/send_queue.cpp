@@ -85,7 +85,17 @@ PostStatus SendQueue::post(const WorkRequest& request, std::uint64_t length_max)
     entry.begun = entry.probe = false;
     entry.packets = entry.answered = 0;
     entry.status = CompletionStatus::success;
+    entry.wanted = wanted_of_next();
     return PostStatus::accepted;
+}
+
+CompletionStatus SendQueue::wanted_of_next() {
+    CompletionStatus wanted = CompletionStatus::success;
+    for (Failure& failure : failures_) {
+        if (--failure.left == 0) wanted = failure.status;
+    }
+    std::erase_if(failures_, [](const Failure& failure) { return failure.left == 0; });
+    return wanted;
 }
 
 void SendEntry::fingerprint(Fingerprint& sink) const {
@@ -102,10 +112,16 @@ void SendEntry::fingerprint(Fingerprint& sink) const {
         sink.add(answered);
         sink.add(probe);
     }
+    sink.add(wanted);
     sink.add(status);
 }
 
 void SendQueue::fingerprint(Fingerprint& sink) const {
+    sink.add(failures_.size());
+    for (const Failure& failure : failures_) {
+        sink.add(failure.left);
+        sink.add(failure.status);
+    }
     sink.add(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].fingerprint(sink);
 }

@@ -37,6 +37,7 @@ struct SendEntry {
     Psn first = {};
     std::uint32_t answered = 0;                           // responses to a Read that have arrived
     bool probe = false;                                   // began without credit
+    CompletionStatus wanted = CompletionStatus::success;  // how it is to end, if not by itself
     CompletionStatus status = CompletionStatus::success;  // of what failed before it left
 
     bool ends_at(std::uint32_t index) const { return index + 1 == packets; }
@@ -69,6 +70,10 @@ public:
     /// Copies what is inlined; everything else stays the user's until completion.
     PostStatus post(const WorkRequest& request, std::uint64_t length_max);
 
+    /// The nth request posted from now on, counted from 1, fails with that status when it is its
+    /// turn.
+    void fail(std::uint64_t nth, CompletionStatus status) { failures_.push_back({nth, status}); }
+
     bool empty() const { return entries_.empty(); }
     std::size_t size() const { return entries_.size(); }
     SendEntry& front() { return entries_.front(); }
@@ -81,8 +86,15 @@ public:
     void fingerprint(Fingerprint& sink) const;
 
 private:
+    struct Failure {
+        std::uint64_t left;  // requests up to it
+        CompletionStatus status;
+    };
+    CompletionStatus wanted_of_next();
+
     QueueLimits limits_;
     Ring<SendEntry> entries_;
+    std::vector<Failure> failures_;
 };
 
 /// Headers of one packet of a Send or Write, `index` counted from 0 in its `entry.packets`; the

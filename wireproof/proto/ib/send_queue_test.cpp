@@ -91,6 +91,27 @@ TEST(SendQueue, ARequestThatFailedLeavesAGoodPlace) {
     }
 }
 
+TEST(SendQueue, ARequestMayBeToldToFail) {
+    RcPair reliable;
+    reliable.a.port.fail_send(reliable.a.number, 2, CompletionStatus::remote_operation_error);
+    reliable.receives(3);
+    for (int i = 0; i < 3; ++i) reliable.send(10);
+    reliable.settle();
+    EXPECT_EQ(reliable.b.counters().executed, 1U);
+    EXPECT_EQ(statuses(reliable.a.sent()),
+              (Statuses{CompletionStatus::success, CompletionStatus::remote_operation_error,
+                        CompletionStatus::flushed}));
+    EXPECT_EQ(reliable.a.state(), QueuePairState::error);
+
+    Pair pair;
+    pair.a.port.fail_send(pair.a.number, 1, CompletionStatus::retry_exceeded);
+    for (int i = 0; i < 2; ++i) pair.send(10);
+    EXPECT_TRUE(pair.a.leaving(pair.now).empty());
+    EXPECT_EQ(statuses(pair.a.sent()),
+              (Statuses{CompletionStatus::retry_exceeded, CompletionStatus::flushed}));
+    EXPECT_EQ(pair.a.state(), QueuePairState::sqe);
+}
+
 // A window that cannot be bound fails before anything leaves.
 TEST(SendQueue, ALocalRequestThatFailedLeavesAGoodPlace) {
     PairSettings settings = rc_settings();

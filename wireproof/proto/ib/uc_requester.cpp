@@ -8,6 +8,11 @@ bool UcRequester::poll_transmit(Instant, QueuePairCore& core, Adapter& adapter, 
     while (may_send(core.state()) && !core.sends.empty()) {
         SendEntry& entry = core.sends.front();
         if (!entry.begun && core.state() != QueuePairState::rts) return false;
+        if (entry.wanted != CompletionStatus::success) {
+            core.complete_send(adapter, entry.wanted);
+            core.enter_send_error(adapter);
+            return false;
+        }
         if (is_local(entry.terms.request)) {
             const CompletionStatus status = core.run_local(entry, adapter);
             core.complete_send(adapter, status);

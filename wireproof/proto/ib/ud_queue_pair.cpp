@@ -110,8 +110,10 @@ bool UdQueuePair::poll_transmit(Instant, TxFrame& out, Adapter& adapter) {
     entry.packets = 1;
     const auto payload =
         gather(entry, {.length = entry.length}, adapter.memory, core_.config().domain);
-    if (!payload) {
-        core_.complete_send(adapter, CompletionStatus::local_protection_error);
+    const bool fails = entry.wanted != CompletionStatus::success;
+    if (fails || !payload) {
+        core_.complete_send(adapter,
+                            fails ? entry.wanted : CompletionStatus::local_protection_error);
         core_.enter_send_error(adapter);
         return false;
     }

@@ -25,6 +25,7 @@ public:
     ModifyStatus modify(const QueuePairChange& change, Adapter& adapter);
     PostStatus post_send(const WorkRequest& request, Adapter& adapter);
     PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
+    void fail_send(std::uint64_t nth, CompletionStatus status) { core_.sends.fail(nth, status); }
 
     RxVerdict on_packet(const Packet& packet, PeerId from, Adapter& adapter);
     /// One with an opcode that does not exist.

@@ -90,10 +90,26 @@ TxFrame* Rocev2Lane::claim() {
 }
 
 void Rocev2Lane::commit() {
+    add_icrc();
+    hand_on();
+}
+
+void Rocev2Lane::commit_damaged(std::size_t bit) {
+    add_icrc();
+    const Bytes whole = claimed_->gather_in_place();
+    WIREPROOF_CHECK(claimed_->pieces().size() == 1 && bit / 8 < whole.size());
+    whole[bit / 8] ^= std::byte{1} << (bit % 8);
+    hand_on();
+}
+
+void Rocev2Lane::add_icrc() {
     WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= terms_.frame_max);
     const IcrcCover cover({.from = local_, .to = address_, .packet = claimed_->size()});
     const std::uint32_t icrc = cover.icrc(claimed_->pieces());
     store_le<std::uint32_t>(claimed_->add_header<IcrcCover::icrc_size>(), icrc);
+}
+
+void Rocev2Lane::hand_on() {
     batch_->commit(peer_, to_, false);
     claimed_ = nullptr;
 }

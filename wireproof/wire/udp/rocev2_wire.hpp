@@ -50,6 +50,9 @@ public:
     TxFrame* claim();
     /// The frame's first piece has a base header at least.
     void commit();
+    /// The same of a frame that stands in its room as a whole (TxFrame::add_all), and one bit of it
+    /// is flipped once the ICRC is there: nothing but the ICRC tells the receiver.
+    void commit_damaged(std::size_t bit);
 
     const Address& address() const { return address_; }
 
@@ -58,6 +61,9 @@ private:
 
     Rocev2Lane(SendBatch* batch, LaneTerms terms, const Address& local, std::size_t peer)
         : batch_(batch), terms_(terms), local_(local), peer_(peer) {}
+
+    void add_icrc();
+    void hand_on();
 
     SendBatch* batch_;
     LaneTerms terms_;

@@ -112,6 +112,23 @@ TEST(Rocev2Wire, CarriesABatchInOrder) {
     for (const Packet& packet : packets) EXPECT_EQ(next(b), packet);
 }
 
+TEST(Rocev2Wire, ADamagedPacketIsToldByItsIcrcAlone) {
+    Rocev2Wire a = open({.local = host(0), .peers = {host(1)}});
+    Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
+    const Packet packet = packet_of(40);
+    const std::size_t bits = 8 * packet.size();
+    for (std::size_t bit = 64; bit < bits; ++bit) {  // behind the congestion bits
+        Rocev2Lane& lane = a.lane(first);
+        std::ranges::copy(packet, lane.claim()->add_all(packet.size()).begin());
+        lane.commit_damaged(bit);
+        commit(a, first, packet);
+        a.flush(now);
+        EXPECT_EQ(next(b), packet) << bit;
+    }
+    EXPECT_EQ(b.counters().icrc_wrong, bits - 64);
+    EXPECT_EQ(b.counters().udp.frames_received, bits - 64);
+}
+
 TEST(Rocev2Wire, CarriesPacketsOverIpv6) {
     const Address one = *Address::parse("[::1]:4791");
     Address other = one;

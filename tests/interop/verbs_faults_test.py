@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Faults on demand, as programs of ibverbs-utils and perftest meet them.
+
+usage: verbs_faults_test.py FOLDER_OF_THE_LIBRARY [unittest options]
+"""
+import os
+import pathlib
+import re
+import sys
+import time
+import unittest
+
+import verbs_programs as programs
+
+PROGRAMS = "ibv_rc_pingpong ibv_asyncwatch ibv_devinfo ib_send_bw ib_write_bw".split()
+RC = ["ibv_rc_pingpong", "-g", "1", "-c"]
+
+
+def setUpModule():
+    programs.set_up(FOLDER, PROGRAMS, "ibverbs-utils or perftest")
+
+
+def tearDownModule():
+    programs.tear_down()
+
+
+def written(name):
+    """A file that the program may write: beside the listed services of these tests."""
+    return os.path.join(programs.library, "runtime", name)
+
+
+def faults(text, name="faults.toml"):
+    path = pathlib.Path(programs.library) / name
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o644)
+    return str(path)
+
+
+def marks(name):
+    """What was done to packets, in the file's own words: comments stand in it as they are."""
+    data = pathlib.Path(written(name)).read_bytes()
+    return [mark.decode() for mark in re.findall(rb"[a-z][a-z0-9, ]*: [A-Z][\w ]+, packet \d+ of queue pair \d+, "
+                                                 rb"attempt \d+", data)]
+
+
+class Packets(unittest.TestCase):
+    def passes(self, command, server, client=None):
+        """Both sides end well, with settings of their own; gives what they printed."""
+        sides = programs.converse(command, programs.environment(**server), programs.environment(**(client or server)))
+        for code, output in sides:
+            self.assertEqual(code, 0, output)
+        return [output for _, output in sides]
+
+    def test_a_lossy_way_ends_right(self):
+        self.passes([*RC, "-n", "200"], {"WIREPROOF_VERBS_LOSS": "0.01"})
+
+    def test_every_fault_together_ends_right(self):
+        self.passes([*RC, "-n", "100"], {f"WIREPROOF_VERBS_{name}": "0.01"
+                                         for name in ("LOSS", "DAMAGE", "DUPLICATE", "REORDER")})
+
+    def test_a_measurement_ends_right(self):
+        # The device waits 4.096 us x 2^timeout and four times as long at most: not for seconds.
+        for output in self.passes(["ib_send_bw", "-d", "wireproof0", "-x", "1", "-n", "1000", "-s", "4096", "-u", "10"],
+                                  {"WIREPROOF_VERBS_LOSS": "0.01"}):
+            self.assertRegex(output, r"\n 4096 +1000 ")
+
+    def test_the_same_seed_loses_the_same_packets(self):
+        """First attempts are the same in each run; what is sent again depends on time."""
+        lost = []
+        for run in ("1", "2"):
+            settings = {"WIREPROOF_VERBS_SEED": "7", "WIREPROOF_VERBS_LOSS": "0.02"}
+            self.passes([*RC, "-n", "100"], {**settings, "WIREPROOF_VERBS_PCAPNG": written(f"server{run}")},
+                        {**settings, "WIREPROOF_VERBS_PCAPNG": written(f"client{run}")})
+            lost.append([sorted({mark for mark in marks(side + run)
+                                 if mark.startswith("lost: SEND") and mark.endswith("attempt 1")})
+                         for side in ("server", "client")])
+        self.assertEqual(lost[0], lost[1])
+        self.assertGreater(min(map(len, lost[0])), 2)
+        self.assertNotEqual(*lost[0])
+
+    def test_damaged_packets_are_sent_again(self):
+        server, port = programs.start_server(["ib_write_bw", "-d", "wireproof0", "-x", "1", "-s", "65536", "-u", "10",
+                                              "-D", "2"])
+        try:
+            client = programs.start(["ib_write_bw", "-d", "wireproof0", "-x", "1", "-s", "65536", "-u", "10", "-D", "2",
+                                     "-p", str(port), "127.0.0.1"],
+                                    programs.environment(WIREPROOF_VERBS_DAMAGE="0.001",
+                                                         WIREPROOF_VERBS_PCAPNG=written("damaged")))
+            try:
+                output, _ = client.communicate(timeout=programs.LIMIT)
+            finally:
+                programs.end(client)
+            self.assertEqual(client.returncode, 0, output)
+            server.communicate(timeout=programs.LIMIT)
+            self.assertEqual(server.returncode, 0)
+        finally:
+            programs.end(server)
+        self.assertGreater(len([mark for mark in marks("damaged") if mark.startswith("damaged: ")]), 0)
+
+    def test_a_packet_is_named(self):
+        script = faults('[[packet]]\nopcode = "SEND Last"\nnth = [2, 3]\nfate = "lose"\n')
+        self.passes([*RC, "-n", "20"], {}, {"WIREPROOF_VERBS_FAULTS": script,
+                                            "WIREPROOF_VERBS_PCAPNG": written("named")})
+        self.assertEqual(marks("named"), [f"lost: SEND Last, packet {n} of queue pair 1, attempt 1" for n in (8, 12)])
+
+
+class Port(unittest.TestCase):
+    def test_goes_down_and_comes_up_again(self):
+        script = faults("[[link_down]]\nat_ms = 200\nfor_ms = 200\n", "port.toml")
+        watch = programs.start(["stdbuf", "-oL", "ibv_asyncwatch"], programs.environment(WIREPROOF_VERBS_FAULTS=script))
+        seen = ""
+        limit = time.monotonic() + programs.LIMIT
+        try:
+            while "ACTIVE" not in seen and time.monotonic() < limit and (line := watch.stdout.readline()):
+                seen += line
+        finally:
+            programs.end(watch)
+        self.assertRegex(seen, r"(?s)IBV_EVENT_PORT_ERR \(10\), port 1\n.*IBV_EVENT_PORT_ACTIVE \(9\), port 1\n")
+
+    def test_is_told_to_be_down(self):
+        script = faults("[[link_down]]\nat_ms = 0\nfor_ms = 60000\n", "down.toml")
+        code, output = programs.run(["ibv_devinfo"], programs.environment(WIREPROOF_VERBS_FAULTS=script))
+        self.assertEqual(code, 0, output)
+        self.assertIn("PORT_DOWN", output)
+
+    def test_what_was_sent_meanwhile_is_sent_again(self):
+        script = faults("[[link_down]]\nat_packet = 40\nfor_ms = 20\n", "packets.toml")
+        for code, output in programs.converse([*RC, "-n", "100"],
+                                              client_env=programs.environment(WIREPROOF_VERBS_FAULTS=script)):
+            self.assertEqual(code, 0, output)
+
+
+class Completions(unittest.TestCase):
+    def test_the_nth_request_ends_as_chosen(self):
+        for status, said in (("REM_OP_ERR", "remote operation error"), ("LOC_PROT_ERR", "local protection error"),
+                             ("RETRY_EXC_ERR", "transport retry counter exceeded")):
+            script = faults(f'[[completion]]\nnth = 5\nstatus = "{status}"\n', "completion.toml")
+            server, port = programs.start_server([*RC, "-n", "20"])
+            try:
+                code, output = programs.run([*RC, "-n", "20", "-p", str(port), "127.0.0.1"],
+                                            programs.environment(WIREPROOF_VERBS_FAULTS=script))
+            finally:
+                programs.end(server)
+            self.assertNotEqual(code, 0)
+            self.assertIn(f"Failed status {said}", output)
+
+
+class Settings(unittest.TestCase):
+    def test_a_file_that_is_wrong_is_told_with_its_place(self):
+        script = faults("[sent]\nlost = 1\n", "wrong.toml")
+        code, output = programs.run(["ibv_devinfo"], programs.environment(WIREPROOF_VERBS_FAULTS=script))
+        self.assertNotEqual(code, 0)
+        self.assertIn(f"WIREPROOF_VERBS_FAULTS: {script}:2:1: unknown key", output)
+
+    def test_a_log_that_cannot_be_made_is_told(self):
+        code, output = programs.run(["ibv_devinfo"], programs.environment(WIREPROOF_VERBS_PCAPNG="/nowhere/a"))
+        self.assertNotEqual(code, 0)
+        self.assertIn("/nowhere/a: No such file or directory", output)
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()
