@@ -73,7 +73,9 @@ void take_host_name(const ib::CmIpAddresses& addresses, Address& named) {
     ib::Gid gid = addresses.source;
     if (!addresses.ipv6) gid[10] = gid[11] = 0xFF;
     const auto source = address_of(gid);
-    if (source && is_host_name(*source)) named.host = source->host;
+    if (!source || !is_host_name(*source)) return;
+    named.family = source->family;
+    named.host = source->host;
 }
 
 std::uint64_t service_asked(const CmIdentifier& one) {
