@@ -15,7 +15,6 @@ namespace wireproof::verbs {
 namespace {
 
 constexpr std::size_t ipv4_size = 20;
-constexpr std::size_t ipv6_size = 40;
 constexpr std::size_t udp_size = 8;
 constexpr std::byte udp{17};
 constexpr std::byte hops{64};
