@@ -5,7 +5,8 @@ import unittest
 from command import Case, free_port, one_object
 
 CARRYING = ("carry", "send", "recv")
-VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf")
+VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf",
+         "doctor")
 RUNNING = ("verbs",)  # what they print is a program's
 
 

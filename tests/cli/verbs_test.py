@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from command import WIREPROOF, Case
+from command import WIREPROOF, Case, free_port
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
 OPTIONS = {"--address": "127.0.0.9", "--seed": "7", "--receive-buffer": "65536"}
@@ -70,6 +70,24 @@ class AProgramIsRunOnTheDevice(Case):
             ended = subprocess.run([WIREPROOF, "verbs", "--", *shown], capture_output=True, text=True, check=True,
                                    restore_signals=restore)
             self.assertEqual(ended.stdout, before.stdout)
+
+
+class ARealProgramRuns(Case):
+    def test_with_one_line_in_front_of_it(self):
+        if shutil.which("ibv_rc_pingpong") is None:
+            self.skipTest("ibverbs-utils is not installed")
+        command = ("--", "ibv_rc_pingpong", "-g", "1", "-c", "-n", "20", "-p", str(free_port()))
+        server = self.start("verbs", "--pcapng", "%p.pcapng", *command)
+        client = None
+        while client is None or "Couldn't connect" in client.err:
+            self.assertIsNone(server.poll(), "the server has ended")
+            client = self.run_command("verbs", "--duplicate", "0.05", "--seed", "7", *command, "127.0.0.1")
+        self.assertEqual(client.code, 0, client.err)
+        self.assertIn("20 iters in ", client.out)
+        self.assertEqual(self.finish(server).code, 0)
+        _, found = self.run_json("inspect", self.path(f"{server.pid}.pcapng"))
+        self.assertGreater(found["packets"], 160)
+        self.assertEqual(found["malformed"], 0)
 
 
 class AProgramThatCannotBeRunIsToldInOneLine(Case):

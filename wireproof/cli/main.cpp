@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
     add_sweep(app, run);
 #ifdef WIREPROOF_HAS_VERBS
     add_verbs(app, run);
+    add_doctor(app, run);
 #endif
     try {
         app.parse(argc, argv);

@@ -25,6 +25,7 @@ hardware, kernel module or root. Programs that run so on one host, or on hosts
 that reach each other by UDP port 4791, reach each other. Every option is also
 an environment variable (--seed is WIREPROOF_VERBS_SEED) and a key of the file
 of --config (seed = 5); options win over variables, variables over the file.
+wireproof doctor says why a program would not see the device.
 
 Examples:
   wireproof verbs -- ibv_devinfo -v

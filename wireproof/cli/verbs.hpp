@@ -47,5 +47,6 @@ void add_stat(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
 // Where there is a libibverbs of ours.
 void add_verbs(CLI::App& app, Run& run);
+void add_doctor(CLI::App& app, Run& run);
 
 }  // namespace wireproof::cli
