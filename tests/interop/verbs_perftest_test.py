@@ -82,6 +82,16 @@ class OtherTransports(Perftest):
             self.passes(program, "-c", "UD")
 
 
+class Loss(Perftest):
+    def test_every_operation_ends_right_where_one_packet_in_a_hundred_is_lost(self):
+        for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_atomic_lat"):
+            with self.subTest(program):
+                self.passes(program, exchanges=300, WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
+
+    def test_several_queue_pairs(self):
+        self.passes("ib_send_bw", "-q", "4", WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
+
+
 class Watched(threading.Thread):
     """Reads what the device of a process counts for as long as the process runs."""
 
