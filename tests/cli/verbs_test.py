@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from command import WIREPROOF, Case, free_port
+from command import WIREPROOF, Case, free_port, one_object
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
 OPTIONS = {"--address": "127.0.0.9", "--seed": "7", "--receive-buffer": "65536"}
@@ -88,6 +88,28 @@ class ARealProgramRuns(Case):
         _, found = self.run_json("inspect", self.path(f"{server.pid}.pcapng"))
         self.assertGreater(found["packets"], 160)
         self.assertEqual(found["malformed"], 0)
+
+    def test_damaged_packets_are_counted_by_who_gets_them(self):
+        if shutil.which("ib_write_bw") is None:
+            self.skipTest("perftest is not installed")
+        port = free_port()
+        command = ("--", "ib_write_bw", "-d", "wireproof0", "-x", "1", "-s", "65536", "-u", "10", "-p", str(port))
+        server = self.start("verbs", *command, "-D", "3")
+        self.until(lambda: self.listens(port), server)
+        client = self.start("verbs", "--damage", "0.005", *command, "-D", "3", "127.0.0.1")
+
+        def counted():
+            ended = self.run_command("stat", str(server.pid), "--json")
+            return ended.code == 0 and one_object(ended)["devices"][0]["hw_counters"]["rx_icrc_encapsulated"] > 0
+
+        self.until(counted, server)
+        for process in (client, server):
+            self.assertEqual(self.finish(process).code, 0)
+
+    @staticmethod
+    def listens(port):
+        with open("/proc/net/tcp", encoding="ascii") as tcp, open("/proc/net/tcp6", encoding="ascii") as tcp6:
+            return any(f":{port:04X} " in line and line.split()[3] == "0A" for line in (*tcp, *tcp6))
 
 
 class AProgramThatCannotBeRunIsToldInOneLine(Case):
