@@ -12,6 +12,11 @@
 
 namespace wireproof::verbs {
 
+bool copy_program(std::byte* to, const std::byte* from, std::size_t size) {
+    if (size == 0) return true;
+    return to != nullptr && from != nullptr && host::copy_guarded(to, from, size);
+}
+
 CmChannel::CmChannel() : shown_(::fcntl(counter_.handle(), F_DUPFD_CLOEXEC, 0)) {
     if (shown_ < 0) throw std::system_error(errno, std::generic_category());
 }
@@ -28,8 +33,8 @@ int CmChannel::take(void* to, std::size_t room) {
         if (events_.empty()) continue;  // removed meanwhile
         const CmChannelEvent& event = events_.front();
         const auto* const bytes = reinterpret_cast<const std::byte*>(&event.response);
-        if (!host::copy_guarded(static_cast<std::byte*>(to), bytes,
-                                std::min(room, sizeof event.response))) {
+        if (!copy_program(static_cast<std::byte*>(to), bytes,
+                          std::min(room, sizeof event.response))) {
             counter_.add();
             return EFAULT;
         }

@@ -4,6 +4,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -19,6 +20,9 @@ struct CmChannelEvent {
     /// Events of that identifier that the program has taken.
     std::shared_ptr<std::uint32_t> taken;
 };
+
+/// To or from memory of the program's. False: it is not there.
+bool copy_program(std::byte* to, const std::byte* from, std::size_t size);
 
 /// Any thread.
 class CmChannel {

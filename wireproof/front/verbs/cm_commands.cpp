@@ -9,8 +9,6 @@
 #include <cstring>
 #include <vector>
 
-#include "wireproof/host/memory_guard.hpp"
-
 namespace wireproof::verbs {
 namespace {
 
@@ -37,7 +35,7 @@ std::byte* memory_at(std::uint64_t address) {
 }
 
 int write_answer(std::uint64_t address, ConstBytes answer) {
-    return host::copy_guarded(memory_at(address), answer.data(), answer.size()) ? 0 : EFAULT;
+    return copy_program(memory_at(address), answer.data(), answer.size()) ? 0 : EFAULT;
 }
 
 /// As much of it as there is room for.
@@ -250,7 +248,7 @@ int set_option(const Call& call) {
     rdma_ucm_set_option command{};
     if (!read(call, command) || command.optlen > longest) return EINVAL;
     std::vector<std::byte> value(command.optlen);
-    if (!host::copy_guarded(value.data(), memory_at(command.optval), value.size())) return EFAULT;
+    if (!copy_program(value.data(), memory_at(command.optval), value.size())) return EFAULT;
     return call.cm().set_option(call.channel(), command.id, command.level, command.optname, value);
 }
 

@@ -109,7 +109,7 @@ int run(int handle, const void* bytes, std::size_t size) {
     if (!open.rdma_cm->engine().is_ours()) return EIO;
     host::keep_memory_guard(open.rdma_cm->engine().now());
     const std::size_t length = std::min(size, copy.size());
-    if (!host::copy_guarded(copy.data(), static_cast<const std::byte*>(bytes), length)) {
+    if (!copy_program(copy.data(), static_cast<const std::byte*>(bytes), length)) {
         return EFAULT;
     }
     const CmCaller caller{*open.rdma_cm, open.channel,

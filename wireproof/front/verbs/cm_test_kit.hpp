@@ -47,7 +47,7 @@ public:
                                 static_cast<std::uint16_t>(room)};
         std::vector<char> bytes(sizeof header + size);
         std::memcpy(bytes.data(), &header, sizeof header);
-        std::memcpy(bytes.data() + sizeof header, command, size);
+        if (size > 0) std::memcpy(bytes.data() + sizeof header, command, size);
         errno = 0;
         const ssize_t written = wireproof_rdma_cm_write(handle_, bytes.data(), bytes.size());
         if (written == static_cast<ssize_t>(bytes.size())) return 0;
