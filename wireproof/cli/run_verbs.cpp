@@ -116,6 +116,12 @@ void add_verbs(CLI::App& app, Run& run) {
     verbs->values.resize(all.size());
     std::vector<CLI::Option*> options;
     for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].value[0] == '\0') {
+            std::string& value = verbs->values[i];
+            verb->add_flag_callback(
+                all[i].option, [&value] { value = "1"; }, all[i].help);
+            continue;
+        }
         options.push_back(verb->add_option(all[i].option, verbs->values[i], all[i].help)
                               ->type_name(all[i].value));
     }

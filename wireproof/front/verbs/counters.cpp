@@ -58,11 +58,11 @@ std::string kernel_counters(const CountersOf& of) {
     std::uint64_t malformed = 0;
     for (const std::uint64_t count : port.malformed) malformed += count;
     Lines lines("counters.");
-    lines.add("port_xmit_packets", udp.frames_sent);
-    lines.add("port_xmit_data", udp.bytes_sent / 4);
+    lines.add("port_xmit_packets", udp.frames_sent + of.shared.frames_sent);
+    lines.add("port_xmit_data", (udp.bytes_sent + of.shared.bytes_sent) / 4);
     lines.add("port_xmit_discards", udp.send_dropped + udp.send_failed);
-    lines.add("port_rcv_packets", udp.frames_received);
-    lines.add("port_rcv_data", udp.bytes_received / 4);
+    lines.add("port_rcv_packets", udp.frames_received + of.shared.frames_received);
+    lines.add("port_rcv_data", (udp.bytes_received + of.shared.bytes_received) / 4);
     lines.add("port_rcv_errors",
               of.wire.icrc_wrong + of.wire.too_short + udp.too_long + port.damaged + malformed);
     return lines.text();
@@ -72,8 +72,8 @@ std::string kernel_counters(const CountersOf& of) {
 std::string kernel_hw_counters(const CountersOf& of) {
     const ib::QueuePairCounters total = of.port.total();
     Lines lines("hw_counters.");
-    lines.add("sent_pkts", of.wire.udp.frames_sent);
-    lines.add("rcvd_pkts", of.wire.udp.frames_received);
+    lines.add("sent_pkts", of.wire.udp.frames_sent + of.shared.frames_sent);
+    lines.add("rcvd_pkts", of.wire.udp.frames_received + of.shared.frames_received);
     lines.add("duplicate_request", total.duplicates);
     lines.add("out_of_seq_request", total.gaps);
     lines.add("out_of_sequence", total.gaps);
@@ -92,7 +92,7 @@ std::string kernel_hw_counters(const CountersOf& of) {
 std::string own_counters(const CountersOf& of) {
     const UdpCounters& udp = of.wire.udp;
     Lines wire("wire.");
-    wire.add("frames_resent", udp.frames_resent);
+    wire.add("frames_resent", udp.frames_resent + of.shared.frames_resent);
     wire.add("send_dropped", udp.send_dropped);
     wire.add("send_failed", udp.send_failed);
     wire.add("kernel_dropped", udp.kernel_dropped);
@@ -101,6 +101,13 @@ std::string own_counters(const CountersOf& of) {
     wire.add("too_short", of.wire.too_short);
     wire.add("icrc_wrong", of.wire.icrc_wrong);
     wire.add("identification_jumped", of.wire.identification_jumped);
+    Lines shared("shared.");
+    shared.add("frames_sent", of.shared.frames_sent);
+    shared.add("frames_received", of.shared.frames_received);
+    shared.add("full_rings", of.shared.full_rings);
+    shared.add("doorbells_rung", of.shared.doorbells_rung);
+    shared.add("connections", of.shared.connections);
+    shared.add("malformed_peers", of.shared.malformed_peers);
     const ib::PortCounters& counted = of.port.counters();
     Lines port("port.");
     port.add("damaged", counted.damaged);
@@ -109,7 +116,7 @@ std::string own_counters(const CountersOf& of) {
     port.add("foreign_source", counted.foreign_source);
     port.add("wrong_transport", counted.wrong_transport);
     port.add("congestion", counted.congestion);
-    return wire.text() + port.text();
+    return wire.text() + shared.text() + port.text();
 }
 
 std::string queue_pair_lines(const CountersOf& of, std::uint32_t number) {

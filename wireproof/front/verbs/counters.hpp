@@ -12,6 +12,7 @@
 #include "wireproof/host/published_text.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/proto/ib/port.hpp"
+#include "wireproof/wire/shm/counters.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::verbs {
@@ -19,6 +20,7 @@ namespace wireproof::verbs {
 struct CountersOf {
     const ib::Port& port;
     const Rocev2Counters& wire;
+    ShmCounters shared;   // of memory that is shared with processes of this host
     std::string address;  // of the device
     std::function<std::string(PeerId)> address_of;
 };

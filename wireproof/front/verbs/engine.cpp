@@ -74,24 +74,28 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
     auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings.receive_buffer)
                                  : open_first_free(path_mtu, settings.receive_buffer);
     if (!wire) return tl::unexpected(wire.error());
+    const bool tampers = !settings.faults.empty() || !settings.packet_log.empty();
     auto engine = std::make_shared<Engine>(
-        std::move(*wire), path_mtu, settings.seed ? *settings.seed : random_seed(), settings.link);
+        std::move(*wire), Setup{.path_mtu = path_mtu,
+                                .seed = settings.seed ? *settings.seed : random_seed(),
+                                .link = settings.link,
+                                .shared_memory = settings.shared_memory && !tampers});
     if (const auto done = engine->tamper(settings); !done) return tl::unexpected(done.error());
     return engine;
 }
 
-Engine::Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link link)
+Engine::Engine(Rocev2Wire wire, const Setup& setup)
     : address_(wire.local_address()),
-      path_mtu_(path_mtu),
-      seed_(seed),
-      link_(link),
-      wire_(std::move(wire)),
-      port_({.path_mtu = path_mtu,
-             .first_number = static_cast<std::uint32_t>(2 + Random(seed).below(0xFFFFFD)),
-             .key_seed = mix64(seed),
-             .peer_window = ib::peer_window_of(path_mtu)}),
+      path_mtu_(setup.path_mtu),
+      seed_(setup.seed),
+      link_(setup.link),
+      peers_(std::move(wire), setup.shared_memory),
+      port_({.path_mtu = path_mtu_,
+             .first_number = static_cast<std::uint32_t>(2 + Random(seed_).below(0xFFFFFD)),
+             .key_seed = mix64(seed_),
+             .peer_window = ib::peer_window_of(path_mtu_)}),
       connections_(port_, {.ca_guid = ::be64toh(device_guid()),
-                           .first_id = static_cast<std::uint32_t>(mix64(seed ^ 0x434D)),
+                           .first_id = static_cast<std::uint32_t>(mix64(seed_ ^ 0x434D)),
                            .grace = Duration::milliseconds(1000)}) {
     port_.neighbours().set_own_gid(gid_of(address_));
     port_.memory().copy_with(&host::copy_guarded);
@@ -120,22 +124,25 @@ std::optional<PeerId> Engine::peer_at(const Address& address) {
 }
 
 std::optional<PeerId> Engine::find_peer(const Address& address) {
-    if (const auto known = wire_.peer_at(address)) return known;
-    if (wire_.peers() >= static_cast<std::size_t>(limits::hosts)) return std::nullopt;
-    const auto next = static_cast<PeerId>(wire_.peers());
-    if (!wire_.set_peer(next, address)) return std::nullopt;
-    learn_address(next);
-    return next;
+    const auto peer = peers_.find(address, limits::hosts);
+    if (!peer) return std::nullopt;
+    learn_addresses();
+    peers_.call(*peer);
+    return peer;
 }
 
 Address Engine::address_of(PeerId peer) {
     const std::lock_guard guard(lock_);
-    return wire_.lane(peer).address();
+    return peers_.udp().lane(peer).address();
 }
 
 void Engine::start_keeper() {
     const std::lock_guard guard(lock_);
-    keeper_.start(wire_.wait_handle(), [this] { return keepers_turn(); });
+    run_keeper();
+}
+
+void Engine::run_keeper() {
+    keeper_.start(peers_.wait_handle(), [this] { return keepers_turn(); });
 }
 
 void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
@@ -187,10 +194,10 @@ void Engine::forget_all(const void* owner) {
 }
 
 // A host becomes a peer with its first packet; its datagrams show its address to the program.
-void Engine::learn_address(PeerId peer) {
-    for (; named_ <= static_cast<std::size_t>(peer); ++named_) {
+void Engine::learn_addresses() {
+    for (; named_ < peers_.udp().peers(); ++named_) {
         const auto next = static_cast<PeerId>(named_);
-        port_.neighbours().set_gid(next, gid_of(wire_.lane(next).address()));
+        port_.neighbours().set_gid(next, gid_of(peers_.udp().lane(next).address()));
     }
 }
 
@@ -201,16 +208,22 @@ std::size_t Engine::turn(Instant now) {
     while (received < packets_a_turn) {
         const auto frame = receive(now);
         if (!frame) break;
-        learn_address(frame->from);
+        learn_addresses();
         port_.on_frame(now, *frame);
         ++received;
     }
-    if (port_.next_deadline() <= now) port_.on_deadline(now);
+    // Who asks whether this process is stopped gets an answer though the program calls nothing.
+    // Without a thread it gets none, as from a process that is stopped.
+    if (peers_.met_anyone()) (void)errno_of([this] { return run_keeper(), 0; });
+    if (port_.next_deadline() <= now) {
+        peers_.judge(now, port_.neighbours());
+        port_.on_deadline(now);
+    }
     manage(now);
     tell_events();
     const std::size_t sent = send(now);
     tell_events();  // of work that ended with its packet
-    unfinished_ = unfinished_ || received == packets_a_turn || !wire_.prepare_to_sleep();
+    unfinished_ = unfinished_ || received == packets_a_turn || !peers_.udp().prepare_to_sleep();
     if (received > 0 && nappers_.load() > 0) bell_.ring();
     if (received > 0) shown_.note();
     if (shown_.due(now)) show_counters();
@@ -220,19 +233,20 @@ std::size_t Engine::turn(Instant now) {
 void Engine::show_counters() {
     shown_.show(
         {.port = port_,
-         .wire = wire_.counters(),
+         .wire = peers_.udp().counters(),
+         .shared = peers_.shared_counters(),
          .address = text_of(address_),
-         .address_of = [this](PeerId peer) { return text_of(wire_.lane(peer).address()); }});
+         .address_of = [this](PeerId peer) { return text_of(peers_.udp().lane(peer).address()); }});
 }
 
 std::optional<RxFrame> Engine::receive(Instant now) {
-    if (!faults_) return wire_.receive(now);
-    return faults_->receive(now, port_, wire_, [&] { return wire_.receive(now); });
+    if (!faults_) return peers_.receive(now);
+    return faults_->receive(now, port_, peers_.udp(), [&] { return peers_.receive(now); });
 }
 
 // Reads the program's memory. What is unmapped just now is lost on the way, and when the packet is
 // due again the port finds that the memory is gone.
-bool Engine::commit(Instant now, PeerId peer, Rocev2Lane& lane, const TxFrame& frame) {
+bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame) {
     if (!faults_) return host::guarded([&lane] { lane.commit(); });
     return faults_->send(now, port_, peer, lane.address(), frame);
 }
@@ -266,17 +280,21 @@ std::size_t Engine::send(Instant now) {
         again = false;
         port_.ready_peers(ready_);
         for (const PeerId peer : ready_) {
-            Rocev2Lane& lane = wire_.lane(peer);
+            if (peers_.holds(now, peer)) continue;
+            PeerLane lane = peers_.lane(peer);
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
                 TxFrame* const room = lane.claim();
-                if (room == nullptr) break;
+                if (room == nullptr) {
+                    stalled_ = stalled_ || lane.is_shared();
+                    break;
+                }
                 if (!port_.poll_transmit_to(now, peer, *room)) break;
                 if (commit(now, peer, lane, *room)) ++packets;
                 again = true;
             }
         }
-        if (faults_) faults_->leave(now, wire_);
-        wire_.flush(now);
+        if (faults_) faults_->leave(now, peers_.udp());
+        peers_.flush(now);
     }
     if (faults_) faults_->flush_log();
     unfinished_ = again;
@@ -296,6 +314,20 @@ void Engine::tell_events() {
     }
 }
 
+void Engine::leave_posting(Instant now) {
+    keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline());
+}
+
+// A program that found what it wanted may go, so peers are told to wake the keeper. One that did
+// not is likely to ask again, and what comes meanwhile need not be told; the keeper looks in time.
+void Engine::leave_polling(Instant now, bool found) {
+    constexpr Duration patience = Duration::microseconds(200);
+    if (!peers_.needs_preparing()) return;
+    stalled_ = false;
+    if (found && !unfinished_ && peers_.prepare_to_sleep()) return;
+    keeper_.wake_by(now + patience);
+}
+
 // No grace for a program that polls: one that does is not attending to the socket just then, or no
 // packet would wait there.
 bool Engine::keepers_turn() {
@@ -303,13 +335,16 @@ bool Engine::keepers_turn() {
     if (!guard.owns_lock()) return false;
     const Instant now = clock_.now();
     // Nobody would catch what this thread throws: it tries again when there may be memory.
+    peers_.woke();
     if (errno_of([&] { return static_cast<int>(turn(now) * 0); }) != 0) return false;
+    stalled_ = false;
+    unfinished_ = unfinished_ || !peers_.prepare_to_sleep();
     keeper_.plan(keepers_deadline());
     return true;
 }
 
 void Engine::nap(Instant until) {
-    sleep_until(clock_, until, {wire_.wait_handle(), bell_.handle()});
+    sleep_until(clock_, until, {peers_.wait_handle(), bell_.handle()});
     nappers_.fetch_sub(1);
     bell_.silence();
 }

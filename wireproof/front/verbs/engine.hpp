@@ -1,5 +1,5 @@
-// The device of a process: one port on one RoCEv2 wire, and one lock around both. Whoever calls
-// moves packets: each poll of a completion queue, each posting, and else the keeper.
+// The device of a process: one port, the wires to its peers, and one lock around them. Whoever
+// calls moves packets: each poll of a completion queue, each posting, and else the keeper.
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,13 @@
 #include "wireproof/front/verbs/counters.hpp"
 #include "wireproof/front/verbs/faults.hpp"
 #include "wireproof/front/verbs/keeper.hpp"
+#include "wireproof/front/verbs/peers.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/proto/ib/cm_transport.hpp"
 #include "wireproof/proto/ib/port.hpp"
-#include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::verbs {
 
@@ -30,7 +30,14 @@ class Engine {
 public:
     static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
 
-    Engine(Rocev2Wire wire, std::size_t path_mtu, std::uint64_t seed, Link link);
+    struct Setup {
+        std::size_t path_mtu;
+        std::uint64_t seed;
+        Link link;
+        bool shared_memory;
+    };
+    /// Throws std::system_error where descriptors are lacking.
+    Engine(Rocev2Wire wire, const Setup& setup);
     /// From now on packets pass through faults, or are logged. Throws std::system_error.
     Expected<void> tamper(const Settings& settings);
     Engine(const Engine&) = delete;
@@ -61,9 +68,10 @@ public:
     auto posting(Use&& use) {
         const std::lock_guard guard(lock_);
         const auto result = std::forward<Use>(use)(port_);
-        send(clock_.now());
+        const Instant now = clock_.now();
+        send(now);
         tell_events();
-        wake_keeper();
+        leave_posting(now);
         return result;
     }
     /// The same of connection management: `use` is given the time and the management.
@@ -75,7 +83,7 @@ public:
         manage(now);
         send(now);
         tell_events();
-        wake_keeper();
+        leave_posting(now);
         return result;
     }
     /// Of what connection management tells, under the lock.
@@ -129,16 +137,17 @@ private:
 
     /// Under the lock.
     std::size_t turn(Instant now);
-    void learn_address(PeerId peer);
+    void learn_addresses();
     void tell_events();
     std::size_t send(Instant now);
     void manage(Instant now);
     std::optional<RxFrame> receive(Instant now);
-    bool commit(Instant now, PeerId peer, Rocev2Lane& lane, const TxFrame& frame);
+    bool commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame);
     void tell_port(Instant now);
     void show_counters();
     Instant next_deadline() const {
         Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
+        next = earliest(next, peers_.next_deadline());
         if (faults_) next = earliest(next, faults_->next_deadline());
         return connection_hearer_ == nullptr ? next
                                              : earliest(next, connection_hearer_->next_deadline());
@@ -147,7 +156,9 @@ private:
     Instant keepers_deadline() const {
         return unfinished_ ? Instant() : earliest(next_deadline(), shown_.next());
     }
-    void wake_keeper() { keeper_.wake_by(keepers_deadline()); }
+    void run_keeper();
+    void leave_posting(Instant now);
+    void leave_polling(Instant now, bool found);
     bool keepers_turn();
     /// Outside of it.
     void nap(Instant until);
@@ -158,7 +169,7 @@ private:
     std::uint64_t seed_;
     Link link_;
     std::mutex lock_;
-    Rocev2Wire wire_;
+    Peers peers_;
     ib::Port port_;
     ib::CmTransport connections_;
     ConnectionHearer* connection_hearer_ = nullptr;
@@ -168,13 +179,14 @@ private:
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told
     bool unfinished_ = false;    // a turn ended at its bound of packets
+    bool stalled_ = false;       // a ring was full
     ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     Bell bell_;  // wakes those that nap
     std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};
-    host::ForkWatch fork_{[this] { wire_.abandon(); }};
+    host::ForkWatch fork_{[this] { peers_.abandon(); }};
 };
 
 template <class Take>
@@ -186,10 +198,13 @@ int Engine::polling(Take&& take) {
             const bool first = guard.owns_lock();
             if (!first) guard.lock();
             const Instant now = clock_.now();
+            if (napped) peers_.woke();
             const std::size_t moved = first ? turn(now) : 0;
             const int taken = take(port_);
             if (moved > 0 || taken != 0) spin_.heard(now);
-            if (taken != 0 || napped || moved > 0 || unfinished_ || spin_.look_again(now)) {
+            if (taken != 0 || napped || moved > 0 || unfinished_ || spin_.look_again(now) ||
+                !peers_.prepare_to_sleep()) {
+                leave_polling(now, taken != 0);
                 return taken;
             }
             constexpr Duration nap_most = Duration::microseconds(200);

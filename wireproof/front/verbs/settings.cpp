@@ -63,6 +63,12 @@ Expected<void> read_receive_buffer(Settings& into, std::string_view text) {
     return {};
 }
 
+Expected<void> read_no_shm(Settings& into, std::string_view text) {
+    if (text != "0" && text != "1") return unexpected(quoted(text) + " is neither 0 nor 1");
+    into.shared_memory = text == "0";
+    return {};
+}
+
 Expected<void> read_faults(Settings& into, std::string_view text) {
     const std::string file(text);
     const auto content = file_text(file);
@@ -115,6 +121,8 @@ constexpr std::array table = {
             "repeat faults, queue pair numbers, keys of memory", false, read_seed},
     Setting{"--receive-buffer", "WIREPROOF_VERBS_RECEIVE_BUFFER", "receive_buffer", "BYTES",
             "wanted of the socket; the kernel may grant less", false, read_receive_buffer},
+    Setting{"--no-shm", "WIREPROOF_VERBS_NO_SHM", "no_shm", "",
+            "share no memory with other processes of this host", false, read_no_shm},
     // Before the chances, which are more particular.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
             "what is to go wrong, in TOML: docs/verbs-faults.md", true, read_faults},

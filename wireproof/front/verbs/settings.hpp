@@ -27,6 +27,8 @@ struct Settings {
     Link link = Link::ethernet;
     /// Bytes wanted of the socket; the kernel may grant less.
     int receive_buffer = 4 << 20;
+    /// With processes of this host and user.
+    bool shared_memory = true;
     /// A file (pcapng) of the packets that leave and come; empty: none.
     std::string packet_log = {};
     FaultScript faults = {};
@@ -36,7 +38,7 @@ struct Setting {
     const char* option;    // of `wireproof verbs`: "--seed"
     const char* variable;  // of the environment
     const char* key;       // of the file
-    const char* value;     // what stands for its value in a help text
+    const char* value;     // what stands for its value in a help text; "": none, it means 1
     const char* help;
     bool names_file;
     /// The error does not say where the text stood.

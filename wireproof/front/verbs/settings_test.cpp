@@ -63,6 +63,7 @@ TEST(VerbsSettings, AnAddressHasThePortOfRocev2) {
 TEST(VerbsSettings, WhatIsWrongIsNamed) {
     const std::map<std::string, std::vector<std::string>> wrong = {
         {"ADDRESS", {"localhost", "10.0.0", "10.0.0.1:5", "0.0.0.0", "224.0.0.1", "::"}},
+        {"NO_SHM", {"2", "yes", " 1"}},
         {"SEED", {"x", "-1", "1 ", "18446744073709551616"}},
         {"RECEIVE_BUFFER", {"4095", "1073741825", "-1", "64K", "1e6", "99999999999"}}};
     for (const auto& [name, texts] : wrong) {
@@ -74,6 +75,12 @@ TEST(VerbsSettings, WhatIsWrongIsNamed) {
                 << settings.error().message;
         }
     }
+}
+
+TEST(VerbsSettings, MemoryIsSharedUnlessItIsSwitchedOff) {
+    EXPECT_TRUE(settings_with({})->shared_memory);
+    EXPECT_TRUE(settings_with({{"WIREPROOF_VERBS_NO_SHM", "0"}})->shared_memory);
+    EXPECT_FALSE(settings_with({{"WIREPROOF_VERBS_NO_SHM", "1"}})->shared_memory);
 }
 
 TEST(VerbsSettings, EachHasNamesOfItsOwn) {

@@ -103,6 +103,21 @@ Expected<std::pair<ControlSocket, ControlSocket>> ControlSocket::pair() {
     return std::pair(ControlSocket(Descriptor(handles[0])), ControlSocket(Descriptor(handles[1])));
 }
 
+std::optional<ControlSocket> ControlSocket::adopt(Descriptor socket) {
+    const auto is = [&socket](int option, int wanted) {
+        int value = -1;
+        socklen_t length = sizeof value;
+        return ::getsockopt(socket.handle(), SOL_SOCKET, option, &value, &length) == 0 &&
+               value == wanted;
+    };
+    if (!is(SO_DOMAIN, AF_UNIX) || !is(SO_TYPE, SOCK_SEQPACKET) || !is(SO_ACCEPTCONN, 0)) {
+        return std::nullopt;
+    }
+    ControlSocket adopted(std::move(socket));
+    if (!adopted.of_this_user()) return std::nullopt;
+    return adopted;
+}
+
 bool ControlSocket::send(ConstBytes message, int descriptor) const {
     std::array<std::byte, message_max> copy{};
     std::copy(message.begin(), message.end(), copy.begin());

@@ -34,6 +34,9 @@ public:
     explicit ControlSocket(Descriptor socket);
 
     static Expected<std::pair<ControlSocket, ControlSocket>> pair();
+    /// What a peer passed on as an end of such a pair. Nothing: it is something else, or of another
+    /// user.
+    static std::optional<ControlSocket> adopt(Descriptor socket);
 
     int handle() const { return socket_.handle(); }
     bool is_open() const { return socket_.is_open(); }
@@ -80,6 +83,7 @@ public:
 
     int handle() const { return socket_.handle(); }
     bool is_open() const { return socket_.is_open(); }
+    /// Nothing: nobody calls, or errno says why none can be had.
     std::optional<ControlSocket> accept() const;
 
 private:

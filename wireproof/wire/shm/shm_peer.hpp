@@ -51,8 +51,10 @@ public:
 
     void commit() {
         if (!claimed_) return;  // room of a former life
-        claimed_ = false;
         const std::size_t size = frame_.gather_in_place().size();
+        // Not before: who leaves when the memory of a piece is gone still holds the room.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        claimed_ = false;
         out_.commit(size);
         ShmCounters& counters = lanes_->counters;
         ++counters.frames_sent;

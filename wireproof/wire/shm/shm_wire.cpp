@@ -55,8 +55,15 @@ void ShmWire::next_turn() {
 
 // Apart, so that the frame that is as usual pays for nothing else.
 [[gnu::noinline]] void ShmWire::look_around() {
-    if (slept_) wake_up();
-    look_at_ = now_ + between_looks;
+    if (slept_) {
+        const bool look_now = !config_.sleeps_often || was_rung() || now_ >= looked_at_by_;
+        wake_up();
+        if (!look_now) {
+            look_at_ = looked_at_by_;
+            return;
+        }
+    }
+    look_at_ = looked_at_by_ = now_ + between_looks;
     look();
     call_the_absent(now_);
 }
@@ -114,10 +121,16 @@ bool ShmWire::something_came() {
 
 bool ShmWire::prepare_to_sleep() {
     flush(now_);
-    look();  // what is already there would only wake us again
+    const bool all_are_there = receiving_.size() + 1 == config_.nodes;
+    // What is already there would only wake us again.
+    if (!config_.sleeps_often || !all_are_there) look();
     if (something_came()) return false;
     set_asleep(true);
-    barrier_everywhere();
+    if (config_.sleeps_often) {
+        full_barrier();
+    } else {
+        barrier_everywhere();
+    }
     slept_ = true;
     look_at_ = Instant();  // whoever wakes us may have written to a socket
     expect_any();          // no "nothing" before that look
@@ -129,6 +142,14 @@ bool ShmWire::prepare_to_sleep() {
 void ShmWire::wake_up() {
     slept_ = false;
     set_asleep(false);
+}
+
+/// A bell costs the flag, so one that is down says that there is something in a socket.
+bool ShmWire::was_rung() const {
+    return std::any_of(receiving_.begin(), receiving_.end(), [this](const ShmPeer* peer) {
+        const std::size_t side = config_.node < peer->number ? 0 : 1;
+        return peer->segment.asleep(side).load(std::memory_order_relaxed) == 0;
+    });
 }
 
 void ShmWire::set_notice(std::uint32_t value) {

@@ -38,6 +38,9 @@ public:
         /// private memory is shared. A process can name only one other: with more peers than one it
         /// must be any process of this user, as it is where there is no Yama.
         bool open_private_memory = true;
+        /// For who goes to sleep again and again for a moment: that enters the kernel no more, but
+        /// every producer fences each time it publishes.
+        bool sleeps_often = false;
     };
 
     /// Listens and calls the others. Errors are one line naming the place.
@@ -127,6 +130,8 @@ public:
     int wait_handle() const { return watch_.handle(); }
     /// False: something came meanwhile. After true, peers ring the bell until the next receive.
     bool prepare_to_sleep();
+    /// The handle was readable: the next receive looks at the sockets, whenever it did last.
+    void look_soon() { look_at_ = looked_at_by_ = Instant(); }
 
     /// A number of the user's, 0 at first, that every peer can read at any time, however seldom it
     /// receives: it says that something which peers rely on has changed.
@@ -210,6 +215,7 @@ private:
     bool take_note(ShmPeer& peer, ConstBytes bytes);
     bool something_came();
     void wake_up();
+    bool was_rung() const;
     void set_asleep(bool asleep);
 
     // Meeting: shm_wire_meet.cpp.
@@ -254,6 +260,7 @@ private:
     std::uint32_t notice_ = 0;
     bool slept_ = false;
     Instant look_at_{};
+    Instant looked_at_by_{};  // what look_at_ was before a sleep
     Instant now_{};
     Instant next_call_ = never;
     std::deque<std::pair<PeerId, WireEvent>> events_;

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Processes of one host, which share memory, and of two hosts, which are network namespaces here.
+
+usage: verbs_hosts_test.py FOLDER_OF_THE_LIBRARY [unittest options]
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import verbs_programs
+from verbs_programs import LIMIT, converse, end, environment, free_port, run, start, start_server
+
+PROGRAMS = "ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_send_bw ib_write_bw".split()
+BOTH = ({}, {"WIREPROOF_VERBS_NO_SHM": "1"})
+
+
+def setUpModule():
+    verbs_programs.set_up(FOLDER, PROGRAMS, "ibverbs-utils or perftest")
+
+
+def tearDownModule():
+    verbs_programs.tear_down()
+
+
+def counters_of(process):
+    """What the device of a program shows, by name."""
+    for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            if "memfd:wireproof-verbs" not in os.readlink(file):
+                continue
+            # The text stands behind a short header.
+            text = file.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        found = dict(re.findall(r"([a-z_]+(?:\.[a-z_0-9]+)+) (\S+)\n", text))
+        if found:
+            return found
+    return {}
+
+
+def wait_until(holds, what):
+    limit = time.monotonic() + LIMIT
+    while not holds():
+        if time.monotonic() > limit:
+            raise AssertionError(f"never: {what}")
+        time.sleep(0.05)
+
+
+def number(process, name):
+    return int(counters_of(process).get(name, 0))
+
+
+class OneHost(unittest.TestCase):
+    def check(self, ends):
+        for code, output in ends:
+            self.assertEqual(code, 0, output)
+
+    def start_pair(self, command, env):
+        server, port = start_server(command, env)
+        self.addCleanup(end, server)
+        client = start([*command, "-p", str(port), "127.0.0.1"], env)
+        self.addCleanup(end, client)
+        return server, client
+
+    def test_pingpongs_run_with_and_without_shared_memory(self):
+        for kind in ("rc", "uc", "ud"):
+            for more in BOTH:
+                with self.subTest(kind, **more):
+                    self.check(converse([f"ibv_{kind}_pingpong", "-g", "1"], environment(**more)))
+
+    def test_unreliable_connections_lose_nothing_through_memory(self):
+        """Their server waits for each message: it would not end."""
+        self.check(converse(["ib_send_bw", "-x", "1", "-F", "-c", "UC"]))
+
+    def test_packets_go_through_memory_unless_it_is_switched_off(self):
+        for more in BOTH:
+            with self.subTest(**more):
+                server, client = self.start_pair(["ib_send_bw", "-x", "1", "-F", "-D", "3"], environment(**more))
+                wait_until(lambda: number(client, "counters.port_xmit_packets") > 1000, "packets")
+                counters = counters_of(client)
+                all_packets = counters["counters.port_xmit_packets"]
+                self.assertEqual(counters["shared.frames_sent"], "0" if more else all_packets)
+                for process in (client, server):
+                    output, _ = process.communicate(timeout=LIMIT)
+                    self.assertEqual(process.returncode, 0, output)
+
+    def test_a_killed_peer_ends_the_connection_and_leaves_nothing(self):
+        for more in BOTH:
+            with self.subTest(**more):
+                server, client = self.start_pair(["ib_send_bw", "-x", "1", "-F", "-D", "60"], environment(**more))
+                wait_until(lambda: number(client, "counters.port_xmit_packets") > 1000, "packets")
+                server.kill()
+                server.communicate()
+                output, _ = client.communicate(timeout=LIMIT)
+                self.assertNotEqual(client.returncode, 0, output)
+                self.assertIn("status 12", output)  # IBV_WC_RETRY_EXC_ERR
+        self.assertEqual([name for name in os.listdir("/dev/shm") if "wireproof" in name], [])
+
+    def test_a_stopped_peer_goes_on_when_it_is_continued(self):
+        for more in BOTH:
+            with self.subTest(**more):
+                server, client = self.start_pair(["ib_send_bw", "-x", "1", "-F", "-D", "6"], environment(**more))
+                wait_until(lambda: number(client, "counters.port_xmit_packets") > 1000, "packets")
+                server.send_signal(signal.SIGSTOP)
+                time.sleep(3)
+                server.send_signal(signal.SIGCONT)
+                for process in (client, server):
+                    output, _ = process.communicate(timeout=LIMIT)
+                    self.assertEqual(process.returncode, 0, output)
+
+
+class TwoHosts(unittest.TestCase):
+    """1 % of the packets is lost, each way."""
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("network namespaces are made by root")
+        for tool in ("ip", "nft"):
+            if shutil.which(tool) is None:
+                raise unittest.SkipTest(f"{tool} is not installed")
+        self.hosts = [f"wp{os.getpid()}{side}" for side in "ab"]
+        for host in self.hosts:
+            made = subprocess.run(["ip", "netns", "add", host], capture_output=True, text=True)
+            if made.returncode != 0:
+                raise unittest.SkipTest(f"no network namespace can be made: {made.stderr}")
+            self.addCleanup(subprocess.run, ["ip", "netns", "delete", host], check=True)
+        self.ip("link", "add", "va", "netns", self.hosts[0], "type", "veth", "peer", "name", "vb",
+                "netns", self.hosts[1])
+        for host, link, address in zip(self.hosts, ("va", "vb"), ("10.91.0.1", "10.91.0.2")):
+            self.ip("-n", host, "address", "add", f"{address}/24", "dev", link)
+            self.ip("-n", host, "link", "set", link, "up")
+            self.ip("-n", host, "link", "set", "lo", "up")
+            self.lose(host)
+
+    def ip(self, *arguments):
+        subprocess.run(["ip", *arguments], check=True)
+
+    def lose(self, host):
+        rules = "table ip loss { chain come { type filter hook input priority 0; " \
+                "udp dport 4791 numgen random mod 100 0 drop; }\n}\n"
+        subprocess.run(["ip", "netns", "exec", host, "nft", "-f", "-"], input=rules, text=True, check=True)
+
+    def start(self, host, command):
+        address = f"10.91.0.{host + 1}"
+        return subprocess.Popen(["ip", "netns", "exec", self.hosts[host],
+                                 *verbs_programs.as_user(command)], text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, env=environment(WIREPROOF_VERBS_ADDRESS=address))
+
+    def test_reliable_connections_end_right(self):
+        for program in ("ib_send_bw", "ib_write_bw"):
+            with self.subTest(program):
+                command = [program, "-x", "1", "-F", "-n", "500", "-s", "16384"]
+                server = self.start(0, command)
+                self.addCleanup(end, server)
+                # perftest's client gives up where nobody listens yet.
+                limit = time.monotonic() + LIMIT
+                while True:
+                    client = self.start(1, [*command, "10.91.0.1"])
+                    self.addCleanup(end, client)
+                    output, _ = client.communicate(timeout=LIMIT)
+                    if "Couldn't connect" not in output or time.monotonic() > limit:
+                        break
+                    time.sleep(0.1)
+                self.assertEqual(client.returncode, 0, output)
+                output, _ = server.communicate(timeout=LIMIT)
+                self.assertEqual(server.returncode, 0, output)
+
+
+if __name__ == "__main__":
+    FOLDER = sys.argv.pop(1)
+    unittest.main()
