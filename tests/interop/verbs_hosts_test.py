@@ -115,6 +115,28 @@ class OneHost(unittest.TestCase):
                     self.assertEqual(process.returncode, 0, output)
 
 
+class TwoUsers(unittest.TestCase):
+    def test_they_share_no_memory(self):
+        """Root shares none with others, either."""
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("programs of two users are run by root")
+        command = ["ib_send_bw", "-x", "1", "-F", "-D", "2"]
+        for user in ("65533", "0"):
+            with self.subTest(user):
+                server, port = start_server(command)
+                self.addCleanup(end, server)
+                client = subprocess.Popen(
+                    ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command,
+                     "-p", str(port), "127.0.0.1"],
+                    env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                self.addCleanup(end, client)
+                wait_until(lambda: number(client, "counters.port_xmit_packets") > 1000, "packets")
+                self.assertEqual(number(client, "shared.frames_sent"), 0)
+                for process in (client, server):
+                    output, _ = process.communicate(timeout=LIMIT)
+                    self.assertEqual(process.returncode, 0, output)
+
+
 class TwoHosts(unittest.TestCase):
     """1 % of the packets is lost, each way."""
 
