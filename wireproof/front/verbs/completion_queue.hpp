@@ -1,6 +1,8 @@
 // Completion queues, and the channels that tell of completions.
 #pragma once
 
+#include <mutex>
+
 #include "wireproof/front/verbs/api.hpp"
 #include "wireproof/front/verbs/context.hpp"
 #include "wireproof/proto/ib/port.hpp"
@@ -16,6 +18,8 @@ struct Channel : ibv_comp_channel {
 /// The extended structure, which begins with the members of an ibv_cq.
 struct CompletionQueue : ibv_cq_ex {
     ib::CompletionQueueId id{};
+    std::mutex batch;               // held from start_poll to end_poll, unless single_threaded
+    bool single_threaded = false;   // the program locks
     ibv_wc current{};               // between start_poll and end_poll
     std::uint32_t told = 0;         // events that the program has taken from the channel
     std::uint32_t async_taken = 0;  // and from the context

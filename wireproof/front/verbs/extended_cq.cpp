@@ -1,5 +1,6 @@
 // Completion queues that are read member by member (ibv_create_cq_ex): one completion is current
-// between start_poll and end_poll.
+// between start_poll and end_poll. Another thread that starts to poll the queue waits until then,
+// unless the program has promised that there is none.
 #include "wireproof/front/verbs/completion_queue.hpp"
 #include "wireproof/front/verbs/limits.hpp"
 
@@ -30,6 +31,8 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     if (attributes != nullptr && attributes->comp_mask != 0) return EINVAL;
+    std::unique_lock<std::mutex> batch(queue.batch, std::defer_lock);
+    if (!queue.single_threaded) batch.lock();
     std::optional<ibv_wc> next;
     const int error = errno_of([&] {
         context.engine->polling([&](ib::Port& port) {
@@ -38,7 +41,10 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
         });
         return 0;
     });
-    return error != 0 ? error : make_current(queue, next);
+    if (error != 0) return error;
+    const int none = make_current(queue, next);
+    if (none == 0) batch.release();  // end_poll unlocks it
+    return none;
 }
 
 // What has come is taken; packets are moved by the next start_poll.
@@ -54,7 +60,10 @@ int next_poll(ibv_cq_ex* of) {
     return error != 0 ? error : make_current(queue, next);
 }
 
-void end_poll(ibv_cq_ex*) {}
+void end_poll(ibv_cq_ex* of) {
+    CompletionQueue& queue = queue_of(of);
+    if (!queue.single_threaded) queue.batch.unlock();
+}
 
 ibv_wc_opcode read_opcode(ibv_cq_ex* of) {
     return queue_of(of).current.opcode;
@@ -123,6 +132,7 @@ int create(ibv_context* context, const ibv_cq_init_attr_ex& asked, ibv_cq_ex*& c
         create_completion_queue(context, static_cast<int>(asked.cqe), asked.cq_context,
                                 asked.channel, static_cast<int>(asked.comp_vector), queue);
     if (error != 0) return error;
+    queue->single_threaded = has_flags && (asked.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
     offer(*queue, asked.wc_flags);
     created = queue;
     return 0;

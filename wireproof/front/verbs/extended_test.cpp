@@ -1,5 +1,6 @@
 // Work requests built call by call, completions read member by member, and memory windows.
 #include <array>
+#include <chrono>
 #include <thread>
 
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
@@ -184,34 +185,55 @@ TEST_F(Built, AWindowOfARegionThatMayNotBeLentFailsInItsCompletion) {
     EXPECT_EQ(ibv_dealloc_mw(window), 0);
 }
 
-TEST(ExtendedCompletions, AreReadOneByOne) {
+/// Two ends, of which b has an extended completion queue with two Sends received in it.
+class ExtendedCompletions : public ::testing::Test {
+protected:
+    ~ExtendedCompletions() override {
+        EXPECT_EQ(ibv_destroy_qp(b.pair), 0);
+        b.pair = nullptr;
+        EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+    }
+    void make_queue(std::uint32_t flags = 0) {
+        ibv_cq_init_attr_ex asked{};
+        asked.cqe = 16;
+        asked.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM;
+        asked.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+        asked.flags = flags;
+        queue = ibv_create_cq_ex(b.context, &asked);
+        ASSERT_NE(queue, nullptr);
+        EXPECT_EQ(ibv_destroy_qp(b.pair), 0);
+        ibv_qp_init_attr made{};
+        made.send_cq = made.recv_cq = ibv_cq_ex_to_cq(queue);
+        made.cap = {.max_send_wr = 8,
+                    .max_recv_wr = 8,
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 0};
+        made.qp_type = IBV_QPT_RC;
+        b.pair = ibv_create_qp(b.domain, &made);
+        a.connect(b.contact());
+        b.connect(a.contact());
+    }
+    void send_two() {
+        for (std::uint64_t id = 1; id <= 2; ++id) {
+            ASSERT_EQ(b.post_receive(id, b.piece(0, 64)), 0);
+            const auto length = static_cast<std::uint32_t>(10 * id);
+            ASSERT_EQ(a.post(IBV_WR_SEND, id, a.piece(0, length), {}), 0);
+            EXPECT_EQ(a.wait().status, IBV_WC_SUCCESS);
+        }
+    }
+
     End a;
     End b;
-    ibv_cq_init_attr_ex asked{};
-    asked.cqe = 16;
-    asked.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM;
-    ibv_cq_ex* const queue = ibv_create_cq_ex(b.context, &asked);
-    ASSERT_NE(queue, nullptr);
-    EXPECT_EQ(queue->read_src_qp, nullptr) << "not asked for";
-    EXPECT_EQ(ibv_destroy_qp(b.pair), 0);
-    ibv_qp_init_attr made{};
-    made.send_cq = made.recv_cq = ibv_cq_ex_to_cq(queue);
-    made.cap = {.max_send_wr = 8,
-                .max_recv_wr = 8,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = 0};
-    made.qp_type = IBV_QPT_RC;
-    b.pair = ibv_create_qp(b.domain, &made);
-    a.connect(b.contact());
-    b.connect(a.contact());
+    ibv_cq_ex* queue = nullptr;
     ibv_poll_cq_attr none{};
+};
+
+TEST_F(ExtendedCompletions, AreReadOneByOne) {
+    make_queue();
+    EXPECT_EQ(queue->read_src_qp, nullptr) << "not asked for";
     EXPECT_EQ(ibv_start_poll(queue, &none), ENOENT);
-    for (std::uint64_t id = 1; id <= 2; ++id) {
-        ASSERT_EQ(b.post_receive(id, b.piece(0, 64)), 0);
-        ASSERT_EQ(a.post(IBV_WR_SEND, id, a.piece(0, static_cast<std::uint32_t>(10 * id)), {}), 0);
-        EXPECT_EQ(a.wait().status, IBV_WC_SUCCESS);
-    }
+    send_two();
     ASSERT_EQ(ibv_start_poll(queue, &none), 0);
     EXPECT_EQ(queue->status, IBV_WC_SUCCESS);
     EXPECT_EQ(queue->wr_id, 1U);
@@ -222,12 +244,39 @@ TEST(ExtendedCompletions, AreReadOneByOne) {
     EXPECT_EQ(ibv_wc_read_byte_len(queue), 20U);
     EXPECT_EQ(ibv_next_poll(queue), ENOENT);
     ibv_end_poll(queue);
-    EXPECT_EQ(ibv_destroy_qp(b.pair), 0);
-    b.pair = nullptr;
-    EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
 }
 
-TEST(ExtendedCompletions, WhatIsNotKnownIsNotSupported) {
+TEST_F(ExtendedCompletions, AnotherThreadStartsWhenTheFirstHasEnded) {
+    make_queue();
+    EXPECT_EQ(ibv_start_poll(queue, &none), ENOENT);  // nothing is held after that
+    send_two();
+    ASSERT_EQ(ibv_start_poll(queue, &none), 0);
+    std::uint64_t taken = 0;
+    std::thread other([&] {
+        if (ibv_start_poll(queue, &none) != 0) return;
+        taken = queue->wr_id;
+        ibv_end_poll(queue);
+    });
+    // Time for the other to do harm: that it does none needs no bound.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(queue->wr_id, 1U);
+    EXPECT_EQ(ibv_wc_read_byte_len(queue), 10U);
+    ibv_end_poll(queue);
+    other.join();
+    EXPECT_EQ(taken, 2U);
+}
+
+TEST_F(ExtendedCompletions, WhoPromisesToLockIsNotLocked) {
+    make_queue(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+    send_two();
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+        ASSERT_EQ(ibv_start_poll(queue, &none), 0);
+        EXPECT_EQ(queue->wr_id, id);
+    }
+    ibv_end_poll(queue);
+}
+
+TEST(ExtendedCompletionQueues, WhatIsNotKnownIsNotSupported) {
     End end;
     ibv_cq_init_attr_ex asked{};
     asked.cqe = 16;
