@@ -82,16 +82,6 @@ class OtherTransports(Perftest):
             self.passes(program, "-c", "UD")
 
 
-class Loss(Perftest):
-    def test_every_operation_ends_right_where_one_packet_in_a_hundred_is_lost(self):
-        for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_atomic_lat"):
-            with self.subTest(program):
-                self.passes(program, exchanges=300, WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
-
-    def test_several_queue_pairs(self):
-        self.passes("ib_send_bw", "-q", "4", WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
-
-
 class Watched(threading.Thread):
     """Reads what the device of a process counts for as long as the process runs."""
 
@@ -118,12 +108,11 @@ class Watched(threading.Thread):
 
     def sum_of(self, name):
         self.join()
+        assert self.text, "nothing was counted"
         return sum(map(int, re.findall(rf"(?m)^queue_pairs\.\d+\.{name} (\d+)$", self.text)))
 
 
-class Recovery(Perftest):
-    """What is sent again over UDP where nothing is lost."""
-
+class WatchedPrograms(Perftest):
     def converse_watched(self, command, **settings):
         env = programs.environment(**settings)
         server, port = programs.start_server(command, env)
@@ -137,6 +126,27 @@ class Recovery(Perftest):
             programs.end(client)
             programs.end(server)
         return watched
+
+
+class Loss(WatchedPrograms):
+    def test_every_operation_ends_right_where_one_packet_in_a_hundred_is_lost(self):
+        for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_atomic_lat"):
+            with self.subTest(program):
+                self.passes(program, exchanges=300, WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
+
+    def test_what_was_lost_was_sent_again(self):
+        watched = self.converse_watched(["ib_send_bw", "-s", "4096", "-n", "1000"], WIREPROOF_VERBS_LOSS="0.01",
+                                        WIREPROOF_VERBS_SEED="3")
+        sent, resent = watched[1].sum_of("sent"), watched[1].sum_of("resent")
+        self.assertGreater(resent, 0)
+        self.assertLess(resent, sent / 2)
+
+    def test_several_queue_pairs(self):
+        self.passes("ib_send_bw", "-q", "4", WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
+
+
+class Recovery(WatchedPrograms):
+    """What is sent again over UDP where nothing is lost."""
 
     def test_a_stock_receive_buffer_makes_few_packets_leave_again(self):
         watched = self.converse_watched(["ib_write_bw", "-s", "65536", "-n", "1000"],

@@ -115,9 +115,9 @@ print("done")
 
 
 class Pingpong(unittest.TestCase):
-    def passes(self, program, *options, exchanges=1000, size=4096):
+    def passes(self, program, *options, exchanges=1000, size=4096, **settings):
         command = [program, "-g", "1", "-n", str(exchanges), "-s", str(size), *options]
-        for side, (code, output) in zip(("server", "client"), converse(command)):
+        for side, (code, output) in zip(("server", "client"), converse(command, environment(**settings))):
             self.assertEqual(code, 0, f"{side}: {output}")
             self.assertEqual(EXCHANGES.search(output)[1], str(exchanges), output)
             self.assertEqual(BYTES.search(output)[1], str(2 * exchanges * size), output)
@@ -161,6 +161,12 @@ class Pingpong(unittest.TestCase):
                                          environment(WIREPROOF_VERBS_LINK="infiniband")):
                 self.assertEqual(code, 0, f"{program}: {output}")
                 self.assertRegex(output, r"local address:  LID 0x00\d\d,")
+
+    def test_over_udp(self):
+        for program in ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_srq_pingpong", "ibv_ud_pingpong"):
+            for options in ([], ["-e"]):
+                with self.subTest(program=program, options=options):
+                    self.passes(program, *options, exchanges=200, WIREPROOF_VERBS_NO_SHM="1")
 
     def test_without_a_gid_is_refused_as_on_ethernet(self):
         for code, output in converse(["ibv_rc_pingpong"]):
