@@ -102,7 +102,7 @@ class NoPacketIsCutUp(InANamespace):
     def fragments(self, path, at):
         """Of a measurement, over IPv4 and over IPv6: those that the kernel made."""
         ended = self.run_there(
-            path + '"$1" perf --listen $2 2>listens & there=$!\n'
+            path + ': >listens; "$1" perf --listen $2 2>listens & there=$!\n'
             "for i in $(seq 200); do grep -q answering listens && break; sleep 0.1; done\n"
             'code=0; "$1" perf --to $2 --op store --size 200000 --rounds 1 --seconds 0.05 || code=$?\n'
             "kill $there\nwait $there 2>/dev/null || true\n" + FRAGMENTS + "exit $code", WIREPROOF, at)
