@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/device.sh [--prefix DIR] [--github]: builds the RDMA device for unmodified programs and installs
-# its libraries into DIR/lib/wireproof (default: /usr/local, or ~/.local for whoever is not root), where
+# its libraries into DIR/lib/wireproof (default: /usr/local, or ~/.local for a user other than root), where
 # no program finds them by itself. Prints the two variables that make a program find them.
 #   --github: sets them for all later steps of a job of GitHub Actions, too.
 set -euo pipefail

@@ -46,8 +46,8 @@ public:
     std::size_t waiting(std::uint32_t of, std::uint32_t event);
     /// The program has closed the descriptor, whose number may be another's by now.
     void abandon() { shown_ = -1; }
-    /// Closes the program's descriptor. Whoever waits goes on waiting, as in the kernel: programs
-    /// leave a thread behind that waits for events.
+    /// Closes the program's descriptor. A thread that waits goes on waiting, as in the kernel:
+    /// programs leave a thread behind that waits for events.
     void close();
 
 private:

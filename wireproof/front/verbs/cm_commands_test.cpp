@@ -318,8 +318,8 @@ TEST_F(Cm, AnIdentifierMovesToAnotherDescriptorWithItsEvents) {
     ::close(unrelated);
 }
 
-/// What the listener's side calls the one who asks, whose identifier is bound to `source` if there
-/// is one. The device has another address than 127.0.0.1.
+/// The address that the server sees as the client's. The client binds its identifier to `source`,
+/// if there is one. The device has another address than 127.0.0.1.
 std::string name_of_asker(const char* source) {
     ::setenv("WIREPROOF_VERBS_ADDRESS", "127.78.0.5", 1);
     CmFile server;

@@ -2,8 +2,8 @@
 // leads to any of them: each process has an address of its own, and a file says which has a port.
 //
 // The files lie in a folder that is the user's alone: $XDG_RUNTIME_DIR/wireproof, or
-// /tmp/wireproof-UID. A file is locked for as long as its process lives; the kernel lets go of the
-// lock however the process ends, and the next who looks removes the file.
+// /tmp/wireproof-UID. A process holds a lock on its file for as long as it lives. The kernel
+// releases the lock however the process ends, and the next process that finds the file removes it.
 #pragma once
 
 #include <cstdint>

@@ -212,8 +212,8 @@ std::size_t Engine::turn(Instant now) {
         port_.on_frame(now, *frame);
         ++received;
     }
-    // Who asks whether this process is stopped gets an answer though the program calls nothing.
-    // Without a thread it gets none, as from a process that is stopped.
+    // A peer may ask whether this process is stopped while the program calls nothing: the keeper
+    // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
     if (peers_.met_anyone()) (void)errno_of([this] { return run_keeper(), 0; });
     if (port_.next_deadline() <= now) {
         peers_.judge(now, port_.neighbours());
@@ -251,7 +251,7 @@ bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& fra
     return faults_->send(now, port_, peer, lane.address(), frame);
 }
 
-// Who asks for a connection gets an answer even where nobody listens.
+// The device answers a request for a connection even where no program listens.
 void Engine::manage(Instant now) {
     ConnectionHearer* const hearer = connection_hearer_;
     if (hearer != nullptr && hearer->next_deadline() <= now) {

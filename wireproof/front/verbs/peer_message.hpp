@@ -1,7 +1,7 @@
 // What the processes of one host say to each other beside their packets, over a unix socket. Each
 // message is decoded from bytes that nobody trusts.
 //
-//      who wants to send                        the other
+//      the caller                               the called process
 //      hello, an end of a socket pair  ─────►   same user? not known yet?
 //                                      ◄─────   welcome; memory: it keeps that end for ShmWire
 //      ping, when answers are overdue  ─────►

@@ -90,7 +90,7 @@ Peers::Peers(Rocev2Wire udp, bool shared_memory)
     if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
     callers_.reserve(callers_max);
     watch(udp_.wait_handle(), Tag::other);
-    // Who has no place to listen at is a host like any other.
+    // Without a listener the processes of this host reach us by UDP, as other hosts do.
     if (auto listener = Listener::open(place_of(udp_.local_address()))) {
         listener_ = std::move(*listener);
         watch(listener_.handle(), Tag::listener);
@@ -322,13 +322,14 @@ void Peers::look(Instant now) {
     }
 }
 
-// Strangers who call and say nothing take places of others who do so, and no more.
+// A caller that says nothing loses its place when there are too many of them.
 void Peers::accept_callers(Instant now) {
     for (int i = 0; i < messages_at_once; ++i) {
         auto caller = listener_.accept();
         if (!caller) {
             if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-            // No descriptor is left: who waits there would only keep us awake.
+            // No descriptor is left. A caller that waits would make the epoll descriptor readable
+            // all the time, so the listener is not watched for a while.
             unwatch(listener_.handle());
             listen_again_ = now + until_listening_again;
             return;

@@ -66,7 +66,7 @@ public:
     int wait_handle() const { return watch_.handle(); }
     /// False: something came meanwhile. Cheap, and of effect until the next receive.
     bool prepare_to_sleep();
-    /// Who slept is awake: what woke it may be anything.
+    /// The caller slept on wait_handle() and is awake: the next receive looks at everything.
     void woke();
     /// Whether anything but prepare_to_sleep makes peers wake us.
     bool needs_preparing() const { return sharing_ > 0; }
@@ -110,7 +110,7 @@ private:
     std::uint64_t life_;
     Descriptor watch_;  // epoll
     Listener listener_;
-    std::vector<ControlSocket> callers_;  // have not said yet who they are
+    std::vector<ControlSocket> callers_;  // that have not said hello yet
     std::vector<Link*> links_;            // by peer; null: it has none
     Link* first_ =
         nullptr;            // of all; a list that only grows, so that a forked child finds it whole

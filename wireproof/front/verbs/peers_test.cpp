@@ -77,7 +77,7 @@ void meet(End& a, End& b, Clock& clock) {
     }
 }
 
-/// Who called is let in, and then heard.
+/// `a` accepts a caller, and then reads what it says.
 void hear(End& a, Clock& clock) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(a.take(clock.pass()), "");
 }

@@ -1,5 +1,5 @@
-// Memory that a process unmaps while it is registered: who names it gets an error, as if the region
-// had ended, and no data that are not there.
+// Memory that a process unmaps while it is registered: a work request or a peer that names it gets
+// an error, as if the region had ended, and no data.
 #include <gtest/gtest.h>
 
 #include "wireproof/base/publish.hpp"

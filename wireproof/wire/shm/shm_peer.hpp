@@ -52,7 +52,8 @@ public:
     void commit() {
         if (!claimed_) return;  // room of a former life
         const std::size_t size = frame_.gather_in_place().size();
-        // Not before: who leaves when the memory of a piece is gone still holds the room.
+        // Not before: a copy that is left because a piece's memory is gone must still hold the
+        // room.
         std::atomic_signal_fence(std::memory_order_seq_cst);
         claimed_ = false;
         out_.commit(size);

@@ -38,8 +38,8 @@ public:
         /// private memory is shared. A process can name only one other: with more peers than one it
         /// must be any process of this user, as it is where there is no Yama.
         bool open_private_memory = true;
-        /// For who goes to sleep again and again for a moment: that enters the kernel no more, but
-        /// every producer fences each time it publishes.
+        /// For a node that sleeps often and briefly. It makes no system call before it sleeps; in
+        /// return every producer fences each time it publishes.
         bool sleeps_often = false;
     };
 
