@@ -90,11 +90,6 @@ Address loopback(std::uint8_t last) {
     return address;
 }
 
-std::string text_of(const Address& address) {
-    const std::string text = address.to_string();
-    return text.substr(0, text.rfind(':'));
-}
-
 /// A datagram to itself: firewalls and sandboxes let the socket be opened, and nothing through.
 bool comes_back(const UdpSocket& socket, const Address& address) {
     const SocketAddress to = to_socket_address(address);
@@ -125,17 +120,17 @@ Check check_address(const verbs::Settings& settings) {
             continue;
         }
         if (!comes_back(*socket, address)) {
-            return failed("address", text_of(address) + " carries no datagram to UDP port 4791",
+            return failed("address", address.host_text() + " carries no datagram to UDP port 4791",
                           "let it through: a firewall or a sandbox drops it");
         }
         const auto room = Rocev2Wire::frame_max_at(address);
         const std::size_t path_mtu = room ? ib::path_mtu_within(*room) : 0;
         if (path_mtu == 0) {
-            return failed("address", text_of(address) + " carries no path MTU",
+            return failed("address", address.host_text() + " carries no path MTU",
                           "raise the MTU of its interface to 320 or more");
         }
         return healthy("address",
-                       fmt::format("{} is free; path MTU {}", text_of(address), path_mtu));
+                       fmt::format("{} is free; path MTU {}", address.host_text(), path_mtu));
     }
     return in_use(settings, error);
 }

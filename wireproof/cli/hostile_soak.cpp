@@ -29,10 +29,9 @@ std::unique_ptr<rdma::Device::Inside> opened_device(std::uint64_t number) {
     Rocev2Wire wire = opened_on_free_host(number, [](const Address& host) {
         return Rocev2Wire::open({.local = host, .frame_max = ib::packet_max(soak_path_mtu)});
     });
-    const std::string address = wire.local_address().to_string();
+    const std::string address = wire.local_address().host_text();
     return std::make_unique<rdma::Device::Inside>(
-        std::move(wire), rdma::DeviceOptions{.address = address.substr(0, address.rfind(':')),
-                                             .path_mtu = soak_path_mtu});
+        std::move(wire), rdma::DeviceOptions{.address = address, .path_mtu = soak_path_mtu});
 }
 
 UdpWire opened_mouth(std::uint64_t number) {

@@ -7,12 +7,6 @@
 namespace wireproof::capture {
 namespace {
 
-std::string host_of(const Address& address) {
-    const std::string text = address.to_string();
-    const std::string host = text.substr(0, text.rfind(':'));
-    return host.front() == '[' ? host.substr(1, host.size() - 2) : host;
-}
-
 /// " (way 3)", for the end of what a refusal is told with; short, for a line has 80 columns.
 std::string refused_way(const Pairing::Answered& answered) {
     if (answered.way) return fmt::format(" (way {})", *answered.way + 1);
@@ -33,7 +27,7 @@ std::string_view answer_name(bool atomic) {
 }  // namespace
 
 std::string Direction::name() const {
-    return fmt::format("{} > {} qp {:06x}{}{}", host_of(from), host_of(to), queue_pair,
+    return fmt::format("{} > {} qp {:06x}{}{}", from.host_text(), to.host_text(), queue_pair,
                        network.empty() ? "" : " in ", network);
 }
 

@@ -131,9 +131,7 @@ std::string Device::Inside::no_answer_of(PeerId peer) const {
 }
 
 std::string Device::Inside::host_of(PeerId peer) {
-    std::string text = wire.lane(peer).address().to_string();
-    text.erase(text.rfind(':'));
-    return text.front() == '[' ? text.substr(1, text.size() - 2) : text;
+    return wire.lane(peer).address().host_text();
 }
 
 Instant Device::Inside::next_deadline() const {

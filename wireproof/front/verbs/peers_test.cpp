@@ -215,10 +215,7 @@ TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAndANewOneIsMet) {
 /// Speaks to a device as a process of the same user that is no device.
 class Stranger {
 public:
-    Stranger() {
-        const std::string whole = address_of(1).to_string();
-        socket_ = *connect_to({"verbs-" + whole.substr(0, whole.rfind(':')), 0});
-    }
+    Stranger() { socket_ = *connect_to({"verbs-" + address_of(1).host_text(), 0}); }
     void say(ConstBytes message, int descriptor = -1) { socket_.send(message, descriptor); }
     void say(PeerMessage message, int descriptor = -1) {
         std::array<std::byte, PeerMessage::size> bytes{};

@@ -127,17 +127,22 @@ bool Address::is_loopback() const {
     return host == one || (host[12] == 127 && std::equal(ipv4.begin(), ipv4.end(), host.begin()));
 }
 
-std::string Address::to_string() const {
+std::string Address::host_text() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    const auto size = static_cast<socklen_t>(text.size());
+    const int kind = family == Family::ipv4 ? AF_INET : AF_INET6;
+    const std::string numeric =
+        ::inet_ntop(kind, host.data(), text.data(), static_cast<socklen_t>(text.size()));
+    return scope == 0 ? numeric : numeric + "%" + std::to_string(scope);
+}
+
+std::string Address::to_string() const {
     const std::string tail = ":" + std::to_string(port);
     switch (family) {
         case Family::none: return "no address";
-        case Family::ipv4: return ::inet_ntop(AF_INET, host.data(), text.data(), size) + tail;
+        case Family::ipv4: return host_text() + tail;
         case Family::ipv6: break;
     }
-    const std::string numeric = ::inet_ntop(AF_INET6, host.data(), text.data(), size);
-    return "[" + numeric + (scope == 0 ? "" : "%" + std::to_string(scope)) + "]" + tail;
+    return "[" + host_text() + "]" + tail;
 }
 
 std::size_t AddressHash::operator()(const Address& address) const {

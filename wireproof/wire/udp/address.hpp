@@ -34,6 +34,8 @@ struct Address {
 
     /// What parse() takes, with a scope as a number.
     std::string to_string() const;
+    /// The host alone: "127.0.0.1", "fe80::1%2". Of an address that is set.
+    std::string host_text() const;
 
     friend bool operator==(const Address&, const Address&) = default;
 };
