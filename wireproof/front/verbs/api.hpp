@@ -28,6 +28,12 @@ int ibv_query_gid_type(struct ibv_context* context, std::uint8_t port, unsigned 
 
 namespace wireproof::verbs {
 
+/// An entry of a table of operations: null, unless the program asked for it.
+template <class Call>
+Call* offered(std::uint64_t asked, std::uint64_t flag, Call* call) {
+    return (asked & flag) != 0 ? call : nullptr;
+}
+
 /// What `call` returns, or the errno of what it threw: no exception leaves the library.
 template <class Call>
 int errno_of(Call&& call) noexcept {

@@ -146,19 +146,19 @@ std::uint64_t Builder::operations_of(ibv_qp_type type) {
 }
 
 void Builder::offer(ibv_qp_ex& pair, std::uint64_t operations) {
-    const auto offered = [operations](std::uint64_t flag, auto* call) {
-        return (operations & flag) != 0 ? call : nullptr;
-    };
-    pair.wr_rdma_write = offered(IBV_QP_EX_WITH_RDMA_WRITE, &wr_rdma_write);
-    pair.wr_rdma_write_imm = offered(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, &wr_rdma_write_imm);
-    pair.wr_send = offered(IBV_QP_EX_WITH_SEND, &wr_send);
-    pair.wr_send_imm = offered(IBV_QP_EX_WITH_SEND_WITH_IMM, &wr_send_imm);
-    pair.wr_send_inv = offered(IBV_QP_EX_WITH_SEND_WITH_INV, &wr_send_inv);
-    pair.wr_rdma_read = offered(IBV_QP_EX_WITH_RDMA_READ, &wr_rdma_read);
-    pair.wr_atomic_cmp_swp = offered(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, &wr_atomic_cmp_swp);
-    pair.wr_atomic_fetch_add = offered(IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, &wr_atomic_fetch_add);
-    pair.wr_local_inv = offered(IBV_QP_EX_WITH_LOCAL_INV, &wr_local_inv);
-    pair.wr_bind_mw = offered(IBV_QP_EX_WITH_BIND_MW, &wr_bind_mw);
+    pair.wr_rdma_write = offered(operations, IBV_QP_EX_WITH_RDMA_WRITE, &wr_rdma_write);
+    pair.wr_rdma_write_imm =
+        offered(operations, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, &wr_rdma_write_imm);
+    pair.wr_send = offered(operations, IBV_QP_EX_WITH_SEND, &wr_send);
+    pair.wr_send_imm = offered(operations, IBV_QP_EX_WITH_SEND_WITH_IMM, &wr_send_imm);
+    pair.wr_send_inv = offered(operations, IBV_QP_EX_WITH_SEND_WITH_INV, &wr_send_inv);
+    pair.wr_rdma_read = offered(operations, IBV_QP_EX_WITH_RDMA_READ, &wr_rdma_read);
+    pair.wr_atomic_cmp_swp =
+        offered(operations, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, &wr_atomic_cmp_swp);
+    pair.wr_atomic_fetch_add =
+        offered(operations, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, &wr_atomic_fetch_add);
+    pair.wr_local_inv = offered(operations, IBV_QP_EX_WITH_LOCAL_INV, &wr_local_inv);
+    pair.wr_bind_mw = offered(operations, IBV_QP_EX_WITH_BIND_MW, &wr_bind_mw);
     pair.wr_set_ud_addr = &wr_set_ud_addr;
     pair.wr_set_inline_data = &wr_set_inline_data;
     pair.wr_set_inline_data_list = &wr_set_inline_data_list;

@@ -34,12 +34,6 @@ Address loopback(std::uint8_t last) {
     return address;
 }
 
-/// Without the port, which is everybody's.
-std::string text_of(const Address& address) {
-    const std::string whole = address.to_string();
-    return whole.substr(0, whole.rfind(':'));
-}
-
 Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu, int receive_buffer) {
     return Rocev2Wire::open({.local = local,
                              .peers_max = limits::strangers,
@@ -148,7 +142,11 @@ void Engine::run_keeper() {
 void Engine::hear(const void* owner, About what, std::uint32_t number, Hearer hearer) {
     const std::lock_guard guard(lock_);
     hearers_[{what, number}] = {owner, std::move(hearer)};
-    if (!faults_ || what != About::queue_pair) return;
+}
+
+void Engine::plan_failures(std::uint32_t number) {
+    if (!faults_) return;
+    const std::lock_guard guard(lock_);
     for (const CompletionFault& fault : faults_->completions()) {
         if (fault.queue_pair.value_or(faults_->place_of(number)) != faults_->place_of(number)) {
             continue;
@@ -231,12 +229,13 @@ std::size_t Engine::turn(Instant now) {
 }
 
 void Engine::show_counters() {
-    shown_.show(
-        {.port = port_,
-         .wire = peers_.udp().counters(),
-         .shared = peers_.shared_counters(),
-         .address = text_of(address_),
-         .address_of = [this](PeerId peer) { return text_of(peers_.udp().lane(peer).address()); }});
+    shown_.show({.port = port_,
+                 .wire = peers_.udp().counters(),
+                 .shared = peers_.shared_counters(),
+                 .address = address_.host_text(),
+                 .address_of = [this](PeerId peer) {
+                     return peers_.udp().lane(peer).address().host_text();
+                 }});
 }
 
 std::optional<RxFrame> Engine::receive(Instant now) {

@@ -124,6 +124,8 @@ public:
     /// The same of the port: whether it is up.
     void hear_port(const void* owner, std::function<void(bool up)> hearer);
     bool port_is_up();
+    /// Of a new queue pair: its work requests end as faults have it.
+    void plan_failures(std::uint32_t number);
     /// All that this owner heard of, and its queue pairs end.
     void forget_all(const void* owner);
 

@@ -65,56 +65,38 @@ void end_poll(ibv_cq_ex* of) {
     if (!queue.single_threaded) queue.batch.unlock();
 }
 
-ibv_wc_opcode read_opcode(ibv_cq_ex* of) {
-    return queue_of(of).current.opcode;
+/// A member of the current completion.
+template <auto member>
+auto read(ibv_cq_ex* of) {
+    return queue_of(of).current.*member;
 }
-std::uint32_t read_vendor_err(ibv_cq_ex*) {
-    return 0;
-}
-std::uint32_t read_byte_len(ibv_cq_ex* of) {
-    return queue_of(of).current.byte_len;
-}
-// Also the key that a Send invalidated: they share a place.
-__be32 read_imm_data(ibv_cq_ex* of) {
-    return queue_of(of).current.imm_data;
-}
-std::uint32_t read_qp_num(ibv_cq_ex* of) {
-    return queue_of(of).current.qp_num;
-}
-std::uint32_t read_src_qp(ibv_cq_ex* of) {
-    return queue_of(of).current.src_qp;
-}
-unsigned read_wc_flags(ibv_cq_ex* of) {
-    return queue_of(of).current.wc_flags;
-}
+
+// Wider here than in the completion.
 std::uint32_t read_slid(ibv_cq_ex* of) {
     return queue_of(of).current.slid;
 }
-std::uint8_t read_sl(ibv_cq_ex* of) {
-    return queue_of(of).current.sl;
-}
-std::uint8_t read_dlid_path_bits(ibv_cq_ex* of) {
-    return queue_of(of).current.dlid_path_bits;
+
+std::uint32_t read_vendor_err(ibv_cq_ex*) {
+    return 0;
 }
 
 /// What may be read is what was asked for; status, id, opcode and flags always.
 void offer(ibv_cq_ex& queue, std::uint64_t asked) {
-    const auto offered = [asked](std::uint64_t flag, auto* call) {
-        return (asked & flag) != 0 ? call : nullptr;
-    };
     queue.start_poll = &start_poll;
     queue.next_poll = &next_poll;
     queue.end_poll = &end_poll;
-    queue.read_opcode = &read_opcode;
+    queue.read_opcode = &read<&ibv_wc::opcode>;
     queue.read_vendor_err = &read_vendor_err;
-    queue.read_wc_flags = &read_wc_flags;
-    queue.read_byte_len = offered(IBV_WC_EX_WITH_BYTE_LEN, &read_byte_len);
-    queue.read_imm_data = offered(IBV_WC_EX_WITH_IMM, &read_imm_data);
-    queue.read_qp_num = offered(IBV_WC_EX_WITH_QP_NUM, &read_qp_num);
-    queue.read_src_qp = offered(IBV_WC_EX_WITH_SRC_QP, &read_src_qp);
-    queue.read_slid = offered(IBV_WC_EX_WITH_SLID, &read_slid);
-    queue.read_sl = offered(IBV_WC_EX_WITH_SL, &read_sl);
-    queue.read_dlid_path_bits = offered(IBV_WC_EX_WITH_DLID_PATH_BITS, &read_dlid_path_bits);
+    queue.read_wc_flags = &read<&ibv_wc::wc_flags>;
+    queue.read_byte_len = offered(asked, IBV_WC_EX_WITH_BYTE_LEN, &read<&ibv_wc::byte_len>);
+    // Also the key that a Send invalidated: they share a place.
+    queue.read_imm_data = offered(asked, IBV_WC_EX_WITH_IMM, &read<&ibv_wc::imm_data>);
+    queue.read_qp_num = offered(asked, IBV_WC_EX_WITH_QP_NUM, &read<&ibv_wc::qp_num>);
+    queue.read_src_qp = offered(asked, IBV_WC_EX_WITH_SRC_QP, &read<&ibv_wc::src_qp>);
+    queue.read_slid = offered(asked, IBV_WC_EX_WITH_SLID, &read_slid);
+    queue.read_sl = offered(asked, IBV_WC_EX_WITH_SL, &read<&ibv_wc::sl>);
+    queue.read_dlid_path_bits =
+        offered(asked, IBV_WC_EX_WITH_DLID_PATH_BITS, &read<&ibv_wc::dlid_path_bits>);
 }
 
 int create(ibv_context* context, const ibv_cq_init_attr_ex& asked, ibv_cq_ex*& created) {

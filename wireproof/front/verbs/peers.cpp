@@ -26,8 +26,7 @@ constexpr std::size_t datagrams_at_once = 32;
 constexpr int messages_at_once = 16;
 
 MeetingPlace place_of(const Address& address) {
-    const std::string whole = address.to_string();
-    return {"verbs-" + whole.substr(0, whole.rfind(':')), 0};
+    return {"verbs-" + address.host_text(), 0};
 }
 
 std::uint64_t random_life() {
@@ -38,21 +37,6 @@ std::uint64_t random_life() {
 
 std::size_t longest_packet() {
     return ib::packet_max(ib::path_mtus.back());
-}
-
-void add(ShmCounters& sum, const ShmCounters& more) {
-    sum.frames_sent += more.frames_sent;
-    sum.bytes_sent += more.bytes_sent;
-    sum.frames_resent += more.frames_resent;
-    sum.frames_received += more.frames_received;
-    sum.bytes_received += more.bytes_received;
-    sum.full_rings += more.full_rings;
-    sum.doorbells_rung += more.doorbells_rung;
-    sum.connections += more.connections;
-    sum.refused_hellos += more.refused_hellos;
-    sum.refused_by_peers += more.refused_by_peers;
-    sum.malformed_peers += more.malformed_peers;
-    sum.peers_gone += more.peers_gone;
 }
 
 /// So that both ends give up the same one of two calls that cross.
@@ -295,7 +279,7 @@ void Peers::judge(Instant now, ib::Neighbours& neighbours) {
 ShmCounters Peers::shared_counters() const {
     ShmCounters sum = former_;
     for (const Link* link = first_; link != nullptr; link = link->next) {
-        if (link->memory) add(sum, link->memory->counters());
+        if (link->memory) sum += link->memory->counters();
     }
     return sum;
 }
@@ -440,7 +424,7 @@ void Peers::share(Link& link, ControlSocket socket, std::size_t node) {
 void Peers::unshare(Link& link) {
     if (!link.memory) return;
     unwatch(link.memory->wait_handle());
-    add(former_, link.memory->counters());
+    former_ += link.memory->counters();
     --sharing_;
     link.begun = link.drains = false;
     const std::unique_ptr<ShmWire> ended = std::move(link.memory);

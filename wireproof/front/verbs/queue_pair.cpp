@@ -110,6 +110,7 @@ int create(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
     ::pthread_cond_init(&shown.cond, nullptr);
     pair->capacity = capacity;
     pair->signals_all = asked.sq_sig_all != 0;
+    engine.plan_failures(number);
     engine.hear(&context, Engine::About::queue_pair, number,
                 [one = pair.get(), &context](ib::PortEvent::What what) {
                     const auto type = event_of(what);

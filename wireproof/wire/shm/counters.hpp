@@ -24,6 +24,26 @@ struct ShmCounters {
     std::uint64_t mapped_copies = 0;   // write_memory and read_memory done by memcpy
     std::uint64_t private_copies = 0;  // by the kernel, from process to process
     std::uint64_t refused_copies = 0;  // not shared, not with that right, or the kernel refused
+
+    /// Of several wires.
+    ShmCounters& operator+=(const ShmCounters& more) {
+        frames_sent += more.frames_sent;
+        bytes_sent += more.bytes_sent;
+        frames_resent += more.frames_resent;
+        frames_received += more.frames_received;
+        bytes_received += more.bytes_received;
+        full_rings += more.full_rings;
+        doorbells_rung += more.doorbells_rung;
+        connections += more.connections;
+        refused_hellos += more.refused_hellos;
+        refused_by_peers += more.refused_by_peers;
+        malformed_peers += more.malformed_peers;
+        peers_gone += more.peers_gone;
+        mapped_copies += more.mapped_copies;
+        private_copies += more.private_copies;
+        refused_copies += more.refused_copies;
+        return *this;
+    }
 };
 
 }  // namespace wireproof
