@@ -178,4 +178,60 @@ private:
     int handle_;
 };
 
+inline constexpr std::uint64_t uid_of_listener = 0x1111;
+inline constexpr std::uint64_t uid_of_asker = 0x2222;
+inline constexpr std::uint64_t uid_of_accepted = 0x3333;
+
+inline std::uint16_t port_of(const rdma_ucm_query_addr_resp& answer) {
+    sockaddr_in address{};
+    std::memcpy(&address, &answer.src_addr, sizeof address);
+    return ntohs(address.sin_port);
+}
+
+class Cm : public testing::Test {
+protected:
+    /// A listener at 127.0.0.1.
+    void listen(std::uint16_t space = RDMA_PS_TCP) {
+        listener = server.created(uid_of_listener, space);
+        ASSERT_EQ(server.bind(listener, ip("127.0.0.1", 0)), 0);
+        port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
+        ASSERT_NE(port, 0);
+        ASSERT_EQ(server.listen(listener), 0);
+    }
+    /// An identifier that could connect to it.
+    std::uint32_t routed(std::uint16_t space = RDMA_PS_TCP) {
+        const std::uint32_t id = client.created(uid_of_asker, space);
+        EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
+        EXPECT_EQ(client.event(cm_event::address_resolved).uid, uid_of_asker);
+        EXPECT_EQ(client.resolve_route(id), 0);
+        EXPECT_EQ(client.event(cm_event::route_resolved).uid, uid_of_asker);
+        return id;
+    }
+    void ask(std::uint16_t space = RDMA_PS_TCP) {
+        asker = routed(space);
+        ASSERT_EQ(client.connect(asker, CmFile::parameters(0x11, "question")), 0);
+        request = server.event(cm_event::connect_request);
+        EXPECT_EQ(request.uid, uid_of_listener);
+        asked = request.id;
+    }
+    /// Both established.
+    void connect() {
+        listen();
+        ask();
+        ASSERT_EQ(server.accept(asked, uid_of_accepted, CmFile::parameters(0x22, "answer")), 0);
+        reply = client.event(cm_event::connect_response);
+        ASSERT_EQ(client.accept(asker, 0, {}), 0);
+        EXPECT_EQ(server.event(cm_event::established).uid, uid_of_accepted);
+    }
+
+    CmFile server;
+    CmFile client;
+    std::uint32_t listener = 0;
+    std::uint32_t asker = 0;
+    std::uint32_t asked = 0;
+    std::uint16_t port = 0;
+    rdma_ucm_event_resp request{};
+    rdma_ucm_event_resp reply{};
+};
+
 }  // namespace wireproof::verbs::test

@@ -149,4 +149,14 @@ struct End {
     std::uint32_t psn = 0xFFFFFE;  // near the wrap
 };
 
+/// Two ends of one device, connected. `a` may have a channel.
+struct Pair {
+    explicit Pair(bool with_channel = false) : a(IBV_QPT_RC, with_channel) {
+        a.connect(b.contact());
+        b.connect(a.contact());
+    }
+    End a;
+    End b;
+};
+
 }  // namespace wireproof::verbs::test
