@@ -1,0 +1,203 @@
+// The answers that a requester gets: acknowledgements, NAKs, data.
+#include <array>
+#include <cstring>
+
+#include "wireproof/proto/ib/path_mtu.hpp"
+#include "wireproof/proto/ib/rc_requester.hpp"
+
+namespace wireproof::ib {
+namespace {
+
+constexpr std::uint8_t rnr_retry_for_ever = 7;
+
+}  // namespace
+
+RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairCore& core,
+                                   Adapter& adapter) {
+    const Psn psn = packet.bth().psn;
+    const std::uint32_t outstanding = core.circle().steps_after(next_, oldest_);
+    const std::uint32_t ahead = core.circle().steps_after(psn, oldest_);
+    const bool counts = ahead < outstanding;
+    const SyndromeKind kind = packet.headers.aeth.syndrome.kind();
+    const bool has_aeth = packet.opcode->has(Extended::aeth);
+    if (!counts || (has_aeth && kind == SyndromeKind::reserved)) {
+        ++core.counters.stale;
+        return RxVerdict::stale;
+    }
+    if (has_aeth && kind == SyndromeKind::ack)
+        take_credits(packet.headers.aeth, core.message_circle());
+    RxVerdict verdict = RxVerdict::control;
+    if (packet.opcode->verb != Verb::acknowledge) {
+        verdict = on_data(now, packet, core, adapter);
+    } else if (kind == SyndromeKind::ack) {
+        verdict = on_ack(now, packet, core, adapter);
+    } else if (kind == SyndromeKind::rnr_nak) {
+        verdict = on_not_ready(now, packet, core, adapter);
+    } else {
+        verdict = on_nak(now, packet, core, adapter);
+    }
+    ++(verdict == RxVerdict::stale ? core.counters.stale : core.counters.answers);
+    return verdict;
+}
+
+/// Credits never take back what was granted: an old acknowledgement would, and so does rounding.
+void RcRequester::take_credits(const Aeth& aeth, const Circle& circle) {
+    if (unlimited_) return;
+    const auto credits = credits_of(aeth.syndrome.code());
+    unlimited_ = !credits;
+    const Msn limit = circle.advance(aeth.msn, credits.value_or(0));
+    if (difference(limit, limit_, circle) > 0) limit_ = limit;
+}
+
+/// Completes everything up to the PSN before this one. False: a Read or an Atomic among it has not
+/// been answered, so its answer was lost, and the retry has begun.
+bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter) {
+    const Circle& circle = core.circle();
+    while (oldest_ != psn && !core.sends.empty()) {
+        SendEntry& entry = core.sends.front();
+        if (wants_data(entry.terms.request)) {
+            retry(now, core, adapter);
+            return false;
+        }
+        const std::uint32_t wanted = circle.steps_after(psn, entry.first);
+        if (wanted < entry.packets) {
+            progress(now, psn, core, adapter);
+            return true;
+        }
+        progress(now, circle.advance(entry.first, entry.packets), core, adapter);
+        core.complete_send(adapter, CompletionStatus::success);
+        if (cursor_entry_ > 0) --cursor_entry_;
+        retire(core, adapter);
+    }
+    return core.state() != QueuePairState::error;
+}
+
+void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter) {
+    if (oldest == oldest_) return;
+    // An answer to what was sent before going back takes the cursor along.
+    const std::uint32_t ahead = core.circle().steps_after(oldest, oldest_);
+    if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
+    oldest_ = oldest;
+    adapter.windows.on_arrived(core.attributes().address, ahead);
+    count_under_way(core, adapter);
+    backoff_.answered(ahead);
+    went_back_ = false;
+    retries_left_ = core.attributes().retry_count;
+    rnr_retries_left_ = core.attributes().rnr_retry;
+    timers_.stop(Timer::not_ready);
+    timers_.stop(Timer::answer);
+    if (oldest_ != next_) await_answer(now, core);
+}
+
+RxVerdict RcRequester::on_ack(Instant now, const Packet& packet, QueuePairCore& core,
+                              Adapter& adapter) {
+    acknowledge_before(now, core.circle().advance(packet.bth().psn, 1), core, adapter);
+    return RxVerdict::control;
+}
+
+RxVerdict RcRequester::on_nak(Instant now, const Packet& packet, QueuePairCore& core,
+                              Adapter& adapter) {
+    const auto code = packet.headers.aeth.syndrome.nak_code();
+    if (!code || *code == NakCode::invalid_rd_request) return RxVerdict::stale;
+    if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
+    switch (*code) {
+        case NakCode::sequence_error:
+            // Whoever was not ready has complained of this very PSN already.
+            if (!timers_.running(Timer::not_ready)) retry(now, core, adapter);
+            break;
+        case NakCode::invalid_request:
+            fail(CompletionStatus::remote_invalid_request, core, adapter);
+            break;
+        case NakCode::remote_access:
+            fail(CompletionStatus::remote_access_error, core, adapter);
+            break;
+        default: fail(CompletionStatus::remote_operation_error, core, adapter); break;
+    }
+    return RxVerdict::control;
+}
+
+RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePairCore& core,
+                                    Adapter& adapter) {
+    if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
+    if (timers_.running(Timer::not_ready)) return RxVerdict::control;
+    if (rnr_retries_left_ == 0) {
+        fail(CompletionStatus::rnr_retry_exceeded, core, adapter);
+        return RxVerdict::control;
+    }
+    if (rnr_retries_left_ != rnr_retry_for_ever) --rnr_retries_left_;
+    ++core.counters.rnr_waits;
+    backoff_.answered(0);
+    went_back_ = false;
+    go_back();
+    count_under_way(core, adapter);
+    timers_.set(Timer::not_ready, now + rnr_wait(packet.headers.aeth.syndrome.code()));
+    return RxVerdict::control;
+}
+
+RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore& core,
+                               Adapter& adapter) {
+    const Circle& circle = core.circle();
+    const Psn psn = packet.bth().psn;
+    // All before the request that this answers.
+    for (std::size_t i = 0; i < core.sends.size(); ++i) {
+        SendEntry& entry = core.sends[i];
+        if (!entry.begun) break;
+        if (circle.steps_after(psn, entry.first) >= entry.packets) continue;
+        if (!wants_data(entry.terms.request)) return RxVerdict::stale;
+        const Psn wanted = circle.advance(entry.first, entry.answered);
+        if (!acknowledge_before(now, wanted, core, adapter)) return RxVerdict::control;
+        break;
+    }
+    SendEntry& entry = core.sends.front();
+    if (psn != oldest_) {
+        retry(now, core, adapter);
+        return RxVerdict::out_of_sequence;
+    }
+    const bool atomic = packet.opcode->verb == Verb::atomic_acknowledge;
+    const auto wrong = atomic == is_atomic(entry.terms.request)
+                           ? take_data(packet, entry, core, adapter)
+                           : CompletionStatus::bad_response;
+    if (wrong) {
+        fail(*wrong, core, adapter);
+        return RxVerdict::refused;
+    }
+    ++entry.answered;
+    const bool ends = entry.answered == entry.packets;
+    if (ends) data_psns_ -= entry.packets;
+    if (asked_.front() == circle.advance(psn, 1)) asked_.pop();
+    progress(now, circle.advance(psn, 1), core, adapter);
+    if (ends) {
+        core.complete_send(adapter, CompletionStatus::success);
+        if (cursor_entry_ > 0) --cursor_entry_;
+        retire(core, adapter);
+    }
+    return RxVerdict::accepted;
+}
+
+/// Nothing: the data stand where they were asked for. First and Middle are one, and Last and Only:
+/// a replayed tail may begin with either.
+std::optional<CompletionStatus> RcRequester::take_data(const Packet& packet, SendEntry& entry,
+                                                       const QueuePairCore& core,
+                                                       const Adapter& adapter) const {
+    std::uint64_t offset = 0;
+    ConstBytes data = packet.payload;
+    std::array<std::byte, 8> word;
+    if (packet.opcode->verb == Verb::atomic_acknowledge) {
+        std::memcpy(word.data(), &packet.headers.atomic_ack.original, word.size());
+        data = word;
+    } else {
+        const PayloadRange range = range_of(entry.length, entry.answered, core.path_mtu());
+        const bool ends = asked_.front() == core.circle().advance(packet.bth().psn, 1);
+        if (packet.opcode->ends() != ends || data.size() != range.length ||
+            !packet.padded_right()) {
+            return CompletionStatus::bad_response;
+        }
+        offset = range.offset;
+    }
+    if (scatter(entry.pieces, offset, data, adapter.memory, core.config().domain)) {
+        return std::nullopt;
+    }
+    return CompletionStatus::local_protection_error;
+}
+
+}  // namespace wireproof::ib
