@@ -1,4 +1,5 @@
 """What the command says of itself and of command lines that it cannot understand."""
+import os
 import re
 import unittest
 
@@ -8,6 +9,9 @@ CARRYING = ("carry", "send", "recv")
 VERBS = (*CARRYING, "sp2", "soak", "ladder", "search", "inspect", "stat", "sweep", "perf",
          "doctor")
 RUNNING = ("verbs",)  # what they print is a program's
+if os.environ.get("WIREPROOF_HAS_VERBS", "1") != "1":  # a build without the device
+    VERBS = tuple(verb for verb in VERBS if verb != "doctor")
+    RUNNING = ()
 
 
 class EveryVerbExplainsItself(Case):
@@ -26,8 +30,6 @@ class EveryVerbExplainsItself(Case):
         for verb in (*VERBS, *RUNNING):
             with self.subTest(verb):
                 ended = self.run_command(verb, "--help")
-                if verb in RUNNING and ended.code == 2:
-                    continue  # a build without a libibverbs
                 self.assertEqual((ended.code, ended.err), (0, ""))
                 self.assertIn("Example", ended.out)
                 self.assertIn(f"  wireproof {verb} ", ended.out)
