@@ -32,7 +32,10 @@ public:
     ~Pages() { ::munmap(at_, size_); }
 
     std::byte* operator[](std::size_t number) const { return at_ + number * page; }
-    void unmap(std::size_t number) { ::munmap((*this)[number], page); }
+    /// The place stays taken: what is mapped next, a thread's stack for one, would lie there.
+    void unmap(std::size_t number) {
+        ::mmap((*this)[number], page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
     void protect(std::size_t number) { ::mprotect((*this)[number], page, PROT_READ); }
 
 private:

@@ -29,6 +29,10 @@ protected:
     static void* map() {
         return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
+    /// As munmap. The place stays taken: what is mapped next would lie there, and be used.
+    static void unmap(void* memory) {
+        ::mmap(memory, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
     static ibv_sge all_of(const ibv_mr* region, std::uint32_t length = size) {
         return {reinterpret_cast<std::uintptr_t>(region->addr), length, region->lkey};
     }
@@ -48,21 +52,21 @@ protected:
 };
 
 TEST_F(GoneMemory, ASendOutOfItIsALocalProtectionError) {
-    ::munmap(memory_a, size);
+    unmap(memory_a);
     ASSERT_EQ(a.post(IBV_WR_SEND, 1, all_of(region_a), {}), 0);
     EXPECT_EQ(a.wait().status, IBV_WC_LOC_PROT_ERR);
 }
 
 TEST_F(GoneMemory, AReceiveIntoItFailsAtBothEnds) {
     ASSERT_EQ(b.post_receive(2, all_of(region_b)), 0);
-    ::munmap(memory_b, size);
+    unmap(memory_b);
     ASSERT_EQ(a.post(IBV_WR_SEND, 1, a.piece(0, 4096), {}), 0);
     EXPECT_EQ(a.wait().status, IBV_WC_REM_OP_ERR);
     EXPECT_EQ(b.wait().status, IBV_WC_LOC_PROT_ERR);
 }
 
 TEST_F(GoneMemory, AWriteToItAndAReadFromItAreRemoteAccessErrors) {
-    ::munmap(memory_b, size);
+    unmap(memory_b);
     for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
         End asks;
         End answers;
@@ -77,7 +81,7 @@ TEST_F(GoneMemory, AWriteToItAndAReadFromItAreRemoteAccessErrors) {
         EXPECT_EQ(ibv_dereg_mr(region), 0);
         void* const memory = map();
         ibv_mr* const goes = ibv_reg_mr(answers.domain, memory, size, End::all_rights);
-        ::munmap(memory, size);
+        unmap(memory);
         ASSERT_EQ(asks.post(opcode, 3, asks.piece(0, 4096), target(goes), 100), 0);
         EXPECT_EQ(asks.wait().status, IBV_WC_REM_ACCESS_ERR);
         EXPECT_EQ(ibv_dereg_mr(goes), 0);
@@ -85,7 +89,7 @@ TEST_F(GoneMemory, AWriteToItAndAReadFromItAreRemoteAccessErrors) {
 }
 
 TEST_F(GoneMemory, AReadIntoItIsALocalProtectionError) {
-    ::munmap(memory_a, size);
+    unmap(memory_a);
     ASSERT_EQ(a.post(IBV_WR_RDMA_READ, 4, all_of(region_a, 100), b.contact()), 0);
     EXPECT_EQ(a.wait().status, IBV_WC_LOC_PROT_ERR);
 }
@@ -94,7 +98,7 @@ TEST_F(GoneMemory, MemoryThatBecomesReadOnlyTakesNothingMore) {
     ::mprotect(memory_b, size, PROT_READ);
     ASSERT_EQ(a.post(IBV_WR_RDMA_WRITE, 5, a.piece(0, 8), target(region_b)), 0);
     EXPECT_EQ(a.wait().status, IBV_WC_REM_ACCESS_ERR);
-    ::munmap(memory_b, size);
+    unmap(memory_b);
 }
 
 // Between the look at a page and the copy of it another thread may take it away. Whatever the
@@ -110,7 +114,7 @@ TEST_F(GoneMemory, MayGoAtAnyMoment) {
         for (int i = 0; i < 8; ++i) {
             ASSERT_EQ(asks.post(IBV_WR_RDMA_WRITE, 6, all_of(goes), answers.contact()), 0);
         }
-        std::thread unmaps([memory] { ::munmap(memory, size); });
+        std::thread unmaps([memory] { unmap(memory); });
         for (int i = 0; i < 8; ++i) EXPECT_NE(asks.wait().status, IBV_WC_GENERAL_ERR);
         unmaps.join();
         EXPECT_EQ(ibv_dereg_mr(goes), 0);
