@@ -16,8 +16,23 @@ import verbs_programs as programs
 
 KINDS = ("send", "write", "read", "atomic")
 PROGRAMS = [f"ib_{kind}_{what}" for kind in KINDS for what in ("bw", "lat")]
+LATENCY = [program for program in PROGRAMS if program.endswith("_lat")]
+NOT_SEND = [program for program in PROGRAMS if "send" not in program]
+# Option of RC: programs that take none of the name, and what they say. All others are run with it.
+REFUSED = {
+    "-a": (["ib_atomic_bw", "ib_atomic_lat"], "Message size cannot be changed for Atomic tests"),
+    "-b": (LATENCY, "Bidirectional is only available in BW test"),
+    "-e": (["ib_write_bw", "ib_write_lat"], "Events feature not available on WRITE verb"),
+    "-q": (LATENCY, "Multiple QPs only available on bw tests"),
+    "--use-srq": (NOT_SEND, "Using SRQ only"),
+}
 LIMIT = 100  # seconds, for programs that take one of them or two
 STOCK_BUFFER = "212992"  # bytes: what the kernel grants where nobody has raised net.core.rmem_max
+
+
+def size_of(program):
+    """Bytes of a message, unless an option says otherwise."""
+    return 8 if "atomic" in program else 2 if program in LATENCY else 65536
 
 
 def setUpModule():
@@ -41,6 +56,14 @@ class Perftest(unittest.TestCase):
         """Of the table: size in bytes and number of exchanges."""
         return [(int(size), int(count)) for size, count in re.findall(r"(?m)^ (\d+) +(\d+) +[0-9.]+ ", output)]
 
+    def each_passes(self, option, *arguments, rows, exchanges=20):
+        """Each program that does not refuse the option; its client prints these rows."""
+        for program in PROGRAMS:
+            if program not in REFUSED[option][0]:
+                with self.subTest(program):
+                    _, client = self.passes(program, option, *arguments, exchanges=exchanges)
+                    self.assertEqual(self.rows(client), rows(program), client)
+
 
 class ReliableConnections(Perftest):
     def test_latency_and_bandwidth_of_every_operation(self):
@@ -49,37 +72,77 @@ class ReliableConnections(Perftest):
                 _, client = self.passes(program)
                 self.assertEqual(len(self.rows(client)), 1, client)
 
-    def test_every_size(self):
-        for program in ("ib_send_bw", "ib_write_lat"):
-            with self.subTest(program):
-                _, client = self.passes(program, "-a", exchanges=20)
-                self.assertEqual([size for size, _ in self.rows(client)], [2 ** n for n in range(1, 24)])
+    # Only the keeper moves packets meanwhile.
+    def test_a_target_that_looks_at_its_memory_alone_is_written_to(self):
+        self.passes("ib_write_lat", exchanges=20)
+
+    def test_a_target_that_waits_for_a_word_by_tcp_is_read(self):
+        self.passes("ib_read_lat", exchanges=20)
 
     def test_both_directions(self):
-        for program in ("ib_send_bw", "ib_read_bw"):
-            self.passes(program, "-b")
+        self.each_passes("-b", rows=lambda program: [(size_of(program), 20)])
 
     def test_events(self):
-        for program in ("ib_send_bw", "ib_send_lat"):
-            self.passes(program, "-e")
+        self.each_passes("-e", rows=lambda program: [(size_of(program), 20)])
 
     def test_several_queue_pairs(self):
-        for program in ("ib_send_bw", "ib_write_bw"):
-            self.passes(program, "-q", "4")
+        self.each_passes("-q", "4", rows=lambda program: [(size_of(program), 80)])
 
     def test_shared_receive_queues(self):
-        self.passes("ib_send_bw", "--use-srq")
+        self.each_passes("--use-srq", rows=lambda program: [(size_of(program), 20)])
         self.passes("ib_send_bw", "--use-srq", "-q", "2")
+
+    def test_connections_by_rdma_cm(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                command = [program, "-R", "-n", "20", "-p", str(programs.free_port())]
+                server = programs.start(command, programs.hooked())
+                self.addCleanup(programs.end, server)
+                programs.wait_for_service(command[-1], server)
+                code, client = programs.run([*command, "127.0.0.1"], programs.hooked(), LIMIT)
+                heard, _ = server.communicate(timeout=LIMIT)
+                self.assertEqual((code, server.returncode), (0, 0), f"client: {client}\nserver: {heard}")
+                self.assertIn("rdma_cm QPs\t : ON", client)
+                self.assertEqual(self.rows(client), [(size_of(program), 20)], client)
+
+
+class Sizes(Perftest):
+    def test_every_size(self):
+        self.each_passes("-a", rows=lambda _: [(2 ** n, 5) for n in range(1, 24)], exchanges=5)
 
 
 class OtherTransports(Perftest):
     def test_unreliable_connections(self):
-        for program in ("ib_write_bw", "ib_write_lat", "ib_send_lat"):
-            self.passes(program, "-c", "UC")
+        for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat"):
+            with self.subTest(program):
+                self.passes(program, "-c", "UC")
 
     def test_datagrams(self):
         for program in ("ib_send_bw", "ib_send_lat"):
-            self.passes(program, "-c", "UD")
+            with self.subTest(program):
+                self.passes(program, "-c", "UD")
+
+
+class Refused(Perftest):
+    """What perftest refuses by itself, on any adapter: the table above is not shorter than it must be."""
+
+    def refuses(self, reason, *command):
+        with self.subTest(command):
+            code, output = programs.run(command, limit=LIMIT)
+            self.assertNotEqual(code, 0)
+            self.assertIn(reason, output)
+
+    def test_options(self):
+        for option, (refusing, reason) in REFUSED.items():
+            for program in refusing:
+                self.refuses(reason, program, option, *(["4"] if option == "-q" else []))
+
+    def test_transports(self):
+        for program in PROGRAMS:
+            if "read" in program or "atomic" in program:
+                self.refuses("UC connection not possible in READ/ATOMIC verbs", program, "-c", "UC")
+            if "send" not in program:
+                self.refuses("UD connection only possible in SEND verb", program, "-c", "UD")
 
 
 class Watched(threading.Thread):
@@ -130,7 +193,7 @@ class WatchedPrograms(Perftest):
 
 class Loss(WatchedPrograms):
     def test_every_operation_ends_right_where_one_packet_in_a_hundred_is_lost(self):
-        for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_atomic_lat"):
+        for program in PROGRAMS:
             with self.subTest(program):
                 self.passes(program, exchanges=300, WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
 

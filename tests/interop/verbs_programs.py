@@ -118,6 +118,21 @@ def wait_for(server, port):
         time.sleep(0.01)
 
 
+def services():
+    """Of rdma_cm, of the user's programs that have the hooks."""
+    folder = pathlib.Path(library) / "runtime" / "wireproof"
+    return [one.name for one in folder.iterdir() if not one.name.startswith(".")] if folder.exists() else []
+
+
+def wait_for_service(port, process, space="0106"):
+    limit = time.monotonic() + LIMIT
+    while not any(name.endswith(f"-{space}-{port}") for name in services()):
+        if process.poll() is not None or time.monotonic() > limit:
+            end(process)
+            raise AssertionError(f"no server: {process.args}: {process.stdout.read()}")
+        time.sleep(0.01)
+
+
 def converse(command, env=None, client_env=None, limit=LIMIT):
     """Exit codes and outputs of both sides, the server's first."""
     server, port = start_server(command, env)

@@ -11,48 +11,23 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import verbs_programs
-from verbs_programs import LIMIT, end, environment, free_port, run, start
+from verbs_programs import LIMIT, end, free_port, run, services, start, wait_for_service
+from verbs_programs import hooked as with_hooks
 
 RDMACM = "rping ucmatose udaddy rstream rdma_server rdma_client".split()
 PERFTEST = "ib_send_bw ib_write_lat".split()
-runtime = None  # where the programs of one user find each other
 
 
 def setUpModule():
-    global runtime
     verbs_programs.set_up(FOLDER, RDMACM + PERFTEST, "rdmacm-utils or perftest")
-    runtime = tempfile.mkdtemp()
-    if os.geteuid() == 0:
-        os.chown(runtime, int(verbs_programs.NOBODY), int(verbs_programs.NOBODY))
 
 
 def tearDownModule():
-    if runtime:
-        shutil.rmtree(runtime)
     verbs_programs.tear_down()
-
-
-def with_hooks(**more):
-    return environment(LD_PRELOAD=f"{verbs_programs.library}/libwireproof-hooks.so", XDG_RUNTIME_DIR=runtime, **more)
-
-
-def services():
-    folder = pathlib.Path(runtime) / "wireproof"
-    return [one.name for one in folder.iterdir() if not one.name.startswith(".")] if folder.exists() else []
-
-
-def wait_for_service(port, process, space="0106"):
-    limit = time.monotonic() + LIMIT
-    while not any(name.endswith(f"-{space}-{port}") for name in services()):
-        if process.poll() is not None or time.monotonic() > limit:
-            end(process)
-            raise AssertionError(f"no server: {process.args}: {process.stdout.read()}")
-        time.sleep(0.01)
 
 
 class Sides(unittest.TestCase):

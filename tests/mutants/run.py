@@ -7,6 +7,8 @@
 With --texts it is only seen, in no time, that each could be made: its text stands once in its file, its test
 is one of the module whose tests are run for it, and no two have one name.
 
+A mutant of the verbs device may name a file of tests/interop in `tested_in`, whose programs then run on the device.
+
 The sources are copied to WORK_DIR; the tree itself is never touched. A mutant that no longer applies,
 does not compile, or survives is an error.
 """
@@ -24,6 +26,8 @@ import time
 MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
            "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "cli/capture", "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
+WITH_OTHERS = ["front/verbs/hooks"]  # a folder above adds it
+INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"
 WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
 SECONDS_MAX = 600  # of a test without a defect
 HANGS_AFTER = 5  # times as long, and a minute: a mutant that hangs is as good as dead
@@ -33,6 +37,7 @@ project(mutants LANGUAGES CXX)
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(WIREPROOF_TESTS ON)
+set(WIREPROOF_INSTALL ON)
 enable_testing()
 find_package(GTest REQUIRED)
 macro(gtest_discover_tests)
@@ -57,7 +62,7 @@ def prepare(root, work):
         copy_if_changed(file, work / "include/wireproof" / file.name)
     copy_if_changed(root / "cmake/wireproof_module.cmake", work / "cmake/wireproof_module.cmake")
     lists = work / "CMakeLists.txt"
-    text = CMAKE + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS)
+    text = CMAKE + "".join(f"add_subdirectory(wireproof/{folder})\n" for folder in FOLDERS if folder not in WITH_OTHERS)
     if not lists.exists() or lists.read_text() != text:
         lists.write_text(text)
     subprocess.run(
@@ -71,7 +76,13 @@ def module_of(mutant):
     return mutant.get("tested_in") or next(folder for folder in MODULES if f"/{folder}/" in mutant["file"])
 
 
+def is_interop(module):
+    return module.endswith(".py")
+
+
 def test_programs(work, module):
+    if is_interop(module):
+        return ["wireproof_libibverbs"]
     kinds = ["test"]
     if "STATISTICS" in (work / "wireproof" / module / "CMakeLists.txt").read_text():
         kinds.append("statistics_test")
@@ -85,6 +96,11 @@ def build(work, modules):
 
 def run_test(work, module, test, limit=SECONDS_MAX):
     """The test stands in one of the module's programs; the others pass, having none of that name."""
+    if is_interop(module):
+        # It has limits of its own, and ends its programs.
+        done = subprocess.run([sys.executable, INTEROP / module, work / "build/lib/wireproof", test],
+                              capture_output=True, text=True)
+        return ("pass" if done.returncode == 0 else "fail"), done.stderr
     outcome, output = "pass", ""
     for program in test_programs(work, module):
         try:
@@ -124,7 +140,8 @@ def check_tests(work, mutants):
         began = time.monotonic()
         outcome, output = run_test(work, module, test)
         seconds[test] = time.monotonic() - began
-        if outcome != "pass" or output.count("[  PASSED  ] 1 test") != 1:
+        one = r"(?m)^Ran 1 test in .*\n\nOK$" if is_interop(module) else r"\[  PASSED  \] 1 test"
+        if outcome != "pass" or len(re.findall(one, output)) != 1:
             print(f"{test}: not one test that passes without a defect\n{output}")
             problems += 1
     return problems, seconds
@@ -141,6 +158,10 @@ def try_all(work, mutants, seconds):
 
 def has_test(root, mutant):
     """The module's own programs are all that is run for a mutant."""
+    if is_interop(module_of(mutant)):
+        suite, test = mutant["killed_by"].split(".")
+        text = (root / "tests/interop" / module_of(mutant)).read_text()
+        return re.search(rf"(?ms)^class {suite}\(((?!^class ).)*def {test}\(self\)", text) is not None
     suite, test = (name.split("/") for name in mutant["killed_by"].split("."))
     suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
     test = test[0]  # without parameter
