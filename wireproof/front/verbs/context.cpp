@@ -33,10 +33,14 @@ void explain(const std::string& message) {
 }
 
 int open_context(ibv_device* device, ibv_context*& opened) {
+    errno = 0;
     auto engine = shared_engine();
     if (!engine) {
+        // A program that is short of descriptors or memory may have some later.
+        const bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+        const int why = scarce ? errno : ENODEV;
         explain(engine.error().message);
-        return ENODEV;
+        return why;
     }
     auto context = std::make_unique<Context>();
     context->engine = *engine;
