@@ -237,8 +237,36 @@ def receive_ib_corpus():
     write("receive_ib", "datagrams", [0] + receives + datagrams)
 
 
+# receive_peer: turns of the device (0) and of the other process (1), each with what it does.
+
+def receive_peer_corpus():
+    device, other = lambda *turn: [0, *turn], lambda *turn: [1, *turn]
+    looks, calls, sends, judges, sleeps = device(0, 2), device(2), device(3), device(4), device(5)
+    connects, hears = other(0), other(5)
+    life, address, nothing, pair, segment = 7, 1, 0, 1, 2
+    hello = other(2, 67, life, address, pair)  # with memory
+    welcome = other(2, 68, life, address, nothing)
+    offers, takes = other(4, 0, segment), other(4, 1, nothing)
+    packets = other(6, 48, 0, 20, *range(20)) + other(6, 200, 16, 60, *range(60)) + other(6, 0, 0, 0)
+    words = other(7, 12, 0, 5, 0) + other(7, 28, 255, 255, 9) + other(7, 14, 255, 127, 255, 255, 3)
+    heads = other(7, 8, 40, 0) + sends * 3 + other(7, 25, 1, 0) + sends + other(7, 0, 1, 0) + sleeps
+    ends = judges + sleeps + other(10) + other(9, 1) + looks * 2 + other(9, 0) + looks
+    called = connects + hello + looks * 2 + offers + looks * 3
+    calling = calls + hears * 2 + welcome + looks * 2 + hears + takes + looks * 2
+    for name, begins in {"called": called, "calling": calling}.items():
+        write("receive_peer", name, begins + (packets + looks) * 2 + sends + ends)
+        write("receive_peer", name + "_words", begins + packets + looks + words + looks + heads + looks + ends)
+        write("receive_peer", name + "_crossing", calls + begins + connects + hello + looks * 2 + packets + looks + ends)
+    strange = []
+    for descriptor in range(10):
+        strange += connects + other(2, 67, descriptor, address, descriptor) + looks * 2 + other(3, 4, 5, 0, 0, 0, descriptor)
+    write("receive_peer", "descriptors", strange + looks)
+    write("receive_peer", "messages", connects + other(1, 48, *range(48), 0) + looks + called + other(2, 65, 7, 1, 0) * 3 + looks)
+
+
 decode_corpus()
 link_corpus()
+receive_peer_corpus()
 ib_corpus()
 inspect_corpus()
 receive_ib_corpus()
