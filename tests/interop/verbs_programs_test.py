@@ -4,6 +4,7 @@
 usage: verbs_programs_test.py FOLDER_OF_THE_LIBRARY [unittest options]
 """
 import ctypes.util
+import pathlib
 import re
 import shutil
 import subprocess
@@ -76,7 +77,7 @@ class LoadedAtRunTime(unittest.TestCase):
     """Programs that find the library by dlopen and dlvsym, as NCCL does."""
 
     SCRIPT = """
-import ctypes, _ctypes, sys
+import ctypes, _ctypes, os, sys, time
 library = ctypes.CDLL(sys.argv[1])
 library.dlvsym.restype = ctypes.c_void_p
 for name, version in (("ibv_get_device_list", "1.1"), ("ibv_reg_mr_iova2", "1.8"), ("_ibv_query_gid_ex", "1.11"),
@@ -88,16 +89,27 @@ library.ibv_open_device.restype = ctypes.c_void_p
 devices = library.ibv_get_device_list(None)
 context = library.ibv_open_device(ctypes.c_void_p(devices[0]))
 assert context
+threads = len(os.listdir("/proc/self/task"))
 _ctypes.dlclose(library._handle)
+time.sleep(0.1)
 library.ibv_free_device_list(devices)
 assert library.ibv_close_device(ctypes.c_void_p(context)) == 0
-print("done")
+print("done", threads)
 """
 
+    def unload(self, **settings):
+        return run([shutil.which("python3", path="/usr/bin") or sys.executable, "-c", self.SCRIPT,
+                    f"{verbs_programs.library}/libibverbs.so.1"], environment(**settings))
+
     def test_versions_are_found_and_unloading_does_no_harm(self):
-        code, output = run([shutil.which("python3", path="/usr/bin") or sys.executable, "-c", self.SCRIPT,
-                            f"{verbs_programs.library}/libibverbs.so.1"])
-        self.assertEqual((code, output), (0, "done\n"))
+        self.assertEqual(self.unload(), (0, "done 1\n"))
+
+    def test_unloading_does_no_harm_while_its_thread_runs(self):
+        """A plan of faults makes it run from the beginning."""
+        script = pathlib.Path(verbs_programs.library) / "plan.toml"
+        script.write_text("[[link_down]]\nat_ms = 50\nfor_ms = 1\n", encoding="utf-8")
+        script.chmod(0o644)
+        self.assertEqual(self.unload(WIREPROOF_VERBS_FAULTS=str(script)), (0, "done 2\n"))
 
     def test_programs_of_the_genuine_library_find_every_name(self):
         """All that is exported today, but names that were replaced in 2006 and one of old providers."""

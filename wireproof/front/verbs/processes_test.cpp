@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
@@ -133,6 +134,17 @@ TEST(Verbs, AProcessMayExitWhileItsThreadMovesPackets) {
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+}
+
+TEST(Verbs, AForkedChildThatUsesNothingExitsAsAnyOther) {
+    const auto pair = std::make_unique<Pair>();
+    const pid_t child = ::fork();
+    if (child == 0) std::exit(0);
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ASSERT_EQ(pair->a.post(IBV_WR_RDMA_WRITE, 1, pair->a.piece(0, 8), pair->b.contact()), 0);
+    EXPECT_EQ(pair->a.wait().status, IBV_WC_SUCCESS);
 }
 
 TEST(Verbs, WithoutDescriptorsCallsFailAndWhatIsOpenGoesOn) {
