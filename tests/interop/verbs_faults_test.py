@@ -136,7 +136,28 @@ class Port(unittest.TestCase):
             self.assertEqual(code, 0, output)
 
 
+class Events(unittest.TestCase):
+    def test_are_told_at_their_time(self):
+        script = faults('[[event]]\nwhat = "DEVICE_FATAL"\nat_ms = 200\n', "events.toml")
+        watch = programs.start(["stdbuf", "-oL", "ibv_asyncwatch"], programs.environment(WIREPROOF_VERBS_FAULTS=script))
+        seen = ""
+        try:
+            while "FATAL" not in seen and (line := watch.stdout.readline()):
+                seen += line
+        finally:
+            programs.end(watch)
+        self.assertIn("IBV_EVENT_DEVICE_FATAL (8)", seen)
+
+
 class Completions(unittest.TestCase):
+    def test_a_receive_ends_as_chosen(self):
+        """The server's second; its client's second Send ends in error then."""
+        script = faults('[[completion]]\nof = "receive"\nnth = 2\nstatus = "LOC_PROT_ERR"\n', "receive.toml")
+        server, client = programs.converse([*RC, "-n", "20"], programs.environment(WIREPROOF_VERBS_FAULTS=script),
+                                           programs.environment())
+        self.assertIn("Failed status local protection error", server[1])
+        self.assertIn("Failed status remote operation error", client[1])
+
     def test_the_nth_request_ends_as_chosen(self):
         for status, said in (("REM_OP_ERR", "remote operation error"), ("LOC_PROT_ERR", "local protection error"),
                              ("RETRY_EXC_ERR", "transport retry counter exceeded")):

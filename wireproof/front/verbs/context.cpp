@@ -51,10 +51,13 @@ int open_context(ibv_device* device, ibv_context*& opened) {
     shown.async_fd = context->async.handle();
     shown.num_comp_vectors = 1;
     ::pthread_mutex_init(&shown.mutex, nullptr);
-    (*engine)->hear_port(context.get(), [context = context.get()](bool up) {
+    (*engine)->hear_device(context.get(), [context = context.get()](Engine::News news) {
         ibv_async_event event{};
-        event.event_type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
-        event.element.port_num = limits::port;
+        const bool fatal = news == Engine::News::device_fatal;
+        event.event_type = fatal                           ? IBV_EVENT_DEVICE_FATAL
+                           : news == Engine::News::port_up ? IBV_EVENT_PORT_ACTIVE
+                                                           : IBV_EVENT_PORT_ERR;
+        event.element.port_num = fatal ? 0 : limits::port;
         context->async.push({event, &context->port_events});
     });
     opened = &context.release()->extended.context;

@@ -151,13 +151,17 @@ void Engine::plan_failures(std::uint32_t number) {
         if (fault.queue_pair.value_or(faults_->place_of(number)) != faults_->place_of(number)) {
             continue;
         }
-        port_.fail_send(number, fault.nth, fault.status);
+        if (fault.of == CompletionFault::Of::receive) {
+            port_.fail_receive(number, fault.nth, fault.status);
+        } else {
+            port_.fail_send(number, fault.nth, fault.status);
+        }
     }
 }
 
-void Engine::hear_port(const void* owner, std::function<void(bool up)> hearer) {
+void Engine::hear_device(const void* owner, std::function<void(News)> hearer) {
     const std::lock_guard guard(lock_);
-    port_hearers_[owner] = std::move(hearer);
+    device_hearers_[owner] = std::move(hearer);
 }
 
 bool Engine::port_is_up() {
@@ -166,10 +170,39 @@ bool Engine::port_is_up() {
     return faults_->link_is_up();
 }
 
-void Engine::tell_port(Instant now) {
-    const auto up = faults_ ? faults_->link_change(now) : std::nullopt;
-    if (!up) return;
-    for (const auto& [owner, hearer] : port_hearers_) hearer(*up);
+void Engine::tell_device(Instant now) {
+    if (!faults_) return;
+    if (const auto up = faults_->link_change(now)) {
+        for (const auto& [owner, hearer] : device_hearers_) {
+            hearer(*up ? News::port_up : News::port_down);
+        }
+    }
+    while (const auto event = faults_->next_event(now)) tell(*event);
+}
+
+void Engine::tell(const EventFault& event) {
+    using What = ib::PortEvent::What;
+    if (event.what == EventFault::What::limit_reached) {
+        for (const auto& [about, listener] : hearers_) {
+            if (about.first == About::shared_receive_queue) listener.hearer(What::limit_reached);
+        }
+        return;
+    }
+    const bool fatal = event.what == EventFault::What::device_fatal;
+    if (fatal) {
+        for (const auto& [owner, hearer] : device_hearers_) hearer(News::device_fatal);
+    }
+    const What said = event.what == EventFault::What::request_refused  ? What::request_refused
+                      : event.what == EventFault::What::access_refused ? What::access_refused
+                                                                       : What::receive_faulty;
+    for (const auto& [about, listener] : hearers_) {
+        const auto [of, number] = about;
+        if (of != About::queue_pair) continue;
+        const std::uint32_t place = faults_->place_of(number);
+        if (event.queue_pair.value_or(place) != place) continue;
+        port_.modify(number, {.state = ib::QueuePairState::error});
+        if (!fatal) listener.hearer(said);
+    }
 }
 
 void Engine::forget(About what, std::uint32_t number) {
@@ -179,7 +212,7 @@ void Engine::forget(About what, std::uint32_t number) {
 
 void Engine::forget_all(const void* owner) {
     const std::lock_guard guard(lock_);
-    port_hearers_.erase(owner);
+    device_hearers_.erase(owner);
     for (auto one = hearers_.begin(); one != hearers_.end();) {
         if (one->second.owner != owner) {
             ++one;
@@ -201,7 +234,7 @@ void Engine::learn_addresses() {
 
 std::size_t Engine::turn(Instant now) {
     host::keep_memory_guard(now);
-    tell_port(now);
+    tell_device(now);
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = receive(now);

@@ -121,8 +121,9 @@ public:
     /// Events about it are told to `hearer`, until it is forgotten; none is told after that.
     void hear(const void* owner, About what, std::uint32_t number, Hearer hearer);
     void forget(About what, std::uint32_t number);
-    /// The same of the port: whether it is up.
-    void hear_port(const void* owner, std::function<void(bool up)> hearer);
+    /// The same of the whole device.
+    enum class News : std::uint8_t { port_down, port_up, device_fatal };
+    void hear_device(const void* owner, std::function<void(News)> hearer);
     bool port_is_up();
     /// Of a new queue pair: its work requests end as faults have it.
     void plan_failures(std::uint32_t number);
@@ -145,7 +146,8 @@ private:
     void manage(Instant now);
     std::optional<RxFrame> receive(Instant now);
     bool commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame);
-    void tell_port(Instant now);
+    void tell_device(Instant now);
+    void tell(const EventFault& event);
     void show_counters();
     Instant next_deadline() const {
         Instant next = earliest(port_.next_deadline(), connections_.next_deadline());
@@ -176,7 +178,7 @@ private:
     ib::CmTransport connections_;
     ConnectionHearer* connection_hearer_ = nullptr;
     std::unique_ptr<Faults> faults_;  // null: what is sent and what comes is the wire's
-    std::map<const void*, std::function<void(bool up)>> port_hearers_;
+    std::map<const void*, std::function<void(News)>> device_hearers_;
     host::SpinBudget spin_;
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told

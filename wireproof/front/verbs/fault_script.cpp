@@ -17,6 +17,10 @@ constexpr std::int64_t delay_max = 10'000'000;  // us: 10 s
 constexpr std::int64_t link_max = 86'400'000;   // ms: a day
 constexpr std::array<std::string_view, 2> ways = {"sent", "received"};
 constexpr std::array<std::string_view, 4> fates = {"lose", "damage", "duplicate", "delay"};
+constexpr std::array<std::string_view, 2> queues = {"send", "receive"};
+/// As verbs name them, in the order of EventFault::What.
+constexpr std::array<std::string_view, 5> events = {"DEVICE_FATAL", "QP_FATAL", "QP_REQ_ERR",
+                                                    "QP_ACCESS_ERR", "SRQ_LIMIT_REACHED"};
 /// As verbs name them; the first is no fault.
 constexpr std::array<std::string_view, ib::completion_status_names.size() - 1> statuses = {
     "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR",     "WR_FLUSH_ERR",
@@ -104,16 +108,36 @@ void read_rule(Section& section, PacketRule& rule) {
     }
 }
 
+/// `at_ms` or `at_packet`, of what is to happen once.
+template <class Planned>
+void read_time(Section& section, Planned& planned) {
+    milliseconds(section, "at_ms", planned.at);
+    section.whole("at_packet", 1, whole_max, [&](std::int64_t given) {
+        planned.at_packet = static_cast<std::uint64_t>(given);
+    });
+}
+
 void read_down(Section& section, LinkDown& down) {
-    milliseconds(section, "at_ms", down.at);
-    section.whole("at_packet", 1, whole_max,
-                  [&](std::int64_t given) { down.at_packet = static_cast<std::uint64_t>(given); });
+    read_time(section, down);
     const bool lasts = section.take("for_ms") != nullptr;
     milliseconds(section, "for_ms", down.lasts);
     if (!lasts) section.miss("for_ms");
 }
 
+void read_event(Section& section, EventFault& fault) {
+    const bool has_what = section.take("what") != nullptr;
+    if (const auto what = section.word("what", events)) {
+        fault.what = static_cast<EventFault::What>(*what);
+    }
+    queue_pair(section, fault.queue_pair);
+    read_time(section, fault);
+    if (!has_what) section.miss("what");
+}
+
 void read_completion(Section& section, CompletionFault& fault) {
+    if (const auto of = section.word("of", queues)) {
+        fault.of = static_cast<CompletionFault::Of>(*of);
+    }
     queue_pair(section, fault.queue_pair);
     section.number("nth", fault.nth, 1, whole_max);
     if (const auto status = section.word("status", statuses)) {
@@ -148,6 +172,7 @@ Expected<FaultScript> read_fault_script(std::string_view text, const std::string
         read_all(root, "packet", script.rules, complaints, read_rule);
         read_all(root, "link_down", script.downs, complaints, read_down);
         read_all(root, "completion", script.completions, complaints, read_completion);
+        read_all(root, "event", script.events, complaints, read_event);
         root.finish();
     });
     if (!good) return complaints.in(name);

@@ -48,11 +48,31 @@ struct LinkDown {
     Duration lasts = {};
 };
 
-/// A send request that ends so, and of which no packet leaves.
+/// A work request that ends so. Of one of sends no packet leaves.
 struct CompletionFault {
+    enum class Of : std::uint8_t { send, receive };
+
+    Of of = Of::send;
     std::optional<std::uint32_t> queue_pair = {};  // as above; nothing: of each
     std::uint64_t nth = 1;
     ib::CompletionStatus status = ib::CompletionStatus::retry_exceeded;
+};
+
+/// What the device tells the program though nothing has happened. Queue pairs that it says are in
+/// error, or the device, go into error.
+struct EventFault {
+    enum class What : std::uint8_t {
+        device_fatal,
+        queue_pair_fatal,
+        request_refused,
+        access_refused,
+        limit_reached
+    };
+
+    What what = What::device_fatal;
+    std::optional<std::uint32_t> queue_pair = {};  // as above
+    Duration at = {};                              // as of LinkDown
+    std::optional<std::uint64_t> at_packet = {};
 };
 
 struct FaultScript {
@@ -63,11 +83,12 @@ struct FaultScript {
     std::vector<PacketRule> rules = {};
     std::vector<LinkDown> downs = {};
     std::vector<CompletionFault> completions = {};
+    std::vector<EventFault> events = {};
 
     const FaultChances& of(Way way) const { return way == Way::sent ? sent : received; }
     bool empty() const {
         return sent == FaultChances() && received == FaultChances() && rules.empty() &&
-               downs.empty() && completions.empty();
+               downs.empty() && completions.empty() && events.empty();
     }
 };
 

@@ -40,6 +40,16 @@ for_ms = 5
 [[completion]]
 nth = 3
 status = "RNR_RETRY_EXC_ERR"
+[[completion]]
+of = "receive"
+status = "LOC_LEN_ERR"
+[[event]]
+what = "QP_ACCESS_ERR"
+queue_pair = 3
+at_packet = 9
+[[event]]
+what = "DEVICE_FATAL"
+at_ms = 7
 )",
                                           "f");
     ASSERT_TRUE(script) << script.error().message;
@@ -62,7 +72,16 @@ status = "RNR_RETRY_EXC_ERR"
     EXPECT_EQ(script->downs[0].at_packet, 40U);
     EXPECT_EQ(script->downs[0].lasts, Duration::milliseconds(5));
     EXPECT_EQ(script->completions[0].status, ib::CompletionStatus::rnr_retry_exceeded);
+    EXPECT_EQ(script->completions[0].of, CompletionFault::Of::send);
+    EXPECT_EQ(script->completions[1].of, CompletionFault::Of::receive);
+    ASSERT_EQ(script->events.size(), 2U);
+    EXPECT_EQ(script->events[0].what, EventFault::What::access_refused);
+    EXPECT_EQ(script->events[0].queue_pair, 3U);
+    EXPECT_EQ(script->events[0].at_packet, 9U);
+    EXPECT_EQ(script->events[1].what, EventFault::What::device_fatal);
+    EXPECT_EQ(script->events[1].at, Duration::milliseconds(7));
     EXPECT_FALSE(script->empty());
+    EXPECT_FALSE(read_fault_script("[[event]]\nwhat = \"DEVICE_FATAL\"\n", "f")->empty());
 }
 
 TEST(FaultScript, WhatIsWrongIsToldWithItsPlace) {
@@ -76,6 +95,10 @@ TEST(FaultScript, WhatIsWrongIsToldWithItsPlace) {
         {"[[packet]]\nfate = \"lose\"\npsn = 16777216\n", "f:3:7: \"psn\" must be"},
         {"[[packet]]\nfate = \"lose\"\nnth = 0\n", "f:3:7: \"nth\" must be"},
         {"[[link_down]]\nat_ms = 1\n", "f:1:1: [[link_down]] needs the key \"for_ms\""},
+        {"[[completion]]\nof = \"none\"\nstatus = \"LOC_LEN_ERR\"\n",
+         "f:2:6: \"of\" must be \"send"},
+        {"[[event]]\nat_ms = 1\n", "f:1:1: [[event]] needs the key \"what\""},
+        {"[[event]]\nwhat = \"PORT_ERR\"\n", "f:2:8: \"what\" must be \"DEVICE_FATAL"},
         {"[[completion]]\nnth = 1\n", "f:1:1: [[completion]] needs the key \"status\""},
         {"[[completion]]\nstatus = \"SUCCESS\"\n", "f:2:10: \"status\" must be \"LOC_LEN"}};
     for (const auto& [text, error] : wrong) {

@@ -10,6 +10,22 @@
 namespace wireproof::verbs {
 namespace {
 
+/// Those that wait for a packet begin with the one that is counted now.
+template <class All>
+void begin_with_packet(All& all, std::uint64_t packets, Instant now) {
+    for (auto& one : all) {
+        if (!one.begins && one.plan.at_packet && packets >= *one.plan.at_packet) one.begins = now;
+    }
+}
+
+/// Those that wait for a time begin so much after the device was opened, which is now.
+template <class All>
+void begin_with_time(All& all, Instant now) {
+    for (auto& one : all) {
+        if (!one.begins && !one.plan.at_packet) one.begins = now + one.plan.at;
+    }
+}
+
 // What is held back behind packets that do not come leaves after that.
 constexpr Duration hold_time = Duration::milliseconds(10);
 constexpr std::uint32_t behind_all = std::numeric_limits<std::uint32_t>::max();
@@ -48,6 +64,7 @@ Faults::Faults(FaultScript script, std::uint64_t seed, std::optional<PacketLog> 
       own_(own),
       first_number_(first_number) {
     for (const LinkDown& plan : script_.downs) downs_.push_back({plan});
+    for (const EventFault& plan : script_.events) events_.push_back({plan});
 }
 
 std::uint32_t Faults::place_of(std::uint32_t number) const {
@@ -81,11 +98,8 @@ bool Faults::send(Instant now, const ib::Port& port, PeerId peer, const Address&
 
 void Faults::count_packet(Instant now) {
     ++totals_.packets;
-    for (Down& down : downs_) {
-        if (!down.begins && down.plan.at_packet && totals_.packets >= *down.plan.at_packet) {
-            down.begins = now;
-        }
-    }
+    begin_with_packet(downs_, totals_.packets, now);
+    begin_with_packet(events_, totals_.packets, now);
 }
 
 void Faults::take(Instant now, Road& road, const PassingPacket& packet, const Address& other,
@@ -184,18 +198,26 @@ std::optional<RxFrame> Faults::receive(Instant now, const ib::Port& port, Rocev2
 
 bool Faults::is_down(Instant now) const {
     return std::any_of(downs_.begin(), downs_.end(),
-                       [now](const Down& down) { return down.is_at(now); });
+                       [now](const Down& down) { return is_at(down, now); });
 }
 
 std::optional<bool> Faults::link_change(Instant now) {
-    for (Down& down : downs_) {
-        if (!down.begins && !down.plan.at_packet) down.begins = now + down.plan.at;
-    }
+    begin_with_time(downs_, now);
+    begin_with_time(events_, now);
     looked_ = now;
     const bool up = !is_down(now);
     if (up == up_) return std::nullopt;
     up_ = up;
     return up;
+}
+
+std::optional<EventFault> Faults::next_event(Instant now) {
+    const auto due = std::ranges::find_if(
+        events_, [now](const auto& event) { return event.begins && *event.begins <= now; });
+    if (due == events_.end()) return std::nullopt;
+    const EventFault plan = due->plan;
+    events_.erase(due);
+    return plan;
 }
 
 Instant Faults::next_deadline() const {
@@ -204,6 +226,9 @@ Instant Faults::next_deadline() const {
         for (const auto& [peer, held] : road->held) next = earliest(next, held.next_deadline());
     }
     if (is_down(looked_) == up_) return looked_;  // a packet has changed it
+    for (const auto& event : events_) {
+        if (event.begins) next = earliest(next, *event.begins);
+    }
     for (const Down& down : downs_) {
         if (!down.begins) continue;
         for (const Instant change : {*down.begins, *down.begins + down.plan.lasts}) {

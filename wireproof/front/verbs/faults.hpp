@@ -52,7 +52,9 @@ public:
     /// When there is something to do though no packet comes.
     Instant next_deadline() const;
     /// Whether something is to happen before any packet does.
-    bool keeps_time() const { return !script_.downs.empty(); }
+    bool keeps_time() const { return !script_.downs.empty() || !script_.events.empty(); }
+    /// Of the script's events one that is due; each is given once.
+    std::optional<EventFault> next_event(Instant now);
 
     const std::vector<CompletionFault>& completions() const { return script_.completions; }
     /// The place of a queue pair of this device in the order of creation, from 1.
@@ -74,13 +76,17 @@ private:
         std::map<PeerId, HoldBack<Kept>> held = {};
         std::deque<Kept> due = {};
     };
-    struct Down {
-        LinkDown plan;
+    /// What is planned for a time since the device was opened, or for a packet.
+    template <class Plan>
+    struct Planned {
+        Plan plan;
         std::optional<Instant> begins = {};
-        bool is_at(Instant now) const {
-            return begins && *begins <= now && now < *begins + plan.lasts;
-        }
     };
+    using Down = Planned<LinkDown>;
+
+    static bool is_at(const Down& down, Instant now) {
+        return down.begins && *down.begins <= now && now < *down.begins + down.plan.lasts;
+    }
 
     PassingPacket passing(const ib::Port& port, Way way, PeerId peer, const Address& other,
                           ConstBytes bytes) const;
@@ -97,6 +103,7 @@ private:
     Address own_;
     std::uint32_t first_number_;
     std::vector<Down> downs_;
+    std::vector<Planned<EventFault>> events_;  // those that were not told yet
     bool up_ = true;
     Instant looked_;  // when that was asked last
     Road sent_;

@@ -26,6 +26,9 @@ public:
     PostStatus post_send(const WorkRequest& request, Adapter& adapter);
     PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
     void fail_send(std::uint64_t nth, CompletionStatus status) { core_.sends.fail(nth, status); }
+    void fail_receive(std::uint64_t nth, CompletionStatus status) {
+        core_.receives.fail(nth, status);
+    }
 
     /// A packet for this queue pair, of its transport and from its peer.
     RxVerdict on_packet(Instant now, const Packet& packet, Adapter& adapter);

@@ -3,6 +3,18 @@
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::ib {
+namespace {
+
+/// Of a receive request that is told to fail. A message that is too long is no error on UC.
+std::optional<Refusal> planned(const QueuePairCore& core) {
+    const CompletionStatus wanted = core.receives.wanted();
+    if (wanted == CompletionStatus::success) return std::nullopt;
+    const bool reliable = core.config().transport == Transport::rc;
+    return reliable && wanted == CompletionStatus::local_length_error ? Refusal::too_long
+                                                                      : Refusal::receive_faulty;
+}
+
+}  // namespace
 
 std::optional<Refusal> IncomingMessage::execute(const Packet& packet, QueuePairCore& core,
                                                 Adapter& adapter) {
@@ -18,6 +30,7 @@ std::optional<Refusal> IncomingMessage::execute_send(const Packet& packet, Queue
     const Opcode& opcode = *packet.opcode;
     const ReceiveEntry* entry = core.receives.take(adapter);
     if (entry == nullptr) return Refusal::not_ready;
+    if (const auto refusal = planned(core)) return refusal;
     const std::size_t size = packet.payload.size();
     const std::uint64_t before = opcode.begins() ? 0 : arrived_;
     if (!opcode.payload_fits(size, core.path_mtu()) || !packet.padded_right() ||
@@ -45,6 +58,7 @@ std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Queu
     const bool takes = opcode.has(Extended::immediate);
     const ReceiveEntry* entry = takes ? core.receives.take(adapter) : nullptr;
     if (takes && entry == nullptr) return Refusal::not_ready;
+    if (const auto refusal = takes ? planned(core) : std::nullopt) return refusal;
     if (const auto refusal = check_write(packet, core, adapter)) return refusal;
 
     if (opcode.begins()) {
@@ -124,6 +138,8 @@ void IncomingMessage::fingerprint(Fingerprint& sink) const {
 void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status) {
     const ReceiveEntry* entry = core.receives.take(adapter);
     if (entry == nullptr) return;
+    const CompletionStatus wanted = core.receives.wanted();
+    if (wanted != CompletionStatus::success) status = wanted;
     const Completion completion{.id = entry->id, .status = status, .kind = CompletionKind::receive};
     core.receives.finish();
     core.complete_receive(adapter, completion, false);

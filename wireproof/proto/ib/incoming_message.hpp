@@ -53,7 +53,8 @@ private:
     Reth target_;                // of a Write
 };
 
-/// The receive request that the message uses completes in error.
+/// The receive request that the message uses completes in error: with `status`, unless it is told
+/// to fail with another.
 void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status);
 
 /// Counts a refused packet under its reason.

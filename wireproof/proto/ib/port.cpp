@@ -182,6 +182,12 @@ void Port::fail_send(std::uint32_t number, std::uint64_t nth, CompletionStatus s
     with(*queue_pair, [&](auto& pair) { pair.fail_send(nth, status); });
 }
 
+void Port::fail_receive(std::uint32_t number, std::uint64_t nth, CompletionStatus status) {
+    QueuePair* queue_pair = find(number);
+    if (queue_pair == nullptr) return;
+    with(*queue_pair, [&](auto& pair) { pair.fail_receive(nth, status); });
+}
+
 Unanswered Port::unanswered(std::uint32_t number) const {
     const auto found = queue_pairs_.find(number);
     if (found == queue_pairs_.end()) return {};

@@ -106,6 +106,9 @@ public:
     /// turn, and no packet leaves for it: for users who want to see how theirs bear it. Nothing: it
     /// does not exist.
     void fail_send(std::uint32_t number, std::uint64_t nth, CompletionStatus status);
+    /// The nth message from now on, counted from 1, that takes a receive request makes it end so,
+    /// and puts the queue pair in error.
+    void fail_receive(std::uint32_t number, std::uint64_t nth, CompletionStatus status);
     /// The oldest packet of an RC queue pair, if it was sent again and not answered.
     Unanswered unanswered(std::uint32_t number) const;
 

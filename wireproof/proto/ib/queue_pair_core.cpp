@@ -20,6 +20,7 @@ const ReceiveEntry* ReceiveQueue::take(Adapter& adapter) {
 }
 
 void ReceiveQueue::finish() {
+    failures_.pass();
     if (shared_) {
         has_shared_ = false;
     } else {
@@ -37,6 +38,7 @@ void ReceiveQueue::fingerprint(Fingerprint& sink) const {
     own_.fingerprint(sink);
     sink.add(has_shared_);
     if (has_shared_) held_.fingerprint(sink);
+    failures_.fingerprint(sink);
 }
 
 void QueuePairCore::complete_send(Adapter& adapter, CompletionStatus status) {

@@ -70,6 +70,10 @@ public:
 
     /// The one for the message that begins, or has begun; null: there is none.
     const ReceiveEntry* take(Adapter& adapter);
+    /// The nth that is used up from now on, counted from 1, fails with that status instead.
+    void fail(std::uint64_t nth, CompletionStatus status) { failures_.add(nth, status); }
+    /// How the one that take() gives is to end, if not by itself.
+    CompletionStatus wanted() const { return failures_.next(); }
     /// It is used up.
     void finish();
     /// Its message broke off. An own one is first again; a shared one's id is given out, to be
@@ -90,6 +94,7 @@ private:
     ReceiveRing own_;
     ReceiveEntry held_;
     bool has_shared_ = false;
+    PlannedFailures failures_;
 };
 
 class QueuePairCore {

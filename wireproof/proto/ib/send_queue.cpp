@@ -85,17 +85,9 @@ PostStatus SendQueue::post(const WorkRequest& request, std::uint64_t length_max)
     entry.begun = entry.probe = false;
     entry.packets = entry.answered = 0;
     entry.status = CompletionStatus::success;
-    entry.wanted = wanted_of_next();
+    entry.wanted = failures_.next();
+    failures_.pass();
     return PostStatus::accepted;
-}
-
-CompletionStatus SendQueue::wanted_of_next() {
-    CompletionStatus wanted = CompletionStatus::success;
-    for (Failure& failure : failures_) {
-        if (--failure.left == 0) wanted = failure.status;
-    }
-    std::erase_if(failures_, [](const Failure& failure) { return failure.left == 0; });
-    return wanted;
 }
 
 void SendEntry::fingerprint(Fingerprint& sink) const {
@@ -117,11 +109,7 @@ void SendEntry::fingerprint(Fingerprint& sink) const {
 }
 
 void SendQueue::fingerprint(Fingerprint& sink) const {
-    sink.add(failures_.size());
-    for (const Failure& failure : failures_) {
-        sink.add(failure.left);
-        sink.add(failure.status);
-    }
+    failures_.fingerprint(sink);
     sink.add(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].fingerprint(sink);
 }

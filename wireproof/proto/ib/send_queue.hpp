@@ -11,6 +11,7 @@
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/completion_queue.hpp"
 #include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/proto/ib/planned_failures.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
 namespace wireproof::ib {
@@ -72,7 +73,7 @@ public:
 
     /// The nth request posted from now on, counted from 1, fails with that status when it is its
     /// turn.
-    void fail(std::uint64_t nth, CompletionStatus status) { failures_.push_back({nth, status}); }
+    void fail(std::uint64_t nth, CompletionStatus status) { failures_.add(nth, status); }
 
     bool empty() const { return entries_.empty(); }
     std::size_t size() const { return entries_.size(); }
@@ -86,15 +87,9 @@ public:
     void fingerprint(Fingerprint& sink) const;
 
 private:
-    struct Failure {
-        std::uint64_t left;  // requests up to it
-        CompletionStatus status;
-    };
-    CompletionStatus wanted_of_next();
-
     QueueLimits limits_;
     Ring<SendEntry> entries_;
-    std::vector<Failure> failures_;
+    PlannedFailures failures_;
 };
 
 /// Headers of one packet of a Send or Write, `index` counted from 0 in its `entry.packets`; the

@@ -77,10 +77,11 @@ RxVerdict UdQueuePair::on_packet(const Packet& packet, PeerId from, Adapter& ada
     const ReceiveEntry* entry = core_.receives.take(adapter);
     if (entry == nullptr) return refuse(counters.not_ready);
     if (size + front_room > entry->length) return refuse(counters.bad_length);
-    if (!write_front(*entry, packet, from, adapter) ||
+    if (core_.receives.wanted() != CompletionStatus::success ||
+        !write_front(*entry, packet, from, adapter) ||
         !scatter(entry->pieces, front_room, packet.payload, adapter.memory,
                  core_.config().domain)) {
-        fail_receive(core_, adapter, CompletionStatus::local_protection_error);
+        ib::fail_receive(core_, adapter, CompletionStatus::local_protection_error);
         adapter.tell(PortEvent::What::receive_faulty, core_.number());
         core_.enter_error(adapter);
         return refuse(counters.receive_faulty);

@@ -26,6 +26,9 @@ public:
     PostStatus post_send(const WorkRequest& request, Adapter& adapter);
     PostStatus post_receive(const ReceiveRequest& request, Adapter& adapter);
     void fail_send(std::uint64_t nth, CompletionStatus status) { core_.sends.fail(nth, status); }
+    void fail_receive(std::uint64_t nth, CompletionStatus status) {
+        core_.receives.fail(nth, status);
+    }
 
     RxVerdict on_packet(const Packet& packet, PeerId from, Adapter& adapter);
     /// One with an opcode that does not exist.
