@@ -27,7 +27,10 @@ inline constexpr Access all{
 struct End {
     End(unsigned number, std::size_t path_mtu, const QueuePairOptions& options,
         const Access& access = all)
-        : device(*Device::open({.address = host(number), .path_mtu = path_mtu})),
+        : End(host(number), path_mtu, options, access) {}
+    End(const std::string& address, std::size_t path_mtu, const QueuePairOptions& options,
+        const Access& access = all)
+        : device(*Device::open({.address = address, .path_mtu = path_mtu})),
           domain(device),
           completions(device, 64),
           memory(20'000),
@@ -56,6 +59,9 @@ protected:
     void open(const QueuePairOptions& options = {}, const Access& access = all) {
         a.emplace(1, 1024, options, access);
         b.emplace(2, 512, options, access);
+        connect();
+    }
+    void connect() {
         ASSERT_EQ(a->pair.connect(b->pair.contact(*b->region)), Status::ok);
         ASSERT_EQ(b->pair.connect(a->pair.contact()), Status::ok);
     }

@@ -50,16 +50,40 @@ constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
     return sum;
 }
 
-// The k-th takes a register 2^k bytes back.
-constexpr auto steps_back = [] {
-    std::array<std::uint32_t, 17> steps{};
+using Steps = std::array<std::uint32_t, 17>;
+
+/// The k-th multiplies a register by the 2^k-th power of what eight steps make of one.
+constexpr Steps steps_of(std::uint32_t (*step)(std::uint32_t)) {
+    Steps steps{};
     steps[0] = one;
-    for (int bit = 0; bit < 8; ++bit) steps[0] = divided_by_x(steps[0]);
+    for (int bit = 0; bit < 8; ++bit) steps[0] = step(steps[0]);
     for (std::size_t k = 1; k < steps.size(); ++k) {
         steps[k] = product(steps[k - 1], steps[k - 1]);
     }
     return steps;
-}();
+}
+
+constexpr Steps steps_ahead = steps_of(times_x);
+constexpr Steps steps_back = steps_of(divided_by_x);
+
+/// Takes a register so many bytes of zero further; nothing if there are no steps for that.
+std::optional<std::uint32_t> taken(const Steps& steps, std::uint32_t value, std::size_t bytes) {
+    for (std::size_t k = 0; k < steps.size() && bytes != 0; ++k, bytes >>= 1) {
+        if ((bytes & 1) != 0) value = product(value, steps[k]);
+    }
+    return bytes == 0 ? std::optional(value) : std::nullopt;
+}
+
+// The identification is the two bytes there, in the order of the network; a register's first byte
+// is its lowest.
+constexpr std::size_t bytes_from_identification(std::size_t packet) {
+    constexpr std::size_t identification_at = 4;
+    return ipv4_size - identification_at + udp_size + packet;
+}
+
+constexpr std::uint16_t swapped(std::uint32_t value) {
+    return static_cast<std::uint16_t>((value & 0xFF) << 8 | value >> 8);
+}
 
 }  // namespace
 
@@ -143,13 +167,16 @@ std::uint32_t IcrcCover::icrc(std::span<const ConstBytes> packet) const {
 // The CRC is linear: the difference is what the two bytes of the identification leave in a register
 // of zeros after all bytes behind them. Taken back to before them, it must be these two bytes.
 std::optional<std::uint16_t> identification_behind(std::uint32_t difference, std::size_t packet) {
-    constexpr std::size_t identification_at = 4;
-    std::size_t back = ipv4_size - identification_at + udp_size + packet;
-    for (std::size_t k = 0; k < steps_back.size() && back != 0; ++k, back >>= 1) {
-        if ((back & 1) != 0) difference = product(difference, steps_back[k]);
-    }
-    if (difference > 0xFFFF || back != 0) return std::nullopt;
-    return static_cast<std::uint16_t>((difference & 0xFF) << 8 | difference >> 8);
+    const auto before = taken(steps_back, difference, bytes_from_identification(packet));
+    if (!before || *before > 0xFFFF) return std::nullopt;
+    return swapped(*before);
+}
+
+std::uint32_t difference_by(std::uint16_t identification, std::size_t packet) {
+    const std::size_t bytes = bytes_from_identification(packet);
+    const auto difference = taken(steps_ahead, swapped(identification), bytes);
+    WIREPROOF_CHECK(difference.has_value());
+    return *difference;
 }
 
 }  // namespace wireproof

@@ -1,7 +1,8 @@
 // The invariant CRC of RoCEv2: what InfiniBand packets in UDP datagrams end with. It covers the
 // packet and the IP and UDP headers before it, but for what routers change, which counts as ones.
 // A plain socket shows neither sender nor receiver the IPv4 identification, which is covered too:
-// senders here have the kernel make it 0, receivers work it out from the CRC they got.
+// senders here have the kernel make it 0, or count it up from 0 in the segments of a super-packet;
+// receivers expect that, and else work it out from the CRC they got.
 #pragma once
 
 #include <array>
@@ -56,5 +57,9 @@ private:
 /// The IPv4 identification whose place in the header explains why an ICRC computed for
 /// identification 0 differs from the received one; nothing if none does. `packet` as above.
 std::optional<std::uint16_t> identification_behind(std::uint32_t difference, std::size_t packet);
+
+/// The other way round: by how much an ICRC computed for identification 0 differs from that for
+/// another.
+std::uint32_t difference_by(std::uint16_t identification, std::size_t packet);
 
 }  // namespace wireproof

@@ -160,6 +160,7 @@ TEST(Icrc, TheIdentificationFollowsFromTheDifference) {
             datagram.identification = static_cast<std::uint16_t>(id);
             const std::uint32_t sent = IcrcCover(datagram).icrc(packet);
             ASSERT_EQ(identification_behind(with_zero ^ sent, size), id) << size;
+            ASSERT_EQ(difference_by(datagram.identification, size), with_zero ^ sent) << size;
         }
     }
 }

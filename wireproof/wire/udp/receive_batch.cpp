@@ -62,7 +62,8 @@ std::optional<ReceiveBatch::Frame> ReceiveBatch::next_here(UdpCounters& counters
         const ConstBytes bytes = rest_.subspan(at_, size);
         at_ += size;
         more_ = at_ < rest_.size();
-        if (size <= frame_max_) return Frame{bytes, &from_, std::exchange(begins_, false)};
+        const std::size_t place = place_++;
+        if (size <= frame_max_) return Frame{bytes, &from_, std::exchange(begins_, false), place};
         ++counters.too_long;
     }
     return std::nullopt;
@@ -79,6 +80,7 @@ std::size_t ReceiveBatch::take_following(std::size_t frames) {
     const std::size_t bytes = frames * segment_;
     WIREPROOF_CHECK(bytes <= rest_.size() - at_);
     at_ += bytes;
+    place_ += frames;
     more_ = at_ < rest_.size();
     return bytes;
 }
@@ -94,7 +96,7 @@ bool ReceiveBatch::open_next(UdpCounters& counters) {
             continue;
         }
         rest_ = ConstBytes(static_cast<std::byte*>(slot.bytes.iov_base), message.msg_len);
-        at_ = 0;
+        at_ = place_ = 0;
         segment_ = segment > 0 ? segment : std::max<std::size_t>(rest_.size(), 1);
         if (segment > 0 && rest_.size() > segment) {
             ++counters.super_packets_received;
@@ -159,7 +161,7 @@ bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
     if (++in_a_row_ > single_looks) lone_ = 0;
     drained_ = in_a_row_ != single_looks;
     rest_ = ConstBytes(buffers_).first(static_cast<std::size_t>(bytes));
-    at_ = 0;
+    at_ = place_ = 0;
     segment_ = std::max<std::size_t>(rest_.size(), 1);
     from_ = only_;
     begins_ = more_ = true;

@@ -32,6 +32,7 @@ public:
         ConstBytes bytes;
         const Address* from = nullptr;  // valid as long as the bytes
         bool begins = false;            // the first of its datagram that is handed out
+        std::size_t place = 0;          // in its datagram
     };
 
     /// Room for so many datagrams. `grouped`: the socket was told to leave super-packets whole.
@@ -105,6 +106,7 @@ private:
     bool more_ = false;
     bool begins_ = false;
     std::size_t segment_ = 0;
+    std::size_t place_ = 0;
     Address from_;
     std::vector<std::byte> buffers_;
     std::vector<Slot> slots_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -91,6 +92,18 @@ public:
         ASSERT_EQ(
             ::sendto(socket_.handle(), bytes.data(), bytes.size(), 0, &there.any, length_of(there)),
             static_cast<ssize_t>(bytes.size()));
+    }
+
+    /// The same as segments of so many bytes, of one super-packet.
+    void send_segments(const Address& to, ConstBytes bytes, std::size_t size) {
+        const auto segment = static_cast<int>(size);
+        const auto cut_to = [this](int bytes_each) {
+            return ::setsockopt(socket_.handle(), SOL_UDP, UDP_SEGMENT, &bytes_each,
+                                sizeof bytes_each);
+        };
+        ASSERT_EQ(cut_to(segment), 0);
+        send(to, bytes);
+        ASSERT_EQ(cut_to(0), 0);
     }
 
     /// A packet and the ICRC that it has with an identification.

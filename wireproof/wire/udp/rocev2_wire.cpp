@@ -18,8 +18,12 @@ constexpr std::size_t ipv6_overhead = 40 + 8;
 constexpr std::size_t longest_packet = 4096 + 44;  // a path MTU and every header before it
 constexpr std::size_t batch_limit = 1024;          // the kernel's, per system call
 
-// Of a super-packet the kernel would count the identifications up, which the ICRCs cover.
-constexpr std::size_t one_by_one = 1;
+// To a receiver that gets them one by one, and works identifications out, those of the next
+// super-packet are near those of the one before.
+constexpr std::size_t segments_most = IdentificationWindow::behind;
+
+// What is copied before the ICRC is made needs no description of its own for the kernel.
+constexpr std::size_t copied_most = 512;
 
 std::size_t overhead_of(const Address& address) {
     const bool ipv4 = address.family == Address::Family::ipv4;
@@ -52,12 +56,13 @@ bool set_option(int handle, int level, int name, int value) {
 }
 
 // Identification 0 is what a kernel writes that may not fragment. Over IPv4 packets leave unchecked
-// by UDP, as those of adapters do: the ICRC is stronger. Over IPv6 a check is due, but Soft-RoCE
-// leaves it out.
-Expected<void> prepare(const UdpSocket& socket, Address::Family family) {
+// by UDP, as those of adapters do: the ICRC is stronger. But a super-packet without a check is
+// refused, and on loopback a check costs nothing. Over IPv6 one is due, but Soft-RoCE leaves it
+// out.
+Expected<void> prepare(const UdpSocket& socket, Address::Family family, bool super_packets) {
     const int handle = socket.handle();
     if (family == Address::Family::ipv4) {
-        set_option(handle, SOL_SOCKET, SO_NO_CHECK, 1);
+        if (!super_packets) set_option(handle, SOL_SOCKET, SO_NO_CHECK, 1);
         if (set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) return {};
     } else if (set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
                set_option(handle, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1)) {
@@ -82,6 +87,21 @@ Expected<void> check(const Rocev2Wire::Config& config) {
         .and_then([&] { return within("batch", config.batch, 1, batch_limit); });
 }
 
+bool sends_super_packets(const Rocev2Wire::Config& config, const UdpSocket& socket) {
+    const bool wanted =
+        config.super_packets == SuperPackets::everywhere ||
+        (config.super_packets == SuperPackets::on_loopback && config.local.is_loopback());
+    return wanted && socket.segments_sent();
+}
+
+/// Of a segment that leaves by itself, with identification 0.
+void make_alone(std::span<std::byte, IcrcCover::icrc_size> icrc, std::size_t place,
+                std::size_t size) {
+    const std::uint32_t by_place =
+        difference_by(static_cast<std::uint16_t>(place), size - IcrcCover::icrc_size);
+    store_le<std::uint32_t>(icrc, load_le<std::uint32_t>(icrc) ^ by_place);
+}
+
 }  // namespace
 
 TxFrame* Rocev2Lane::claim() {
@@ -90,6 +110,7 @@ TxFrame* Rocev2Lane::claim() {
 }
 
 void Rocev2Lane::commit() {
+    if (batch_->segments_max() > 1 && claimed_->size() <= copied_most) batch_->take_in();
     add_icrc();
     hand_on();
 }
@@ -104,13 +125,19 @@ void Rocev2Lane::commit_damaged(std::size_t bit) {
 
 void Rocev2Lane::add_icrc() {
     WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= terms_.frame_max);
-    const IcrcCover cover({.from = local_, .to = address_, .packet = claimed_->size()});
+    if (claimed_->resent()) batch_->end_super_packet();
+    const std::size_t place = batch_->place_of(claimed_->size() + IcrcCover::icrc_size, peer_);
+    const IcrcCover cover({.from = local_,
+                           .to = address_,
+                           .packet = claimed_->size(),
+                           .identification = static_cast<std::uint16_t>(place)});
     const std::uint32_t icrc = cover.icrc(claimed_->pieces());
     store_le<std::uint32_t>(claimed_->add_header<IcrcCover::icrc_size>(), icrc);
 }
 
 void Rocev2Lane::hand_on() {
     batch_->commit(peer_, to_, false);
+    if (claimed_->resent()) batch_->end_super_packet();
     claimed_ = nullptr;
 }
 
@@ -120,13 +147,16 @@ Expected<Rocev2Wire> Rocev2Wire::open(const Config& config) {
                                    .receive_buffer = config.receive_buffer,
                                    .send_buffer = config.send_buffer});
     if (!socket) return tl::unexpected(socket.error());
-    if (const auto ready = prepare(*socket, config.local.family); !ready) {
+    const bool super_packets = sends_super_packets(config, *socket);
+    if (const auto ready = prepare(*socket, config.local.family, super_packets); !ready) {
         return tl::unexpected(ready.error());
     }
     std::optional<ShownDatagrams> shown;
+    const bool wants_shown = config.identification == IdentificationSource::shown ||
+                             (config.identification == IdentificationSource::shown_if_permitted &&
+                              !config.local.is_loopback());
     // IPv6 has no identification.
-    if (config.identification != IdentificationSource::worked_out &&
-        config.local.family == Address::Family::ipv4) {
+    if (wants_shown && config.local.family == Address::Family::ipv4) {
         auto opened = ShownDatagrams::of(*socket, config.receive_buffer);
         if (opened) {
             shown = std::move(*opened);
@@ -146,14 +176,16 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
     : socket_(std::move(socket)),
       shown_(std::move(shown)),
       local_(with_port(config.local)),
-      sending_(std::make_unique<SendBatch>(
-          SendBatch::Frames{config.batch, config.batch},
-          LaneTerms{.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true},
-          one_by_one)),
+      sending_(std::make_unique<SendBatch>(SendBatch::Config{
+          .frames = {config.batch, config.batch},
+          .terms = {.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true},
+          .segments_max = sends_super_packets(config, socket_) ? segments_most : 1,
+          .copied_max = 0,  // the engine's memory may be gone, which a commit is ready for
+          .leave_alone = &make_alone})),
       receiving_(
           config.batch,
           config.frame_max + IcrcCover::icrc_size + (shown_ ? ShownDatagrams::headers_max : 0),
-          false),
+          sending_->segments_max() > 1 && !shown_ && socket_.group_received()),
       config_(config) {}
 
 // The kernel knows what an interface carries, and what it has heard of the path since.
@@ -224,6 +256,7 @@ std::optional<RxFrame> Rocev2Wire::receive(Instant now) {
             last_empty_ = now;
             break;
         }
+        if (datagram->begins) counted_from_ = 0;
         const auto arrival = arrival_of(*datagram);
         const auto frame = arrival ? checked(*arrival, {*last_empty_, now}) : std::nullopt;
         if (frame) {
@@ -240,7 +273,10 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
     if (shown_) {
         const auto found = Rocev2Datagram::find_in_ip(datagram.bytes, local_.port);
         if (found && found->packet.size() <= config_.frame_max) {
-            return Arrival{found->from, found->headers, found->packet, found->icrc};
+            return Arrival{.from = found->from,
+                           .headers = found->headers,
+                           .packet = found->packet,
+                           .icrc = found->icrc};
         }
         ++(found ? counters_.udp.too_long : counters_.too_short);
         return std::nullopt;
@@ -253,7 +289,8 @@ std::optional<Rocev2Wire::Arrival> Rocev2Wire::arrival_of(const ReceiveBatch::Fr
     return Arrival{.from = *datagram.from,
                    .headers = {},
                    .packet = datagram.bytes.first(datagram.bytes.size() - IcrcCover::icrc_size),
-                   .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>())};
+                   .icrc = load_le<std::uint32_t>(datagram.bytes.last<IcrcCover::icrc_size>()),
+                   .place = datagram.place};
 }
 
 std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const ArrivalTime& came) {
@@ -276,24 +313,32 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
     return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 
+// Of a super-packet identifications are expected to count up, which those that a device joined
+// (GRO) need not do.
 bool Rocev2Wire::icrc_holds(const Arrival& arrival, const ArrivalTime& came,
                             IdentificationWindow& window) {
     const std::size_t size = arrival.packet.size();
-    const auto cover = shown_ ? IcrcCover::of_headers(arrival.headers)
-                              : IcrcCover({.from = arrival.from, .to = local_, .packet = size});
+    const auto expected = static_cast<std::uint16_t>(counted_from_ + arrival.place);
+    const auto cover =
+        shown_
+            ? IcrcCover::of_headers(arrival.headers)
+            : IcrcCover(
+                  {.from = arrival.from, .to = local_, .packet = size, .identification = expected});
     WIREPROOF_CHECK(cover.has_value());  // its headers were read before
     const std::uint32_t difference = cover->icrc(arrival.packet) ^ arrival.icrc;
     if (difference == 0) return true;
     const bool hidden = !shown_ && local_.family == Address::Family::ipv4;
-    const auto identification = hidden ? identification_behind(difference, size) : std::nullopt;
-    if (!identification) {
+    const auto changed = hidden ? identification_behind(difference, size) : std::nullopt;
+    if (!changed) {
         ++counters_.icrc_wrong;
         return false;
     }
-    if (!window.believes(*identification, came)) {
+    const auto identification = static_cast<std::uint16_t>(expected ^ *changed);
+    if (!window.believes(identification, came)) {
         ++counters_.identification_jumped;
         return false;
     }
+    counted_from_ = static_cast<std::uint16_t>(identification - arrival.place);
     ++counters_.identified;
     return true;
 }

@@ -1,6 +1,10 @@
 // InfiniBand packets in UDP datagrams, as adapters and Linux's Soft-RoCE speak them: port 4791,
 // every packet ends in its ICRC. The wire puts it on and takes it off: engines see a packet from
 // base header to pad, and only packets whose ICRC was right. Plain sockets, no privilege.
+//
+// Packets of one length to one peer leave as segments of a super-packet (send_batch.hpp), in which
+// the kernel counts the IPv4 identification up, from 0: the ICRC of segment i covers i. A packet
+// that is sent again leaves by itself, so that a peer whom super-packets do not reach gets it.
 #pragma once
 
 #include <deque>
@@ -24,9 +28,18 @@ namespace wireproof {
 
 /// Where the IPv4 identification of a received packet comes from, which its ICRC covers.
 enum class IdentificationSource : std::uint8_t {
-    worked_out,          // from the ICRC that came; needs nothing
-    shown,               // from the header, by a raw socket; needs CAP_NET_RAW
-    shown_if_permitted,  // from the header, or worked out where no raw socket may be opened
+    worked_out,  // from the ICRC that came; needs nothing
+    shown,       // from the header, by a raw socket; needs CAP_NET_RAW
+    /// From the header; worked out where no raw socket may be opened, and on loopback, where it
+    /// would be shown super-packets whole.
+    shown_if_permitted,
+};
+
+/// Where packets leave as segments of super-packets.
+enum class SuperPackets : std::uint8_t {
+    nowhere,
+    on_loopback,  // the kernel hands them over whole, or cuts them up for those who want that
+    everywhere,   // on ways to other hosts, too, whose devices must count identifications up
 };
 
 /// Why packets were not handed up, and what left.
@@ -88,6 +101,8 @@ public:
         int send_buffer = 4 << 20;
         std::size_t batch = 64;  // packets per system call
         IdentificationSource identification = IdentificationSource::worked_out;
+        /// As far as the kernel knows how. A wire that sends them has UDP's checksum, too.
+        SuperPackets super_packets = SuperPackets::on_loopback;
     };
 
     static Expected<Rocev2Wire> open(const Config& config);
@@ -141,6 +156,7 @@ private:
         ConstBytes headers;
         ConstBytes packet;
         std::uint32_t icrc = 0;
+        std::size_t place = 0;  // in its super-packet
     };
 
     Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);
@@ -159,6 +175,7 @@ private:
     std::deque<Rocev2Lane> lanes_;  // a deque, so that a new peer leaves the others where they are
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, ports left out
     Rocev2Counters counters_;
+    std::uint16_t counted_from_ = 0;     // the identification of the datagram's first segment
     std::optional<Instant> last_empty_;  // when nothing waited, or before the first look
     KernelErrors errors_;
 };

@@ -19,9 +19,6 @@ constexpr int refusals_max = 3;
 // What one datagram may hold over IPv4 or IPv6, headers taken off.
 constexpr std::size_t super_packet_max = 65'000;
 
-// Of longer packets there are few in a super-packet, and pointing at them costs nothing.
-constexpr std::size_t copied_max = 4096;
-
 // Frames that write more than this into room fill the batch sooner.
 constexpr std::size_t usual_room = 2048;
 
@@ -47,17 +44,18 @@ ssize_t send_one(int handle, const msghdr& header) {
 
 }  // namespace
 
-SendBatch::SendBatch(Frames frames, LaneTerms terms, std::size_t segments_max)
-    : frames_(frames),
-      terms_(terms),
-      segments_max_(segments_max),
-      lent_(frames.first),
-      room_(frames.most * room_of_one(terms) + terms.frame_max),
-      pieces_(frames.most * TxFrame::pieces_max),
-      packets_(frames.most),
-      messages_(frames.most) {
-    terms_.copied_max = segments_max > 1 ? copied_max : 0;
-    terms_.prefers_alike = segments_max > 1 && 2 * terms.frame_max <= super_packet_max;
+SendBatch::SendBatch(const Config& config)
+    : frames_(config.frames),
+      terms_(config.terms),
+      segments_max_(config.segments_max),
+      leave_alone_(config.leave_alone),
+      lent_(frames_.first),
+      room_(frames_.most * room_of_one(terms_) + terms_.frame_max),
+      pieces_(frames_.most * TxFrame::pieces_max),
+      packets_(frames_.most),
+      messages_(frames_.most) {
+    terms_.copied_max = segments_max_ > 1 ? config.copied_max : 0;
+    terms_.prefers_alike = segments_max_ > 1 && 2 * terms_.frame_max <= super_packet_max;
 }
 
 std::size_t SendBatch::room_left() const {
@@ -75,14 +73,21 @@ TxFrame* SendBatch::claim() {
 
 void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected) {
     WIREPROOF_CHECK(count_ < lent_);
-    Packet& packet =
-        packet_for(frame_.size(), frame_.pieces().size(), peer, connected ? nullptr : &to);
+    Packet& packet = packet_for(frame_.size(), peer, connected ? nullptr : &to);
     if (frame_.resent()) ++packet.resent;
     ++packet.frames;
     packet.ended = frame_.size() < packet.size;
     for (const ConstBytes piece : frame_.pieces()) add_piece(packet, piece);
     ++count_;
     used_ += frame_.room_used();
+}
+
+void SendBatch::take_in() {
+    const std::size_t size = frame_.gather_in_place().size();
+    const bool resent = frame_.resent();
+    frame_.open(Bytes(room_).subspan(used_, terms_.frame_max), terms_);
+    frame_.add_all(size);
+    if (resent) frame_.mark_resent();
 }
 
 FrameRun SendBatch::claim_run(std::size_t size, std::size_t most) {
@@ -97,7 +102,7 @@ void SendBatch::commit_run(const FrameRun& run, std::size_t peer, const SocketAd
                            bool connected) {
     WIREPROOF_CHECK(run.frames <= frames_left());
     for (std::size_t done = 0; done < run.frames;) {
-        Packet& packet = packet_for(run.size, 1, peer, connected ? nullptr : &to);
+        Packet& packet = packet_for(run.size, peer, connected ? nullptr : &to);
         const std::size_t frames = std::min(run.frames - done, fitting(packet, run.size));
         add_piece(packet, run.room.subspan(done * run.size, frames * run.size));
         packet.frames += frames;
@@ -116,15 +121,25 @@ std::size_t SendBatch::fitting(const Packet& packet, std::size_t size) const {
     return size < packet.size ? std::min<std::size_t>(most, 1) : most;
 }
 
+bool SendBatch::joins_last(std::size_t size, std::size_t peer) const {
+    if (packet_count_ == 0) return false;
+    const Packet& last = packets_[packet_count_ - 1];
+    return last.peer == peer && !last.ended && size <= last.size &&
+           last.pieces + TxFrame::pieces_max <= kernel_pieces_max && fitting(last, size) > 0;
+}
+
+std::size_t SendBatch::place_of(std::size_t size, std::size_t peer) const {
+    return joins_last(size, peer) ? packets_[packet_count_ - 1].frames : 0;
+}
+
+void SendBatch::end_super_packet() {
+    if (packet_count_ > 0) packets_[packet_count_ - 1].ended = true;
+}
+
 /// The one that the next frame belongs to: the last, or a new one.
-SendBatch::Packet& SendBatch::packet_for(std::size_t size, std::size_t pieces, std::size_t peer,
+SendBatch::Packet& SendBatch::packet_for(std::size_t size, std::size_t peer,
                                          const SocketAddress* to) {
-    if (packet_count_ > 0) {
-        Packet& last = packets_[packet_count_ - 1];
-        const bool joins = last.peer == peer && !last.ended && size <= last.size &&
-                           last.pieces + pieces <= kernel_pieces_max && fitting(last, size) > 0;
-        if (joins) return last;
-    }
+    if (joins_last(size, peer)) return packets_[packet_count_ - 1];
     Packet& next = packets_[packet_count_++];
     next.peer = peer;
     next.to = to;
@@ -147,8 +162,8 @@ void SendBatch::add_piece(Packet& packet, ConstBytes bytes) {
     ++packet.pieces;
 }
 
-/// Those from there on become one for each frame, once in a wire's life. Which frames had left
-/// before is not known any more; how many, is.
+/// Those from there on become one for each frame. Which frames had left before is not known any
+/// more; how many, is.
 void SendBatch::take_apart(std::size_t from) {
     const std::vector<Packet> whole(packets_.begin() + static_cast<std::ptrdiff_t>(from),
                                     packets_.begin() + static_cast<std::ptrdiff_t>(packet_count_));
@@ -162,7 +177,8 @@ void SendBatch::take_apart(std::size_t from) {
         std::size_t left = packet.bytes;
         for (std::size_t i = 0; i < packet.frames; ++i) {
             const std::size_t size = std::min(packet.size, left);
-            Packet& single = packet_for(size, 1, packet.peer, packet.to);
+            end_super_packet();
+            Packet& single = packet_for(size, packet.peer, packet.to);
             single.frames = 1;
             single.resent = i < packet.resent ? 1 : 0;
             while (single.bytes < size) {
@@ -174,9 +190,20 @@ void SendBatch::take_apart(std::size_t from) {
                 ++piece;
                 done = 0;
             }
+            if (packet.frames > 1) leave_alone(single, i);
             left -= size;
         }
     }
+}
+
+// What depends on the place stands in room of ours, in one piece.
+void SendBatch::leave_alone(const Packet& single, std::size_t place) {
+    if (leave_alone_ == nullptr) return;
+    constexpr std::size_t last = 4;
+    const iovec& end = pieces_[single.piece + single.pieces - 1];
+    WIREPROOF_CHECK(end.iov_len >= last);
+    std::byte* const begin = static_cast<std::byte*>(end.iov_base) + end.iov_len - last;
+    leave_alone_(std::span<std::byte, last>(begin, last), place, single.bytes);
 }
 
 void SendBatch::describe_from(std::size_t packet) {
@@ -246,6 +273,9 @@ void SendBatch::flush(int handle, UdpCounters& counters, KernelErrors& errors) {
             segments_max_ = 1;
             terms_.prefers_alike = false;
             take_apart(next);
+            describe_from(next);
+        } else if (packet.frames > 1 && error == EFAULT) {
+            take_apart(next);  // the payload of one of them is gone, which is no fault of the rest
             describe_from(next);
         } else {
             counters.send_failed += packet.frames;

@@ -35,9 +35,22 @@ public:
         std::size_t most = 0;
     };
 
-    /// With `segments_max` 1 each frame is a datagram of its own for the kernel, too. The terms'
-    /// `copied_max` is the batch's own to choose.
-    SendBatch(Frames frames, LaneTerms terms, std::size_t segments_max);
+    /// The longest payload that is copied where super-packets leave, as LaneTerms has it.
+    static constexpr std::size_t usual_copied_max = 4096;
+
+    /// Changes the last bytes of a frame of `size` bytes in all, which was committed for that
+    /// `place`, to what they are of a frame alone.
+    using LeaveAlone = void (*)(std::span<std::byte, 4> last, std::size_t place, std::size_t size);
+
+    struct Config {
+        Frames frames = {};
+        LaneTerms terms = {};  // but for what depends on super-packets
+        /// With 1 each frame is a datagram of its own for the kernel, too.
+        std::size_t segments_max = 1;
+        std::size_t copied_max = usual_copied_max;
+        LeaveAlone leave_alone = nullptr;  // null: no frame depends on its place
+    };
+    explicit SendBatch(const Config& config);
 
     const LaneTerms& terms() const { return terms_; }
     std::size_t segments_max() const { return segments_max_; }
@@ -46,6 +59,14 @@ public:
     TxFrame* claim();
     /// `to` names the destination while frames of this batch wait; `connected`: the socket's own.
     void commit(std::size_t peer, const SocketAddress& to, bool connected);
+
+    /// Copies what the claimed frame points at, so that it is one piece.
+    void take_in();
+    /// The frames that would stand in its super-packet before one of that size, were it committed
+    /// now.
+    std::size_t place_of(std::size_t size, std::size_t peer) const;
+    /// What is committed from now on joins nothing that was committed before.
+    void end_super_packet();
 
     /// Many of them: none where frames of that size are not copied anyway.
     FrameRun claim_run(std::size_t size, std::size_t most);
@@ -75,11 +96,12 @@ private:
     std::size_t frames_left() const { return lent_ - count_; }
     std::size_t room_left() const;
 
-    Packet& packet_for(std::size_t size, std::size_t pieces, std::size_t peer,
-                       const SocketAddress* to);
+    bool joins_last(std::size_t size, std::size_t peer) const;
+    Packet& packet_for(std::size_t size, std::size_t peer, const SocketAddress* to);
     std::size_t fitting(const Packet& packet, std::size_t size) const;
     void add_piece(Packet& packet, ConstBytes bytes);
     void take_apart(std::size_t from);
+    void leave_alone(const Packet& single, std::size_t place);
     void describe_from(std::size_t packet);
     void describe(Packet& packet, mmsghdr& message);
     int send(int handle, std::size_t next) const;
@@ -89,6 +111,7 @@ private:
     Frames frames_;
     LaneTerms terms_;
     std::size_t segments_max_;
+    LeaveAlone leave_alone_;
     std::size_t lent_;      // frames, before the next flush
     bool filled_ = false;   // and more room was asked for
     TxFrame frame_;         // the one claimed

@@ -50,9 +50,10 @@ Expected<UdpWire> UdpWire::open(const Config& config) {
 UdpWire::UdpWire(UdpSocket socket, const Config& config)
     : socket_(std::move(socket)),
       family_(config.local.family),
-      sending_(std::make_unique<SendBatch>(
-          batches(config, socket_.send_buffer()), LaneTerms{.frame_max = config.frame_max},
-          config.segments && socket_.segments_sent() ? segments_limit : 1)),
+      sending_(std::make_unique<SendBatch>(SendBatch::Config{
+          .frames = batches(config, socket_.send_buffer()),
+          .terms = {.frame_max = config.frame_max},
+          .segments_max = config.segments && socket_.segments_sent() ? segments_limit : 1})),
       receiving_(config.batch, config.frame_max, config.segments && socket_.group_received()),
       batch_(config.batch),
       only_peer_(config.only_peer) {}
