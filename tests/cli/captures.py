@@ -60,6 +60,19 @@ def with_icrc(frame):
     return frame[:42] + bytes(packet) + struct.pack("<I", icrc)
 
 
+def super_packet(frames):
+    """Ethernet frames with IPv4 as one, whose segments have identifications from 0 on and right ICRCs."""
+    payload = b""
+    for place, frame in enumerate(frames):
+        one = bytearray(frame)
+        one[18:20] = struct.pack(">H", place)
+        payload += with_icrc(bytes(one))[42:]
+    whole = bytearray(frames[0][:42])
+    whole[16:20] = struct.pack(">HH", 28 + len(payload), 0)
+    whole[38:40] = struct.pack(">H", 8 + len(payload))
+    return bytes(whole) + payload
+
+
 class Inspection(Case):
     def write(self, data, name="some.pcap"):
         with open(self.path(name), "wb") as file:

@@ -9,7 +9,8 @@ import textwrap
 import threading
 import unittest
 
-from captures import Inspection, at_once, capture, case, pcap, pcapng, records, send
+from captures import (Inspection, answer, at_once, capture, case, frame, pcap, pcapng, records, send,
+                      super_packet)
 from command import WIREPROOF, one_object
 
 PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "inspect.md")
@@ -89,6 +90,27 @@ class EveryCaptureIsRead(Inspection):
             changed[at] ^= 1 << at % 8
             found = self.inspect(self.write(pcap([(0, 0, bytes(changed))])))
             self.assertEqual((found["packets"], found["icrc_bad"]), (1, 1), at)
+
+    def test_a_super_packet_that_was_captured_whole_is_shown_packet_by_packet(self):
+        for sizes in ((400, 400, 400, 400), (4096, 4096, 1), (4,) * 32):
+            frames = [frame(False, 4, 7, 0xFFFFFE + place & 0xFFFFFF, bytes(size + -size % 4))
+                      for place, size in enumerate(sizes)]
+            path = self.write(pcapng([(0, 0, super_packet(frames), b"together"), (0, 1, answer(7, 0))]))
+            found = self.inspect(path)
+            self.assertEqual((found["packets"], found["icrc_bad"], found["malformed"]),
+                             (len(sizes) + 1, 0, 0))
+            self.assertEqual(len(found["comments"]), 1)
+            table = self.run_command("inspect", path).out
+            self.assertEqual(len(re.findall(r"(?m)^ +1 .* SEND Only", table)), len(sizes), table)
+
+    def test_a_damaged_packet_of_a_super_packet_is_the_only_one(self):
+        frames = [frame(False, 4, 7, place, bytes(400)) for place in range(4)]
+        whole = super_packet(frames)
+        for damaged in range(4):
+            changed = bytearray(whole)
+            changed[42 + damaged * (12 + 400 + 4) + 100] ^= 1
+            found = self.inspect(self.write(pcap([(0, 0, bytes(changed))])))
+            self.assertEqual((found["packets"], found["icrc_bad"]), (4, 1), damaged)
 
     def test_comments_are_shown_with_their_packet(self):
         frames = list(records("uc_drop_middle.at_server"))[:2]

@@ -23,6 +23,7 @@ bool headers_are_there(ConstBytes packet) {
 
 Expected<std::optional<SeenPacket>> CaptureWalk::next() {
     while (true) {
+        if (auto segment = next_segment()) return segment;
         const auto captured = reader_.next();
         if (!captured) return tl::unexpected(captured.error());
         if (!*captured) return std::nullopt;
@@ -41,11 +42,17 @@ std::optional<SeenPacket> CaptureWalk::look_at(const CapturedPacket& captured) {
                               : Rocev2Datagram::find_in_ip(content.ip, rocev2_port);
     if (!datagram && datagram.error() == NotRocev2::other) return std::nullopt;
 
-    ++counts_.packets;
     SeenPacket seen{.number = captured.number,
                     .network = std::move(content.network),
                     .comment = captured.comment};
     if (captured.time && first_time_) seen.seconds = seconds_from(*first_time_, *captured.time);
+    if (datagram && !datagram->icrc_right()) segments_ = Rocev2Segments::of(*datagram);
+    if (segments_) {
+        their_packet_ = std::move(seen);
+        next_place_ = 0;
+        return next_segment();
+    }
+    ++counts_.packets;
     if (datagram) {
         look_into(*datagram, seen);
     } else {
@@ -58,6 +65,19 @@ std::optional<SeenPacket> CaptureWalk::look_at(const CapturedPacket& captured) {
             seen.malformed = name_of(datagram.error());
         }
     }
+    return seen;
+}
+
+std::optional<SeenPacket> CaptureWalk::next_segment() {
+    if (!segments_) return std::nullopt;
+    if (next_place_ == segments_->count()) {
+        segments_.reset();
+        return std::nullopt;
+    }
+    SeenPacket seen = their_packet_;
+    their_packet_.comment = {};
+    ++counts_.packets;
+    look_into(segments_->at(next_place_++), seen);
     return seen;
 }
 

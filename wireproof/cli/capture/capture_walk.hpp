@@ -12,7 +12,7 @@
 #include "wireproof/base/pcap.hpp"
 #include "wireproof/cli/capture/link_layer.hpp"
 #include "wireproof/proto/ib/packet.hpp"
-#include "wireproof/wire/udp/rocev2_datagram.hpp"
+#include "wireproof/wire/udp/rocev2_segments.hpp"
 
 namespace wireproof::capture {
 
@@ -25,7 +25,7 @@ enum class IcrcState : std::uint8_t {
 
 /// A RoCEv2 packet of a capture, or what claims to be one. Lent until the next.
 struct SeenPacket {
-    std::uint64_t number = 0;            // in the file, from 1
+    std::uint64_t number = 0;            // in the file, from 1; segments of one have the same
     std::optional<double> seconds = {};  // since the file's first packet
     Rocev2Datagram datagram = {};        // as far as it could be read
     std::string network = {};            // of a tunnel, as open_frame() names it
@@ -61,10 +61,14 @@ public:
 
 private:
     std::optional<SeenPacket> look_at(const CapturedPacket& captured);
+    std::optional<SeenPacket> next_segment();
     void look_into(const Rocev2Datagram& datagram, SeenPacket& seen);
     ConstBytes with_zeros(const Rocev2Datagram& datagram);
 
     CaptureReader reader_;
+    std::optional<Rocev2Segments> segments_;  // of a super-packet that was captured whole
+    std::size_t next_place_ = 0;
+    SeenPacket their_packet_;  // what they have in common
     std::optional<std::uint64_t> first_time_;
     std::vector<std::byte> room_;  // for a packet whose end is missing
     Counts counts_;
