@@ -169,10 +169,13 @@ class Watched(threading.Thread):
                     pass
             time.sleep(0.005)
 
-    def sum_of(self, name):
+    def counted(self, pattern):
         self.join()
         assert self.text, "nothing was counted"
-        return sum(map(int, re.findall(rf"(?m)^queue_pairs\.\d+\.{name} (\d+)$", self.text)))
+        return sum(map(int, re.findall(rf"(?m)^{pattern} (\d+)$", self.text)))
+
+    def sum_of(self, name):
+        return self.counted(rf"queue_pairs\.\d+\.{name}")
 
 
 class WatchedPrograms(Perftest):
@@ -217,6 +220,19 @@ class Recovery(WatchedPrograms):
         sent = watched[1].sum_of("sent")
         self.assertGreater(sent, 12000)  # of 16,000; the last may not have been seen
         self.assertLess(watched[1].sum_of("resent"), sent / 100)
+
+    def test_long_messages_leave_in_super_packets_and_none_is_damaged(self):
+        for program in ("ib_write_bw", "ib_send_bw", "ib_read_bw"):
+            with self.subTest(program):
+                watched = self.converse_watched([program, "-s", "65536", "-n", "500"], WIREPROOF_VERBS_NO_SHM="1")
+                sender = watched[0] if program == "ib_read_bw" else watched[1]
+                sent = sender.counted("hw_counters.sent_pkts")
+                self.assertGreater(sent, 6000)  # of 8,000; the last may not have been seen
+                self.assertGreater(sender.counted("wire.super_packets_sent"), sent / 32)
+                for side in watched:
+                    self.assertEqual(side.counted("wire.icrc_wrong"), 0)
+                    self.assertEqual(side.counted("wire.identification_jumped"), 0)
+                    self.assertEqual(side.counted("wire.segments_refused"), 0)
 
     def test_reads_of_several_queue_pairs_run_into_no_timeout(self):
         watched = self.converse_watched(["ib_read_bw", "-q", "4", "-n", "200"], WIREPROOF_VERBS_NO_SHM="1")

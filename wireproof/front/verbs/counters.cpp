@@ -93,6 +93,9 @@ std::string own_counters(const CountersOf& of) {
     const UdpCounters& udp = of.wire.udp;
     Lines wire("wire.");
     wire.add("frames_resent", udp.frames_resent + of.shared.frames_resent);
+    wire.add("super_packets_sent", udp.super_packets_sent);
+    wire.add("super_packets_received", udp.super_packets_received);
+    wire.add("segments_refused", udp.segments_refused);
     wire.add("send_dropped", udp.send_dropped);
     wire.add("send_failed", udp.send_failed);
     wire.add("kernel_dropped", udp.kernel_dropped);
