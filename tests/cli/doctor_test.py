@@ -1,4 +1,5 @@
 """What the doctor says of hosts and programs that have what they need, and of those that do not."""
+import ctypes
 import os
 import shutil
 import socket
@@ -12,12 +13,13 @@ from command import WIREPROOF, Case, one_object
 
 
 class Doctor(Case):
-    def ask(self, *arguments, command=WIREPROOF, **variables):
+    def ask(self, *arguments, command=WIREPROOF, preexec_fn=None, **variables):
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("WIREPROOF_VERBS", "LD_"))}
         done = subprocess.run([command, "doctor", "--json", *arguments], capture_output=True, text=True, check=False,
-                              env={**clean, **variables}, cwd=self.folder)
+                              env={**clean, **variables}, cwd=self.folder, preexec_fn=preexec_fn)
         found = one_object(type("Ended", (), {"out": done.stdout}))
-        self.assertEqual(done.stderr, "")
+        if preexec_fn is None:  # else the device says why it does not open
+            self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, 0 if found["sees_device"] else 1)
         self.assertEqual(found["sees_device"], all(one["health"] != "failure" for one in found["checks"]))
         for one in found["checks"]:
@@ -108,6 +110,99 @@ class TheDoctorSaysWhatStandsInTheWay(Doctor):
             with open(self.path("cut"), "wb") as file:
                 file.write(program[:size])
             self.ask(self.path("cut"))
+
+
+class LibrariesLeadPastTheDevice(Doctor):
+    INSIDE = ('const char text[] = "libibverbs: Warning: no userspace device-specific driver found for %s";'
+              " int uses(void) { return text[0]; }")
+    USES = "int uses(void); int main(void) { return uses(); }"
+
+    def build(self, name, source, *flags):
+        """A library where it is named so, else a program."""
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        shared = ["-shared", "-fPIC", f"-Wl,-soname,{os.path.basename(name)}"] if ".so" in name else []
+        subprocess.run(["cc", "-x", "c", "-", "-x", "none", "-o", self.path(name), *shared, "-Wl,--no-as-needed", *flags],
+                       input=source, text=True, check=True, cwd=self.folder)
+        return self.path(name)
+
+    def verbs(self):
+        self.build("own/libibverbs.so.1", "int uses(void) { return 0; }")
+
+    def test_an_rpath_goes_before_the_device_and_a_runpath_does_not(self):
+        self.verbs()
+        for tags, health in (("--disable-new-dtags", "failure"), ("--enable-new-dtags", "ok")):
+            program = self.build("program", self.USES, "own/libibverbs.so.1", f"-Wl,{tags},-rpath,$ORIGIN/own")
+            self.assertEqual(self.ask(program)["links"][0], health)
+        program = self.build("program", self.USES, "own/libibverbs.so.1",
+                             "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/none:${ORIGIN}/own")
+        self.says("links", "failure", f"an RPATH has {program} load {self.folder}/own/libibverbs.so.1 first", program)
+
+    def test_that_of_a_library_does_too(self):
+        self.verbs()
+        self.build("libmiddle.so", "int uses(void); int more(void) { return uses(); }", "own/libibverbs.so.1",
+                   "-Wl,--disable-new-dtags,-rpath,$ORIGIN/own")
+        program = self.build("program", "int more(void); int main(void) { return more(); }", "libmiddle.so",
+                             "-Wl,--enable-new-dtags,-rpath,$ORIGIN", "-Wl,--unresolved-symbols=ignore-all")
+        self.says("links", "failure", f"an RPATH has {self.folder}/libmiddle.so load", program)
+
+    def test_that_of_the_program_holds_for_its_libraries(self):
+        self.verbs()
+        self.build("libmiddle.so", "int uses(void); int more(void) { return uses(); }", "own/libibverbs.so.1")
+        program = self.build("program", "int more(void); int main(void) { return more(); }", "libmiddle.so",
+                             "-Wl,--disable-new-dtags,-rpath,$ORIGIN:$ORIGIN/own", "-Wl,--unresolved-symbols=ignore-all")
+        self.says("links", "failure", "libmiddle.so load", program)
+
+    def test_a_libibverbs_inside_the_program(self):
+        program = self.build("program", "void* ibv_get_device_list(int*); int main(void) { return !ibv_get_device_list(0); }",
+                             "-l:libibverbs.a", "-Wl,--unresolved-symbols=ignore-all")
+        self.says("links", "failure", "it has a libibverbs inside", program)
+
+    def test_a_libibverbs_inside_a_plug_in(self):
+        """UCX loads what lies beside its libraries in a folder of its own."""
+        self.build("ucx/libuct_ib.so.0", self.INSIDE)
+        self.build("libuct.so.0", "int uses(void) { return 0; }")
+        program = self.build("program", self.USES, "libuct.so.0", "-Wl,-rpath,$ORIGIN")
+        self.says("links", "warning", "ucx/libuct_ib.so.0 has a libibverbs inside", program)
+
+    def test_programs_as_they_are_installed(self):
+        for program in ("ibv_devices", "ib_send_bw", "ucx_info", "fi_info", "rping"):
+            if shutil.which(program):
+                self.assertIn(self.ask(program)["links"], self.well_linked(), program)
+
+    def well_linked(self):
+        return [("ok", "it is linked with " + name) for name in ("libibverbs.so.1", "librdmacm.so.1", "libfabric.so.1")] + [
+            ("warning", "it is not itself linked with libibverbs")]
+
+
+class SystemCallsAreFiltered(Doctor):
+    EVENTFD2 = {"x86_64": 290, "aarch64": 19}
+
+    def filtered(self, action):
+        """What the doctor says where eventfd2 meets that action."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        number = self.EVENTFD2[os.uname().machine]
+        steps = struct.pack("HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, number, 6, 0, 0, action, 6, 0, 0, 0x7FFF0000)
+        program = struct.pack("HxxxxxxP", 4, ctypes.addressof(held := ctypes.create_string_buffer(steps)))
+
+        def filter_calls():
+            assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0 and held
+
+        return self.ask(preexec_fn=filter_calls)
+
+    def test_nothing_is_filtered(self):
+        with open("/proc/self/status", encoding="ascii") as status:
+            mode = next(line.split()[1] for line in status if line.startswith("Seccomp:"))
+        self.assertIn("no system call" if mode == "0" else "are filtered", self.ask()["filters"][1])
+
+    def test_a_filter_that_refuses(self):
+        found = self.filtered(0x00050001)  # EPERM
+        self.assertEqual(found["filters"][0], "ok")
+        self.assertIn("are filtered", found["filters"][1])
+        self.assertEqual(found["device"], ("failure", "wireproof0 does not open"))
+
+    def test_a_filter_that_kills(self):
+        self.assertEqual(self.filtered(0x80000000)["device"],
+                         ("failure", "a filter of system calls (seccomp) kills what opens it"))
 
 
 class AProgramHasTheRightsOfAnother(Doctor):

@@ -33,4 +33,10 @@ std::vector<Check> check_host();
 /// Of a program, by its path or as a shell finds it.
 std::vector<Check> check_program(const std::string& program);
 
+struct ElfFile;
+
+/// Of the libraries that the program of that file loads with itself, and of plug-ins that these
+/// load later.
+void check_libraries(const std::string& program, const ElfFile& elf, std::vector<Check>& checks);
+
 }  // namespace wireproof::cli

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -174,7 +175,28 @@ Check check_device(const std::string& folder) {
     if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         return healthy("device", "wireproof0 opens");
     }
+    if (child > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) {
+        return failed("device", "a filter of system calls (seccomp) kills what opens it",
+                      "run programs without the filter, or have it let them pass");
+    }
     return failed("device", "wireproof0 does not open", "see the lines above");
+}
+
+/// Of this process, and so of what it starts. What a program or its container adds later is not
+/// seen from here.
+Check check_filters() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        std::istringstream words(line);
+        std::string name;
+        int mode = 0;
+        if (!(words >> name >> mode) || name != "Seccomp:") continue;
+        return mode == 0 ? healthy("filters", "no system call is filtered here")
+                         : healthy("filters",
+                                   "system calls are filtered here (seccomp), which the device "
+                                   "below has to pass");
+    }
+    return healthy("filters", "whether system calls are filtered here is not known");
 }
 
 /// Of other packages, which programs ask for by name.
@@ -211,6 +233,7 @@ std::vector<Check> check_host() {
     checks.push_back(check_address(*settings));
     checks.push_back(check_receive_buffer(*settings));
     if (loads && checks[checks.size() - 2].health == Health::ok) {
+        checks.push_back(check_filters());
         checks.push_back(check_device(folder));
     }
     return checks;

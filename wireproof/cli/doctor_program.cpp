@@ -1,7 +1,5 @@
 // Checks of a program: whether the loader lets our libraries reach it.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "wireproof/cli/doctor_checks.hpp"
 #include "wireproof/cli/drop_in.hpp"
 #include "wireproof/cli/elf_file.hpp"
+#include "wireproof/cli/mapped_file.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -32,33 +31,6 @@ std::string path_of(const std::string& program) {
     }
     return {};
 }
-
-/// The bytes of a file for as long as this lives; none if it cannot be read.
-class MappedFile {
-public:
-    explicit MappedFile(const std::string& path) {
-        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        struct stat status {};
-        if (file >= 0 && ::fstat(file, &status) == 0 && status.st_size > 0) {
-            size_ = static_cast<std::size_t>(status.st_size);
-            start_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-        }
-        if (file >= 0) ::close(file);
-    }
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile() {
-        if (start_ != MAP_FAILED) ::munmap(start_, size_);
-    }
-    ConstBytes bytes() const {
-        if (start_ == MAP_FAILED) return {};
-        return {static_cast<const std::byte*>(start_), size_};
-    }
-
-private:
-    void* start_ = MAP_FAILED;
-    std::size_t size_ = 0;
-};
 
 /// The program that runs a script; empty: it is none.
 std::string interpreter_of(ConstBytes file) {
@@ -104,7 +76,7 @@ Check check_needs(const ElfFile& elf) {
                   "nothing, if it loads that when it runs, as UCX and NCCL do");
 }
 
-void check_elf(const ElfFile& elf, std::vector<Check>& checks) {
+void check_elf(const std::string& path, const ElfFile& elf, std::vector<Check>& checks) {
     if (!elf.of_this_machine) {
         checks.push_back(failed(program_word, "it is of another machine than our libraries",
                                 "build it for this one"));
@@ -117,14 +89,7 @@ void check_elf(const ElfFile& elf, std::vector<Check>& checks) {
     }
     checks.push_back(healthy(program_word, "it is dynamically linked"));
     checks.push_back(check_needs(elf));
-    if (elf.rpath.empty() || elf.has_run_path) return;
-    std::istringstream folders(elf.rpath);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        const std::string library = folder + "/" + drop_in_library;
-        if (!is_file(library)) continue;
-        checks.push_back(failed("links", "its RPATH has it load " + library + " first",
-                                "set a RUNPATH instead: patchelf --set-rpath"));
-    }
+    check_libraries(path, elf, checks);
 }
 
 }  // namespace
@@ -148,7 +113,7 @@ std::vector<Check> check_program(const std::string& program) {
         checks.push_back(
             warned(program_word, path + " cannot be read", "none: it may run all the same"));
     } else if (const auto elf = read_elf(image.bytes())) {
-        check_elf(*elf, checks);
+        check_elf(path, *elf, checks);
     } else {
         checks.push_back(
             failed(program_word, path + " is no program of this system", "check the name"));

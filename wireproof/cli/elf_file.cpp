@@ -60,7 +60,10 @@ void read_dynamic(ConstBytes file, const std::vector<Elf64_Phdr>& segments,
         const std::uint64_t place = strings + entry.d_un.d_val;
         if (entry.d_tag == DT_NEEDED) elf.needed.push_back(text_at(file, place));
         if (entry.d_tag == DT_RPATH) elf.rpath = text_at(file, place);
-        if (entry.d_tag == DT_RUNPATH) elf.has_run_path = true;
+        if (entry.d_tag == DT_RUNPATH) {
+            elf.has_run_path = true;
+            elf.run_path = text_at(file, place);
+        }
     }
 }
 

@@ -15,6 +15,7 @@ struct ElfFile {
     std::vector<std::string> needed = {};
     std::string rpath = {};  // wins over LD_LIBRARY_PATH, unless there is a run path as well
     bool has_run_path = false;
+    std::string run_path = {};  // LD_LIBRARY_PATH wins over it
 };
 
 /// Nothing: it is no ELF file, or damaged. Of the beginning of a file, at least its headers.
