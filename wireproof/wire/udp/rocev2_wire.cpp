@@ -22,7 +22,8 @@ constexpr std::size_t batch_limit = 1024;          // the kernel's, per system c
 // super-packet are near those of the one before.
 constexpr std::size_t segments_most = IdentificationWindow::behind;
 
-// What is copied before the ICRC is made needs no description of its own for the kernel.
+// What is copied before the ICRC is made needs no description of its own for the kernel: a datagram
+// of one piece, or a super-packet of one.
 constexpr std::size_t copied_most = 512;
 
 std::size_t overhead_of(const Address& address) {
@@ -110,7 +111,7 @@ TxFrame* Rocev2Lane::claim() {
 }
 
 void Rocev2Lane::commit() {
-    if (batch_->segments_max() > 1 && claimed_->size() <= copied_most) batch_->take_in();
+    if (claimed_->size() <= copied_most) batch_->take_in();
     add_icrc();
     hand_on();
 }
