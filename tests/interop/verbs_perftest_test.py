@@ -224,10 +224,10 @@ class Recovery(WatchedPrograms):
     def test_long_messages_leave_in_super_packets_and_none_is_damaged(self):
         for program in ("ib_write_bw", "ib_send_bw", "ib_read_bw"):
             with self.subTest(program):
-                watched = self.converse_watched([program, "-s", "65536", "-n", "500"], WIREPROOF_VERBS_NO_SHM="1")
+                watched = self.converse_watched([program, "-s", "65536", "-n", "2000"], WIREPROOF_VERBS_NO_SHM="1")
                 sender = watched[0] if program == "ib_read_bw" else watched[1]
                 sent = sender.counted("hw_counters.sent_pkts")
-                self.assertGreater(sent, 6000)  # of 8,000; the last may not have been seen
+                self.assertGreater(sent, 6000)  # of 32,000; the last may not have been seen
                 self.assertGreater(sender.counted("wire.super_packets_sent"), sent / 32)
                 for side in watched:
                     self.assertEqual(side.counted("wire.icrc_wrong"), 0)
@@ -235,7 +235,7 @@ class Recovery(WatchedPrograms):
                     self.assertEqual(side.counted("wire.segments_refused"), 0)
 
     def test_reads_of_several_queue_pairs_run_into_no_timeout(self):
-        watched = self.converse_watched(["ib_read_bw", "-q", "4", "-n", "200"], WIREPROOF_VERBS_NO_SHM="1")
+        watched = self.converse_watched(["ib_read_bw", "-q", "4", "-n", "600"], WIREPROOF_VERBS_NO_SHM="1")
         self.assertGreater(watched[1].sum_of("answers"), 1000)
         self.assertEqual([side.sum_of("timeouts") for side in watched], [0, 0])
 
