@@ -209,11 +209,21 @@ std::optional<RxFrame> Peers::receive_udp(Instant now) {
     if (udp_left_ == 0) return std::nullopt;
     --udp_left_;
     auto frame = udp_.receive(now);
+    // The wire may say "nothing" without a look, but not twice: only an empty socket lets a ring go
+    // on.
+    if (!frame && drains()) frame = udp_.receive(now);
     if (frame) return frame;
     udp_left_ = 0;
     udp_at_ = now + between_udp;
     for (Link* link = first_; link != nullptr; link = link->next) link->drains = false;
     return std::nullopt;
+}
+
+bool Peers::drains() const {
+    for (const Link* link = first_; link != nullptr; link = link->next) {
+        if (link->drains) return true;
+    }
+    return false;
 }
 
 // Each ring is asked until it says "nothing", which it does now and then, too.

@@ -91,6 +91,29 @@ TEST(VerbsPeers, PacketsWaitForAPeerThatDoesNotAnswerAndThenLeaveInOrder) {
     EXPECT_TRUE(a.shares(to_b));
 }
 
+// More of them than are received before the memory has its turn.
+TEST(VerbsPeers, WhatComesThroughMemoryDoesNotOvertakeManyThatCameByUdp) {
+    Clock clock;
+    End a(1);
+    End b(2);
+    const PeerId to_b = a.knows(2);
+    a.peers.call(to_b);
+    EXPECT_TRUE(a.peers.holds(clock.now(), to_b));
+    for (int i = 0; i < 51; ++i) EXPECT_EQ(a.take(clock.pass()), "");
+    EXPECT_FALSE(a.peers.holds(clock.now(), to_b));
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(a.send(clock.now(), to_b, 'u'));
+    std::string came;
+    for (int i = 0; i < 50; ++i) {
+        const auto frame = b.peers.receive(clock.pass());
+        if (frame) came += static_cast<char>(frame->bytes.back());
+        EXPECT_EQ(a.take(clock.now()), "");
+    }
+    ASSERT_TRUE(a.shares(to_b));
+    EXPECT_TRUE(a.send(clock.now(), to_b, '!'));
+    for (int i = 0; i < 3; ++i) came += b.take(clock.pass());
+    EXPECT_EQ(came, std::string(100, 'u') + '!');
+}
+
 TEST(VerbsPeers, APeerThatAnswersIsNotStopped) {
     Clock clock;
     End a(1, false);
@@ -122,6 +145,7 @@ TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAndANewOneIsMet) {
     EXPECT_EQ(a.take(clock.pass()), "x");
     EXPECT_EQ(a.take(clock.pass()), "");
     EXPECT_FALSE(a.shares(to_b));
+    EXPECT_FALSE(a.peers.needs_preparing()) << "its memory is given back";
     EXPECT_FALSE(is_alive(a, to_b, clock.now()));
     End b(2);
     b.peers.call(b.knows(1));
