@@ -136,7 +136,8 @@ private:
                                                 .tell_lost = true,
                                                 .credits = (choice & 2) != 0,
                                                 .ack_every = 4,
-                                                .in_flight_max = 8})
+                                                .in_flight_max = 8,
+                                                .ack_delay = Duration::microseconds(choice >> 2)})
                                .has_value();
         WIREPROOF_CHECK(added);
         const bool connected = transport != Transport::ud;

@@ -35,9 +35,10 @@ IbTask rc(std::vector<IbCall> calls) {
     return {.calls = std::move(calls)};
 }
 
-void expect_to_hold(const std::string& what, const IbTask& task, const SearchSetting& setting) {
+std::size_t expect_to_hold(const std::string& what, const IbTask& task,
+                           const SearchSetting& setting) {
     IbSearch search(task, setting);
-    expect_holds(what, search);
+    return expect_holds(what, search).states;
 }
 
 // UC-12, UC-17, UC-26, UC-27
@@ -98,6 +99,17 @@ TEST(RcSearch, WaitsForReceivesThatArePostedLate) {
     SearchSetting setting = bad_wire(3, 2);
     setting.users_hesitate = true;
     expect_to_hold("RC, late receives, 2 faults", rc({large_send, write_immediate}), setting);
+}
+
+// RC-1, RC-25: two messages that arrive at once show what may be held from then on.
+TEST(RcSearch, AcksThatAreHeldLoseNothing) {
+    IbTask task = rc({small_send, small_write, small_send, small_send});
+    const auto states = expect_to_hold("RC, four sends, 2 faults", task, bad_wire(3, 2));
+    task.ack_delay = Duration::nanoseconds(100);
+    EXPECT_GT(expect_to_hold("RC, held ACKs, 2 faults", task, bad_wire(3, 2)), states);
+    task = rc({small_send, small_write, small_send, small_read, small_send});
+    task.ack_delay = Duration::nanoseconds(100);
+    expect_to_hold("RC, held ACKs and a Read, 1 fault", task, bad_wire(3, 1));
 }
 
 // RC-16, RC-28

@@ -51,6 +51,7 @@ IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share,
     line.rd_atomic = static_cast<std::uint8_t>(between(dice, 1, rd_atomic_max));
     line.credits = dice.chance(rnr_share);
     line.in_flight_max = between(dice, 1, 40);
+    if (dice.chance(0.5)) line.ack_delay = Duration::microseconds(between(dice, 1, 50));
     return line;
 }
 

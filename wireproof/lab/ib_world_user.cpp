@@ -71,6 +71,7 @@ IbUser::IbUser(const IbLine& line, std::size_t node, ib::Port& port)
                              .credits = line.credits,
                              .ack_every = std::min(8U, line.in_flight_max),
                              .in_flight_max = line.in_flight_max,
+                             .ack_delay = line.ack_delay,
                              .backs_off = line.backs_off})
             .has_value();
     WIREPROOF_CHECK(added);

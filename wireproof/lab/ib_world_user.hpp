@@ -32,6 +32,7 @@ struct IbLine {
     std::uint8_t rd_atomic = 1;
     bool credits = false;
     std::uint32_t in_flight_max = 32;
+    Duration ack_delay = {};
     bool backs_off = false;
 };
 

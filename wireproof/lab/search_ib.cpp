@@ -163,6 +163,7 @@ void IbEnd::connect() {
                                             .credits = task().credits,
                                             .ack_every = std::min(8U, half),
                                             .in_flight_max = std::min(16U, half),
+                                            .ack_delay = task().ack_delay,
                                             .psn_modulus = task().modulus,
                                             .msn_modulus = task().modulus})
                            .has_value();

@@ -37,6 +37,7 @@ struct IbTask {
     /// Of PSNs and MSNs. Where frames may be late or repeated, it must be far more than are sent.
     std::uint32_t modulus = 64;
     bool credits = false;
+    Duration ack_delay = {};
     bool uc_drop_behind = true;
     /// More may go wrong than retries repair: calls may end in error, all from one on.
     bool may_fail = false;

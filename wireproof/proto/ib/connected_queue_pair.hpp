@@ -43,7 +43,9 @@ public:
         note_state(before, adapter);
     }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
-    Instant next_deadline() const { return requester_.next_deadline(); }
+    Instant next_deadline() const {
+        return earliest(requester_.next_deadline(), responder_.next_deadline());
+    }
     /// Nothing: it is not connected.
     std::optional<PeerId> next_peer() const {
         const QueuePairAttributes& known = core_.attributes();
@@ -168,6 +170,7 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_reserved(Instant, const B
 
 template <class Requester, class Responder>
 void ConnectedQueuePair<Requester, Responder>::on_deadline(Instant now, Adapter& adapter) {
+    responder_.on_deadline(now);
     if (requester_.next_deadline() > now) return;
     const QueuePairState before = core_.state();
     requester_.on_deadline(now, core_, adapter);
@@ -207,7 +210,7 @@ template <class Requester, class Responder>
 void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerprint& sink) const {
     core_.fingerprint(sink);
     requester_.fingerprint(now, sink);
-    responder_.fingerprint(sink);
+    responder_.fingerprint(now, sink);
     sink.add(answer_first_);
     sink.add(established_);
     sink.add(drained_due_);

@@ -12,6 +12,11 @@
 
 namespace wireproof::ib {
 
+/// 4.096 us x 2^code; code 0 is for ever.
+constexpr Duration ack_timeout(std::uint8_t code) {
+    return Duration::nanoseconds(4096) * (std::int64_t{1} << code);
+}
+
 struct QueuePairConfig {
     Transport transport = Transport::rc;
     std::uint32_t number = 0;  // 24 bits; 0: the port chooses
@@ -33,6 +38,9 @@ struct QueuePairConfig {
     std::uint32_t ack_every = 32;  // packets without AckReq, at most
     std::uint32_t in_flight_max =
         256;  // Send and Write packets unacknowledged; not below ack_every
+    /// How long the requester may be silent before an acknowledgement that is held leaves
+    /// (ack_hold.hpp). 0: none is held.
+    Duration ack_delay = {};
     /// The answer timeout is so many times its nominal length, as the specification allows: 1 … 4.
     std::uint8_t timeout_factor = 1;
     /// retry_count has no limit: for measurements of what recovery costs, and for callers that give

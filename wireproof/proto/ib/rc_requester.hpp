@@ -14,11 +14,6 @@
 
 namespace wireproof::ib {
 
-/// 4.096 us x 2^code; code 0 is for ever.
-constexpr Duration ack_timeout(std::uint8_t code) {
-    return Duration::nanoseconds(4096) * (std::int64_t{1} << code);
-}
-
 class RcRequester {
 public:
     static constexpr Transport transport = Transport::rc;

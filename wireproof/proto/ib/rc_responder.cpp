@@ -15,6 +15,19 @@ std::size_t answers_max(std::size_t resources) {
 
 constexpr std::uint32_t duplicates_owed_max = 1024;
 
+/// How long a requester may be silent before a held ACK leaves. One that obeys credits waits for
+/// those that the ACK grants. The peer's answer timeout is not known, and often is our own: even if
+/// each ACK is held for as long as can be, that is a quarter of it.
+Duration ack_delay(const QueuePairCore& core, const Adapter& adapter) {
+    const Duration wanted = core.config().ack_delay;
+    const std::uint8_t code = core.attributes().timeout;
+    if (wanted == Duration() || core.config().credits) return {};
+    if (adapter.neighbours.is_near(core.attributes().address)) return {};
+    if (code == 0) return wanted;
+    const std::int64_t most = ack_timeout(code).picoseconds() / (4 * AckHold::delays_max);
+    return std::min(wanted, Duration(most));
+}
+
 }  // namespace
 
 void RcResponder::start(const QueuePairCore& core) {
@@ -33,14 +46,14 @@ void RcResponder::keep_resources(std::size_t count) {
     answers_ = std::move(answers);
 }
 
-RxVerdict RcResponder::on_request(Instant, const Packet& packet, QueuePairCore& core,
+RxVerdict RcResponder::on_request(Instant now, const Packet& packet, QueuePairCore& core,
                                   Adapter& adapter) {
     const std::int64_t ahead = difference(packet.bth().psn, expected_, core.circle());
     if (ahead > 0) return on_gap(core);
     if (!room_to_answer(core)) return RxVerdict::refused;
     if (ahead < 0) return on_duplicate(packet, core, adapter);
     nak_given_ = false;
-    return on_expected(packet, core, adapter);
+    return on_expected(now, packet, core, adapter);
 }
 
 RxVerdict RcResponder::on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter) {
@@ -69,7 +82,8 @@ bool RcResponder::room_to_answer(QueuePairCore& core) const {
     return false;
 }
 
-RxVerdict RcResponder::on_expected(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+RxVerdict RcResponder::on_expected(Instant now, const Packet& packet, QueuePairCore& core,
+                                   Adapter& adapter) {
     if (!message_.continued_by(*packet.opcode)) {
         ++core.counters.sequence_broken;
         fail(NakCode::invalid_request, expected_, core, adapter);
@@ -79,17 +93,20 @@ RxVerdict RcResponder::on_expected(const Packet& packet, QueuePairCore& core, Ad
         case Verb::read_request: return on_read(packet, core, adapter);
         case Verb::compare_swap:
         case Verb::fetch_add: return on_atomic(packet, core, adapter);
-        default: return on_message(packet, core, adapter);
+        default: return on_message(now, packet, core, adapter);
     }
 }
 
-RxVerdict RcResponder::on_message(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
+RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCore& core,
+                                  Adapter& adapter) {
     if (const auto refusal = message_.execute(packet, core, adapter)) {
         return refuse(*refusal, core, adapter);
     }
     expected_ = core.circle().advance(expected_, 1);
     if (packet.opcode->ends()) completed_ = core.message_circle().advance(completed_, 1);
-    if (packet.bth().ack_request) owe_ack();
+    const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
+    if (request.asks) owe_ack();
+    hold_.executed(now, request, ack_delay(core, adapter));
     return RxVerdict::accepted;
 }
 
@@ -304,16 +321,17 @@ bool RcResponder::is_stale(const Answer& answer) const {
     return answer.what == Answer::What::nak && !fatal && answer.psn != expected_;
 }
 
-bool RcResponder::poll_transmit(Instant, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
     while (!answers_.empty() && is_stale(answers_.front())) answers_.pop();
-    if (answers_.empty()) return false;
+    if (answers_.empty() || (is_ack_alone() && hold_.holds(now))) return false;
     Answer& answer = answers_.front();
     switch (answer.what) {
-        case Answer::What::read: return send_read(core, adapter, out);
+        case Answer::What::read: return send_read(now, core, adapter, out);
         case Answer::What::atomic: send_atomic(answer, core, out); break;
         case Answer::What::nak: send_nak(answer, core, out); break;
         case Answer::What::ack:
             send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
+            hold_.left(now);
             ++core.counters.acks_sent;
             break;
         case Answer::What::duplicate_ack:
@@ -351,7 +369,7 @@ void RcResponder::send_atomic(const Answer& answer, QueuePairCore& core, TxFrame
     if (answer.replayed) out.mark_resent();
 }
 
-bool RcResponder::send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out) {
+bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
     Answer& answer = answers_.front();
     const Psn psn = core.circle().advance(answer.psn, answer.sent);
     const PayloadRange range = range_of(answer.from.length, answer.sent, core.path_mtu());
@@ -363,7 +381,7 @@ bool RcResponder::send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out)
         answers_.clear();
         if (!failed_) {
             fail(NakCode::remote_access, psn, core, adapter);
-            return poll_transmit({}, core, adapter, out);
+            return poll_transmit(now, core, adapter, out);
         }
         return false;
     }
@@ -404,7 +422,7 @@ void RcResponder::Resource::fingerprint(Fingerprint& sink) const {
     sink.add(original);
 }
 
-void RcResponder::fingerprint(Fingerprint& sink) const {
+void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(expected_.value());
     sink.add(completed_.value());
     sink.add(nak_given_);
@@ -413,6 +431,7 @@ void RcResponder::fingerprint(Fingerprint& sink) const {
     sink.add(answers_.capacity());
     sink.add(answers_.size());
     for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i].fingerprint(sink);
+    hold_.fingerprint(now, sink);
     sink.add(resources_.capacity());
     sink.add(resources_.size());
     for (std::size_t i = 0; i < resources_.size(); ++i) resources_[i].fingerprint(sink);

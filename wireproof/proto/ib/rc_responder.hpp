@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "wireproof/base/ring.hpp"
+#include "wireproof/proto/ib/ack_hold.hpp"
 #include "wireproof/proto/ib/incoming_message.hpp"
 
 namespace wireproof::ib {
@@ -22,9 +23,12 @@ public:
     /// A reserved opcode in sequence is an invalid request.
     RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    void on_deadline(Instant now) { hold_.on_deadline(now); }
+    /// Of an ACK that is held.
+    Instant next_deadline() const { return is_ack_alone() ? hold_.deadline() : never; }
     /// In error nothing is answered any more, but what led there.
     void on_error();
-    void fingerprint(Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink) const;
 
     Psn expected() const { return expected_; }
     Msn completed() const { return completed_; }
@@ -52,10 +56,10 @@ private:
         void fingerprint(Fingerprint& sink) const;
     };
 
-    RxVerdict on_expected(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_expected(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
     RxVerdict on_read(const Packet& packet, QueuePairCore& core, Adapter& adapter);
     RxVerdict on_atomic(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    RxVerdict on_message(const Packet& packet, QueuePairCore& core, Adapter& adapter);
+    RxVerdict on_message(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
     RxVerdict on_duplicate(const Packet& packet, QueuePairCore& core, Adapter& adapter);
     RxVerdict on_gap(QueuePairCore& core);
     RxVerdict replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter);
@@ -63,6 +67,9 @@ private:
     RxVerdict refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter);
 
     void owe_ack();
+    bool is_ack_alone() const {
+        return answers_.size() == 1 && answers_.front().what == Answer::What::ack;
+    }
     void owe_duplicate_ack(Psn names);
     Psn newest_before_data(Psn duplicate, const Circle& circle) const;
     void keep(const Resource& resource);
@@ -78,7 +85,7 @@ private:
     bool is_stale(const Answer& answer) const;
 
     void send_ack(Psn psn, Syndrome syndrome, QueuePairCore& core, TxFrame& out) const;
-    bool send_read(QueuePairCore& core, Adapter& adapter, TxFrame& out);
+    bool send_read(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     void send_atomic(const Answer& answer, QueuePairCore& core, TxFrame& out) const;
     void send_nak(const Answer& answer, QueuePairCore& core, TxFrame& out);
 
@@ -88,6 +95,7 @@ private:
     bool nak_given_ = false;               // for this expected PSN; no other until it comes
     bool failed_ = false;                  // a fatal NAK is the last answer
     Ring<Answer> answers_;                 // the oldest first
+    AckHold hold_;                         // of an ACK that is the only answer
     Ring<Resource> resources_;             // the oldest is given up for a new one
     std::optional<Psn> newest_forgotten_;  // of the Reads and Atomics that are no longer kept
 };

@@ -77,7 +77,7 @@ void UcResponder::tell_lost(QueuePairCore& core, Adapter& adapter) const {
     if (core.config().tell_lost) adapter.tell(PortEvent::What::message_lost, core.number());
 }
 
-void UcResponder::fingerprint(Fingerprint& sink) const {
+void UcResponder::fingerprint(Instant, Fingerprint& sink) const {
     sink.add(expected_.value());
     sink.add(dropping_);
     message_.fingerprint(sink);

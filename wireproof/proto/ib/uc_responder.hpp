@@ -16,11 +16,13 @@ public:
         return RxVerdict::malformed;
     }
     bool poll_transmit(Instant, QueuePairCore&, Adapter&, TxFrame&) { return false; }
+    void on_deadline(Instant) {}
+    Instant next_deadline() const { return never; }
     void on_error() {
         message_.forget();
         dropping_ = false;
     }
-    void fingerprint(Fingerprint& sink) const;
+    void fingerprint(Instant now, Fingerprint& sink) const;
 
     Psn expected() const { return expected_; }
 

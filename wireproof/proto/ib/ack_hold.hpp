@@ -1,0 +1,128 @@
+// How long an RC responder may hold an acknowledgement (ACK) back, so that one covers more
+// messages. It holds one only while the requester is known to have at least twice as many messages
+// outstanding as the ACK covers, so that the requester goes on sending meanwhile. A requester that
+// sends one message at a time gets every ACK at once.
+//
+// How many messages a requester has outstanding shows in those that come between two ACKs. To find
+// out whether it would send more, one ACK, a trial, is held for up to twice as many as are known.
+// A requester that falls silent instead has waited: it loses the delay. Then there are no more
+// trials for a while, or, if it was no trial, nothing is held; each such pause is twice as long as
+// the one before, and becomes shorter again where ACKs are held and the requester goes on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/fingerprint.hpp"
+
+namespace wireproof::ib {
+
+class AckHold {
+public:
+    static constexpr std::uint32_t messages_max = 16;  // that an ACK covers, outside of trials
+    static constexpr std::uint32_t packets_max = 32;   // in trials, too
+    static constexpr std::int64_t delays_max = 4;      // from the first message that it covers on
+    static constexpr std::uint32_t pause_least = 8;    // ACKs
+    static constexpr std::uint32_t pause_most = 1024;
+    static constexpr std::uint32_t good_holds = 4;  // after which the next pause is shorter
+
+    struct Request {
+        bool ends = false;  // its message
+        bool asks = false;  // for an ACK
+    };
+    /// A packet of a request was executed. `delay` is how long the requester may be silent before
+    /// the ACK leaves; zero: nothing is held. An ACK asked for within a message leaves at once: the
+    /// requester may have no more room than that.
+    void executed(Instant now, Request request, Duration delay) {
+        if (delay == Duration()) return;
+        ++packets_;
+        if (request.ends) ++messages_;
+        if (request.asks && !request.ends) released_ = true;
+        if (request.asks && late_at_ == never) late_at_ = now + delay * delays_max;
+        silent_at_ = now + delay;
+    }
+
+    /// Whether an ACK that is owed may wait.
+    bool holds(Instant now) const { return deadline() != never && now < deadline(); }
+    Instant deadline() const {
+        return is_owed() && !released_ && !is_full() ? earliest(silent_at_, late_at_) : never;
+    }
+    void on_deadline(Instant now) {
+        if (deadline() <= now) released_ = true;
+    }
+
+    /// An ACK left.
+    void left(Instant now) {
+        const bool trial = is_trial();
+        const bool waited = is_owed() && !is_full() && now >= silent_at_;
+        const bool reached = limit() > 1 && messages_ >= limit();
+        trials_.pass();
+        holds_.pass();
+        if (waited) {
+            (trial ? trials_ : holds_).begin();
+        } else if (trial) {
+            reached ? trials_.shorten() : trials_.begin();
+        } else if (reached && ++held_well_ == good_holds) {
+            held_well_ = 0;
+            holds_.shorten();
+        }
+        known_ = std::clamp(messages_, waited ? 1U : known_, known_most);
+        messages_ = packets_ = 0;
+        released_ = false;
+        silent_at_ = late_at_ = never;
+    }
+
+    void fingerprint(Instant now, Fingerprint& sink) const {
+        sink.add(messages_);
+        sink.add(packets_);
+        sink.add(released_);
+        sink.add_deadline(silent_at_, now);
+        sink.add_deadline(late_at_, now);
+        sink.add(known_);
+        sink.add(held_well_);
+        for (const Pause* pause : {&trials_, &holds_}) {
+            sink.add(pause->left);
+            sink.add(pause->next);
+        }
+    }
+
+private:
+    struct Pause {
+        std::uint32_t left = 0;  // ACKs
+        std::uint32_t next = pause_least;
+
+        void begin() {
+            left = next;
+            next = std::min(next * 2, pause_most);
+        }
+        void pass() {
+            if (left > 0) --left;
+        }
+        void shorten() { next = std::max(next / 2, pause_least); }
+    };
+
+    static constexpr std::uint32_t known_most = 2 * messages_max;
+
+    bool is_owed() const { return late_at_ != never; }
+    bool is_trial() const {
+        return known_ > 1 && known_ < known_most && trials_.left == 0 && holds_.left == 0;
+    }
+    std::uint32_t limit() const {
+        if (holds_.left > 0) return 0;
+        return is_trial() ? 2 * known_ : known_ / 2;
+    }
+    bool is_full() const { return messages_ >= limit() || packets_ >= packets_max; }
+
+    std::uint32_t messages_ = 0;  // that ended since the last ACK left
+    std::uint32_t packets_ = 0;   // of requests, since then
+    bool released_ = false;
+    Instant silent_at_ = never;    // unless a packet comes before
+    Instant late_at_ = never;      // never: no ACK is owed
+    std::uint32_t known_ = 1;      // messages that the requester had outstanding at once
+    std::uint32_t held_well_ = 0;  // ACKs, since a pause became shorter
+    Pause trials_;
+    Pause holds_;
+};
+
+}  // namespace wireproof::ib
