@@ -211,6 +211,22 @@ class Loss(WatchedPrograms):
         self.passes("ib_send_bw", "-q", "4", WIREPROOF_VERBS_LOSS="0.01", WIREPROOF_VERBS_SEED="3")
 
 
+class Acknowledgements(WatchedPrograms):
+    """Over UDP one covers several messages of a sender that does not wait for each."""
+
+    def test_a_stream_of_writes_draws_few(self):
+        server, client = self.converse_watched(["ib_write_bw", "-s", "8", "-n", "30000"], WIREPROOF_VERBS_NO_SHM="1")
+        self.assertGreater(server.sum_of("executed"), 20000)  # the last may not have been seen
+        self.assertLess(server.sum_of("acks_sent"), server.sum_of("executed") / 6)
+        self.assertEqual(client.sum_of("timeouts"), 0)
+
+    def test_a_write_that_the_sender_waits_for_draws_one(self):
+        server, client = self.converse_watched(["ib_write_bw", "-s", "8", "-n", "2000", "-t", "1"],
+                                               WIREPROOF_VERBS_NO_SHM="1")
+        self.assertEqual(server.sum_of("acks_sent"), server.sum_of("executed"))
+        self.assertEqual(client.sum_of("timeouts"), 0)
+
+
 class Recovery(WatchedPrograms):
     """What is sent again over UDP where nothing is lost."""
 

@@ -314,6 +314,7 @@ std::size_t Engine::send(Instant now) {
         for (const PeerId peer : ready_) {
             if (peers_.holds(now, peer)) continue;
             PeerLane lane = peers_.lane(peer);
+            port_.neighbours().set_near(peer, lane.is_shared());
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
                 TxFrame* const room = lane.claim();
                 if (room == nullptr) {
@@ -347,13 +348,13 @@ void Engine::tell_events() {
 }
 
 void Engine::leave_posting(Instant now) {
-    keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline());
+    keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now));
 }
 
 // A program that found what it wanted may go, so peers are told to wake the keeper. One that did
 // not is likely to ask again, and what comes meanwhile need not be told; the keeper looks in time.
 void Engine::leave_polling(Instant now, bool found) {
-    constexpr Duration patience = Duration::microseconds(200);
+    keeper_.wake_by(std::max(next_deadline(), now + patience));  // of an ACK that is held
     if (!peers_.needs_preparing()) return;
     stalled_ = false;
     if (found && !unfinished_ && peers_.prepare_to_sleep()) return;
@@ -371,7 +372,7 @@ bool Engine::keepers_turn() {
     if (errno_of([&] { return static_cast<int>(turn(now) * 0); }) != 0) return false;
     stalled_ = false;
     unfinished_ = unfinished_ || !peers_.prepare_to_sleep();
-    keeper_.plan(keepers_deadline());
+    keeper_.plan(keepers_deadline(polled_at_));
     return true;
 }
 

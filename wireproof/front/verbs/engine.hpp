@@ -2,6 +2,7 @@
 // calls moves packets: each poll of a completion queue, each posting, and else the keeper.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -156,9 +157,11 @@ private:
         return connection_hearer_ == nullptr ? next
                                              : earliest(next, connection_hearer_->next_deadline());
     }
-    /// When the keeper has something to do, though no packet comes.
-    Instant keepers_deadline() const {
-        return unfinished_ ? Instant() : earliest(next_deadline(), shown_.next());
+    /// When the keeper has something to do, though no packet comes. While the program polls or
+    /// posts, what is due soon is left to the program; the keeper looks in time.
+    Instant keepers_deadline(Instant active_at) const {
+        if (unfinished_) return Instant();
+        return std::max(earliest(next_deadline(), shown_.next()), active_at + patience);
     }
     void run_keeper();
     void leave_posting(Instant now);
@@ -187,6 +190,8 @@ private:
     ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
+    static constexpr Duration patience = Duration::microseconds(200);
+    Instant polled_at_;
     Bell bell_;  // wakes those that nap
     std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};
@@ -203,6 +208,7 @@ int Engine::polling(Take&& take) {
             if (!first) guard.lock();
             const Instant now = clock_.now();
             if (napped) peers_.woke();
+            polled_at_ = now;
             const std::size_t moved = first ? turn(now) : 0;
             const int taken = take(port_);
             if (moved > 0 || taken != 0) spin_.heard(now);
