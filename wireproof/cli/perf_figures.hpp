@@ -34,7 +34,7 @@ inline PerfRun::Latency perf_latency(std::span<const Histogram> rounds, double u
     const auto percentile = [&](double share) {
         return static_cast<double>(all.percentile(share)) * unit;
     };
-    return {all.mean() * unit, percentile(0.5), percentile(0.99), percentile(0.999)};
+    return {percentile(0), all.mean() * unit, percentile(0.5), percentile(0.99), percentile(0.999)};
 }
 
 }  // namespace wireproof::cli

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "wireproof/cli/perf_ib.hpp"
+#include "wireproof/cli/perf_json.hpp"
 #include "wireproof/cli/perf_text.hpp"
 #include "wireproof/cli/provenance.hpp"
 #include "wireproof/lab/report_page.hpp"
@@ -94,18 +95,6 @@ std::string ib_conditions(const PerfPlan& plan, const PerfIbReport& report) {
                       report.rate_limit_name, cpu, plan.seed);
 }
 
-OrderedJson figure(const std::optional<double>& value) {
-    return value ? OrderedJson(perf_rounded(*value)) : OrderedJson();
-}
-
-OrderedJson latency_figure(const std::optional<PerfRun::Latency>& latency) {
-    if (!latency) return nullptr;
-    return {{"mean", perf_rounded(latency->mean)},
-            {"p50", perf_rounded(latency->p50)},
-            {"p99", perf_rounded(latency->p99)},
-            {"p999", perf_rounded(latency->p999)}};
-}
-
 /// What the latency and the rate of one operation have in common.
 OrderedJson run_object(const PerfPlan& plan, const PerfIbRun& run, std::string_view measured,
                        const PerfIbRun::Tally& tally) {
@@ -186,14 +175,14 @@ std::string perf_ib_json(const PerfPlan& plan, const PerfIbReport& report) {
     for (const PerfIbRun& run : report.runs) {
         OrderedJson latency = run_object(plan, run, "latency", run.latency_tally);
         latency[is_half_round_trip(run.op) ? "half_rtt_ns" : "operation_ns"] =
-            latency_figure(run.latency_ns);
-        latency["limit"] = figure(run.latency_limit_ns);
-        latency["ratio"] = figure(run.latency_ratio());
+            json_of(run.latency_ns);
+        latency["limit"] = json_of(run.latency_limit_ns);
+        latency["ratio"] = json_of(run.latency_ratio());
         OrderedJson rate = run_object(plan, run, "rate", run.rate_tally);
         rate["messages_per_s"] = perf_rounded(run.messages_per_s);
         rate["bytes_per_s"] = perf_rounded(run.bytes_per_s());
-        rate["limit"] = figure(run.limit_per_s);
-        rate["ratio"] = figure(run.rate_ratio());
+        rate["limit"] = json_of(run.limit_per_s);
+        rate["ratio"] = json_of(run.rate_ratio());
         rate["in_flight"] = perf_ib_in_flight(plan, run.op, run.size);
         json["runs"].push_back(std::move(latency));
         json["runs"].push_back(std::move(rate));

@@ -66,6 +66,7 @@ struct PerfRun {
     std::size_t size = 0;
     int rounds = 0;
     struct Latency {
+        double min = 0;
         double mean = 0;
         double p50 = 0;
         double p99 = 0;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "wireproof/cli/perf_json.hpp"
 #include "wireproof/cli/perf_plan.hpp"
 #include "wireproof/cli/perf_text.hpp"
 #include "wireproof/cli/provenance.hpp"
@@ -33,10 +34,6 @@ std::string what(const PerfPlan& plan) {
     if (plan.controls_congestion()) text += ", congestion control";
     if (plan.trust_payload) text += ", payload trusted";
     return text;
-}
-
-Json number(const std::optional<double>& value) {
-    return value ? Json(perf_rounded(*value)) : Json();
 }
 
 std::vector<std::string> head_of(const PerfPlan& plan) {
@@ -111,19 +108,13 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
         one["wire"] = plan.wire_name();
         one["op"] = plan.op_name();
         one["size"] = run.size;
-        one["half_rtt_ns"] = nullptr;
-        if (run.half_rtt_ns) {
-            one["half_rtt_ns"] = {{"mean", perf_rounded(run.half_rtt_ns->mean)},
-                                  {"p50", perf_rounded(run.half_rtt_ns->p50)},
-                                  {"p99", perf_rounded(run.half_rtt_ns->p99)},
-                                  {"p999", perf_rounded(run.half_rtt_ns->p999)}};
-        }
-        one["messages_per_s"] = number(run.messages_per_s);
-        one["bytes_per_s"] = number(run.bytes_per_s);
+        one["half_rtt_ns"] = json_of(run.half_rtt_ns);
+        one["messages_per_s"] = json_of(run.messages_per_s);
+        one["bytes_per_s"] = json_of(run.bytes_per_s);
         one["cpu_seconds"] = perf_rounded(run.cpu_seconds);
         one["resent"] = run.resent;
-        one["limit"] = number(run.limit);
-        one["ratio"] = number(run.ratio);
+        one["limit"] = json_of(run.limit);
+        one["ratio"] = json_of(run.ratio);
         one["loss"] = plan.loss;
         one["rounds"] = run.rounds;
         if (!run.how.empty()) one["travelled"] = run.how;

@@ -1,0 +1,27 @@
+// How the figures of a measurement stand in JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+
+#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/cli/perf_text.hpp"
+
+namespace wireproof::cli {
+
+inline nlohmann::ordered_json json_of(const std::optional<double>& value) {
+    if (!value) return nullptr;
+    return perf_rounded(*value);
+}
+
+inline nlohmann::ordered_json json_of(const std::optional<PerfRun::Latency>& latency) {
+    if (!latency) return nullptr;
+    return {{"min", perf_rounded(latency->min)},
+            {"mean", perf_rounded(latency->mean)},
+            {"p50", perf_rounded(latency->p50)},
+            {"p99", perf_rounded(latency->p99)},
+            {"p999", perf_rounded(latency->p999)}};
+}
+
+}  // namespace wireproof::cli
