@@ -10,6 +10,7 @@
 #include "wireproof/front/verbs/device_list.hpp"
 #include "wireproof/front/verbs/limits.hpp"
 #include "wireproof/host/memory_guard.hpp"
+#include "wireproof/host/relax.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/peer_window.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
@@ -232,6 +233,15 @@ void Engine::learn_addresses() {
     }
 }
 
+void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
+    constexpr int tries = 100;
+    for (int i = 0; i < tries; ++i) {
+        host::relax();
+        if (guard.try_lock()) return;
+    }
+    guard.lock();
+}
+
 std::size_t Engine::turn(Instant now) {
     host::keep_memory_guard(now);
     tell_device(now);
@@ -314,7 +324,7 @@ std::size_t Engine::send(Instant now) {
         for (const PeerId peer : ready_) {
             if (peers_.holds(now, peer)) continue;
             PeerLane lane = peers_.lane(peer);
-            port_.neighbours().set_near(peer, lane.is_shared());
+            port_.set_near(peer, lane.is_shared());
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
                 TxFrame* const room = lane.claim();
                 if (room == nullptr) {
@@ -351,13 +361,21 @@ void Engine::leave_posting(Instant now) {
     keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now));
 }
 
-// A program that found what it wanted may go, so peers are told to wake the keeper. One that did
-// not is likely to ask again, and what comes meanwhile need not be told; the keeper looks in time.
+// While the program polls, what comes need not be told: the next poll takes it in, and the keeper
+// looks in time if there is none. A program that does not come back after a poll that found what it
+// wanted is served by the keeper, which peers wake.
 void Engine::leave_polling(Instant now, bool found) {
+    constexpr int looks = 2;
     keeper_.wake_by(std::max(next_deadline(), now + patience));  // of an ACK that is held
     if (!peers_.needs_preparing()) return;
     stalled_ = false;
-    if (found && !unfinished_ && peers_.prepare_to_sleep()) return;
+    if (found) habit_.found();
+    if (found && !habit_.comes_back()) {
+        for (int look = 0; look < looks && !unfinished_; ++look) {
+            if (peers_.prepare_to_sleep()) return keeper_.wake_by(next_deadline());
+            turn(now);
+        }
+    }
     keeper_.wake_by(now + patience);
 }
 
@@ -369,10 +387,12 @@ bool Engine::keepers_turn() {
     const Instant now = clock_.now();
     // Nobody would catch what this thread throws: it tries again when there may be memory.
     peers_.woke();
-    if (errno_of([&] { return static_cast<int>(turn(now) * 0); }) != 0) return false;
+    std::size_t moved = 0;
+    if (errno_of([&] { return moved = turn(now), 0; }) != 0) return false;
     stalled_ = false;
+    if (moved > 0) habit_.keeper_received(now);
     unfinished_ = unfinished_ || !peers_.prepare_to_sleep();
-    keeper_.plan(keepers_deadline(polled_at_));
+    keeper_.plan(keepers_deadline(habit_.polled_at()));
     return true;
 }
 

@@ -16,6 +16,7 @@
 #include "wireproof/front/verbs/faults.hpp"
 #include "wireproof/front/verbs/keeper.hpp"
 #include "wireproof/front/verbs/peers.hpp"
+#include "wireproof/front/verbs/poll_habit.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/spin_budget.hpp"
@@ -139,6 +140,9 @@ private:
         Hearer hearer;
     };
 
+    /// Gets the lock that another thread holds now, which mostly takes less than to sleep would.
+    static void wait_for(std::unique_lock<std::mutex>& guard);
+
     /// Under the lock.
     std::size_t turn(Instant now);
     void learn_addresses();
@@ -183,6 +187,7 @@ private:
     std::unique_ptr<Faults> faults_;  // null: what is sent and what comes is the wire's
     std::map<const void*, std::function<void(News)>> device_hearers_;
     host::SpinBudget spin_;
+    PollHabit habit_;
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told
     bool unfinished_ = false;    // a turn ended at its bound of packets
@@ -191,7 +196,6 @@ private:
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     static constexpr Duration patience = Duration::microseconds(200);
-    Instant polled_at_;
     Bell bell_;  // wakes those that nap
     std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};
@@ -205,10 +209,10 @@ int Engine::polling(Take&& take) {
         {
             std::unique_lock guard(lock_, std::try_to_lock);
             const bool first = guard.owns_lock();
-            if (!first) guard.lock();
+            if (!first) wait_for(guard);
             const Instant now = clock_.now();
+            habit_.polled(now);
             if (napped) peers_.woke();
-            polled_at_ = now;
             const std::size_t moved = first ? turn(now) : 0;
             const int taken = take(port_);
             if (moved > 0 || taken != 0) spin_.heard(now);

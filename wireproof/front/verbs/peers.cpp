@@ -73,7 +73,7 @@ Peers::Peers(Rocev2Wire udp, bool shared_memory)
       frame_(longest_packet()) {
     if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
     callers_.reserve(callers_max);
-    watch(udp_.wait_handle(), Tag::other);
+    watch(udp_.wait_handle(), Tag::udp);
     // Without a listener the processes of this host reach us by UDP, as other hosts do.
     if (auto listener = Listener::open(place_of(udp_.local_address()))) {
         listener_ = std::move(*listener);
@@ -267,14 +267,6 @@ bool Peers::prepare_to_sleep() {
     return nothing;
 }
 
-void Peers::woke() {
-    look_at_ = udp_at_ = Instant();
-    if (sharing_ == 0) return;
-    for (Link* link = first_; link != nullptr; link = link->next) {
-        if (link->memory) link->memory->look_soon();
-    }
-}
-
 void Peers::judge(Instant now, ib::Neighbours& neighbours) {
     for (Link* link = first_; link != nullptr; link = link->next) {
         const bool lives = link->state == Link::State::living;
@@ -311,7 +303,10 @@ void Peers::look(Instant now) {
             case Tag::listener: accept_callers(now); break;
             case Tag::caller: hear_caller(static_cast<int>(which)); break;
             case Tag::life: hear(*links_[which]); break;
-            case Tag::other: break;
+            case Tag::udp: udp_at_ = Instant(); break;
+            case Tag::memory:
+                if (ShmWire* const memory = links_[which]->memory.get()) memory->look_soon();
+                break;
         }
     }
 }
@@ -428,7 +423,7 @@ void Peers::share(Link& link, ControlSocket socket, std::size_t node) {
     link.begun = link.drains = false;
     link.memory = std::make_unique<ShmWire>(std::move(*memory));
     ++sharing_;
-    watch(link.memory->wait_handle(), Tag::other);
+    watch(link.memory->wait_handle(), Tag::memory, static_cast<std::uint32_t>(link.peer));
 }
 
 void Peers::unshare(Link& link) {

@@ -66,8 +66,8 @@ public:
     int wait_handle() const { return watch_.handle(); }
     /// False: something came meanwhile. Cheap, and of effect until the next receive.
     bool prepare_to_sleep();
-    /// The caller slept on wait_handle() and is awake: the next receive looks at everything.
-    void woke();
+    /// The caller slept on wait_handle() and is awake: the next receive looks at what is readable.
+    void woke() { look_at_ = Instant(); }
     /// Whether anything but prepare_to_sleep makes peers wake us.
     bool needs_preparing() const { return sharing_ > 0; }
     /// Since it was asked last a process of this host has become a peer. It expects answers.
@@ -81,7 +81,7 @@ public:
 
 private:
     struct Link;
-    enum class Tag : std::uint8_t { other = 1, listener, caller, life };
+    enum class Tag : std::uint8_t { udp = 1, memory, listener, caller, life };
 
     void watch(int handle, Tag tag, std::uint64_t which = 0);
     void unwatch(int handle);

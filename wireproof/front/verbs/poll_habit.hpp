@@ -1,0 +1,45 @@
+// Whether a program comes back soon after a poll that found a completion. One that does needs
+// nobody to wake the keeper: its next poll takes in what came meanwhile. One that waits for its
+// memory to change, or computes, depends on the keeper.
+#pragma once
+
+#include "wireproof/base/instant.hpp"
+
+namespace wireproof::verbs {
+
+class PollHabit {
+public:
+    /// A next poll later than this counts as late.
+    static constexpr Duration soon = Duration::microseconds(2);
+    /// So many polls in a row have to come soon before the program is believed to come back again.
+    static constexpr int trusted_after = 16;
+
+    void polled(Instant now) {
+        if (found_ && !comes_back_) {
+            soon_in_a_row_ = now - polled_at_ < soon ? soon_in_a_row_ + 1 : 0;
+            comes_back_ = soon_in_a_row_ == trusted_after;
+        }
+        found_ = false;
+        polled_at_ = now;
+    }
+    void found() { found_ = true; }
+    /// The keeper received packets that no poll had taken in.
+    void keeper_received(Instant now) {
+        if (!found_ || is_polling(now)) return;
+        comes_back_ = false;
+        soon_in_a_row_ = 0;
+    }
+
+    Instant polled_at() const { return polled_at_; }
+    bool comes_back() const { return comes_back_; }
+    /// Whether the last poll was a moment ago, so that the keeper has nothing to do yet.
+    bool is_polling(Instant now) const { return now - polled_at_ < Duration::microseconds(20); }
+
+private:
+    Instant polled_at_{};
+    bool found_ = false;  // the last poll found a completion
+    bool comes_back_ = true;
+    int soon_in_a_row_ = 0;  // since it last came late, or the keeper had to receive
+};
+
+}  // namespace wireproof::verbs
