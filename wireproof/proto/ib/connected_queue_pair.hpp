@@ -183,7 +183,10 @@ bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFram
     const QueuePairState before = core_.state();
     bool sent = answer_first_ && responder_.poll_transmit(now, core_, adapter, out);
     answer_first_ = !sent;
-    if (!sent) sent = requester_.poll_transmit(now, core_, adapter, out);
+    if (!sent) {
+        sent = requester_.poll_transmit(now, core_, adapter, out);
+        if (sent) responder_.request_left(now);
+    }
     if (!sent) sent = responder_.poll_transmit(now, core_, adapter, out);
     note_state(before, adapter);
     note_drained(adapter);

@@ -15,14 +15,14 @@ std::size_t answers_max(std::size_t resources) {
 
 constexpr std::uint32_t duplicates_owed_max = 1024;
 
-/// How long a requester may be silent before a held ACK leaves. One that obeys credits waits for
+/// How long an ACK may be held: until the requester has been silent for so long, or for the
+/// program's answer. One that obeys credits waits for
 /// those that the ACK grants. The peer's answer timeout is not known, and often is our own: even if
 /// each ACK is held for as long as can be, that is a quarter of it.
-Duration ack_delay(const QueuePairCore& core, const Adapter& adapter) {
+Duration ack_delay(const QueuePairCore& core) {
     const Duration wanted = core.config().ack_delay;
     const std::uint8_t code = core.attributes().timeout;
     if (wanted == Duration() || core.config().credits) return {};
-    if (adapter.neighbours.is_near(core.attributes().address)) return {};
     if (code == 0) return wanted;
     const std::int64_t most = ack_timeout(code).picoseconds() / (4 * AckHold::delays_max);
     return std::min(wanted, Duration(most));
@@ -106,7 +106,10 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
     if (packet.opcode->ends()) completed_ = core.message_circle().advance(completed_, 1);
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
     if (request.asks) owe_ack();
-    hold_.executed(now, request, ack_delay(core, adapter));
+    const Duration delay = ack_delay(core);
+    const bool near = adapter.neighbours.is_near(core.attributes().address);
+    hold_.executed(now, request, near ? Duration() : delay);
+    if (request.ends) reply_.executed(now, delay);
     return RxVerdict::accepted;
 }
 
@@ -323,7 +326,7 @@ bool RcResponder::is_stale(const Answer& answer) const {
 
 bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
     while (!answers_.empty() && is_stale(answers_.front())) answers_.pop();
-    if (answers_.empty() || (is_ack_alone() && hold_.holds(now))) return false;
+    if (answers_.empty() || (is_ack_alone() && is_held(now))) return false;
     Answer& answer = answers_.front();
     switch (answer.what) {
         case Answer::What::read: return send_read(now, core, adapter, out);
@@ -332,6 +335,7 @@ bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
         case Answer::What::ack:
             send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
             hold_.left(now);
+            reply_.forget();
             ++core.counters.acks_sent;
             break;
         case Answer::What::duplicate_ack:
@@ -432,6 +436,7 @@ void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(answers_.size());
     for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i].fingerprint(sink);
     hold_.fingerprint(now, sink);
+    reply_.fingerprint(now, sink);
     sink.add(resources_.capacity());
     sink.add(resources_.size());
     for (std::size_t i = 0; i < resources_.size(); ++i) resources_[i].fingerprint(sink);

@@ -8,6 +8,7 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/proto/ib/ack_hold.hpp"
 #include "wireproof/proto/ib/incoming_message.hpp"
+#include "wireproof/proto/ib/reply_hold.hpp"
 
 namespace wireproof::ib {
 
@@ -23,9 +24,16 @@ public:
     /// A reserved opcode in sequence is an invalid request.
     RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
-    void on_deadline(Instant now) { hold_.on_deadline(now); }
+    void on_deadline(Instant now) {
+        hold_.on_deadline(now);
+        reply_.on_deadline(now);
+    }
+    /// A request of the own side left.
+    void request_left(Instant now) { reply_.request_left(now); }
     /// Of an ACK that is held.
-    Instant next_deadline() const { return is_ack_alone() ? hold_.deadline() : never; }
+    Instant next_deadline() const {
+        return is_ack_alone() ? earliest(hold_.deadline(), reply_.deadline()) : never;
+    }
     /// In error nothing is answered any more, but what led there.
     void on_error();
     void fingerprint(Instant now, Fingerprint& sink) const;
@@ -67,6 +75,7 @@ private:
     RxVerdict refuse(Refusal refusal, QueuePairCore& core, Adapter& adapter);
 
     void owe_ack();
+    bool is_held(Instant now) const { return hold_.holds(now) || reply_.holds(now); }
     bool is_ack_alone() const {
         return answers_.size() == 1 && answers_.front().what == Answer::What::ack;
     }
@@ -96,6 +105,7 @@ private:
     bool failed_ = false;                  // a fatal NAK is the last answer
     Ring<Answer> answers_;                 // the oldest first
     AckHold hold_;                         // of an ACK that is the only answer
+    ReplyHold reply_;                      // of the same
     Ring<Resource> resources_;             // the oldest is given up for a new one
     std::optional<Psn> newest_forgotten_;  // of the Reads and Atomics that are no longer kept
 };

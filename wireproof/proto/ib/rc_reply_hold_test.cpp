@@ -1,0 +1,152 @@
+// RC queue pairs whose programs answer each message: the answer leaves first, its acknowledgement
+// behind it. That an acknowledgement may come later than the message is section 6 of the rules.
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/ib/rc_test_kit.hpp"
+
+namespace wireproof::ib::test {
+namespace {
+
+constexpr Duration delay = Duration::microseconds(20);
+constexpr Duration moment = Duration::nanoseconds(1);
+
+PairSettings answering() {
+    PairSettings settings = rc_settings({.timeout = 14});
+    settings.queue_pair.ack_delay = delay;
+    settings.queue_pair.limits = {.sends = 64, .receives = 64, .pieces = 2};
+    return settings;
+}
+
+class RcReplyHold : public testing::Test {
+protected:
+    /// Behind it may come what `a` acknowledges: to `a`, it answers in its turn.
+    void write_arrives() {
+        pair.post(Request::write, 8);
+        const auto verdicts = pair.give(pair.a_leaving());
+        ASSERT_FALSE(verdicts.empty());
+        EXPECT_EQ(verdicts[0], RxVerdict::accepted);
+    }
+    /// The program of `b` answers with a Write.
+    void b_answers() {
+        const WorkTerms terms{.id = ++answers,
+                              .request = Request::write,
+                              .remote_address = End::base + 0x7000,
+                              .remote_key = pair.a.key};
+        EXPECT_EQ(pair.b.post(terms, pair.b.piece(0x7000, 8)), PostStatus::accepted);
+    }
+    /// What `b` sends arrives, and `a` acknowledges it.
+    Names b_sends() {
+        const auto packets = pair.b.leaving(pair.now);
+        for (const PacketBytes& packet : packets) pair.a.give(pair.now, packet);
+        pair.give(pair.a_leaving());
+        return names_with_msn(packets);
+    }
+    /// One message each way; the acknowledgement of the first leaves at once.
+    void show_an_answer() {
+        write_arrives();
+        EXPECT_EQ(b_sends().size(), 1U);
+        b_answers();
+        EXPECT_EQ(b_sends().size(), 1U);
+        pair.a.sent();
+    }
+
+    std::uint64_t answers = 100;
+    RcPair pair{answering()};
+};
+
+// RC-4, RC-14, across the wrap of PSNs.
+TEST_F(RcReplyHold, TheAnswerLeavesFirstAndTheAckBehindIt) {
+    show_an_answer();
+    for (int i = 0; i < 5; ++i) {
+        write_arrives();
+        EXPECT_EQ(b_sends(), Names{}) << i;
+        EXPECT_EQ(pair.b.port.next_deadline(), pair.now + delay);
+        b_answers();
+        const Names both = b_sends();
+        ASSERT_EQ(both.size(), 2U) << i;
+        EXPECT_TRUE(both[0].starts_with("WRITE Only")) << both[0];
+        EXPECT_TRUE(both[1].starts_with("ACK")) << both[1];
+        EXPECT_EQ(pair.a.sent().size(), 1U);
+    }
+    EXPECT_EQ(pair.a.counters().resent + pair.b.counters().resent, 0U);
+    EXPECT_EQ(pair.b.counters().acks_sent, 6U);
+}
+
+TEST_F(RcReplyHold, WithoutAnAnswerTheAckLeavesAfterTheDelay) {
+    show_an_answer();
+    write_arrives();
+    pair.pass(delay - moment);
+    EXPECT_EQ(pair.b_says(), Names{});
+    pair.pass(moment);
+    EXPECT_EQ(pair.b_says().size(), 1U);
+    EXPECT_EQ(pair.b.counters().acks_sent, 2U);
+}
+
+TEST_F(RcReplyHold, AProgramThatStopsAnsweringCostsFourDelays) {
+    show_an_answer();
+    for (int i = 0; i < 4; ++i) {
+        pair.pass(delay * 2);
+        write_arrives();
+        EXPECT_EQ(b_sends(), Names{}) << i;
+        pair.pass(delay);
+        EXPECT_EQ(b_sends().size(), 1U) << i;
+        b_answers();  // late
+        pair.pass(moment);
+        EXPECT_EQ(b_sends().size(), 1U) << i;
+    }
+    for (int i = 0; i < 100; ++i) {
+        write_arrives();
+        ASSERT_EQ(pair.b.port.next_deadline(), never);
+        ASSERT_EQ(b_sends().size(), 1U);
+    }
+}
+
+// Both sides would wait for one another.
+TEST_F(RcReplyHold, ASecondMessageSendsTheAckOff) {
+    show_an_answer();
+    write_arrives();
+    EXPECT_EQ(b_sends(), Names{});
+    write_arrives();
+    EXPECT_EQ(b_sends().size(), 1U);
+}
+
+// Shared memory: no acknowledgement is held to be fewer, but the answer goes first there, too.
+TEST_F(RcReplyHold, TheAckOfAPeerThatIsNearWaitsForTheAnswer) {
+    pair.b.port.set_near(other_end, true);
+    show_an_answer();
+    write_arrives();
+    EXPECT_EQ(b_sends(), Names{});
+    b_answers();
+    EXPECT_EQ(b_sends().size(), 2U);
+}
+
+// RC-2
+TEST_F(RcReplyHold, ANakIsNotHeld) {
+    show_an_answer();
+    pair.post(Request::write, 8);
+    pair.post(Request::write, 8);
+    const auto packets = pair.a_leaving();
+    EXPECT_EQ(pair.give({packets[1]}), std::vector{RxVerdict::out_of_sequence});
+    const Names said = pair.b_says();
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_TRUE(said[0].starts_with("NAK sequence"));
+}
+
+TEST_F(RcReplyHold, WhetherAnswersAreExpectedIsInTheFingerprint) {
+    const auto print = [this] {
+        Fingerprint sink;
+        pair.b.port.fingerprint(pair.now, sink);
+        return sink.value();
+    };
+    const auto before = print();
+    pair.pass(moment);
+    EXPECT_EQ(print(), before);
+    show_an_answer();
+    write_arrives();
+    const auto held = print();
+    pair.pass(moment);
+    EXPECT_NE(print(), held);
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test

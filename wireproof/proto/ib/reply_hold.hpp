@@ -1,0 +1,59 @@
+// Whether an RC responder holds an acknowledgement (ACK) back until its own side's next request has
+// left. Where a program answers each message with one of its own, the answer is what the peer waits
+// for, so it goes first; and a peer that polls for the ACK takes the answer in with it, without a
+// thread that has to be woken.
+//
+// It is done only while the program does answer: after an answer that came in time, and until so
+// many ACKs in a row have waited in vain.
+#pragma once
+
+#include <cstdint>
+
+#include "wireproof/base/instant.hpp"
+#include "wireproof/core/fingerprint.hpp"
+
+namespace wireproof::ib {
+
+class ReplyHold {
+public:
+    static constexpr std::uint32_t vain_most = 4;
+
+    /// A message from the peer was executed. `delay` is how long its ACK may wait for an answer;
+    /// zero: nothing is held. A second message shows that the peer does not wait for an answer:
+    /// its ACK leaves at once.
+    void executed(Instant now, Duration delay) {
+        if (delay == Duration()) return;
+        const bool first = in_time_until_ == never;
+        in_time_until_ = now + delay;
+        held_until_ = first && vain_left_ > 0 ? in_time_until_ : never;
+    }
+    /// A request of the own side left. What is held may follow.
+    void request_left(Instant now) {
+        if (in_time_until_ != never && now <= in_time_until_) vain_left_ = vain_most;
+        in_time_until_ = held_until_ = never;
+    }
+
+    bool holds(Instant now) const { return held_until_ != never && now < held_until_; }
+    /// When what is held leaves all the same.
+    Instant deadline() const { return held_until_; }
+    void on_deadline(Instant now) {
+        if (held_until_ > now) return;
+        held_until_ = never;
+        --vain_left_;
+    }
+    /// An ACK left, or what was owed is no more.
+    void forget() { held_until_ = never; }
+
+    void fingerprint(Instant now, Fingerprint& sink) const {
+        sink.add_deadline(in_time_until_, now);
+        sink.add_deadline(held_until_, now);
+        sink.add(vain_left_);
+    }
+
+private:
+    Instant in_time_until_ = never;  // never: nothing was executed since a request left
+    Instant held_until_ = never;     // never: nothing is held
+    std::uint32_t vain_left_ = 0;    // 0: the program is not known to answer
+};
+
+}  // namespace wireproof::ib

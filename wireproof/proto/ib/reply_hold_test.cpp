@@ -1,0 +1,112 @@
+// Acknowledgements that wait for the own side's answer: after what, until when, and until when not.
+#include "wireproof/proto/ib/reply_hold.hpp"
+
+#include <gtest/gtest.h>
+
+namespace wireproof::ib::test {
+namespace {
+
+constexpr Duration delay = Duration::microseconds(50);
+constexpr Duration moment = Duration::nanoseconds(1);
+
+class ReplyHolds : public testing::Test {
+protected:
+    void answer_after(Duration time) {
+        hold.executed(now, delay);
+        now = now + time;
+        hold.request_left(now);
+    }
+    /// The request that leaves then comes late.
+    void wait_in_vain() {
+        hold.executed(now, delay);
+        now = now + delay;
+        hold.on_deadline(now);
+        now = now + moment;
+        hold.request_left(now);
+    }
+
+    Instant now = Instant() + Duration::milliseconds(1);
+    ReplyHold hold;
+};
+
+TEST_F(ReplyHolds, NothingIsHeldBeforeTheProgramIsSeenToAnswer) {
+    hold.executed(now, delay);
+    EXPECT_FALSE(hold.holds(now));
+    EXPECT_EQ(hold.deadline(), never);
+}
+
+TEST_F(ReplyHolds, AfterAnAnswerInTimeTheNextAckWaitsForTheNextAnswer) {
+    answer_after(delay);
+    hold.executed(now, delay);
+    EXPECT_TRUE(hold.holds(now + (delay - moment)));
+    EXPECT_FALSE(hold.holds(now + delay));
+    EXPECT_EQ(hold.deadline(), now + delay);
+    hold.request_left(now + moment);
+    EXPECT_FALSE(hold.holds(now + moment));
+    EXPECT_EQ(hold.deadline(), never);
+}
+
+TEST_F(ReplyHolds, AnAnswerThatComesLateIsNone) {
+    answer_after(delay + moment);
+    hold.executed(now, delay);
+    EXPECT_FALSE(hold.holds(now));
+}
+
+TEST_F(ReplyHolds, ARequestThatAnswersNothingIsNoAnswer) {
+    hold.request_left(now);
+    hold.executed(now, delay);
+    EXPECT_FALSE(hold.holds(now));
+}
+
+// Both sides of a stream each way would wait for one another.
+TEST_F(ReplyHolds, ASecondMessageReleasesTheAck) {
+    answer_after(moment);
+    hold.executed(now, delay);
+    hold.executed(now + moment, delay);
+    EXPECT_FALSE(hold.holds(now + moment));
+    EXPECT_EQ(hold.deadline(), never);
+    hold.executed(now + moment * 2, delay);
+    EXPECT_FALSE(hold.holds(now + moment * 2));
+}
+
+TEST_F(ReplyHolds, AfterFourThatWaitInVainNothingIsHeld) {
+    answer_after(moment);
+    for (int i = 0; i < 4; ++i) {
+        hold.executed(now, delay);
+        EXPECT_TRUE(hold.holds(now)) << i;
+        hold.request_left(now + delay + moment);
+        wait_in_vain();
+    }
+    hold.executed(now, delay);
+    EXPECT_FALSE(hold.holds(now));
+    hold.request_left(now);
+    hold.executed(now, delay);
+    EXPECT_TRUE(hold.holds(now));
+}
+
+TEST_F(ReplyHolds, AnAnswerInTimeForgivesThoseThatWaitedInVain) {
+    answer_after(moment);
+    for (int i = 0; i < 3; ++i) wait_in_vain();
+    answer_after(moment);
+    for (int i = 0; i < 3; ++i) wait_in_vain();
+    hold.executed(now, delay);
+    EXPECT_TRUE(hold.holds(now));
+}
+
+TEST_F(ReplyHolds, WithoutADelayNothingIsHeld) {
+    answer_after(moment);
+    hold.executed(now, Duration());
+    EXPECT_FALSE(hold.holds(now));
+    EXPECT_EQ(hold.deadline(), never);
+}
+
+TEST_F(ReplyHolds, WhatIsForgottenIsNotHeld) {
+    answer_after(moment);
+    hold.executed(now, delay);
+    hold.forget();
+    EXPECT_EQ(hold.deadline(), never);
+    EXPECT_FALSE(hold.holds(now));
+}
+
+}  // namespace
+}  // namespace wireproof::ib::test
