@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -23,8 +24,19 @@ struct Shared {
     host::ForkWatch fork{[this] { new (&lock) std::mutex; }};
 
     static Shared& of_process() {
-        static Shared& shared = *new Shared;
+        static Shared& shared = []() -> Shared& {
+            auto& made = *new Shared;
+            std::atexit(leave);
+            return made;
+        }();
         return shared;
+    }
+
+    /// A program may exit as soon as it has what it waited for. What it acknowledges is sent yet,
+    /// as an adapter has done by then.
+    static void leave() {
+        const auto engine = of_process().engine.lock();
+        if (engine && engine->is_ours()) engine->release_all_acks();
     }
 };
 
@@ -134,6 +146,7 @@ int ibv_close_device(ibv_context* shown) {
     if (context->is_dead()) {
         new std::shared_ptr(context->engine);
     } else {
+        context->engine->release_all_acks();
         context->engine->forget_all(context);
     }
     ::pthread_mutex_destroy(&shown->mutex);

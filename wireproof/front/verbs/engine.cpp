@@ -211,6 +211,25 @@ void Engine::forget(About what, std::uint32_t number) {
     hearers_.erase({what, number});
 }
 
+void Engine::release_acks(std::uint32_t number) {
+    posting([number](ib::Port& port) {
+        port.release_acks(number);
+        return 0;
+    });
+}
+
+// Not where the lock is held: the program may exit in a handler of a signal that came in one of our
+// calls.
+void Engine::release_all_acks() {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) return;
+    (void)errno_of([this] {
+        for (const std::uint32_t number : port_.numbers()) port_.release_acks(number);
+        send(clock_.now());
+        return 0;
+    });
+}
+
 void Engine::forget_all(const void* owner) {
     const std::lock_guard guard(lock_);
     device_hearers_.erase(owner);

@@ -129,6 +129,10 @@ public:
     bool port_is_up();
     /// Of a new queue pair: its work requests end as faults have it.
     void plan_failures(std::uint32_t number);
+    /// Acknowledgements that queue pairs hold leave: of this one, which is about to end, or of all,
+    /// since the process is.
+    void release_acks(std::uint32_t number);
+    void release_all_acks();
     /// All that this owner heard of, and its queue pairs end.
     void forget_all(const void* owner);
 

@@ -135,6 +135,7 @@ int destroy(QueuePair& pair) {
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
+    engine.release_acks(shown.qp_num);
     engine.locked([&](ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
     engine.forget(Engine::About::queue_pair, shown.qp_num);
     context.forget_events(pair.events_taken);
@@ -158,6 +159,9 @@ int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
         const auto peer = address ? engine.peer_at(*address) : std::nullopt;
         if (!peer) return EINVAL;
         change->address = *peer;
+    }
+    if (change->state == ib::QueuePairState::reset || change->state == ib::QueuePairState::error) {
+        engine.release_acks(shown.qp_num);
     }
     const ib::ModifyStatus status =
         engine.posting([&](ib::Port& port) { return port.modify(shown.qp_num, *change); });

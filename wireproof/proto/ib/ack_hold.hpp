@@ -52,6 +52,9 @@ public:
         if (deadline() <= now) released_ = true;
     }
 
+    /// What is held leaves at the next chance.
+    void release() { released_ = true; }
+
     /// An ACK left.
     void left(Instant now) {
         const bool trial = is_trial();

@@ -43,6 +43,7 @@ public:
         note_state(before, adapter);
     }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
+    void release_acks() { responder_.release_acks(); }
     Instant next_deadline() const {
         return earliest(requester_.next_deadline(), responder_.next_deadline());
     }

@@ -195,6 +195,15 @@ Unanswered Port::unanswered(std::uint32_t number) const {
     return reliable == nullptr ? Unanswered() : reliable->requester().unanswered();
 }
 
+void Port::release_acks(std::uint32_t number) {
+    QueuePair* const found = find(number);
+    if (found == nullptr) return;
+    with(*found, [](auto& pair) {
+        if constexpr (requires { pair.release_acks(); }) pair.release_acks();
+    });
+    note(number, *found);
+}
+
 ModifyStatus Port::modify(std::uint32_t number, const QueuePairChange& change) {
     QueuePair* queue_pair = find(number);
     if (queue_pair == nullptr) return ModifyStatus::no_such_queue_pair;

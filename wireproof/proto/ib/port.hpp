@@ -99,6 +99,9 @@ public:
     /// What was posted is forgotten, and so are completions that nobody has polled. False: there is
     /// none.
     bool remove_queue_pair(std::uint32_t number);
+    /// An acknowledgement that the queue pair holds leaves at the next chance. To be called, and
+    /// packets sent, before it is removed or reset: its peer would wait for that in vain.
+    void release_acks(std::uint32_t number);
     ModifyStatus modify(std::uint32_t number, const QueuePairChange& change);
     PostStatus post_send(std::uint32_t number, const WorkRequest& request);
     PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);

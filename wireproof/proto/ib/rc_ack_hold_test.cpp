@@ -219,6 +219,16 @@ TEST_F(RcAckHold, ANakLeavesAtOnceBehindTheAckThatWasHeld) {
     EXPECT_EQ(pair.b_says(), Names{"NAK sequence 000008/10"});
 }
 
+TEST_F(RcAckHold, WhatIsHeldLeavesWhenItIsReleased) {
+    show_outstanding(8);
+    writes_arrive(1);
+    EXPECT_EQ(acks_leave(), 0U);
+    pair.b.port.release_acks(pair.b.number);
+    EXPECT_EQ(acks_leave(), 1U);
+    writes_arrive(1);
+    EXPECT_EQ(acks_leave(), 0U);
+}
+
 // RC-4: each duplicate is acknowledged at once.
 TEST_F(RcAckHold, ADuplicateIsAcknowledgedAtOnce) {
     show_outstanding(8);

@@ -120,6 +120,19 @@ TEST_F(RcReplyHold, TheAckOfAPeerThatIsNearWaitsForTheAnswer) {
     EXPECT_EQ(b_sends().size(), 2U);
 }
 
+// The program is about to end the queue pair.
+TEST_F(RcReplyHold, WhatIsHeldLeavesWhenItIsReleased) {
+    show_an_answer();
+    write_arrives();
+    EXPECT_EQ(b_sends(), Names{});
+    pair.b.port.release_acks(pair.b.number);
+    EXPECT_EQ(pair.b.port.next_deadline(), never);
+    EXPECT_EQ(b_sends().size(), 1U);
+    EXPECT_EQ(pair.a.sent().size(), 1U);
+    pair.b.port.release_acks(pair.b.number);
+    EXPECT_EQ(b_sends(), Names{});
+}
+
 // RC-2
 TEST_F(RcReplyHold, ANakIsNotHeld) {
     show_an_answer();

@@ -28,6 +28,11 @@ public:
         hold_.on_deadline(now);
         reply_.on_deadline(now);
     }
+    /// An ACK that is held leaves at the next chance: the queue pair is about to end.
+    void release_acks() {
+        hold_.release();
+        reply_.forget();
+    }
     /// A request of the own side left.
     void request_left(Instant now) { reply_.request_left(now); }
     /// Of an ACK that is held.

@@ -41,7 +41,7 @@ public:
         held_until_ = never;
         --vain_left_;
     }
-    /// An ACK left, or what was owed is no more.
+    /// An ACK left, or is to leave at the next chance.
     void forget() { held_until_ = never; }
 
     void fingerprint(Instant now, Fingerprint& sink) const {

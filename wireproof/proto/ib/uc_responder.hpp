@@ -18,6 +18,7 @@ public:
     bool poll_transmit(Instant, QueuePairCore&, Adapter&, TxFrame&) { return false; }
     void on_deadline(Instant) {}
     void request_left(Instant) {}
+    void release_acks() {}
     Instant next_deadline() const { return never; }
     void on_error() {
         message_.forget();
