@@ -106,7 +106,10 @@ def never_said(root):
              for path in (root / folder).rglob(f"*.{suffix}") if path.resolve() != pathlib.Path(__file__).resolve()]
     text = "\n".join(path.read_text() for path in tests)
     entries = [line for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
-    return [entry for entry in entries if entry.split(": ", 1)[1].split("*")[0] not in text]
+    def reason(entry):
+        return entry.split(": ", 1)[1].split("*")[0]
+
+    return [entry for entry in entries if not reason(entry) or reason(entry) not in text]
 
 
 def main():

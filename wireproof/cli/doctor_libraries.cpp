@@ -146,7 +146,8 @@ private:
         std::string path = !fixed.empty() ? fixed : found_in(chosen_, name);
         if (path.empty()) path = found_in(folders_of(by.elf.run_path, folder_with(by.path)), name);
         if (path.empty()) path = found_in(system_, name);
-        if (!path.empty()) read(path, by.rpath);
+        if (path.empty()) return;
+        read(path, by.rpath);
         const std::string beside = folder_with(path);
         if (name.starts_with("libuct.so")) plug_ins(beside + "/ucx/libuct_*.so.*", by.rpath);
         if (name.starts_with("libfabric.so")) plug_ins(beside + "/libfabric/*.so", by.rpath);

@@ -218,10 +218,16 @@ void Engine::release_acks(std::uint32_t number) {
     });
 }
 
-// Not where the lock is held: the program may exit in a handler of a signal that came in one of our
-// calls.
+// Where the lock is held for long, nothing is sent: the program may exit in a handler of a signal
+// that came in one of our calls.
 void Engine::release_all_acks() {
-    const std::unique_lock guard(lock_, std::try_to_lock);
+    constexpr Duration patience_at_exit = Duration::milliseconds(2);
+    std::unique_lock guard(lock_, std::try_to_lock);
+    for (const Instant until = clock_.now() + patience_at_exit;
+         !guard.owns_lock() && clock_.now() < until;) {
+        host::relax();
+        (void)guard.try_lock();
+    }
     if (!guard.owns_lock()) return;
     (void)errno_of([this] {
         for (const std::uint32_t number : port_.numbers()) port_.release_acks(number);
@@ -261,7 +267,7 @@ void Engine::wait_for(std::unique_lock<std::mutex>& guard) {
     guard.lock();
 }
 
-std::size_t Engine::turn(Instant now) {
+Engine::Moved Engine::turn(Instant now) {
     host::keep_memory_guard(now);
     tell_device(now);
     std::size_t received = 0;
@@ -275,10 +281,8 @@ std::size_t Engine::turn(Instant now) {
     // A peer may ask whether this process is stopped while the program calls nothing: the keeper
     // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
     if (peers_.met_anyone()) (void)errno_of([this] { return run_keeper(), 0; });
-    if (port_.next_deadline() <= now) {
-        peers_.judge(now, port_.neighbours());
-        port_.on_deadline(now);
-    }
+    if (port_.timeout_is_due(now)) peers_.judge(now, port_.neighbours());
+    if (port_.next_deadline() <= now) port_.on_deadline(now);
     manage(now);
     tell_events();
     const std::size_t sent = send(now);
@@ -287,7 +291,7 @@ std::size_t Engine::turn(Instant now) {
     if (received > 0 && nappers_.load() > 0) bell_.ring();
     if (received > 0) shown_.note();
     if (shown_.due(now)) show_counters();
-    return received + sent;
+    return {received, sent};
 }
 
 void Engine::show_counters() {
@@ -380,12 +384,13 @@ void Engine::leave_posting(Instant now) {
     keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now));
 }
 
-// While the program polls, what comes need not be told: the next poll takes it in, and the keeper
-// looks in time if there is none. A program that does not come back after a poll that found what it
-// wanted is served by the keeper, which peers wake.
+// While the program polls, its polls take packets in, and the keeper looks 200 us after the last
+// one. If the program does not poll again after a poll that found a completion, the keeper takes
+// its packets in, and the peers wake the keeper.
 void Engine::leave_polling(Instant now, bool found) {
     constexpr int looks = 2;
-    keeper_.wake_by(std::max(next_deadline(), now + patience));  // of an ACK that is held
+    // What is unfinished, and ACKs that are held.
+    keeper_.wake_by(unfinished_ ? now + patience : std::max(next_deadline(), now + patience));
     if (!peers_.needs_preparing()) return;
     stalled_ = false;
     if (found) habit_.found();
@@ -406,10 +411,10 @@ bool Engine::keepers_turn() {
     const Instant now = clock_.now();
     // Nobody would catch what this thread throws: it tries again when there may be memory.
     peers_.woke();
-    std::size_t moved = 0;
+    Moved moved;
     if (errno_of([&] { return moved = turn(now), 0; }) != 0) return false;
     stalled_ = false;
-    if (moved > 0) habit_.keeper_received(now);
+    if (moved.received > 0) habit_.keeper_received(now);
     unfinished_ = unfinished_ || !peers_.prepare_to_sleep();
     keeper_.plan(keepers_deadline(habit_.polled_at()));
     return true;

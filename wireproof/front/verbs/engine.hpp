@@ -144,11 +144,19 @@ private:
         Hearer hearer;
     };
 
-    /// Gets the lock that another thread holds now, which mostly takes less than to sleep would.
+    /// Waits for the lock, which another thread holds: it spins first, since that thread usually
+    /// releases the lock sooner than a sleep would last.
     static void wait_for(std::unique_lock<std::mutex>& guard);
 
+    /// Packets.
+    struct Moved {
+        std::size_t received = 0;
+        std::size_t sent = 0;
+
+        bool any() const { return received + sent > 0; }
+    };
     /// Under the lock.
-    std::size_t turn(Instant now);
+    Moved turn(Instant now);
     void learn_addresses();
     void tell_events();
     std::size_t send(Instant now);
@@ -217,10 +225,10 @@ int Engine::polling(Take&& take) {
             const Instant now = clock_.now();
             habit_.polled(now);
             if (napped) peers_.woke();
-            const std::size_t moved = first ? turn(now) : 0;
+            const bool moved = first && turn(now).any();
             const int taken = take(port_);
-            if (moved > 0 || taken != 0) spin_.heard(now);
-            if (taken != 0 || napped || moved > 0 || unfinished_ || spin_.look_again(now) ||
+            if (moved || taken != 0) spin_.heard(now);
+            if (taken != 0 || napped || moved || unfinished_ || spin_.look_again(now) ||
                 !peers_.prepare_to_sleep()) {
                 leave_polling(now, taken != 0);
                 return taken;

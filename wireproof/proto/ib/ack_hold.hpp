@@ -3,11 +3,12 @@
 // outstanding as the ACK covers, so that the requester goes on sending meanwhile. A requester that
 // sends one message at a time gets every ACK at once.
 //
-// How many messages a requester has outstanding shows in those that come between two ACKs. To find
-// out whether it would send more, one ACK, a trial, is held for up to twice as many as are known.
-// A requester that falls silent instead has waited: it loses the delay. Then there are no more
-// trials for a while, or, if it was no trial, nothing is held; each such pause is twice as long as
-// the one before, and becomes shorter again where ACKs are held and the requester goes on.
+// The responder counts the messages that arrive between two ACKs: so many the requester has
+// outstanding. To learn whether it would send more, the responder sometimes waits for twice that
+// number before one ACK. Such an ACK is a trial. If the requester falls silent during a trial, it
+// has waited, and the responder makes no trials for a pause. If it falls silent at any other time,
+// the responder holds no ACK for a pause. Each pause is twice as long as the one before. It becomes
+// shorter again while ACKs are held and the requester goes on sending.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +54,9 @@ public:
     }
 
     /// What is held leaves at the next chance.
-    void release() { released_ = true; }
+    void release() {
+        if (is_owed()) released_ = true;
+    }
 
     /// An ACK left.
     void left(Instant now) {

@@ -44,6 +44,8 @@ public:
     }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
     void release_acks() { responder_.release_acks(); }
+    /// When a packet counts as unanswered.
+    Instant next_timeout() const { return requester_.next_deadline(); }
     Instant next_deadline() const {
         return earliest(requester_.next_deadline(), responder_.next_deadline());
     }

@@ -290,6 +290,13 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     return verdict;
 }
 
+bool Port::timeout_is_due(Instant now) const {
+    return next_deadline() <= now && std::ranges::any_of(queue_pairs_, [now](const auto& one) {
+               const auto* const pair = std::get_if<RcQueuePair>(&one.second);
+               return pair != nullptr && pair->next_timeout() <= now;
+           });
+}
+
 void Port::on_deadline(Instant now) {
     // What is due may get another deadline, or none, and then what is behind moves up.
     for (std::size_t place = 0; place < timed_.size();) {

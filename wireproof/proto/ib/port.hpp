@@ -130,6 +130,8 @@ public:
     /// To any peer; for a wire with one.
     bool poll_transmit(Instant now, TxFrame& out) { return transmit(now, nullptr, out); }
     Instant next_deadline() const { return timed_.next_deadline(); }
+    /// Whether on_deadline would find a packet unanswered, or a wait for a receiver over.
+    bool timeout_is_due(Instant now) const;
     void fingerprint(Instant now, Fingerprint& sink) const;
 
     /// Only packets to this peer.

@@ -335,7 +335,7 @@ bool RcResponder::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
         case Answer::What::ack:
             send_ack(newest_to_acknowledge(core.circle()), ack_syndrome(core), core, out);
             hold_.left(now);
-            reply_.forget();
+            reply_.left(now);
             ++core.counters.acks_sent;
             break;
         case Answer::What::duplicate_ack:

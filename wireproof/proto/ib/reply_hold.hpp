@@ -1,10 +1,10 @@
 // Whether an RC responder holds an acknowledgement (ACK) back until its own side's next request has
-// left. Where a program answers each message with one of its own, the answer is what the peer waits
-// for, so it goes first; and a peer that polls for the ACK takes the answer in with it, without a
-// thread that has to be woken.
+// left. Where a program answers each message with one of its own, the peer waits for the answer, so
+// the answer leaves first. The peer's poll that receives the ACK receives the answer with it, and
+// no thread of the peer has to be woken.
 //
-// It is done only while the program does answer: after an answer that came in time, and until so
-// many ACKs in a row have waited in vain.
+// ACKs are held only after the program answered in time, and no longer after `vain_most` ACKs in a
+// row got no answer in time.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,12 @@ public:
         held_until_ = never;
         --vain_left_;
     }
-    /// An ACK left, or is to leave at the next chance.
+    /// An ACK left, perhaps because its time was over before anybody called on_deadline.
+    void left(Instant now) {
+        on_deadline(now);
+        held_until_ = never;
+    }
+    /// An ACK is to leave at the next chance.
     void forget() { held_until_ = never; }
 
     void fingerprint(Instant now, Fingerprint& sink) const {

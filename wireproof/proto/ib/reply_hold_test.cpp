@@ -84,6 +84,20 @@ TEST_F(ReplyHolds, AfterFourThatWaitInVainNothingIsHeld) {
     EXPECT_TRUE(hold.holds(now));
 }
 
+// A program that computes for long and then posts: nobody looks at deadlines meanwhile.
+TEST_F(ReplyHolds, AnAckThatLeavesLateHasWaitedInVain) {
+    answer_after(moment);
+    for (int i = 0; i < 4; ++i) {
+        hold.executed(now, delay);
+        EXPECT_TRUE(hold.holds(now)) << i;
+        now = now + delay + moment;
+        hold.left(now);
+        hold.request_left(now);
+    }
+    hold.executed(now, delay);
+    EXPECT_FALSE(hold.holds(now));
+}
+
 TEST_F(ReplyHolds, AnAnswerInTimeForgivesThoseThatWaitedInVain) {
     answer_after(moment);
     for (int i = 0; i < 3; ++i) wait_in_vain();

@@ -134,7 +134,7 @@ ExpectedOr<Rocev2Datagram, NotRocev2> Rocev2Datagram::find_in_cut_ip(ConstBytes 
 }
 
 bool Rocev2Datagram::icrc_right() const {
-    if (missing > 0) return false;
+    if (missing > 0 || packet.size() < IcrcCover::packet_least) return false;
     const auto cover = IcrcCover::of_headers(headers);
     return cover && cover->icrc(packet) == icrc;
 }

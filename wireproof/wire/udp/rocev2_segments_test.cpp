@@ -118,6 +118,7 @@ TEST(Rocev2Segments, AnEndOfAFewBytesIsASegmentWithoutIcrc) {
     ASSERT_TRUE(segments);
     ASSERT_EQ(segments->count(), 3U);
     EXPECT_TRUE(segments->at(2).packet.empty());
+    EXPECT_FALSE(segments->at(2).icrc_right());
 }
 
 }  // namespace

@@ -182,7 +182,8 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
           .terms = {.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true},
           .segments_max = sends_super_packets(config, socket_) ? segments_most : 1,
           .copied_max = 0,  // the engine's memory may be gone, which a commit is ready for
-          .leave_alone = &make_alone})),
+          // Over IPv6 the ICRC covers no identification.
+          .leave_alone = local_.family == Address::Family::ipv4 ? &make_alone : nullptr})),
       receiving_(
           config.batch,
           config.frame_max + IcrcCover::icrc_size + (shown_ ? ShownDatagrams::headers_max : 0),

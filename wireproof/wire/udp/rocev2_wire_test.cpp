@@ -67,7 +67,7 @@ TEST(Rocev2Wire, CarriesPacketsOverIpv6) {
     Address other = one;
     other.port = 47'910;  // the loopback network has one address
     auto opened = Rocev2Wire::open({.local = one, .peers = {other}});
-    if (!opened) GTEST_SKIP() << opened.error().message;
+    if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
     Rocev2Wire a = std::move(*opened);
     Rocev2Wire b = open({.local = other, .peers = {one}});
     const Packet packet = packet_of(100);
@@ -82,7 +82,7 @@ TEST(Rocev2Wire, CarriesPacketsOverIpv6) {
 TEST(Rocev2Wire, TakesPacketsOverIpv6WhoseSenderLeftTheUdpChecksumOut) {
     const Address here = *Address::parse("[::1]:47912");
     auto opened = Rocev2Wire::open({.local = here, .peers = {*Address::parse("[::1]:47913")}});
-    if (!opened) GTEST_SKIP() << opened.error().message;
+    if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
     const auto socket = UdpSocket::open({.local = *Address::parse("[::1]:0")});
     ASSERT_TRUE(socket);
     const int on = 1;

@@ -104,7 +104,7 @@ TEST(UdpWire, CarriesFramesBothWays) {
 TEST(UdpWire, CarriesFramesOverIpv6) {
     const Address local = *Address::parse("[::1]:0");
     auto opened = UdpWire::open({.local = local});
-    if (!opened) GTEST_SKIP() << opened.error().message;
+    if (!opened) GTEST_SKIP() << "no IPv6: " << opened.error().message;
     UdpWire a = std::move(*opened);
     UdpWire b = open({.local = local, .peers = {a.local_address()}});
     ASSERT_TRUE(a.set_peer(first, b.local_address()));
