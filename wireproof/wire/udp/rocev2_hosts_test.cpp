@@ -127,7 +127,8 @@ protected:
 private:
     void cross(const Way& way, Counted& counted) {
         const Namespace far;
-        if (!far.is_there() || !ran("ip link show lo")) GTEST_SKIP() << "no network namespaces here";
+        if (!far.is_there() || !ran("ip link show lo"))
+            GTEST_SKIP() << "no network namespaces here";
         const Namespace near;
         ASSERT_TRUE(ran("ip link add va type veth peer name vb"));
         ASSERT_TRUE(ran("ip link set vb netns " + far.path()));
