@@ -119,9 +119,9 @@ public:
     /// Packets that were dropped because their check (ICRC) was wrong.
     ///
     /// Over IPv4 the ICRC covers the identification of the IP header. A process with CAP_NET_RAW
-    /// reads it, but for that of a loopback address, and a damaged packet passes with a chance of 1
-    /// in 2^32, as over IPv6. Else it is worked out from the ICRC, and believed if it is 0 or
-    /// counts on within a super-packet, the peer's first, or near the peer's last: 32 behind to 223
+    /// reads it, except on a loopback address. Then a damaged packet passes with a chance of 1 in
+    /// 2^32, as over IPv6. Other processes work it out from the ICRC and believe it if it is 0,
+    /// continues a super-packet, is the peer's first, or is near the peer's last: 32 behind to 223
     /// ahead, and one further ahead for each millisecond since then, as Linux counts. A damaged
     /// packet passes with a chance of 256 in 2^32, or of more where the peer was silent: 65,536 in
     /// 2^32 after 65 s and later.

@@ -155,14 +155,14 @@ class LibrariesLeadPastTheDevice(Doctor):
     def test_a_libibverbs_inside_the_program(self):
         program = self.build("program", "void* ibv_get_device_list(int*); int main(void) { return !ibv_get_device_list(0); }",
                              "-l:libibverbs.a", "-Wl,--unresolved-symbols=ignore-all")
-        self.says("links", "failure", "it has a libibverbs inside", program)
+        self.says("links", "failure", "it contains its own copy of libibverbs", program)
 
     def test_a_libibverbs_inside_a_plug_in(self):
         """UCX loads what lies beside its libraries in a folder of its own."""
         self.build("ucx/libuct_ib.so.0", self.INSIDE)
         self.build("libuct.so.0", "int uses(void) { return 0; }")
         program = self.build("program", self.USES, "libuct.so.0", "-Wl,-rpath,$ORIGIN")
-        self.says("links", "warning", "ucx/libuct_ib.so.0 has a libibverbs inside", program)
+        self.says("links", "warning", "ucx/libuct_ib.so.0 contains its own copy of libibverbs", program)
 
     def test_programs_as_they_are_installed(self):
         for program in ("ibv_devices", "ib_send_bw", "ucx_info", "fi_info", "rping"):

@@ -1,5 +1,5 @@
 // Whether a library on the way to libibverbs.so.1 leads past the device: by an RPATH, which goes
-// before LD_LIBRARY_PATH, or since it has a libibverbs inside. Libraries are looked for as the
+// before LD_LIBRARY_PATH, or since it contains its own copy. Libraries are looked for as the
 // loader does it; what a program loads by dlopen is not in its file, but for the plug-ins of UCX
 // and libfabric.
 #include <fmt/format.h>
@@ -109,9 +109,9 @@ public:
 
     void start(const std::string& program, const ElfFile& elf) {
         if (has_verbs_inside(MappedFile(program).bytes())) {
-            checks_.push_back(failed("links",
-                                     "it has a libibverbs inside, which no library replaces",
-                                     "link it with libibverbs.so.1"));
+            checks_.push_back(failed(
+                "links", "it contains its own copy of libibverbs, which the device cannot replace",
+                "link it with libibverbs.so.1"));
         }
         add({program, elf, {}});
     }
@@ -168,9 +168,10 @@ private:
         const auto elf = read_elf(file.bytes());
         if (!elf || !elf->of_this_machine) return;
         if (has_verbs_inside(file.bytes())) {
-            checks_.push_back(warned("links",
-                                     path + " has a libibverbs inside, which no library replaces",
-                                     "take one that is linked with libibverbs.so.1"));
+            checks_.push_back(warned(
+                "links",
+                path + " contains its own copy of libibverbs, which the device cannot replace",
+                "take one that is linked with libibverbs.so.1"));
         }
         add({path, *elf, rpath});
     }

@@ -75,7 +75,7 @@ void PerfIbEnd::open() {
     // look() gives the other end up, by time.
     config.retries_unlimited = true;
     config.backs_off = true;
-    if (config_.over_udp) config.ack_delay = Duration::microseconds(30);  // as front/verbs
+    if (config_.over_udp) config.ack_delay = ib::usual_ack_delay;
     const auto number = port_.add_queue_pair(config);
     WIREPROOF_CHECK(number.has_value());
     number_ = *number;

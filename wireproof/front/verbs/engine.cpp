@@ -108,7 +108,7 @@ Expected<void> Engine::tamper(const Settings& settings) {
     }
     faults_ = std::make_unique<Faults>(settings.faults, seed_, std::move(log), address_,
                                        port_.config().first_number);
-    faults_->link_change(now);
+    faults_->begin(now);
     if (faults_->keeps_time()) start_keeper();
     return {};
 }
@@ -389,9 +389,11 @@ void Engine::leave_posting(Instant now) {
 // its packets in, and the peers wake the keeper.
 void Engine::leave_polling(Instant now, bool found) {
     constexpr int looks = 2;
-    // What is unfinished, and ACKs that are held.
-    keeper_.wake_by(unfinished_ ? now + patience : std::max(next_deadline(), now + patience));
-    if (!peers_.needs_preparing()) return;
+    const Instant later = now + patience;
+    if (!peers_.needs_preparing()) {
+        // Packets wake the keeper by themselves.
+        return keeper_.wake_by(unfinished_ ? later : std::max(next_deadline(), later));
+    }
     stalled_ = false;
     if (found) habit_.found();
     if (found && !habit_.comes_back()) {
@@ -400,7 +402,7 @@ void Engine::leave_polling(Instant now, bool found) {
             turn(now);
         }
     }
-    keeper_.wake_by(now + patience);
+    keeper_.wake_by(later);
 }
 
 // No grace for a program that polls: one that does is not attending to the socket just then, or no

@@ -48,7 +48,7 @@ struct LinkDown {
     Duration lasts = {};
 };
 
-/// A work request that ends so. Of one of sends no packet leaves.
+/// A work request that the device ends with this status. For a send request it sends no packet.
 struct CompletionFault {
     enum class Of : std::uint8_t { send, receive };
 
@@ -58,8 +58,8 @@ struct CompletionFault {
     ib::CompletionStatus status = ib::CompletionStatus::retry_exceeded;
 };
 
-/// What the device tells the program though nothing has happened. Queue pairs that it says are in
-/// error, or the device, go into error.
+/// An event that the device tells the program though nothing has happened. The queue pairs that the
+/// event is about go into error: all of them if it is about the device.
 struct EventFault {
     enum class What : std::uint8_t {
         device_fatal,

@@ -18,11 +18,11 @@ void begin_with_packet(All& all, std::uint64_t packets, Instant now) {
     }
 }
 
-/// Those that wait for a time begin so much after the device was opened, which is now.
+/// Those that wait for a time begin so much later than now, when the device is opened.
 template <class All>
 void begin_with_time(All& all, Instant now) {
     for (auto& one : all) {
-        if (!one.begins && !one.plan.at_packet) one.begins = now + one.plan.at;
+        if (!one.plan.at_packet) one.begins = now + one.plan.at;
     }
 }
 
@@ -201,9 +201,13 @@ bool Faults::is_down(Instant now) const {
                        [now](const Down& down) { return is_at(down, now); });
 }
 
-std::optional<bool> Faults::link_change(Instant now) {
+void Faults::begin(Instant now) {
     begin_with_time(downs_, now);
     begin_with_time(events_, now);
+    link_change(now);
+}
+
+std::optional<bool> Faults::link_change(Instant now) {
     looked_ = now;
     const bool up = !is_down(now);
     if (up == up_) return std::nullopt;

@@ -46,6 +46,8 @@ public:
     std::optional<RxFrame> receive(Instant now, const ib::Port& port, Rocev2Wire& wire,
                                    const Next& next);
 
+    /// The device is opened now: planned times count from here.
+    void begin(Instant now);
     /// Whether the link is up, if that has changed since it was asked last.
     std::optional<bool> link_change(Instant now);
     bool link_is_up() const { return up_; }

@@ -9,7 +9,7 @@
 namespace wireproof::verbs::peers_test {
 namespace {
 
-TEST(VerbsPeers, WhoSaysWhatNoDeviceSaysIsLetGo) {
+TEST(VerbsPeers, APeerThatSaysWhatNoDeviceSaysIsLetGo) {
     Clock clock;
     End a(1);
     for (const std::size_t size : {1U, 47U, 48U, 49U, 128U}) {
@@ -278,6 +278,16 @@ struct Hostile {
         own.send(message, descriptor);
     }
 
+    /// The device takes the memory in. What the hostile process writes there is in the ring.
+    RingMemory share_with(End& a, Clock& clock) const {
+        hear(a, clock);
+        offer(segment.memory().handle());
+        hear(a, clock);
+        hear(a, clock);
+        EXPECT_TRUE(a.shares(a.knows(2)));
+        return segment.ring_filled_by(1);
+    }
+
     Stranger stranger;
     ControlSocket own;
     Segment segment;
@@ -310,12 +320,8 @@ TEST(VerbsPeers, MemoryThatIsTooShortOrCanShrinkIsRefused) {
 TEST(VerbsPeers, APacketThatWasHandedOverDoesNotChangeWithTheMemory) {
     Clock clock;
     End a(1);
-    Hostile hostile(8192);
-    hear(a, clock);
-    hostile.offer(hostile.segment.memory().handle());
-    hear(a, clock);
-    hear(a, clock);
-    const RingMemory ring = hostile.segment.ring_filled_by(1);
+    const Hostile hostile(8192);
+    const RingMemory ring = hostile.share_with(a, clock);
     RingProducer producer(ring, ib::packet_max(4096));
     const Bytes room = producer.claim();
     ASSERT_FALSE(room.empty());
@@ -335,14 +341,9 @@ TEST(VerbsPeers, RingsOfGarbageEndTheirPeerAndNothingElse) {
     for (int round = 0; round < 200; ++round) {
         Clock clock;
         End a(1);
-        Hostile hostile(8192);
-        hear(a, clock);
-        hostile.offer(hostile.segment.memory().handle());
-        hear(a, clock);
-        hear(a, clock);
+        const Hostile hostile(8192);
+        const RingMemory ring = hostile.share_with(a, clock);
         const PeerId peer = a.knows(2);
-        ASSERT_TRUE(a.shares(peer));
-        const RingMemory ring = hostile.segment.ring_filled_by(1);
         for (std::size_t line = 0; line < 256; ++line) {
             draw ^= draw << 13;
             draw ^= draw >> 7;

@@ -65,18 +65,23 @@ TEST(VerbsPeers, NobodyIsWaitedForWhereNobodyIs) {
     EXPECT_FALSE(is_alive(a, to_b, Instant()));
 }
 
+/// Packets to the peer are held, and not any more when it has not answered for 100 ms.
+void wait_in_vain(End& a, PeerId peer, Clock& clock) {
+    a.peers.call(peer);
+    EXPECT_TRUE(a.peers.holds(clock.now(), peer));
+    EXPECT_EQ(a.peers.next_deadline(), clock.now() + Duration::milliseconds(100));
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(a.take(clock.pass()), "");
+    EXPECT_FALSE(a.peers.holds(clock.now(), peer));
+    EXPECT_EQ(a.peers.next_deadline(), never);
+}
+
 // What was sent by UDP before is received before what comes through memory.
 TEST(VerbsPeers, PacketsWaitForAPeerThatDoesNotAnswerAndThenLeaveInOrder) {
     Clock clock;
     End a(1);
     End b(2);
     const PeerId to_b = a.knows(2);
-    a.peers.call(to_b);
-    EXPECT_TRUE(a.peers.holds(clock.now(), to_b));
-    EXPECT_EQ(a.peers.next_deadline(), clock.now() + Duration::milliseconds(100));
-    for (int i = 0; i < 50; ++i) EXPECT_EQ(a.take(clock.pass()), "");
-    EXPECT_FALSE(a.peers.holds(clock.now(), to_b));
-    EXPECT_EQ(a.peers.next_deadline(), never);
+    wait_in_vain(a, to_b, clock);
     a.send(clock.now(), to_b, '1');
     // It answers by UDP until it hears that the memory is there.
     std::string came;
@@ -97,10 +102,7 @@ TEST(VerbsPeers, WhatComesThroughMemoryDoesNotOvertakeManyThatCameByUdp) {
     End a(1);
     End b(2);
     const PeerId to_b = a.knows(2);
-    a.peers.call(to_b);
-    EXPECT_TRUE(a.peers.holds(clock.now(), to_b));
-    for (int i = 0; i < 51; ++i) EXPECT_EQ(a.take(clock.pass()), "");
-    EXPECT_FALSE(a.peers.holds(clock.now(), to_b));
+    wait_in_vain(a, to_b, clock);
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(a.send(clock.now(), to_b, 'u'));
     std::string came;
     for (int i = 0; i < 50; ++i) {

@@ -1,6 +1,6 @@
-// Whether a program comes back soon after a poll that found a completion. One that does needs
-// nobody to wake the keeper: its next poll takes in what came meanwhile. One that waits for its
-// memory to change, or computes, depends on the keeper.
+// Whether a program polls again soon after a poll that found a completion. The next poll of such a
+// program takes in what came meanwhile, so peers need not wake the keeper. A program that waits for
+// its memory to change, or computes, depends on the keeper.
 #pragma once
 
 #include "wireproof/base/instant.hpp"
@@ -32,10 +32,11 @@ public:
 
     Instant polled_at() const { return polled_at_; }
     bool comes_back() const { return comes_back_; }
-    /// Whether the last poll was a moment ago, so that the keeper has nothing to do yet.
-    bool is_polling(Instant now) const { return now - polled_at_ < Duration::microseconds(20); }
 
 private:
+    /// Whether the last poll was a moment ago, so that what the keeper received says nothing.
+    bool is_polling(Instant now) const { return now - polled_at_ < Duration::microseconds(20); }
+
     Instant polled_at_{};
     bool found_ = false;  // the last poll found a completion
     bool comes_back_ = true;

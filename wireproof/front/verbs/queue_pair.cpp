@@ -9,9 +9,6 @@
 namespace wireproof::verbs {
 namespace {
 
-// Messages of a requester that does not wait come closer together than this.
-constexpr Duration ack_delay = Duration::microseconds(30);
-
 std::optional<ib::Transport> transport_of(ibv_qp_type type) {
     switch (type) {
         case IBV_QPT_RC: return ib::Transport::rc;
@@ -60,7 +57,7 @@ ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_attr& aske
     // As late as the specification allows: a busy machine may run the peer's process late, and a
     // timeout that comes early sends everything under way again.
     config.timeout_factor = 4;
-    config.ack_delay = ack_delay;
+    config.ack_delay = ib::usual_ack_delay;
     return config;
 }
 

@@ -284,13 +284,7 @@ private:
 
     // connection.cpp: what arrives on the whole
     RxVerdict on_any_frame(Instant now, const RxFrame& frame);
-    RxVerdict note_verdict(Instant now, RxVerdict verdict) {
-        if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
-            timers_.set(Timer::held_ack, now + config_.ack_after);
-        }
-        ++stats_.received[static_cast<std::size_t>(verdict)];
-        return verdict;
-    }
+    inline RxVerdict note_verdict(Instant now, RxVerdict verdict);
     std::optional<Delivery> draw_general();
     RxVerdict judge(Instant now, const RxFrame& frame);
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
@@ -307,34 +301,14 @@ private:
     inline void on_plain_ack(Instant now, Channel channel, std::uint32_t expected);
     void on_ack(Instant now, Channel channel, std::uint32_t expected);
     /// So many packets of the channel were acknowledged.
-    [[gnu::always_inline]] void note_freed(Instant now, Channel channel, std::uint32_t packets) {
-        const SendWindow& window = out_window(channel);
-        loops_[index(channel)].freed(now, packets);
-        heed_path(now, channel);
-        keepalive_interval_[index(channel)] = patience(channel);
-        keepalive_due_[index(channel)] = false;
-        if (!window.empty()) {
-            timers_.set(keepalive_timer(channel), now + patience(channel));
-        } else if (channel == Channel::request && expects_peer()) {
-            watch_idle(now);
-        } else {
-            timers_.stop(keepalive_timer(channel));
-            if (!waits_for_peer()) waited_ = false;
-        }
-        refill(channel);
-    }
+    inline void note_freed(Instant now, Channel channel, std::uint32_t packets);
     void on_acked(Channel channel, const SendWindow::Saved& message);
     void on_keepalive(const Header& header);
     void on_nack(Instant now, const Header& header, ConstBytes data);
     bool resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing,
                         bool progress);
     RxVerdict on_unknown(const Header& header, ConstBytes data);
-    void refill(Channel channel) {
-        const BulkSender& bulk = bulk_[index(channel)];
-        const bool nothing = bulk.active() == 0 && !bulk.waits() &&
-                             (channel == Channel::request || replies_.empty());
-        if (!nothing) refill_waiting(channel);
-    }
+    inline void refill(Channel channel);
     void refill_waiting(Channel channel);
 
     void unfold_plain();

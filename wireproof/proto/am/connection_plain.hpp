@@ -18,6 +18,39 @@ namespace wireproof::am {
     return header;
 }
 
+inline RxVerdict Connection::note_verdict(Instant now, RxVerdict verdict) {
+    if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
+        timers_.set(Timer::held_ack, now + config_.ack_after);
+    }
+    ++stats_.received[static_cast<std::size_t>(verdict)];
+    return verdict;
+}
+
+inline void Connection::refill(Channel channel) {
+    const BulkSender& bulk = bulk_[index(channel)];
+    const bool nothing =
+        bulk.active() == 0 && !bulk.waits() && (channel == Channel::request || replies_.empty());
+    if (!nothing) refill_waiting(channel);
+}
+
+[[gnu::always_inline]] inline void Connection::note_freed(Instant now, Channel channel,
+                                                          std::uint32_t packets) {
+    const SendWindow& window = out_window(channel);
+    loops_[index(channel)].freed(now, packets);
+    heed_path(now, channel);
+    keepalive_interval_[index(channel)] = patience(channel);
+    keepalive_due_[index(channel)] = false;
+    if (!window.empty()) {
+        timers_.set(keepalive_timer(channel), now + patience(channel));
+    } else if (channel == Channel::request && expects_peer()) {
+        watch_idle(now);
+    } else {
+        timers_.stop(keepalive_timer(channel));
+        if (!waits_for_peer()) waited_ = false;
+    }
+    refill(channel);
+}
+
 /// All that is out on the channel was acknowledged, and that is all there is.
 [[gnu::always_inline]] inline void Connection::end_all(Instant now, Channel channel) {
     SendWindow& window = out_window(channel);

@@ -19,6 +19,9 @@
 
 namespace wireproof::ib {
 
+/// For a host: messages of a requester that does not wait come closer together than this.
+inline constexpr Duration usual_ack_delay = Duration::microseconds(30);
+
 class AckHold {
 public:
     static constexpr std::uint32_t messages_max = 16;  // that an ACK covers, outside of trials

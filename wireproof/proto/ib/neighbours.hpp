@@ -24,33 +24,24 @@ public:
     }
 
     /// The peer's process is known to live, though it may be stopped: a timeout uses up no retry.
-    void set_alive(PeerId peer, bool alive) { mark(alive_, peer, alive); }
+    void set_alive(PeerId peer, bool alive) {
+        if (alive) {
+            alive_.insert(peer);
+        } else {
+            alive_.erase(peer);
+        }
+    }
     bool is_alive(PeerId peer) const { return alive_.contains(peer); }
 
-    /// The way to it costs so little that no acknowledgement is held (ack_hold.hpp).
-    void set_near(PeerId peer, bool near) { mark(near_, peer, near); }
-    bool is_near(PeerId peer) const { return near_.contains(peer); }
-
     void fingerprint(Fingerprint& sink) const {
-        for (const auto* peers : {&alive_, &near_}) {
-            sink.add(peers->size());
-            for (const PeerId peer : *peers) sink.add(peer);
-        }
+        sink.add(alive_.size());
+        for (const PeerId peer : alive_) sink.add(peer);
     }
 
 private:
-    static void mark(std::set<PeerId>& peers, PeerId peer, bool marked) {
-        if (marked) {
-            peers.insert(peer);
-        } else {
-            peers.erase(peer);
-        }
-    }
-
     std::optional<Gid> own_;
     std::map<PeerId, Gid> gids_;
     std::set<PeerId> alive_;
-    std::set<PeerId> near_;
 };
 
 }  // namespace wireproof::ib

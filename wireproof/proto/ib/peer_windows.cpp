@@ -10,7 +10,7 @@ constexpr std::uint32_t windows_a_step = 16;
 void PeerWindows::on_arrived(PeerId peer, std::uint32_t packets) {
     if (!limited()) return;
     Flow& one = flow(peer);
-    if (one.lifted) return;
+    if (one.near) return;
     one.recovering -= std::min(one.recovering, packets);
     // A window that is not filled says nothing of a larger one.
     if (one.under_way * 2 < one.packets) return;
@@ -24,7 +24,7 @@ void PeerWindows::on_arrived(PeerId peer, std::uint32_t packets) {
 void PeerWindows::on_lost(PeerId peer) {
     if (!limited()) return;
     Flow& one = flow(peer);
-    if (one.lifted) return;
+    if (one.near) return;
     if (one.recovering > 0) return;
     one.recovering = one.under_way;
     one.credit = 0;
@@ -39,7 +39,7 @@ void PeerWindows::fingerprint(Fingerprint& sink) const {
         sink.add(flow.under_way);
         sink.add(flow.credit);
         sink.add(flow.recovering);
-        sink.add(flow.lifted);
+        sink.add(flow.near);
         sink.add(flow.waiting.size());
         for (const std::uint32_t queue_pair : flow.waiting) sink.add(queue_pair);
     }

@@ -37,7 +37,7 @@ public:
         const auto found = flows_.find(peer);
         if (found == flows_.end()) return config_.start;
         const Flow& flow = found->second;
-        if (flow.lifted) return ~std::uint32_t{0};
+        if (flow.near) return ~std::uint32_t{0};
         return flow.packets > flow.under_way ? flow.packets - flow.under_way : 0;
     }
     /// So small no window ever is, and no part of a Read that is longer.
@@ -50,13 +50,16 @@ public:
         if (!limited()) return ~std::uint32_t{0};
         const auto found = flows_.find(peer);
         if (found == flows_.end()) return config_.start;
-        return found->second.lifted ? ~std::uint32_t{0} : found->second.packets;
+        return found->second.near ? ~std::uint32_t{0} : found->second.packets;
     }
 
-    /// Lifted: the way to the peer loses nothing and gives the sender no room while it is full, as
-    /// shared memory does, so that there is no limit.
-    void set_lifted(PeerId peer, bool lifted) {
-        if (limited() && lifted != is_lifted(peer)) flow(peer).lifted = lifted;
+    /// A near peer has no limit. That it is near is kept where there are no limits, too.
+    void set_near(PeerId peer, bool near) {
+        if (near != is_near(peer)) flow(peer).near = near;
+    }
+    bool is_near(PeerId peer) const {
+        const auto found = flows_.find(peer);
+        return found != flows_.end() && found->second.near;
     }
     /// A queue pair's part of what is under way was `before` and is `after`.
     void change(PeerId peer, std::uint32_t before, std::uint32_t after) {
@@ -87,13 +90,9 @@ private:
         std::uint32_t under_way = 0;
         std::uint32_t credit = 0;      // arrived since it last grew
         std::uint32_t recovering = 0;  // packets under way at the last loss that have not arrived
-        bool lifted = false;
+        bool near = false;
         std::vector<std::uint32_t> waiting = {};
     };
-    bool is_lifted(PeerId peer) const {
-        const auto found = flows_.find(peer);
-        return found != flows_.end() && found->second.lifted;
-    }
     Flow& flow(PeerId peer) { return flows_.try_emplace(peer, Flow{config_.start}).first->second; }
 
     Config config_;

@@ -56,9 +56,9 @@ TEST(PeerWindows, GrowsByOneAWindowUpToItsFirstSizeAndSlowlyBeyond) {
     EXPECT_EQ(windows.packets(peer), 40U);
 }
 
-TEST(PeerWindows, ALiftedWindowHasNoLimitAndCountsOn) {
+TEST(PeerWindows, ANearPeerHasNoLimitAndIsCountedOn) {
     PeerWindows windows({.start = 32, .least = 8, .most = 40});
-    windows.set_lifted(peer, true);
+    windows.set_near(peer, true);
     windows.change(peer, 0, 1000);
     EXPECT_GT(windows.room(peer), 1'000'000'000U);
     EXPECT_GT(windows.packets(peer), 1'000'000'000U);
@@ -66,7 +66,7 @@ TEST(PeerWindows, ALiftedWindowHasNoLimitAndCountsOn) {
     EXPECT_EQ(windows.room(PeerId{4}), 32U);
     windows.on_lost(peer);
     windows.on_arrived(peer, 1000);
-    windows.set_lifted(peer, false);
+    windows.set_near(peer, false);
     EXPECT_EQ(windows.packets(peer), 32U);  // nothing was learned of a window meanwhile
     EXPECT_EQ(windows.room(peer), 0U);
     windows.change(peer, 1000, 0);

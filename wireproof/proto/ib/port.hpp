@@ -62,11 +62,7 @@ public:
     const PeerWindows& windows() const { return adapter_.windows; }
     /// Near: packets to the peer cost little and are never lost, and a full way holds the sender
     /// back, as with shared memory. No window bounds them, and ACKs are not held to be fewer.
-    void set_near(PeerId peer, bool near) {
-        if (near == adapter_.neighbours.is_near(peer)) return;
-        adapter_.neighbours.set_near(peer, near);
-        adapter_.windows.set_lifted(peer, near);
-    }
+    void set_near(PeerId peer, bool near) { adapter_.windows.set_near(peer, near); }
 
     // Queues live until they are removed; nothing may use them then.
     CompletionQueueId add_completion_queue(std::size_t capacity) {

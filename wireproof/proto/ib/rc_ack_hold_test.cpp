@@ -279,11 +279,11 @@ TEST(RcAckHoldCredits, NothingIsHeldWhereAcksGrantCredits) {
 
 // Reached so cheaply that there is nothing to save.
 TEST_F(RcAckHold, NothingIsHeldForAPeerThatIsNear) {
-    pair.b.port.neighbours().set_near(other_end, true);
+    pair.b.port.set_near(other_end, true);
     show_outstanding(8);
     writes_arrive(1);
     EXPECT_EQ(acks_leave(), 1U);
-    pair.b.port.neighbours().set_near(other_end, false);
+    pair.b.port.set_near(other_end, false);
     show_outstanding(8);
     writes_arrive(1);
     EXPECT_EQ(acks_leave(), 0U);

@@ -15,10 +15,10 @@ std::size_t answers_max(std::size_t resources) {
 
 constexpr std::uint32_t duplicates_owed_max = 1024;
 
-/// How long an ACK may be held: until the requester has been silent for so long, or for the
-/// program's answer. One that obeys credits waits for
-/// those that the ACK grants. The peer's answer timeout is not known, and often is our own: even if
-/// each ACK is held for as long as can be, that is a quarter of it.
+/// How long an ACK may be held: while the requester goes on, or for the program's answer. A
+/// requester that obeys credits waits for the credits in the ACK, so its ACKs are not held. The
+/// responder does not know the peer's answer timeout and assumes its own: even an ACK that is held
+/// for as long as can be leaves within a quarter of it.
 Duration ack_delay(const QueuePairCore& core) {
     const Duration wanted = core.config().ack_delay;
     const std::uint8_t code = core.attributes().timeout;
@@ -107,7 +107,7 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
     if (request.asks) owe_ack();
     const Duration delay = ack_delay(core);
-    const bool near = adapter.neighbours.is_near(core.attributes().address);
+    const bool near = adapter.windows.is_near(core.attributes().address);
     hold_.executed(now, request, near ? Duration() : delay);
     if (request.ends) reply_.executed(now, delay);
     return RxVerdict::accepted;

@@ -31,7 +31,7 @@ public:
     /// An ACK that is held leaves at the next chance: the queue pair is about to end.
     void release_acks() {
         hold_.release();
-        reply_.forget();
+        reply_.release();
     }
     /// A request of the own side left.
     void request_left(Instant now) { reply_.request_left(now); }

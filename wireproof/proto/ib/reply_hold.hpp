@@ -44,10 +44,10 @@ public:
     /// An ACK left, perhaps because its time was over before anybody called on_deadline.
     void left(Instant now) {
         on_deadline(now);
-        held_until_ = never;
+        release();
     }
-    /// An ACK is to leave at the next chance.
-    void forget() { held_until_ = never; }
+    /// What is held leaves at the next chance.
+    void release() { held_until_ = never; }
 
     void fingerprint(Instant now, Fingerprint& sink) const {
         sink.add_deadline(in_time_until_, now);

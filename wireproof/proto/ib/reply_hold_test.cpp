@@ -114,10 +114,10 @@ TEST_F(ReplyHolds, WithoutADelayNothingIsHeld) {
     EXPECT_EQ(hold.deadline(), never);
 }
 
-TEST_F(ReplyHolds, WhatIsForgottenIsNotHeld) {
+TEST_F(ReplyHolds, WhatIsReleasedIsNotHeld) {
     answer_after(moment);
     hold.executed(now, delay);
-    hold.forget();
+    hold.release();
     EXPECT_EQ(hold.deadline(), never);
     EXPECT_FALSE(hold.holds(now));
 }

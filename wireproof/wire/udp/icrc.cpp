@@ -4,21 +4,15 @@
 
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/crc.hpp"
+#include "wireproof/wire/udp/ip_bytes.hpp"
 
 namespace wireproof {
 namespace {
 
 constexpr std::byte ones{0xFF};
 constexpr std::byte udp{17};
-constexpr std::size_t ipv4_size = 20;
-constexpr std::size_t ipv6_size = 40;
-constexpr std::size_t udp_size = 8;
 constexpr std::size_t bth_size = 12;
 constexpr std::size_t resv8a_at = 4;  // in the BTH: congestion bits, which switches set
-
-void put_be(Bytes to, std::size_t value) {
-    for (std::size_t i = to.size(); i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value);
-}
 
 void put_host(Bytes to, const Address& address) {
     std::copy_n(std::as_bytes(std::span(address.host)).begin(), to.size(), to.begin());

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "wireproof/wire/udp/ip_bytes.hpp"
+
 namespace wireproof {
 namespace {
 
 using Refused = tl::unexpected<NotRocev2>;
 
 constexpr std::size_t addresses_size = 12;  // of Ethernet
-constexpr std::size_t ipv6_size = 40;
-constexpr std::size_t udp_size = 8;
 constexpr std::byte udp{17};
 
 constexpr std::uint16_t type_ipv4 = 0x0800;
@@ -20,8 +20,7 @@ constexpr std::uint16_t type_outer_vlan = 0x88A8;
 // 0 beyond the end.
 std::uint16_t pair_at(ConstBytes bytes, std::size_t at) {
     if (at + 2 > bytes.size()) return 0;
-    const auto value_of = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
-    return static_cast<std::uint16_t>(value_of(at) << 8 | value_of(at + 1));
+    return static_cast<std::uint16_t>(get_be(bytes.subspan(at, 2)));
 }
 
 void put_host(Address& address, Address::Family family, ConstBytes host) {
@@ -39,20 +38,19 @@ struct Ip {
 };
 
 ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
-    constexpr std::size_t least = 20;
-    if (bytes.size() < least || (bytes[0] & std::byte{0xF0}) != std::byte{0x40} ||
+    if (bytes.size() < ipv4_size || (bytes[0] & std::byte{0xF0}) != std::byte{0x40} ||
         bytes[9] != udp) {
         return Refused(NotRocev2::other);
     }
     Ip ip{.bytes = bytes};
     ip.header_size = 4 * std::to_integer<std::size_t>(bytes[0] & std::byte{15});
-    if (ip.header_size < least) return Refused(NotRocev2::other);
+    if (ip.header_size < ipv4_size) return Refused(NotRocev2::other);
     ip.size = pair_at(bytes, 2);
     const unsigned fragment = pair_at(bytes, 6);
     // Of later fragments nobody knows the port.
     if ((fragment & 0x1FFF) != 0) return Refused(NotRocev2::other);
     ip.fragment = (fragment & 0x2000) != 0;
-    ip.options = ip.header_size > least;
+    ip.options = ip.header_size > ipv4_size;
     put_host(datagram.from, Address::Family::ipv4, bytes.subspan(12, 4));
     put_host(datagram.to, Address::Family::ipv4, bytes.subspan(16, 4));
     return ip;

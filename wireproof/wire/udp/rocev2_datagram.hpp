@@ -13,6 +13,9 @@
 
 namespace wireproof {
 
+/// Bytes from the base header to the pad: the greatest path MTU and every header before it.
+inline constexpr std::size_t rocev2_packet_max = 4096 + 44;
+
 /// Why a frame is no RoCEv2 packet, in the order in which it is asked.
 enum class NotRocev2 : std::uint8_t {
     other,       // not IP, not UDP, or to another port

@@ -2,23 +2,14 @@
 
 #include <algorithm>
 
+#include "wireproof/wire/udp/ip_bytes.hpp"
+
 namespace wireproof {
 namespace {
 
-constexpr std::size_t udp_size = 8;
-constexpr std::size_t ipv4_size = 20;
 constexpr std::size_t word = 4;  // packets are whole words, and so are their ICRCs
 constexpr std::size_t least = IcrcCover::packet_least + IcrcCover::icrc_size;
-constexpr std::size_t most = 4096 + 44 + IcrcCover::icrc_size;  // a path MTU and all headers
-
-void put_be(Bytes at, std::size_t value) {
-    at[0] = static_cast<std::byte>(value >> 8);
-    at[1] = static_cast<std::byte>(value);
-}
-
-std::size_t get_be(ConstBytes at) {
-    return std::to_integer<std::size_t>(at[0]) << 8 | std::to_integer<std::size_t>(at[1]);
-}
+constexpr std::size_t most = rocev2_packet_max + IcrcCover::icrc_size;
 
 }  // namespace
 

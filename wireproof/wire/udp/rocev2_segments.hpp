@@ -11,8 +11,8 @@ namespace wireproof {
 
 class Rocev2Segments {
 public:
-    /// Of a datagram that is there to its last byte, in which neither of the first two segments has
-    /// a right ICRC: nothing.
+    /// Nothing if the end of the datagram was not captured, or if neither of the first two segments
+    /// has a right ICRC.
     static std::optional<Rocev2Segments> of(const Rocev2Datagram& whole);
 
     std::size_t count() const { return (bytes_.size() + size_ - 1) / size_; }

@@ -8,15 +8,13 @@
 #include <system_error>
 
 #include "wireproof/wire/udp/interface_mtu.hpp"
+#include "wireproof/wire/udp/ip_bytes.hpp"
 #include "wireproof/wire/udp/rocev2_datagram.hpp"
 
 namespace wireproof {
 namespace {
 
-constexpr std::size_t ipv4_overhead = 20 + 8;
-constexpr std::size_t ipv6_overhead = 40 + 8;
-constexpr std::size_t longest_packet = 4096 + 44;  // a path MTU and every header before it
-constexpr std::size_t batch_limit = 1024;          // the kernel's, per system call
+constexpr std::size_t batch_limit = 1024;  // the kernel's, per system call
 
 // To a receiver that gets them one by one, and works identifications out, those of the next
 // super-packet are near those of the one before.
@@ -28,13 +26,13 @@ constexpr std::size_t copied_most = 512;
 
 std::size_t overhead_of(const Address& address) {
     const bool ipv4 = address.family == Address::Family::ipv4;
-    return (ipv4 ? ipv4_overhead : ipv6_overhead) + IcrcCover::icrc_size;
+    return (ipv4 ? ipv4_size : ipv6_size) + udp_size + IcrcCover::icrc_size;
 }
 
 /// Bytes of the longest packet in an IP packet of so many.
 std::size_t packet_within(std::size_t mtu, const Address& address) {
     const std::size_t overhead = overhead_of(address);
-    return std::min(std::max(mtu, overhead) - overhead, longest_packet);
+    return std::min(std::max(mtu, overhead) - overhead, rocev2_packet_max);
 }
 
 Address with_port(Address address) {
@@ -84,7 +82,7 @@ Expected<void> check(const Rocev2Wire::Config& config) {
             "RoCEv2 wire: the local address must be that of one interface, for "
             "every packet's check covers it");
     }
-    return within("frame_max", config.frame_max, IcrcCover::packet_least, longest_packet)
+    return within("frame_max", config.frame_max, IcrcCover::packet_least, rocev2_packet_max)
         .and_then([&] { return within("batch", config.batch, 1, batch_limit); });
 }
 
@@ -111,7 +109,6 @@ TxFrame* Rocev2Lane::claim() {
 }
 
 void Rocev2Lane::commit() {
-    if (claimed_->size() <= copied_most) batch_->take_in();
     add_icrc();
     hand_on();
 }
@@ -126,6 +123,7 @@ void Rocev2Lane::commit_damaged(std::size_t bit) {
 
 void Rocev2Lane::add_icrc() {
     WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= terms_.frame_max);
+    if (claimed_->size() <= copied_most) batch_->take_in();
     if (claimed_->resent()) batch_->end_super_packet();
     const std::size_t place = batch_->place_of(claimed_->size() + IcrcCover::icrc_size, peer_);
     const IcrcCover cover({.from = local_,
@@ -315,8 +313,8 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
     return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 
-// Of a super-packet identifications are expected to count up, which those that a device joined
-// (GRO) need not do.
+// The receiver expects identifications to count up inside a super-packet. In one that a device
+// joined (GRO) they may all be the same.
 bool Rocev2Wire::icrc_holds(const Arrival& arrival, const ArrivalTime& came,
                             IdentificationWindow& window) {
     const std::size_t size = arrival.packet.size();

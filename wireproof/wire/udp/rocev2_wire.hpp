@@ -4,7 +4,7 @@
 //
 // Packets of one length to one peer leave as segments of a super-packet (send_batch.hpp), in which
 // the kernel counts the IPv4 identification up, from 0: the ICRC of segment i covers i. A packet
-// that is sent again leaves by itself, so that a peer whom super-packets do not reach gets it.
+// that is sent again leaves by itself, so that it also reaches a peer that super-packets do not.
 #pragma once
 
 #include <deque>
