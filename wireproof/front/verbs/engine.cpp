@@ -345,7 +345,11 @@ std::size_t Engine::send(Instant now) {
         again = false;
         port_.ready_peers(ready_);
         for (const PeerId peer : ready_) {
-            if (peers_.holds(now, peer)) continue;
+            // UD has no order to keep. A datagram that waited would leave with what the program has
+            // written over it: UCX reuses the memory of one that the peer has answered, without
+            // waiting for the completion.
+            const auto which = peers_.holds(now, peer) ? ib::Port::PacketsOf::datagrams
+                                                       : ib::Port::PacketsOf::every;
             PeerLane lane = peers_.lane(peer);
             port_.set_near(peer, lane.is_shared());
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
@@ -354,7 +358,7 @@ std::size_t Engine::send(Instant now) {
                     stalled_ = stalled_ || lane.is_shared();
                     break;
                 }
-                if (!port_.poll_transmit_to(now, peer, *room)) break;
+                if (!port_.poll_transmit_to(now, peer, *room, which)) break;
                 if (commit(now, peer, lane, *room)) ++packets;
                 again = true;
             }

@@ -51,8 +51,8 @@ public:
     /// Somebody is going to send to it: looks whether it is a process of this host.
     void call(PeerId peer);
 
-    /// It is not settled yet which way the peer is reached, so that packets wait a moment: none
-    /// that goes one way may be overtaken by one that goes the other.
+    /// It is not settled yet which way the peer is reached, so that the packets of connections wait
+    /// a moment: none that goes one way may be overtaken by one that goes the other.
     bool holds(Instant now, PeerId peer);
     PeerLane lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);

@@ -322,7 +322,7 @@ void Port::ready_peers(std::vector<PeerId>& peers) const {
     }
 }
 
-bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
+bool Port::transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out) {
     // Each once, from the one behind the last that sent.
     std::size_t turn = ready_.after(last_turn_);
     for (std::size_t left = ready_.size(); left > 0; --left) {
@@ -330,7 +330,9 @@ bool Port::transmit(Instant now, const PeerId* peer, TxFrame& out) {
         const std::uint32_t number = ready_[turn].number;
         QueuePair& queue_pair = *find(number);
         const auto to = with(queue_pair, [](auto& pair) { return pair.next_peer(); });
-        if (peer != nullptr && to && *to != *peer) {
+        const bool left_out =
+            which == PacketsOf::datagrams && !std::holds_alternative<UdQueuePair>(queue_pair);
+        if (left_out || (peer != nullptr && to && *to != *peer)) {
             ++turn;
             continue;
         }

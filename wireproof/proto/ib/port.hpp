@@ -124,15 +124,19 @@ public:
     void on_deadline(Instant now);
     void on_wire_event(Instant, WireEvent) {}
     /// To any peer; for a wire with one.
-    bool poll_transmit(Instant now, TxFrame& out) { return transmit(now, nullptr, out); }
+    bool poll_transmit(Instant now, TxFrame& out) {
+        return transmit(now, nullptr, PacketsOf::every, out);
+    }
     Instant next_deadline() const { return timed_.next_deadline(); }
     /// Whether on_deadline would find a packet unanswered, or a wait for a receiver over.
     bool timeout_is_due(Instant now) const;
     void fingerprint(Instant now, Fingerprint& sink) const;
 
-    /// Only packets to this peer.
-    bool poll_transmit_to(Instant now, PeerId peer, TxFrame& out) {
-        return transmit(now, &peer, out);
+    enum class PacketsOf : std::uint8_t { every, datagrams };  // transport; UD
+    /// Only packets to this peer, of these transports.
+    bool poll_transmit_to(Instant now, PeerId peer, TxFrame& out,
+                          PacketsOf which = PacketsOf::every) {
+        return transmit(now, &peer, which, out);
     }
     /// The peers that there may be packets to, each once, beginning with that of the queue pair
     /// whose turn it is. Replaces what `peers` holds.
@@ -150,7 +154,7 @@ private:
     RxVerdict receive(Instant now, const RxFrame& frame);
     RxVerdict on_packet(Instant now, const RxFrame& frame, const Bth& bth, const Packet* packet);
     bool in_partition(const Bth& bth, const QueuePairCore& core) const;
-    bool transmit(Instant now, const PeerId* peer, TxFrame& out);
+    bool transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out);
     QueuePair* find(std::uint32_t number);
     /// Something was done with it: it may have something to send now, another deadline, or lost a
     /// completion. note_asked: it was asked for a packet.

@@ -81,6 +81,19 @@ TEST(Port, QueuePairsTakeTurns) {
     EXPECT_EQ(pair.a.leaving(pair.now).size(), 3U);
 }
 
+TEST(Port, GivesNoPacketOfAConnectionToACallerThatAsksForDatagrams) {
+    Pair pair;
+    ASSERT_EQ(pair.a.post({}, pair.a.piece(0, 8)), PostStatus::accepted);
+    PacketBytes room(packet_max(4096));
+    TxFrame out;
+    out.open(room, {.frame_max = room.size()});
+    std::vector<PeerId> peers;
+    pair.a.port.ready_peers(peers);
+    ASSERT_EQ(peers.size(), 1U);
+    EXPECT_FALSE(pair.a.port.poll_transmit_to(pair.now, peers[0], out, Port::PacketsOf::datagrams));
+    EXPECT_TRUE(pair.a.port.poll_transmit_to(pair.now, peers[0], out));
+}
+
 TEST(Port, ACopyIsAnotherWorld) {
     Pair pair;
     pair.receives(2);

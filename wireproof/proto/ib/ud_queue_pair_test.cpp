@@ -142,7 +142,7 @@ TEST_F(Datagrams, AreOnePacketAndSendOnly) {
     TxFrame out;
     out.open(room, {.frame_max = room.size()});
     EXPECT_FALSE(a.port.poll_transmit_to(now, PeerId{8}, out));
-    EXPECT_TRUE(a.port.poll_transmit_to(now, PeerId{9}, out));
+    EXPECT_TRUE(a.port.poll_transmit_to(now, PeerId{9}, out, Port::PacketsOf::datagrams));
 }
 
 }  // namespace

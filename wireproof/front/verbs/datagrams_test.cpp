@@ -1,0 +1,99 @@
+// Datagrams to a process of this host that has not said yet how it is reached.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "wireproof/front/verbs/peers_test_kit.hpp"
+#include "wireproof/front/verbs/verbs_test_kit.hpp"
+
+namespace wireproof::verbs::test {
+namespace {
+
+using peers_test::address_of;
+using peers_test::Stranger;
+
+constexpr std::uint32_t qkey = 0x11111111;
+
+/// A UD queue pair that may send.
+struct Datagrams : End {
+    Datagrams() : End(IBV_QPT_UD) {
+        ibv_qp_attr attributes{};
+        attributes.qp_state = IBV_QPS_INIT;
+        attributes.port_num = 1;
+        attributes.qkey = qkey;
+        EXPECT_EQ(ibv_modify_qp(pair, &attributes,
+                                IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+                  0);
+        attributes.qp_state = IBV_QPS_RTR;
+        EXPECT_EQ(ibv_modify_qp(pair, &attributes, IBV_QP_STATE), 0);
+        attributes.qp_state = IBV_QPS_RTS;
+        EXPECT_EQ(ibv_modify_qp(pair, &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+    }
+    ibv_ah* handle_of(const Address& address) const {
+        ibv_ah_attr to{};
+        to.is_global = 1;
+        to.port_num = 1;
+        to.grh.sgid_index = 1;
+        to.grh.dgid.raw[10] = to.grh.dgid.raw[11] = 0xFF;
+        std::copy_n(address.host.begin(), 4, to.grh.dgid.raw + 12);
+        return ibv_create_ah(domain, &to);
+    }
+    int post_datagram(ibv_ah* to, ibv_sge piece) const {
+        ibv_send_wr request{};
+        request.sg_list = &piece;
+        request.num_sge = 1;
+        request.opcode = IBV_WR_SEND;
+        request.wr.ud = {.ah = to, .remote_qpn = 0x123456, .remote_qkey = qkey};
+        ibv_send_wr* bad = nullptr;
+        return ibv_post_send(pair, &request, &bad);
+    }
+};
+
+/// A socket at the peer's address that takes what is sent to the port of RoCEv2.
+class Receiver {
+public:
+    explicit Receiver(const Address& address) : socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_port = ::htons(rocev2_port);
+        std::copy_n(address.host.begin(), 4, reinterpret_cast<std::uint8_t*>(&own.sin_addr));
+        EXPECT_EQ(::bind(socket_.handle(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+    }
+    /// What is there now; empty: nothing.
+    std::string take() const {
+        std::array<char, 2048> packet{};
+        const ssize_t size = ::recv(socket_.handle(), packet.data(), packet.size(), MSG_DONTWAIT);
+        return {packet.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+    }
+
+private:
+    Descriptor socket_;
+};
+
+// A program such as UCX knows by the peer's answer that a datagram has arrived, and then reuses its
+// memory before it sees the completion.
+TEST(VerbsDatagrams, LeaveAtOnceToAPeerOfThisHostThatDoesNotSayHowItIsReached) {
+    constexpr std::size_t headers = 12 + 8;  // base header, datagram header
+    constexpr std::uint8_t host = 9;
+    const auto listener = Listener::open(Stranger::place_of(host));
+    ASSERT_TRUE(listener.has_value());
+    const Receiver peer(address_of(host));
+    Datagrams sender;
+    ibv_ah* const to = sender.handle_of(address_of(host));
+    ASSERT_NE(to, nullptr);
+    for (const char which : {'a', 'b'}) {
+        std::fill_n(sender.memory.begin(), 40, which);
+        ASSERT_EQ(sender.post_datagram(to, sender.piece(0, 40)), 0);
+        const std::string packet = peer.take();
+        ASSERT_EQ(packet.size(), headers + 40 + 4);
+        EXPECT_EQ(packet.substr(headers, 40), std::string(40, which));
+        EXPECT_EQ(sender.wait().status, IBV_WC_SUCCESS);
+    }
+    EXPECT_TRUE(listener->accept().has_value()) << "the sender asked how it is reached";
+    EXPECT_EQ(ibv_destroy_ah(to), 0);
+}
+
+}  // namespace
+}  // namespace wireproof::verbs::test
