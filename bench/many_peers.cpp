@@ -1,0 +1,290 @@
+// What peers cost that one process is told of: resident memory, the time to open, a round trip with
+// the only one that lives, a poll that finds nothing; and the rate when 1, 16 and 256 of them live
+// and are active at once. UDP on loopback addresses, each line in a process of its own, so that
+// memory is its own. The peers that live are bare engines on sockets of their own, in one more
+// process: they cost the measured one nothing but a processor. Where nobody lives, nothing is
+// bound.
+//
+//      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/many_peers [PEERS_MAX]
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wireproof/am.hpp"
+#include "wireproof/core/pump.hpp"
+#include "wireproof/host/steady_clock.hpp"
+#include "wireproof/proto/am/connection.hpp"
+#include "wireproof/wire/udp/udp_wire.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint16_t ask = 1;
+constexpr std::uint16_t answer = 2;
+constexpr std::size_t in_flight = 8;  // requests to each active peer
+
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/// Of this process, bytes.
+double resident() {
+    std::FILE* const file = std::fopen("/proc/self/statm", "r");
+    WIREPROOF_CHECK(file != nullptr);
+    long size = 0;
+    long pages = 0;
+    WIREPROOF_CHECK(std::fscanf(file, "%ld %ld", &size, &pages) == 2);
+    std::fclose(file);
+    return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Every node has a host of its own, in 127/8, and all of this run have one port.
+std::string address_of(std::size_t node) {
+    static const std::size_t port = 10'000 + static_cast<std::size_t>(::getpid()) % 20'000;
+    return "127." + std::to_string(1 + node / 62'500) + "." + std::to_string(node / 250 % 250) +
+           "." + std::to_string(1 + node % 250) + ":" + std::to_string(port);
+}
+
+Address parsed(std::size_t node) {
+    return *Address::parse(address_of(node));
+}
+
+// The peers that live.
+
+/// Answers node 0 with the words that it sent.
+class Echo {
+public:
+    explicit Echo(std::size_t node) : wire_(opened(node)), connection_(config(node), nothing_) {}
+
+    void turn(Instant now) {
+        pump(connection_, wire_, PeerId{0}, now, [this](const Delivery& delivery) {
+            const auto* request = std::get_if<Request>(&delivery);
+            if (request == nullptr) return;
+            (void)connection_.reply(HandlerId{answer}, request->arguments);
+        });
+    }
+
+private:
+    static UdpWire opened(std::size_t node) {
+        UdpWire::Config config;
+        config.local = parsed(node);
+        config.peers = {parsed(0)};
+        config.frame_max = Config::ethernet().packet_max;
+        config.batch = config.batch_most = 16;
+        config.segments = false;
+        auto wire = UdpWire::open(config);
+        WIREPROOF_CHECK(wire);
+        return std::move(*wire);
+    }
+    static Config config(std::size_t node) {
+        Config config = Config::ethernet();
+        config.node = static_cast<std::uint16_t>(node);
+        config.peer = 0;
+        config.seed = node + 1;
+        return config;
+    }
+
+    UdpWire wire_;
+    MemoryTable nothing_;
+    Connection connection_;
+};
+
+[[noreturn]] void live(std::size_t peers, int ready) {
+    std::deque<Echo> echoes;
+    for (std::size_t i = 1; i <= peers; ++i) echoes.emplace_back(i);
+    WIREPROOF_CHECK(::write(ready, "", 1) == 1);
+    const host::SteadyClock clock;
+    while (true) {
+        const Instant now = clock.now();
+        for (Echo& echo : echoes) echo.turn(now);
+    }
+}
+
+/// So many peers in a process that ends with this.
+class Living {
+public:
+    explicit Living(std::size_t peers) {
+        std::array<int, 2> ready{};
+        WIREPROOF_CHECK(::pipe(ready.data()) == 0);
+        process_ = ::fork();
+        WIREPROOF_CHECK(process_ >= 0);
+        if (process_ == 0) child(peers, ready[1]);
+        char byte = 0;
+        ::close(ready[1]);
+        WIREPROOF_CHECK(::read(ready[0], &byte, 1) == 1);
+        ::close(ready[0]);
+    }
+    Living(const Living&) = delete;
+    Living& operator=(const Living&) = delete;
+    ~Living() {
+        ::kill(process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+    }
+
+private:
+    [[noreturn]] static void child(std::size_t peers, int ready) { live(peers, ready); }
+
+    pid_t process_;
+};
+
+// The process that is told of many.
+
+class Asker {
+public:
+    explicit Asker(std::size_t peers) : waiting_(peers + 1) {
+        Options options;
+        for (std::size_t i = 0; i <= peers; ++i) options.peers.push_back(address_of(i));
+        const double before = resident();
+        const auto begin = Clock::now();
+        auto opened = Endpoint::open(options);
+        open_seconds_ = seconds_since(begin);
+        if (!opened) std::fprintf(stderr, "many_peers: %s\n", opened.error().c_str());
+        WIREPROOF_CHECK(opened);
+        endpoint_.emplace(std::move(*opened));
+        (void)endpoint_->handle(answer, [this](const Message& message) {
+            ++answers_;
+            --waiting_[message.peer()];
+        });
+        bytes_ = resident() - before;
+    }
+
+    double open_seconds() const { return open_seconds_; }
+    double bytes() const { return bytes_; }
+
+    /// Of a lone request and its answer, the median.
+    double round_trip() {
+        std::vector<double> times;
+        for (int i = 0; i < 5'000; ++i) {
+            const auto begin = Clock::now();
+            exchange();
+            if (i >= 100) times.push_back(seconds_since(begin));
+        }
+        return median(std::move(times));
+    }
+
+    /// Of polls one after the other that find nothing, with one peer met before.
+    double idle_poll() {
+        constexpr int polls = 20'000;
+        std::vector<double> times;
+        for (int round = 0; round < 9; ++round) {
+            const auto begin = Clock::now();
+            for (int i = 0; i < polls; ++i) (void)endpoint_->poll();
+            times.push_back(seconds_since(begin) / polls);
+        }
+        return median(std::move(times));
+    }
+
+    /// Answered requests a second, with the first so many peers at once.
+    double rate(std::size_t active) {
+        (void)stream(active, 0.3);
+        return stream(active, 1);
+    }
+    /// Beyond what it had when it was opened.
+    double more_bytes(double opened) const { return resident() - opened; }
+
+private:
+    double stream(std::size_t active, double seconds) {
+        const std::uint64_t before = answers_;
+        const auto begin = Clock::now();
+        while (seconds_since(begin) < seconds) {
+            for (std::size_t peer = 1; peer <= active; ++peer) {
+                while (waiting_[peer] < in_flight &&
+                       endpoint_->request(peer, ask, {1, 2}) == Status::ok) {
+                    ++waiting_[peer];
+                }
+            }
+            (void)endpoint_->poll();
+        }
+        const double rate = static_cast<double>(answers_ - before) / seconds_since(begin);
+        (void)endpoint_->wait([this] { return endpoint_->idle(); }, std::chrono::seconds(5));
+        return rate;
+    }
+
+    void exchange() {
+        const std::uint64_t wanted = answers_ + 1;
+        ++waiting_[1];
+        WIREPROOF_CHECK(endpoint_->request(1, ask, {1, 2}) == Status::ok);
+        WIREPROOF_CHECK(
+            endpoint_->wait([&] { return answers_ >= wanted; }, std::chrono::seconds(10)));
+    }
+
+    std::vector<std::size_t> waiting_;  // answers, by peer
+    std::uint64_t answers_ = 0;
+    double open_seconds_ = 0;
+    double bytes_ = 0;
+    std::optional<Endpoint> endpoint_;
+};
+
+void told_of(std::size_t peers) {
+    const Living living(1);
+    Asker asker(peers);
+    const double round_trip = asker.round_trip();
+    std::printf("%8zu %12.2f %12.1f %12.1f %14.1f %12.0f\n", peers, asker.bytes() / (1 << 20),
+                asker.bytes() / 1024 / static_cast<double>(peers), asker.open_seconds() * 1e3,
+                round_trip * 1e6, asker.idle_poll() * 1e9);
+}
+
+void active_at_once(std::size_t peers, std::size_t active) {
+    const Living living(active);
+    const double before = resident();
+    Asker asker(peers);
+    const double rate = asker.rate(active);
+    std::printf("%8zu %12zu %12.0f %12.1f\n", peers, active, rate / 1e3,
+                asker.more_bytes(before) / (1 << 20));
+}
+
+/// In a process of its own. False: it did not end well.
+template <class Run>
+bool apart(Run&& run) {
+    std::fflush(stdout);
+    const pid_t process = ::fork();
+    WIREPROOF_CHECK(process >= 0);
+    if (process == 0) {
+        run();
+        std::fflush(stdout);
+        std::_Exit(0);
+    }
+    int status = 0;
+    WIREPROOF_CHECK(::waitpid(process, &status, 0) == process);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+}  // namespace wireproof::am
+
+int main(int argc, char** argv) {
+    using namespace wireproof::am;
+    (void)address_of(0);  // the port is this process's
+    const std::size_t most = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 10'000;
+    bool well = true;
+    std::printf("%8s %12s %12s %12s %14s %12s\n", "peers", "memory, MiB", "a peer, KiB", "open, ms",
+                "round trip, us", "poll, ns");
+    for (const std::size_t peers : std::array<std::size_t, 5>{1, 15, 255, 1'000, 10'000}) {
+        if (peers <= most) well = apart([peers] { told_of(peers); }) && well;
+    }
+    std::printf("\n%8s %12s %12s %12s\n", "peers", "active", "k/s", "memory, MiB");
+    for (const std::size_t peers : std::array<std::size_t, 3>{256, 1'000, 10'000}) {
+        for (const std::size_t active : std::array<std::size_t, 3>{1, 16, 256}) {
+            if (peers <= most) well = apart([=] { active_at_once(peers, active); }) && well;
+        }
+    }
+    return well ? 0 : 1;
+}
