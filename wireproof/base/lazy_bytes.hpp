@@ -28,6 +28,7 @@ public:
     LazyBytes& operator=(LazyBytes&&) noexcept = default;
     ~LazyBytes() = default;
 
+    std::size_t size() const { return size_; }
     Bytes bytes() { return {bytes_.get(), size_}; }
     ConstBytes bytes() const { return {bytes_.get(), size_}; }
 

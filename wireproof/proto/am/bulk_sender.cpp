@@ -1,15 +1,29 @@
 #include "wireproof/proto/am/bulk_sender.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace wireproof::am {
 
-BulkSender::BulkSender(const Config& config, std::uint32_t places)
+BulkSender::BulkSender(const Config& config, std::vector<Transfer> transfers)
     : data_max_(config.data_max()),
       chunk_bytes_(config.chunk_bytes()),
       in_flight_max_(config.chunks_in_flight),
-      transfers_(places),
-      latest_(places - 1) {}
+      transfers_(std::move(transfers)) {
+    reset();
+}
+
+// The places are numbered alike in both, or there are none.
+void BulkSender::exchange(std::vector<Transfer>& transfers) {
+    WIREPROOF_CHECK(active_ == 0 && !waits_);
+    std::swap(transfers_, transfers);
+    begin_at_first();
+}
+
+void BulkSender::begin_at_first() {
+    latest_ = transfers_.empty() ? 0 : static_cast<std::uint32_t>(transfers_.size()) - 1;
+    turn_ = 0;
+}
 
 std::optional<std::uint32_t> BulkSender::free_place() const {
     if (active_ == transfers_.size()) return std::nullopt;
@@ -69,8 +83,7 @@ bool BulkSender::on_chunk_acked(std::uint32_t place, std::size_t bytes) {
 void BulkSender::reset() {
     std::fill(transfers_.begin(), transfers_.end(), Transfer{});
     active_ = uncut_ = 0;
-    latest_ = static_cast<std::uint32_t>(transfers_.size()) - 1;
-    turn_ = 0;
+    begin_at_first();
     waits_ = false;
 }
 

@@ -29,7 +29,11 @@ public:
         void fingerprint(Fingerprint& sink) const;
     };
 
-    BulkSender(const Config& config, std::uint32_t places);
+    BulkSender(const Config& config, std::uint32_t places)
+        : BulkSender(config, std::vector<Transfer>(places)) {}
+    BulkSender(const Config& config, std::vector<Transfer> transfers);
+    /// While no transfer is under way.
+    void exchange(std::vector<Transfer>& transfers);
 
     /// A place to begin a transfer in, or nothing.
     std::optional<std::uint32_t> free_place() const;
@@ -56,6 +60,7 @@ public:
     void fingerprint(Fingerprint& sink) const;
 
 private:
+    void begin_at_first();
     std::optional<std::uint32_t> next_turn() const;
     std::uint32_t after(std::uint32_t place) const {
         return place + 1 == transfers_.size() ? 0 : place + 1;
@@ -66,8 +71,8 @@ private:
     std::uint32_t in_flight_max_;
     std::vector<Transfer> transfers_;
     std::uint32_t active_ = 0;
-    std::uint32_t uncut_ = 0;  // of which some bytes are in no chunk yet
-    std::uint32_t latest_;     // the place taken last: the next is free as long as few are taken
+    std::uint32_t uncut_ = 0;   // of which some bytes are in no chunk yet
+    std::uint32_t latest_ = 0;  // the place taken last: the next is free as long as few are taken
     std::uint32_t turn_ = 0;
     bool waits_ = false;
 };

@@ -29,16 +29,19 @@ Delivery unfolded(const PlainMessage& message) {
 
 }  // namespace
 
-Connection::Connection(const Config& config, const MemoryTable& memory)
+Connection::Connection(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers)
     : config_(config),
       memory_(&memory),
       handshake_(config),
-      send_{SendWindow(config, Channel::request), SendWindow(config, Channel::reply)},
-      receive_{ReceiveWindow(config, Channel::request), ReceiveWindow(config, Channel::reply)},
-      bulk_{BulkSender(config, config.stores_max), BulkSender(config, config.get_slots)},
-      incoming_{std::vector<Incoming>(config.stores_max), std::vector<Incoming>(config.gets_max)},
-      replies_(config),
-      ended_(config.stores_max + config.gets_max + config.window_of(Channel::request) + 1),
+      send_{SendWindow(config, Channel::request, std::move(buffers.send[0])),
+            SendWindow(config, Channel::reply, std::move(buffers.send[1]))},
+      receive_{ReceiveWindow(config, Channel::request, std::move(buffers.receive[0])),
+               ReceiveWindow(config, Channel::reply, std::move(buffers.receive[1]))},
+      bulk_{BulkSender(config, std::move(buffers.bulk[0])),
+            BulkSender(config, std::move(buffers.bulk[1]))},
+      incoming_(std::move(buffers.incoming)),
+      replies_(std::move(buffers.replies)),
+      ended_(std::move(buffers.ended)),
       congestion_{CongestionWindow(CongestionWindow::Config{}),
                   CongestionWindow(CongestionWindow::Config{})},
       loops_{LoopTimer(config.keepalive_after, config.probe_after),

@@ -2,8 +2,8 @@
 // and exactly once on each; bulk in chunks; keep-alive; sessions. One connection a peer, so that a
 // full or dead peer never stops traffic to another.
 //
-// Rules and states: README.md. All memory is taken at construction. Not for use by two threads at
-// once.
+// Rules and states: README.md. No call takes memory: it is there from the start, or lent. Not for
+// use by two threads at once.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/am/bulk_sender.hpp"
 #include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/connection_buffers.hpp"
 #include "wireproof/proto/am/connection_records.hpp"
 #include "wireproof/proto/am/delivery.hpp"
 #include "wireproof/proto/am/handler_table.hpp"
@@ -40,6 +41,17 @@ public:
     /// `memory` is lent: what this peer may store to and get from. A copy shares it until bound
     /// again.
     Connection(const Config& config, const MemoryTable& memory);
+    /// The buffers may be none(): until it is given others it answers as if its windows were full,
+    /// and puts packets off.
+    Connection(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers);
+    bool has_buffers() const { return !incoming_[0].empty(); }
+    /// Nothing lies in the buffers.
+    bool at_rest() const;
+    /// While at_rest(): takes these for its own, and lets go of those, none() or not.
+    void exchange(ConnectionBuffers& buffers);
+    /// Packets were put off.
+    bool wants_buffers() const { return receive_[0].puts_off() || receive_[1].puts_off(); }
+
     void bind(const MemoryTable& memory) { memory_ = &memory; }
     /// Lent, too: a store whose handler is not among these, when it begins to arrive or when all of
     /// it has, runs none and ends as no_handler. Without them, every handler is taken to be there.
@@ -319,6 +331,7 @@ private:
 
     // connection_receive.cpp: numbered packets
     RxVerdict on_numbered(const Header& header, ConstBytes data);
+    RxVerdict put_off(const Header& header);
     RxVerdict on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     RxVerdict on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     bool well_formed(const Header& header, ConstBytes data) const;

@@ -25,7 +25,7 @@ bool Connection::nothing_else_to_say() const {
 // delivered is drawn, but for a message that came the short way. What ends that goes another way
 // than the shortest, and says so.
 bool Connection::is_calm() const {
-    if (!nothing_else_to_say()) return false;
+    if (!nothing_else_to_say() || !has_buffers()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
         const bool calm = send_[i].nothing_lost() && !send_[i].is_awaited() &&
                           !send_[i].afoot().steered() && receive_[i].nothing_ahead() &&

@@ -8,7 +8,8 @@ namespace wireproof::am {
 // While an ended session is drawn, what is asked for would be taken for a part of it.
 PostStatus Connection::readiness() const {
     if (!handshake_.established() && !handshake_.can_meet()) return PostStatus::peer_gone;
-    return ending_.active ? PostStatus::window_full : PostStatus::accepted;
+    const bool ready = !ending_.active && has_buffers();
+    return ready ? PostStatus::accepted : PostStatus::window_full;
 }
 
 PostStatus Connection::request(HandlerId handler, ConstBytes arguments) {

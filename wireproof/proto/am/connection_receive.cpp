@@ -26,6 +26,7 @@ struct Connection::ChunkPlace {
 
 RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
     ReceiveWindow& window = in_window(header.channel);
+    if (!has_buffers()) return put_off(header);
     if (!well_formed(header, data)) return RxVerdict::malformed;
     if (header.kind == Kind::bundle) return on_bundle(header, data);
     const auto at = window.placement_of(header.number);

@@ -129,7 +129,8 @@ bool Connection::send_nack(Channel channel, TxFrame& out) {
         size = NackBody::size + map_size;
         header.count = std::exchange(overrun_, false) ? nack_overrun : 0;
     }
-    if (channel == Channel::request && refuses()) header.count |= nack_refuses;
+    const bool refused = (channel == Channel::request && refuses()) || window.puts_off();
+    if (refused) header.count |= nack_refuses;
     window.complained();
     emit(out, header, ConstBytes(data).first(size));
     return true;

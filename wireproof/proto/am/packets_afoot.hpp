@@ -8,7 +8,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
+#include "wireproof/base/check.hpp"
 #include "wireproof/base/instant.hpp"
 #include "wireproof/proto/am/bit_window.hpp"
 
@@ -19,8 +21,15 @@ class PacketsAfoot {
 public:
     /// Of a window of so many positions. Not counted: there may be any number, and none is asked
     /// for.
-    PacketsAfoot(std::uint32_t window, bool counted)
-        : counted_(counted), first_of_packet_(window) {}
+    PacketsAfoot(std::uint32_t window, bool counted) : PacketsAfoot(BitWindow(window), counted) {}
+    PacketsAfoot(BitWindow blank, bool counted)
+        : counted_(counted), first_of_packet_(std::move(blank)) {}
+
+    /// While none is under way: the bits, which are all 0, for others that are.
+    void exchange(BitWindow& blank) {
+        WIREPROOF_CHECK(count_ == 0);
+        std::swap(first_of_packet_, blank);
+    }
 
     bool counted() const { return counted_; }
     bool seldom() const { return seldom_; }

@@ -2,25 +2,75 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace wireproof::am {
 
-ReceiveWindow::ReceiveWindow(const Config& config, Channel channel)
+namespace {
+
+/// So many numbers from `first` on, the first of them the last: it is the next to be taken.
+void list_slots(std::vector<std::uint32_t>& free, std::uint32_t first, std::uint32_t count) {
+    free.clear();
+    for (std::uint32_t i = count; i-- > 0;) free.push_back(first + i);
+}
+
+}  // namespace
+
+std::size_t ReceiveWindow::held_bytes(const Config& config, std::uint32_t window) {
+    if (config.recovery == Recovery::go_back_n || window == 0) return 0;
+    return window * small_size + config.held_packets * config.data_max();
+}
+
+ReceiveWindow::Buffers::Buffers(const Config& config, std::uint32_t window)
+    : arrived(window),
+      messages(std::bit_ceil(window)),
+      early(config.recovery == Recovery::selective ? messages.size() : 0),
+      held(held_bytes(config, window)) {
+    if (held.size() == 0) return;
+    free_small.reserve(window);
+    free_large.reserve(config.held_packets);
+    list_slots(free_small, 0, window);
+    list_slots(free_large, window, config.held_packets);
+}
+
+ReceiveWindow::ReceiveWindow(const Config& config, Channel channel, Buffers buffers)
     : circle_(config.modulus),
       first_(config.first_number[static_cast<std::size_t>(channel)]),
       window_(config.window_of(channel)),
       mark_(std::max(1U, window_ / 4)),
       recovery_(config.recovery),
       large_size_(config.data_max()),
-      arrived_(window_),
-      messages_(std::bit_ceil(window_)),
-      early_(recovery_ == Recovery::selective ? messages_.size() : 0),
+      arrived_(std::move(buffers.arrived)),
+      messages_(std::move(buffers.messages)),
+      early_(std::move(buffers.early)),
       small_slots_(recovery_ == Recovery::selective ? window_ : 0),
       large_slots_(recovery_ == Recovery::selective ? config.held_packets : 0),
-      held_(small_slots_ * small_size + large_slots_ * large_size_) {
-    free_small_.reserve(small_slots_);
-    free_large_.reserve(large_slots_);
-    reset();
+      held_(std::move(buffers.held)),
+      free_small_(std::move(buffers.free_small)),
+      free_large_(std::move(buffers.free_large)) {
+    expected_number_ = first_;
+}
+
+void ReceiveWindow::exchange(Buffers& buffers) {
+    WIREPROOF_CHECK(holds_nothing());
+    if (marked_) forget_arrived();
+    std::swap(arrived_, buffers.arrived);
+    std::swap(messages_, buffers.messages);
+    std::swap(early_, buffers.early);
+    std::swap(held_, buffers.held);
+    std::swap(free_small_, buffers.free_small);
+    std::swap(free_large_, buffers.free_large);
+}
+
+void ReceiveWindow::put_off(std::uint8_t round, std::uint32_t distance) {
+    const std::uint64_t end = expected_ + distance;
+    put_off_ = {round, put_off_ ? std::max(put_off_->end, end) : end, true};
+}
+
+void ReceiveWindow::ask_for_put_off() {
+    const std::uint64_t end = std::max(put_off_->end, expected_);
+    complain(put_off_->round, static_cast<std::uint32_t>(end - expected_), true);
+    put_off_.reset();
 }
 
 ReceiveWindow::Placement ReceiveWindow::placement_of(std::uint32_t number) const {
@@ -35,6 +85,7 @@ ReceiveWindow::Placement ReceiveWindow::placement_of(std::uint32_t number) const
 }
 
 void ReceiveWindow::mark(std::uint32_t distance) {
+    marked_ = true;
     arrived_.set(expected_ + distance);
     highest_ = std::max(highest_, expected_ + distance + 1);
 }
@@ -177,14 +228,19 @@ void ReceiveWindow::reset() {
     complaint_.reset();
     told_.reset();
     untold_ = 0;
+    put_off_.reset();
+    forget_arrived();
+}
+
+void ReceiveWindow::forget_arrived() {
+    marked_ = false;
     std::fill(early_.begin(), early_.end(), Early{});
     early_count_ = 0;
     arrived_.clear_all();
     std::fill(messages_.begin(), messages_.end(), Message{});
-    free_small_.clear();
-    free_large_.clear();
-    for (std::uint32_t i = small_slots_; i-- > 0;) free_small_.push_back(i);
-    for (std::uint32_t i = large_slots_; i-- > 0;) free_large_.push_back(small_slots_ + i);
+    if (held_.size() == 0) return;
+    list_slots(free_small_, 0, small_slots_);
+    list_slots(free_large_, small_slots_, large_slots_);
 }
 
 void ReceiveWindow::fingerprint(Fingerprint& sink) const {
@@ -192,7 +248,7 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
     sink.add(highest_ - expected_);
     sink.add(owed_);
     sink.add(ack_due_);
-    for (const auto& nack : {complaint_, told_}) {
+    for (const auto& nack : {complaint_, told_, put_off_}) {
         sink.add(nack.has_value());
         if (!nack) continue;
         sink.add(nack->round);

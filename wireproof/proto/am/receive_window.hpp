@@ -67,7 +67,33 @@ public:
         std::uint64_t offset = 0;
     };
 
-    ReceiveWindow(const Config& config, Channel channel);
+    /// What is known of messages, and bytes of those held ahead. A window in which nothing is ahead
+    /// can do without.
+    struct Buffers {
+        /// Of a window of so many packets; 0: for nothing.
+        Buffers(const Config& config, std::uint32_t window);
+
+        BitWindow arrived;
+        std::vector<Message> messages;
+        std::vector<Early> early;
+        LazyBytes held;
+        std::vector<std::uint32_t> free_small;
+        std::vector<std::uint32_t> free_large;
+    };
+
+    ReceiveWindow(const Config& config, Channel channel)
+        : ReceiveWindow(config, channel, Buffers(config, config.window_of(channel))) {}
+    ReceiveWindow(const Config& config, Channel channel, Buffers buffers);
+    /// Nothing lies in them.
+    bool holds_nothing() const { return nothing_ahead() && early_count_ == 0; }
+    /// While that is so. What is given up says nothing of what was.
+    void exchange(Buffers& buffers);
+
+    /// A packet came, so many packets and of this round, that there are no buffers for: once there
+    /// are, the sender is asked for it.
+    void put_off(std::uint8_t round, std::uint32_t distance);
+    bool puts_off() const { return put_off_.has_value(); }
+    void ask_for_put_off();
 
     std::uint32_t expected() const { return expected_number_.value(); }
     /// A number that is none is followed by none.
@@ -151,7 +177,9 @@ private:
     std::size_t place_of(std::uint64_t distance) const {
         return static_cast<std::size_t>((expected_ + distance) & (messages_.size() - 1));
     }
+    static std::size_t held_bytes(const Config& config, std::uint32_t window);
     std::size_t slot_begin(std::uint32_t slot) const;
+    void forget_arrived();
     std::optional<std::uint32_t> fill_slot(ConstBytes data);
     bool says_something_new() const;
 
@@ -170,6 +198,8 @@ private:
     std::optional<Complaint> complaint_;
     std::optional<Complaint> told_;  // the NACK that left last
     std::uint32_t untold_ = 0;       // causes since then that added nothing
+    std::optional<Complaint> put_off_;
+    bool marked_ = false;  // something came ahead or in pieces since the buffers did
     BitWindow arrived_;
     std::vector<Message> messages_;  // at position mod their number, a power of two
     std::vector<Early> early_;       // likewise; selective

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/base/check.hpp"
+#include "wireproof/base/lazy_bytes.hpp"
 
 namespace wireproof::am {
 
@@ -65,10 +65,10 @@ public:
     void clear() { filled_ = freed_ = at_ = 0; }
 
     /// What take() lent.
-    Bytes room(const Place& place) { return Bytes(bytes_).subspan(place.at, place.size); }
+    Bytes room(const Place& place) { return bytes_.bytes().subspan(place.at, place.size); }
     ConstBytes view(const Place& place) const { return view(place.at, place.size); }
     ConstBytes view(std::size_t at, std::size_t size) const {
-        return ConstBytes(bytes_).subspan(at, size);
+        return bytes_.bytes().subspan(at, size);
     }
 
 private:
@@ -84,7 +84,7 @@ private:
         return true;
     }
 
-    std::vector<std::byte> bytes_;
+    LazyBytes bytes_;
     std::uint64_t filled_ = 0;  // counted without wrapping
     std::uint64_t freed_ = 0;
     std::size_t at_ = 0;  // filled_ in the ring

@@ -3,23 +3,47 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace wireproof::am {
 
-SendWindow::SendWindow(const Config& config, Channel channel)
+SendWindow::Buffers::Buffers(std::uint32_t window, std::size_t save_bytes)
+    : saved(window),
+      bytes(save_bytes),
+      afoot(window),
+      lost(window),
+      there(window),
+      round_sent(std::bit_ceil(std::size_t{window})) {}
+
+SendWindow::SendWindow(const Config& config, Channel channel, Buffers buffers)
     : circle_(config.modulus),
       first_(config.first_number[static_cast<std::size_t>(channel)]),
       window_(config.window_of(channel)),
       data_max_(config.data_max()),
       bundle_max_(config.bundle_max),
       recovery_(config.recovery),
-      saved_(window_),
-      bytes_(config.save_bytes),
-      afoot_(window_, config.congestion == Congestion::on),
-      lost_(window_),
-      there_(window_),
-      round_sent_(std::bit_ceil(std::size_t{window_})) {
+      saved_(std::move(buffers.saved)),
+      bytes_(std::move(buffers.bytes)),
+      afoot_(std::move(buffers.afoot), config.congestion == Congestion::on),
+      lost_(std::move(buffers.lost)),
+      there_(std::move(buffers.there)),
+      round_sent_(std::move(buffers.round_sent)) {
     una_number_ = high_number_ = first_;
+}
+
+void SendWindow::exchange(Buffers& buffers) {
+    WIREPROOF_CHECK(empty() && saved_.empty() && lost_count_ == 0);
+    if (marked_) there_.clear_all();
+    marked_ = false;
+    saved_.clear();
+    bytes_.clear();
+    unsent_message_ = 0;
+    std::swap(saved_, buffers.saved);
+    std::swap(bytes_, buffers.bytes);
+    afoot_.exchange(buffers.afoot);
+    std::swap(lost_, buffers.lost);
+    std::swap(there_, buffers.there);
+    std::swap(round_sent_, buffers.round_sent);
 }
 
 bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
@@ -75,6 +99,23 @@ void SendWindow::push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes da
     message.size = data.size();
     message.offset = offset;
     ++watched_;
+}
+
+SendWindow::Departure SendWindow::plain_chunk_packet(const Saved& chunk) const {
+    const std::uint64_t place = high_ - chunk.position;
+    const std::size_t begin = static_cast<std::size_t>(place) * data_max_;
+    Departure packet;
+    packet.number = place == 0 ? high_number_.value()
+                               : circle_.advance(una_number_, chunk.position - una_).value();
+    packet.offset = chunk.offset + begin;
+    packet.data = ConstBytes(chunk.lent + begin, std::min(data_max_, chunk.size - begin));
+    return packet;
+}
+
+std::size_t SendWindow::full_packets_waiting(const Saved& chunk) const {
+    if (afoot_.counted()) return 0;  // how many may leave is to be asked for each
+    const auto left = static_cast<std::size_t>(high_ - chunk.position) * data_max_;
+    return (chunk.size - left) / data_max_;
 }
 
 void SendWindow::mark_lost(std::uint64_t position) {

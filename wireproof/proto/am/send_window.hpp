@@ -70,7 +70,24 @@ public:
         ConstBytes map = {};      // bit i set: the packet at distance i is there; no bit: it is not
     };
 
-    SendWindow(const Config& config, Channel channel);
+    /// What is saved lies there. A window with nothing saved can do without.
+    struct Buffers {
+        /// Of a window of so many packets and bytes; 0: for nothing.
+        Buffers(std::uint32_t window, std::size_t save_bytes);
+
+        Ring<Saved> saved;
+        SaveBytes bytes;
+        BitWindow afoot;
+        BitWindow lost;
+        BitWindow there;
+        std::vector<std::uint8_t> round_sent;
+    };
+
+    SendWindow(const Config& config, Channel channel)
+        : SendWindow(config, channel, Buffers(config.window_of(channel), config.save_bytes)) {}
+    SendWindow(const Config& config, Channel channel, Buffers buffers);
+    /// While nothing is saved. What is given up says nothing of what was.
+    void exchange(Buffers& buffers);
 
     std::uint32_t room() const { return window_ - static_cast<std::uint32_t>(next_ - una_); }
     bool empty() const { return una_ == next_; }
@@ -167,22 +184,9 @@ public:
         return message.kind <= Kind::open ? &message : nullptr;
     }
     /// Of the chunk that next_plain named, the packet that leaves next.
-    Departure plain_chunk_packet(const Saved& chunk) const {
-        const std::uint64_t place = high_ - chunk.position;
-        const std::size_t begin = static_cast<std::size_t>(place) * data_max_;
-        Departure packet;
-        packet.number = place == 0 ? high_number_.value()
-                                   : circle_.advance(una_number_, chunk.position - una_).value();
-        packet.offset = chunk.offset + begin;
-        packet.data = ConstBytes(chunk.lent + begin, std::min(data_max_, chunk.size - begin));
-        return packet;
-    }
+    Departure plain_chunk_packet(const Saved& chunk) const;
     /// How many packets of it may leave now that are as long as packets are.
-    std::size_t full_packets_waiting(const Saved& chunk) const {
-        if (afoot_.counted()) return 0;  // how many may leave is to be asked for each
-        const auto left = static_cast<std::size_t>(high_ - chunk.position) * data_max_;
-        return (chunk.size - left) / data_max_;
-    }
+    std::size_t full_packets_waiting(const Saved& chunk) const;
     /// Nothing waits but the message that next_plain named.
     bool lone() const { return high_ + 1 == next_; }
     /// What may leave with the message that next_plain named.

@@ -1,0 +1,33 @@
+// The memory of a connection's windows and tables: by far the most of it, and needed only while
+// something is under way. Who has many connections lends it to those of them that are not at rest.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/proto/am/bulk_sender.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/connection_records.hpp"
+#include "wireproof/proto/am/delivery.hpp"
+#include "wireproof/proto/am/receive_window.hpp"
+#include "wireproof/proto/am/reply_queue.hpp"
+#include "wireproof/proto/am/send_window.hpp"
+
+namespace wireproof::am {
+
+/// For any connection whose windows and tables are as long as the Config says.
+struct ConnectionBuffers {
+    explicit ConnectionBuffers(const Config& config);
+    /// What stands in their place meanwhile: room for nothing but the beginning of a session.
+    static ConnectionBuffers none(Config config);
+
+    std::array<SendWindow::Buffers, channel_count> send;
+    std::array<ReceiveWindow::Buffers, channel_count> receive;
+    std::array<std::vector<BulkSender::Transfer>, channel_count> bulk;
+    std::array<std::vector<Incoming>, channel_count> incoming;
+    ReplyQueue replies;
+    Ring<Delivery> ended;
+};
+
+}  // namespace wireproof::am

@@ -1,0 +1,259 @@
+// Buffers are lent: a connection at rest gives them up and loses nothing, and one without them puts
+// off what comes.
+#include "wireproof/proto/am/world_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+/// The end's own buffers, or none, change places with these.
+void exchange(Node& node, ConnectionBuffers& buffers) {
+    ASSERT_TRUE(node.engine.at_rest());
+    node.engine.exchange(buffers);
+}
+
+/// Carries on until both ends are.
+void rest(Pair& pair) {
+    for (int i = 0; i < 200; ++i) {
+        pair.settle();
+        if (pair.a.engine.at_rest() && pair.b.engine.at_rest()) return;
+        pair.wait_for_timer();
+    }
+}
+
+/// A pair whose node b has no buffers: they lie beside it.
+struct Apart : Pair {
+    explicit Apart(const Config& of_a)
+        : Pair(of_a), beside(ConnectionBuffers::none(b.engine.config())) {
+        exchange(b, beside);
+    }
+    void lend() { exchange(b, beside); }
+
+    ConnectionBuffers beside;
+};
+
+TEST(AmBuffers, AConnectionAtRestGivesThemUpAndGoesOnWithOthers) {
+    for (const Config& config : both_small()) {
+        Pair pair(config);
+        reply_to_all(pair.b);
+        ConnectionBuffers none_a = ConnectionBuffers::none(pair.config);
+        ConnectionBuffers none_b = ConnectionBuffers::none(pair.config);
+        Log expected;
+        for (std::uint32_t round = 0; round < 30; ++round) {  // past the wrap
+            ASSERT_EQ(request(pair.a, 1, {round}), PostStatus::accepted);
+            expected.push_back("REP 2(" + std::to_string(round) + ")");
+            rest(pair);
+            exchange(pair.a, none_a);
+            exchange(pair.b, none_b);
+            EXPECT_FALSE(pair.a.engine.has_buffers());
+            ConnectionBuffers fresh_a(pair.config);
+            ConnectionBuffers fresh_b(pair.config);
+            exchange(pair.a, fresh_a);
+            exchange(pair.b, fresh_b);
+            none_a = std::move(fresh_a);
+            none_b = std::move(fresh_b);
+        }
+        EXPECT_EQ(pair.a.take_log(), expected);
+        EXPECT_EQ(pair.a.engine.stats().resent, 0U);
+        EXPECT_EQ(pair.b.engine.stats().resent, 0U);
+    }
+}
+
+TEST(AmBuffers, WhatIsUnderWayIsNotAtRest) {
+    for (const Config& config : both_small()) {
+        const auto source = pattern(config.chunk_bytes());
+        std::vector<std::byte> destination(10);
+        Pair pair(config);
+        EXPECT_TRUE(pair.a.engine.at_rest());
+        requests(pair.a, 1);
+        EXPECT_FALSE(pair.a.engine.at_rest()) << "a request that waits";
+        Frames frames = pair.a.take(pair.now);
+        EXPECT_FALSE(pair.a.engine.at_rest()) << "one that is not acknowledged";
+        EXPECT_EQ(pair.b.engine.on_frame(pair.now, RxFrame{.bytes = frames[0].bytes, .lent = {}}),
+                  RxVerdict::accepted);
+        EXPECT_FALSE(pair.b.engine.at_rest()) << "one that is not drawn";
+        pair.b.draw();
+        EXPECT_TRUE(pair.b.engine.at_rest());
+        pair.wait_for_timer();
+        pair.settle();
+        EXPECT_TRUE(pair.a.engine.at_rest());
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        frames = pair.a.take(pair.now);
+        pair.give(pair.b, frames[0]);
+        EXPECT_FALSE(pair.b.engine.at_rest()) << "a store that has begun";
+        pair.give(pair.b, frames);
+        pair.settle();
+        EXPECT_TRUE(pair.b.engine.at_rest());
+        ASSERT_EQ(get(pair.a, destination), PostStatus::accepted);
+        pair.carry(pair.a);
+        EXPECT_FALSE(pair.b.engine.at_rest()) << "a get that it serves";
+    }
+}
+
+TEST(AmBuffers, WithoutThemTheCallerIsToldThatTheWindowIsFull) {
+    for (const Config& config : both_small()) {
+        Apart pair(config);
+        std::vector<std::byte> bytes(10);
+        EXPECT_EQ(request(pair.b, 1, {1}), PostStatus::window_full);
+        EXPECT_EQ(store(pair.b, bytes), PostStatus::window_full);
+        EXPECT_EQ(get(pair.b, bytes), PostStatus::window_full);
+        EXPECT_FALSE(pair.b.engine.can_note());
+        pair.lend();
+        EXPECT_EQ(request(pair.b, 1, {1}), PostStatus::accepted);
+        pair.settle();
+        EXPECT_EQ(pair.a.take_log(), Log{"REQ 1(1)"});
+    }
+}
+
+TEST(AmBuffers, APacketThatFindsNoneIsFetchedOnceThereAreSome) {  // AM-42
+    for (const Config& config : both_small()) {
+        Apart pair(config);
+        reply_to_all(pair.b);
+        ASSERT_EQ(requests(pair.a, 3), 3U);
+        for (const RxVerdict verdict : pair.give(pair.b, pair.a.take(pair.now))) {
+            EXPECT_EQ(verdict, RxVerdict::refused);
+        }
+        EXPECT_TRUE(pair.b.engine.wants_buffers());
+        EXPECT_TRUE(pair.b.engine.at_rest());
+        EXPECT_EQ(pair.taken(pair.b), "") << "nobody asked";
+        // Its sender asks, is told "not now", and sends nothing again meanwhile.
+        for (int i = 0; i < 100; ++i) {
+            pair.wait_for_timer();
+            pair.settle();
+        }
+        EXPECT_EQ(pair.a.engine.stats().resent, 0U);
+        EXPECT_EQ(pair.a.take_log(), Log{});
+        pair.lend();
+        EXPECT_FALSE(pair.b.engine.wants_buffers());
+        pair.settle();
+        EXPECT_EQ(pair.a.take_log(), (Log{"REP 2(0)", "REP 2(1)", "REP 2(2)"}));
+        EXPECT_EQ(pair.a.engine.stats().resent, 3U);
+    }
+}
+
+TEST(AmBuffers, APeerWithoutThemIsNotGivenUp) {  // AM-42, AM-50
+    for (Config config : both_small()) {
+        config.peer_timeout = Duration::milliseconds(100);
+        Apart pair(config);
+        ASSERT_EQ(requests(pair.a, 1), 1U);
+        const Instant end = pair.now + Duration::milliseconds(1'000);
+        while (pair.now < end) {
+            pair.settle();
+            pair.wait_for_timer();
+        }
+        EXPECT_EQ(pair.a.take_log(), Log{}) << "its peer answers";
+        pair.lend();
+        pair.settle();
+        EXPECT_EQ(pair.b.take_log(), Log{"REQ 1(0)"});
+    }
+}
+
+TEST(AmBuffers, ASessionBeginsAndEndsWithoutThem) {
+    for (const Config& small : both_small()) {
+        Apart pair(meeting(small));
+        ASSERT_EQ(requests(pair.a, 1), 1U);
+        pair.settle();
+        EXPECT_EQ(pair.b.take_log(), Log{"BEGAN"});
+        EXPECT_TRUE(pair.b.engine.established());
+        pair.b.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+        pair.b.draw();
+        EXPECT_EQ(pair.b.take_log(), Log{"ENDED gone"});
+        pair.lend();
+        EXPECT_EQ(request(pair.b, 1, {7}), PostStatus::accepted);
+        pair.settle();
+        const Log log = pair.a.take_log();
+        ASSERT_FALSE(log.empty());
+        EXPECT_EQ(log.back(), "REQ 1(7)");
+    }
+}
+
+// What a NACK said to have arrived is marked in the sender's buffers, and so is what came ahead in
+// the receiver's. The next to have them must not believe that of packets of its own.
+TEST(AmBuffers, WhatIsGivenUpSaysNothingOfWhatItHeld) {
+    const Config config = small(ethernet());
+    for (std::size_t lost = 0; lost < 8; ++lost) {
+        Pair first(config);
+        Pair second(config);
+        ASSERT_EQ(requests(first.a, 8), 8U);
+        first.finish_without(1);
+        rest(first);
+        for (Node Pair::*end : {&Pair::a, &Pair::b}) {
+            ConnectionBuffers buffers = ConnectionBuffers::none(config);
+            exchange(first.*end, buffers);
+            exchange(second.*end, buffers);
+        }
+        ASSERT_EQ(requests(second.a, 8), 8U);
+        second.finish_without(lost);
+        EXPECT_TRUE(second.a.engine.idle()) << lost;
+        EXPECT_EQ(second.b.take_log(), first.b.take_log()) << lost;
+    }
+}
+
+/// Both ends send all they may, over a bad wire, while buffers come and go. Who has some keeps them
+/// for a round trip, or what was put off would be put off for ever.
+void live_with_few_buffers(Config config, std::uint64_t seed) {
+    Pair pair(config);
+    World world(pair, {.loss = 0.05, .duplicate = 0.05, .reorder = 0.05}, seed);
+    Random random(seed);
+    ConnectionBuffers spare_a = ConnectionBuffers::none(config);
+    ConnectionBuffers spare_b = ConnectionBuffers::none(config);
+    constexpr std::uint32_t most = 400;
+    constexpr std::uint64_t keeps = 60;  // ticks
+    std::array<std::uint32_t, 2> asked{};
+    std::array<std::uint64_t, 2> since{};
+    std::uint64_t moves = 0;
+    const auto source = pattern(2 * config.chunk_bytes() + 5, seed);
+    std::uint32_t stores = 0;
+    reply_to_all(pair.a);
+    reply_to_all(pair.b);
+    world.each_tick = [&](Node& node) {
+        const std::size_t end = &node == &pair.a ? 0 : 1;
+        ConnectionBuffers& spare = end == 0 ? spare_a : spare_b;
+        const bool may_go = !node.engine.has_buffers() || world.ticks - since[end] > keeps;
+        if (may_go && node.engine.at_rest() && random.chance(0.05)) {
+            node.engine.exchange(spare);
+            since[end] = world.ticks;
+            ++moves;
+        }
+        if (!random.chance(0.05)) return;
+        if (asked[end] < most && request(node, 1, {asked[end]}) == PostStatus::accepted) {
+            ++asked[end];
+        } else if (end == 0 && stores < 20 && store(node, source, stores) == PostStatus::accepted) {
+            ++stores;
+        }
+    };
+    ASSERT_TRUE(world.run([&] {
+        const auto done = [](Node& node) {
+            return node.engine.at_rest() && !node.engine.wants_buffers();
+        };
+        return asked[0] == most && asked[1] == most && stores > 0 && done(pair.a) && done(pair.b);
+    })) << seed;
+    for (Node* node : {&pair.a, &pair.b}) {
+        std::array<std::uint32_t, 2> next{};
+        std::uint32_t stored = 0;
+        for (const std::string& line : node->take_log()) {
+            const bool answer = line.starts_with("REP 2(");
+            if (line == "REP 2()") {
+                ++stored;
+            } else if (answer || line.starts_with("REQ 1(")) {
+                ASSERT_EQ(line.substr(6), std::to_string(next[answer ? 1 : 0]++) + ")");
+            }
+        }
+        EXPECT_EQ(next[0], most);
+        EXPECT_EQ(next[1], most);
+        EXPECT_EQ(stored, node == &pair.a ? stores : 0U);
+    }
+    EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+    EXPECT_GT(moves, 20U);
+    EXPECT_GT(pair.a.engine.stats().received_as(RxVerdict::refused), 0U);
+    EXPECT_GT(pair.b.engine.stats().received_as(RxVerdict::refused), 0U);
+}
+
+TEST(AmBuffers, NothingIsLostOrRepeatedWhileTheyComeAndGo) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        for (const Config& config : both_small()) live_with_few_buffers(config, seed);
+        live_with_few_buffers(opening(bundling(small(ethernet()))), seed);
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::am::test
