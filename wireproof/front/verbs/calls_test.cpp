@@ -40,6 +40,32 @@ TEST(Verbs, ASendArrivesAndCompletesOnBothSides) {
     EXPECT_STREQ(pair.b.memory.data(), "hello");
 }
 
+// The responder holds the ACK of a request that its program is expected to answer. Where the
+// program ends instead, the requester must not wait for that ACK in vain.
+TEST(Verbs, AQueuePairThatEndsSendsTheAckThatItHolds) {
+    constexpr int exchanges = 4;  // after which the responder expects answers
+    for (int round = 0; round < 10; ++round) {
+        Pair ends;
+        for (int i = 0; i <= exchanges; ++i) {
+            ASSERT_EQ(ends.b.post_receive(1, ends.b.piece(0, 8)), 0);
+            ASSERT_EQ(ends.a.post_receive(2, ends.a.piece(8, 8)), 0);
+            ASSERT_EQ(ends.a.post(IBV_WR_SEND, 3, ends.a.piece(0, 8), {}), 0);
+            ASSERT_EQ(ends.b.wait().opcode, IBV_WC_RECV);
+            if (i == exchanges) break;
+            ASSERT_EQ(ends.b.post(IBV_WR_SEND, 4, ends.b.piece(0, 8), {}), 0);
+            ASSERT_EQ(ends.b.wait().opcode, IBV_WC_SEND);
+            for (int both = 0; both < 2; ++both) {
+                ASSERT_EQ(ends.a.wait().status, IBV_WC_SUCCESS);
+            }
+        }
+        ASSERT_EQ(ibv_destroy_qp(ends.b.pair), 0);
+        ends.b.pair = nullptr;
+        const ibv_wc sent = ends.a.wait();
+        EXPECT_EQ(sent.wr_id, 3U);
+        ASSERT_EQ(sent.status, IBV_WC_SUCCESS) << round;
+    }
+}
+
 TEST(Verbs, WritesReadsAndAtomicsReachTheOtherSidesMemory) {
     Pair pair;
     std::strcpy(pair.a.memory.data(), "written");

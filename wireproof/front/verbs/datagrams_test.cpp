@@ -1,11 +1,7 @@
 // Datagrams to a process of this host that has not said yet how it is reached.
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 
-#include "wireproof/front/verbs/peers_test_kit.hpp"
+#include "wireproof/front/verbs/datagram_test_kit.hpp"
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
@@ -36,8 +32,7 @@ struct Datagrams : End {
         to.is_global = 1;
         to.port_num = 1;
         to.grh.sgid_index = 1;
-        to.grh.dgid.raw[10] = to.grh.dgid.raw[11] = 0xFF;
-        std::copy_n(address.host.begin(), 4, to.grh.dgid.raw + 12);
+        to.grh.dgid = gid_of(address);
         return ibv_create_ah(domain, &to);
     }
     int post_datagram(ibv_ah* to, ibv_sge piece) const {
@@ -51,27 +46,6 @@ struct Datagrams : End {
     }
 };
 
-/// A socket at the peer's address that takes what is sent to the port of RoCEv2.
-class Receiver {
-public:
-    explicit Receiver(const Address& address) : socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {
-        sockaddr_in own{};
-        own.sin_family = AF_INET;
-        own.sin_port = ::htons(rocev2_port);
-        std::copy_n(address.host.begin(), 4, reinterpret_cast<std::uint8_t*>(&own.sin_addr));
-        EXPECT_EQ(::bind(socket_.handle(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
-    }
-    /// What is there now; empty: nothing.
-    std::string take() const {
-        std::array<char, 2048> packet{};
-        const ssize_t size = ::recv(socket_.handle(), packet.data(), packet.size(), MSG_DONTWAIT);
-        return {packet.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
-    }
-
-private:
-    Descriptor socket_;
-};
-
 // A program such as UCX knows by the peer's answer that a datagram has arrived, and then reuses its
 // memory before it sees the completion.
 TEST(VerbsDatagrams, LeaveAtOnceToAPeerOfThisHostThatDoesNotSayHowItIsReached) {
@@ -79,7 +53,7 @@ TEST(VerbsDatagrams, LeaveAtOnceToAPeerOfThisHostThatDoesNotSayHowItIsReached) {
     constexpr std::uint8_t host = 9;
     const auto listener = Listener::open(Stranger::place_of(host));
     ASSERT_TRUE(listener.has_value());
-    const Receiver peer(address_of(host));
+    const DatagramReceiver peer(address_of(host));
     Datagrams sender;
     ibv_ah* const to = sender.handle_of(address_of(host));
     ASSERT_NE(to, nullptr);

@@ -367,6 +367,7 @@ std::size_t Engine::send(Instant now) {
         peers_.flush(now);
     }
     if (faults_) faults_->flush_log();
+    gather_.left();
     unfinished_ = again;
     if (packets > 0) shown_.note();
     return packets;
@@ -385,6 +386,7 @@ void Engine::tell_events() {
 }
 
 void Engine::leave_posting(Instant now) {
+    if (gather_.any()) keeper_.wake_by(now + patience);
     keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now));
 }
 

@@ -17,6 +17,7 @@
 #include "wireproof/front/verbs/keeper.hpp"
 #include "wireproof/front/verbs/peers.hpp"
 #include "wireproof/front/verbs/poll_habit.hpp"
+#include "wireproof/front/verbs/post_gather.hpp"
 #include "wireproof/front/verbs/settings.hpp"
 #include "wireproof/host/fork_watch.hpp"
 #include "wireproof/host/spin_budget.hpp"
@@ -72,6 +73,18 @@ public:
         const auto result = std::forward<Use>(use)(port_);
         const Instant now = clock_.now();
         send(now);
+        tell_events();
+        leave_posting(now);
+        return result;
+    }
+    /// The same of work for a queue pair, of about so many packets. If it waits (PostGather), it
+    /// leaves with later work, at the next poll, when an answer comes, or within 200 us.
+    template <class Use>
+    auto posting_work(std::uint32_t queue_pair, std::size_t packets, Use&& use) {
+        const std::lock_guard guard(lock_);
+        const auto result = std::forward<Use>(use)(port_);
+        const Instant now = clock_.now();
+        if (!gather_.waits(packets, port_.packets_under_way(queue_pair))) send(now);
         tell_events();
         leave_posting(now);
         return result;
@@ -200,6 +213,7 @@ private:
     std::map<const void*, std::function<void(News)>> device_hearers_;
     host::SpinBudget spin_;
     PollHabit habit_;
+    PostGather gather_;
     std::vector<PeerId> ready_;  // may have packets to be sent
     std::size_t named_ = 0;      // peers whose address the port has been told
     bool unfinished_ = false;    // a turn ended at its bound of packets

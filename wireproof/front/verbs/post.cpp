@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "wireproof/front/verbs/limits.hpp"
 #include "wireproof/front/verbs/queue_pair.hpp"
 #include "wireproof/front/verbs/windows.hpp"
 
@@ -120,6 +121,18 @@ int wrong_with(const ibv_send_wr& wr, const ibv_qp_cap& capacity) {
     return inlined && length > capacity.max_inline_data ? EINVAL : 0;
 }
 
+/// About so many: of path MTUs of the device's.
+std::size_t packets_of(const ibv_send_wr* first, const Engine& engine) {
+    std::size_t packets = 0;
+    for (const ibv_send_wr* one = first; one != nullptr; one = one->next) {
+        std::uint64_t length = 0;
+        const int pieces = one->num_sge > limits::pieces ? 0 : one->num_sge;  // it will be refused
+        for (int i = 0; i < pieces; ++i) length += one->sg_list[i].length;
+        packets += 1 + static_cast<std::size_t>(length / engine.path_mtu());
+    }
+    return packets;
+}
+
 /// Posts one request of a list after the other, up to the first that is refused.
 template <class Request, class Post>
 int post_all(Request* first, Request** bad, Post&& post) {
@@ -153,10 +166,11 @@ int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
     Context& context = Context::of(pair->context);
     if (context.is_dead()) return refuse(requests, bad);
     return verbs::errno_of([&] {
-        return context.engine->posting([&](ib::Port& port) {
-            return post_all(requests, bad,
-                            [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
-        });
+        return context.engine->posting_work(
+            pair->qp_num, packets_of(requests, *context.engine), [&](ib::Port& port) {
+                return post_all(requests, bad,
+                                [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
+            });
     });
 }
 
@@ -167,7 +181,8 @@ int post_together(ibv_qp& pair, const ibv_send_wr& first, std::size_t count) {
     for (const ibv_send_wr* one = &first; one != nullptr; one = one->next) {
         if (const int error = wrong_with(*one, of.capacity); error != 0) return error;
     }
-    return context.engine->posting([&](ib::Port& port) {
+    const std::size_t packets = packets_of(&first, *context.engine);
+    return context.engine->posting_work(pair.qp_num, packets, [&](ib::Port& port) {
         const ib::SendQueue& sends = port.queue_pair(pair.qp_num)->sends;
         if (count > sends.limits().sends - sends.size()) return ENOMEM;
         int error = 0;

@@ -72,7 +72,7 @@ struct End {
                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     }
     /// RC, to RTS.
-    void connect(const Contact& peer) {
+    void connect(const Contact& peer, std::uint8_t timeout = 14) {
         ASSERT_EQ(to_init(), 0);
         ibv_qp_attr attributes{};
         attributes.qp_state = IBV_QPS_RTR;
@@ -92,7 +92,7 @@ struct End {
             0);
         attributes.qp_state = IBV_QPS_RTS;
         attributes.sq_psn = psn;
-        attributes.timeout = 14;
+        attributes.timeout = timeout;
         attributes.retry_cnt = 7;
         attributes.rnr_retry = 7;
         attributes.max_rd_atomic = 4;

@@ -46,6 +46,11 @@ public:
         const auto found = flows_.find(peer);
         return found == flows_.end() || found->second.under_way == 0;
     }
+    /// 0 for a near peer.
+    std::uint32_t under_way(PeerId peer) const {
+        const auto found = flows_.find(peer);
+        return found == flows_.end() || found->second.near ? 0 : found->second.under_way;
+    }
     std::uint32_t packets(PeerId peer) const {
         if (!limited()) return ~std::uint32_t{0};
         const auto found = flows_.find(peer);

@@ -195,6 +195,14 @@ Unanswered Port::unanswered(std::uint32_t number) const {
     return reliable == nullptr ? Unanswered() : reliable->requester().unanswered();
 }
 
+std::uint32_t Port::packets_under_way(std::uint32_t number) const {
+    const auto found = queue_pairs_.find(number);
+    if (found == queue_pairs_.end()) return 0;
+    const auto* reliable = std::get_if<RcQueuePair>(&found->second);
+    if (reliable == nullptr) return 0;
+    return adapter_.windows.under_way(reliable->core().attributes().address);
+}
+
 void Port::release_acks(std::uint32_t number) {
     QueuePair* const found = find(number);
     if (found == nullptr) return;

@@ -118,6 +118,10 @@ public:
     /// The oldest packet of an RC queue pair, if it was sent again and not answered.
     Unanswered unanswered(std::uint32_t number) const;
 
+    /// Packets of RC that are unanswered by the peer that the queue pair is connected to, of all
+    /// its queue pairs. 0: it is none of RC, or its peer is near.
+    std::uint32_t packets_under_way(std::uint32_t number) const;
+
     // Engine. Lives of peers mean nothing to queue pairs: a silent one runs into its retries.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
     std::optional<Delivery> next_delivery() { return adapter_.next_event(); }

@@ -1,0 +1,53 @@
+// Posted work that leaves at once, and work that waits for more of it.
+#include "wireproof/front/verbs/post_gather.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wireproof/front/verbs/datagram_test_kit.hpp"
+#include "wireproof/front/verbs/verbs_test_kit.hpp"
+
+namespace wireproof::verbs {
+namespace {
+
+TEST(PostGathers, NoWorkWaitsWhileFewPacketsAreUnanswered) {
+    PostGather gather;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(gather.waits(1, 7));
+        gather.left();
+    }
+    EXPECT_TRUE(gather.waits(1, 8));
+}
+
+TEST(PostGathers, SixteenPacketsLeaveTogether) {
+    PostGather gather;
+    for (int i = 0; i < 15; ++i) EXPECT_TRUE(gather.waits(1, 8)) << i;
+    EXPECT_FALSE(gather.waits(1, 8));
+    EXPECT_TRUE(gather.any());
+    gather.left();
+    EXPECT_FALSE(gather.any());
+    EXPECT_TRUE(gather.waits(15, 100));
+    gather.left();
+    EXPECT_FALSE(gather.waits(16, 100));
+}
+
+// The peer answers nothing, so the keeper sends what waits: before a packet leaves a second time.
+TEST(PostGathers, WorkThatWaitsLeavesWithoutAPoll) {
+    constexpr int posted = 12;  // more than leave at once, fewer than leave together
+    const test::DatagramReceiver peer(peers_test::address_of(9));
+    test::End sender;
+    test::Contact contact{.queue_pair = 0x123456, .psn = 0, .gid = {}, .address = 0, .key = 0};
+    contact.gid = test::gid_of(peers_test::address_of(9));
+    sender.connect(contact, 20);  // a timeout of seconds
+    for (int i = 0; i < posted; ++i) {
+        ASSERT_EQ(sender.post(IBV_WR_RDMA_WRITE, 1, sender.piece(0, 8), contact), 0);
+    }
+    for (std::uint32_t i = 0; i < posted; ++i) {
+        const std::string packet = peer.wait();
+        ASSERT_EQ(packet.size(), 12U + 16U + 8U + 4U);
+        const auto low = static_cast<std::uint8_t>(packet[11]);  // of the packet's number
+        EXPECT_EQ(low, static_cast<std::uint8_t>(sender.psn + i));
+    }
+}
+
+}  // namespace
+}  // namespace wireproof::verbs
