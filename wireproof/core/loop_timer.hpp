@@ -25,6 +25,15 @@ public:
         ahead_ = outstanding;
         since_ = now;
     }
+    /// The same where those that leave at one instant are a burst: the last of them is measured, so
+    /// it is the same whether the caller says so of each or of the last alone.
+    void sent_in_burst(Instant now, std::size_t outstanding) {
+        if (ahead_ > 0 && now == since_) {
+            ahead_ = outstanding;
+        } else {
+            sent(now, outstanding);
+        }
+    }
     /// So many of the oldest were acknowledged.
     void freed(Instant now, std::size_t count) {
         if (ahead_ == 0) return;

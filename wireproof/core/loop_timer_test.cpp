@@ -40,6 +40,19 @@ TEST(LoopTimer, MeasuresThePacketItBeganWithAndNoOther) {
     EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
 }
 
+TEST(LoopTimer, MeasuresTheLastOfABurstHoweverItHearsOfIt) {
+    for (const bool of_each : {false, true}) {
+        LoopTimer timer(start, floor);
+        for (std::size_t i = 1; of_each && i < 4; ++i) timer.sent_in_burst(at(0), i);
+        timer.sent_in_burst(at(0), 4);
+        timer.sent_in_burst(at(900), 5);
+        timer.freed(at(950), 3);
+        EXPECT_EQ(timer.limit(), start);
+        timer.freed(at(1'000), 1);
+        EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
+    }
+}
+
 TEST(LoopTimer, DoesNotMeasureWhatWasResent) {
     LoopTimer timer(start, floor);
     timer.sent(at(0), 1);
