@@ -30,7 +30,7 @@ public:
         explicit End(const am::Config& config) : engine(config, table), memory(memory_size) {}
 
         am::MemoryTable table;
-        am::Connection engine;
+        am::test::Twin engine;
         std::vector<std::byte> memory;
         Log log = {};
     };

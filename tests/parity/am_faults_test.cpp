@@ -27,7 +27,7 @@ public:
 
     void run() {
         for (std::size_t node = 0; node < 2; ++node) {
-            am::Connection& engine = talk_.ends[node].engine;
+            am::test::Twin& engine = talk_.ends[node].engine;
             ASSERT_EQ(engine.store({talk_.base, sources_[node], HandlerId(9), 7, 1}),
                       PostStatus::accepted);
             ASSERT_EQ(engine.get({talk_.base + half, destinations_[node], 2}),

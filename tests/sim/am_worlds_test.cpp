@@ -27,6 +27,8 @@ TEST(AmWorlds, KeepEveryPromise) {
     for (std::uint64_t seed = first; seed < first + worlds; ++seed) {
         const AmWorldResult result = run_am_world(AmWorldConfig{.seed = seed});
         summary.add(result);
+        EXPECT_EQ(result, run_am_world({.seed = seed, .fast_paths = false}))
+            << "the general way goes another, with seed " << seed;
         EXPECT_EQ(result.violation, "")
             << "in the world of seed " << seed << " (" << result.what << ")\n"
             << how_to_repeat(result);
@@ -63,6 +65,15 @@ TEST(AmWorlds, SomePathsLoseLongPackets) {
 TEST(AmWorlds, AQuestionLeavesBeforePacketsThatWait) {
     const AmWorldResult result = run_am_world(AmWorldConfig{.seed = 5453});
     EXPECT_EQ(result.violation, "");
+}
+
+// All that can be seen of an engine, at every turn.
+TEST(AmWorlds, AreTheSameWithoutTheFastPaths) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const AmWorldResult fast = run_am_world({.seed = seed, .fingerprints = true});
+        EXPECT_EQ(fast, run_am_world({.seed = seed, .fast_paths = false, .fingerprints = true}))
+            << "seed " << seed << " (" << fast.what << ")";
+    }
 }
 
 TEST(AmWorlds, AreAFunctionOfTheirSeed) {

@@ -19,6 +19,7 @@ void add(am::Stats& sum, const am::Stats& stats) {
 
 }  // namespace
 
+void AmUser::on_verdict(std::size_t, std::size_t, RxVerdict) {}
 void AmUser::on_departure(std::size_t, std::size_t, const TxFrame&, ConstBytes) {}
 
 AmNet::AmNet(const sim::NetworkConfig& network, const am::Config& config, std::uint64_t seed)
@@ -78,7 +79,7 @@ Instant AmNet::turn(AmUser& user, std::size_t node, Instant now) {
     sim::NodeWire& wire = network_.wire(node);
     while (const auto frame = wire.receive(now)) {
         const auto peer = static_cast<std::size_t>(frame->from);
-        at(node, peer).on_frame(now, *frame);
+        user.on_verdict(node, peer, at(node, peer).on_frame(now, *frame));
         draw(user, node, peer, now);
     }
     for (std::size_t peer = 0; peer < nodes(); ++peer) {

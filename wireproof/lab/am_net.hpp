@@ -22,6 +22,8 @@ public:
     virtual Instant on_turn(std::size_t node, Instant now) = 0;
     virtual void on_delivery(std::size_t node, std::size_t peer, Instant now,
                              const am::Delivery& delivery) = 0;
+    /// What a node's engine said of a frame.
+    virtual void on_verdict(std::size_t node, std::size_t peer, RxVerdict verdict);
     /// A packet was handed to the cable; `start` holds its header, and its data if it is short.
     virtual void on_departure(std::size_t node, std::size_t peer, const TxFrame& frame,
                               ConstBytes start);

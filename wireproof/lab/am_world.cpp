@@ -19,13 +19,17 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 
 class World final : public AmUser {
 public:
-    explicit World(const AmWorldPlan& plan);
+    World(const AmWorldPlan& plan, bool fingerprints);
 
     AmWorldResult run();
 
     Instant on_turn(std::size_t node, Instant now) override;
     void on_delivery(std::size_t node, std::size_t peer, Instant now,
                      const am::Delivery& delivery) override;
+    void on_verdict(std::size_t node, std::size_t peer, RxVerdict verdict) override {
+        digest_.add(plan_.pair(node, peer));
+        digest_.add(verdict);
+    }
     void on_departure(std::size_t node, std::size_t peer, const TxFrame& frame,
                       ConstBytes start) override;
 
@@ -52,6 +56,7 @@ private:
     void fill_result(const sim::RunResult& run);
 
     const AmWorldPlan& plan_;
+    bool fingerprints_;
     AmNet net_;
     Random random_;
     std::vector<std::unique_ptr<AmFlow>> flows_;
@@ -84,8 +89,9 @@ std::string way(std::size_t from, std::size_t to) {
     return std::to_string(from) + " to " + std::to_string(to) + ": ";
 }
 
-World::World(const AmWorldPlan& plan)
+World::World(const AmWorldPlan& plan, bool fingerprints)
     : plan_(plan),
+      fingerprints_(fingerprints),
       net_(plan.network, plan.am, mix64(plan.seed + 1)),
       random_(mix64(plan.seed + 2)),
       flows_(plan.nodes() * plan.nodes()),
@@ -118,6 +124,7 @@ void World::note(const AmFlow& flow, std::size_t asking, std::size_t target) {
 Instant World::on_turn(std::size_t node, Instant now) {
     bool more = false;
     for (std::size_t peer = 0; peer < plan_.nodes(); ++peer) {
+        if (fingerprints_ && peer != node) net_.at(node, peer).fingerprint(now, digest_);
         if (peer == node || ended(node, peer)) continue;
         more = flow(node, peer).post(net_.at(node, peer)) || more;
         note(flow(node, peer), node, peer);
@@ -334,11 +341,13 @@ void World::fill_result(const sim::RunResult& run) {
 }  // namespace
 
 AmWorldResult run_am_world(const AmWorldConfig& config) {
-    return run_am_world(AmWorldPlan(config.seed));
+    AmWorldPlan plan(config.seed);
+    plan.am.fast_paths = config.fast_paths;
+    return World(plan, config.fingerprints).run();
 }
 
 AmWorldResult run_am_world(const AmWorldPlan& plan) {
-    return World(plan).run();
+    return World(plan, false).run();
 }
 
 void AmWorldsSummary::add(const AmWorldResult& result) {

@@ -13,6 +13,8 @@ namespace wireproof::lab {
 
 struct AmWorldConfig {
     std::uint64_t seed = 1;
+    bool fast_paths = true;     // am::Config::fast_paths of all engines
+    bool fingerprints = false;  // of all engines, each turn, are in the digest: slow
 };
 
 struct AmWorldResult {
@@ -30,7 +32,7 @@ struct AmWorldResult {
     std::uint64_t filled = 0;    // of the numbered, made as long as others
     std::uint64_t nacks_acted_on = 0;
     std::uint64_t keepalives = 0;
-    Fingerprint::Value digest;  // of every frame and its time
+    Fingerprint::Value digest;  // of every frame, its time and its verdict
 
     bool ok() const { return violation.empty(); }
     std::uint64_t needed() const { return numbered - resent; }

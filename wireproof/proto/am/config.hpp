@@ -91,6 +91,10 @@ struct Config {
     /// loses all of them is found out with few. Nothing without a resend_limit.
     std::uint32_t first_flight = 64;
 
+    /// False, for tests: every packet goes the general way, and so does every call. Nothing that
+    /// can be seen of an engine depends on it but the time it takes.
+    bool fast_paths = true;
+
     std::uint32_t poll_every = 1;  // the front polls at every k-th request
     /// While so many packets of requests and stores are under way, or stores and gets that are
     /// answered as soon as they arrive, the front lets those that follow wait from one turn to the

@@ -212,8 +212,10 @@ public:
     /// A request that is made now would leave by itself: nothing waits, and no other is under way.
     bool would_leave_alone() {
         if (send_[1].waiting() > 0 || !send_[0].empty()) return false;
-        if (!calm_) calm_ = is_calm();
-        return calm_;
+        if (calm_) return true;
+        const bool alone = is_calm();
+        calm_ = alone && fast_;
+        return alone;
     }
 
     /// What waits to leave is only what was asked for, fewer packets than `gather`, and as many
@@ -283,8 +285,9 @@ private:
     bool accept_plain(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
     std::optional<NextOfChunk> next_of_chunk(std::span<const std::byte, ShortHeader::size> head);
-    std::uint16_t filler_of(const TxFrame& out, const SendWindow& window, std::uint64_t transfer,
-                            std::size_t size);
+    std::uint16_t filler_of(const TxFrame& out, Channel channel,
+                            const SendWindow::Departure& packet);
+    std::uint64_t bytes_besides(Channel channel, const SendWindow::Departure& packet) const;
     ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
                              const SendWindow::Departure& packet) const;
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
@@ -405,6 +408,9 @@ private:
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     /// A question leaves before packets that wait: the peer was silent for more than one timer.
     bool asks_first() const { return unanswered_ > 1; }
+    bool question_goes_first() const {
+        return asks_first() && (keepalive_due_[0] || keepalive_due_[1]);
+    }
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
     void on_hello_timer(Instant now, Instant due);
@@ -441,6 +447,7 @@ private:
 
     Config config_;
     bool wide_ = config_.layout == Layout::ethernet;
+    bool fast_ = wide_ && config_.fast_paths;           // the short ways are open
     bool holds_acks_ = config_.ack_after > Duration();  // for a time only
     ShortAddresses address_out_;
     std::array<std::uint64_t, channel_count> chunk_address_in_{};

@@ -53,8 +53,7 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
     SendWindow& window = out_window(channel);
     const auto packet = window.plain_chunk_packet(chunk);
     ShortHeader header = chunk_header(channel, chunk, packet);
-    const std::size_t opening = channel == Channel::request ? config_.open_bytes : 0;
-    header.filler = filler_of(out, window, opening + packet.offset, packet.data.size());
+    header.filler = filler_of(out, channel, packet);
     add_plain(out, header, packet.data, !config_.trusts_payload);
     out.add_filler(header.filler);
     ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
@@ -63,7 +62,7 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
 
 std::size_t Connection::alike_in_run() const {
     const SendWindow::Saved& chunk = *next_of_run_;
-    if (chunk.kind != Kind::chunk || !wide_) return 0;
+    if (chunk.kind != Kind::chunk) return 0;
     return send_[index(run_)].full_packets_waiting(chunk);
 }
 
@@ -103,15 +102,28 @@ void Connection::write_alike(const FrameRun& run) {
 
 /// What makes the OPEN or the last packet of a transfer as long as those before and behind it,
 /// where the lane prefers that; nothing if it is the last to leave, or where bytes count more: on a
-/// path that others share, or if there are few. `transfer`: about how many bytes it has besides.
-std::uint16_t Connection::filler_of(const TxFrame& out, const SendWindow& window,
-                                    std::uint64_t transfer, std::size_t size) {
+/// path that others share, or if there are few.
+std::uint16_t Connection::filler_of(const TxFrame& out, Channel channel,
+                                    const SendWindow::Departure& packet) {
+    const SendWindow& window = out_window(channel);
+    const std::size_t size = packet.data.size();
     const bool shared = window.afoot().counted() && !window.afoot().seldom();
-    const bool fills = wide_ && out.prefers_alike() && !shared && window.waiting() > 1 &&
-                       transfer >= config_.data_max() / 2 && size < config_.data_max();
-    if (!fills) return 0;
+    const bool may_fill = wide_ && out.prefers_alike() && !shared && window.waiting() > 1 &&
+                          packet.messages == 1 && size < config_.data_max();
+    if (!may_fill || bytes_besides(channel, packet) < config_.data_max() / 2) return 0;
     ++stats_.filled;
     return static_cast<std::uint16_t>(config_.data_max() - size);
+}
+
+/// About how many bytes a transfer has besides those of its OPEN or last packet; of no transfer 0.
+std::uint64_t Connection::bytes_besides(Channel channel,
+                                        const SendWindow::Departure& packet) const {
+    const SendWindow::Saved& message = *packet.message;
+    if (message.kind == Kind::chunk) {
+        return packet.offset + (channel == Channel::request ? config_.open_bytes : 0);
+    }
+    if (message.kind != Kind::open || message.in_place) return 0;
+    return OpenBody::decode(packet.data.first<OpenBody::size>()).total;
 }
 
 // Where a full packet goes that is neither the first nor the last of its chunk, if it comes right
@@ -147,7 +159,7 @@ std::optional<Connection::NextOfChunk> Connection::next_of_chunk(
 
 bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
     const std::size_t size = frame.bytes.size();
-    if (!wide_ || size != config_.packet_max || frame.integrity == Integrity::damaged) return false;
+    if (!fast_ || size != config_.packet_max || frame.integrity == Integrity::damaged) return false;
     const auto next = next_of_chunk(frame.bytes.first<ShortHeader::size>());
     if (!next) return false;
     if (frame.integrity == Integrity::check &&
@@ -172,7 +184,7 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
 // are still to come.
 std::uint32_t Connection::on_run(Instant now, const RxRun& run) {
     constexpr std::size_t size = ShortHeader::size;
-    if (!wide_ || run.size != config_.packet_max) return 0;
+    if (!fast_ || run.size != config_.packet_max) return 0;
     const auto first = run.frame(0).first<size>();
     const auto next = next_of_chunk(first);
     if (!next || next->ack[0] != send_[0].first_unacknowledged() ||

@@ -23,7 +23,7 @@ TEST(AmConnectionExchange, WhatNothingFollowedIsTakenInBeforeTheNext) {
     const Frames frames = pair.a.take(pair.now);
     ASSERT_EQ(frames.size(), 3U);
     give(frames[0]);
-    Connection counting = pair.b.engine;
+    Connection counting = pair.b.engine.alone();
     PlainMessage message;
     ASSERT_TRUE(counting.foresee());
     ASSERT_TRUE(counting.take_next(pair.now, frames[1].bytes, message));

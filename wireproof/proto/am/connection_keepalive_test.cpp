@@ -75,6 +75,20 @@ TEST(AmConnection, KeepaliveRepairsATailOfAChunkOnEitherChannel) {
     }
 }
 
+// AM-16
+TEST(AmConnection, AQuestionLeavesBeforeNewMessagesOnceThePeerWasSilentForTwoTimers) {
+    for (const Config& config : both()) {
+        Pair pair(config);
+        requests(pair.a, 1);
+        pair.a.take(pair.now);  // lost
+        pair.wait_for_timer();
+        EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0");  // lost, too
+        pair.wait_for_timer();
+        requests(pair.a, 1, 1);
+        EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0 | REQ 1");
+    }
+}
+
 // AM-17, AM-18
 TEST(AmConnection, AKeepaliveIsAnsweredByANackEvenWhenNothingIsMissing) {
     for (const Config& config : both()) {

@@ -18,7 +18,7 @@ bool Connection::nothing_else_to_say() const {
     return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
            !handshake_.answer_due() && refused_need_ == Need::nothing && !receive_[0].complains() &&
            !receive_[1].complains() && !send_[0].afoot().wants_answer() &&
-           !send_[1].afoot().wants_answer() && watches_as_it_should();
+           !send_[1].afoot().wants_answer() && watches_as_it_should() && !question_goes_first();
 }
 
 // Nothing is missing, refused, due but acknowledgements, or under way in pieces, and all that was
@@ -36,7 +36,7 @@ bool Connection::is_calm() const {
 }
 
 bool Connection::send_plain(Instant now, TxFrame& out) {
-    if (!nothing_else_to_say()) return false;
+    if (!fast_ || !nothing_else_to_say()) return false;
     Channel channel = turn_;
     const SendWindow::Saved* message = out_window(channel).next_plain();
     if (message == nullptr) {
@@ -54,7 +54,7 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
 
 // Channels take turns, so a run is of one while the other has nothing.
 RunStart Connection::begin_any_run() {
-    if (!nothing_else_to_say()) return RunStart::mixed;
+    if (!fast_ || !nothing_else_to_say()) return RunStart::mixed;
     const bool requests = send_[index(Channel::request)].may_leave();
     const bool replies = send_[index(Channel::reply)].may_leave();
     if (requests && replies) return RunStart::mixed;
@@ -76,7 +76,7 @@ void Connection::note_plain(Instant now, Channel channel) {
     if (!waited_) begin_waiting(now);
     receive_[0].acknowledged();
     receive_[1].acknowledged();
-    loops_[index(channel)].sent(now, out_window(channel).under_way());
+    loops_[index(channel)].sent_in_burst(now, out_window(channel).under_way());
     timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
 }
 
@@ -116,8 +116,7 @@ void Connection::head_open(const SendWindow::Saved& open, ConstBytes data, const
                            ShortHeader& header) {
     header.address = address_out_.open | (open.in_place ? ShortHeader::in_place : 0);
     if (open.in_place) return;
-    const auto body = OpenBody::decode(data.first<OpenBody::size>());
-    header.filler = filler_of(out, out_window(Channel::request), body.total, data.size());
+    header.filler = filler_of(out, Channel::request, {.message = &open, .data = data});
 }
 
 /// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.
@@ -164,7 +163,7 @@ void Connection::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes d
 
 bool Connection::accept_plain(Instant now, const RxFrame& frame) {
     const std::size_t size = frame.bytes.size();
-    if (!wide_ || size < ShortHeader::size || size > config_.packet_max) return false;
+    if (!fast_ || size < ShortHeader::size || size > config_.packet_max) return false;
     const auto bytes = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(bytes);
     const bool is_request = address == address_in_[0];
@@ -176,7 +175,7 @@ bool Connection::accept_plain(Instant now, const RxFrame& frame) {
                        window.nothing_ahead() && header.id - 1 < handler_max &&
                        header.count * std::size_t{4} == size - ShortHeader::size &&
                        header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
-                       !(is_request && replies_.full());
+                       has_buffers() && !(is_request && replies_.full());
     if (!usual || frame.integrity == Integrity::damaged) return false;
     if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, frame.bytes)) {
         return false;

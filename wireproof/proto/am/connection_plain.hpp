@@ -92,8 +92,10 @@ template <Channel channel>
     if (out.wants_check()) sign_short(room, true);
 }
 
-// The next message of a bundle, if it is the one expected and can be had now.
+// The next message of a bundle, if it is the one expected and can be had now. What is held on
+// either channel comes before it, as soon as there is room for that.
 [[gnu::always_inline]] inline bool Connection::unpack_plain() {
+    if (!fast_) return false;
     return bundle_.channel == Channel::request ? unpack_plain_on<Channel::request>()
                                                : unpack_plain_on<Channel::reply>();
 }
@@ -102,8 +104,8 @@ template <Channel channel>
 [[gnu::always_inline]] inline bool Connection::unpack_plain_on() {
     constexpr bool is_request = channel == Channel::request;
     ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)];
-    const bool usual = bundle_.number == window.expected() && window.nothing_ahead() &&
-                       !(is_request && replies_.full());
+    const bool usual = bundle_.number == window.expected() && receive_[0].nothing_ahead() &&
+                       receive_[1].nothing_ahead() && !(is_request && replies_.full());
     if (!usual) return false;
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));

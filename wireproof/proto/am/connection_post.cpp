@@ -33,7 +33,7 @@ PostStatus Connection::reply(HandlerId handler, ConstBytes arguments) {
     may_reply_ = false;
     // With nothing before it, it need not pass through the queue.
     const bool straight =
-        replies_.empty() && !bulk_[index(Channel::reply)].waits() &&
+        fast_ && replies_.empty() && !bulk_[index(Channel::reply)].waits() &&
         out_window(Channel::reply)
             .push_here(Kind::reply, static_cast<std::uint32_t>(handler),
                        static_cast<std::uint16_t>(arguments.size() / 4), arguments);

@@ -124,7 +124,7 @@ RxVerdict Connection::unpack_next() {
     bundle_.number = window.number_after(bundle_.number);
     bundle_.at = data.data() + data.size();
     const RxVerdict verdict = on_numbered(header, data);
-    ++stats_.unpacked[static_cast<std::size_t>(verdict)];
+    if (verdict != RxVerdict::accepted) ++stats_.unpacked[static_cast<std::size_t>(verdict)];
     return verdict;
 }
 

@@ -28,7 +28,7 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     if (send_question(now, Channel::request, out) || send_question(now, Channel::reply, out)) {
         return true;
     }
-    if (asks_first() &&
+    if (question_goes_first() &&
         (send_keepalive(now, Channel::request, out) || send_keepalive(now, Channel::reply, out))) {
         return true;
     }
@@ -155,14 +155,13 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     if (again) {
         out.mark_resent();
         ++stats_.resent;
-    } else if (header.kind == Kind::open && !header.in_place) {
-        const auto body = OpenBody::decode(departure->data.first<OpenBody::size>());
-        header.filler = filler_of(out, window, body.total, departure->data.size());
+    } else {
+        header.filler = filler_of(out, channel, *departure);
     }
     emit(out, header, departure->data);
     if (again && window.left_first_missing()) backoff_[index(channel)].left(out.size());
     window.departed();
-    if (!again) loops_[index(channel)].sent(now, window.under_way());
+    if (!again) loops_[index(channel)].sent_in_burst(now, window.under_way());
     timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
     return true;
 }

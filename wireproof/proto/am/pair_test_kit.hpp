@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/proto/am/connection.hpp"
+#include "wireproof/proto/am/twin_test_kit.hpp"
 
 namespace wireproof {
 inline void PrintTo(RxVerdict verdict, std::ostream* out) {
@@ -244,7 +244,7 @@ public:
     }
 
     MemoryTable table;
-    Connection engine;
+    Twin engine;
     Log log;
     std::function<void(const Delivery&)> handler;  // what the user does with a delivery
     bool prefers_alike = false;                    // the lane to the peer

@@ -105,6 +105,7 @@ SendWindow::Departure SendWindow::plain_chunk_packet(const Saved& chunk) const {
     const std::uint64_t place = high_ - chunk.position;
     const std::size_t begin = static_cast<std::size_t>(place) * data_max_;
     Departure packet;
+    packet.message = &chunk;
     packet.number = place == 0 ? high_number_.value()
                                : circle_.advance(una_number_, chunk.position - una_).value();
     packet.offset = chunk.offset + begin;

@@ -12,7 +12,7 @@ namespace wireproof::am {
 /// Counters of one connection since its construction; none of them steers anything.
 struct Stats {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
-    // Messages of bundles by RxVerdict, but for those expected and accepted at once.
+    // Messages of bundles by RxVerdict, but for those accepted.
     std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
     std::uint64_t hellos_mismatched = 0;  // of the frames counted foreign: other configuration
     std::array<std::uint64_t, kind_count> sent{};  // packets by Kind
