@@ -2,9 +2,11 @@
 // look for about as long after traffic; but mostly where looking has found something lately. With
 // more processes than processors it seldom does, since the peer cannot run meanwhile.
 //
-// Who sleeps at once learns nothing of what a look would have found. So after some sleeps that were
-// short it tries once what a long look finds: answers that take 10 us are then looked for again
-// even if the first ones, of a peer that was just starting, took a second.
+// A program that sleeps at once learns nothing of what a look would have found. So after some
+// sleeps that were short it tries once what a long look finds: answers that take 10 us are then
+// looked for again even if the first ones, of a peer that was just starting, took a second. Where
+// both ends sleep in each round trip, the answer takes as long as the peer is woken, and the try
+// outlasts that. Then one end looks, the other's sleeps become short, and it looks as well.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +19,8 @@ namespace wireproof::host {
 class SpinBudget {
 public:
     static constexpr Duration most = Duration::microseconds(60);
+    /// A try, and looks after one that found something.
+    static constexpr Duration longest = Duration::microseconds(120);
     static constexpr Duration least = Duration::microseconds(1);
     /// Short sleeps between two tries: fewer after one that found something, more after one that
     /// did not.
@@ -26,12 +30,13 @@ public:
     /// Something came, or was done, now.
     void heard(Instant now) {
         const Duration took = now - heard_at_;
-        const bool soon = took < most * 2;  // with what it takes to be woken
+        const bool soon = took < longest * 2;  // though both ends had to be woken
         // A try is over once it looked for longer than the budget would have.
         const bool tried = trying_ && looking_ && took >= budget_;
         if (looking_ && soon) {  // else that look was given up long ago
             if (tried) pause_ = std::max(pause_least, pause_ / 2);
-            budget_ = std::min(most, (tried ? took : budget_) * 2);
+            budget_ =
+                std::min(tried ? longest : std::max(most, budget_), (tried ? took : budget_) * 2);
         } else if (slept_ && soon) {
             ++short_sleeps_;
         }
@@ -47,7 +52,7 @@ public:
     /// Whether to look again rather than sleep. A look that found nothing halves the next; a try
     /// doubles the sleeps before the next one.
     bool look_again(Instant now) {
-        if (now - heard_at_ < (trying_ ? most : budget_)) {
+        if (now - heard_at_ < (trying_ ? longest : budget_)) {
             looking_ = true;
             return true;
         }
@@ -67,7 +72,7 @@ private:
     Duration budget_ = most;
     Instant heard_at_{};
     bool looking_ = false;  // in the wait under way it looked at least once more
-    bool trying_ = false;   // the next look that finds nothing within the budget lasts `most`
+    bool trying_ = false;   // the next look that finds nothing within the budget is the longest
     bool slept_ = false;
     std::uint32_t short_sleeps_ = 0;  // since the last try
     std::uint32_t pause_ = pause_least;

@@ -144,7 +144,7 @@ std::uint32_t sleeps_until_try(SpinBudget& budget, Instant& now) {
         const Instant from = now;
         look_in_vain(budget, now);
         const bool tried = now - from > SpinBudget::least;
-        now = from + SpinBudget::most + Duration::microseconds(20);
+        now = from + SpinBudget::longest + Duration::microseconds(20);
         budget.heard(now);
         if (tried) return slept;
     }
@@ -175,8 +175,46 @@ TEST(SpinBudget, LongSilencesAreNoReasonToTry) {
         const Instant from = now;
         look_in_vain(budget, now);
         ASSERT_LE(now - from, SpinBudget::least);
-        now = from + Duration::microseconds(121);
+        now = from + SpinBudget::longest * 2 + Duration::microseconds(1);
         budget.heard(now);
+    }
+}
+
+/// One of two ends that send to and fro.
+struct End {
+    /// When it has the message that arrives then: at once while it looks, else when it was woken.
+    Instant receive(Instant arrives, Duration waking) {
+        Instant now = waits_since;
+        while (now < arrives && budget.look_again(now)) now = now + Duration::nanoseconds(100);
+        now = now >= arrives ? arrives : arrives + waking;
+        budget.heard(now);
+        return now;
+    }
+
+    SpinBudget budget;
+    Instant waits_since;
+};
+
+TEST(SpinBudget, TwoEndsThatSleepInEachRoundTripBothLookInTheEnd) {
+    constexpr Duration work = Duration::microseconds(3);
+    for (const std::int64_t waking : {10, 40, 60, 80, 100}) {
+        End a;
+        End b;
+        for (End* end : {&a, &b}) {
+            end->waits_since = at(0);
+            find_nothing(end->budget, end->waits_since);
+        }
+        Instant now = a.waits_since;
+        Duration took;
+        for (int i = 0; i < 200; ++i) {
+            const Instant sent = now;
+            a.waits_since = now;
+            now = b.receive(now, Duration::microseconds(waking)) + work;
+            b.waits_since = now;
+            now = a.receive(now, Duration::microseconds(waking)) + work;
+            took = now - sent;
+        }
+        EXPECT_EQ(took, work * 2) << waking;
     }
 }
 
