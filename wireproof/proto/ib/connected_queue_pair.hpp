@@ -188,7 +188,8 @@ bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFram
     answer_first_ = !sent;
     if (!sent) {
         sent = requester_.poll_transmit(now, core_, adapter, out);
-        if (sent) responder_.request_left(now);
+        // An ACK between two packets of the answer would part them: they may share a super-packet.
+        if (sent && !requester_.amid_message(core_)) responder_.request_left(now);
     }
     if (!sent) sent = responder_.poll_transmit(now, core_, adapter, out);
     note_state(before, adapter);

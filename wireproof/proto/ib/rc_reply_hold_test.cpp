@@ -27,12 +27,12 @@ protected:
         EXPECT_EQ(verdicts[0], RxVerdict::accepted);
     }
     /// The program of `b` answers with a Write.
-    void b_answers() {
+    void b_answers(std::uint32_t length = 8) {
         const WorkTerms terms{.id = ++answers,
                               .request = Request::write,
                               .remote_address = End::base + 0x7000,
                               .remote_key = pair.a.key};
-        EXPECT_EQ(pair.b.post(terms, pair.b.piece(0x7000, 8)), PostStatus::accepted);
+        EXPECT_EQ(pair.b.post(terms, pair.b.piece(0x7000, length)), PostStatus::accepted);
     }
     /// What `b` sends arrives, and `a` acknowledges it.
     Names b_sends() {
@@ -70,6 +70,18 @@ TEST_F(RcReplyHold, TheAnswerLeavesFirstAndTheAckBehindIt) {
     }
     EXPECT_EQ(pair.a.counters().resent + pair.b.counters().resent, 0U);
     EXPECT_EQ(pair.b.counters().acks_sent, 6U);
+}
+
+TEST_F(RcReplyHold, TheAckFollowsTheLastPacketOfALongAnswer) {
+    show_an_answer();
+    write_arrives();
+    b_answers(3 * 256);
+    const Names all = b_sends();
+    ASSERT_EQ(all.size(), 4U);
+    EXPECT_TRUE(all[0].starts_with("WRITE First")) << all[0];
+    EXPECT_TRUE(all[1].starts_with("WRITE Middle")) << all[1];
+    EXPECT_TRUE(all[2].starts_with("WRITE Last")) << all[2];
+    EXPECT_TRUE(all[3].starts_with("ACK")) << all[3];
 }
 
 TEST_F(RcReplyHold, WithoutAnAnswerTheAckLeavesAfterTheDelay) {

@@ -221,6 +221,12 @@ void RcRequester::sent(Instant now, const SendEntry& entry, std::uint32_t psns, 
     if (!timers_.running(Timer::answer)) await_answer(now, core);
 }
 
+bool RcRequester::amid_message(const QueuePairCore& core) const {
+    if (cursor_entry_ >= core.sends.size()) return false;
+    const SendEntry& entry = core.sends[cursor_entry_];
+    return entry.begun && cursor_ != entry.first;
+}
+
 void RcRequester::count_under_way(const QueuePairCore& core, Adapter& adapter) {
     const std::uint32_t now_under_way = core.circle().steps_after(cursor_, oldest_);
     adapter.windows.change(core.attributes().address, under_way_, now_under_way);

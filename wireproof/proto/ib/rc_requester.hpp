@@ -36,6 +36,8 @@ public:
     bool idle(const QueuePairCore& core) const {
         return oldest_ == next_ && (core.sends.empty() || !core.sends[0].begun);
     }
+    /// The next packet is not the first of its message.
+    bool amid_message(const QueuePairCore& core) const;
     void fingerprint(Instant now, Fingerprint& sink) const;
 
     Psn oldest() const { return oldest_; }

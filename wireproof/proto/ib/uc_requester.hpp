@@ -25,6 +25,7 @@ public:
     void on_deadline(Instant, QueuePairCore&, Adapter&) {}
     Instant next_deadline() const { return never; }
     bool idle(const QueuePairCore&) const { return index_ == 0; }
+    bool amid_message(const QueuePairCore&) const { return index_ != 0; }
     Psn next() const { return next_; }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
