@@ -33,41 +33,15 @@ Connection::Connection(const Config& config, const MemoryTable& memory, Connecti
     : config_(config),
       memory_(&memory),
       handshake_(config),
-      send_{SendWindow(config, Channel::request, std::move(buffers.send[0])),
-            SendWindow(config, Channel::reply, std::move(buffers.send[1]))},
-      receive_{ReceiveWindow(config, Channel::request, std::move(buffers.receive[0])),
-               ReceiveWindow(config, Channel::reply, std::move(buffers.receive[1]))},
-      bulk_{BulkSender(config, std::move(buffers.bulk[0])),
-            BulkSender(config, std::move(buffers.bulk[1]))},
-      incoming_(std::move(buffers.incoming)),
+      send_{SendChannel(config, Channel::request, std::move(buffers.send[0])),
+            SendChannel(config, Channel::reply, std::move(buffers.send[1]))},
+      receive_{ReceiveChannel(config, Channel::request, std::move(buffers.receive[0])),
+               ReceiveChannel(config, Channel::reply, std::move(buffers.receive[1]))},
       replies_(std::move(buffers.replies)),
       ended_(std::move(buffers.ended)),
-      congestion_{CongestionWindow(CongestionWindow::Config{}),
-                  CongestionWindow(CongestionWindow::Config{})},
-      loops_{LoopTimer(config.keepalive_after, config.probe_after),
-             LoopTimer(config.keepalive_after, config.probe_after)},
-      backoff_{ResendBackoff(config), ResendBackoff(config)} {
-    forget_path();
-    keepalive_interval_.fill(config.keepalive_after);
-    watch_interval_ = config.keepalive_after;
-    hello_interval_ = config.keepalive_after;
-    route_ = static_cast<std::uint8_t>((config.node + config.peer) % 4);
-    for (const Channel channel : {Channel::request, Channel::reply}) {
-        const Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
-        address_out_.single[index(channel)] =
-            ShortHeader::address_of(config.peer, config.node, kind, channel);
-        address_out_.bundle[index(channel)] =
-            ShortHeader::address_of(config.peer, config.node, Kind::bundle, channel);
-        address_out_.chunk[index(channel)] =
-            ShortHeader::address_of(config.peer, config.node, Kind::chunk, channel);
-        chunk_address_in_[index(channel)] =
-            ShortHeader::address_of(config.node, config.peer, Kind::chunk, channel);
-        address_in_[index(channel)] =
-            ShortHeader::address_of(config.node, config.peer, kind, channel);
-    }
-    address_out_.open =
-        ShortHeader::address_of(config.peer, config.node, Kind::open, Channel::request);
-}
+      watch_interval_(config.keepalive_after),
+      hello_interval_(config.keepalive_after),
+      route_(static_cast<std::uint8_t>((config.node + config.peer) % 4)) {}
 
 // What arrives.
 
@@ -117,7 +91,7 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
     unanswered_ = 0;
     for (const Channel channel : {Channel::request, Channel::reply}) {
         const std::uint32_t ack = header->ack[index(channel)];
-        if (ack != out_window(channel).first_unacknowledged()) on_ack(now, channel, ack);
+        if (ack != sender(channel).window.first_unacknowledged()) on_ack(now, channel, ack);
     }
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
@@ -184,7 +158,7 @@ void Connection::end_session(SessionEnded ended) {
 std::optional<Delivery> Connection::draw_ending() {
     using What = FateUnknown::What;
     for (; ending_.channel < channel_count; ++ending_.channel, ending_.next = 0) {
-        const SendWindow& window = send_[ending_.channel];
+        const SendWindow& window = send_[ending_.channel].window;
         while (ending_.next < window.saved().size()) {
             const auto& message = window.saved()[ending_.next];
             const std::uint64_t position = message.position + ending_.of_row++;
@@ -201,7 +175,7 @@ std::optional<Delivery> Connection::draw_ending() {
                 return FateUnknown{What::reply, handler, window.data_at(message, position), 0};
             }
             if (message.kind == Kind::get_request) {
-                Incoming& get = incoming_[index(Channel::reply)][message.owner];
+                Incoming& get = receiver(Channel::reply).incoming[message.owner];
                 if (!get.active || get.reported) continue;
                 get.reported = true;
                 return FateUnknown{What::get, {}, {}, get.tag};
@@ -210,7 +184,7 @@ std::optional<Delivery> Connection::draw_ending() {
             if (message.in_place)
                 return FateUnknown{
                     What::store, handler_of_note(window, message), {}, message.offset};
-            auto& store = bulk_[index(Channel::request)].transfers()[message.owner];
+            auto& store = sender(Channel::request).bulk.transfers()[message.owner];
             if (store.reported) continue;
             store.reported = true;
             return FateUnknown{What::store, store.handler, {}, store.tag};
@@ -222,12 +196,12 @@ std::optional<Delivery> Connection::draw_ending() {
         return FateUnknown{What::reply, static_cast<HandlerId>(waiting.id),
                            replies_.arguments(waiting), 0};
     }
-    for (auto& store : bulk_[index(Channel::request)].transfers()) {
+    for (auto& store : sender(Channel::request).bulk.transfers()) {
         if (!store.active || store.reported) continue;
         store.reported = true;
         return FateUnknown{What::store, store.handler, {}, store.tag};
     }
-    for (auto& get : incoming_[index(Channel::reply)]) {
+    for (auto& get : receiver(Channel::reply).incoming) {
         if (!get.active || get.reported) continue;
         get.reported = true;
         return FateUnknown{What::get, {}, {}, get.tag};
@@ -238,12 +212,8 @@ std::optional<Delivery> Connection::draw_ending() {
 }
 
 void Connection::forget_session() {
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        send_[i].reset();
-        receive_[i].reset();
-        bulk_[i].reset();
-        std::fill(incoming_[i].begin(), incoming_[i].end(), Incoming{});
-    }
+    for (SendChannel& channel : send_) channel.reset();
+    for (ReceiveChannel& channel : receive_) channel.reset();
     replies_.clear();
     delivery_.reset();
     plain_here_ = false;
@@ -254,25 +224,19 @@ void Connection::forget_session() {
     refused_need_ = Need::nothing;
     note_refusal_ = NoteRefusal::none;
     timers_ = {};
-    loops_.fill(LoopTimer(config_.keepalive_after, config_.probe_after));
-    for (ResendBackoff& backoff : backoff_) backoff.forget();
-    forget_path();
-    keepalive_interval_.fill(config_.keepalive_after);
     watch_interval_ = config_.keepalive_after;
-    keepalive_due_.fill(false);
     hello_interval_ = config_.keepalive_after;
     hello_due_ = false;
     unanswered_ = 0;
     waited_ = false;
     awaiting_ = false;
     overrun_ = false;
-    arriving_.fill(0);
     ending_ = Ending{};
     if (handshake_.established()) ended_.push(SessionBegan{});
 }
 
 void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
-    SendWindow& window = out_window(channel);
+    SendWindow& window = sender(channel).window;
     const std::uint32_t before = window.under_way();
     const bool progress = window.on_ack(
         expected, [&](const SendWindow::Saved& message) { on_acked(channel, message); });
@@ -280,7 +244,7 @@ void Connection::on_ack(Instant now, Channel channel, std::uint32_t expected) {
 }
 
 void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
-    BulkSender& bulk = bulk_[index(channel)];
+    BulkSender& bulk = sender(channel).bulk;
     if (message.kind == Kind::chunk) {
         if (!bulk.on_chunk_acked(message.owner, message.size)) return;
         const auto& transfer = bulk.transfers()[message.owner];
@@ -291,25 +255,25 @@ void Connection::on_acked(Channel channel, const SendWindow::Saved& message) {
     } else if (message.kind == Kind::reply && message.owner == note_owner) {
         note_refusal_ = NoteRefusal::acked;
     } else if (message.kind == Kind::reply && message.owner != 0) {
-        incoming_[index(Channel::request)][message.owner - 1].refusal_unacked = false;
+        receiver(Channel::request).incoming[message.owner - 1].refusal_unacked = false;
     }
 }
 
 // Answered in any case (AM-18), with what is missing of all that has left.
 void Connection::on_keepalive(const Header& header) {
-    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow& window = receiver(header.channel).window;
     window.complain(header.round, window.distance_sent(header.number), true);
 }
 
 void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
-    SendWindow& window = out_window(header.channel);
+    SendWindow& window = sender(header.channel).window;
     const std::uint32_t before = window.under_way();
     const bool valid = window.on_ack(header.number, [&](const SendWindow::Saved& message) {
         on_acked(header.channel, message);
     });
     if (!valid) return;
     const std::uint32_t freed = before - window.under_way();
-    loops_[index(header.channel)].freed(now, freed);
+    sender(header.channel).loop.freed(now, freed);
     refill(header.channel);
     SendWindow::Missing missing;
     missing.round = header.round;
@@ -322,17 +286,17 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
     const bool lost = resend_missing(now, header, missing, freed > 0);
     if (ending_.active) return;
     const bool overrun = lost && (header.count & nack_overrun) != 0;
-    heed_answer(now, header.channel, missing.end, overrun ? before : 0);
+    sender(header.channel).heed_answer(now, missing.end, overrun ? before : 0);
     if (lost) {
         ++stats_.nacks_acted_on;
         stats_.overruns += overrun ? 1 : 0;
-        loops_[index(header.channel)].resent();
-        timers_.set(keepalive_timer(header.channel), now + patience(header.channel));
+        sender(header.channel).loop.resent();
+        timers_.set(keepalive_timer(header.channel), now + sender(header.channel).patience());
     }
-    const ResendBackoff& backoff = backoff_[index(header.channel)];
+    const ResendBackoff& backoff = sender(header.channel).backoff;
     if (!backoff.holds_back(now)) return;
     // Sooner, nobody need be asked.
-    Duration& interval = keepalive_interval_[index(header.channel)];
+    Duration& interval = sender(header.channel).keepalive_interval;
     interval = std::max(interval, backoff.wait());
     if (!lost) timers_.set(keepalive_timer(header.channel), backoff.next());
 }
@@ -341,8 +305,8 @@ void Connection::on_nack(Instant now, const Header& header, ConstBytes data) {
 // always the same packet. The session may end here. True: something leaves again.
 bool Connection::resend_missing(Instant now, const Header& header,
                                 const SendWindow::Missing& missing, bool progress) {
-    SendWindow& window = out_window(header.channel);
-    ResendBackoff& backoff = backoff_[index(header.channel)];
+    SendWindow& window = sender(header.channel).window;
+    ResendBackoff& backoff = sender(header.channel).backoff;
     if ((header.count & nack_refuses) != 0) {
         // It arrived, so the path carries it. The peer refused it and fetches it later (AM-42).
         (void)window.note_arrived(missing);
@@ -352,7 +316,7 @@ bool Connection::resend_missing(Instant now, const Header& header,
     }
     if (!backoff.on()) return window.on_nack(missing);
     const bool arrived = window.note_arrived(missing);
-    follow_missing(header.channel);
+    sender(header.channel).follow_missing();
     const std::uint64_t first = window.first_missing();
     // Where the peer has some of what left, what is missing was lost here and there.
     const bool some = arrived || (backoff.times() == 0 && (progress || !missing.map.empty()));
@@ -366,7 +330,7 @@ bool Connection::resend_missing(Instant now, const Header& header,
     backoff.resends(now);
     // What is behind the packet would not be delivered before it, and would be lost on a path that
     // carries none as long.
-    const bool none = !some && long_[index(header.channel)].under_way;
+    const bool none = !some && sender(header.channel).tries_long();
     window.afoot().hold_new(none || backoff.wait() > Duration());
     if (!backoff.lasts()) return lost;
     give_up({.why = SessionEnded::Why::unanswered,
@@ -378,8 +342,8 @@ bool Connection::resend_missing(Instant now, const Header& header,
 // Room has come, or something that wants it. A chunk that waited goes before replies that came
 // later.
 void Connection::refill_waiting(Channel channel) {
-    SendWindow& window = out_window(channel);
-    BulkSender& bulk = bulk_[index(channel)];
+    SendWindow& window = sender(channel).window;
+    BulkSender& bulk = sender(channel).bulk;
     if (channel == Channel::reply) {
         if (bulk.waits()) bulk.admit(window);
         while (!bulk.waits() && !replies_.empty()) {
@@ -402,7 +366,7 @@ std::optional<Delivery> Connection::draw_general() {
     calm_ = false;
     if (plain_here_) unfold_plain();
     if (drawn_slot_) {
-        in_window(drawn_channel_).free_slot(*drawn_slot_);
+        receiver(drawn_channel_).window.free_slot(*drawn_slot_);
         drawn_slot_.reset();
     }
     if (ending_.active) return draw_ending();
@@ -434,14 +398,8 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     }
     WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
     handshake_.fingerprint(now, sink);
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        send_[i].fingerprint(now, sink);
-        receive_[i].fingerprint(sink);
-        bulk_[i].fingerprint(sink);
-        for (const Incoming& incoming : incoming_[i]) incoming.fingerprint(sink);
-        sink.add(keepalive_interval_[i]);
-        sink.add(keepalive_due_[i]);
-    }
+    for (const SendChannel& channel : send_) channel.fingerprint(now, sink);
+    for (const ReceiveChannel& channel : receive_) channel.fingerprint(sink);
     replies_.fingerprint(sink);
     const auto pending = plain_here_ ? std::optional(unfolded(plain_)) : delivery_;
     sink.add(pending.has_value());
@@ -459,14 +417,6 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(refused_place_);
     }
     timers_.fingerprint(now, sink);
-    for (const LoopTimer& loop : loops_) loop.fingerprint(now, sink);
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        backoff_[i].fingerprint(now, send_[i].first_missing(), sink);
-    }
-    for (std::size_t i = 0; i < channel_count; ++i) {
-        if (send_[i].afoot().counted()) congestion_[i].fingerprint(now, sink);
-        long_[i].fingerprint(send_[i].una(), sink);
-    }
     sink.add(overrun_);
     sink.add(watch_interval_);
     sink.add(hello_interval_);

@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "wireproof/base/ring.hpp"
-#include "wireproof/core/congestion_window.hpp"
 #include "wireproof/core/engine.hpp"
-#include "wireproof/core/loop_timer.hpp"
 #include "wireproof/core/timer_table.hpp"
-#include "wireproof/proto/am/bulk_sender.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/connection_buffers.hpp"
 #include "wireproof/proto/am/connection_records.hpp"
@@ -24,11 +21,9 @@
 #include "wireproof/proto/am/handler_table.hpp"
 #include "wireproof/proto/am/handshake.hpp"
 #include "wireproof/proto/am/memory_table.hpp"
-#include "wireproof/proto/am/receive_window.hpp"
+#include "wireproof/proto/am/receive_channel.hpp"
 #include "wireproof/proto/am/reply_queue.hpp"
-#include "wireproof/proto/am/resend_backoff.hpp"
-#include "wireproof/proto/am/send_window.hpp"
-#include "wireproof/proto/am/short_header.hpp"
+#include "wireproof/proto/am/send_channel.hpp"
 #include "wireproof/proto/am/stats.hpp"
 #include "wireproof/proto/am/transfers.hpp"
 
@@ -44,13 +39,15 @@ public:
     /// The buffers may be none(): until it is given others it answers as if its windows were full,
     /// and puts packets off.
     Connection(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers);
-    bool has_buffers() const { return !incoming_[0].empty(); }
+    bool has_buffers() const { return receive_[0].has_buffers(); }
     /// Nothing lies in the buffers.
     bool at_rest() const;
     /// While at_rest(): takes these for its own, and lets go of those, none() or not.
     void exchange(ConnectionBuffers& buffers);
     /// Packets were put off.
-    bool wants_buffers() const { return receive_[0].puts_off() || receive_[1].puts_off(); }
+    bool wants_buffers() const {
+        return receive_[0].window.puts_off() || receive_[1].window.puts_off();
+    }
 
     void bind(const MemoryTable& memory) { memory_ = &memory; }
     /// Lent, too: a store whose handler is not among these, when it begins to arrive or when all of
@@ -78,12 +75,12 @@ public:
     /// No bytes of a store of ours are on their way in chunks, or with their OPEN: what is put in
     /// place now comes after all before it.
     bool no_chunks_out() const;
-    bool no_opens_with_bytes_out() const { return !send_[0].carries_bytes(); }
+    bool no_opens_with_bytes_out() const { return !send_[0].window.carries_bytes(); }
     /// The peer's memory holds what came of all that we asked for, and no get of ours is still to
     /// end: a wire that reaches it may read it now.
     bool can_read_at_once() const {
-        return handshake_.established() && !ending_.active && send_[0].empty() &&
-               arriving_[index(Channel::reply)] == 0;
+        return handshake_.established() && !ending_.active && send_[0].window.empty() &&
+               receiver(Channel::reply).arriving() == 0;
     }
 
     [[nodiscard]] PostStatus get(const Get& get);
@@ -183,14 +180,14 @@ public:
     /// poll_transmit would return false and change nothing, whatever the time: true nearly always
     /// while one spins, and far cheaper than to ask for a frame.
     bool quiet() const {
-        return handshake_.established() && !ending_.active && send_[0].at_rest() &&
-               send_[1].at_rest() && !receive_[0].complains() && !receive_[1].complains() &&
-               !hello_due_ && !handshake_.answer_due() && refused_need_ == Need::nothing &&
-               watches_as_it_should() && !small_talk_due();
+        return handshake_.established() && !ending_.active && send_[0].window.at_rest() &&
+               send_[1].window.at_rest() && !receive_[0].window.complains() &&
+               !receive_[1].window.complains() && !hello_due_ && !handshake_.answer_due() &&
+               refused_need_ == Need::nothing && watches_as_it_should() && !small_talk_due();
     }
     /// The same in fewer steps while calm; false where one would have to look.
     bool quiet_while_calm() const {
-        return calm_ && send_[0].settled() && send_[1].settled() && !small_talk_due();
+        return calm_ && send_[0].window.settled() && send_[1].window.settled() && !small_talk_due();
     }
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -199,7 +196,7 @@ public:
     // then end_run() if there was any, which says whether the engine is quiet() now.
     [[nodiscard]] inline RunStart begin_run();
     bool in_run() {
-        next_of_run_ = out_window(run_).next_plain();
+        next_of_run_ = sender(run_).window.next_plain();
         return next_of_run_ != nullptr;
     }
     void next_of_run(TxFrame& out) { fill_plain(run_, *next_of_run_, out); }
@@ -211,7 +208,7 @@ public:
 
     /// A request that is made now would leave by itself: nothing waits, and no other is under way.
     bool would_leave_alone() {
-        if (send_[1].waiting() > 0 || !send_[0].empty()) return false;
+        if (send_[1].window.waiting() > 0 || !send_[0].window.empty()) return false;
         if (calm_) return true;
         const bool alone = is_calm();
         calm_ = alone && fast_;
@@ -229,7 +226,7 @@ public:
     /// back.
     bool idle() const;
     /// What of a channel waits, is under way or unacknowledged, for who measures.
-    const SendWindow& sending(Channel channel) const { return send_[index(channel)]; }
+    const SendWindow& sending(Channel channel) const { return sender(channel).window; }
     std::uint32_t words_max() const { return static_cast<std::uint32_t>(config_.words_max); }
     const Config& config() const { return config_; }
     const Stats& stats() const { return stats_; }
@@ -269,8 +266,8 @@ private:
     /// What leaves only where no message does: acknowledgements, keep-alives; or who is waited for
     /// has changed.
     bool small_talk_due() const {
-        return receive_[0].ack_due() || receive_[1].ack_due() || keepalive_due_[0] ||
-               keepalive_due_[1] || waits_for_peer() != waited_;
+        return receive_[0].window.ack_due() || receive_[1].window.ack_due() ||
+               send_[0].keepalive_due || send_[1].keepalive_due || waits_for_peer() != waited_;
     }
     bool send_plain(Instant now, TxFrame& out);
     inline void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
@@ -362,9 +359,9 @@ private:
     /// Until it has left, and where it leaves by itself.
     bool holds_back_ack() const {
         if (!holds_acks_) return false;
-        const bool owed = receive_[0].owed() > 0 || receive_[1].owed() > 0;
-        return (owed && timers_.running(Timer::held_ack)) || receive_[0].ack_due() ||
-               receive_[1].ack_due();
+        const bool owed = receive_[0].window.owed() > 0 || receive_[1].window.owed() > 0;
+        return (owed && timers_.running(Timer::held_ack)) || receive_[0].window.ack_due() ||
+               receive_[1].window.ack_due();
     }
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);
@@ -383,21 +380,6 @@ private:
         return handlers_ == nullptr || handlers_->has(handler);
     }
 
-    // connection_congestion.cpp: how much may be under way
-    void forget_path();
-    void heed_path(Instant now, Channel channel, std::uint32_t overran = 0) {
-        if (overran > 0 || out_window(channel).afoot().steered()) {
-            heed_steered(now, channel, overran);
-        }
-    }
-    void heed_steered(Instant now, Channel channel, std::uint32_t overran);
-    void begin_long(Channel channel, std::uint64_t first);
-    bool allow_packets(Channel channel);
-    void follow_missing(Channel channel);
-    void heed_answer(Instant now, Channel channel, std::uint32_t distance, std::uint32_t overran);
-    void heed_silence(Instant now, Channel channel);
-    bool send_question(Instant now, Channel channel, TxFrame& out);
-
     // connection_transmit.cpp: what leaves
     void watch_peer(Instant now);
     void begin_waiting(Instant now);
@@ -405,11 +387,12 @@ private:
     bool send_unknown(TxFrame& out);
     bool send_nack(Channel channel, TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
+    bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     /// A question leaves before packets that wait: the peer was silent for more than one timer.
     bool asks_first() const { return unanswered_ > 1; }
     bool question_goes_first() const {
-        return asks_first() && (keepalive_due_[0] || keepalive_due_[1]);
+        return asks_first() && (send_[0].keepalive_due || send_[1].keepalive_due);
     }
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
@@ -418,18 +401,22 @@ private:
     void release_held_acks();
     void on_keepalive_timer(Instant now, Instant due, Channel channel);
     bool given_up(Instant now) const;
-    bool expects_peer() const { return awaiting_ || arriving_[0] > 0 || arriving_[1] > 0; }
+    bool expects_peer() const {
+        return awaiting_ || receive_[0].arriving() > 0 || receive_[1].arriving() > 0;
+    }
     /// Who only waits for the peer asks it for a sign of life now and then.
     bool watches_as_it_should() const {
-        return !expects_peer() || !send_[0].empty() || timers_.running(Timer::keepalive_request);
+        return !expects_peer() || !send_[0].window.empty() ||
+               timers_.running(Timer::keepalive_request);
     }
     void watch_idle(Instant now) {
         watch_interval_ = config_.keepalive_after;
         timers_.set(Timer::keepalive_request, now + watch_interval_);
     }
-    bool waits_for_peer() const { return expects_peer() || !send_[0].empty() || !send_[1].empty(); }
+    bool waits_for_peer() const {
+        return expects_peer() || !send_[0].window.empty() || !send_[1].window.empty();
+    }
     Instant next_check(Instant now, Duration interval) const;
-    Duration patience(Channel channel) const { return loops_[index(channel)].limit(); }
     /// The packet expected came, and was not taken for want of room that there still is not.
     bool refuses() const { return !met(refused_need_) || waits_for_room(Channel::request); }
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
@@ -439,8 +426,10 @@ private:
         return channel == Channel::request ? Channel::reply : Channel::request;
     }
     static std::size_t index(Channel channel) { return static_cast<std::size_t>(channel); }
-    SendWindow& out_window(Channel channel) { return send_[index(channel)]; }
-    ReceiveWindow& in_window(Channel channel) { return receive_[index(channel)]; }
+    SendChannel& sender(Channel channel) { return send_[index(channel)]; }
+    const SendChannel& sender(Channel channel) const { return send_[index(channel)]; }
+    ReceiveChannel& receiver(Channel channel) { return receive_[index(channel)]; }
+    const ReceiveChannel& receiver(Channel channel) const { return receive_[index(channel)]; }
     static Timer keepalive_timer(Channel channel) {
         return channel == Channel::request ? Timer::keepalive_request : Timer::keepalive_reply;
     }
@@ -449,16 +438,11 @@ private:
     bool wide_ = config_.layout == Layout::ethernet;
     bool fast_ = wide_ && config_.fast_paths;           // the short ways are open
     bool holds_acks_ = config_.ack_after > Duration();  // for a time only
-    ShortAddresses address_out_;
-    std::array<std::uint64_t, channel_count> chunk_address_in_{};
-    std::array<std::uint64_t, channel_count> address_in_{};
     const MemoryTable* memory_;
     const HandlerTable* handlers_ = nullptr;
     Handshake handshake_;
-    std::array<SendWindow, channel_count> send_;
-    std::array<ReceiveWindow, channel_count> receive_;
-    std::array<BulkSender, channel_count> bulk_;                 // stores; gets that we serve
-    std::array<std::vector<Incoming>, channel_count> incoming_;  // by transfer id: stores; our gets
+    std::array<SendChannel, channel_count> send_;
+    std::array<ReceiveChannel, channel_count> receive_;
     ReplyQueue replies_;
 
     std::optional<Delivery> delivery_;  // of the frame just judged
@@ -484,14 +468,8 @@ private:
     NoteRefusal note_refusal_ = NoteRefusal::none;
 
     TimerTable<Timer, 4> timers_;
-    std::array<CongestionWindow, channel_count> congestion_;
-    std::array<LoopTimer, channel_count> loops_;  // of our packets and their acknowledgements
-    std::array<ResendBackoff, channel_count> backoff_;
-    std::array<LongPackets, channel_count> long_;
-    std::array<Duration, channel_count> keepalive_interval_{};
-    std::array<bool, channel_count> keepalive_due_{};
-    Duration watch_interval_;  // the same of a peer that owes nothing and is only waited for
-    Duration hello_interval_{};
+    Duration watch_interval_;  // to the next question to a peer that is only waited for
+    Duration hello_interval_;
     bool hello_due_ = false;
     std::uint32_t unanswered_ = 0;  // keep-alives or hellos since anything of the session came
     // Last frame of the session, or when the waiting for the next began; later, if nobody looked.
@@ -499,8 +477,7 @@ private:
     bool waited_ = false;
     bool awaiting_ = false;
     bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so
-    std::array<std::uint32_t, channel_count> arriving_{};  // their stores and our gets, open
-    std::uint8_t route_ = 0;
+    std::uint8_t route_;
     Channel turn_ = Channel::reply;   // which channel sends first
     Channel run_ = Channel::request;  // of the run under way
     const SendWindow::Saved* next_of_run_ = nullptr;

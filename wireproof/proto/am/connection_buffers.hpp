@@ -3,16 +3,13 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
 #include "wireproof/base/ring.hpp"
-#include "wireproof/proto/am/bulk_sender.hpp"
 #include "wireproof/proto/am/config.hpp"
-#include "wireproof/proto/am/connection_records.hpp"
 #include "wireproof/proto/am/delivery.hpp"
-#include "wireproof/proto/am/receive_window.hpp"
+#include "wireproof/proto/am/receive_channel.hpp"
 #include "wireproof/proto/am/reply_queue.hpp"
-#include "wireproof/proto/am/send_window.hpp"
+#include "wireproof/proto/am/send_channel.hpp"
 
 namespace wireproof::am {
 
@@ -22,10 +19,8 @@ struct ConnectionBuffers {
     /// What stands in their place meanwhile: room for nothing but the beginning of a session.
     static ConnectionBuffers none(Config config);
 
-    std::array<SendWindow::Buffers, channel_count> send;
-    std::array<ReceiveWindow::Buffers, channel_count> receive;
-    std::array<std::vector<BulkSender::Transfer>, channel_count> bulk;
-    std::array<std::vector<Incoming>, channel_count> incoming;
+    std::array<SendChannel::Buffers, channel_count> send;
+    std::array<ReceiveChannel::Buffers, channel_count> receive;
     ReplyQueue replies;
     Ring<Delivery> ended;
 };

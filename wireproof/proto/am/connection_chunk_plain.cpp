@@ -37,20 +37,20 @@ struct Connection::NextOfChunk {
 ShortHeader Connection::chunk_header(Channel channel, const SendWindow::Saved& chunk,
                                      const SendWindow::Departure& packet) const {
     ShortHeader header;
-    header.address = address_out_.chunk[index(channel)];
+    header.address = sender(channel).addresses.chunk;
     header.route = route_;
-    header.round = send_[index(channel)].round();
+    header.round = sender(channel).window.round();
     header.count = chunk.count;
     header.cookie = handshake_.cookie();
     header.number = packet.number;
-    header.ack = {receive_[0].expected(), receive_[1].expected()};
+    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
     header.id = chunk.id;
     header.offset = packet.offset;
     return header;
 }
 
 void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out) {
-    SendWindow& window = out_window(channel);
+    SendWindow& window = sender(channel).window;
     const auto packet = window.plain_chunk_packet(chunk);
     ShortHeader header = chunk_header(channel, chunk, packet);
     header.filler = filler_of(out, channel, packet);
@@ -63,14 +63,14 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
 std::size_t Connection::alike_in_run() const {
     const SendWindow::Saved& chunk = *next_of_run_;
     if (chunk.kind != Kind::chunk) return 0;
-    return send_[index(run_)].full_packets_waiting(chunk);
+    return sender(run_).window.full_packets_waiting(chunk);
 }
 
 // All packets of a chunk carry one number, so their headers differ in the offset alone, and the
 // checksum of what stands before it is taken once.
 void Connection::write_alike(const FrameRun& run) {
     constexpr std::size_t size = ShortHeader::size;
-    SendWindow& window = out_window(run_);
+    SendWindow& window = sender(run_).window;
     const SendWindow::Saved& chunk = *next_of_run_;
     const auto packet = window.plain_chunk_packet(chunk);
     ShortHeader header = chunk_header(run_, chunk, packet);
@@ -105,7 +105,7 @@ void Connection::write_alike(const FrameRun& run) {
 /// path that others share, or if there are few.
 std::uint16_t Connection::filler_of(const TxFrame& out, Channel channel,
                                     const SendWindow::Departure& packet) {
-    const SendWindow& window = out_window(channel);
+    const SendWindow& window = sender(channel).window;
     const std::size_t size = packet.data.size();
     const bool shared = window.afoot().counted() && !window.afoot().seldom();
     const bool may_fill = wide_ && out.prefers_alike() && !shared && window.waiting() > 1 &&
@@ -132,17 +132,17 @@ std::uint64_t Connection::bytes_besides(Channel channel,
 std::optional<Connection::NextOfChunk> Connection::next_of_chunk(
     std::span<const std::byte, ShortHeader::size> head) {
     const std::uint64_t address = ShortHeader::address_in(head);
-    const bool stores = address == chunk_address_in_[0];
-    if (!stores && address != chunk_address_in_[1]) return std::nullopt;
+    const bool stores = address == receive_[0].chunk_address;
+    if (!stores && address != receive_[1].chunk_address) return std::nullopt;
     const ShortHeader header = ShortHeader::decode(head);
     const Channel channel = stores ? Channel::request : Channel::reply;
-    ReceiveWindow& window = in_window(channel);
+    ReceiveWindow& window = receiver(channel).window;
     if (header.cookie != handshake_.cookie() || !handshake_.established() || ending_.active ||
-        header.number != window.expected() || header.id >= incoming_[index(channel)].size()) {
+        header.number != window.expected() || header.id >= receiver(channel).incoming.size()) {
         return std::nullopt;
     }
     ReceiveWindow::Message& chunk = window.message(0);
-    Incoming& incoming = incoming_[index(channel)][header.id];
+    Incoming& incoming = receiver(channel).incoming[header.id];
     const std::size_t data_max = config_.data_max();
     // What came of the chunk may have been ahead of an OPEN that gave the id to a shorter transfer.
     const bool usual = chunk.kind == Kind::chunk && chunk.id == header.id &&
@@ -170,7 +170,7 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
     unanswered_ = 0;
     nothing_to_draw_ = !delivery_ && !drawn_slot_ && !plain_here_ && ended_.empty();
     for (const Channel of : {Channel::request, Channel::reply}) {
-        if (next->ack[index(of)] == out_window(of).first_unacknowledged()) continue;
+        if (next->ack[index(of)] == sender(of).window.first_unacknowledged()) continue;
         nothing_to_draw_ = false;
         on_ack(now, of, next->ack[index(of)]);
     }
@@ -187,8 +187,8 @@ std::uint32_t Connection::on_run(Instant now, const RxRun& run) {
     if (!fast_ || run.size != config_.packet_max) return 0;
     const auto first = run.frame(0).first<size>();
     const auto next = next_of_chunk(first);
-    if (!next || next->ack[0] != send_[0].first_unacknowledged() ||
-        next->ack[1] != send_[1].first_unacknowledged()) {
+    if (!next || next->ack[0] != send_[0].window.first_unacknowledged() ||
+        next->ack[1] != send_[1].window.first_unacknowledged()) {
         return 0;
     }
     const std::size_t data_max = config_.data_max();

@@ -8,14 +8,15 @@ namespace wireproof::am {
 
 // Where a loop is measured, each acknowledgement counts by itself.
 bool Connection::foresee() {
-    const bool calm = calm_ && exchanges_.came == 0 && !plain_here_ && send_[0].settled() &&
-                      send_[1].settled() && !holds_acks_ && config_.probe_after == Duration();
+    const bool calm = calm_ && exchanges_.came == 0 && !plain_here_ && send_[0].window.settled() &&
+                      send_[1].window.settled() && !holds_acks_ &&
+                      config_.probe_after == Duration();
     if (!calm) return false;
     exchanges_.longest = config_.words_max * std::size_t{4};
     for (std::size_t at = 0; at < channel_count; ++at) {
-        exchanges_.coming[at] = receive_[at].expected();
-        exchanges_.leaving[at] = send_[at].first_unsent();
-        exchanges_.longest = std::min(exchanges_.longest, send_[at].longest_with_ease());
+        exchanges_.coming[at] = receive_[at].window.expected();
+        exchanges_.leaving[at] = send_[at].window.first_unsent();
+        exchanges_.longest = std::min(exchanges_.longest, send_[at].window.longest_with_ease());
     }
     return true;
 }
@@ -31,26 +32,26 @@ bool Connection::foresee() {
     nothing_to_draw_ = false;
     may_reply_ = seen.channel == Channel::request && !answered;
     for (const Channel channel : {Channel::request, Channel::reply}) {
-        if (!out_window(channel).empty()) end_all(seen.began, channel);
+        if (!sender(channel).window.empty()) end_all(seen.began, channel);
     }
     if (freed > 0) {
-        out_window(out).skip(freed);
+        sender(out).window.skip(freed);
         note_freed(seen.since, out, freed);
     }
     if (seen.left > 0) {
-        for (ReceiveWindow& window : receive_) window.acknowledged();
+        for (ReceiveChannel& channel : receive_) channel.window.acknowledged();
         turn_ = seen.channel;
     }
-    ReceiveWindow& in = in_window(seen.channel);
+    ReceiveWindow& in = receiver(seen.channel).window;
     in.pass_plain(seen.came, in.owed() + (answered ? 0 : 1));
     stats_.received[static_cast<std::size_t>(RxVerdict::accepted)] += seen.came;
     const Kind kind = out == Channel::request ? Kind::request : Kind::reply;
     stats_.sent[static_cast<std::size_t>(kind)] += seen.left;
     if (answered) {
-        WIREPROOF_CHECK(out_window(out).push_here(kind, static_cast<std::uint32_t>(seen.handler),
-                                                  static_cast<std::uint16_t>(seen.size / 4),
-                                                  ConstBytes(seen.words).first(seen.size)));
-        out_window(out).plain_departed(1);
+        WIREPROOF_CHECK(sender(out).window.push_here(kind, static_cast<std::uint32_t>(seen.handler),
+                                                     static_cast<std::uint16_t>(seen.size / 4),
+                                                     ConstBytes(seen.words).first(seen.size)));
+        sender(out).window.plain_departed(1);
         note_plain(seen.left_at, out);
     }
     exchanges_.came = exchanges_.left = 0;

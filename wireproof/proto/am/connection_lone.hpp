@@ -24,8 +24,10 @@ namespace wireproof::am {
     if (!calm_ || !whole || frame.bytes.size() < ShortHeader::size) return false;
     const auto bytes = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(bytes);
-    if (address == address_in_[0]) return take_foreseen_on<Channel::request>(now, frame.bytes);
-    return address == address_in_[1] && take_foreseen_on<Channel::reply>(now, frame.bytes);
+    if (address == receive_[0].single_address)
+        return take_foreseen_on<Channel::request>(now, frame.bytes);
+    return address == receive_[1].single_address &&
+           take_foreseen_on<Channel::reply>(now, frame.bytes);
 }
 
 template <Channel channel>
@@ -33,13 +35,14 @@ template <Channel channel>
     constexpr auto at = static_cast<std::size_t>(channel);
     const auto bytes = frame.first<ShortHeader::size>();
     const ShortHeader header = ShortHeader::decode(bytes);
-    ReceiveWindow& window = receive_[at];
+    ReceiveWindow& window = receive_[at].window;
     const std::size_t size = frame.size() - ShortHeader::size;
-    const bool foreseen =
-        header.cookie == handshake_.cookie() && header.number == window.expected() &&
-        header.id - 1 < handler_max && header.count * std::size_t{4} == size &&
-        header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
-        send_[0].nothing_or_all(header.ack[0]) && send_[1].nothing_or_all(header.ack[1]);
+    const bool foreseen = header.cookie == handshake_.cookie() &&
+                          header.number == window.expected() && header.id - 1 < handler_max &&
+                          header.count * std::size_t{4} == size &&
+                          header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
+                          send_[0].window.nothing_or_all(header.ack[0]) &&
+                          send_[1].window.nothing_or_all(header.ack[1]);
     if (!foreseen) return false;
     window.pass_plain();
     plain_.handler = static_cast<HandlerId>(header.id);
@@ -48,8 +51,8 @@ template <Channel channel>
     plain_.size = size;
     silent_since_ = now;
     unanswered_ = 0;
-    if (header.ack[0] != send_[0].first_unacknowledged()) end_all(now, Channel::request);
-    if (header.ack[1] != send_[1].first_unacknowledged()) end_all(now, Channel::reply);
+    if (header.ack[0] != send_[0].window.first_unacknowledged()) end_all(now, Channel::request);
+    if (header.ack[1] != send_[1].window.first_unacknowledged()) end_all(now, Channel::reply);
     (void)note_verdict(now, RxVerdict::accepted);
     return true;
 }
@@ -67,7 +70,7 @@ template <Channel channel>
     const std::size_t size = frame.size() - ShortHeader::size;
     const std::uint64_t numbers = seen.coming[at] | std::uint64_t{seen.leaving[0]} << 32;
     const std::uint64_t differs =
-        ((first & ShortHeader::address_mask) ^ address_in_[at]) |
+        ((first & ShortHeader::address_mask) ^ receive_[at].single_address) |
         (load_le_at<std::uint64_t, 8>(bytes) ^ handshake_.cookie()) | (third ^ numbers) |
         (static_cast<std::uint32_t>(fourth) ^ seen.leaving[1]) | ShortHeader::filler_in(bytes) |
         (ShortHeader::count_in(first) * std::size_t{4} ^ size);
@@ -80,7 +83,7 @@ template <Channel channel>
     seen.channel = channel;
     if (seen.came++ == 0) seen.began = now;
     seen.since = now;
-    seen.coming[at] = receive_[at].number_after(seen.coming[at]);
+    seen.coming[at] = receive_[at].window.number_after(seen.coming[at]);
     message.handler = static_cast<HandlerId>(id);
     message.is_request = channel == Channel::request;
     message.data = frame.data() + ShortHeader::size;
@@ -100,9 +103,9 @@ template <Channel channel>
                                                                   Bytes room) const {
     constexpr auto at = static_cast<std::size_t>(channel);
     ShortHeader header;
-    header.address = address_out_.single[at];
+    header.address = send_[at].addresses.single;
     header.route = route_;
-    header.round = send_[at].round();
+    header.round = send_[at].window.round();
     header.cookie = handshake_.cookie();
     header.number = exchanges_.leaving[at];
     header.ack = exchanges_.coming;
@@ -119,7 +122,7 @@ template <Channel channel>
     seen.handler = message.handler;
     seen.size = message.arguments.size();
     copy_short(seen.words.data(), message.arguments.data(), seen.size);
-    seen.leaving[at] = send_[at].number_after(seen.leaving[at]);
+    seen.leaving[at] = send_[at].window.number_after(seen.leaving[at]);
 }
 
 // A connection that is calm has a session, and queues nothing but in its windows.
@@ -128,15 +131,15 @@ template <Channel channel>
     constexpr auto at = static_cast<std::size_t>(channel);
     const std::size_t size = message.arguments.size();
     return calm_ && (channel == Channel::request || may_reply_) && message.handler != HandlerId{} &&
-           size % 4 == 0 && size <= config_.words_max * 4 && send_[0].waiting() == 0 &&
-           send_[1].waiting() == 0 && send_[at].takes_with_ease(size);
+           size % 4 == 0 && size <= config_.words_max * 4 && send_[0].window.waiting() == 0 &&
+           send_[1].window.waiting() == 0 && send_[at].window.takes_with_ease(size);
 }
 
 template <Channel channel>
 [[gnu::always_inline]] inline std::size_t Connection::write_alone(const Lone<channel>& message,
                                                                   Bytes room) const {
     ShortHeader header = plain_header(channel);
-    header.address = address_out_.single[static_cast<std::size_t>(channel)];
+    header.address = send_[static_cast<std::size_t>(channel)].addresses.single;
     return write_short(header, message.handler, message.arguments, room);
 }
 
@@ -146,7 +149,7 @@ template <Channel channel>
     constexpr auto at = static_cast<std::size_t>(channel);
     constexpr Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
     if constexpr (channel == Channel::reply) may_reply_ = false;
-    SendWindow& window = send_[at];
+    SendWindow& window = send_[at].window;
     const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);
     WIREPROOF_CHECK(window.push_here(kind, static_cast<std::uint32_t>(message.handler), words,
                                      message.arguments));

@@ -21,11 +21,9 @@ HandlerId Connection::handler_of_note(const SendWindow& window, const SendWindow
 
 void Connection::open_store(std::uint32_t id, ConstBytes data) {
     const auto body = OpenBody::decode(data.first<OpenBody::size>());
-    Incoming& store = incoming_[index(Channel::request)][id];
-    if (store.active) return;  // held while another of that id was open: no sender does that
-    store = Incoming{};
-    store.active = true;
-    ++arriving_[index(Channel::request)];
+    // Held while another of that id was open: no sender does that.
+    if (receiver(Channel::request).incoming[id].active) return;
+    Incoming& store = receiver(Channel::request).begin(id);
     const std::size_t bytes = data.size() - OpenBody::size;
     store.total = body.total - bytes;  // never 0: a store that is whole in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);
@@ -40,7 +38,7 @@ void Connection::open_store(std::uint32_t id, ConstBytes data) {
 // Not by a NACK, which would have it repeated for ever: what is still to come of it is taken in and
 // thrown away.
 void Connection::refuse_store(std::uint32_t id, Reason reason) {
-    Incoming& store = incoming_[index(Channel::request)][id];
+    Incoming& store = receiver(Channel::request).incoming[id];
     store.drained = store.refusal_unacked = true;
     send_refusal(
         {static_cast<std::uint32_t>(Refusal::store), id, static_cast<std::uint32_t>(reason)},
@@ -58,7 +56,7 @@ Connection::Judged Connection::judge_store(const OpenBody& body) const {
 // Who stores where it may not must know before its store ends, so the note is refused until the
 // refusal has been acknowledged; then it is accepted, and nothing comes of it.
 RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
-    ReceiveWindow& window = in_window(Channel::request);
+    ReceiveWindow& window = receiver(Channel::request).window;
     if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
     if (!take_note(data)) return refuse_packet(header, Need::note_refused, 0);
     ReceiveWindow::Message& message = window.message(0);
@@ -81,10 +79,10 @@ bool Connection::take_note(ConstBytes data) {
     const Judged judged = judge_store(body);
     if (judged.reason != Reason::none) {
         note_refusal_ = NoteRefusal::unacked;
-        send_refusal(
-            {static_cast<std::uint32_t>(Refusal::note), in_window(Channel::request).expected(),
-             static_cast<std::uint32_t>(judged.reason)},
-            note_owner);
+        send_refusal({static_cast<std::uint32_t>(Refusal::note),
+                      receiver(Channel::request).window.expected(),
+                      static_cast<std::uint32_t>(judged.reason)},
+                     note_owner);
         return false;
     }
     copy_opening(data, judged.memory);

@@ -16,9 +16,10 @@ namespace wireproof::am {
 
 bool Connection::nothing_else_to_say() const {
     return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
-           !handshake_.answer_due() && refused_need_ == Need::nothing && !receive_[0].complains() &&
-           !receive_[1].complains() && !send_[0].afoot().wants_answer() &&
-           !send_[1].afoot().wants_answer() && watches_as_it_should() && !question_goes_first();
+           !handshake_.answer_due() && refused_need_ == Need::nothing &&
+           !receive_[0].window.complains() && !receive_[1].window.complains() &&
+           !send_[0].window.afoot().wants_answer() && !send_[1].window.afoot().wants_answer() &&
+           watches_as_it_should() && !question_goes_first();
 }
 
 // Nothing is missing, refused, due but acknowledgements, or under way in pieces, and all that was
@@ -27,9 +28,10 @@ bool Connection::nothing_else_to_say() const {
 bool Connection::is_calm() const {
     if (!nothing_else_to_say() || !has_buffers()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
-        const bool calm = send_[i].nothing_lost() && !send_[i].is_awaited() &&
-                          !send_[i].afoot().steered() && receive_[i].nothing_ahead() &&
-                          bulk_[i].active() == 0 && !bulk_[i].waits() && !keepalive_due_[i];
+        const bool calm = send_[i].window.nothing_lost() && !send_[i].window.is_awaited() &&
+                          !send_[i].window.afoot().steered() &&
+                          receive_[i].window.nothing_ahead() && send_[i].bulk.active() == 0 &&
+                          !send_[i].bulk.waits() && !send_[i].keepalive_due;
         if (!calm) return false;
     }
     return replies_.empty() && ended_.empty() && !delivery_ && !drawn_slot_ && bundle_.left == 0;
@@ -38,11 +40,11 @@ bool Connection::is_calm() const {
 bool Connection::send_plain(Instant now, TxFrame& out) {
     if (!fast_ || !nothing_else_to_say()) return false;
     Channel channel = turn_;
-    const SendWindow::Saved* message = out_window(channel).next_plain();
+    const SendWindow::Saved* message = sender(channel).window.next_plain();
     if (message == nullptr) {
-        if (!out_window(channel).at_rest()) return false;
+        if (!sender(channel).window.at_rest()) return false;
         channel = other(channel);
-        message = out_window(channel).next_plain();
+        message = sender(channel).window.next_plain();
         if (message == nullptr) return false;
     } else {
         turn_ = other(channel);
@@ -55,8 +57,8 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
 // Channels take turns, so a run is of one while the other has nothing.
 RunStart Connection::begin_any_run() {
     if (!fast_ || !nothing_else_to_say()) return RunStart::mixed;
-    const bool requests = send_[index(Channel::request)].may_leave();
-    const bool replies = send_[index(Channel::reply)].may_leave();
+    const bool requests = sender(Channel::request).window.may_leave();
+    const bool replies = sender(Channel::reply).window.may_leave();
     if (requests && replies) return RunStart::mixed;
     if (!requests && !replies) return small_talk_due() ? RunStart::mixed : RunStart::quiet;
     run_ = requests ? Channel::request : Channel::reply;
@@ -68,16 +70,16 @@ bool Connection::end_run(Instant now) {
     next_of_run_ = nullptr;
     note_plain(now, run_);
     if (!calm_) calm_ = is_calm();
-    return out_window(run_).at_rest() && !keepalive_due_[0] && !keepalive_due_[1];
+    return sender(run_).window.at_rest() && !send_[0].keepalive_due && !send_[1].keepalive_due;
 }
 
 /// What one frame or many of a run leave behind.
 void Connection::note_plain(Instant now, Channel channel) {
     if (!waited_) begin_waiting(now);
-    receive_[0].acknowledged();
-    receive_[1].acknowledged();
-    loops_[index(channel)].sent_in_burst(now, out_window(channel).under_way());
-    timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
+    receive_[0].window.acknowledged();
+    receive_[1].window.acknowledged();
+    sender(channel).loop.sent_in_burst(now, sender(channel).window.under_way());
+    timers_.set(keepalive_timer(channel), next_check(now, sender(channel).keepalive_interval));
 }
 
 /// A chunk's packet, a bundle, an OPEN, or what is long.
@@ -96,13 +98,12 @@ void Connection::note_plain(Instant now, Channel channel) {
 }
 
 void Connection::fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
-    SendWindow& window = out_window(channel);
+    SendWindow& window = sender(channel).window;
     const SendWindow::Bundle bundle = window.plain_bundle();
     const bool single = bundle.messages == 1;
     const ConstBytes data = single ? window.data_of_next(message) : bundle.entries;
     ShortHeader header = plain_header(channel);
-    header.address =
-        single ? address_out_.single[index(channel)] : address_out_.bundle[index(channel)];
+    header.address = single ? sender(channel).addresses.single : sender(channel).addresses.bundle;
     header.count = single ? message.count : static_cast<std::uint16_t>(bundle.messages);
     header.id = single ? message.id : 0;
     if (message.kind == Kind::open) head_open(message, data, out, header);
@@ -114,7 +115,7 @@ void Connection::fill_more(Channel channel, const SendWindow::Saved& message, Tx
 
 void Connection::head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
                            ShortHeader& header) {
-    header.address = address_out_.open | (open.in_place ? ShortHeader::in_place : 0);
+    header.address = send_[0].addresses.open | (open.in_place ? ShortHeader::in_place : 0);
     if (open.in_place) return;
     header.filler = filler_of(out, Channel::request, {.message = &open, .data = data});
 }
@@ -155,7 +156,7 @@ void Connection::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes d
 /// the channel known, half of its instructions go.
 [[gnu::always_inline]] inline void Connection::on_plain_ack(Instant now, Channel channel,
                                                             std::uint32_t expected) {
-    const SendWindow& window = out_window(channel);
+    const SendWindow& window = sender(channel).window;
     if (expected == window.first_unacknowledged()) return;
     if (!window.ends_all(expected)) return on_ack(now, channel, expected);
     end_all(now, channel);
@@ -166,10 +167,10 @@ bool Connection::accept_plain(Instant now, const RxFrame& frame) {
     if (!fast_ || size < ShortHeader::size || size > config_.packet_max) return false;
     const auto bytes = frame.bytes.first<ShortHeader::size>();
     const std::uint64_t address = ShortHeader::address_in(bytes);
-    const bool is_request = address == address_in_[0];
-    if (!is_request && address != address_in_[1]) return false;
+    const bool is_request = address == receive_[0].single_address;
+    if (!is_request && address != receive_[1].single_address) return false;
     const ShortHeader header = ShortHeader::decode(bytes);
-    ReceiveWindow& window = receive_[is_request ? 0 : 1];
+    ReceiveWindow& window = receive_[is_request ? 0 : 1].window;
     const bool usual = header.cookie == handshake_.cookie() && handshake_.established() &&
                        !ending_.active && header.number == window.expected() &&
                        window.nothing_ahead() && header.id - 1 < handler_max &&

@@ -8,13 +8,13 @@
 namespace wireproof::am {
 
 [[gnu::always_inline]] inline ShortHeader Connection::plain_header(Channel channel) const {
-    const SendWindow& window = send_[index(channel)];
+    const SendWindow& window = sender(channel).window;
     ShortHeader header;
     header.route = route_;
     header.round = window.round();
     header.cookie = handshake_.cookie();
     header.number = window.first_unsent();
-    header.ack = {receive_[0].expected(), receive_[1].expected()};
+    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
     return header;
 }
 
@@ -27,7 +27,7 @@ inline RxVerdict Connection::note_verdict(Instant now, RxVerdict verdict) {
 }
 
 inline void Connection::refill(Channel channel) {
-    const BulkSender& bulk = bulk_[index(channel)];
+    const BulkSender& bulk = sender(channel).bulk;
     const bool nothing =
         bulk.active() == 0 && !bulk.waits() && (channel == Channel::request || replies_.empty());
     if (!nothing) refill_waiting(channel);
@@ -35,13 +35,13 @@ inline void Connection::refill(Channel channel) {
 
 [[gnu::always_inline]] inline void Connection::note_freed(Instant now, Channel channel,
                                                           std::uint32_t packets) {
-    const SendWindow& window = out_window(channel);
-    loops_[index(channel)].freed(now, packets);
-    heed_path(now, channel);
-    keepalive_interval_[index(channel)] = patience(channel);
-    keepalive_due_[index(channel)] = false;
+    const SendWindow& window = sender(channel).window;
+    sender(channel).loop.freed(now, packets);
+    sender(channel).heed_path(now);
+    sender(channel).keepalive_interval = sender(channel).patience();
+    sender(channel).keepalive_due = false;
     if (!window.empty()) {
-        timers_.set(keepalive_timer(channel), now + patience(channel));
+        timers_.set(keepalive_timer(channel), now + sender(channel).patience());
     } else if (channel == Channel::request && expects_peer()) {
         watch_idle(now);
     } else {
@@ -53,7 +53,7 @@ inline void Connection::refill(Channel channel) {
 
 /// All that is out on the channel was acknowledged, and that is all there is.
 [[gnu::always_inline]] inline void Connection::end_all(Instant now, Channel channel) {
-    SendWindow& window = out_window(channel);
+    SendWindow& window = sender(channel).window;
     WIREPROOF_CHECK(window.settled());
     const std::uint32_t freed = window.under_way();
     window.drop_all();
@@ -63,7 +63,7 @@ inline void Connection::refill(Channel channel) {
 [[gnu::always_inline]] inline void Connection::fill_plain(Channel channel,
                                                           const SendWindow::Saved& message,
                                                           TxFrame& out) {
-    const bool alone = message.kind <= Kind::reply && out_window(channel).lone() &&
+    const bool alone = message.kind <= Kind::reply && sender(channel).window.lone() &&
                        message.count * std::size_t{4} <= copied_max;
     if (!alone) return fill_other(channel, message, out);
     if (channel == Channel::request) return fill_alone<Channel::request>(message, out);
@@ -75,13 +75,13 @@ template <Channel channel>
 [[gnu::always_inline]] inline void Connection::fill_alone(const SendWindow::Saved& message,
                                                           TxFrame& out) {
     constexpr auto at = static_cast<std::size_t>(channel);
-    SendWindow& window = send_[at];
+    SendWindow& window = send_[at].window;
     const ConstBytes data = window.lone_arguments(message);
     // Room first: a header that is written at once, and that nobody else sees, stays in registers;
     // in memory it would be written in parts and read in words, which waits for the parts.
     const Bytes room = out.add_all(ShortHeader::size + data.size());
     ShortHeader header = plain_header(channel);
-    header.address = address_out_.single[at];
+    header.address = send_[at].addresses.single;
     header.count = message.count;
     header.id = message.id;
     header.encode(room.first<ShortHeader::size>());
@@ -103,9 +103,9 @@ template <Channel channel>
 template <Channel channel>
 [[gnu::always_inline]] inline bool Connection::unpack_plain_on() {
     constexpr bool is_request = channel == Channel::request;
-    ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)];
-    const bool usual = bundle_.number == window.expected() && receive_[0].nothing_ahead() &&
-                       receive_[1].nothing_ahead() && !(is_request && replies_.full());
+    ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
+    const bool usual = bundle_.number == window.expected() && receive_[0].window.nothing_ahead() &&
+                       receive_[1].window.nothing_ahead() && !(is_request && replies_.full());
     if (!usual) return false;
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
@@ -126,7 +126,7 @@ inline std::optional<Delivery> Connection::next_delivery() {
     may_reply_ = false;
     if (nothing_to_draw_) return std::nullopt;
     const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
-                       receive_[0].nothing_ahead() && receive_[1].nothing_ahead();
+                       receive_[0].window.nothing_ahead() && receive_[1].window.nothing_ahead();
     if (!usual) return draw_general();
     if (bundle_.left > 0 && !plain_here_ && !delivery_ && !unpack_plain()) {
         return draw_general();
@@ -153,14 +153,14 @@ inline const Connection::PlainMessage* Connection::take_message() {
 template <Channel channel>
 inline RunStart Connection::begin_calm_run() {
     run_ = channel;
-    next_of_run_ = &send_[static_cast<std::size_t>(channel)].first_waiting();
+    next_of_run_ = &send_[static_cast<std::size_t>(channel)].window.first_waiting();
     return RunStart::begun;
 }
 
 inline RunStart Connection::begin_run() {
     if (!calm_) return begin_any_run();
-    const bool requests = send_[0].waiting() > 0;
-    const bool replies = send_[1].waiting() > 0;
+    const bool requests = send_[0].window.waiting() > 0;
+    const bool replies = send_[1].window.waiting() > 0;
     if (requests && replies) return RunStart::mixed;
     if (requests) return begin_calm_run<Channel::request>();
     if (replies) return begin_calm_run<Channel::reply>();
@@ -168,12 +168,12 @@ inline RunStart Connection::begin_run() {
 }
 
 inline bool Connection::may_gather() {
-    SendWindow& requests = send_[0];
+    SendWindow& requests = send_[0].window;
     return config_.gather > 0 && requests.waiting() < config_.gather &&
            (requests.under_way() >= config_.gather || requests.waits_for_answer()) &&
-           requests.nothing_lost() && send_[1].settled() && nothing_else_to_say() &&
-           !receive_[0].ack_due() && !receive_[1].ack_due() && !keepalive_due_[0] &&
-           !keepalive_due_[1];
+           requests.nothing_lost() && send_[1].window.settled() && nothing_else_to_say() &&
+           !receive_[0].window.ack_due() && !receive_[1].window.ack_due() &&
+           !send_[0].keepalive_due && !send_[1].keepalive_due;
 }
 
 }  // namespace wireproof::am

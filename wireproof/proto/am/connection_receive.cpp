@@ -25,7 +25,7 @@ struct Connection::ChunkPlace {
 };
 
 RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
-    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow& window = receiver(header.channel).window;
     if (!has_buffers()) return put_off(header);
     if (!well_formed(header, data)) return RxVerdict::malformed;
     if (header.kind == Kind::bundle) return on_bundle(header, data);
@@ -74,7 +74,7 @@ bool Connection::well_formed(const Header& header, ConstBytes data) const {
             return data.size() == GetBody::size && header.id < config_.gets_max &&
                    GetBody::decode(data.first<GetBody::size>()).total <= config_.transfer_max();
         case Kind::chunk:
-            return !data.empty() && header.id < incoming_[index(header.channel)].size();
+            return !data.empty() && header.id < receiver(header.channel).incoming.size();
         case Kind::bundle:
             return data.size() <= config_.bundle_max && header.id == 0 &&
                    is_bundle(data, header.count);
@@ -109,7 +109,7 @@ RxVerdict Connection::on_bundle(const Header& header, ConstBytes data) {
 
 RxVerdict Connection::unpack_next() {
     if (unpack_plain()) return RxVerdict::accepted;
-    const ReceiveWindow& window = in_window(bundle_.channel);
+    const ReceiveWindow& window = receiver(bundle_.channel).window;
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
     Header header;
@@ -154,9 +154,9 @@ bool Connection::met(Need need) const {
         case Need::nothing: return true;
         case Need::reply_place: return !replies_.full();
         case Need::get_slot:
-            return !replies_.full() && bulk_[index(Channel::reply)].free_place().has_value();
+            return !replies_.full() && sender(Channel::reply).bulk.free_place().has_value();
         case Need::refusal_acked:
-            return !incoming_[index(Channel::request)][refused_id_].refusal_unacked;
+            return !receiver(Channel::request).incoming[refused_id_].refusal_unacked;
         case Need::note_refused: return note_refusal_ != NoteRefusal::unacked;
     }
     return true;
@@ -170,7 +170,7 @@ RxVerdict Connection::refuse_packet(const Header& header, Need need, std::uint32
 }
 
 RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
-    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow& window = receiver(header.channel).window;
     ReceiveWindow::Message& message = window.message(at.distance);
     if (window.has(at.distance)) return RxVerdict::duplicate;
     if (message.known()) return RxVerdict::malformed;  // a chunk has begun under this number
@@ -186,7 +186,7 @@ RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWin
     }
     if (header.in_place) return on_note(header, data);
     const bool store_is_open =
-        header.kind == Kind::open && incoming_[index(Channel::request)][header.id].active;
+        header.kind == Kind::open && receiver(Channel::request).incoming[header.id].active;
     if (store_is_open) return RxVerdict::malformed;
     const Need need = need_of(header.kind);
     if (!met(need)) return refuse_packet(header, need, 0);
@@ -221,27 +221,26 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
             delivery_ = Refused{static_cast<HandlerId>(refusal.id), reason};
             return;
         case Refusal::store: {
-            auto& stores = bulk_[index(Channel::request)].transfers();
+            auto& stores = sender(Channel::request).bulk.transfers();
             if (refusal.id < stores.size()) stores[refusal.id].reason = reason;
-            in_window(Channel::reply).owe_ack();  // the store's last packet waits for it
+            receiver(Channel::reply).window.owe_ack();  // the store's last packet waits for it
             return;
         }
         case Refusal::note:
-            if (SendWindow::Saved* note = out_window(Channel::request).note(refusal.id)) {
+            if (SendWindow::Saved* note = sender(Channel::request).window.note(refusal.id)) {
                 note->owner = refusal.reason;
                 const bool awaited = note->count != 0;
                 if (!awaited && reason == Reason::no_handler) {
                     delivery_ =
-                        Refused{handler_of_note(out_window(Channel::request), *note), reason};
+                        Refused{handler_of_note(sender(Channel::request).window, *note), reason};
                 }
             }
-            in_window(Channel::reply).owe_ack();  // the note waits for it
+            receiver(Channel::reply).window.owe_ack();  // the note waits for it
             return;
         case Refusal::get: {
-            auto& gets = incoming_[index(Channel::reply)];
+            auto& gets = receiver(Channel::reply).incoming;
             if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
-            gets[refusal.id].active = false;
-            --arriving_[index(Channel::reply)];
+            receiver(Channel::reply).end(refusal.id);
             // The answer to a get of no bytes, and to no other, may be that all is well.
             const bool whole = gets[refusal.id].total == 0;
             delivery_ = GetEnded{gets[refusal.id].tag,
@@ -259,7 +258,7 @@ void Connection::send_refusal(RefusalBody body, std::uint32_t owner) {
 }
 
 void Connection::serve_get(std::uint32_t id, const GetBody& body) {
-    BulkSender& gets = bulk_[index(Channel::reply)];
+    BulkSender& gets = sender(Channel::reply).bulk;
     const auto memory = memory_->readable(body.address, body.total);
     if (!memory) {
         send_refusal({static_cast<std::uint32_t>(Refusal::get), id,
@@ -277,7 +276,7 @@ void Connection::serve_get(std::uint32_t id, const GetBody& body) {
     transfer.id = id;
     transfer.bytes = *memory;
     gets.begin(*gets.free_place(), transfer);
-    begin_long(Channel::reply, out_window(Channel::reply).next());
+    sender(Channel::reply).begin_long(sender(Channel::reply).window.next());
     refill(Channel::reply);
 }
 
@@ -302,7 +301,7 @@ std::optional<Connection::ChunkPlace> Connection::chunk_place(const Header& head
 // Selective recovery: what is missing before this packet was lost, inside its own chunk too.
 void Connection::complain_of_holes(const Header& header, const ChunkPlace& chunk,
                                    ReceiveWindow::Placement at) {
-    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow& window = receiver(header.channel).window;
     if (config_.recovery != Recovery::selective || !may_complain(header.channel)) return;
     const bool in_order =
         at.distance == 0 && window.message(0).arrived == chunk.place;  // as it is without loss
@@ -313,7 +312,7 @@ void Connection::complain_of_holes(const Header& header, const ChunkPlace& chunk
 // stores to the same memory.
 RxVerdict Connection::keep_early(const Header& header, ConstBytes data,
                                  ReceiveWindow::Placement at) {
-    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow& window = receiver(header.channel).window;
     const auto place =
         static_cast<std::uint32_t>(header.offset % config_.chunk_bytes() / config_.data_max());
     if (place >= header.count || at.distance + header.count > window.window() ||
@@ -336,7 +335,7 @@ RxVerdict Connection::keep_early(const Header& header, ConstBytes data,
 // The expected message is a chunk of which packets were kept: now its OPEN is there. True: some
 // were.
 bool Connection::place_early() {
-    ReceiveWindow& window = in_window(Channel::request);
+    ReceiveWindow& window = receiver(Channel::request).window;
     bool any = false;
     const std::uint32_t number = window.expected();
     while (window.expected() == number) {
@@ -352,7 +351,7 @@ bool Connection::place_early() {
         header.number = number;
         // What does not fit its store is as if it had never arrived. The rest waits for room as
         // packets ahead do: a NACK may have said that it is there, so it can not be refused now.
-        if (incoming_[index(Channel::request)][header.id].active) {
+        if (receiver(Channel::request).incoming[header.id].active) {
             (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::ahead, 0});
         }
         window.free_slot(packet->slot);
@@ -361,9 +360,9 @@ bool Connection::place_early() {
 }
 
 RxVerdict Connection::on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
-    ReceiveWindow& window = in_window(header.channel);
+    ReceiveWindow& window = receiver(header.channel).window;
     const bool ahead = at.place == ReceiveWindow::Place::ahead;
-    Incoming& incoming = incoming_[index(header.channel)][header.id];
+    Incoming& incoming = receiver(header.channel).incoming[header.id];
     if (!incoming.active) {
         return ahead ? keep_early(header, data, at) : RxVerdict::malformed;
     }
@@ -414,9 +413,9 @@ bool Connection::end_is_awaited(Channel channel) const {
 
 // The expected message is a whole chunk.
 void Connection::finish_chunk(Channel channel) {
-    ReceiveWindow& window = in_window(channel);
+    ReceiveWindow& window = receiver(channel).window;
     const ReceiveWindow::Message chunk = window.message(0);
-    Incoming& incoming = incoming_[index(channel)][chunk.id];
+    Incoming& incoming = receiver(channel).incoming[chunk.id];
     const std::uint64_t left = incoming.total - chunk.base;
     incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
     window.pass();
@@ -429,9 +428,8 @@ void Connection::finish_chunk(Channel channel) {
 }
 
 void Connection::finish_transfer(Channel channel, std::uint32_t id) {
-    Incoming& incoming = incoming_[index(channel)][id];
-    incoming.active = false;
-    --arriving_[index(channel)];
+    Incoming& incoming = receiver(channel).incoming[id];
+    receiver(channel).end(id);
     if (channel == Channel::reply) {
         delivery_ = GetEnded{incoming.tag, Reason::none};
     } else if (!incoming.drained) {
@@ -441,11 +439,11 @@ void Connection::finish_transfer(Channel channel, std::uint32_t id) {
 
 // Selective recovery: the expected message is there and finds no room, so the channel is stalled.
 bool Connection::waits_for_room(Channel channel) const {
-    const ReceiveWindow::Message& message = receive_[index(channel)].message(0);
+    const ReceiveWindow::Message& message = receiver(channel).window.message(0);
     if (!message.complete()) return false;
     if (message.in_place && note_refusal_ == NoteRefusal::unacked) return true;
     if (message.kind != Kind::chunk) return !met(need_of(message.kind));
-    const Incoming& incoming = incoming_[index(channel)][message.id];
+    const Incoming& incoming = receiver(channel).incoming[message.id];
     if (!incoming.active || !is_last_chunk(message, incoming)) return false;
     const Need need = need_of_last(channel, incoming);
     return need == Need::refusal_acked ? incoming.refusal_unacked : !met(need);
@@ -454,11 +452,11 @@ bool Connection::waits_for_room(Channel channel) const {
 // Selective recovery: what came ahead is passed once nothing is missing before it. True: something
 // was.
 bool Connection::pass_held(Channel channel) {
-    ReceiveWindow& window = in_window(channel);
+    ReceiveWindow& window = receiver(channel).window;
     const ReceiveWindow::Message message = window.message(0);
     if (!message.complete() || waits_for_room(channel)) return false;
     if (message.kind == Kind::chunk) {
-        const Incoming& incoming = incoming_[index(channel)][message.id];
+        const Incoming& incoming = receiver(channel).incoming[message.id];
         if (!incoming.active) {
             window.pass();  // a second last chunk: no sender does that
             return true;

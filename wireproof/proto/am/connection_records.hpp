@@ -133,11 +133,11 @@ struct Exchanges {
     std::size_t longest = 0;
 };
 
-/// What the short way writes: of requests, replies, bundles of either, chunks, OPENs.
+/// What the short way writes of one channel: ShortHeader::address.
 struct ShortAddresses {
-    std::array<std::uint64_t, channel_count> single{};
-    std::array<std::uint64_t, channel_count> bundle{};
-    std::array<std::uint64_t, channel_count> chunk{};
+    std::uint64_t single = 0;  // of requests, or replies
+    std::uint64_t bundle = 0;
+    std::uint64_t chunk = 0;
     std::uint64_t open = 0;
 };
 

@@ -22,7 +22,8 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     if (!handshake_.established()) return false;
     if (refused_need_ != Need::nothing && met(refused_need_)) {
         refused_need_ = Need::nothing;
-        in_window(Channel::request).complain(refused_round_, refused_place_ + 1, true);  // AM-42
+        receiver(Channel::request)
+            .window.complain(refused_round_, refused_place_ + 1, true);  // AM-42
     }
     if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;
     if (send_question(now, Channel::request, out) || send_question(now, Channel::reply, out)) {
@@ -49,8 +50,8 @@ void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
     if (header.kind != Kind::hello && header.kind != Kind::unknown) {
         header.cookie = handshake_.cookie();
         for (std::size_t i = 0; i < channel_count; ++i) {
-            header.ack[i] = receive_[i].expected();  // AM-41: of now, on a resent packet too
-            receive_[i].acknowledged();
+            header.ack[i] = receive_[i].window.expected();  // AM-41: of now, on a resent packet too
+            receive_[i].window.acknowledged();
         }
     }
     const std::size_t header_size = config_.header_size();
@@ -106,7 +107,7 @@ bool Connection::send_unknown(TxFrame& out) {
 }
 
 bool Connection::send_nack(Channel channel, TxFrame& out) {
-    ReceiveWindow& window = in_window(channel);
+    ReceiveWindow& window = receiver(channel).window;
     if (!window.complains()) return false;
     const auto& complaint = window.complaint();
     if (!complaint) return false;
@@ -137,7 +138,7 @@ bool Connection::send_nack(Channel channel, TxFrame& out) {
 }
 
 bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
-    SendWindow& window = out_window(channel);
+    SendWindow& window = sender(channel).window;
     const auto departure = window.next_departure();
     if (!departure) return false;
     Header header;
@@ -159,28 +160,35 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
         header.filler = filler_of(out, channel, *departure);
     }
     emit(out, header, departure->data);
-    if (again && window.left_first_missing()) backoff_[index(channel)].left(out.size());
+    if (again && window.left_first_missing()) sender(channel).backoff.left(out.size());
     window.departed();
-    if (!again) loops_[index(channel)].sent_in_burst(now, window.under_way());
-    timers_.set(keepalive_timer(channel), next_check(now, keepalive_interval_[index(channel)]));
+    if (!again) sender(channel).loop.sent_in_burst(now, window.under_way());
+    timers_.set(keepalive_timer(channel), next_check(now, sender(channel).keepalive_interval));
     return true;
 }
 
+// Before what waits to leave, so that answers come spread over the round trip.
+bool Connection::send_question(Instant now, Channel channel, TxFrame& out) {
+    if (!sender(channel).window.afoot().wants_answer()) return false;
+    sender(channel).keepalive_due = true;
+    return send_keepalive(now, channel, out);
+}
+
 bool Connection::send_keepalive(Instant now, Channel channel, TxFrame& out) {
-    if (!keepalive_due_[index(channel)]) return false;
-    keepalive_due_[index(channel)] = false;
-    out_window(channel).asked(now);
+    if (!sender(channel).keepalive_due) return false;
+    sender(channel).keepalive_due = false;
+    sender(channel).window.asked(now);
     Header header;
     header.kind = Kind::keepalive;
-    header.number = out_window(channel).behind_latest();
+    header.number = sender(channel).window.behind_latest();
     header.channel = channel;
-    header.round = out_window(channel).round();
+    header.round = sender(channel).window.round();
     emit(out, header, {});
     return true;
 }
 
 bool Connection::send_ack(TxFrame& out) {
-    if (!receive_[0].ack_due() && !receive_[1].ack_due()) return false;
+    if (!receive_[0].window.ack_due() && !receive_[1].window.ack_due()) return false;
     Header header;
     emit(out, header, {});
     return true;
@@ -204,7 +212,7 @@ void Connection::watch_peer(Instant now) {
         if (handshake_.can_meet() && !timers_.running(Timer::hello)) hello_due_ = true;
         return;
     }
-    if (expects_peer() && send_[0].empty() && !timers_.running(Timer::keepalive_request)) {
+    if (expects_peer() && send_[0].window.empty() && !timers_.running(Timer::keepalive_request)) {
         watch_idle(now);
     }
 }
@@ -260,14 +268,14 @@ void Connection::on_hello_timer(Instant now, Instant due) {
 
 // What left meanwhile has acknowledged what came before it.
 void Connection::release_held_acks() {
-    for (ReceiveWindow& window : receive_) {
-        if (window.owed() > 0) window.owe_ack();
+    for (ReceiveChannel& channel : receive_) {
+        if (channel.window.owed() > 0) channel.window.owe_ack();
     }
 }
 
 void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     if (!handshake_.established()) return;
-    const SendWindow& window = out_window(channel);
+    const SendWindow& window = sender(channel).window;
     const bool awaited = channel == Channel::request && expects_peer();
     if (window.empty()) {
         if (!awaited) return;
@@ -278,7 +286,7 @@ void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
             return;
         }
     }
-    Duration& interval = window.empty() ? watch_interval_ : keepalive_interval_[index(channel)];
+    Duration& interval = window.empty() ? watch_interval_ : sender(channel).keepalive_interval;
     heed_absence(now, due, interval);
     if (given_up(now)) {
         give_up(SessionEnded::Why::silent);
@@ -287,11 +295,11 @@ void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     if (unanswered_ > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
     ++unanswered_;
     ++stats_.keepalive_timeouts;
-    loops_[index(channel)].resent();  // what answers now was asked for
-    heed_silence(now, channel);
+    sender(channel).loop.resent();  // what answers now was asked for
+    sender(channel).heed_silence(now, unanswered_, now - silent_since_);
     // What waits to leave says more than a keep-alive would, unless nothing was heard since the
     // last timer either: a path may lose all packets as long as these.
-    keepalive_due_[index(channel)] = window.at_rest() || asks_first();
+    sender(channel).keepalive_due = window.at_rest() || asks_first();
     interval = std::min(interval * 2, config_.keepalive_max);
     timers_.set(keepalive_timer(channel), next_check(now, interval));
 }
