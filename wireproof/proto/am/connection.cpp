@@ -45,15 +45,11 @@ Connection::Connection(const Config& config, const MemoryTable& memory, Connecti
 
 // What arrives.
 
-[[gnu::noinline]] RxVerdict Connection::on_any_frame(Instant now, const RxFrame& frame) {
-    const bool was_calm = std::exchange(calm_, false);
+[[gnu::noinline]] RxVerdict Connection::on_other_frame(Instant now, const RxFrame& frame) {
+    calm_ = false;
     bundle_.left = 0;  // of a frame that is gone
     nothing_to_draw_ = false;
     if (frame.after_overrun) overrun_ = true;
-    if (accept_plain(now, frame)) {
-        calm_ = was_calm || is_calm();  // what is plain ends nothing of it
-        return note_verdict(now, RxVerdict::accepted);
-    }
     const bool chunk = accept_chunk_packet(now, frame);
     return note_verdict(now, chunk ? RxVerdict::accepted : judge(now, frame));
 }
@@ -87,12 +83,7 @@ RxVerdict Connection::judge(Instant now, const RxFrame& frame) {
         begin_session(now, had_session);
         if (ending_.active) return RxVerdict::refused;  // the old session is reported first
     }
-    silent_since_ = now;
-    unanswered_ = 0;
-    for (const Channel channel : {Channel::request, Channel::reply}) {
-        const std::uint32_t ack = header->ack[index(channel)];
-        if (ack != sender(channel).window.first_unacknowledged()) on_ack(now, channel, ack);
-    }
+    commit(now, header->ack);
     switch (header->kind) {
         case Kind::ack: return RxVerdict::control;
         case Kind::nack: on_nack(now, *header, data); return RxVerdict::control;
@@ -131,8 +122,7 @@ void Connection::on_wire_event(Instant, WireEvent event) {
 }
 
 void Connection::begin_session(Instant now, bool replaces) {
-    silent_since_ = now;
-    unanswered_ = 0;
+    note_heard(now);
     hello_due_ = false;
     hello_interval_ = config_.keepalive_after;
     timers_.stop(Timer::hello);

@@ -98,10 +98,8 @@ public:
 
     // The engine contract (core/engine.hpp).
     [[gnu::always_inline]] RxVerdict on_frame(Instant now, const RxFrame& frame) {
-        if (!take_foreseen(now, frame)) return on_any_frame(now, frame);
-        nothing_to_draw_ = false;
-        plain_here_ = true;
-        return RxVerdict::accepted;
+        if (accept_message(now, frame)) return RxVerdict::accepted;
+        return on_other_frame(now, frame);
     }
     inline std::optional<Delivery> next_delivery();
     /// False where on_run need not be asked: messages are all there is, or some are to be drawn.
@@ -254,9 +252,14 @@ private:
 
     // connection_plain.cpp: the short way; connection_lone.hpp and .cpp: its shortest
     bool is_calm() const;
-    bool take_foreseen(Instant now, const RxFrame& frame);
+    inline bool is_next(const ShortHeader& header, const ReceiveWindow& window) const;
+    inline bool accept_message(Instant now, const RxFrame& frame);
     template <Channel channel>
-    bool take_foreseen_on(Instant now, ConstBytes frame);
+    inline bool accept_message_on(Instant now, const RxFrame& frame);
+    bool takes_message(Channel channel) const;
+    bool is_signed(const RxFrame& frame) const;
+    template <Channel channel>
+    inline void pass_message(std::uint32_t handler, ConstBytes arguments);
     inline void end_all(Instant now, Channel channel);
     void take_in_exchanges();
     RunStart begin_any_run();
@@ -275,11 +278,12 @@ private:
     inline void fill_alone(const SendWindow::Saved& message, TxFrame& out);
     void fill_other(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    template <class AnyHeader>
+    inline void stamp(AnyHeader& header) const;
     inline ShortHeader plain_header(Channel channel) const;
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
                    ShortHeader& header);
-    void note_plain(Instant now, Channel channel);
-    bool accept_plain(Instant now, const RxFrame& frame);
+    inline void note_left(Channel channel, Kind kind, std::uint32_t packets, std::uint32_t numbers);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
     std::optional<NextOfChunk> next_of_chunk(std::span<const std::byte, ShortHeader::size> head);
     std::uint16_t filler_of(const TxFrame& out, Channel channel,
@@ -295,8 +299,19 @@ private:
     inline bool unpack_plain_on();
 
     // connection.cpp: what arrives on the whole
-    RxVerdict on_any_frame(Instant now, const RxFrame& frame);
-    inline RxVerdict note_verdict(Instant now, RxVerdict verdict);
+    using Acks = std::array<std::uint32_t, channel_count>;
+    RxVerdict on_other_frame(Instant now, const RxFrame& frame);
+    inline void commit(Instant now, const Acks& acks);
+    inline RxVerdict note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames = 1);
+    /// Something of the session came.
+    void note_heard(Instant now) {
+        silent_since_ = now;
+        unanswered_ = 0;
+    }
+    bool says_no_news(const Acks& acks) const {
+        return acks[0] == send_[0].window.first_unacknowledged() &&
+               acks[1] == send_[1].window.first_unacknowledged();
+    }
     std::optional<Delivery> draw_general();
     RxVerdict judge(Instant now, const RxFrame& frame);
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
@@ -310,7 +325,7 @@ private:
     void give_up(SessionEnded::Why why) { give_up(SessionEnded{.why = why}); }
     void forget_session();
     std::optional<Delivery> draw_ending();
-    inline void on_plain_ack(Instant now, Channel channel, std::uint32_t expected);
+    inline void apply_ack(Instant now, Channel channel, std::uint32_t expected);
     void on_ack(Instant now, Channel channel, std::uint32_t expected);
     /// So many packets of the channel were acknowledged.
     inline void note_freed(Instant now, Channel channel, std::uint32_t packets);
@@ -352,6 +367,7 @@ private:
     }
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
+    void pass_expected(Channel channel);
     void accept_short(Kind kind, std::uint32_t id, ConstBytes data);
     void accept_refusal(const RefusalBody& refusal);
     void serve_get(std::uint32_t id, const GetBody& body);
@@ -387,6 +403,12 @@ private:
     bool send_unknown(TxFrame& out);
     bool send_nack(Channel channel, TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
+    void note_departure(Instant now, Channel channel, bool again = false);
+    /// A packet left that carries the acks of now.
+    void note_acks_left() {
+        receive_[0].window.acknowledged();
+        receive_[1].window.acknowledged();
+    }
     bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     /// A question leaves before packets that wait: the peer was silent for more than one timer.

@@ -31,19 +31,15 @@ struct Connection::NextOfChunk {
     ReceiveWindow::Message* chunk;
     std::byte* to;
     std::uint64_t offset;
-    std::array<std::uint32_t, channel_count> ack;
+    Acks ack;
 };
 
 ShortHeader Connection::chunk_header(Channel channel, const SendWindow::Saved& chunk,
                                      const SendWindow::Departure& packet) const {
-    ShortHeader header;
+    ShortHeader header = plain_header(channel);
     header.address = sender(channel).addresses.chunk;
-    header.route = route_;
-    header.round = sender(channel).window.round();
     header.count = chunk.count;
-    header.cookie = handshake_.cookie();
     header.number = packet.number;
-    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
     header.id = chunk.id;
     header.offset = packet.offset;
     return header;
@@ -56,8 +52,7 @@ void Connection::fill_chunk_packet(Channel channel, const SendWindow::Saved& chu
     header.filler = filler_of(out, channel, packet);
     add_plain(out, header, packet.data, !config_.trusts_payload);
     out.add_filler(header.filler);
-    ++stats_.sent[static_cast<std::size_t>(Kind::chunk)];
-    window.plain_departed(1);
+    note_left(channel, Kind::chunk, 1, 1);
 }
 
 std::size_t Connection::alike_in_run() const {
@@ -96,8 +91,8 @@ void Connection::write_alike(const FrameRun& run) {
         data += part.size();
         to += run.size;
     }
-    stats_.sent[static_cast<std::size_t>(Kind::chunk)] += run.frames;
-    window.plain_departed(static_cast<std::uint32_t>(run.frames));
+    const auto frames = static_cast<std::uint32_t>(run.frames);
+    note_left(run_, Kind::chunk, frames, frames);
 }
 
 /// What makes the OPEN or the last packet of a transfer as long as those before and behind it,
@@ -137,8 +132,8 @@ std::optional<Connection::NextOfChunk> Connection::next_of_chunk(
     const ShortHeader header = ShortHeader::decode(head);
     const Channel channel = stores ? Channel::request : Channel::reply;
     ReceiveWindow& window = receiver(channel).window;
-    if (header.cookie != handshake_.cookie() || !handshake_.established() || ending_.active ||
-        header.number != window.expected() || header.id >= receiver(channel).incoming.size()) {
+    if (!is_next(header, window) || !handshake_.established() || ending_.active ||
+        header.id >= receiver(channel).incoming.size()) {
         return std::nullopt;
     }
     ReceiveWindow::Message& chunk = window.message(0);
@@ -166,14 +161,9 @@ bool Connection::accept_chunk_packet(Instant now, const RxFrame& frame) {
         !checksum_holds(config_.layout, frame.bytes, config_.trusts_payload)) {
         return false;
     }
-    silent_since_ = now;
-    unanswered_ = 0;
-    nothing_to_draw_ = !delivery_ && !drawn_slot_ && !plain_here_ && ended_.empty();
-    for (const Channel of : {Channel::request, Channel::reply}) {
-        if (next->ack[index(of)] == sender(of).window.first_unacknowledged()) continue;
-        nothing_to_draw_ = false;
-        on_ack(now, of, next->ack[index(of)]);
-    }
+    nothing_to_draw_ =
+        says_no_news(next->ack) && !delivery_ && !drawn_slot_ && !plain_here_ && ended_.empty();
+    commit(now, next->ack);
     std::memcpy(next->to, frame.bytes.data() + ShortHeader::size, config_.data_max());
     next->window->mark(next->chunk->arrived++);
     return true;
@@ -187,10 +177,7 @@ std::uint32_t Connection::on_run(Instant now, const RxRun& run) {
     if (!fast_ || run.size != config_.packet_max) return 0;
     const auto first = run.frame(0).first<size>();
     const auto next = next_of_chunk(first);
-    if (!next || next->ack[0] != send_[0].window.first_unacknowledged() ||
-        next->ack[1] != send_[1].window.first_unacknowledged()) {
-        return 0;
-    }
+    if (!next || !says_no_news(next->ack)) return 0;
     const std::size_t data_max = config_.data_max();
     const std::uint32_t most = std::min(run.frames, next->chunk->span - 1 - next->chunk->arrived);
     Crc32c begun;
@@ -218,10 +205,8 @@ std::uint32_t Connection::on_run(Instant now, const RxRun& run) {
         next->window->mark(next->chunk->arrived++);
     }
     if (taken == 0) return 0;
-    silent_since_ = now;
-    unanswered_ = 0;
-    stats_.received[static_cast<std::size_t>(RxVerdict::accepted)] += taken - 1;
-    note_verdict(now, RxVerdict::accepted);
+    commit(now, next->ack);
+    (void)note_verdict(now, RxVerdict::accepted, taken);
     return taken;
 }
 

@@ -21,14 +21,13 @@ bool Connection::foresee() {
     return true;
 }
 
-// As take_foreseen and left_alone have it, one by one.
+// As accept_message and left_alone have it, one by one.
 [[gnu::noinline]] void Connection::take_in_exchanges() {
     const Exchanges& seen = exchanges_;
     const Channel out = other(seen.channel);
     const bool answered = has_followed();
     const std::uint32_t freed = answered ? seen.left - 1 : seen.left;
-    silent_since_ = seen.since;
-    unanswered_ = 0;
+    note_heard(seen.since);
     nothing_to_draw_ = false;
     may_reply_ = seen.channel == Channel::request && !answered;
     for (const Channel channel : {Channel::request, Channel::reply}) {
@@ -39,20 +38,20 @@ bool Connection::foresee() {
         note_freed(seen.since, out, freed);
     }
     if (seen.left > 0) {
-        for (ReceiveChannel& channel : receive_) channel.window.acknowledged();
+        note_acks_left();
         turn_ = seen.channel;
     }
     ReceiveWindow& in = receiver(seen.channel).window;
     in.pass_plain(seen.came, in.owed() + (answered ? 0 : 1));
     stats_.received[static_cast<std::size_t>(RxVerdict::accepted)] += seen.came;
     const Kind kind = out == Channel::request ? Kind::request : Kind::reply;
-    stats_.sent[static_cast<std::size_t>(kind)] += seen.left;
+    stats_.sent[static_cast<std::size_t>(kind)] += freed;
     if (answered) {
         WIREPROOF_CHECK(sender(out).window.push_here(kind, static_cast<std::uint32_t>(seen.handler),
                                                      static_cast<std::uint16_t>(seen.size / 4),
                                                      ConstBytes(seen.words).first(seen.size)));
-        sender(out).window.plain_departed(1);
-        note_plain(seen.left_at, out);
+        note_left(out, kind, 1, 1);
+        note_departure(seen.left_at, out);
     }
     exchanges_.came = exchanges_.left = 0;
 }

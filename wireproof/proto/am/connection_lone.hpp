@@ -17,46 +17,6 @@ namespace wireproof::am {
     return ShortHeader::size + arguments.size();
 }
 
-// One look at each field, and nothing is changed before all have held. Each channel has its own
-// copy of the code, in which every place is known.
-[[gnu::always_inline]] inline bool Connection::take_foreseen(Instant now, const RxFrame& frame) {
-    const bool whole = frame.integrity == Integrity::intact && !frame.after_overrun;
-    if (!calm_ || !whole || frame.bytes.size() < ShortHeader::size) return false;
-    const auto bytes = frame.bytes.first<ShortHeader::size>();
-    const std::uint64_t address = ShortHeader::address_in(bytes);
-    if (address == receive_[0].single_address)
-        return take_foreseen_on<Channel::request>(now, frame.bytes);
-    return address == receive_[1].single_address &&
-           take_foreseen_on<Channel::reply>(now, frame.bytes);
-}
-
-template <Channel channel>
-[[gnu::always_inline]] inline bool Connection::take_foreseen_on(Instant now, ConstBytes frame) {
-    constexpr auto at = static_cast<std::size_t>(channel);
-    const auto bytes = frame.first<ShortHeader::size>();
-    const ShortHeader header = ShortHeader::decode(bytes);
-    ReceiveWindow& window = receive_[at].window;
-    const std::size_t size = frame.size() - ShortHeader::size;
-    const bool foreseen = header.cookie == handshake_.cookie() &&
-                          header.number == window.expected() && header.id - 1 < handler_max &&
-                          header.count * std::size_t{4} == size &&
-                          header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
-                          send_[0].window.nothing_or_all(header.ack[0]) &&
-                          send_[1].window.nothing_or_all(header.ack[1]);
-    if (!foreseen) return false;
-    window.pass_plain();
-    plain_.handler = static_cast<HandlerId>(header.id);
-    plain_.is_request = channel == Channel::request;
-    plain_.data = frame.data() + ShortHeader::size;
-    plain_.size = size;
-    silent_since_ = now;
-    unanswered_ = 0;
-    if (header.ack[0] != send_[0].window.first_unacknowledged()) end_all(now, Channel::request);
-    if (header.ack[1] != send_[1].window.first_unacknowledged()) end_all(now, Channel::reply);
-    (void)note_verdict(now, RxVerdict::accepted);
-    return true;
-}
-
 // What differs from what is foreseen is looked at in one step.
 [[gnu::always_inline]] inline bool Connection::take_next(Instant now, ConstBytes frame,
                                                          PlainMessage& message) {
@@ -102,11 +62,8 @@ template <Channel channel>
 [[gnu::always_inline]] inline std::size_t Connection::write_alone(const Next<channel>& message,
                                                                   Bytes room) const {
     constexpr auto at = static_cast<std::size_t>(channel);
-    ShortHeader header;
+    ShortHeader header = plain_header(channel);
     header.address = send_[at].addresses.single;
-    header.route = route_;
-    header.round = send_[at].window.round();
-    header.cookie = handshake_.cookie();
     header.number = exchanges_.leaving[at];
     header.ack = exchanges_.coming;
     return write_short(header, message.handler, message.arguments, room);
@@ -149,14 +106,11 @@ template <Channel channel>
     constexpr auto at = static_cast<std::size_t>(channel);
     constexpr Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
     if constexpr (channel == Channel::reply) may_reply_ = false;
-    SendWindow& window = send_[at].window;
     const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);
-    WIREPROOF_CHECK(window.push_here(kind, static_cast<std::uint32_t>(message.handler), words,
-                                     message.arguments));
-    ++stats_.sent[static_cast<std::size_t>(kind)];
-    window.plain_departed(1);
-    if (turn_ == channel) turn_ = other(channel);
-    note_plain(now, channel);
+    WIREPROOF_CHECK(send_[at].window.push_here(kind, static_cast<std::uint32_t>(message.handler),
+                                               words, message.arguments));
+    note_left(channel, kind, 1, 1);
+    note_departure(now, channel);
 }
 
 }  // namespace wireproof::am

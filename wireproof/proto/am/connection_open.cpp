@@ -62,9 +62,8 @@ RxVerdict Connection::on_note(const Header& header, ConstBytes data) {
     ReceiveWindow::Message& message = window.message(0);
     message.kind = Kind::open;
     message.span = 1;
-    window.pass();
+    pass_expected(Channel::request);
     if (header.count != 0) window.owe_ack();  // as of a finished chunk: a store ends with it
-    refused_need_ = Need::nothing;
     return RxVerdict::accepted;
 }
 

@@ -46,11 +46,9 @@ bool Connection::send_plain(Instant now, TxFrame& out) {
         channel = other(channel);
         message = sender(channel).window.next_plain();
         if (message == nullptr) return false;
-    } else {
-        turn_ = other(channel);
     }
     fill_plain(channel, *message, out);
-    note_plain(now, channel);
+    note_departure(now, channel);
     return true;
 }
 
@@ -66,20 +64,10 @@ RunStart Connection::begin_any_run() {
 }
 
 bool Connection::end_run(Instant now) {
-    if (turn_ == run_) turn_ = other(run_);
     next_of_run_ = nullptr;
-    note_plain(now, run_);
+    note_departure(now, run_);
     if (!calm_) calm_ = is_calm();
     return sender(run_).window.at_rest() && !send_[0].keepalive_due && !send_[1].keepalive_due;
-}
-
-/// What one frame or many of a run leave behind.
-void Connection::note_plain(Instant now, Channel channel) {
-    if (!waited_) begin_waiting(now);
-    receive_[0].window.acknowledged();
-    receive_[1].window.acknowledged();
-    sender(channel).loop.sent_in_burst(now, sender(channel).window.under_way());
-    timers_.set(keepalive_timer(channel), next_check(now, sender(channel).keepalive_interval));
 }
 
 /// A chunk's packet, a bundle, an OPEN, or what is long.
@@ -109,8 +97,7 @@ void Connection::fill_more(Channel channel, const SendWindow::Saved& message, Tx
     if (message.kind == Kind::open) head_open(message, data, out, header);
     add_plain(out, header, data, true);
     out.add_filler(header.filler);
-    ++stats_.sent[static_cast<std::size_t>(single ? message.kind : Kind::bundle)];
-    window.plain_departed(bundle.messages);
+    note_left(channel, single ? message.kind : Kind::bundle, 1, bundle.messages);
 }
 
 void Connection::head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
@@ -152,47 +139,16 @@ void Connection::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes d
     if (checked) store_checksum(config_.layout, head, crc.value());
 }
 
-/// As on_ack. In light traffic all is acknowledged that there is. Inline with all it calls: with
-/// the channel known, half of its instructions go.
-[[gnu::always_inline]] inline void Connection::on_plain_ack(Instant now, Channel channel,
-                                                            std::uint32_t expected) {
-    const SendWindow& window = sender(channel).window;
-    if (expected == window.first_unacknowledged()) return;
-    if (!window.ends_all(expected)) return on_ack(now, channel, expected);
-    end_all(now, channel);
+/// While a connection is not calm, what else must hold before a short message is passed.
+bool Connection::takes_message(Channel channel) const {
+    return has_buffers() && handshake_.established() && !ending_.active &&
+           receiver(channel).window.nothing_ahead() &&
+           !(channel == Channel::request && replies_.full());
 }
 
-bool Connection::accept_plain(Instant now, const RxFrame& frame) {
-    const std::size_t size = frame.bytes.size();
-    if (!fast_ || size < ShortHeader::size || size > config_.packet_max) return false;
-    const auto bytes = frame.bytes.first<ShortHeader::size>();
-    const std::uint64_t address = ShortHeader::address_in(bytes);
-    const bool is_request = address == receive_[0].single_address;
-    if (!is_request && address != receive_[1].single_address) return false;
-    const ShortHeader header = ShortHeader::decode(bytes);
-    ReceiveWindow& window = receive_[is_request ? 0 : 1].window;
-    const bool usual = header.cookie == handshake_.cookie() && handshake_.established() &&
-                       !ending_.active && header.number == window.expected() &&
-                       window.nothing_ahead() && header.id - 1 < handler_max &&
-                       header.count * std::size_t{4} == size - ShortHeader::size &&
-                       header.count <= config_.words_max && ShortHeader::filler_in(bytes) == 0 &&
-                       has_buffers() && !(is_request && replies_.full());
-    if (!usual || frame.integrity == Integrity::damaged) return false;
-    if (frame.integrity == Integrity::check && !checksum_holds(config_.layout, frame.bytes)) {
-        return false;
-    }
-    silent_since_ = now;
-    unanswered_ = 0;
-    on_plain_ack(now, Channel::request, header.ack[0]);
-    on_plain_ack(now, Channel::reply, header.ack[1]);
-    window.pass_plain();
-    if (is_request) refused_need_ = Need::nothing;
-    plain_.handler = static_cast<HandlerId>(header.id);
-    plain_.data = frame.bytes.data() + ShortHeader::size;
-    plain_.size = size - ShortHeader::size;
-    plain_.is_request = is_request;
-    plain_here_ = true;
-    return true;
+/// A frame that nobody vouches for carries a checksum that holds.
+[[gnu::noinline]] bool Connection::is_signed(const RxFrame& frame) const {
+    return frame.integrity == Integrity::check && checksum_holds(config_.layout, frame.bytes);
 }
 
 }  // namespace wireproof::am

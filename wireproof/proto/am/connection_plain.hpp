@@ -7,22 +7,37 @@
 
 namespace wireproof::am {
 
+/// What every packet of the session says, one that left before, too: AM-41.
+template <class AnyHeader>
+[[gnu::always_inline]] inline void Connection::stamp(AnyHeader& header) const {
+    header.route = route_;
+    header.cookie = handshake_.cookie();
+    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
+}
+
+/// What of a numbered packet is known before its message is.
 [[gnu::always_inline]] inline ShortHeader Connection::plain_header(Channel channel) const {
     const SendWindow& window = sender(channel).window;
     ShortHeader header;
-    header.route = route_;
+    stamp(header);
     header.round = window.round();
-    header.cookie = handshake_.cookie();
     header.number = window.first_unsent();
-    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
     return header;
 }
 
-inline RxVerdict Connection::note_verdict(Instant now, RxVerdict verdict) {
+/// Packets of the short way leave the window, of so many numbers.
+[[gnu::always_inline]] inline void Connection::note_left(Channel channel, Kind kind,
+                                                         std::uint32_t packets,
+                                                         std::uint32_t numbers) {
+    stats_.sent[static_cast<std::size_t>(kind)] += packets;
+    sender(channel).window.plain_departed(numbers);
+}
+
+inline RxVerdict Connection::note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames) {
     if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
         timers_.set(Timer::held_ack, now + config_.ack_after);
     }
-    ++stats_.received[static_cast<std::size_t>(verdict)];
+    stats_.received[static_cast<std::size_t>(verdict)] += frames;
     return verdict;
 }
 
@@ -60,6 +75,79 @@ inline void Connection::refill(Channel channel) {
     note_freed(now, channel, freed);
 }
 
+/// In light traffic all is acknowledged that there is: with the channel known, half of the
+/// instructions go.
+[[gnu::always_inline]] inline void Connection::apply_ack(Instant now, Channel channel,
+                                                         std::uint32_t expected) {
+    const SendWindow& window = sender(channel).window;
+    if (expected == window.first_unacknowledged()) return;
+    if (!window.ends_all(expected)) return on_ack(now, channel, expected);
+    end_all(now, channel);
+}
+
+/// A packet of the session came whole: its sender lives, and has what its acks say. What else it
+/// says is applied by whoever accepts it: a number is passed, a verdict counted.
+[[gnu::always_inline]] inline void Connection::commit(Instant now, const Acks& acks) {
+    note_heard(now);
+    apply_ack(now, Channel::request, acks[0]);
+    apply_ack(now, Channel::reply, acks[1]);
+}
+
+/// The expected message is a short one: it is passed, and lies there until it is drawn.
+template <Channel channel>
+[[gnu::always_inline]] inline void Connection::pass_message(std::uint32_t handler,
+                                                            ConstBytes arguments) {
+    receive_[static_cast<std::size_t>(channel)].window.pass_plain();
+    if (channel == Channel::request) refused_need_ = Need::nothing;
+    plain_.handler = static_cast<HandlerId>(handler);
+    plain_.is_request = channel == Channel::request;
+    plain_.data = arguments.data();
+    plain_.size = arguments.size();
+    plain_here_ = true;
+}
+
+/// Of the session, and of the number expected.
+[[gnu::always_inline]] inline bool Connection::is_next(const ShortHeader& header,
+                                                       const ReceiveWindow& window) const {
+    return header.cookie == handshake_.cookie() && header.number == window.expected();
+}
+
+// The prediction: the next packet is a short message, whole and in order. All of its header but
+// what it says is known, and each field is looked at once; nothing is changed before all have held.
+// Each channel has its own copy of the code, in which every place is known.
+[[gnu::always_inline]] inline bool Connection::accept_message(Instant now, const RxFrame& frame) {
+    if (!fast_ || frame.bytes.size() < ShortHeader::size) return false;
+    const auto head = frame.bytes.first<ShortHeader::size>();
+    const std::uint64_t address = ShortHeader::address_in(head);
+    if (address == receive_[0].single_address) {
+        return accept_message_on<Channel::request>(now, frame);
+    }
+    return address == receive_[1].single_address && accept_message_on<Channel::reply>(now, frame);
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline bool Connection::accept_message_on(Instant now,
+                                                                 const RxFrame& frame) {
+    const auto head = frame.bytes.first<ShortHeader::size>();
+    const ShortHeader header = ShortHeader::decode(head);
+    const ConstBytes arguments = frame.bytes.subspan(ShortHeader::size);
+    const ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
+    const bool predicted = is_next(header, window) && header.id - 1 < handler_max &&
+                           header.count * std::size_t{4} == arguments.size() &&
+                           header.count <= config_.words_max && ShortHeader::filler_in(head) == 0 &&
+                           (calm_ || takes_message(channel)) &&
+                           (frame.integrity == Integrity::intact || is_signed(frame));
+    if (!predicted) return false;
+    if (frame.after_overrun) overrun_ = true;
+    bundle_.left = 0;  // of a frame that is gone
+    nothing_to_draw_ = false;
+    commit(now, header.ack);
+    pass_message<channel>(header.id, arguments);
+    if (!calm_) calm_ = is_calm();
+    (void)note_verdict(now, RxVerdict::accepted);
+    return true;
+}
+
 [[gnu::always_inline]] inline void Connection::fill_plain(Channel channel,
                                                           const SendWindow::Saved& message,
                                                           TxFrame& out) {
@@ -86,9 +174,7 @@ template <Channel channel>
     header.id = message.id;
     header.encode(room.first<ShortHeader::size>());
     copy_short(room.data() + ShortHeader::size, data.data(), data.size());
-    ++stats_.sent[static_cast<std::size_t>(channel == Channel::request ? Kind::request
-                                                                       : Kind::reply)];
-    window.plain_departed(1);
+    note_left(channel, channel == Channel::request ? Kind::request : Kind::reply, 1, 1);
     if (out.wants_check()) sign_short(room, true);
 }
 
@@ -109,13 +195,8 @@ template <Channel channel>
     if (!usual) return false;
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
-    plain_.handler = static_cast<HandlerId>(entry.handler);
-    plain_.is_request = is_request;
-    plain_.data = bundle_.at + BundleEntry::size;
-    plain_.size = entry.words * std::size_t{4};
-    plain_here_ = true;
-    window.pass_plain();
-    if (is_request) refused_need_ = Need::nothing;
+    pass_message<channel>(entry.handler,
+                          ConstBytes(bundle_.at + BundleEntry::size, entry.words * std::size_t{4}));
     bundle_.number = window.expected();
     bundle_.at += BundleEntry::size + plain_.size;
     --bundle_.left;

@@ -192,10 +192,15 @@ RxVerdict Connection::on_short(const Header& header, ConstBytes data, ReceiveWin
     if (!met(need)) return refuse_packet(header, need, 0);
     message.kind = header.kind;
     message.span = 1;
-    window.pass();
-    if (header.channel == Channel::request) refused_need_ = Need::nothing;
+    pass_expected(header.channel);
     accept_short(header.kind, header.id, data);
     return RxVerdict::accepted;
+}
+
+/// The expected message is complete; so what was refused, which was that one, is there.
+void Connection::pass_expected(Channel channel) {
+    receiver(channel).window.pass();
+    if (channel == Channel::request) refused_need_ = Need::nothing;
 }
 
 void Connection::accept_short(Kind kind, std::uint32_t id, ConstBytes data) {
@@ -418,12 +423,11 @@ void Connection::finish_chunk(Channel channel) {
     Incoming& incoming = receiver(channel).incoming[chunk.id];
     const std::uint64_t left = incoming.total - chunk.base;
     incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
-    window.pass();
+    pass_expected(channel);
     // AM-5: one for the chunk; where many are in flight, one for some of them.
     const bool ends = incoming.completed == incoming.total;
     const bool enough = window.owed() >= config_.ack_chunks * config_.chunk_packets;
     if (enough || (ends && end_is_awaited(channel))) window.owe_ack();
-    if (channel == Channel::request) refused_need_ = Need::nothing;
     if (ends) finish_transfer(channel, chunk.id);
 }
 
@@ -471,8 +475,7 @@ bool Connection::pass_held(Channel channel) {
     const ConstBytes data = window.held(message);
     if (message.in_place && !take_note(data)) return false;
     if (message.awaited) window.owe_ack();
-    window.pass();
-    if (channel == Channel::request) refused_need_ = Need::nothing;
+    pass_expected(channel);
     if (!message.in_place) accept_short(message.kind, message.id, data);
     if (delivery_) {
         drawn_slot_ = message.slot;  // its arguments are in use until the next draw

@@ -35,24 +35,19 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     }
     const Channel first = turn_;
     const Channel second = other(first);
-    if (send_numbered(now, first, out)) {
-        turn_ = second;
-        return true;
-    }
-    return send_numbered(now, second, out) || send_keepalive(now, Channel::request, out) ||
-           send_keepalive(now, Channel::reply, out) || send_ack(out);
+    return send_numbered(now, first, out) || send_numbered(now, second, out) ||
+           send_keepalive(now, Channel::request, out) || send_keepalive(now, Channel::reply, out) ||
+           send_ack(out);
 }
 
 void Connection::emit(TxFrame& out, Header& header, ConstBytes data) {
     header.dst = config_.peer;
     header.src = config_.node;
-    header.route = route_;
-    if (header.kind != Kind::hello && header.kind != Kind::unknown) {
-        header.cookie = handshake_.cookie();
-        for (std::size_t i = 0; i < channel_count; ++i) {
-            header.ack[i] = receive_[i].window.expected();  // AM-41: of now, on a resent packet too
-            receive_[i].window.acknowledged();
-        }
+    if (header.kind == Kind::hello || header.kind == Kind::unknown) {
+        header.route = route_;
+    } else {
+        stamp(header);
+        note_acks_left();
     }
     const std::size_t header_size = config_.header_size();
     const bool copied =
@@ -137,6 +132,17 @@ bool Connection::send_nack(Channel channel, TxFrame& out) {
     return true;
 }
 
+/// A numbered packet of the channel has left, or the last of many: what that changes besides its
+/// window.
+void Connection::note_departure(Instant now, Channel channel, bool again) {
+    if (!waited_) begin_waiting(now);
+    note_acks_left();
+    SendChannel& from = sender(channel);
+    if (!again) from.loop.sent_in_burst(now, from.window.under_way());
+    timers_.set(keepalive_timer(channel), next_check(now, from.keepalive_interval));
+    if (turn_ == channel) turn_ = other(channel);
+}
+
 bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     SendWindow& window = sender(channel).window;
     const auto departure = window.next_departure();
@@ -162,8 +168,7 @@ bool Connection::send_numbered(Instant now, Channel channel, TxFrame& out) {
     emit(out, header, departure->data);
     if (again && window.left_first_missing()) sender(channel).backoff.left(out.size());
     window.departed();
-    if (!again) sender(channel).loop.sent_in_burst(now, window.under_way());
-    timers_.set(keepalive_timer(channel), next_check(now, sender(channel).keepalive_interval));
+    note_departure(now, channel, again);
     return true;
 }
 
@@ -198,8 +203,7 @@ bool Connection::send_ack(TxFrame& out) {
 
 // Silence counts from when something was first waited for, or later (heed_absence).
 void Connection::begin_waiting(Instant now) {
-    silent_since_ = now;
-    unanswered_ = 0;
+    note_heard(now);
     waited_ = true;
 }
 

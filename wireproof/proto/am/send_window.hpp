@@ -235,11 +235,6 @@ public:
     const Saved& first_waiting() { return lone() ? saved_.back() : first_unsent_message(); }
     /// Some message is one whose end matters to somebody.
     bool is_awaited() const { return watched_ > 0; }
-    /// Where none is: the number acknowledges nothing new, or all there is, all of which has left.
-    bool nothing_or_all(std::uint32_t expected) const {
-        return expected == una_number_.value() || (expected == high_number_.value() && settled());
-    }
-
     /// The number acknowledges all there is, and that is nothing whose end matters to somebody: the
     /// answer to a lone message, or the end of a burst. drop_all() is on_ack() then.
     bool ends_all(std::uint32_t expected) const {
