@@ -43,6 +43,11 @@ public:
     }
     /// An acknowledgement may now be of either departure, so it measures nothing.
     void resent() { ahead_ = 0; }
+    /// The path may be another: nothing was measured.
+    void forget() {
+        loop_ = {};
+        ahead_ = 0;
+    }
 
     void fingerprint(Instant now, Fingerprint& sink) const {
         if (floor_ == Duration()) return;

@@ -41,6 +41,7 @@ Connection::Connection(const Config& config, const MemoryTable& memory, Connecti
       ended_(std::move(buffers.ended)),
       watch_interval_(config.keepalive_after),
       hello_interval_(config.keepalive_after),
+      liveness_(config),
       route_(static_cast<std::uint8_t>((config.node + config.peer) % 4)) {}
 
 // What arrives.
@@ -122,7 +123,7 @@ void Connection::on_wire_event(Instant, WireEvent event) {
 }
 
 void Connection::begin_session(Instant now, bool replaces) {
-    note_heard(now);
+    liveness_.heard(now);
     hello_due_ = false;
     hello_interval_ = config_.keepalive_after;
     timers_.stop(Timer::hello);
@@ -217,8 +218,7 @@ void Connection::forget_session() {
     watch_interval_ = config_.keepalive_after;
     hello_interval_ = config_.keepalive_after;
     hello_due_ = false;
-    unanswered_ = 0;
-    waited_ = false;
+    liveness_.reset();
     awaiting_ = false;
     overrun_ = false;
     ending_ = Ending{};
@@ -411,10 +411,7 @@ void Connection::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(watch_interval_);
     sink.add(hello_interval_);
     sink.add(hello_due_);
-    sink.add(unanswered_);
-    // Beyond the peer timeout, longer silence changes nothing; nor does any before the waiting.
-    sink.add(waited_);
-    if (waited_) sink.add(std::min(now - silent_since_, config_.peer_timeout));
+    liveness_.fingerprint(now, sink);
     sink.add(awaiting_);
     sink.add(route_);
     sink.add(turn_);

@@ -20,6 +20,7 @@
 #include "wireproof/proto/am/delivery.hpp"
 #include "wireproof/proto/am/handler_table.hpp"
 #include "wireproof/proto/am/handshake.hpp"
+#include "wireproof/proto/am/liveness.hpp"
 #include "wireproof/proto/am/memory_table.hpp"
 #include "wireproof/proto/am/receive_channel.hpp"
 #include "wireproof/proto/am/reply_queue.hpp"
@@ -240,17 +241,13 @@ private:
 
     struct ChunkPlace;
     struct NextOfChunk;
-
-    /// Where a store goes, or why it goes nowhere.
-    struct Judged {
-        Reason reason = Reason::none;
-        Bytes memory;
-    };
+    struct Judged;
 
     // connection_post.cpp: what the user asks for
     PostStatus readiness() const;
+    bool holds_back_ack() const;
 
-    // connection_plain.cpp: the short way; connection_lone.hpp and .cpp: its shortest
+    // connection_plain.hpp and .cpp: the short way; connection_lone.hpp and .cpp: its shortest
     bool is_calm() const;
     inline bool is_next(const ShortHeader& header, const ReceiveWindow& window) const;
     inline bool accept_message(Instant now, const RxFrame& frame);
@@ -270,7 +267,8 @@ private:
     /// has changed.
     bool small_talk_due() const {
         return receive_[0].window.ack_due() || receive_[1].window.ack_due() ||
-               send_[0].keepalive_due || send_[1].keepalive_due || waits_for_peer() != waited_;
+               send_[0].keepalive_due || send_[1].keepalive_due ||
+               waits_for_peer() != liveness_.waits();
     }
     bool send_plain(Instant now, TxFrame& out);
     inline void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
@@ -298,16 +296,11 @@ private:
     template <Channel channel>
     inline bool unpack_plain_on();
 
-    // connection.cpp: what arrives on the whole
+    // connection.cpp, and inline connection_plain.hpp: what arrives on the whole
     using Acks = std::array<std::uint32_t, channel_count>;
     RxVerdict on_other_frame(Instant now, const RxFrame& frame);
     inline void commit(Instant now, const Acks& acks);
     inline RxVerdict note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames = 1);
-    /// Something of the session came.
-    void note_heard(Instant now) {
-        silent_since_ = now;
-        unanswered_ = 0;
-    }
     bool says_no_news(const Acks& acks) const {
         return acks[0] == send_[0].window.first_unacknowledged() &&
                acks[1] == send_[1].window.first_unacknowledged();
@@ -362,9 +355,7 @@ private:
     Need need_of(Kind kind) const;
     Need need_of_last(Channel channel, const Incoming& incoming) const;
     bool lost_its_handler(Channel channel, const Incoming& incoming) const;
-    bool is_last_chunk(const ReceiveWindow::Message& chunk, const Incoming& incoming) const {
-        return incoming.total - chunk.base <= config_.chunk_bytes();
-    }
+    bool is_last_chunk(const ReceiveWindow::Message& chunk, const Incoming& incoming) const;
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
     void pass_expected(Channel channel);
@@ -372,13 +363,6 @@ private:
     void accept_refusal(const RefusalBody& refusal);
     void serve_get(std::uint32_t id, const GetBody& body);
     bool end_is_awaited(Channel channel) const;
-    /// Until it has left, and where it leaves by itself.
-    bool holds_back_ack() const {
-        if (!holds_acks_) return false;
-        const bool owed = receive_[0].window.owed() > 0 || receive_[1].window.owed() > 0;
-        return (owed && timers_.running(Timer::held_ack)) || receive_[0].window.ack_due() ||
-               receive_[1].window.ack_due();
-    }
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);
     bool waits_for_room(Channel channel) const;
@@ -398,7 +382,6 @@ private:
 
     // connection_transmit.cpp: what leaves
     void watch_peer(Instant now);
-    void begin_waiting(Instant now);
     bool send_hello(Instant now, TxFrame& out);
     bool send_unknown(TxFrame& out);
     bool send_nack(Channel channel, TxFrame& out);
@@ -412,17 +395,15 @@ private:
     bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
     /// A question leaves before packets that wait: the peer was silent for more than one timer.
-    bool asks_first() const { return unanswered_ > 1; }
+    bool asks_first() const { return liveness_.unanswered() > 1; }
     bool question_goes_first() const {
         return asks_first() && (send_[0].keepalive_due || send_[1].keepalive_due);
     }
     bool send_ack(TxFrame& out);
     void emit(TxFrame& out, Header& header, ConstBytes data);
     void on_hello_timer(Instant now, Instant due);
-    void heed_absence(Instant now, Instant due, Duration waited);
     void release_held_acks();
     void on_keepalive_timer(Instant now, Instant due, Channel channel);
-    bool given_up(Instant now) const;
     bool expects_peer() const {
         return awaiting_ || receive_[0].arriving() > 0 || receive_[1].arriving() > 0;
     }
@@ -438,7 +419,6 @@ private:
     bool waits_for_peer() const {
         return expects_peer() || !send_[0].window.empty() || !send_[1].window.empty();
     }
-    Instant next_check(Instant now, Duration interval) const;
     /// The packet expected came, and was not taken for want of room that there still is not.
     bool refuses() const { return !met(refused_need_) || waits_for_room(Channel::request); }
     /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
@@ -493,10 +473,7 @@ private:
     Duration watch_interval_;  // to the next question to a peer that is only waited for
     Duration hello_interval_;
     bool hello_due_ = false;
-    std::uint32_t unanswered_ = 0;  // keep-alives or hellos since anything of the session came
-    // Last frame of the session, or when the waiting for the next began; later, if nobody looked.
-    Instant silent_since_;
-    bool waited_ = false;
+    Liveness liveness_;
     bool awaiting_ = false;
     bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so
     std::uint8_t route_;

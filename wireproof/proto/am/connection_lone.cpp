@@ -27,7 +27,7 @@ bool Connection::foresee() {
     const Channel out = other(seen.channel);
     const bool answered = has_followed();
     const std::uint32_t freed = answered ? seen.left - 1 : seen.left;
-    note_heard(seen.since);
+    liveness_.heard(seen.since);
     nothing_to_draw_ = false;
     may_reply_ = seen.channel == Channel::request && !answered;
     for (const Channel channel : {Channel::request, Channel::reply}) {
@@ -44,7 +44,7 @@ bool Connection::foresee() {
     ReceiveWindow& in = receiver(seen.channel).window;
     in.pass_plain(seen.came, in.owed() + (answered ? 0 : 1));
     stats_.received[static_cast<std::size_t>(RxVerdict::accepted)] += seen.came;
-    const Kind kind = out == Channel::request ? Kind::request : Kind::reply;
+    const Kind kind = message_kind(out);
     stats_.sent[static_cast<std::size_t>(kind)] += freed;
     if (answered) {
         WIREPROOF_CHECK(sender(out).window.push_here(kind, static_cast<std::uint32_t>(seen.handler),

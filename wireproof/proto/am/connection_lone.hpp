@@ -104,7 +104,7 @@ template <Channel channel>
 [[gnu::always_inline]] inline void Connection::left_alone(Instant now,
                                                           const Lone<channel>& message) {
     constexpr auto at = static_cast<std::size_t>(channel);
-    constexpr Kind kind = channel == Channel::request ? Kind::request : Kind::reply;
+    constexpr Kind kind = message_kind(channel);
     if constexpr (channel == Channel::reply) may_reply_ = false;
     const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);
     WIREPROOF_CHECK(send_[at].window.push_here(kind, static_cast<std::uint32_t>(message.handler),

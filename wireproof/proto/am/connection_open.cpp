@@ -4,6 +4,12 @@
 #include "wireproof/proto/am/connection.hpp"
 
 namespace wireproof::am {
+
+/// Where a store goes, or why it goes nowhere.
+struct Connection::Judged {
+    Reason reason = Reason::none;
+    Bytes memory;
+};
 namespace {
 
 /// The bytes that come with an OPEN, to where they belong.
@@ -23,7 +29,7 @@ void Connection::open_store(std::uint32_t id, ConstBytes data) {
     const auto body = OpenBody::decode(data.first<OpenBody::size>());
     // Held while another of that id was open: no sender does that.
     if (receiver(Channel::request).incoming[id].active) return;
-    Incoming& store = receiver(Channel::request).begin(id);
+    Incoming& store = receiver(Channel::request).begin_transfer(id);
     const std::size_t bytes = data.size() - OpenBody::size;
     store.total = body.total - bytes;  // never 0: a store that is whole in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);

@@ -25,11 +25,12 @@ template <class AnyHeader>
     return header;
 }
 
-/// Packets of the short way leave the window, of so many numbers.
+/// Packets of the short way leave, of so many numbers of the window, as emit() has it of others.
 [[gnu::always_inline]] inline void Connection::note_left(Channel channel, Kind kind,
                                                          std::uint32_t packets,
                                                          std::uint32_t numbers) {
     stats_.sent[static_cast<std::size_t>(kind)] += packets;
+    note_acks_left();
     sender(channel).window.plain_departed(numbers);
 }
 
@@ -61,7 +62,7 @@ inline void Connection::refill(Channel channel) {
         watch_idle(now);
     } else {
         timers_.stop(keepalive_timer(channel));
-        if (!waits_for_peer()) waited_ = false;
+        if (!waits_for_peer()) liveness_.stop_waiting();
     }
     refill(channel);
 }
@@ -88,7 +89,7 @@ inline void Connection::refill(Channel channel) {
 /// A packet of the session came whole: its sender lives, and has what its acks say. What else it
 /// says is applied by whoever accepts it: a number is passed, a verdict counted.
 [[gnu::always_inline]] inline void Connection::commit(Instant now, const Acks& acks) {
-    note_heard(now);
+    liveness_.heard(now);
     apply_ack(now, Channel::request, acks[0]);
     apply_ack(now, Channel::reply, acks[1]);
 }
@@ -174,7 +175,7 @@ template <Channel channel>
     header.id = message.id;
     header.encode(room.first<ShortHeader::size>());
     copy_short(room.data() + ShortHeader::size, data.data(), data.size());
-    note_left(channel, channel == Channel::request ? Kind::request : Kind::reply, 1, 1);
+    note_left(channel, message_kind(channel), 1, 1);
     if (out.wants_check()) sign_short(room, true);
 }
 

@@ -125,7 +125,7 @@ PostStatus Connection::get(const Get& get) {
     if (!sender(Channel::request).window.push(Kind::get_request, id, 0, body, id)) {
         return PostStatus::window_full;
     }
-    Incoming& arriving = receiver(Channel::reply).begin(id);
+    Incoming& arriving = receiver(Channel::reply).begin_transfer(id);
     arriving.total = get.destination.size();
     arriving.memory = get.destination;
     arriving.tag = get.tag;
@@ -148,6 +148,14 @@ bool Connection::touches(ConstBytes memory) const {
         }
     }
     return false;
+}
+
+/// An acknowledgement is owed that leaves by itself, and has not left.
+bool Connection::holds_back_ack() const {
+    if (!holds_acks_) return false;
+    const bool owed = receive_[0].window.owed() > 0 || receive_[1].window.owed() > 0;
+    return (owed && timers_.running(Timer::held_ack)) || receive_[0].window.ack_due() ||
+           receive_[1].window.ack_due();
 }
 
 bool Connection::idle() const {

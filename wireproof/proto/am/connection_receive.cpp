@@ -113,7 +113,7 @@ RxVerdict Connection::unpack_next() {
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
     Header header;
-    header.kind = bundle_.channel == Channel::request ? Kind::request : Kind::reply;
+    header.kind = message_kind(bundle_.channel);
     header.channel = bundle_.channel;
     header.round = bundle_.round;
     header.count = entry.words;
@@ -245,7 +245,7 @@ void Connection::accept_refusal(const RefusalBody& refusal) {
         case Refusal::get: {
             auto& gets = receiver(Channel::reply).incoming;
             if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
-            receiver(Channel::reply).end(refusal.id);
+            receiver(Channel::reply).end_transfer(refusal.id);
             // The answer to a get of no bytes, and to no other, may be that all is well.
             const bool whole = gets[refusal.id].total == 0;
             delivery_ = GetEnded{gets[refusal.id].tag,
@@ -433,12 +433,17 @@ void Connection::finish_chunk(Channel channel) {
 
 void Connection::finish_transfer(Channel channel, std::uint32_t id) {
     Incoming& incoming = receiver(channel).incoming[id];
-    receiver(channel).end(id);
+    receiver(channel).end_transfer(id);
     if (channel == Channel::reply) {
         delivery_ = GetEnded{incoming.tag, Reason::none};
     } else if (!incoming.drained) {
         delivery_ = Stored{incoming.handler, incoming.all(), incoming.argument};
     }
+}
+
+bool Connection::is_last_chunk(const ReceiveWindow::Message& chunk,
+                               const Incoming& incoming) const {
+    return incoming.total - chunk.base <= config_.chunk_bytes();
 }
 
 // Selective recovery: the expected message is there and finds no room, so the channel is stalled.

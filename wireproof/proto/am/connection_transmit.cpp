@@ -73,7 +73,7 @@ bool Connection::send_hello(Instant now, TxFrame& out) {
     const Handshake::Hello hello = handshake_.take_hello();
     hello_due_ = false;
     if (!handshake_.established() && !timers_.running(Timer::hello)) {
-        timers_.set(Timer::hello, next_check(now, hello_interval_));
+        timers_.set(Timer::hello, liveness_.next_check(now, hello_interval_));
     }
     std::array<std::byte, HelloBody::size> body{};
     hello.body.encode(body);
@@ -132,14 +132,13 @@ bool Connection::send_nack(Channel channel, TxFrame& out) {
     return true;
 }
 
-/// A numbered packet of the channel has left, or the last of many: what that changes besides its
-/// window.
+/// A numbered packet of the channel has left, or the last of many: what that changes besides what
+/// emit() or note_left() has changed for each.
 void Connection::note_departure(Instant now, Channel channel, bool again) {
-    if (!waited_) begin_waiting(now);
-    note_acks_left();
+    liveness_.wait(now);
     SendChannel& from = sender(channel);
     if (!again) from.loop.sent_in_burst(now, from.window.under_way());
-    timers_.set(keepalive_timer(channel), next_check(now, from.keepalive_interval));
+    timers_.set(keepalive_timer(channel), liveness_.next_check(now, from.keepalive_interval));
     if (turn_ == channel) turn_ = other(channel);
 }
 
@@ -201,17 +200,9 @@ bool Connection::send_ack(TxFrame& out) {
 
 // Timers.
 
-// Silence counts from when something was first waited for, or later (heed_absence).
-void Connection::begin_waiting(Instant now) {
-    note_heard(now);
-    waited_ = true;
-}
-
 void Connection::watch_peer(Instant now) {
-    const bool waits = waits_for_peer();
-    if (waits && !waited_) begin_waiting(now);
-    waited_ = waits;
-    if (!waits) return;
+    if (!waits_for_peer()) return liveness_.stop_waiting();
+    liveness_.wait(now);
     if (!handshake_.established()) {
         if (handshake_.can_meet() && !timers_.running(Timer::hello)) hello_due_ = true;
         return;
@@ -219,17 +210,6 @@ void Connection::watch_peer(Instant now) {
     if (expects_peer() && send_[0].window.empty() && !timers_.running(Timer::keepalive_request)) {
         watch_idle(now);
     }
-}
-
-bool Connection::given_up(Instant now) const {
-    return unanswered_ >= config_.keepalive_limit && now - silent_since_ >= config_.peer_timeout;
-}
-
-// After the interval, or at the moment the peer may be given up if that comes first.
-Instant Connection::next_check(Instant now, Duration interval) const {
-    const Instant limit = silent_since_ + config_.peer_timeout;
-    const Instant next = now + interval;
-    return limit > now && limit < next ? limit : next;
 }
 
 void Connection::on_deadline(Instant now) {
@@ -249,20 +229,11 @@ void Connection::on_deadline(Instant now) {
     }
 }
 
-// A timer ran out that was set so long before. Time in which nobody looked is no silence of the
-// peer's: it has had a chance to be heard only since what is unanswered was asked, and not while we
-// were away.
-void Connection::heed_absence(Instant now, Instant due, Duration waited) {
-    const Instant since =
-        unanswered_ == 0 ? now + waited * -1 : std::min(now, silent_since_ + (now - due));
-    silent_since_ = std::max(silent_since_, since);
-}
-
 void Connection::on_hello_timer(Instant now, Instant due) {
     if (handshake_.established() || !waits_for_peer()) return;
-    heed_absence(now, due, hello_interval_);
-    ++unanswered_;
-    if (given_up(now)) {
+    liveness_.note_absence(now, due, hello_interval_);
+    liveness_.asks();
+    if (liveness_.given_up(now)) {
         give_up(SessionEnded::Why::silent);
         return;
     }
@@ -283,7 +254,7 @@ void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     const bool awaited = channel == Channel::request && expects_peer();
     if (window.empty()) {
         if (!awaited) return;
-        const Instant quiet = silent_since_ + config_.keepalive_after;
+        const Instant quiet = liveness_.silent_since() + config_.keepalive_after;
         if (quiet > now) {  // it was heard meanwhile
             watch_interval_ = config_.keepalive_after;
             timers_.set(keepalive_timer(channel), quiet);
@@ -291,21 +262,21 @@ void Connection::on_keepalive_timer(Instant now, Instant due, Channel channel) {
         }
     }
     Duration& interval = window.empty() ? watch_interval_ : sender(channel).keepalive_interval;
-    heed_absence(now, due, interval);
-    if (given_up(now)) {
+    liveness_.note_absence(now, due, interval);
+    if (liveness_.given_up(now)) {
         give_up(SessionEnded::Why::silent);
         return;
     }
-    if (unanswered_ > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
-    ++unanswered_;
+    if (liveness_.unanswered() > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
+    liveness_.asks();
     ++stats_.keepalive_timeouts;
     sender(channel).loop.resent();  // what answers now was asked for
-    sender(channel).heed_silence(now, unanswered_, now - silent_since_);
+    sender(channel).heed_silence(now, liveness_.unanswered(), now - liveness_.silent_since());
     // What waits to leave says more than a keep-alive would, unless nothing was heard since the
     // last timer either: a path may lose all packets as long as these.
     sender(channel).keepalive_due = window.at_rest() || asks_first();
     interval = std::min(interval * 2, config_.keepalive_max);
-    timers_.set(keepalive_timer(channel), next_check(now, interval));
+    timers_.set(keepalive_timer(channel), liveness_.next_check(now, interval));
 }
 
 }  // namespace wireproof::am

@@ -26,7 +26,7 @@ public:
 
     ReceiveChannel(const Config& config, Channel channel, Buffers buffers)
         : window(config, channel, std::move(buffers.window)),
-          single_address(address_of(config, channel, single_kind(channel))),
+          single_address(address_of(config, channel, message_kind(channel))),
           chunk_address(address_of(config, channel, Kind::chunk)),
           incoming(std::move(buffers.incoming)) {}
 
@@ -39,13 +39,13 @@ public:
 
     /// Transfers that are open.
     std::uint32_t arriving() const { return arriving_; }
-    Incoming& begin(std::uint32_t id) {
+    Incoming& begin_transfer(std::uint32_t id) {
         incoming[id] = {};
         incoming[id].active = true;
         ++arriving_;
         return incoming[id];
     }
-    void end(std::uint32_t id) {
+    void end_transfer(std::uint32_t id) {
         incoming[id].active = false;
         --arriving_;
     }
@@ -73,9 +73,6 @@ public:
     }
 
 private:
-    static Kind single_kind(Channel channel) {
-        return channel == Channel::request ? Kind::request : Kind::reply;
-    }
     static std::uint64_t address_of(const Config& config, Channel channel, Kind kind) {
         return ShortHeader::address_of(config.node, config.peer, kind, channel);
     }

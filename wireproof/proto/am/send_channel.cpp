@@ -12,7 +12,7 @@ ShortAddresses addresses_of(const Config& config, Channel channel) {
     const auto to_peer = [&](Kind kind) {
         return ShortHeader::address_of(config.peer, config.node, kind, channel);
     };
-    return {.single = to_peer(channel == Channel::request ? Kind::request : Kind::reply),
+    return {.single = to_peer(message_kind(channel)),
             .bundle = to_peer(Kind::bundle),
             .chunk = to_peer(Kind::chunk),
             .open = to_peer(Kind::open)};
@@ -38,8 +38,6 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
       loop(config.keepalive_after, config.probe_after),
       bulk(config, std::move(buffers.bulk)),
       backoff(config),
-      keepalive_after_(config.keepalive_after),
-      probe_after_(config.probe_after),
       all_(config.window_of(channel)),
       first_flight_(first_flight_of(config, channel)),
       controlled_(config.congestion == Congestion::on),
@@ -50,10 +48,10 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
 void SendChannel::reset() {
     window.reset();
     bulk.reset();
-    loop = LoopTimer(keepalive_after_, probe_after_);
+    loop.forget();
     backoff.forget();
     forget_path();
-    keepalive_interval = keepalive_after_;
+    keepalive_interval = patience();
     keepalive_due = false;
 }
 

@@ -73,8 +73,6 @@ private:
     bool allow_packets();
     void forget_path();
 
-    Duration keepalive_after_;
-    Duration probe_after_;
     std::uint32_t all_;           // packets of the window
     std::uint32_t first_flight_;  // so many of a path that is not known; all of them: no limit
     bool controlled_;             // Config::congestion

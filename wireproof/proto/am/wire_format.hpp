@@ -29,6 +29,11 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kind_count = 12;  // one more than the last
 
+/// Of the messages that run handlers at the end of the channel.
+constexpr Kind message_kind(Channel channel) {
+    return channel == Channel::request ? Kind::request : Kind::reply;
+}
+
 // What a NACK's count says, by bits.
 inline constexpr std::uint16_t nack_overrun = 1;  // my host had no room for some frames
 inline constexpr std::uint16_t nack_refuses = 2;  // the packet came, and I have no room for it yet

@@ -1,0 +1,413 @@
+// For tests: a world of two connections that can be lived three ways, with all fast paths, never
+// calm, and with no fast path at all. Its log has all that can be seen of the engines.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wireproof/base/random.hpp"
+#include "wireproof/core/pump.hpp"
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test::ways {
+
+using Packet = std::vector<std::byte>;
+
+/// Room for one frame; those that are complete go to the other end.
+struct QueueLane {
+    LaneTerms terms() const { return {.frame_max = room.size(), .carries_intact = !checked}; }
+    TxFrame* claim() {
+        if (sent->size() >= most) return nullptr;
+        frame.open(room, terms());
+        return &frame;
+    }
+    void commit() {
+        std::vector<std::byte> bytes(room.size());
+        const Bytes whole = frame.gather(bytes);
+        sent->emplace_back(whole.begin(), whole.end());
+    }
+    void show() {}
+    Bytes claim_alone() { return sent->size() >= most ? Bytes() : Bytes(room); }
+    void show_alone(std::size_t size) {
+        const Bytes whole = Bytes(room).first(size);
+        sent->emplace_back(whole.begin(), whole.end());
+    }
+
+    std::vector<std::byte> room;
+    std::deque<Packet>* sent;
+    bool checked = false;
+    std::size_t most = 40;
+    TxFrame frame{};
+};
+
+struct End {
+    End(const Config& config, std::deque<Packet>* sent)
+        : engine(config, table), lane{std::vector<std::byte>(config.packet_max), sent} {
+        EXPECT_TRUE(table.add(0, memory, Access{true, true}));
+        engine.bind(table);
+    }
+    std::vector<std::byte> memory = std::vector<std::byte>(4096);
+    std::vector<std::byte> source = pattern(4096);
+    std::vector<std::byte> destination = std::vector<std::byte>(4096);
+    MemoryTable table;
+    Connection engine;
+    QueueLane lane;
+    Instant none_before = never;  // no deadline is
+    bool foreseen = false;        // what comes next, and nothing else was called
+    Instant since;
+
+    /// As whoever looks finds the engine, if that is not as it is.
+    std::optional<Connection> heeded() const {
+        if (engine.only_counted() == 0) return std::nullopt;
+        std::optional<Connection> heeded = engine;
+        heeded->heed();
+        return heeded;
+    }
+    template <class Look>
+    auto seen(Look&& look) {
+        std::optional<Connection> other = heeded();
+        return look(other ? *other : engine);
+    }
+};
+
+/// What the world does besides carrying frames in order.
+struct Weather {
+    double bad = 0;        // a frame is lost, repeated or late
+    double unusual = 0;    // something is asked for that is no request
+    bool bundles = true;   // many requests before a turn
+    bool checked = false;  // by the engines' checksums, and at times damaged
+    double meddles = 0;    // something leaves before all is drawn
+    double ends = 0;       // a session ends
+    double again = 0.4;    // an answer draws the next request before anything else
+    double in_turn = 0;    // what happens is that a request comes, or its answer
+};
+
+/// How a world's connections go.
+enum class Way : std::uint8_t {
+    fastest,  // as they like
+    plain,    // never calm
+    general,  // none that is short
+};
+
+class World {
+public:
+    World(Config config, std::uint64_t seed, Weather weather, Way way)
+        : random_(seed), weather_(weather), forgets_(way != Way::fastest) {
+        config.fast_paths = way != Way::general;
+        for (std::uint16_t i = 0; i < 2; ++i) {
+            config.node = i;
+            config.peer = 1 - i;
+            config.seed = seed + i;
+            ends_.push_back(std::make_unique<End>(config, &on_way_[i]));
+            ends_.back()->lane.checked = weather.checked;
+        }
+    }
+
+    void live(int steps) {
+        for (int i = 0; i < steps; ++i) {
+            End& end = *ends_[step()];
+            Fingerprint sink;
+            end.engine.fingerprint(now_, sink);
+            note("state", sink.value().high, sink.value().low);
+            const std::optional<Connection> heeded = end.heeded();
+            const Connection& seen = heeded ? *heeded : end.engine;
+            const Stats& stats = seen.stats();
+            for (const auto& of : {stats.received, stats.unpacked}) {
+                for (const std::uint64_t count : of) note("received", count);
+            }
+            for (const std::uint64_t count : stats.sent) note("sent of a kind", count);
+            note("counted", stats.resent, stats.nacks_acted_on, stats.overruns,
+                 stats.keepalive_timeouts, stats.sessions, stats.filled);
+            note("rest", seen.idle(), seen.quiet());
+            note("due", seen.next_deadline().since_start().picoseconds());
+            end.none_before = earliest(end.none_before, end.engine.take_soonest_set());
+            const Instant counted = end.foreseen ? end.since + seen.shortest_patience() : never;
+            ASSERT_LE(earliest(end.none_before, counted), seen.next_deadline()) << "step " << i;
+            if (!seen.calm()) continue;
+            quiet += seen.quiet_while_calm() ? 1U : 0U;
+            ASSERT_EQ(seen.quiet_while_calm(), seen.quiet()) << "step " << i;
+        }
+    }
+
+    struct Entry {
+        const char* what = nullptr;
+        std::uint64_t digest = 0;
+        friend bool operator==(const Entry&, const Entry&) = default;
+    };
+    std::vector<Entry> log;
+    std::uint64_t arrived = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t met_calm = 0;
+    std::uint64_t left_alone = 0;
+    std::uint64_t left_next = 0;
+    std::uint64_t quiet = 0;        // and calm
+    std::uint64_t asked_again = 0;  // behind an answer that was not heeded yet
+    std::uint64_t went_on = 0;      // messages that came while others were only counted
+
+private:
+    template <class... Numbers>
+    void note(const char* what, Numbers... numbers) {
+        std::uint64_t digest = 0;
+        ((digest = mix64(digest ^ static_cast<std::uint64_t>(numbers))), ...);
+        log.push_back({what, digest});
+    }
+    bool happens(double chance) { return random_.uniform() < chance; }
+    std::uint32_t below(std::uint32_t end) {
+        return static_cast<std::uint32_t>(random_.next() % end);
+    }
+    /// As if some other way had been taken until now.
+    Connection& engine_of(End& end) {
+        if (forgets_) {
+            end.engine.set_awaiting(end.engine.awaiting());
+        } else {
+            end.engine.heed();
+            end.foreseen = false;
+        }
+        return end.engine;
+    }
+
+    /// Returns which end did something.
+    std::size_t step() {
+        const std::size_t at = below(2);
+        End& end = *ends_[at];
+        if (happens(weather_.in_turn)) return go_on(at);
+        switch (below(8)) {
+            case 0:
+                if (below(2) == 0) {
+                    const std::uint32_t handler = 1 + below(3);  // drawn before the words
+                    leave<Channel::request>(end, HandlerId(handler), next_words());
+                } else {
+                    for (std::uint32_t i = weather_.bundles ? below(5) : 1; i > 0; --i) ask(end);
+                }
+                break;
+            case 1:
+                if (happens(weather_.unusual)) ask_for_more(end);
+                break;
+            case 2:
+            case 3: send(end); break;
+            case 4:
+                if (happens(weather_.ends)) {
+                    note("event");
+                    engine_of(end).on_wire_event(now_, WireEvent::peer_gone);
+                    draw(end);
+                }
+                now_ = now_ + Duration::microseconds(below(10) == 0 ? 3000 : 1);
+                if (end.seen([](auto& e) { return e.next_deadline(); }) <= now_) {
+                    engine_of(end).on_deadline(now_);
+                    draw(end);
+                    end.none_before = end.engine.next_deadline();
+                }
+                break;
+            default: arrive(at); break;
+        }
+        return at;
+    }
+    std::size_t go_on(std::size_t at) {
+        const std::size_t to = on_way_[1 - at].empty() ? 1 - at : at;
+        if (!on_way_[1 - to].empty()) {
+            arrive(to);
+        } else {
+            leave<Channel::request>(*ends_[to], HandlerId(1), next_words());
+        }
+        return to;
+    }
+    static std::uint64_t digest(ConstBytes bytes) {
+        std::uint64_t value = bytes.size();
+        for (const std::byte byte : bytes) value = mix64(value ^ static_cast<std::uint64_t>(byte));
+        return value;
+    }
+    void send(End& end) {
+        Transmitted sent;
+        if (!end.foreseen || !end.engine.has_followed()) {
+            sent = transmit(engine_of(end), end.lane, now_);
+        } else {
+            EXPECT_TRUE(end.seen([](auto& e) { return e.quiet(); }))
+                << "a turn would be for nothing";
+        }
+        note("sent", sent.frames, sent.lane_full);
+        for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
+    }
+    std::vector<std::byte> next_words() {
+        const std::uint32_t count = below(40) == 0 ? 60 : below(5);
+        std::vector<std::uint32_t> values(count);
+        for (std::uint32_t& value : values) value = ++asked_;
+        return words(values);
+    }
+    void ask(End& end) {
+        const auto arguments = next_words();
+        note("ask", static_cast<int>(engine_of(end).request(HandlerId(1 + below(3)), arguments)));
+    }
+    /// All that waits leaves with it: by the shortest way, if that is open, or as any other.
+    template <Channel channel>
+    void leave(End& end, HandlerId handler, ConstBytes arguments) {
+        PostStatus status = PostStatus::accepted;
+        const auto now = [this] { return now_; };
+        const Connection::Next<channel> next{handler, arguments};
+        if (end.foreseen && transmit_alone(end.engine, end.lane, next, now)) {
+            ++left_next;
+        } else {
+            Connection& engine = engine_of(end);
+            const Connection::Lone<channel> message{handler, arguments};
+            if (!forgets_ && !weather_.checked && transmit_alone(engine, end.lane, message, now)) {
+                ++left_alone;
+            } else {
+                status = channel == Channel::request ? engine.request(handler, arguments)
+                                                     : engine.reply(handler, arguments);
+            }
+            transmit(engine, end.lane, now_);
+        }
+        note("leave", static_cast<int>(status));
+        for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
+    }
+    void ask_for_more(End& end) {
+        Connection& engine = engine_of(end);
+        const std::size_t size = below(3) == 0 ? 1500 : below(200);
+        const ConstBytes source = ConstBytes(end.source).first(size);
+        switch (below(5)) {
+            case 0:
+                note("store", static_cast<int>(
+                                  engine.store({below(5000), source, HandlerId(4), 1, ++asked_})));
+                break;
+            case 1:
+                note("get", static_cast<int>(engine.get(
+                                {below(5000), Bytes(end.destination).first(size), ++asked_})));
+                break;
+            case 2:
+            case 3:
+                note("note", static_cast<int>(engine.note(
+                                 {below(5000), size, HandlerId(5), 2, ++asked_, below(2) == 0})));
+                break;
+            default: engine.set_awaiting(!engine.awaiting()); break;
+        }
+    }
+    void arrive(std::size_t to) {
+        auto& frames = on_way_[1 - to];
+        if (frames.empty()) return;
+        Packet packet = frames.front();
+        const bool bad = happens(weather_.bad);
+        // Lost, repeated, late, damaged.
+        const std::uint32_t how = bad ? below(weather_.checked ? 4 : 3) : 4;
+        if (how != 1) frames.pop_front();
+        if (how == 0) return;
+        if (how == 2) return frames.push_back(packet);
+        if (how == 3) packet[below(static_cast<std::uint32_t>(packet.size()))] ^= std::byte{4};
+        End& end = *ends_[to];
+        ++arrived;
+        RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
+        frame.after_overrun = bad && below(2) == 0;
+        if (!forgets_) met_calm += end.engine.calm() ? 1U : 0U;
+        const bool whole = !weather_.checked && !frame.after_overrun;
+        if (!forgets_ && !end.foreseen) {
+            end.engine.heed();
+            end.foreseen = end.engine.foresee();
+            end.since = now_;
+        }
+        const bool others = end.foreseen && end.engine.only_counted() > 0;
+        Connection::PlainMessage message;
+        if (end.foreseen && whole && end.engine.take_next(now_, packet, message)) {
+            note("verdict", static_cast<int>(RxVerdict::accepted));
+            ++accepted;
+            went_on += others ? 1U : 0U;
+            if (hand_over(end, message)) draw(end);
+            return;
+        }
+        const RxVerdict verdict = engine_of(end).on_frame(now_, frame);
+        note("verdict", static_cast<int>(verdict));
+        accepted += verdict == RxVerdict::accepted ? 1 : 0;
+        draw(end);
+    }
+    /// False: nothing more is drawn, as after a handler that throws.
+    bool hand_over(End& end, const Connection::PlainMessage& message) {
+        note(message.is_request ? "request" : "reply", static_cast<unsigned>(message.handler),
+             digest(message.arguments()));
+        if (message.is_request) {
+            answer(end, message.arguments());
+        } else if (happens(weather_.again)) {
+            const bool alone = end.seen([](auto& e) { return e.would_leave_alone(); });
+            note("again", alone);
+            now_ = now_ + Duration::nanoseconds(below(2) * 500);
+            const std::uint64_t before = left_next;
+            if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
+            asked_again += left_next - before;
+        }
+        // What is owed for a request that nothing followed may be due.
+        if (message.is_request && end.foreseen && !end.engine.has_followed()) engine_of(end);
+        meddle(end);
+        return !happens(weather_.meddles / 10);
+    }
+    /// Ways differ in how a message is drawn, and in nothing else.
+    static std::optional<Connection::PlainMessage> message_of(const Delivery& delivery) {
+        const auto plain = [](HandlerId handler, bool is_request, ConstBytes words) {
+            return Connection::PlainMessage{handler, is_request, words.data(), words.size()};
+        };
+        if (const auto* request = std::get_if<Request>(&delivery)) {
+            return plain(request->handler, true, request->arguments);
+        }
+        if (const auto* reply = std::get_if<Reply>(&delivery)) {
+            return plain(reply->handler, false, reply->arguments);
+        }
+        return std::nullopt;
+    }
+    /// As a front draws.
+    void draw(End& end) {
+        while (true) {
+            if (end.foreseen && end.engine.nothing_drawn()) return;
+            while (const auto* message = engine_of(end).take_message()) {
+                if (!hand_over(end, *message)) return;
+            }
+            if (end.engine.nothing_drawn()) return;
+            const auto delivery = engine_of(end).next_delivery();
+            if (!delivery) return;
+            if (const auto message = message_of(*delivery)) {
+                if (!hand_over(end, *message)) return;
+                continue;
+            }
+            const std::string said = text(*delivery);
+            note("delivery", digest(std::as_bytes(std::span(said))));
+            meddle(end);
+        }
+    }
+    /// What a front does before all is drawn: an answer leaves, or what its handler asks for.
+    void meddle(End& end) {
+        if (!happens(weather_.meddles)) return;
+        if (below(2) == 0) {
+            const bool alone = end.seen([](auto& e) { return e.would_leave_alone(); });
+            note("alone", alone);
+            ask(end);
+            if (!alone) return;
+        }
+        send(end);
+    }
+    void answer(End& end, ConstBytes arguments) {
+        const Packet copy(arguments.begin(), arguments.end());
+        if (happens(weather_.in_turn)) return leave<Channel::reply>(end, HandlerId(2), copy);
+        const std::uint32_t how = below(16);
+        if (how < 6 && happens(weather_.unusual)) {
+            note("refuse", static_cast<int>(engine_of(end).refuse(HandlerId(7))));
+        } else if (how < 9) {
+            leave<Channel::reply>(end, HandlerId(2), copy);
+            if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // which may not
+        } else if (how < 12) {
+            note("answer", static_cast<int>(engine_of(end).reply(HandlerId(2), copy)));
+        }
+    }
+
+    Random random_;
+    Weather weather_;
+    bool forgets_;
+    std::array<std::deque<Packet>, 2> on_way_;  // by sender
+    std::vector<std::unique_ptr<End>> ends_;
+    Instant now_{Duration::milliseconds(1)};
+    std::uint32_t asked_ = 0;
+};
+
+}  // namespace wireproof::am::test::ways
