@@ -56,8 +56,8 @@ public:
     /// Nobody knows yet whether the path carries packets as long as those under way.
     bool tries_long() const { return long_.under_way; }
 
-    /// Nothing lies in the buffers.
-    bool at_rest() const { return window.empty() && bulk.active() == 0 && !bulk.waits(); }
+    /// Nothing lies in the buffers. A transfer has chunks in the window as long as it is under way.
+    bool at_rest() const { return window.empty(); }
     /// While at_rest().
     void exchange(Buffers& buffers) {
         window.exchange(buffers.window);
