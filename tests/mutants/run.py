@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds each deliberate defect of mutants.json and sees the test that names it fail.
+"""Builds each deliberate defect of wireproof/*/mutants.json and sees the test that names it fail.
 
   run.py SOURCE_DIR WORK_DIR [NAME …]
   run.py --texts SOURCE_DIR
@@ -7,7 +7,8 @@
 With --texts it is only seen, in no time, that each could be made: its text stands once in its file, its test
 is one of the module whose tests are run for it, and no two have one name.
 
-A mutant of the verbs device may name a file of tests/interop in `tested_in`, whose programs then run on the device.
+A module's mutants are in a file of its folder, and name their files from there. A mutant of the verbs device
+may name a file of tests/interop in `tested_in`, whose programs then run on the device.
 
 The sources are copied to WORK_DIR; the tree itself is never touched. A mutant that no longer applies,
 does not compile, or survives is an error.
@@ -28,7 +29,6 @@ MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", 
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITH_OTHERS = ["front/verbs/hooks"]  # a folder above adds it
 INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"
-WITHIN = ["sim/sp2", "lab/scenarios"]  # which those above name themselves
 SECONDS_MAX = 600  # of a test without a defect
 HANGS_AFTER = 5  # times as long, and a minute: a mutant that hangs is as good as dead
 
@@ -54,10 +54,10 @@ def copy_if_changed(source, target):
 
 
 def prepare(root, work):
-    for folder in FOLDERS + WITHIN:
-        for file in (root / "wireproof" / folder).iterdir():
+    for folder in FOLDERS:
+        for file in (root / "wireproof" / folder).rglob("*"):
             if file.is_file():
-                copy_if_changed(file, work / "wireproof" / folder / file.name)
+                copy_if_changed(file, work / file.relative_to(root))
     for file in (root / "include/wireproof").iterdir():
         copy_if_changed(file, work / "include/wireproof" / file.name)
     copy_if_changed(root / "cmake/wireproof_module.cmake", work / "cmake/wireproof_module.cmake")
@@ -73,7 +73,18 @@ def prepare(root, work):
 
 def module_of(mutant):
     """Whose tests are built and run for it: those beside its file, unless it says `tested_in`."""
-    return mutant.get("tested_in") or next(folder for folder in MODULES if f"/{folder}/" in mutant["file"])
+    return mutant.get("tested_in") or mutant["module"]
+
+
+def load(root):
+    """All mutants, each with its module and the path of its file from the root."""
+    found = {path.parent.relative_to(root / "wireproof").as_posix(): json.loads(path.read_text())
+             for path in sorted((root / "wireproof").rglob("mutants.json"))}
+    unknown = sorted(set(found) - set(MODULES))
+    if unknown:
+        sys.exit(f"mutants of {', '.join(unknown)}: its tests are not among MODULES")
+    return [{**mutant, "module": module, "file": f"wireproof/{module}/{mutant['file']}"}
+            for module, mutants in found.items() for mutant in mutants]
 
 
 def is_interop(module):
@@ -166,12 +177,13 @@ def has_test(root, mutant):
     suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
     test = test[0]  # without parameter
     pattern = re.compile(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\s*\)")
-    sources = (root / "wireproof" / module_of(mutant)).glob("*_test.cpp")
-    return any(pattern.search(source.read_text()) for source in sources)
+    folder = root / "wireproof" / module_of(mutant)
+    return any(pattern.search(source.read_text()) for source in folder.rglob("*_test.cpp")
+               if next(parent for parent in source.parents if (parent / "CMakeLists.txt").exists()) == folder)
 
 
 def check_texts(root):
-    mutants = json.loads((root / "tests/mutants/mutants.json").read_text())
+    mutants = load(root)
     problems = [f"{m['name']}: its text stands {count} times in {m['file']}" for m in mutants
                 if (count := (root / m["file"]).read_text().count(m["find"])) != 1]
     problems += [f"{m['name']}: {m['killed_by']} is no test of {module_of(m)}" for m in mutants
@@ -186,7 +198,7 @@ def main():
     if sys.argv[1] == "--texts":
         return check_texts(pathlib.Path(sys.argv[2]))
     root, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    mutants = json.loads((root / "tests/mutants/mutants.json").read_text())
+    mutants = load(root)
     chosen = set(sys.argv[3:])
     if chosen:
         mutants = [m for m in mutants if m["name"] in chosen]
