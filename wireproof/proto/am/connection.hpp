@@ -38,13 +38,15 @@ public:
     /// again.
     Connection(const Config& config, const MemoryTable& memory);
     /// The buffers may be none(): until it is given others it answers as if its windows were full,
-    /// and puts packets off.
+    /// puts packets of the request channel off, and takes replies in as far as they are in order.
     Connection(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers);
     bool has_buffers() const { return receive_[0].has_buffers(); }
     /// Nothing lies in the buffers.
     bool at_rest() const;
     /// While at_rest(): takes these for its own, and lets go of those, none() or not.
     void exchange(ConnectionBuffers& buffers);
+    /// A packet of this session that on_frame would put off. Nothing is checked of what it says.
+    bool would_put_off(ConstBytes packet) const;
     /// Packets were put off.
     bool wants_buffers() const {
         return receive_[0].window.puts_off() || receive_[1].window.puts_off();
@@ -339,6 +341,7 @@ private:
 
     // connection_receive.cpp: numbered packets
     RxVerdict on_numbered(const Header& header, ConstBytes data);
+    static bool needs_buffers(const Header& packet);
     RxVerdict put_off(const Header& header);
     RxVerdict on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     RxVerdict on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at);

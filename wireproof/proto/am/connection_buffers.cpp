@@ -48,6 +48,22 @@ void Connection::exchange(ConnectionBuffers& buffers) {
     std::swap(ended_, buffers.ended);
 }
 
+// A reply in order is delivered from its frame, and nothing is owed for it but an acknowledgement.
+// Whoever waits for replies has no packet under way any more, so its buffers may be lent to others.
+bool Connection::needs_buffers(const Header& packet) {
+    return packet.channel == Channel::request || packet.kind == Kind::chunk;
+}
+
+bool Connection::would_put_off(ConstBytes packet) const {
+    if (has_buffers() || ending_.active || !handshake_.established()) return false;
+    const auto header = decode(config_.layout, packet);
+    if (!header || header->cookie != handshake_.cookie()) return false;
+    if (!is_numbered(header->kind) || !needs_buffers(*header)) return false;
+    const auto at = receiver(header->channel).window.placement_of(header->number);
+    using Place = ReceiveWindow::Place;
+    return at.place == Place::expected || at.place == Place::ahead;
+}
+
 // As a packet that finds no place for its reply: it came, and is asked for when it can be had.
 RxVerdict Connection::put_off(const Header& header) {
     ReceiveWindow& window = receiver(header.channel).window;

@@ -147,6 +147,95 @@ TEST(AmBuffers, APeerWithoutThemIsNotGivenUp) {  // AM-42, AM-50
     }
 }
 
+/// Node a has asked `requests` times, is told that all arrived, and has given up its buffers. Of
+/// the replies none has arrived; they leave again when a has answered what this returns.
+Frames wait_without_buffers(Pair& pair, ConnectionBuffers& none, std::uint32_t count) {
+    reply_to_all(pair.b);
+    EXPECT_EQ(requests(pair.a, count), count);
+    pair.carry(pair.a);
+    (void)pair.b.take(pair.now);  // lost
+    Frames question;
+    for (int i = 0; i < 10 && question.empty(); ++i) {
+        pair.wait_for_timer();
+        pair.carry(pair.a);
+        for (Frame& frame : pair.b.take(pair.now)) {
+            pair.give(pair.a, frame);
+            question.push_back(std::move(frame));
+        }
+    }
+    exchange(pair.a, none);
+    return question;
+}
+
+TEST(AmBuffers, RepliesAreTakenInWithoutThem) {
+    for (const Config& config : {small(ethernet()), opening(bundling(small(ethernet())))}) {
+        Pair pair(config);
+        ConnectionBuffers none = ConnectionBuffers::none(config);
+        (void)wait_without_buffers(pair, none, 3);
+        for (int i = 0; i < 10 && !pair.b.engine.idle(); ++i) {
+            pair.wait_for_timer();
+            pair.settle();
+        }
+        EXPECT_EQ(pair.a.take_log(), (Log{"REP 2(0)", "REP 2(1)", "REP 2(2)"}));
+        EXPECT_TRUE(pair.b.engine.idle()) << "they were acknowledged";
+        EXPECT_FALSE(pair.a.engine.wants_buffers());
+        EXPECT_TRUE(pair.a.engine.at_rest());
+        EXPECT_EQ(pair.a.engine.stats().received_as(RxVerdict::refused), 0U);
+    }
+}
+
+TEST(AmBuffers, ItIsKnownBeforeWhatWouldBePutOff) {
+    for (const Config& config : both_small()) {
+        Apart pair(config);
+        reply_to_all(pair.b);
+        ASSERT_EQ(requests(pair.a, 2), 2U);
+        const Frames frames = pair.a.take(pair.now);
+        for (const Frame& frame : frames) {
+            EXPECT_TRUE(pair.b.engine.would_put_off(frame.bytes)) << "a request";
+            EXPECT_FALSE(pair.b.engine.would_put_off(ConstBytes(frame.bytes).first(4)));
+        }
+        Frame foreign = frames[0];
+        foreign.header.cookie += 1;
+        encode(foreign.header, config.layout, foreign.bytes);
+        EXPECT_FALSE(pair.b.engine.would_put_off(foreign.bytes)) << "of another session";
+        pair.lend();
+        EXPECT_FALSE(pair.b.engine.would_put_off(frames[0].bytes)) << "it has buffers";
+        pair.give(pair.b, frames);
+        pair.settle();
+        rest(pair);
+        exchange(pair.b, pair.beside);
+        EXPECT_FALSE(pair.b.engine.would_put_off(frames[0].bytes)) << "it came before";
+    }
+}
+
+TEST(AmBuffers, AReplyAheadOfOthersIsFetchedAgainWithThem) {
+    for (const Config& config : both_small()) {
+        Pair pair(config);
+        ConnectionBuffers none = ConnectionBuffers::none(config);
+        (void)wait_without_buffers(pair, none, 3);
+        Frames replies;
+        for (int i = 0; i < 10 && replies.size() < 3; ++i) {
+            pair.wait_for_timer();
+            pair.carry(pair.a);
+            for (Frame& frame : pair.b.take(pair.now)) {
+                if (frame.header.kind == Kind::reply) {
+                    replies.push_back(std::move(frame));
+                } else {
+                    pair.give(pair.a, frame);
+                }
+            }
+        }
+        ASSERT_EQ(replies.size(), 3U);
+        EXPECT_EQ(pair.give(pair.a, replies[0]), RxVerdict::accepted);
+        EXPECT_EQ(pair.give(pair.a, replies[2]), RxVerdict::out_of_sequence);
+        EXPECT_EQ(pair.give(pair.a, replies[0]), RxVerdict::duplicate);
+        EXPECT_EQ(pair.a.take_log(), Log{"REP 2(0)"});
+        pair.settle();
+        EXPECT_EQ(pair.a.take_log(), (Log{"REP 2(1)", "REP 2(2)"})) << "it asked for them at once";
+        EXPECT_FALSE(pair.a.engine.has_buffers());
+    }
+}
+
 TEST(AmBuffers, ASessionBeginsAndEndsWithoutThem) {
     for (const Config& small : both_small()) {
         Apart pair(meeting(small));

@@ -26,7 +26,7 @@ struct Connection::ChunkPlace {
 
 RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
     ReceiveWindow& window = receiver(header.channel).window;
-    if (!has_buffers()) return put_off(header);
+    if (!has_buffers() && needs_buffers(header)) return put_off(header);
     if (!well_formed(header, data)) return RxVerdict::malformed;
     if (header.kind == Kind::bundle) return on_bundle(header, data);
     const auto at = window.placement_of(header.number);
@@ -38,7 +38,7 @@ RxVerdict Connection::on_numbered(const Header& header, ConstBytes data) {
     }
     if (at.place == Place::ahead) {
         // What is dropped is missing itself, even when the gap before it fills in this turn.
-        const bool drops = config_.recovery == Recovery::go_back_n;
+        const bool drops = config_.recovery == Recovery::go_back_n || !has_buffers();
         if (may_complain(header.channel)) {
             window.complain(header.round, at.distance + (drops ? 1 : 0), false);
         }
