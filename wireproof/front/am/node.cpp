@@ -84,8 +84,6 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
     const auto now = [this] { return last_turn_; };
-    if (watch_.in != nullptr && leave_next<Channel::reply>(handler, words, now)) return Status::ok;
-    disturb();
     if (answers_at_once_ && leave_at_once<Channel::reply>(current_peer_, handler, words, now)) {
         return Status::ok;
     }
@@ -93,7 +91,6 @@ Status Node::reply(std::uint16_t handler, ConstBytes words) {
 }
 
 bool Node::idle() const {
-    heed();
     return finished_.empty() && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
                return peer.connection.idle();
            });
@@ -148,78 +145,14 @@ void Node::push(Instant now) {
 
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
-    finish_last_turn();
     const bool nothing_asked =
         !stirred_ && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < next_timer_) {
         asked_since_poll_ = 0;  // what was asked for has left
         more_asked_ = false;
-        if (is_still(wire, now)) {
-            if constexpr (std::is_same_v<W, ShmWire>) watch(now);
-            return 0;
-        }
+        if (is_still(wire, now)) return 0;
     }
     return turn_for_something(wire, now);
-}
-
-/// Nothing came, or was asked for.
-void Node::watch(Instant now) {
-    const ShmWire::Watched next = shm_->watch();
-    if (next.in == nullptr) return;
-    const auto peer = static_cast<std::size_t>(next.from);
-    Connection& connection = peers_[peer].connection;
-    if (!connection.foresee()) return;
-    const Instant timers = earliest(next_timer_, now + connection.shortest_patience());
-    watch_ = {next.in, earliest(next.until, timers), peer, &peers_[peer]};
-    first_look_.begin_amid();
-}
-
-[[gnu::noinline]] void Node::forget_watch() {
-    Connection& connection = watch_.from->connection;
-    watch_.in = nullptr;
-    connection.heed();
-    next_timer_ = earliest(next_timer_, connection.take_soonest_set());
-}
-
-/// A message that was foreseen was handled, or its handler threw: its frame is done with, and what
-/// is owed for it will leave, unless something has followed it.
-void Node::end_lone_turn() {
-    shm_->pass_watched(std::exchange(taken_alone_, 0));
-    Connection& connection = watch_.from->connection;
-    if (watch_.in != nullptr && connection.only_counted() > 0 && connection.has_followed()) return;
-    disturb();
-    next_timer_ = earliest(next_timer_, connection.take_soonest_set());  // by what left behind that
-    if (!connection.quiet_while_calm()) stir(watch_.peer);
-}
-
-// Mostly one message came, by itself, and one follows it: who waits for that waits for each step
-// until it leaves.
-[[gnu::noinline]] std::size_t Node::turn_for_next(Instant now, std::uint32_t word) {
-    if (polling_ || taken_alone_ != 0) return poll_any(now);
-    Connection& connection = watch_.from->connection;
-    const ConstBytes frame = watch_.in->peek(word);
-    Connection::PlainMessage message;
-    if (!connection.take_next(now, frame, message)) return poll_any(now);
-    watch_.from->shm_lane->fetch_room();
-    first_look_.came();
-    if (message.is_request) first_look_.begin(now);  // for the next; else ask does
-    const While polling(polling_);
-    mid_turn_ = true;
-    last_turn_ = now;
-    answers_at_once_ = true;
-    taken_alone_ = frame.size();
-    run(watch_.peer, message.handler, Message(this, watch_.peer, message.arguments()),
-        message.is_request);
-    // Who waited for an answer mostly asks again: what is still to be done can wait until that has
-    // left, or for the next turn.
-    if (message.is_request || watch_.in == nullptr) end_lone_turn();
-    if (!stirred_ && connection.nothing_drawn()) {
-        answers_at_once_ = mid_turn_ = false;
-        shm_->flush(now);  // a handler may have shared memory
-        return 1;
-    }
-    const std::size_t more = deliver_more(watch_.peer);
-    return 1 + more + rest_of_turn(*shm_, now);
 }
 
 template <class W>
@@ -260,9 +193,8 @@ std::size_t Node::rest_of_turn(W& wire, Instant now) {
     return handled;
 }
 
-std::size_t Node::poll_any(Instant now) {
+std::size_t Node::poll(Instant now) {
     if (polling_) return 0;
-    disturb();
     return on_wire([&](auto& wire) { return turn(wire, now); });
 }
 
@@ -339,7 +271,6 @@ void Node::send(W& wire, Instant now) {
 }
 
 Instant Node::next_deadline() const {
-    heed();
     if (keeps_back()) return last_turn_;
     Instant earliest = wire_.next_deadline();
     for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());

@@ -13,7 +13,6 @@
 #include "wireproof/am.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/host/any_wire.hpp"
-#include "wireproof/host/first_look.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
@@ -66,12 +65,6 @@ public:
     /// the time once it has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
-        if (watch_.in != nullptr && watch_.peer == peer && !polling_ &&
-            leave_next<Channel::request>(handler, words, [&] { return wait_from(now()); })) {
-            finish_last_turn();
-            return Status::ok;
-        }
-        disturb();
         const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) &&
                              peers_[peer].connection.would_leave_alone();
         if (!at_once) return post(peer, handler, words);
@@ -81,7 +74,6 @@ public:
         }
         ++asked_since_poll_;
         next_timer_ = earliest(next_timer_, peers_[peer].connection.take_soonest_set());
-        finish_last_turn();
         return Status::ok;
     }
     /// The same, with the turn if it is due.
@@ -115,19 +107,10 @@ public:
     Status reply(std::uint16_t handler, ConstBytes words);
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
-    std::size_t poll(Instant now) {
-        if (watch_.in == nullptr || now >= watch_.until || awaiting_ != awaiting_told_) {
-            return poll_any(now);
-        }
-        if (!first_look_.is_due(now) && !mid_turn_) return 0;  // of a handler that threw, the rest
-        const std::uint32_t word = watch_.in->next_word();
-        if (word != 0) return turn_for_next(now, word);
-        first_look_.in_vain();
-        return 0;
-    }
-    /// Requests, stores or gets wait for more to leave with, or for their first turn, or the last
-    /// turn put off its end: the next is due now.
-    bool keeps_back() const { return held_ || more_asked_ || puts_off_end(); }
+    std::size_t poll(Instant now);
+    /// Requests, stores or gets wait for more to leave with, or for their first turn: the next is
+    /// due now.
+    bool keeps_back() const { return held_ || more_asked_; }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
 
@@ -145,17 +128,9 @@ public:
     std::uint64_t stores_at_once() const { return stores_at_once_; }
     std::uint64_t gets_at_once() const { return gets_at_once_; }
 
-    const Connection& connection(std::size_t peer) const {
-        heed();
-        return peers_[peer].connection;
-    }
+    const Connection& connection(std::size_t peer) const { return peers_[peer].connection; }
     PeerCounters counters(std::size_t peer) const;
-    /// Not to be kept across a turn: to ask for it ends one that put off its end.
-    host::AnyWire& wire() {
-        finish_last_turn();
-        disturb();
-        return wire_;
-    }
+    host::AnyWire& wire() { return wire_; }
 
 private:
     /// Addresses that hold all it was given.
@@ -188,14 +163,6 @@ private:
         HandlerTable handlers;             // of the peer, as far as stores found them there
         std::uint32_t handlers_as_of = 0;  // by its notice
     };
-    /// A turn found nothing, and since then nothing was asked for but what leaves behind what
-    /// comes: the next frame is foreseen, and nothing else can come until then.
-    struct Watch {
-        const RingConsumer* in = nullptr;  // nothing: it is not so any more
-        Instant until;
-        std::size_t peer = 0;  // who is watched, or was last
-        Peer* from = nullptr;  // the same
-    };
     /// Callbacks of transfers under way, by tag.
     struct Transfers {
         struct Transfer {
@@ -216,40 +183,13 @@ private:
         const Connection::Lone<channel> message{static_cast<HandlerId>(handler), words};
         return transmit_alone(to.connection, *to.shm_lane, message, now);
     }
-    /// Behind the message that was foreseen.
-    template <Channel channel, class Now>
-    bool leave_next(std::uint16_t handler, ConstBytes words, Now&& now) {
-        Peer& to = *watch_.from;
-        const Connection::Next<channel> message{static_cast<HandlerId>(handler), words};
-        return transmit_alone(to.connection, *to.shm_lane, message, now);
-    }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here, but what travels alone.
     Connection& stir(std::size_t peer) {
-        disturb();
         peers_[peer].stirred = true;
         stirred_ = true;
         return peers_[peer].connection;
     }
-    /// What was only counted, before anybody looks.
-    void heed() const {
-        if (watch_.in != nullptr) watch_.from->connection.heed();
-    }
-    /// Nothing is foreseen any more.
-    void disturb() {
-        if (watch_.in != nullptr) forget_watch();
-    }
-    void forget_watch();
-    void watch(Instant now);
-    Instant wait_from(Instant now) {
-        first_look_.begin(now);
-        return now;
-    }
-    bool puts_off_end() const { return taken_alone_ != 0 && !polling_; }
-    void finish_last_turn() {
-        if (puts_off_end()) end_lone_turn();
-    }
-    void end_lone_turn();
     /// A store of this session ended well that named the handler, and the peer has taken none away
     /// since.
     bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
@@ -286,8 +226,6 @@ private:
     inline std::size_t turn(W& wire, Instant now);
     template <class W>
     std::size_t turn_for_something(W& wire, Instant now);
-    std::size_t turn_for_next(Instant now, std::uint32_t word);
-    std::size_t poll_any(Instant now);
     template <class W>
     std::size_t rest_of_turn(W& wire, Instant now);
     template <class W>
@@ -317,8 +255,6 @@ private:
     std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
-    Watch watch_;
-    host::FirstLook first_look_;
     Transfers transfers_;
     std::deque<Done> finished_;  // gets that the wire did at once; told in the next turn
     std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them
@@ -335,10 +271,6 @@ private:
     Instant last_turn_;
     bool in_handler_ = false;
     bool answers_at_once_ = false;  // what is handled came alone
-    // Bytes of a frame from watch_.peer that was foreseen, whose message is being handled or was:
-    // it is still to be given back. An answer's, until its user has asked for more; that of one
-    // whose handler threw, until the next turn.
-    std::size_t taken_alone_ = 0;
     bool polling_ = false;
     bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
     bool awaiting_ = false;

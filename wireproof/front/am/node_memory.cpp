@@ -51,7 +51,6 @@ bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::
 std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument, Done done) {
     if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
-    heed();
     const Connection& connection = peers_[peer].connection;
     if (!connection.established() || bytes_are_out_to(peer, address, source.size())) {
         return std::nullopt;
@@ -72,11 +71,9 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
 Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
-    heed();
     // Read at once only what no message of ours can still change.
     const Connection& connection = peers_[peer].connection;
     if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {
-        disturb();
         finished_.push_back(std::move(done));
         ++gets_at_once_;
         return Status::ok;
@@ -91,7 +88,6 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
 
 bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
     if (!is_peer(peer)) return false;
-    disturb();
     if (withdrawn_.count({peer, address}) > 0) return false;
     if (!memory_[peer].add(address, memory, Access{rights.get, rights.store})) return false;
     wire_.share(PeerId(peer), address, memory, rights.get, rights.store);
@@ -100,7 +96,6 @@ bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory
 
 Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
     if (!is_peer(peer)) return Status::no_such_peer;
-    disturb();
     if (withdrawn_.count({peer, address}) == 0) {
         const auto memory = memory_[peer].region(address);
         if (!memory) return Status::not_allowed;

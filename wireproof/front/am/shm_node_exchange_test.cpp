@@ -1,5 +1,4 @@
-// Messages that draw one another, each in a turn of its own: what is put off or only counted
-// meanwhile is seen by nobody.
+// A request and its answer, each in a turn of its own, on shared memory.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/shm_node_test_kit.hpp"
@@ -32,68 +31,6 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     EXPECT_EQ(resent(), before) << "and nothing was missed";
 }
 
-// A look before the answer can be there takes its line from the peer that is to write it. So the
-// turns in which none ever came do not look, unless time has gone by.
-TEST(ShmNode, TheTurnsInWhichNoAnswerEverCameDoNotLook) {
-    Nodes nodes(2);
-    nodes.answer_all();
-    const auto asked_and_answered = [&] {
-        nodes.now = nodes.now + host::FirstLook::longest;  // node 1 looks as well
-        EXPECT_EQ(nodes.request(0, 1), Status::ok);
-    };
-    for (int i = 0; i < 200; ++i) {
-        asked_and_answered();
-        for (int turns = 0; turns < 30; ++turns) ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
-        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-        int late = 0;
-        while (nodes[0].poll(nodes.now) == 0) ++late;
-        ASSERT_LE(late, 30);
-    }
-    asked_and_answered();
-    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-    for (int turns = 0; turns < 25; ++turns) ASSERT_EQ(nodes[0].poll(nodes.now), 0U) << turns;
-    int more = 0;
-    while (nodes[0].poll(nodes.now) == 0) ++more;
-    EXPECT_LE(more, 8);
-
-    asked_and_answered();
-    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-    ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
-    nodes.now = nodes.now + host::FirstLook::longest;
-    EXPECT_EQ(nodes[0].poll(nodes.now), 1U) << "a microsecond behind the request";
-    EXPECT_EQ(nodes.answers, 202);
-}
-
-// What its turn had still to do is for the next.
-TEST(ShmNode, TheTurnBehindAHandlerThatThrewIsNotPassed) {
-    Nodes nodes(2);
-    nodes.answer_all();
-    const auto come_to = [&](std::size_t node) {
-        for (int turns = 0; turns < 50; ++turns) {
-            if (nodes[node].poll(nodes.now) > 0) return true;
-        }
-        return false;
-    };
-    const auto requested_late = [&] {
-        for (int turns = 0; turns < 30; ++turns) ASSERT_EQ(nodes[1].poll(nodes.now), 0U);
-        ASSERT_EQ(nodes.request(0, 1), Status::ok);
-    };
-    for (int i = 0; i < 200; ++i) {
-        requested_late();
-        ASSERT_TRUE(come_to(1) && come_to(0));
-    }
-    nodes[1].handle(ask, [&](const Message&) {
-        EXPECT_EQ(nodes.reply(1), Status::ok);
-        throw 7;
-    });
-    requested_late();
-    EXPECT_THROW(come_to(1), int);
-    ASSERT_TRUE(nodes[1].keeps_back());
-    nodes[1].poll(nodes.now);
-    EXPECT_FALSE(nodes[1].keeps_back());
-}
-
-// What a lone message's frame acknowledges is taken in behind its handler; nobody is to see that.
 TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
     Nodes nodes(2);
     nodes.answer_all();
@@ -108,7 +45,6 @@ TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
         ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
         nodes.rest();
     };
-    // Each by itself: whoever looks first has it taken in for the others.
     looks([&] { EXPECT_TRUE(nodes[0].idle()); });
     looks([&] { EXPECT_TRUE(nodes[0].connection(1).sending(Channel::request).empty()); });
     looks([&] { EXPECT_GT(nodes[0].next_deadline(), nodes.now + Duration::milliseconds(100)); });
@@ -117,52 +53,6 @@ TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
                   nodes[1].counters(0).received[static_cast<std::size_t>(RxVerdict::accepted)]);
     });
     EXPECT_EQ(seen, 4);
-}
-
-// What an answer's turn puts off is done behind the request that follows, or in the next turn.
-TEST(ShmNode, AnAnswersTurnEndsWithTheNextRequestOrTheNextTurn) {
-    Nodes nodes(2);
-    nodes.answer_all();
-    const ShmWire& wire = *nodes[0].wire().as<ShmWire>();
-    const auto given_back = [&] { return wire.counters().frames_received; };
-    nodes.converse();
-    const auto begin = given_back();
-    bool under_way = false;
-    for (std::uint64_t i = 1; i <= 20; ++i) {
-        if (!under_way) {
-            ASSERT_EQ(nodes.request(0, 1), Status::ok);
-        }
-        ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
-        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-        ASSERT_EQ(nodes[1].poll(nodes.now), 0U);
-        ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
-        ASSERT_TRUE(nodes[0].keeps_back()) << "or its user would sleep";
-        ASSERT_EQ(nodes[0].next_deadline(), nodes.now);
-        ASSERT_EQ(given_back(), begin + i - 1);
-        under_way = i % 2 == 0;
-        const std::uint64_t sent = nodes.requests_sent(0, 1);
-        if (under_way) {
-            ASSERT_EQ(nodes.request(0, 1), Status::ok);
-            ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
-        }
-        ASSERT_EQ(given_back(), begin + i - (under_way ? 0 : 1));
-        ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
-        ASSERT_EQ(given_back(), begin + i);
-        ASSERT_FALSE(nodes[0].keeps_back());
-        EXPECT_GT(nodes[0].next_deadline(), nodes.now);
-        nodes.now = nodes.now + Duration::nanoseconds(100);
-    }
-}
-
-// Whoever asks the wire itself finds it as if the turn had ended.
-TEST(ShmNode, AnAnswersTurnHasEndedForWhoAsksTheWire) {
-    Nodes nodes(2);
-    nodes.answer_all();
-    nodes.converse();
-    nodes.exchange();
-    ASSERT_TRUE(nodes[0].keeps_back());
-    EXPECT_TRUE(nodes[0].wire().prepare_to_sleep()) << "nothing is left in the ring";
-    EXPECT_FALSE(nodes[0].keeps_back());
 }
 
 TEST(ShmNode, BehindAnAnswerItIsReadAtOnce) {

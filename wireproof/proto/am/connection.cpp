@@ -381,11 +381,6 @@ std::optional<Delivery> Connection::draw_general() {
 }
 
 void Connection::fingerprint(Instant now, Fingerprint& sink) const {
-    if (exchanges_.came > 0) {
-        Connection heeded = *this;
-        heeded.heed();
-        return heeded.fingerprint(now, sink);
-    }
     WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
     handshake_.fingerprint(now, sink);
     for (const SendChannel& channel : send_) channel.fingerprint(now, sink);

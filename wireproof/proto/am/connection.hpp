@@ -120,35 +120,11 @@ public:
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
     inline const PlainMessage* take_message();
 
-    // What travels alone, connection_lone.hpp: a message leaves before it is written down that it
-    // has. Where one draws the next, again and again, they are only counted meanwhile.
-
-    /// True: calm, and nothing is to leave. take_next and what leaves as Next may follow until
-    /// anything else is called; before that, heed() is, which changes none of this.
-    [[nodiscard]] bool foresee();
-    /// On_frame and take_message in one, for a frame of which all is foreseen but what it says: it
-    /// is the next, and acknowledges all that has left. False: nothing has happened.
-    [[nodiscard]] inline bool take_next(Instant now, ConstBytes frame, PlainMessage& message);
-    /// Something has left behind what came last.
-    bool has_followed() const { return exchanges_.came == exchanges_.left; }
-    /// Messages that came and are still to be taken in.
-    std::uint32_t only_counted() const { return exchanges_.came; }
-    /// Takes them in, and what left behind them.
-    void heed() {
-        if (exchanges_.came > 0) take_in_exchanges();
-    }
-    /// No timer that heed() sets is due sooner after foresee().
-    Duration shortest_patience() const {
-        if (config_.peer_timeout == Duration()) return config_.keepalive_after;
-        return std::min(config_.keepalive_after, config_.peer_timeout);
-    }
+    // What leaves by itself is written at once, and only then written down: connection_lone.hpp.
 
     /// A request, or the answer to what was delivered last, for transmit_alone (core/pump.hpp).
     template <Channel channel>
     using Lone = LoneMessage<channel>;
-    /// The same, behind a message that take_next brought.
-    template <Channel channel>
-    using Next = NextMessage<channel>;
     /// Whether it would be accepted and leave now by itself.
     template <Channel channel>
     inline bool leaves_alone(const Lone<channel>& message) const;
@@ -158,13 +134,6 @@ public:
     /// What request() or reply(), and the departure, write down.
     template <Channel channel>
     inline void left_alone(Instant now, const Lone<channel>& message);
-    template <Channel channel>
-    inline bool leaves_alone(const Next<channel>& message) const;
-    template <Channel channel>
-    inline std::size_t write_alone(const Next<channel>& message, Bytes room) const;
-    template <Channel channel>
-    inline void left_alone(Instant now, const Next<channel>& message);
-
     /// True: next_delivery would bring nothing, and need not be called before what follows.
     bool nothing_drawn() {
         if (!calm_ || plain_here_) return false;
@@ -260,7 +229,6 @@ private:
     template <Channel channel>
     inline void pass_message(std::uint32_t handler, ConstBytes arguments);
     inline void end_all(Instant now, Channel channel);
-    void take_in_exchanges();
     RunStart begin_any_run();
     template <Channel channel>
     inline RunStart begin_calm_run();
@@ -281,6 +249,8 @@ private:
     template <class AnyHeader>
     inline void stamp(AnyHeader& header) const;
     inline ShortHeader plain_header(Channel channel) const;
+    template <Channel channel>
+    inline void write_message(std::uint32_t handler, ConstBytes arguments, Bytes room) const;
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
                    ShortHeader& header);
     inline void note_left(Channel channel, Kind kind, std::uint32_t packets, std::uint32_t numbers);
@@ -457,7 +427,6 @@ private:
     // is_calm() holds: found when a message came or left the short way or is to be made, and given
     // up by whatever may end it.
     bool calm_ = false;
-    Exchanges exchanges_;
     Unpacking bundle_;
     Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
     std::optional<std::uint32_t>

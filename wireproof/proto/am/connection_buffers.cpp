@@ -33,8 +33,7 @@ bool Connection::at_rest() const {
         if (!send_[i].at_rest() || !receive_[i].at_rest()) return false;
     }
     return replies_.empty() && ended_.empty() && !delivery_ && !plain_here_ && !drawn_slot_ &&
-           bundle_.left == 0 && exchanges_.came == 0 && refused_need_ == Need::nothing &&
-           !ending_.active;
+           bundle_.left == 0 && refused_need_ == Need::nothing && !ending_.active;
 }
 
 void Connection::exchange(ConnectionBuffers& buffers) {

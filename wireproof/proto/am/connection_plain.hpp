@@ -25,6 +25,21 @@ template <class AnyHeader>
     return header;
 }
 
+/// The packet of a short message, the next of its channel.
+template <Channel channel>
+[[gnu::always_inline]] inline void Connection::write_message(std::uint32_t handler,
+                                                             ConstBytes arguments,
+                                                             Bytes room) const {
+    // A header that is written at once, and that nobody else sees, stays in registers; in memory it
+    // would be written in parts and read in words, which waits for the parts.
+    ShortHeader header = plain_header(channel);
+    header.address = sender(channel).addresses.single;
+    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
+    header.id = handler;
+    header.encode(room.first<ShortHeader::size>());
+    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
+}
+
 /// Packets of the short way leave, of so many numbers of the window, as emit() has it of others.
 [[gnu::always_inline]] inline void Connection::note_left(Channel channel, Kind kind,
                                                          std::uint32_t packets,
@@ -163,18 +178,9 @@ template <Channel channel>
 template <Channel channel>
 [[gnu::always_inline]] inline void Connection::fill_alone(const SendWindow::Saved& message,
                                                           TxFrame& out) {
-    constexpr auto at = static_cast<std::size_t>(channel);
-    SendWindow& window = send_[at].window;
-    const ConstBytes data = window.lone_arguments(message);
-    // Room first: a header that is written at once, and that nobody else sees, stays in registers;
-    // in memory it would be written in parts and read in words, which waits for the parts.
+    const ConstBytes data = sender(channel).window.lone_arguments(message);
     const Bytes room = out.add_all(ShortHeader::size + data.size());
-    ShortHeader header = plain_header(channel);
-    header.address = send_[at].addresses.single;
-    header.count = message.count;
-    header.id = message.id;
-    header.encode(room.first<ShortHeader::size>());
-    copy_short(room.data() + ShortHeader::size, data.data(), data.size());
+    write_message<channel>(message.id, data, room);
     note_left(channel, message_kind(channel), 1, 1);
     if (out.wants_check()) sign_short(room, true);
 }

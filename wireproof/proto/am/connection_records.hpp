@@ -23,14 +23,9 @@ struct PlainMessage {
     ConstBytes arguments() const { return {data, size}; }
 };
 
-/// What is to leave by itself; and behind what just came.
+/// What is to leave by itself.
 template <Channel channel>
 struct LoneMessage {
-    HandlerId handler{};
-    ConstBytes arguments;
-};
-template <Channel channel>
-struct NextMessage {
     HandlerId handler{};
     ConstBytes arguments;
 };
@@ -111,26 +106,6 @@ struct Unpacking {
     const std::byte* at = nullptr;
     Channel channel = Channel::request;
     std::uint8_t round = 0;
-};
-
-/// Messages that came by themselves on one channel, each but the last followed by one that left by
-/// itself on the other and was acknowledged by the next: what is still to be taken in of them.
-struct Exchanges {
-    static constexpr std::size_t bytes_max = 64;
-
-    std::uint32_t came = 0;
-    std::uint32_t left = 0;  // as many, or one fewer
-    Channel channel = Channel::request;
-    Instant began;  // the first came
-    Instant since;  // the last did
-    Instant left_at;
-    HandlerId handler{};  // of the last that left
-    std::size_t size = 0;
-    std::array<std::byte, bytes_max> words;
-    // The numbers of what comes and leaves next, by channel, and how long that may be.
-    std::array<std::uint32_t, channel_count> coming{};
-    std::array<std::uint32_t, channel_count> leaving{};
-    std::size_t longest = 0;
 };
 
 /// What the short way writes of one channel: ShortHeader::address.

@@ -127,13 +127,6 @@ public:
         ++owed_;
     }
 
-    /// The same of so many, of which so many are owed for.
-    void pass_plain(std::uint32_t messages, std::uint32_t owed) {
-        expected_number_ = circle_.advance(expected_number_, messages);
-        highest_ = expected_ = expected_ + messages;
-        owed_ = owed;
-    }
-
     void owe_ack() { ack_due_ = true; }
     /// Packets that were passed since one left that carries the acks.
     std::uint32_t owed() const { return owed_; }

@@ -54,9 +54,6 @@ public:
         return 2 * size <= bytes_.size() - static_cast<std::size_t>(filled_ - freed_);
     }
 
-    /// Of how many bytes that is true once all are free.
-    std::size_t longest_with_ease() const { return bytes_.size() / 2; }
-
     /// Frees it and all before it. What has no bytes holds none: its mark may be of a round of the
     /// ring that is over.
     void free_up_to(const Place& place) {

@@ -99,10 +99,6 @@ public:
     bool takes_with_ease(std::size_t size) const {
         return room() > 0 && bytes_.takes_with_ease(BundleEntry::size + size);
     }
-    /// How many bytes, once nothing is saved.
-    std::size_t longest_with_ease() const {
-        return std::max(bytes_.longest_with_ease(), BundleEntry::size) - BundleEntry::size;
-    }
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
     /// Something may leave, where nothing is to be asked.
@@ -133,9 +129,6 @@ public:
     /// The number that acknowledges nothing new.
     std::uint32_t first_unacknowledged() const { return una_number_.value(); }
     std::uint8_t round() const { return round_; }
-    std::uint32_t number_after(std::uint32_t number) const {
-        return circle_.advance(Number(number), 1).value();
-    }
     bool nothing_lost() const { return lost_count_ == 0; }
     /// A message waits, and the one before it has left and is answered as soon as it arrives, or
     /// soon after: a store that is short or of which all has left, a get.
@@ -247,13 +240,6 @@ public:
         una_ = cursor_ = next_;
         una_number_ = high_number_;
         unsent_message_ = 0;
-    }
-
-    /// So many short messages have left and were acknowledged, whose end nobody awaits; the window
-    /// is empty.
-    void skip(std::uint32_t messages) {
-        una_ = high_ = next_ = cursor_ = next_ + messages;
-        una_number_ = high_number_ = circle_.advance(high_number_, messages);
     }
 
     /// After on_ack of the same number. True: packets will be resent that were not going to be.

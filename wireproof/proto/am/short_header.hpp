@@ -52,11 +52,6 @@ struct ShortHeader {
     static std::uint64_t address_in(std::span<const std::byte, size> from) {
         return load_le_at<std::uint64_t, 0>(from) & address_mask;
     }
-    // Of the first word.
-    static std::size_t channel_in(std::uint64_t first) { return first >> 36 & 1; }
-    static std::uint16_t count_in(std::uint64_t first) {
-        return static_cast<std::uint16_t>(first >> 48);
-    }
     [[gnu::always_inline]] static ShortHeader decode(std::span<const std::byte, size> from) {
         const auto first = load_le_at<std::uint64_t, 0>(from);
         const auto third = load_le_at<std::uint64_t, 16>(from);

@@ -1,5 +1,5 @@
-// For tests: a world of two connections that can be lived three ways, with all fast paths, never
-// calm, and with no fast path at all. Its log has all that can be seen of the engines.
+// For tests: a world of two connections that can be lived two ways, with the fast paths and without
+// them (Config::fast_paths). Its log has all that can be seen of the engines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -62,21 +62,6 @@ struct End {
     Connection engine;
     QueueLane lane;
     Instant none_before = never;  // no deadline is
-    bool foreseen = false;        // what comes next, and nothing else was called
-    Instant since;
-
-    /// As whoever looks finds the engine, if that is not as it is.
-    std::optional<Connection> heeded() const {
-        if (engine.only_counted() == 0) return std::nullopt;
-        std::optional<Connection> heeded = engine;
-        heeded->heed();
-        return heeded;
-    }
-    template <class Look>
-    auto seen(Look&& look) {
-        std::optional<Connection> other = heeded();
-        return look(other ? *other : engine);
-    }
 };
 
 /// What the world does besides carrying frames in order.
@@ -92,17 +77,13 @@ struct Weather {
 };
 
 /// How a world's connections go.
-enum class Way : std::uint8_t {
-    fastest,  // as they like
-    plain,    // never calm
-    general,  // none that is short
-};
+enum class Way : std::uint8_t { fast, general };
 
 class World {
 public:
     World(Config config, std::uint64_t seed, Weather weather, Way way)
-        : random_(seed), weather_(weather), forgets_(way != Way::fastest) {
-        config.fast_paths = way != Way::general;
+        : random_(seed), weather_(weather), fast_(way == Way::fast) {
+        config.fast_paths = fast_;
         for (std::uint16_t i = 0; i < 2; ++i) {
             config.node = i;
             config.peer = 1 - i;
@@ -118,8 +99,7 @@ public:
             Fingerprint sink;
             end.engine.fingerprint(now_, sink);
             note("state", sink.value().high, sink.value().low);
-            const std::optional<Connection> heeded = end.heeded();
-            const Connection& seen = heeded ? *heeded : end.engine;
+            const Connection& seen = end.engine;
             const Stats& stats = seen.stats();
             for (const auto& of : {stats.received, stats.unpacked}) {
                 for (const std::uint64_t count : of) note("received", count);
@@ -130,8 +110,7 @@ public:
             note("rest", seen.idle(), seen.quiet());
             note("due", seen.next_deadline().since_start().picoseconds());
             end.none_before = earliest(end.none_before, end.engine.take_soonest_set());
-            const Instant counted = end.foreseen ? end.since + seen.shortest_patience() : never;
-            ASSERT_LE(earliest(end.none_before, counted), seen.next_deadline()) << "step " << i;
+            ASSERT_LE(end.none_before, seen.next_deadline()) << "step " << i;
             if (!seen.calm()) continue;
             quiet += seen.quiet_while_calm() ? 1U : 0U;
             ASSERT_EQ(seen.quiet_while_calm(), seen.quiet()) << "step " << i;
@@ -148,10 +127,8 @@ public:
     std::uint64_t accepted = 0;
     std::uint64_t met_calm = 0;
     std::uint64_t left_alone = 0;
-    std::uint64_t left_next = 0;
     std::uint64_t quiet = 0;        // and calm
-    std::uint64_t asked_again = 0;  // behind an answer that was not heeded yet
-    std::uint64_t went_on = 0;      // messages that came while others were only counted
+    std::uint64_t asked_again = 0;  // before the rest of an answer's turn
 
 private:
     template <class... Numbers>
@@ -164,17 +141,6 @@ private:
     std::uint32_t below(std::uint32_t end) {
         return static_cast<std::uint32_t>(random_.next() % end);
     }
-    /// As if some other way had been taken until now.
-    Connection& engine_of(End& end) {
-        if (forgets_) {
-            end.engine.set_awaiting(end.engine.awaiting());
-        } else {
-            end.engine.heed();
-            end.foreseen = false;
-        }
-        return end.engine;
-    }
-
     /// Returns which end did something.
     std::size_t step() {
         const std::size_t at = below(2);
@@ -197,12 +163,12 @@ private:
             case 4:
                 if (happens(weather_.ends)) {
                     note("event");
-                    engine_of(end).on_wire_event(now_, WireEvent::peer_gone);
+                    end.engine.on_wire_event(now_, WireEvent::peer_gone);
                     draw(end);
                 }
                 now_ = now_ + Duration::microseconds(below(10) == 0 ? 3000 : 1);
-                if (end.seen([](auto& e) { return e.next_deadline(); }) <= now_) {
-                    engine_of(end).on_deadline(now_);
+                if (end.engine.next_deadline() <= now_) {
+                    end.engine.on_deadline(now_);
                     draw(end);
                     end.none_before = end.engine.next_deadline();
                 }
@@ -226,13 +192,7 @@ private:
         return value;
     }
     void send(End& end) {
-        Transmitted sent;
-        if (!end.foreseen || !end.engine.has_followed()) {
-            sent = transmit(engine_of(end), end.lane, now_);
-        } else {
-            EXPECT_TRUE(end.seen([](auto& e) { return e.quiet(); }))
-                << "a turn would be for nothing";
-        }
+        const Transmitted sent = transmit(end.engine, end.lane, now_);
         note("sent", sent.frames, sent.lane_full);
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
@@ -244,32 +204,27 @@ private:
     }
     void ask(End& end) {
         const auto arguments = next_words();
-        note("ask", static_cast<int>(engine_of(end).request(HandlerId(1 + below(3)), arguments)));
+        note("ask", static_cast<int>(end.engine.request(HandlerId(1 + below(3)), arguments)));
     }
-    /// All that waits leaves with it: by the shortest way, if that is open, or as any other.
+    /// All that waits leaves with it: by itself, if that may be, or as any other.
     template <Channel channel>
     void leave(End& end, HandlerId handler, ConstBytes arguments) {
         PostStatus status = PostStatus::accepted;
         const auto now = [this] { return now_; };
-        const Connection::Next<channel> next{handler, arguments};
-        if (end.foreseen && transmit_alone(end.engine, end.lane, next, now)) {
-            ++left_next;
+        Connection& engine = end.engine;
+        const Connection::Lone<channel> message{handler, arguments};
+        if (fast_ && !weather_.checked && transmit_alone(engine, end.lane, message, now)) {
+            ++left_alone;
         } else {
-            Connection& engine = engine_of(end);
-            const Connection::Lone<channel> message{handler, arguments};
-            if (!forgets_ && !weather_.checked && transmit_alone(engine, end.lane, message, now)) {
-                ++left_alone;
-            } else {
-                status = channel == Channel::request ? engine.request(handler, arguments)
-                                                     : engine.reply(handler, arguments);
-            }
-            transmit(engine, end.lane, now_);
+            status = channel == Channel::request ? engine.request(handler, arguments)
+                                                 : engine.reply(handler, arguments);
         }
+        transmit(engine, end.lane, now_);
         note("leave", static_cast<int>(status));
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
     void ask_for_more(End& end) {
-        Connection& engine = engine_of(end);
+        Connection& engine = end.engine;
         const std::size_t size = below(3) == 0 ? 1500 : below(200);
         const ConstBytes source = ConstBytes(end.source).first(size);
         switch (below(5)) {
@@ -304,23 +259,8 @@ private:
         ++arrived;
         RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
         frame.after_overrun = bad && below(2) == 0;
-        if (!forgets_) met_calm += end.engine.calm() ? 1U : 0U;
-        const bool whole = !weather_.checked && !frame.after_overrun;
-        if (!forgets_ && !end.foreseen) {
-            end.engine.heed();
-            end.foreseen = end.engine.foresee();
-            end.since = now_;
-        }
-        const bool others = end.foreseen && end.engine.only_counted() > 0;
-        Connection::PlainMessage message;
-        if (end.foreseen && whole && end.engine.take_next(now_, packet, message)) {
-            note("verdict", static_cast<int>(RxVerdict::accepted));
-            ++accepted;
-            went_on += others ? 1U : 0U;
-            if (hand_over(end, message)) draw(end);
-            return;
-        }
-        const RxVerdict verdict = engine_of(end).on_frame(now_, frame);
+        met_calm += end.engine.calm() ? 1U : 0U;
+        const RxVerdict verdict = end.engine.on_frame(now_, frame);
         note("verdict", static_cast<int>(verdict));
         accepted += verdict == RxVerdict::accepted ? 1 : 0;
         draw(end);
@@ -332,15 +272,12 @@ private:
         if (message.is_request) {
             answer(end, message.arguments());
         } else if (happens(weather_.again)) {
-            const bool alone = end.seen([](auto& e) { return e.would_leave_alone(); });
+            const bool alone = end.engine.would_leave_alone();
             note("again", alone);
             now_ = now_ + Duration::nanoseconds(below(2) * 500);
-            const std::uint64_t before = left_next;
             if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
-            asked_again += left_next - before;
+            asked_again += alone ? 1U : 0U;
         }
-        // What is owed for a request that nothing followed may be due.
-        if (message.is_request && end.foreseen && !end.engine.has_followed()) engine_of(end);
         meddle(end);
         return !happens(weather_.meddles / 10);
     }
@@ -360,12 +297,11 @@ private:
     /// As a front draws.
     void draw(End& end) {
         while (true) {
-            if (end.foreseen && end.engine.nothing_drawn()) return;
-            while (const auto* message = engine_of(end).take_message()) {
+            while (const auto* message = end.engine.take_message()) {
                 if (!hand_over(end, *message)) return;
             }
             if (end.engine.nothing_drawn()) return;
-            const auto delivery = engine_of(end).next_delivery();
+            const auto delivery = end.engine.next_delivery();
             if (!delivery) return;
             if (const auto message = message_of(*delivery)) {
                 if (!hand_over(end, *message)) return;
@@ -380,7 +316,7 @@ private:
     void meddle(End& end) {
         if (!happens(weather_.meddles)) return;
         if (below(2) == 0) {
-            const bool alone = end.seen([](auto& e) { return e.would_leave_alone(); });
+            const bool alone = end.engine.would_leave_alone();
             note("alone", alone);
             ask(end);
             if (!alone) return;
@@ -392,18 +328,18 @@ private:
         if (happens(weather_.in_turn)) return leave<Channel::reply>(end, HandlerId(2), copy);
         const std::uint32_t how = below(16);
         if (how < 6 && happens(weather_.unusual)) {
-            note("refuse", static_cast<int>(engine_of(end).refuse(HandlerId(7))));
+            note("refuse", static_cast<int>(end.engine.refuse(HandlerId(7))));
         } else if (how < 9) {
             leave<Channel::reply>(end, HandlerId(2), copy);
             if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // which may not
         } else if (how < 12) {
-            note("answer", static_cast<int>(engine_of(end).reply(HandlerId(2), copy)));
+            note("answer", static_cast<int>(end.engine.reply(HandlerId(2), copy)));
         }
     }
 
     Random random_;
     Weather weather_;
-    bool forgets_;
+    bool fast_;
     std::array<std::deque<Packet>, 2> on_way_;  // by sender
     std::vector<std::unique_ptr<End>> ends_;
     Instant now_{Duration::milliseconds(1)};

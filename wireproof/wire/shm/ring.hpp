@@ -279,23 +279,6 @@ public:
         return Frame{ConstBytes(at + RingWord::bytes, size), (word & RingWord::control) != 0};
     }
 
-    /// The length word of the frame behind the one lent; 0: there is none yet.
-    [[gnu::always_inline]] std::uint32_t next_word() const {
-        return shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire);
-    }
-    /// Where nothing is lent: the frame of that word, if it is the user's; it stays the oldest
-    /// until pass(). Else empty, and next() says what there is.
-    [[gnu::always_inline]] ConstBytes peek(std::uint32_t word) const {
-        const std::size_t size = word ^ RingWord::published;
-        if (size > frame_max_ || broken_) return {};
-        return ConstBytes(next_at_ + RingWord::bytes, size);
-    }
-    /// The frame of so many bytes that peek() showed is done with.
-    void pass(std::size_t size) {
-        lend(size);
-        take_back();
-    }
-
     /// What was lent is not needed any more.
     void take_back() {
         if (lent_ == 0) return;
@@ -316,6 +299,10 @@ public:
     bool broken() const { return broken_; }
 
 private:
+    /// The length word of the frame behind the one lent; 0: there is none yet.
+    [[gnu::always_inline]] std::uint32_t next_word() const {
+        return shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire);
+    }
     void lend(std::size_t size) {
         lent_ = RingWord::lines_of(size);
         next_at_ = line(head_ + lent_);

@@ -73,29 +73,6 @@ public:
             return handed_over(peer, frame->bytes);
         return receive_unusual(peer, frame);
     }
-    /// Behind a still() that said yes, where there is one peer: nothing but its next frame can come
-    /// until then, and it can be looked at where it will lie. Nothing: there are more peers, or
-    /// none. Dead with the next receive, next_event or prepare_to_sleep.
-    struct Watched {
-        const RingConsumer* in = nullptr;
-        PeerId from{};
-        Instant until{};
-    };
-    Watched watch() {
-        if (receiving_.size() != 1) return {};
-        ShmPeer& peer = *receiving_.front();
-        peer.in.take_back();  // what was received before
-        wake_if_given_back(peer);
-        return {&peer.in, static_cast<PeerId>(peer.number), look_at_};
-    }
-    /// The frame of so many bytes that was looked at is done with.
-    void pass_watched(std::size_t size) {
-        ++lanes_->counters.frames_received;
-        lanes_->counters.bytes_received += size;
-        ShmPeer& peer = *receiving_.front();
-        peer.in.pass(size);
-        wake_if_given_back(peer);
-    }
     void flush(Instant now) {
         now_ = now;
         if (lanes_->first_unflushed != nullptr) flush_lanes();
@@ -193,9 +170,6 @@ private:
         return peers_[static_cast<std::size_t>(peer)];
     }
 
-    static void wake_if_given_back(ShmPeer& peer) {
-        if (peer.in.gave_back()) peer.lane.wake(ShmLane::room_wakes);
-    }
     void flush_lanes();
     void next_turn();
     void look_around();

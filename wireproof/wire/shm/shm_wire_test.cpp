@@ -103,83 +103,6 @@ TEST(ShmWire, RoomThatWasClaimedAndNotUsedIsLentForAFrameByItself) {
     EXPECT_TRUE(b.connected(zero));
 }
 
-// It is lent until the next is looked for; a few laps of the ring tell whether its room comes back.
-TEST(ShmWire, AFrameThatIsLentKeepsNoneFromBeingLookedAt) {
-    auto [a, b] = pair({.frame_max = 1016, .lines = 64});
-    for (int i = 0; i < 50; ++i) {
-        const std::string lent(900, static_cast<char>('a' + i % 26));
-        ASSERT_TRUE(send(a, one, lent)) << i;
-        EXPECT_EQ(next(b), "0:" + lent);
-        EXPECT_EQ(next(b), "nothing");
-        ASSERT_TRUE(send(a, one, "second")) << i;
-        EXPECT_EQ(next(b), "0:second");
-        ASSERT_TRUE(b.still(Instant()));
-        const ShmWire::Watched watched = b.watch();
-        ASSERT_NE(watched.in, nullptr);
-        ASSERT_TRUE(send(a, one, "third")) << i;
-        EXPECT_EQ(text_of(watched.in->peek(watched.in->next_word())), "third");
-        b.pass_watched(5);
-    }
-}
-
-TEST(ShmWire, TheNextFrameCanBeLookedAtWhereItWillLie) {
-    auto [a, b] = pair();
-    EXPECT_EQ(next(b), "nothing");
-    ASSERT_TRUE(b.still(Instant()));
-    const ShmWire::Watched watched = b.watch();
-    ASSERT_NE(watched.in, nullptr);
-    EXPECT_EQ(watched.from, zero);
-    EXPECT_LE(watched.until, Instant{Duration::milliseconds(1)})
-        << "the sockets are looked at then";
-    const auto seen = [&] { return text_of(watched.in->peek(watched.in->next_word())); };
-    EXPECT_EQ(watched.in->next_word(), 0U);
-    ASSERT_TRUE(send(a, one, "first"));
-    ASSERT_TRUE(send(a, one, "second"));
-    EXPECT_EQ(seen(), "first");
-    b.pass_watched(5);
-    EXPECT_EQ(b.counters().frames_received, 1U);
-    EXPECT_EQ(b.counters().bytes_received, 5U);
-    EXPECT_EQ(seen(), "second");
-    // What was looked at and not passed is received as if nobody had looked.
-    EXPECT_EQ(next(b), "0:second");
-    EXPECT_TRUE(b.is_alone());
-    EXPECT_EQ(next(b), "nothing");
-    ASSERT_TRUE(b.still(Instant()));
-    ASSERT_NE(b.watch().in, nullptr) << "the second is not needed any more";
-    ASSERT_TRUE(send(a, one, "third"));
-    EXPECT_EQ(seen(), "third");
-}
-
-TEST(ShmWire, WhatWasLookedAtAndWhatWasReceivedIsGivenBack) {
-    auto [a, b] = pair({.frame_max = 56, .lines = 64});
-    EXPECT_EQ(next(b), "nothing");
-    for (int i = 0; i < 200; ++i) {
-        ASSERT_TRUE(b.still(Instant()));
-        const ShmWire::Watched watched = b.watch();
-        ASSERT_NE(watched.in, nullptr);
-        ASSERT_TRUE(send(a, one, "x")) << i;
-        ASSERT_EQ(text_of(watched.in->peek(watched.in->next_word())), "x");
-        b.pass_watched(1);
-        ASSERT_TRUE(b.still(Instant()));
-        ASSERT_TRUE(send(a, one, "y")) << i;
-        ASSERT_EQ(next(b), "0:y");
-        ASSERT_EQ(next(b), "nothing");
-    }
-}
-
-TEST(ShmWire, AFrameThatWasLookedAtMayWakeWhoLackedItsRoom) {
-    auto [a, b] = pair({.frame_max = 56, .lines = 64});
-    EXPECT_EQ(next(b), "nothing");
-    while (send(a, one, "x")) {
-    }
-    ASSERT_TRUE(a.prepare_to_sleep());
-    for (int i = 0; i < 8; ++i) {
-        ASSERT_FALSE(rings(a)) << i;
-        b.pass_watched(1);
-    }
-    EXPECT_TRUE(rings(a)) << "an eighth of the ring was given back";
-}
-
 TEST(ShmWire, CarriesTheLongestFrameRoundTheRingManyTimes) {
     auto [a, b] = pair({.frame_max = 1016, .lines = 64});
     for (int i = 0; i < 1000; ++i) {
@@ -356,14 +279,6 @@ std::vector<ShmWire> three_that_met(Time& time) {
         for (ShmWire& wire : wires) wire.receive(time.now());
     }
     return wires;
-}
-
-TEST(ShmWire, OneOfSeveralPeersIsNotWatched) {
-    Time time;
-    std::vector<ShmWire> wires = three_that_met(time);
-    ASSERT_EQ(next(wires[0], time.now()), "nothing");
-    ASSERT_TRUE(wires[0].still(time.now()));
-    EXPECT_EQ(wires[0].watch().in, nullptr);
 }
 
 TEST(ShmWire, LanesShowInAnyOrderAndTheFlushMissesNone) {
