@@ -141,7 +141,8 @@ struct Options {
     /// Every node's "address:port", our own included, all of IPv4 or all of IPv6 and no two alike;
     /// our own may be 0.0.0.0 or [::] and a port, for every address of this host. Or, for processes
     /// of one host, "shm:NAME" for each, the same NAME, which leaves no file. With '/' in it NAME
-    /// is the beginning of a path, for containers that share a folder.
+    /// is the beginning of a path, for containers that share a folder. At most 65,536 nodes on UDP
+    /// and 256 on shared memory, where each peer takes two descriptors.
     std::vector<std::string> peers;
     std::size_t self = 0;    // which of them we are
     std::uint64_t job = 0;   // frames of another job are dropped and counted
@@ -153,6 +154,12 @@ struct Options {
     /// there is; headers, messages and a store's first packet keep their CRC-32C. The same in all
     /// nodes.
     bool trust_payload = false;
+    /// So many peers may be asked for something at once, 1 to 65,535. Each has windows and send
+    /// buffers meanwhile, about 1 MiB, which others use afterwards; an eighth as many are kept for
+    /// peers that ask. Any other peer takes some KiB. A request, a store or a get to one more
+    /// answers would_block until one of them has ended, and messages of one more wait at their
+    /// sender.
+    std::size_t active_peers = 256;
     std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
     Faults faults{};
 };
@@ -182,6 +189,7 @@ struct PeerCounters {
     std::uint64_t sessions = 0;
     std::uint64_t unhandled_replies = 0;  // to handlers that we do not have
     std::uint64_t unsent = 0;             // frames that the system refused to send
+    std::uint64_t refused = 0;            // would_block for Options::active_peers
 };
 
 /// One node of a job.

@@ -133,10 +133,12 @@ std::string PeerLost::message() const {
 }
 
 struct Endpoint::Inside {
-    Inside(host::AnyWire wire, const Config& config, std::size_t nodes)
-        : node(std::move(wire), config, nodes) {}
-    Inside(UdpNode wire, const Config& config, const std::vector<Congestion>& congestion)
-        : udp(std::move(wire)), node(udp->wire(), config, congestion) {}
+    Inside(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
+           std::size_t active_peers)
+        : node(std::move(wire), config, congestion, active_peers) {}
+    Inside(UdpNode wire, const Config& config, const std::vector<Congestion>& congestion,
+           std::size_t active_peers)
+        : udp(std::move(wire)), node(udp->wire(), config, congestion, active_peers) {}
 
     struct Free {
         void operator()(void* lent) const { std::free(lent); }
@@ -203,8 +205,9 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     if (read->on_shm()) {
         auto wire = open_shm(*read, options.peers.size());
         if (!wire) return Opened::failure(wire.error().message);
+        const std::vector<Congestion> alone(options.peers.size(), read->config.congestion);
         return Endpoint(
-            std::make_unique<Inside>(std::move(*wire), read->config, options.peers.size()));
+            std::make_unique<Inside>(std::move(*wire), read->config, alone, options.active_peers));
     }
     auto wire = open_udp(*read);
     if (!wire) return Opened::failure(wire.error().message);
@@ -212,7 +215,8 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     for (const Address& peer : read->addresses) {
         congestion.push_back(congestion_to(peer, options.congestion_control));
     }
-    return Endpoint(std::make_unique<Inside>(std::move(*wire), read->config, congestion));
+    return Endpoint(
+        std::make_unique<Inside>(std::move(*wire), read->config, congestion, options.active_peers));
 }
 
 std::size_t Endpoint::self() const {

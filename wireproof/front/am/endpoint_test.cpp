@@ -188,7 +188,7 @@ TEST(AmEndpoint, WaitReturnsOnItsConditionOrAtItsLimit) {
     const auto begun = Clock::now();
     EXPECT_FALSE(a.wait([&] { return ++asked < 0; }, milliseconds(200)));
     EXPECT_GE(Clock::now() - begun, milliseconds(200));
-    EXPECT_LT(asked, 20) << "it sleeps where nothing is due";
+    EXPECT_LT(asked, 100) << "it sleeps where nothing is due, once it has looked for a while";
     EXPECT_TRUE(a.wait([] { return true; }, milliseconds(0)));
     EXPECT_FALSE(a.wait([] { return false; }, milliseconds(0)));
     EXPECT_FALSE(a.wait([] { return false; }, milliseconds(-5)));
@@ -262,6 +262,10 @@ TEST(AmEndpointOptions, OfNodesAreNamedWhereTheyAreWrong) {
     options = good;
     options.peers.resize(65'537, good.peers[0]);
     EXPECT_EQ(why_not(options), "65537 peers are more than 16 bits can number");
+    options.peers.assign(257, "shm:many");
+    EXPECT_EQ(why_not(options), "257 peers on shared memory are more than 256");
+    options.peers.pop_back();
+    EXPECT_TRUE(read_options(options));
     const Endpoint first = open(good, 0);
     EXPECT_EQ(why_not(good), "cannot bind " + good.peers[0] + ": Address already in use");
 }
@@ -339,6 +343,13 @@ TEST(AmEndpointOptions, OfFiguresAreNamedWithTheirBounds) {
     }
     for (const milliseconds time : {milliseconds(1), milliseconds(86'400'000)}) {
         EXPECT_EQ(with([&](Options& o) { o.peer_timeout = time; }), "it opens");
+    }
+    for (const std::size_t peers : {std::size_t{0}, std::size_t{65'536}}) {
+        EXPECT_EQ(with([&](Options& o) { o.active_peers = peers; }),
+                  "active_peers is " + std::to_string(peers) + ", not 1 to 65535");
+    }
+    for (const std::size_t peers : {std::size_t{1}, std::size_t{65'535}}) {
+        EXPECT_EQ(with([&](Options& o) { o.active_peers = peers; }), "it opens");
     }
     const std::pair<const char*, double Faults::*> faults[] = {{"loss", &Faults::loss},
                                                                {"bit_error", &Faults::bit_error},

@@ -34,13 +34,18 @@ bool is_alone(const W& wire) {
 Node::Node(host::AnyWire wire, const Config& config, std::size_t nodes)
     : Node(std::move(wire), config, std::vector<Congestion>(nodes, config.congestion)) {}
 
-Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion)
+Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
+           std::size_t active_peers)
     : wire_(std::move(wire)),
       shm_(wire_.as<ShmWire>()),
       self_(config.node),
       nodes_(congestion.size()),
       poll_every_(config.poll_every),
-      gather_for_(config.gather_for) {
+      gather_for_(config.gather_for),
+      pool_(config, nodes_, active_peers),
+      ready_(nodes_),
+      met_(nodes_),
+      deadlines_(nodes_ + 1) {
     memory_.resize(nodes_);
     peers_.reserve(nodes_);
     for (std::size_t i = 0; i < nodes_; ++i) {
@@ -49,7 +54,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         with_peer.congestion = congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().connection.bind_handlers(handlers_here_);
-        peers_.back().stirred = i != self_;
+        if (peers_.back().connection.established()) met_.add(i);  // the launcher saw to that
         if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
     }
     // What leaves alone is written without a look at either.
@@ -76,6 +81,7 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;
     ++asked_since_poll_;
+    if (!may_ask(peer)) return refuse(peer);
     const Status status = status_of(stir(peer).request(static_cast<HandlerId>(handler), words));
     more_asked_ = more_asked_ || status == Status::ok;
     return status;
@@ -91,9 +97,11 @@ Status Node::reply(std::uint16_t handler, ConstBytes words) {
 }
 
 bool Node::idle() const {
-    return finished_.empty() && std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-               return peer.connection.idle();
-           });
+    if (!finished_.empty()) return false;
+    for (std::size_t i = 0; i < met_.size(); ++i) {
+        if (!peers_[met_[i]].connection.idle()) return false;
+    }
+    return true;
 }
 
 // One turn. What is inline comes before its callers.
@@ -146,8 +154,8 @@ void Node::push(Instant now) {
 template <class W>
 std::size_t Node::turn(W& wire, Instant now) {
     const bool nothing_asked =
-        !stirred_ && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
-    if (nothing_asked && now < next_timer_) {
+        ready_.empty() && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
+    if (nothing_asked && now < deadlines_.earliest()) {
         asked_since_poll_ = 0;  // what was asked for has left
         more_asked_ = false;
         if (is_still(wire, now)) return 0;
@@ -172,9 +180,15 @@ template <class W>
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
         Connection& connection = stir(from);
+        if (!connection.has_buffers() && connection.would_put_off(frame->bytes)) {
+            lend(now, from, BufferPool::Use::answer);
+        }
         connection.on_frame(now, *frame);
         handled += deliver_all(from);
         receive_following(connection, wire, now);
+        if (!connection.has_buffers() && connection.wants_buffers()) {
+            pool_.wait(now, from, connection);
+        }
     }
     return handled + rest_of_turn(wire, now);
 }
@@ -186,7 +200,8 @@ std::size_t Node::rest_of_turn(W& wire, Instant now) {
     answers_at_once_ = false;
     if (may_have_event(wire)) handled += take_events(wire, now);
     if (awaiting_ != awaiting_told_) tell_awaiting();
-    if (now >= next_timer_) handled += run_timers(now);
+    if (now >= deadlines_.earliest()) handled += run_timers(now);
+    if (pool_.is_waited_for()) serve_put_off(now);
     send(wire, now);
     gathering_ = false;
     mid_turn_ = false;
@@ -214,33 +229,47 @@ std::size_t Node::take_events(W& wire, Instant now) {
 // of those to come.
 std::size_t Node::deliver_rest() {
     std::size_t handled = 0;
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        if (is_peer(i)) handled += deliver_all(i);
-    }
+    for (std::size_t i = 0; i < met_.size(); ++i) handled += deliver_all(met_[i]);
     return handled;
 }
 
 void Node::tell_awaiting() {
     awaiting_told_ = awaiting_;
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        const bool awaiting = awaiting_ && peers_[i].connection.established();
-        if (awaiting != peers_[i].connection.awaiting()) stir(i).set_awaiting(awaiting);
+    for (std::size_t i = 0; i < met_.size(); ++i) {
+        const Connection& connection = peers_[met_[i]].connection;
+        const bool awaiting = awaiting_ && connection.established();
+        if (awaiting != connection.awaiting()) stir(met_[i]).set_awaiting(awaiting);
     }
 }
 
 std::size_t Node::run_timers(Instant now) {
     std::size_t handled = 0;
-    Instant next = never;
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        const Connection& connection = peers_[i].connection;
-        if (connection.next_deadline() <= now) {
-            stir(i).on_deadline(now);
-            handled += deliver_all(i);
+    for (std::size_t left = deadlines_.size(); left > 0; --left) {
+        if (deadlines_.earliest() > now) break;
+        const std::size_t peer = deadlines_.first();
+        if (peer == nodes_) {
+            pool_.look(now);
+            deadlines_.set(nodes_, pool_.next_look());
+            continue;
         }
-        next = earliest(next, connection.next_deadline());
+        const Connection& connection = peers_[peer].connection;
+        const bool due = connection.next_deadline() <= now;
+        if (due) stir(peer).on_deadline(now);
+        deadlines_.set(peer, connection.next_deadline());
+        if (due) handled += deliver_all(peer);
     }
-    next_timer_ = next;
     return handled;
+}
+
+bool Node::lend(Instant now, std::size_t peer, BufferPool::Use use) {
+    const bool lent = pool_.lend(now, peer, peers_[peer].connection, use);
+    deadlines_.bring_forward(nodes_, pool_.next_look());
+    return lent;
+}
+
+void Node::serve_put_off(Instant now) {
+    while (const auto peer = pool_.serve_next(now)) stir(*peer);
+    deadlines_.set(nodes_, pool_.next_look());
 }
 
 // A lane that is full may have room again after the flush; a wire that is full all the same has
@@ -248,33 +277,37 @@ std::size_t Node::run_timers(Instant now) {
 template <class W>
 void Node::send(W& wire, Instant now) {
     if (!std::exchange(held_, false)) held_since_ = now;
-    if (!stirred_) return wire.flush(now);
+    if (ready_.empty()) return wire.flush(now);
     const bool may_hold = gathering_ && now - held_since_ < gather_for_;
     bool more = true;
     while (more) {
         more = false;
-        stirred_ = false;
-        for (Peer& peer : peers_) {
-            if (!peer.stirred) continue;
+        ready_.keep_if([&](std::size_t number) {
+            Peer& peer = peers_[number];
+            bool keeps = true;
             if (may_hold && peer.connection.may_gather()) {
                 held_ = true;
             } else {
                 const Transmitted sent = transmit(peer.connection, lane_of(wire, peer), now);
-                peer.stirred = sent.lane_full;
+                keeps = sent.lane_full;
                 more = more || (sent.frames > 0 && sent.lane_full);
             }
-            stirred_ = stirred_ || peer.stirred;
-            next_timer_ = earliest(next_timer_, peer.connection.next_deadline());
-        }
+            deadlines_.bring_forward(number, peer.connection.take_soonest_set());
+            return keeps;
+        });
         wire.flush(now);
     }
 }
 
 Instant Node::next_deadline() const {
     if (keeps_back()) return last_turn_;
-    Instant earliest = wire_.next_deadline();
-    for (const Peer& peer : peers_) earliest = std::min(earliest, peer.connection.next_deadline());
-    return earliest;
+    while (deadlines_.size() > 0 && deadlines_.first() != nodes_) {
+        const std::size_t peer = deadlines_.first();
+        const Instant deadline = peers_[peer].connection.next_deadline();
+        if (deadline == deadlines_.earliest()) break;
+        deadlines_.set(peer, deadline);
+    }
+    return earliest(wire_.next_deadline(), deadlines_.earliest());
 }
 
 [[gnu::noinline]] void Node::deliver(std::size_t peer, const Delivery& delivery) {
@@ -376,6 +409,7 @@ PeerCounters Node::counters(std::size_t peer) const {
     counters.sessions = stats.sessions;
     counters.unhandled_replies = peers_[peer].unhandled_replies;
     counters.unsent = wire_.trouble(PeerId(peer)).frames_refused;
+    counters.refused = peers_[peer].refused;
     return counters;
 }
 

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "wireproof/am.hpp"
+#include "wireproof/base/deadline_heap.hpp"
 #include "wireproof/core/pump.hpp"
+#include "wireproof/front/am/buffer_pool.hpp"
+#include "wireproof/front/am/peer_set.hpp"
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
@@ -35,8 +38,10 @@ class Node {
 public:
     /// Every connection gets `config` with its own peer number. The config has passed check().
     Node(host::AnyWire wire, const Config& config, std::size_t nodes);
-    /// By peer, whether its path is shared; as many as there are nodes.
-    Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion);
+    /// By peer, whether its path is shared; as many as there are nodes. No more than `active_peers`
+    /// are asked for something at once.
+    Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
+         std::size_t active_peers = Options().active_peers);
 
     // Connections point at the memory tables.
     Node(const Node&) = delete;
@@ -65,7 +70,7 @@ public:
     /// the time once it has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
-        const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) &&
+        const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) && may_ask(peer) &&
                              peers_[peer].connection.would_leave_alone();
         if (!at_once) return post(peer, handler, words);
         peers_[peer].shm_lane->fetch_room();
@@ -73,7 +78,7 @@ public:
             return post(peer, handler, words);
         }
         ++asked_since_poll_;
-        next_timer_ = earliest(next_timer_, peers_[peer].connection.take_soonest_set());
+        deadlines_.bring_forward(peer, peers_[peer].connection.take_soonest_set());
         return Status::ok;
     }
     /// The same, with the turn if it is due.
@@ -152,13 +157,13 @@ private:
     };
     struct Peer {
         Peer(const Config& config, const MemoryTable& memory, host::AnyLane to_peer)
-            : connection(config, memory), lane(to_peer) {}
+            : connection(config, memory, ConnectionBuffers::none(config)), lane(to_peer) {}
         Connection connection;
         host::AnyLane lane;
         ShmLane* shm_lane = nullptr;  // inside it
-        bool stirred = true;          // since it was last asked for frames: it may have some
         Range in_packets;             // where stores go that are out whole with their OPENs
         std::uint64_t unhandled_replies = 0;
+        std::uint64_t refused = 0;  // asks that found no buffers
         std::vector<Undelivered> undelivered;
         HandlerTable handlers;             // of the peer, as far as stores found them there
         std::uint32_t handlers_as_of = 0;  // by its notice
@@ -186,10 +191,20 @@ private:
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here, but what travels alone.
     Connection& stir(std::size_t peer) {
-        peers_[peer].stirred = true;
-        stirred_ = true;
+        ready_.add(peer);
+        met_.add(peer);
         return peers_[peer].connection;
     }
+    /// Before anything is asked of the peer. False: it would block for want of buffers.
+    bool may_ask(std::size_t peer) {
+        return pool_.may_ask(peer) || lend(last_turn_, peer, BufferPool::Use::ask);
+    }
+    Status refuse(std::size_t peer) {
+        ++peers_[peer].refused;
+        return Status::would_block;
+    }
+    bool lend(Instant now, std::size_t peer, BufferPool::Use use);
+    void serve_put_off(Instant now);
     /// A store of this session ended well that named the handler, and the peer has taken none away
     /// since.
     bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
@@ -261,9 +276,13 @@ private:
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t asked_since_poll_ = 0;
-    Instant next_timer_;  // of the connections that are not stirred, none is earlier
+    BufferPool pool_;
+    PeerSet ready_;  // they may have frames to send
+    PeerSet met_;    // all that ever had something to do: the others are as they were made
+    // By peer, none later than its connection's own; and behind them that of the pool. It is made
+    // exact by whoever asks for the earliest.
+    mutable DeadlineHeap deadlines_;
     std::size_t current_peer_ = 0;
-    bool stirred_ = true;      // some peer is
     bool more_asked_ = false;  // since the last turn
     bool gathering_ = false;   // in this turn: requests may wait for more
     bool held_ = false;        // and some do, since:

@@ -20,6 +20,7 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
         }
     }
     ++asked_since_poll_;
+    if (!may_ask(peer)) return refuse(peer);
     const std::uint64_t tag = transfers_.add({std::move(done), handler, notice_of(peer)});
     const bool first = peers_[peer].connection.no_opens_with_bytes_out();
     const Status status = status_of(
@@ -55,6 +56,7 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
     if (!connection.established() || bytes_are_out_to(peer, address, source.size())) {
         return std::nullopt;
     }
+    if (!may_ask(peer)) return refuse(peer);
     if (!connection.can_note()) return Status::would_block;
     if (!wire_.write_memory(PeerId(peer), address, source)) return std::nullopt;
     const bool awaited = static_cast<bool>(done);
@@ -79,6 +81,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
         return Status::ok;
     }
     ++asked_since_poll_;
+    if (!may_ask(peer)) return refuse(peer);
     const std::uint64_t tag = transfers_.add({.done = std::move(done)});
     const Status status = status_of(stir(peer).get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);

@@ -122,8 +122,12 @@ inline std::vector<std::uint32_t> copied(const Words& words) {
 class Job {
 public:
     explicit Job(const Config& config = quick(), std::size_t nodes = 2,
-                 MeshWire::End::Config faults = {}, std::size_t capacity = 256)
-        : config_(config), faults_(std::move(faults)), capacity_(capacity) {
+                 MeshWire::End::Config faults = {}, std::size_t capacity = 256,
+                 std::size_t active_peers = Options().active_peers)
+        : config_(config),
+          faults_(std::move(faults)),
+          capacity_(capacity),
+          active_peers_(active_peers) {
         for (std::size_t i = 0; i < nodes; ++i) wires_.emplace_back(nodes);
         for (std::size_t i = 0; i < nodes; ++i) {
             for (std::size_t j = 0; j < i; ++j) join(i, j);
@@ -194,13 +198,15 @@ private:
         Config config = config_;
         config.node = static_cast<std::uint16_t>(node);
         config.seed = seed;
-        nodes_[node] =
-            std::make_unique<Node>(host::AnyWire(std::ref(wires_[node])), config, nodes_.size());
+        const std::vector<Congestion> congestion(nodes_.size(), config.congestion);
+        nodes_[node] = std::make_unique<Node>(host::AnyWire(std::ref(wires_[node])), config,
+                                              congestion, active_peers_);
     }
 
     Config config_;
     MeshWire::End::Config faults_;
     std::size_t capacity_;
+    std::size_t active_peers_;
     std::deque<MeshWire> wires_;
     std::vector<std::unique_ptr<Node>> nodes_;
 };

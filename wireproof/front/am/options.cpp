@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view shm_prefix = "shm:";
 constexpr std::size_t mtu_max = 65'535;
+// With two descriptors a peer, that leaves half of the usual 1,024 to the program.
+constexpr std::size_t shm_nodes_max = 256;
+constexpr std::size_t active_max = 65'535;
 constexpr std::chrono::milliseconds timeout_min{1};
 constexpr std::chrono::milliseconds timeout_max = std::chrono::hours(24);
 
@@ -60,6 +63,10 @@ Expected<void> check_figures(const Options& options) {
     if (options.congestion_control > CongestionControl::never) {
         return unexpected("congestion_control is none of its names");
     }
+    if (options.active_peers < 1 || options.active_peers > active_max) {
+        return unexpected("active_peers is " + std::to_string(options.active_peers) +
+                          ", not 1 to " + std::to_string(active_max));
+    }
     const Faults& faults = options.faults;
     return check_probability("loss", faults.loss)
         .and_then([&] { return check_probability("bit_error", faults.bit_error); })
@@ -69,6 +76,10 @@ Expected<void> check_figures(const Options& options) {
 
 Expected<std::string> shm_name_of(const Options& options) {
     const std::string& first = options.peers.front();
+    if (options.peers.size() > shm_nodes_max) {
+        return unexpected(std::to_string(options.peers.size()) +
+                          " peers on shared memory are more than " + std::to_string(shm_nodes_max));
+    }
     for (std::size_t i = 0; i < options.peers.size(); ++i) {
         const std::string& peer = options.peers[i];
         if (peer == first) continue;
