@@ -1,5 +1,7 @@
-# wireproof_module(proto/am DEPENDS core [LIBS OpenSSL::Crypto] [STATISTICS long_test.cpp …])
-#   One library from the sources of the current folder, and one test program from its *_test.cpp;
+# wireproof_module(proto/am DEPENDS core [FOLDERS send …] [LIBS OpenSSL::Crypto]
+#                  [STATISTICS long_test.cpp …])
+#   One library from the sources of the current folder and its FOLDERS, and one test program from
+#   their *_test.cpp;
 #   a second one, labelled so, from those that average over millions of packets.
 #   A folder with headers only becomes an interface library. Sources are globbed so that adding a
 #   file to a module is adding a file; CONFIGURE_DEPENDS makes the build notice.
@@ -43,9 +45,13 @@ if(WIREPROOF_PCH)
 endif()
 
 function(wireproof_module path)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS;STATISTICS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;FOLDERS;LIBS;STATISTICS" ${ARGN})
   string(REPLACE "/" "_" name "${path}")
-  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  set(patterns *.cpp)
+  foreach(folder ${ARG_FOLDERS})
+    list(APPEND patterns ${folder}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

@@ -5,7 +5,7 @@
 #include "wireproof/am.hpp"
 #include "wireproof/front/am/endpoint_test_kit.hpp"
 #include "wireproof/front/am/node_test_kit.hpp"
-#include "wireproof/proto/am/handshake.hpp"
+#include "wireproof/proto/am/session/handshake.hpp"
 
 namespace wireproof::am {
 namespace {

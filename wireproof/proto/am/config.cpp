@@ -13,12 +13,12 @@ Config Config::sp2() {
     Config config;
     config.layout = Layout::sp2;
     config.recovery = Recovery::go_back_n;
-    config.packet_max = 256;
+    config.packet_max = 256;  // AM-1: at most 224 bytes of data
     config.words_max = 4;
     config.modulus = std::uint64_t{1} << 16;
     config.first_number = {65'500, 65'500};  // the wrap is met early, not after an hour
     config.window = {75, 76};
-    config.chunk_packets = 36;
+    config.chunk_packets = 36;  // AM-2: 8064 bytes
     config.chunks_in_flight = 2;
     config.reply_places = 75;
     config.save_bytes = std::size_t{76} * 224;

@@ -122,7 +122,7 @@ struct Config {
                            IpVersion ip = IpVersion::v4);
 
     /// The same between processes of one host, on a wire that loses nothing while the peer lives:
-    /// windows are credits, and a header with 8 bytes of words is one cache line of the ring.
+    /// windows are credits, and a header with 8 bytes of words takes 56 bytes.
     static Config shared_memory();
 
     std::size_t header_size() const { return layout == Layout::sp2 ? 32 : 48; }

@@ -7,9 +7,9 @@
 #include "wireproof/base/ring.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/delivery.hpp"
-#include "wireproof/proto/am/receive_channel.hpp"
-#include "wireproof/proto/am/reply_queue.hpp"
-#include "wireproof/proto/am/send_channel.hpp"
+#include "wireproof/proto/am/receive/receive_channel.hpp"
+#include "wireproof/proto/am/send/reply_queue.hpp"
+#include "wireproof/proto/am/send/send_channel.hpp"
 
 namespace wireproof::am {
 

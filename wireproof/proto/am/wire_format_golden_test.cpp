@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wireproof/proto/am/fast/short_header.hpp"
 #include "wireproof/proto/am/pair_test_kit.hpp"
-#include "wireproof/proto/am/short_header.hpp"
 
 namespace wireproof::am::test {
 namespace {

@@ -1,6 +1,6 @@
 // The receive FIFO in host memory: one ring for all senders. The adapter writes at the tail, the
 // host reads at the head, and entries it has read stay the host's until it returns a number of them
-// together (lazy pops), because telling the adapter costs a bus access.
+// together (lazy pops), because telling the adapter costs a bus access. AM-20, AM-32.
 #pragma once
 
 #include <cstdint>

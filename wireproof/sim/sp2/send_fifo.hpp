@@ -1,7 +1,7 @@
 // The send FIFO in host memory and the packet-length array in the adapter's. The adapter goes round
 // the array: the slot it stands at becoming nonzero is what transmits that entry, and it zeroes the
 // slot once it has the entry. What it will do with an entry is settled when the length is stored,
-// since nothing can change it afterwards; so there is no event for it.
+// since nothing can change it afterwards; so there is no event for it. AM-29, AM-30, AM-31.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,79 @@
+#include "wireproof/proto/am/connection_state.hpp"
+
+#include <utility>
+
+namespace wireproof::am {
+ConnectionState::ConnectionState(const Config& config, const MemoryTable& memory,
+                                 ConnectionBuffers buffers)
+    : config_(config),
+      memory_(&memory),
+      send_{SendChannel(config, Channel::request, std::move(buffers.send[0])),
+            SendChannel(config, Channel::reply, std::move(buffers.send[1]))},
+      receive_{ReceiveChannel(config, Channel::request, std::move(buffers.receive[0])),
+               ReceiveChannel(config, Channel::reply, std::move(buffers.receive[1]))},
+      replies_(std::move(buffers.replies)),
+      handshake_(config),
+      liveness_(config),
+      watch_interval_(config.keepalive_after),
+      hello_interval_(config.keepalive_after),
+      route_(static_cast<std::uint8_t>((config.node + config.peer) % 4)),
+      ended_(std::move(buffers.ended)) {}
+
+bool ConnectionState::holds_back_ack() const {
+    if (!holds_acks_) return false;
+    const bool owed = receive_[0].window.owed() > 0 || receive_[1].window.owed() > 0;
+    return (owed && timers_.running(Timer::held_ack)) || receive_[0].window.ack_due() ||
+           receive_[1].window.ack_due();
+}
+
+bool ConnectionState::nothing_else_to_say() const {
+    return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
+           !handshake_.answer_due() && stall_.need == Need::nothing &&
+           !receive_[0].window.complains() && !receive_[1].window.complains() &&
+           !send_[0].window.afoot().wants_answer() && !send_[1].window.afoot().wants_answer() &&
+           watches_as_it_should() && !question_goes_first();
+}
+
+// Nothing is missing, refused, in chunks, or due but acknowledgements; and all that was delivered
+// is drawn, but for a message that the fast path accepted.
+bool ConnectionState::is_calm() const {
+    if (!nothing_else_to_say() || !has_buffers()) return false;
+    for (std::size_t i = 0; i < channel_count; ++i) {
+        const bool calm = send_[i].window.nothing_lost() && !send_[i].window.is_awaited() &&
+                          !send_[i].window.afoot().steered() &&
+                          receive_[i].window.nothing_ahead() && send_[i].bulk.active() == 0 &&
+                          !send_[i].bulk.waits() && !send_[i].keepalive_due;
+        if (!calm) return false;
+    }
+    return replies_.empty() && ended_.empty() && !delivery_ && !drawn_slot_ && bundle_.left == 0;
+}
+
+void ConnectionState::fingerprint(Instant now, Fingerprint& sink) const {
+    WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
+    handshake_.fingerprint(now, sink);
+    for (const SendChannel& channel : send_) channel.fingerprint(now, sink);
+    for (const ReceiveChannel& channel : receive_) channel.fingerprint(sink);
+    replies_.fingerprint(sink);
+    const auto pending = plain_here_ ? std::optional(as_delivery(plain_)) : delivery_;
+    sink.add(pending.has_value());
+    if (pending) add(*pending, sink);
+    sink.add(bundle_.left);
+    sink.add(ended_.size());
+    for (std::size_t i = 0; i < ended_.size(); ++i) add(ended_[i], sink);
+    sink.add(drawn_slot_.has_value());
+    sink.add(may_reply_);
+    sink.add(note_refusal_);
+    stall_.fingerprint(sink);
+    timers_.fingerprint(now, sink);
+    sink.add(overrun_);
+    sink.add(watch_interval_);
+    sink.add(hello_interval_);
+    sink.add(hello_due_);
+    liveness_.fingerprint(now, sink);
+    sink.add(awaiting_);
+    sink.add(route_);
+    sink.add(turn_);
+    ending_.fingerprint(sink);
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,154 @@
+// What a connection with one peer knows. Four layers work on it, each above the ones before:
+//
+//   session/session.hpp    begins and ends sessions, and finds out whether the peer lives
+//   send/sender.hpp        what the caller asks for, packets that leave, acknowledgements that come
+//   receive/receiver.hpp   numbered packets that come, and what is handed to the caller
+//   connection.hpp         the engine contract
+//
+// A layer calls those below it and never one above. The state is one class because most rules need
+// both directions: each packet that leaves acknowledges what came, and what came frees the window.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/core/engine.hpp"
+#include "wireproof/core/timer_table.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/connection_buffers.hpp"
+#include "wireproof/proto/am/delivery.hpp"
+#include "wireproof/proto/am/fast/short_message.hpp"
+#include "wireproof/proto/am/handler_table.hpp"
+#include "wireproof/proto/am/memory_table.hpp"
+#include "wireproof/proto/am/receive/receive_channel.hpp"
+#include "wireproof/proto/am/receive/stall.hpp"
+#include "wireproof/proto/am/receive/unpacking.hpp"
+#include "wireproof/proto/am/send/reply_queue.hpp"
+#include "wireproof/proto/am/send/send_channel.hpp"
+#include "wireproof/proto/am/session/ending.hpp"
+#include "wireproof/proto/am/session/handshake.hpp"
+#include "wireproof/proto/am/session/liveness.hpp"
+#include "wireproof/proto/am/stats.hpp"
+
+namespace wireproof::am {
+
+class ConnectionState {
+protected:
+    using Acks = std::array<std::uint32_t, channel_count>;  // by channel: the number expected next
+    enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
+
+    static constexpr std::uint32_t handler_max = 0xFFFF;
+    // As the owner of a reply: it refuses a note.
+    static constexpr std::uint32_t note_owner = 0xFFFFFFFF;
+
+    ConnectionState(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers);
+
+    static Channel other(Channel channel) {
+        return channel == Channel::request ? Channel::reply : Channel::request;
+    }
+    static std::size_t index(Channel channel) { return static_cast<std::size_t>(channel); }
+    SendChannel& sender(Channel channel) { return send_[index(channel)]; }
+    const SendChannel& sender(Channel channel) const { return send_[index(channel)]; }
+    ReceiveChannel& receiver(Channel channel) { return receive_[index(channel)]; }
+    const ReceiveChannel& receiver(Channel channel) const { return receive_[index(channel)]; }
+    static Timer keepalive_timer(Channel channel) {
+        return channel == Channel::request ? Timer::keepalive_request : Timer::keepalive_reply;
+    }
+    bool has_buffers() const { return receive_[0].has_buffers(); }
+    bool has_handler(HandlerId handler) const {
+        return handlers_ == nullptr || handlers_->has(handler);
+    }
+
+    /// Something is expected of the peer that no packet of ours asks for.
+    bool expects_peer() const {
+        return awaiting_ || receive_[0].arriving() > 0 || receive_[1].arriving() > 0;
+    }
+    bool waits_for_peer() const {
+        return expects_peer() || !send_[0].window.empty() || !send_[1].window.empty();
+    }
+    /// An end that only waits for its peer asks it for a sign of life now and then.
+    bool watches_as_it_should() const {
+        return !expects_peer() || !send_[0].window.empty() ||
+               timers_.running(Timer::keepalive_request);
+    }
+    /// A question leaves before packets that wait: the peer was silent for more than one timer.
+    bool asks_first() const { return liveness_.unanswered() > 1; }
+    bool question_goes_first() const {
+        return asks_first() && (send_[0].keepalive_due || send_[1].keepalive_due);
+    }
+    /// An acknowledgement is owed that leaves by itself, and has not left.
+    bool holds_back_ack() const;
+
+    // When the fast path is open: fast/open.cpp.
+
+    /// The last frame may be gone: nothing of it is still to be unpacked.
+    void leave_fast_path() {
+        calm_ = false;
+        bundle_.left = 0;
+        nothing_to_draw_ = false;
+    }
+    /// Nothing but messages, acknowledgements and questions is to leave.
+    bool nothing_else_to_say() const;
+    /// An acknowledgement or question is to leave where no message does; or the peer is waited for,
+    /// or no longer, and the timers do not know yet.
+    bool small_talk_due() const {
+        return receive_[0].window.ack_due() || receive_[1].window.ack_due() ||
+               send_[0].keepalive_due || send_[1].keepalive_due ||
+               waits_for_peer() != liveness_.waits();
+    }
+    bool is_calm() const;
+
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+    Config config_;
+    bool wide_ = config_.layout == Layout::ethernet;
+    bool fast_ = wide_ && config_.fast_paths;           // the fast paths may be taken
+    bool holds_acks_ = config_.ack_after > Duration();  // for a time only
+    const MemoryTable* memory_;
+    const HandlerTable* handlers_ = nullptr;
+    std::array<SendChannel, channel_count> send_;
+    std::array<ReceiveChannel, channel_count> receive_;
+    ReplyQueue replies_;
+    TimerTable<Timer, 4> timers_;
+    Stats stats_;
+
+    // Session.
+    Handshake handshake_;
+    Ending ending_;
+    Liveness liveness_;
+    Duration watch_interval_;  // to the next question to a peer that is only waited for
+    Duration hello_interval_;
+    bool hello_due_ = false;
+    bool awaiting_ = false;
+    std::uint8_t route_;
+
+    // Sender.
+    Channel turn_ = Channel::reply;   // the channel that sends first
+    Channel run_ = Channel::request;  // of the run under way
+    const SendWindow::Saved* next_of_run_ = nullptr;
+
+    // Receiver: what is to be drawn.
+    std::optional<Delivery> delivery_;  // of the frame just judged
+    PlainMessage plain_;                // the same, if the fast path accepted it
+    bool plain_here_ = false;
+    bool nothing_to_draw_ = false;  // known without a look
+    bool may_reply_ = false;        // to what was drawn last
+    Unpacking bundle_;
+    Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
+    // Of the held message drawn last; it is freed at the next draw.
+    std::optional<std::uint32_t> drawn_slot_;
+    Channel drawn_channel_ = Channel::request;
+    // Receiver: what stops it.
+    Stall stall_;  // of the request channel
+    NoteRefusal note_refusal_ = NoteRefusal::none;
+    bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so
+
+    // is_calm() holds. A message that came or left the fast way finds it out, and each function
+    // that may end it clears it.
+    bool calm_ = false;
+};
+
+}  // namespace wireproof::am

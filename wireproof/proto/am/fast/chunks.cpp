@@ -1,0 +1,187 @@
+// The fast path of bulk: packets of a chunk that leave for the first time, one by one or many at
+// once, and those that come one behind the other. Of those that come, the first of a chunk, the
+// last and any out of order go the general way.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "wireproof/base/crc.hpp"
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+namespace {
+
+// Bytes of the header that the packets of a chunk have in common: up to the offset.
+constexpr std::size_t same = 32;
+
+// In the checksum's place, and behind it.
+constexpr std::array<std::byte, 8> no_checksum{};
+
+bool agrees(std::span<const std::byte, ShortHeader::size> head, const Crc32c& crc) {
+    return load_le_at<std::uint32_t, 40>(head) == crc.value();
+}
+
+}  // namespace
+
+/// The next packet of the chunk that is expected.
+struct Receiver::NextOfChunk {
+    ReceiveWindow* window;
+    ReceiveWindow::Message* chunk;
+    std::byte* to;
+    std::uint64_t offset;
+    Acks ack;
+};
+
+ShortHeader Sender::chunk_header(Channel channel, const SendWindow::Saved& chunk,
+                                 const SendWindow::Departure& packet) const {
+    ShortHeader header = plain_header(channel);
+    header.address = sender(channel).addresses.chunk;
+    header.count = chunk.count;
+    header.number = packet.number;
+    header.id = chunk.id;
+    header.offset = packet.offset;
+    return header;
+}
+
+void Sender::fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out) {
+    SendWindow& window = sender(channel).window;
+    const auto packet = window.plain_chunk_packet(chunk);
+    ShortHeader header = chunk_header(channel, chunk, packet);
+    header.filler = filler_of(out, channel, packet);
+    add_plain(out, header, packet.data, !config_.trusts_payload);
+    out.add_filler(header.filler);
+    note_left(channel, Kind::chunk, 1, 1);
+}
+
+std::size_t Sender::alike_in_run() const {
+    const SendWindow::Saved& chunk = *next_of_run_;
+    if (chunk.kind != Kind::chunk) return 0;
+    return sender(run_).window.full_packets_waiting(chunk);
+}
+
+// All packets of a chunk carry one number, so their headers differ in the offset alone, and the
+// checksum of what stands before it is taken once.
+void Sender::write_alike(const FrameRun& run) {
+    constexpr std::size_t size = ShortHeader::size;
+    SendWindow& window = sender(run_).window;
+    const SendWindow::Saved& chunk = *next_of_run_;
+    const auto packet = window.plain_chunk_packet(chunk);
+    ShortHeader header = chunk_header(run_, chunk, packet);
+    std::array<std::byte, size> head{};
+    header.encode(head);
+    Crc32c begun;
+    begun.add(ConstBytes(head).first(same));
+    const bool covered = run.wants_check && !config_.trusts_payload;
+    const std::byte* data = packet.data.data();
+    std::byte* to = run.room.data();
+    for (std::size_t i = 0; i < run.frames; ++i) {
+        header.encode(std::span<std::byte, size>(to, size));
+        Crc32c crc = begun;
+        if (run.wants_check) crc.add(ConstBytes(to + same, size - same));
+        const ConstBytes part(data, run.size - size);
+        if (covered) {
+            crc.add_copying(part, to + size);
+        } else {
+            std::memcpy(to + size, part.data(), part.size());
+        }
+        if (run.wants_check) store_checksum(config_.layout, Bytes(to, size), crc.value());
+        header.offset += part.size();
+        data += part.size();
+        to += run.size;
+    }
+    const auto frames = static_cast<std::uint32_t>(run.frames);
+    note_left(run_, Kind::chunk, frames, frames);
+}
+
+// Where a full packet goes that is neither the first nor the last of its chunk, if it comes right
+// after all those before it. Of its header only the acks and the checksum are still to be looked
+// at.
+std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(
+    std::span<const std::byte, ShortHeader::size> head) {
+    const std::uint64_t address = ShortHeader::address_in(head);
+    const bool stores = address == receive_[0].chunk_address;
+    if (!stores && address != receive_[1].chunk_address) return std::nullopt;
+    const ShortHeader header = ShortHeader::decode(head);
+    const Channel channel = stores ? Channel::request : Channel::reply;
+    ReceiveWindow& window = receiver(channel).window;
+    if (!is_next(header, window) || !handshake_.established() || ending_.active ||
+        header.id >= receiver(channel).incoming.size()) {
+        return std::nullopt;
+    }
+    ReceiveWindow::Message& chunk = window.message(0);
+    Incoming& incoming = receiver(channel).incoming[header.id];
+    const std::size_t data_max = config_.data_max();
+    // What came of the chunk may have been ahead of an OPEN that gave the id to a shorter transfer.
+    const bool usual = chunk.kind == Kind::chunk && chunk.id == header.id &&
+                       chunk.span == header.count && chunk.arrived + 1 < chunk.span &&
+                       window.begun_in_order(chunk.arrived) && incoming.active &&
+                       !incoming.drained && chunk.base == incoming.completed &&
+                       chunk.base + std::uint64_t{chunk.span - 1} * data_max < incoming.total &&
+                       ShortHeader::filler_in(head) == 0 &&
+                       header.offset == chunk.base + std::uint64_t{chunk.arrived} * data_max;
+    if (!usual) return std::nullopt;
+    return NextOfChunk{&window, &chunk, incoming.memory.data() + header.offset, header.offset,
+                       header.ack};
+}
+
+bool Receiver::accept_chunk_packet(Instant now, const RxFrame& frame) {
+    const std::size_t size = frame.bytes.size();
+    if (!fast_ || size != config_.packet_max || frame.integrity == Integrity::damaged) return false;
+    const auto next = next_of_chunk(frame.bytes.first<ShortHeader::size>());
+    if (!next) return false;
+    if (frame.integrity == Integrity::check &&
+        !checksum_holds(config_.layout, frame.bytes, config_.trusts_payload)) {
+        return false;
+    }
+    nothing_to_draw_ =
+        says_no_news(next->ack) && !delivery_ && !drawn_slot_ && !plain_here_ && ended_.empty();
+    commit(now, next->ack);
+    std::memcpy(next->to, frame.bytes.data() + ShortHeader::size, config_.data_max());
+    next->window->mark(next->chunk->arrived++);
+    return true;
+}
+
+// One pass, so the bytes are in place before the checksum is known. A packet that it does not hold
+// for has harmed nothing: its header was the one foreseen, so that they lie where its own go, which
+// are still to come.
+std::uint32_t Receiver::on_run(Instant now, const RxRun& run) {
+    constexpr std::size_t size = ShortHeader::size;
+    if (!fast_ || run.size != config_.packet_max) return 0;
+    const auto first = run.frame(0).first<size>();
+    const auto next = next_of_chunk(first);
+    if (!next || !says_no_news(next->ack)) return 0;
+    const std::size_t data_max = config_.data_max();
+    const std::uint32_t most = std::min(run.frames, next->chunk->span - 1 - next->chunk->arrived);
+    Crc32c begun;
+    begun.add(first.first<same>());
+    std::uint32_t taken = 0;
+    for (; taken < most; ++taken) {
+        const ConstBytes frame = run.frame(taken);
+        const auto head = frame.first<size>();
+        const std::uint64_t passed = std::uint64_t{taken} * data_max;
+        const bool foreseen = std::memcmp(head.data(), first.data(), same) == 0 &&
+                              load_le_at<std::uint64_t, same>(head) == next->offset + passed &&
+                              ShortHeader::filler_in(head) == 0;
+        if (!foreseen) break;
+        Crc32c crc = begun;
+        crc.add(head.subspan<same, 8>());
+        crc.add(ConstBytes(no_checksum));
+        const ConstBytes data = frame.subspan(size);
+        if (config_.trusts_payload) {
+            if (!agrees(head, crc)) break;
+            std::memcpy(next->to + passed, data.data(), data_max);
+        } else {
+            crc.add_copying(data, next->to + passed);
+            if (!agrees(head, crc)) break;
+        }
+        next->window->mark(next->chunk->arrived++);
+    }
+    if (taken == 0) return 0;
+    commit(now, next->ack);
+    (void)note_verdict(now, RxVerdict::accepted, taken);
+    return taken;
+}
+
+}  // namespace wireproof::am

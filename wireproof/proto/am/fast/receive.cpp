@@ -1,0 +1,18 @@
+// What of the prediction is seldom asked.
+
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+/// While a connection is not calm, what else must hold before a short message is passed.
+bool Receiver::takes_message(Channel channel) const {
+    return has_buffers() && handshake_.established() && !ending_.active &&
+           receiver(channel).window.nothing_ahead() &&
+           !(channel == Channel::request && replies_.full());
+}
+
+/// A frame that nobody vouches for carries a checksum that holds.
+[[gnu::noinline]] bool Receiver::is_signed(const RxFrame& frame) const {
+    return frame.integrity == Integrity::check && checksum_holds(config_.layout, frame.bytes);
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,89 @@
+// The prediction: the next packet is a short message, whole and in order. A hit goes to the same
+// commit() as every packet, a miss to the general way. The end of receive/receiver.hpp; not to be
+// included alone.
+#pragma once
+
+#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+/// The expected message is a short one: it is passed, and lies there until it is drawn.
+template <Channel channel>
+[[gnu::always_inline]] inline void Receiver::pass_message(std::uint32_t handler,
+                                                          ConstBytes arguments) {
+    receive_[static_cast<std::size_t>(channel)].window.pass_plain();
+    if (channel == Channel::request) stall_.need = Need::nothing;
+    plain_.handler = static_cast<HandlerId>(handler);
+    plain_.is_request = channel == Channel::request;
+    plain_.data = arguments.data();
+    plain_.size = arguments.size();
+    plain_here_ = true;
+}
+
+/// Of the session, and of the number expected.
+[[gnu::always_inline]] inline bool Receiver::is_next(const ShortHeader& header,
+                                                     const ReceiveWindow& window) const {
+    return header.cookie == handshake_.cookie() && header.number == window.expected();
+}
+
+// The prediction: the next packet is a short message, whole and in order. All of its header but
+// what it says is known, and each field is looked at once; nothing is changed before all have held.
+// Each channel has its own copy of the code, in which every place is known.
+[[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const RxFrame& frame) {
+    if (!fast_ || frame.bytes.size() < ShortHeader::size) return false;
+    const auto head = frame.bytes.first<ShortHeader::size>();
+    const std::uint64_t address = ShortHeader::address_in(head);
+    if (address == receive_[0].single_address) {
+        return accept_message_on<Channel::request>(now, frame);
+    }
+    return address == receive_[1].single_address && accept_message_on<Channel::reply>(now, frame);
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline bool Receiver::accept_message_on(Instant now, const RxFrame& frame) {
+    const auto head = frame.bytes.first<ShortHeader::size>();
+    const ShortHeader header = ShortHeader::decode(head);
+    const ConstBytes arguments = frame.bytes.subspan(ShortHeader::size);
+    const ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
+    const bool predicted = is_next(header, window) && header.id - 1 < handler_max &&
+                           header.count * std::size_t{4} == arguments.size() &&
+                           header.count <= config_.words_max && ShortHeader::filler_in(head) == 0 &&
+                           (calm_ || takes_message(channel)) &&
+                           (frame.integrity == Integrity::intact || is_signed(frame));
+    if (!predicted) return false;
+    if (frame.after_overrun) overrun_ = true;
+    bundle_.left = 0;  // of a frame that is gone
+    nothing_to_draw_ = false;
+    commit(now, header.ack);
+    pass_message<channel>(header.id, arguments);
+    if (!calm_) calm_ = is_calm();
+    (void)note_verdict(now, RxVerdict::accepted);
+    return true;
+}
+
+// The next message of a bundle, if it is the one expected and can be had now. What is held on
+// either channel comes before it, as soon as there is room for that.
+[[gnu::always_inline]] inline bool Receiver::unpack_plain() {
+    if (!fast_) return false;
+    return bundle_.channel == Channel::request ? unpack_plain_on<Channel::request>()
+                                               : unpack_plain_on<Channel::reply>();
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline bool Receiver::unpack_plain_on() {
+    constexpr bool is_request = channel == Channel::request;
+    ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
+    const bool usual = bundle_.number == window.expected() && receive_[0].window.nothing_ahead() &&
+                       receive_[1].window.nothing_ahead() && !(is_request && replies_.full());
+    if (!usual) return false;
+    const auto entry =
+        BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
+    pass_message<channel>(entry.handler,
+                          ConstBytes(bundle_.at + BundleEntry::size, entry.words * std::size_t{4}));
+    bundle_.number = window.expected();
+    bundle_.at += BundleEntry::size + plain_.size;
+    --bundle_.left;
+    return true;
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,34 @@
+// A request or reply on the fast path: where it lies, and no copy of it.
+#pragma once
+
+#include <cstddef>
+
+#include "wireproof/base/bytes.hpp"
+#include "wireproof/proto/am/delivery.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+
+namespace wireproof::am {
+
+/// One that came, as it lies in the frame.
+struct PlainMessage {
+    HandlerId handler{};
+    bool is_request = false;
+    const std::byte* data = nullptr;
+    std::size_t size = 0;  // bytes
+
+    ConstBytes arguments() const { return {data, size}; }
+};
+
+inline Delivery as_delivery(const PlainMessage& message) {
+    if (message.is_request) return Request{message.handler, message.arguments()};
+    return Reply{message.handler, message.arguments()};
+}
+
+/// One that is to leave by itself.
+template <Channel channel>
+struct LoneMessage {
+    HandlerId handler{};
+    ConstBytes arguments;
+};
+
+}  // namespace wireproof::am

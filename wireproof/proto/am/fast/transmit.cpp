@@ -1,0 +1,111 @@
+// The fast path of what leaves: bundles, OPENs and long messages, and runs of them.
+
+#include <cstring>
+
+#include "wireproof/base/crc.hpp"
+#include "wireproof/proto/am/send/sender.hpp"
+
+namespace wireproof::am {
+bool Sender::send_plain(Instant now, TxFrame& out) {
+    if (!fast_ || !nothing_else_to_say()) return false;
+    Channel channel = turn_;
+    const SendWindow::Saved* message = sender(channel).window.next_plain();
+    if (message == nullptr) {
+        if (!sender(channel).window.at_rest()) return false;
+        channel = other(channel);
+        message = sender(channel).window.next_plain();
+        if (message == nullptr) return false;
+    }
+    fill_plain(channel, *message, out);
+    note_departure(now, channel);
+    return true;
+}
+
+// Channels take turns, so a run is of one while the other has nothing.
+RunStart Sender::begin_any_run() {
+    if (!fast_ || !nothing_else_to_say()) return RunStart::mixed;
+    const bool requests = sender(Channel::request).window.may_leave();
+    const bool replies = sender(Channel::reply).window.may_leave();
+    if (requests && replies) return RunStart::mixed;
+    if (!requests && !replies) return small_talk_due() ? RunStart::mixed : RunStart::quiet;
+    run_ = requests ? Channel::request : Channel::reply;
+    return in_run() ? RunStart::begun : RunStart::mixed;
+}
+
+bool Sender::end_run(Instant now) {
+    next_of_run_ = nullptr;
+    note_departure(now, run_);
+    if (!calm_) calm_ = is_calm();
+    return sender(run_).window.at_rest() && !send_[0].keepalive_due && !send_[1].keepalive_due;
+}
+
+/// A chunk's packet, a bundle, an OPEN, or what is long.
+[[gnu::noinline]] void Sender::fill_other(Channel channel, const SendWindow::Saved& message,
+                                          TxFrame& out) {
+    if (message.kind == Kind::chunk) return fill_chunk_packet(channel, message, out);
+    fill_more(channel, message, out);
+}
+
+/// The header, or the whole frame, that stands there with zeroes for its checksum.
+[[gnu::noinline]] void Sender::sign_short(Bytes frame, bool covered) const {
+    const auto head = frame.first<ShortHeader::size>();
+    Crc32c crc;
+    crc.add(covered ? frame : head);
+    store_checksum(config_.layout, head, crc.value());
+}
+
+void Sender::fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
+    SendWindow& window = sender(channel).window;
+    const SendWindow::Bundle bundle = window.plain_bundle();
+    const bool single = bundle.messages == 1;
+    const ConstBytes data = single ? window.data_of_next(message) : bundle.entries;
+    ShortHeader header = plain_header(channel);
+    header.address = single ? sender(channel).addresses.single : sender(channel).addresses.bundle;
+    header.count = single ? message.count : static_cast<std::uint16_t>(bundle.messages);
+    header.id = single ? message.id : 0;
+    if (message.kind == Kind::open) head_open(message, data, out, header);
+    add_plain(out, header, data, true);
+    out.add_filler(header.filler);
+    note_left(channel, single ? message.kind : Kind::bundle, 1, bundle.messages);
+}
+
+void Sender::head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
+                       ShortHeader& header) {
+    header.address = send_[0].addresses.open | (open.in_place ? ShortHeader::in_place : 0);
+    if (open.in_place) return;
+    header.filler = filler_of(out, Channel::request, {.message = &open, .data = data});
+}
+
+/// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.
+void Sender::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data,
+                       bool covered) const {
+    constexpr std::size_t size = ShortHeader::size;
+    if (data.size() <= copied_max) {
+        const Bytes room = out.add_room(size + data.size());
+        header.encode(room.first<size>());
+        copy_short(room.data() + size, data.data(), data.size());
+        if (out.wants_check()) sign_short(room, covered);
+        return;
+    }
+    const bool copied = out.copies(data.size());
+    const Bytes room = out.add_room(copied ? size + data.size() : size);
+    const auto head = room.first<size>();
+    header.encode(head);
+    Crc32c crc;
+    const bool checked = out.wants_check();
+    if (checked) crc.add(head);
+    if (copied) {
+        std::byte* const to = room.data() + size;
+        if (checked && covered) {
+            crc.add_copying(data, to);
+        } else {
+            std::memcpy(to, data.data(), data.size());
+        }
+    } else {
+        if (checked && covered) crc.add(data);
+        out.add_payload(data);
+    }
+    if (checked) store_checksum(config_.layout, head, crc.value());
+}
+
+}  // namespace wireproof::am

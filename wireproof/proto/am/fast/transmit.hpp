@@ -1,0 +1,126 @@
+// The fast path of what leaves: a short message while nothing else is to be said. The end of
+// send/sender.hpp; not to be included alone.
+#pragma once
+
+#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/send/sender.hpp"
+
+namespace wireproof::am {
+/// What every packet of the session says, one that left before, too: AM-41.
+template <class AnyHeader>
+[[gnu::always_inline]] inline void Sender::stamp(AnyHeader& header) const {
+    header.route = route_;
+    header.cookie = handshake_.cookie();
+    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
+}
+
+/// What of a numbered packet is known before its message is.
+[[gnu::always_inline]] inline ShortHeader Sender::plain_header(Channel channel) const {
+    const SendWindow& window = sender(channel).window;
+    ShortHeader header;
+    stamp(header);
+    header.round = window.round();
+    header.number = window.first_unsent();
+    return header;
+}
+
+/// The packet of a short message, the next of its channel.
+template <Channel channel>
+[[gnu::always_inline]] inline void Sender::write_message(std::uint32_t handler,
+                                                         ConstBytes arguments, Bytes room) const {
+    // A header that is written at once, and that nobody else sees, stays in registers; in memory it
+    // would be written in parts and read in words, which waits for the parts.
+    ShortHeader header = plain_header(channel);
+    header.address = sender(channel).addresses.single;
+    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
+    header.id = handler;
+    header.encode(room.first<ShortHeader::size>());
+    copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
+}
+
+/// Packets of the short way leave, of so many numbers of the window, as emit() has it of others.
+[[gnu::always_inline]] inline void Sender::note_left(Channel channel, Kind kind,
+                                                     std::uint32_t packets, std::uint32_t numbers) {
+    stats_.sent[static_cast<std::size_t>(kind)] += packets;
+    note_acks_left();
+    sender(channel).window.plain_departed(numbers);
+}
+
+[[gnu::always_inline]] inline void Sender::fill_plain(Channel channel,
+                                                      const SendWindow::Saved& message,
+                                                      TxFrame& out) {
+    const bool alone = message.kind <= Kind::reply && sender(channel).window.lone() &&
+                       message.count * std::size_t{4} <= copied_max;
+    if (!alone) return fill_other(channel, message, out);
+    if (channel == Channel::request) return fill_alone<Channel::request>(message, out);
+    fill_alone<Channel::reply>(message, out);
+}
+
+/// A short message by itself.
+template <Channel channel>
+[[gnu::always_inline]] inline void Sender::fill_alone(const SendWindow::Saved& message,
+                                                      TxFrame& out) {
+    const ConstBytes data = sender(channel).window.lone_arguments(message);
+    const Bytes room = out.add_all(ShortHeader::size + data.size());
+    write_message<channel>(message.id, data, room);
+    note_left(channel, message_kind(channel), 1, 1);
+    if (out.wants_check()) sign_short(room, true);
+}
+
+template <Channel channel>
+inline RunStart Sender::begin_calm_run() {
+    run_ = channel;
+    next_of_run_ = &send_[static_cast<std::size_t>(channel)].window.first_waiting();
+    return RunStart::begun;
+}
+
+inline RunStart Sender::begin_run() {
+    if (!calm_) return begin_any_run();
+    const bool requests = send_[0].window.waiting() > 0;
+    const bool replies = send_[1].window.waiting() > 0;
+    if (requests && replies) return RunStart::mixed;
+    if (requests) return begin_calm_run<Channel::request>();
+    if (replies) return begin_calm_run<Channel::reply>();
+    return small_talk_due() ? RunStart::mixed : RunStart::quiet;
+}
+
+inline bool Sender::may_gather() {
+    SendWindow& requests = send_[0].window;
+    return config_.gather > 0 && requests.waiting() < config_.gather &&
+           (requests.under_way() >= config_.gather || requests.waits_for_answer()) &&
+           requests.nothing_lost() && send_[1].window.settled() && nothing_else_to_say() &&
+           !receive_[0].window.ack_due() && !receive_[1].window.ack_due() &&
+           !send_[0].keepalive_due && !send_[1].keepalive_due;
+}
+
+// A connection that is calm has a session, and queues nothing but in its windows.
+template <Channel channel>
+[[gnu::always_inline]] inline bool Sender::leaves_alone(const LoneMessage<channel>& message) const {
+    constexpr auto at = static_cast<std::size_t>(channel);
+    const std::size_t size = message.arguments.size();
+    return calm_ && (channel == Channel::request || may_reply_) && message.handler != HandlerId{} &&
+           size % 4 == 0 && size <= config_.words_max * 4 && send_[0].window.waiting() == 0 &&
+           send_[1].window.waiting() == 0 && send_[at].window.takes_with_ease(size);
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline std::size_t Sender::write_alone(const LoneMessage<channel>& message,
+                                                              Bytes room) const {
+    write_message<channel>(static_cast<std::uint32_t>(message.handler), message.arguments, room);
+    return ShortHeader::size + message.arguments.size();
+}
+
+template <Channel channel>
+[[gnu::always_inline]] inline void Sender::left_alone(Instant now,
+                                                      const LoneMessage<channel>& message) {
+    constexpr auto at = static_cast<std::size_t>(channel);
+    constexpr Kind kind = message_kind(channel);
+    if constexpr (channel == Channel::reply) may_reply_ = false;
+    const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);
+    WIREPROOF_CHECK(send_[at].window.push_here(kind, static_cast<std::uint32_t>(message.handler),
+                                               words, message.arguments));
+    note_left(channel, kind, 1, 1);
+    note_departure(now, channel);
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,175 @@
+// Packets of chunks: in any order inside a chunk, and chunks in order.
+
+#include <algorithm>
+
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+/// Where a CHUNK packet lies, as its offset tells.
+struct Receiver::ChunkPlace {
+    std::uint64_t base = 0;     // of the chunk in the transfer
+    std::uint32_t place = 0;    // of the packet in the chunk
+    std::uint32_t packets = 0;  // of the chunk
+    bool last = false;          // chunk of the transfer
+};
+
+std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
+                                                          const Incoming& incoming,
+                                                          std::size_t size) const {
+    const std::uint64_t data_max = config_.data_max();
+    if (header.offset >= incoming.total || header.offset % data_max != 0) return std::nullopt;
+    ChunkPlace place;
+    const std::uint64_t in_chunk = header.offset % config_.chunk_bytes();
+    place.base = header.offset - in_chunk;
+    place.place = static_cast<std::uint32_t>(in_chunk / data_max);
+    const std::uint64_t left = incoming.total - place.base;
+    place.last = left <= config_.chunk_bytes();
+    const std::uint64_t bytes = std::min<std::uint64_t>(left, config_.chunk_bytes());
+    place.packets = static_cast<std::uint32_t>((bytes + data_max - 1) / data_max);
+    if (header.count != place.packets) return std::nullopt;  // AM-47
+    if (size != std::min(data_max, incoming.total - header.offset)) return std::nullopt;
+    return place;
+}
+
+// Selective recovery: what is missing before this packet was lost, inside its own chunk too.
+void Receiver::complain_of_holes(const Header& header, const ChunkPlace& chunk,
+                                 ReceiveWindow::Placement at) {
+    ReceiveWindow& window = receiver(header.channel).window;
+    if (config_.recovery != Recovery::selective || !may_complain(header.channel)) return;
+    const bool in_order =
+        at.distance == 0 && window.message(0).arrived == chunk.place;  // as it is without loss
+    if (!in_order) window.complain(header.round, at.distance + chunk.place, false);
+}
+
+// Ahead of its OPEN, a packet is kept as it is: to write it early could undo the order of two
+// stores to the same memory.
+RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
+    ReceiveWindow& window = receiver(header.channel).window;
+    const auto place =
+        static_cast<std::uint32_t>(header.offset % config_.chunk_bytes() / config_.data_max());
+    if (place >= header.count || at.distance + header.count > window.window() ||
+        header.count > config_.chunk_packets || window.message(at.distance).known()) {
+        return RxVerdict::malformed;
+    }
+    if (may_complain(header.channel)) {
+        window.complain(header.round, at.distance + place, false);
+    }
+    if (window.has(at.distance + place)) return RxVerdict::duplicate;
+    ReceiveWindow::Early packet;
+    packet.id = header.id;
+    packet.count = header.count;
+    packet.round = header.round;
+    packet.offset = header.offset;
+    return window.keep_early(at.distance, place, packet, data) ? RxVerdict::held
+                                                               : RxVerdict::out_of_sequence;
+}
+
+// The expected message is a chunk of which packets were kept: now its OPEN is there. True: some
+// were.
+bool Receiver::place_early() {
+    ReceiveWindow& window = receiver(Channel::request).window;
+    bool any = false;
+    const std::uint32_t number = window.expected();
+    while (window.expected() == number) {
+        const auto packet = window.take_early(config_.chunk_packets);
+        if (!packet) break;
+        any = true;
+        Header header;
+        header.kind = Kind::chunk;
+        header.id = packet->id;
+        header.count = packet->count;
+        header.round = packet->round;
+        header.offset = packet->offset;
+        header.number = number;
+        // What does not fit its store is as if it had never arrived. The rest waits for room as
+        // packets ahead do: a NACK may have said that it is there, so it can not be refused now.
+        if (receiver(Channel::request).incoming[header.id].active) {
+            (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::ahead, 0});
+        }
+        window.free_slot(packet->slot);
+    }
+    return any;
+}
+
+RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
+    ReceiveWindow& window = receiver(header.channel).window;
+    const bool ahead = at.place == ReceiveWindow::Place::ahead;
+    Incoming& incoming = receiver(header.channel).incoming[header.id];
+    if (!incoming.active) {
+        return ahead ? keep_early(header, data, at) : RxVerdict::malformed;
+    }
+    const auto chunk = chunk_place(header, incoming, data.size());
+    if (!chunk) return RxVerdict::malformed;
+    ReceiveWindow::Message& message = window.message(at.distance);
+    if (message.known()) {
+        if (message.kind != Kind::chunk || message.id != header.id || message.base != chunk->base) {
+            return RxVerdict::malformed;
+        }
+    } else if (!ahead && chunk->base != incoming.completed) {
+        return RxVerdict::malformed;
+    }
+    const std::uint32_t distance = at.distance + chunk->place;
+    if (at.distance + chunk->packets > window.window()) return RxVerdict::malformed;
+    complain_of_holes(header, *chunk, at);
+    if (window.has(distance)) return RxVerdict::duplicate;  // AM-40: no byte is written twice
+    const bool completes = message.arrived + 1 == chunk->packets;
+    if (!ahead && completes && chunk->last) {
+        const Need need = need_of_last(header.channel, incoming);
+        stall_.store = need == Need::refusal_acked ? header.id : stall_.store;
+        if (!met(need)) return refuse_packet(header, need, chunk->place);
+        if (lost_its_handler(header.channel, incoming)) {
+            refuse_store(header.id, Reason::no_handler);
+            stall_.store = header.id;
+            return refuse_packet(header, Need::refusal_acked, chunk->place);
+        }
+    }
+    if (!incoming.drained) {
+        std::copy(data.begin(), data.end(),
+                  incoming.memory.begin() + static_cast<std::ptrdiff_t>(header.offset));
+    }
+    message.kind = Kind::chunk;
+    message.span = chunk->packets;
+    message.id = header.id;
+    message.base = chunk->base;
+    ++message.arrived;  // AM-4, AM-19: in any order
+    window.mark(distance);
+    if (ahead) return RxVerdict::held;
+    if (completes) finish_chunk(header.channel);
+    return RxVerdict::accepted;
+}
+
+// Who stores waits for the end; of a get its place at the peer does, where there may be too few.
+bool Receiver::end_is_awaited(Channel channel) const {
+    return channel == Channel::request || !holds_acks_ || config_.get_slots < config_.gets_max;
+}
+
+// The expected message is a whole chunk.
+void Receiver::finish_chunk(Channel channel) {
+    ReceiveWindow& window = receiver(channel).window;
+    const ReceiveWindow::Message chunk = window.message(0);
+    Incoming& incoming = receiver(channel).incoming[chunk.id];
+    const std::uint64_t left = incoming.total - chunk.base;
+    incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
+    pass_expected(channel);
+    // AM-5: one for the chunk; where many are in flight, one for some of them.
+    const bool ends = incoming.completed == incoming.total;
+    const bool enough = window.owed() >= config_.ack_chunks * config_.chunk_packets;
+    if (enough || (ends && end_is_awaited(channel))) window.owe_ack();
+    if (ends) finish_transfer(channel, chunk.id);
+}
+
+void Receiver::finish_transfer(Channel channel, std::uint32_t id) {
+    Incoming& incoming = receiver(channel).incoming[id];
+    receiver(channel).end_transfer(id);  // AM-27: all bytes are in place
+    if (channel == Channel::reply) {
+        delivery_ = GetEnded{incoming.tag, Reason::none};
+    } else if (!incoming.drained) {
+        delivery_ = Stored{incoming.handler, incoming.all(), incoming.argument};
+    }
+}
+
+bool Receiver::is_last_chunk(const ReceiveWindow::Message& chunk, const Incoming& incoming) const {
+    return incoming.total - chunk.base <= config_.chunk_bytes();
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,41 @@
+// What is handed to the caller, where the fast path does not have it.
+
+#include <utility>
+
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+void Receiver::unfold_plain() {
+    plain_here_ = false;
+    delivery_ = as_delivery(plain_);
+}
+
+std::optional<Delivery> Receiver::draw_general() {
+    calm_ = false;
+    if (plain_here_) unfold_plain();
+    if (drawn_slot_) {
+        receiver(drawn_channel_).window.free_slot(*drawn_slot_);
+        drawn_slot_.reset();
+    }
+    if (ending_.active) return draw_ending();
+    while (true) {
+        // A frame's acknowledgements, and the session it may begin, come before what it carries.
+        if (!ended_.empty()) {
+            const Delivery drawn = ended_.front();
+            ended_.pop();
+            return drawn;
+        }
+        if (delivery_) {
+            std::optional<Delivery> drawn;
+            drawn.swap(delivery_);
+            note_drawn(*drawn);
+            return drawn;
+        }
+        if (place_early() || pass_held(Channel::request) || pass_held(Channel::reply)) continue;
+        if (bundle_.left == 0) return std::nullopt;
+        (void)unpack_next();
+        if (plain_here_) unfold_plain();
+    }
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,43 @@
+// What is handed to the caller, and verdicts. The end of receiver.hpp; not to be included alone.
+#pragma once
+
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+inline RxVerdict Receiver::note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames) {
+    if (holds_acks_ && verdict == RxVerdict::accepted && !timers_.running(Timer::held_ack)) {
+        timers_.set(Timer::held_ack, now + config_.ack_after);
+    }
+    stats_.received[static_cast<std::size_t>(verdict)] += frames;
+    return verdict;
+}
+
+inline std::optional<Delivery> Receiver::next_delivery() {
+    may_reply_ = false;
+    if (nothing_to_draw_) return std::nullopt;
+    const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
+                       receive_[0].window.nothing_ahead() && receive_[1].window.nothing_ahead();
+    if (!usual) return draw_general();
+    if (bundle_.left > 0 && !plain_here_ && !delivery_ && !unpack_plain()) {
+        return draw_general();
+    }
+    if (plain_here_) unfold_plain();
+    if (!delivery_) return std::nullopt;
+    const std::optional<Delivery> drawn = delivery_;
+    delivery_.reset();
+    note_drawn(*drawn);
+    return drawn;
+}
+
+inline const PlainMessage* Receiver::take_message() {
+    const bool usual = calm_ || (!drawn_slot_ && !ending_.active && ended_.empty());
+    if (!usual) return nullptr;
+    if (!plain_here_) {
+        if (calm_ || bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
+    }
+    plain_here_ = false;
+    may_reply_ = plain_.is_request;
+    return &plain_;
+}
+
+}  // namespace wireproof::am

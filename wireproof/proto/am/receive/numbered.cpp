@@ -1,0 +1,300 @@
+// Numbered packets, in sequence and ahead of it, but chunks.
+
+#include <algorithm>
+
+#include "wireproof/proto/am/receive/receiver.hpp"
+
+namespace wireproof::am {
+namespace {
+
+// Only at one entry is known where the next begins, so lines that are another processor's would
+// come one by one. Not where most lines have no entry: nobody may want those.
+void fetch_entries(ConstBytes data, std::uint32_t messages) {
+    constexpr std::size_t line = 64;
+    if (data.size() > messages * line) return;
+    for (std::size_t at = line; at < data.size(); at += line) __builtin_prefetch(&data[at]);
+}
+
+}  // namespace
+
+RxVerdict Receiver::on_numbered(const Header& header, ConstBytes data) {
+    ReceiveWindow& window = receiver(header.channel).window;
+    if (!has_buffers() && needs_buffers(header)) return put_off(header);
+    if (!well_formed(header, data)) return RxVerdict::malformed;
+    if (header.kind == Kind::bundle) return on_bundle(header, data);
+    const auto at = window.placement_of(header.number);
+    using Place = ReceiveWindow::Place;
+    if (at.place == Place::stale) return RxVerdict::stale;
+    if (at.place == Place::behind) {
+        window.owe_ack();  // AM-34: an ACK, and no NACK
+        return RxVerdict::duplicate;
+    }
+    if (at.place == Place::ahead) {  // AM-9, AM-10
+        // What is dropped is missing itself, even when the gap before it fills in this turn.
+        const bool drops = config_.recovery == Recovery::go_back_n || !has_buffers();
+        if (may_complain(header.channel)) {
+            window.complain(header.round, at.distance + (drops ? 1 : 0), false);
+        }
+        if (drops) return RxVerdict::out_of_sequence;
+    }
+    return header.kind == Kind::chunk ? on_chunk(header, data, at) : on_short(header, data, at);
+}
+
+// A reply in order is delivered from its frame, and nothing is owed for it but an acknowledgement.
+// A connection that waits for replies has no packet in flight any more, so its buffers may be lent
+// to others.
+bool Receiver::needs_buffers(const Header& packet) {
+    return packet.channel == Channel::request || packet.kind == Kind::chunk;
+}
+
+bool Receiver::would_put_off(ConstBytes packet) const {
+    if (has_buffers() || ending_.active || !handshake_.established()) return false;
+    const auto header = decode(config_.layout, packet);
+    if (!header || header->cookie != handshake_.cookie()) return false;
+    if (!is_numbered(header->kind) || !needs_buffers(*header)) return false;
+    const auto at = receiver(header->channel).window.placement_of(header->number);
+    using Place = ReceiveWindow::Place;
+    return at.place == Place::expected || at.place == Place::ahead;
+}
+
+// As a packet that finds no place for its reply: it came, and is asked for when it can be had.
+RxVerdict Receiver::put_off(const Header& header) {
+    ReceiveWindow& window = receiver(header.channel).window;
+    const auto at = window.placement_of(header.number);
+    using Place = ReceiveWindow::Place;
+    if (at.place == Place::stale) return RxVerdict::stale;
+    if (at.place == Place::behind) {
+        window.owe_ack();
+        return RxVerdict::duplicate;
+    }
+    const bool many = header.kind == Kind::bundle || header.kind == Kind::chunk;
+    const std::uint32_t packets = many ? header.count : 1;
+    window.put_off(header.round, std::min(at.distance + packets, window.window()));
+    return RxVerdict::refused;
+}
+
+// What no sender of this configuration writes, told without knowing any state.
+bool Receiver::well_formed(const Header& header, ConstBytes data) const {
+    const bool words_fit =
+        header.count <= config_.words_max && std::size_t{header.count} * 4 == data.size();
+    switch (header.kind) {
+        case Kind::request: return words_fit && header.id != 0 && header.id <= handler_max;
+        case Kind::reply:
+            if (header.id == 0)
+                return std::size_t{header.count} * 4 == data.size() &&
+                       data.size() == RefusalBody::size;
+            return words_fit && header.id <= handler_max;
+        case Kind::open: {
+            if (data.size() < OpenBody::size || header.id >= config_.stores_max) return false;
+            const auto body = OpenBody::decode(data.first<OpenBody::size>());
+            const bool usual = body.handler != 0 && body.handler <= handler_max &&
+                               body.total <= config_.transfer_max();
+            const std::size_t bytes = data.size() - OpenBody::size;
+            if (!header.in_place) {
+                return usual && bytes == config_.open_bytes && bytes < body.total;
+            }
+            return usual && header.id == 0 && header.count <= 1 &&
+                   (bytes == 0 || (bytes == body.total && bytes <= config_.open_bytes));
+        }
+        case Kind::get_request:
+            return data.size() == GetBody::size && header.id < config_.gets_max &&
+                   GetBody::decode(data.first<GetBody::size>()).total <= config_.transfer_max();
+        case Kind::chunk:
+            return !data.empty() && header.id < receiver(header.channel).incoming.size();
+        case Kind::bundle:
+            return data.size() <= config_.bundle_max && header.id == 0 &&
+                   is_bundle(data, header.count);
+        default: return false;
+    }
+}
+
+bool Receiver::is_bundle(ConstBytes data, std::uint32_t messages) const {
+    if (messages == 0) return false;
+    fetch_entries(data, messages);
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        if (data.size() < BundleEntry::size) return false;
+        const auto entry = BundleEntry::decode(data.first<BundleEntry::size>());
+        const std::size_t size = BundleEntry::size + entry.words * std::size_t{4};
+        if (entry.handler == 0 || entry.words > config_.words_max || size > data.size()) {
+            return false;
+        }
+        data = data.subspan(size);
+    }
+    return data.empty();
+}
+
+// As if each of its messages had come in a packet of its own. They are looked at one by one, each
+// when those before it have been drawn: a handler may take the last place for a reply.
+RxVerdict Receiver::on_bundle(const Header& header, ConstBytes data) {
+    bundle_ = {header.count, header.number, data.data(), header.channel, header.round};
+    const RxVerdict first = unpack_next();
+    RxVerdict verdict = first;
+    while (bundle_.left > 0 && verdict != RxVerdict::accepted) verdict = unpack_next();
+    return verdict == RxVerdict::accepted ? verdict : first;
+}
+
+RxVerdict Receiver::unpack_next() {
+    if (unpack_plain()) return RxVerdict::accepted;
+    const ReceiveWindow& window = receiver(bundle_.channel).window;
+    const auto entry =
+        BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
+    Header header;
+    header.kind = message_kind(bundle_.channel);
+    header.channel = bundle_.channel;
+    header.round = bundle_.round;
+    header.count = entry.words;
+    header.number = bundle_.number;
+    header.id = entry.handler;
+    const ConstBytes data(bundle_.at + BundleEntry::size, entry.words * std::size_t{4});
+    --bundle_.left;
+    bundle_.number = window.number_after(bundle_.number);
+    bundle_.at = data.data() + data.size();
+    const RxVerdict verdict = on_numbered(header, data);
+    if (verdict != RxVerdict::accepted) ++stats_.unpacked[static_cast<std::size_t>(verdict)];
+    return verdict;
+}
+
+RxVerdict Receiver::on_short(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
+    ReceiveWindow& window = receiver(header.channel).window;
+    ReceiveWindow::Message& message = window.message(at.distance);
+    if (window.has(at.distance)) return RxVerdict::duplicate;
+    if (message.known()) return RxVerdict::malformed;  // a chunk has begun under this number
+    if (at.place == ReceiveWindow::Place::ahead) {
+        if (!window.hold(message, data)) return RxVerdict::out_of_sequence;
+        message.kind = header.kind;
+        message.span = message.arrived = 1;
+        message.id = header.id;
+        message.in_place = header.in_place;
+        message.awaited = header.in_place && header.count != 0;
+        window.mark(at.distance);
+        return RxVerdict::held;
+    }
+    if (header.in_place) return on_note(header, data);
+    const bool store_is_open =
+        header.kind == Kind::open && receiver(Channel::request).incoming[header.id].active;
+    if (store_is_open) return RxVerdict::malformed;
+    const Need need = need_of(header.kind);
+    if (!met(need)) return refuse_packet(header, need, 0);
+    message.kind = header.kind;
+    message.span = 1;
+    pass_expected(header.channel);
+    accept_short(header.kind, header.id, data);
+    return RxVerdict::accepted;
+}
+
+/// The expected message is complete; so what was refused, which was that one, is there.
+void Receiver::pass_expected(Channel channel) {
+    receiver(channel).window.pass();
+    if (channel == Channel::request) stall_.need = Need::nothing;
+}
+
+void Receiver::accept_short(Kind kind, std::uint32_t id, ConstBytes data) {
+    switch (kind) {
+        case Kind::request: delivery_ = Request{static_cast<HandlerId>(id), data}; break;
+        case Kind::reply:
+            if (id == 0) {
+                accept_refusal(RefusalBody::decode(data.first<RefusalBody::size>()));
+            } else {
+                delivery_ = Reply{static_cast<HandlerId>(id), data};
+            }
+            break;
+        case Kind::open: open_store(id, data); break;
+        case Kind::get_request: serve_get(id, GetBody::decode(data.first<GetBody::size>())); break;
+        default: break;
+    }
+}
+
+void Receiver::accept_refusal(const RefusalBody& refusal) {
+    const auto reason = static_cast<Reason>(refusal.reason);
+    switch (static_cast<Refusal>(refusal.what)) {
+        case Refusal::handler:
+            delivery_ = Refused{static_cast<HandlerId>(refusal.id), reason};
+            return;
+        case Refusal::store: {
+            auto& stores = sender(Channel::request).bulk.transfers();
+            if (refusal.id < stores.size()) stores[refusal.id].reason = reason;
+            receiver(Channel::reply).window.owe_ack();  // the store's last packet waits for it
+            return;
+        }
+        case Refusal::note:
+            if (SendWindow::Saved* note = sender(Channel::request).window.note(refusal.id)) {
+                note->owner = refusal.reason;
+                const bool awaited = note->count != 0;
+                if (!awaited && reason == Reason::no_handler) {
+                    delivery_ =
+                        Refused{handler_of_note(sender(Channel::request).window, *note), reason};
+                }
+            }
+            receiver(Channel::reply).window.owe_ack();  // the note waits for it
+            return;
+        case Refusal::get: {
+            auto& gets = receiver(Channel::reply).incoming;
+            if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
+            receiver(Channel::reply).end_transfer(refusal.id);
+            // The answer to a get of no bytes, and to no other, may be that all is well.
+            const bool whole = gets[refusal.id].total == 0;
+            delivery_ = GetEnded{gets[refusal.id].tag,
+                                 whole || reason != Reason::none ? reason : Reason::forbidden};
+            return;
+        }
+    }
+}
+
+void Receiver::serve_get(std::uint32_t id, const GetBody& body) {
+    BulkSender& gets = sender(Channel::reply).bulk;
+    const auto memory = memory_->readable(body.address, body.total);
+    if (!memory) {
+        send_refusal({static_cast<std::uint32_t>(Refusal::get), id,
+                      static_cast<std::uint32_t>(Reason::forbidden)},
+                     0);
+        return;
+    }
+    if (memory
+            ->empty()) {  // AM-28; an acknowledgement would not tell that from a refusal on its way
+        send_refusal({static_cast<std::uint32_t>(Refusal::get), id,
+                      static_cast<std::uint32_t>(Reason::none)},
+                     0);
+        return;
+    }
+    BulkSender::Transfer transfer;
+    transfer.id = id;
+    transfer.bytes = *memory;
+    gets.begin(*gets.free_place(), transfer);  // AM-44: on the reply channel
+    sender(Channel::reply).begin_long(sender(Channel::reply).window.next());
+    refill(Channel::reply);
+}
+
+// Selective recovery: what came ahead is passed once nothing is missing before it (AM-15). True:
+// something was.
+bool Receiver::pass_held(Channel channel) {
+    ReceiveWindow& window = receiver(channel).window;
+    const ReceiveWindow::Message message = window.message(0);
+    if (!message.complete() || waits_for_room(channel)) return false;
+    if (message.kind == Kind::chunk) {
+        const Incoming& incoming = receiver(channel).incoming[message.id];
+        if (!incoming.active) {
+            window.pass();  // a second last chunk: no sender does that
+            return true;
+        }
+        if (is_last_chunk(message, incoming) && lost_its_handler(channel, incoming)) {
+            refuse_store(message.id, Reason::no_handler);
+            return false;
+        }
+        finish_chunk(channel);
+        return true;
+    }
+    const ConstBytes data = window.held(message);
+    if (message.in_place && !take_note(data)) return false;
+    if (message.awaited) window.owe_ack();
+    pass_expected(channel);
+    if (!message.in_place) accept_short(message.kind, message.id, data);
+    if (delivery_) {
+        drawn_slot_ = message.slot;  // its arguments are in use until the next draw
+        drawn_channel_ = channel;
+    } else {
+        window.free_slot(message.slot);
+    }
+    return true;
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,83 @@
+// All that the receiving end of one channel has: what came and what is owed for it, and the
+// transfers whose bytes arrive here.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "wireproof/proto/am/fast/short_header.hpp"
+#include "wireproof/proto/am/receive/incoming.hpp"
+#include "wireproof/proto/am/receive/receive_window.hpp"
+
+namespace wireproof::am {
+
+class ReceiveChannel {
+public:
+    /// Its memory, which it needs while something is under way.
+    struct Buffers {
+        Buffers(const Config& config, Channel channel)
+            : window(config, config.window_of(channel)),
+              incoming(channel == Channel::request ? config.stores_max : config.gets_max) {}
+        ReceiveWindow::Buffers window;
+        std::vector<Incoming> incoming;
+    };
+
+    ReceiveChannel(const Config& config, Channel channel, Buffers buffers)
+        : window(config, channel, std::move(buffers.window)),
+          single_address(address_of(config, channel, message_kind(channel))),
+          chunk_address(address_of(config, channel, Kind::chunk)),
+          incoming(std::move(buffers.incoming)) {}
+
+    ReceiveWindow window;
+    // Of what comes: ShortHeader::address.
+    std::uint64_t single_address;
+    std::uint64_t chunk_address;
+    /// By transfer id. Request channel: the peer's stores; reply channel: our gets.
+    std::vector<Incoming> incoming;
+
+    /// Transfers that are open.
+    std::uint32_t arriving() const { return arriving_; }
+    Incoming& begin_transfer(std::uint32_t id) {
+        incoming[id] = {};
+        incoming[id].active = true;
+        ++arriving_;
+        return incoming[id];
+    }
+    void end_transfer(std::uint32_t id) {
+        incoming[id].active = false;
+        --arriving_;
+    }
+
+    bool has_buffers() const { return !incoming.empty(); }
+    /// Nothing lies in the buffers.
+    bool at_rest() const { return window.holds_nothing() && arriving_ == 0; }
+    /// While at_rest().
+    void exchange(Buffers& buffers) {
+        window.exchange(buffers.window);
+        std::fill(incoming.begin(), incoming.end(), Incoming{});
+        std::swap(incoming, buffers.incoming);
+        if (has_buffers() && window.puts_off()) window.ask_for_put_off();
+    }
+
+    /// A new session.
+    void reset() {
+        window.reset();
+        std::fill(incoming.begin(), incoming.end(), Incoming{});
+        arriving_ = 0;
+    }
+    void fingerprint(Fingerprint& sink) const {
+        window.fingerprint(sink);
+        for (const Incoming& transfer : incoming) transfer.fingerprint(sink);
+    }
+
+private:
+    static std::uint64_t address_of(const Config& config, Channel channel, Kind kind) {
+        return ShortHeader::address_of(config.node, config.peer, kind, channel);
+    }
+
+    std::uint32_t arriving_ = 0;
+};
+
+}  // namespace wireproof::am

@@ -1,0 +1,208 @@
+// What has arrived of one direction of one channel, and what is owed for it. What is owed is state,
+// not a queue: at most one NACK and one ACK wait to leave, whatever arrived (AM-39).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/lazy_bytes.hpp"
+#include "wireproof/base/seq_num.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/receive/bit_window.hpp"
+#include "wireproof/proto/am/send/send_window.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+
+namespace wireproof::am {
+
+class ReceiveWindow {
+public:
+    enum class Place : std::uint8_t { expected, ahead, behind, stale };
+
+    struct Placement {
+        Place place = Place::stale;
+        std::uint32_t distance = 0;  // packets from the expected one, if not behind
+    };
+
+    /// What is known of a message that has begun to arrive but was not passed yet.
+    struct Message {
+        Kind kind = Kind::ack;  // `ack`: nothing known
+        std::uint32_t span = 0;
+        std::uint32_t arrived = 0;  // packets
+        std::uint32_t id = 0;
+        std::uint64_t base = 0;  // of a chunk in its transfer
+        std::uint32_t slot = 0;  // of a short message held ahead
+        std::size_t size = 0;
+        bool in_place = false;  // an OPEN without chunks
+        bool awaited = false;   // and somebody waits for its acknowledgement
+
+        bool known() const { return kind != Kind::ack; }
+        bool complete() const { return known() && arrived == span; }
+        // Field by field: to copy a blank one is to write it and then to wait for that.
+        void forget() {
+            kind = Kind::ack;
+            span = arrived = id = slot = 0;
+            base = size = 0;
+            in_place = awaited = false;
+        }
+    };
+
+    /// A NACK that waits to leave: the packet that drew it was of this round, and whatever left
+    /// before `end` in that round, or in one before it, has arrived by now or is lost.
+    struct Complaint {
+        std::uint8_t round = 0;
+        std::uint64_t end = 0;  // position
+        bool demanded = false;  // by a KEEPALIVE: it leaves even if nothing is missing
+    };
+
+    /// A CHUNK packet ahead of the OPEN that says where its bytes go.
+    struct Early {
+        bool kept = false;
+        std::uint64_t message = 0;  // position of its chunk
+        std::uint32_t slot = 0;
+        std::size_t size = 0;
+        std::uint32_t id = 0;
+        std::uint16_t count = 0;
+        std::uint8_t round = 0;
+        std::uint64_t offset = 0;
+    };
+
+    /// What is known of messages, and bytes of those held ahead. A window in which nothing is ahead
+    /// can do without.
+    struct Buffers {
+        /// Of a window of so many packets; 0: for nothing.
+        Buffers(const Config& config, std::uint32_t window);
+
+        BitWindow arrived;
+        std::vector<Message> messages;
+        std::vector<Early> early;
+        LazyBytes held;
+        std::vector<std::uint32_t> free_small;
+        std::vector<std::uint32_t> free_large;
+    };
+
+    ReceiveWindow(const Config& config, Channel channel)
+        : ReceiveWindow(config, channel, Buffers(config, config.window_of(channel))) {}
+    ReceiveWindow(const Config& config, Channel channel, Buffers buffers);
+    /// Nothing lies in them.
+    bool holds_nothing() const { return nothing_ahead() && early_count_ == 0; }
+    /// While that is so. What is given up says nothing of what was.
+    void exchange(Buffers& buffers);
+
+    /// A packet came, so many packets and of this round, that there are no buffers for: once there
+    /// are, the sender is asked for it.
+    void put_off(std::uint8_t round, std::uint32_t distance);
+    bool puts_off() const { return put_off_.has_value(); }
+    void ask_for_put_off();
+
+    std::uint32_t expected() const { return expected_number_.value(); }
+    /// A number that is none is followed by none.
+    std::uint32_t number_after(std::uint32_t number) const {
+        return circle_.holds(number) ? circle_.advance(Number(number), 1).value() : number;
+    }
+    /// Nothing has arrived of the expected message, or of any after it.
+    bool nothing_ahead() const { return highest_ == expected_; }
+    Placement placement_of(std::uint32_t number) const;
+
+    /// Of the packet, and of the message that begins, so many packets from the expected one.
+    bool has(std::uint32_t distance) const { return arrived_.test(expected_ + distance); }
+    Message& message(std::uint32_t distance) { return messages_[place_of(distance)]; }
+    const Message& message(std::uint32_t distance) const { return messages_[place_of(distance)]; }
+    void mark(std::uint32_t distance);
+    std::uint32_t window() const { return window_; }
+
+    /// Keeps the data of a short message that came ahead. False: no slot is free.
+    [[nodiscard]] bool hold(Message& message, ConstBytes data);
+    ConstBytes held(const Message& message) const;
+    void free_slot(std::uint32_t slot);
+
+    /// The expected message is complete: the next one is expected, this one is owed for.
+    void pass();
+    /// Of the expected message so many packets from its first on have arrived, and none else.
+    bool begun_in_order(std::uint32_t packets) const { return highest_ == expected_ + packets; }
+    /// The expected message is a short one, and with it came all there is.
+    void pass_plain() {
+        expected_number_ = circle_.advance(expected_number_, 1);
+        highest_ = ++expected_;
+        ++owed_;
+    }
+
+    void owe_ack() { ack_due_ = true; }
+    /// Packets that were passed since one left that carries the acks.
+    std::uint32_t owed() const { return owed_; }
+    bool ack_due() const { return ack_due_ || owed_ >= mark_; }
+    /// A packet left that carries the acks of now: no ACK of its own need leave (AM-13).
+    void acknowledged() {
+        owed_ = 0;
+        ack_due_ = false;
+    }
+
+    /// Keeps such a packet, the `place`th of the chunk at `distance`. False: no slot is free.
+    [[nodiscard]] bool keep_early(std::uint32_t distance, std::uint32_t place, const Early& packet,
+                                  ConstBytes data);
+    /// The next kept packet of the expected message; its slot is the caller's to free.
+    std::optional<Early> take_early(std::uint32_t chunk_packets);
+    ConstBytes data_of(const Early& packet) const {
+        return held_.bytes().subspan(slot_begin(packet.slot), packet.size);
+    }
+
+    /// `distance` is that of the packet that arrived.
+    void complain(std::uint8_t round, std::uint32_t distance, bool demanded);
+    /// The distance that a KEEPALIVE names: how much its sender has sent.
+    std::uint32_t distance_sent(std::uint32_t number) const;
+    bool complains() const { return complaint_.has_value(); }
+    /// The NACK to send, unless it would say nothing new.
+    const std::optional<Complaint>& complaint();
+    void complained();
+    /// What it says besides (selective): the map's length in bytes, and the map of what is there.
+    std::size_t map_bytes() const;
+    void write_map(Bytes map) const;
+    std::uint32_t complaint_end() const {
+        return complaint_->end > expected_ ? static_cast<std::uint32_t>(complaint_->end - expected_)
+                                           : 0;
+    }
+
+    void reset();
+    void fingerprint(Fingerprint& sink) const;
+
+private:
+    static constexpr std::size_t small_size = 64;
+    std::size_t place_of(std::uint64_t distance) const {
+        return static_cast<std::size_t>((expected_ + distance) & (messages_.size() - 1));
+    }
+    static std::size_t held_bytes(const Config& config, std::uint32_t window);
+    std::size_t slot_begin(std::uint32_t slot) const;
+    void forget_arrived();
+    std::optional<std::uint32_t> fill_slot(ConstBytes data);
+    bool says_something_new() const;
+
+    Circle circle_;
+    Number first_;
+    std::uint32_t window_;
+    std::uint32_t mark_;  // a quarter of the window: an explicit ACK leaves (AM-14)
+    Recovery recovery_;
+    std::size_t large_size_;
+
+    std::uint64_t expected_ = 0;
+    Number expected_number_;     // the same on the circle
+    std::uint64_t highest_ = 0;  // end of the furthest packet that arrived
+    std::uint32_t owed_ = 0;
+    bool ack_due_ = false;
+    std::optional<Complaint> complaint_;
+    std::optional<Complaint> told_;  // the NACK that left last
+    std::uint32_t untold_ = 0;       // causes since then that added nothing
+    std::optional<Complaint> put_off_;
+    bool marked_ = false;  // something came ahead or in pieces since the buffers did
+    BitWindow arrived_;
+    std::vector<Message> messages_;  // at position mod their number, a power of two
+    std::vector<Early> early_;       // likewise; selective
+    std::uint32_t early_count_ = 0;
+    // Slots for what is held ahead, small and large; memory is used only once something is.
+    std::uint32_t small_slots_;
+    std::uint32_t large_slots_;
+    LazyBytes held_;
+    std::vector<std::uint32_t> free_small_;
+    std::vector<std::uint32_t> free_large_;  // numbered after the small ones
+};
+
+}  // namespace wireproof::am

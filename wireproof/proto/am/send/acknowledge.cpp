@@ -1,0 +1,125 @@
+// What acknowledgements and NACKs change.
+
+#include <algorithm>
+
+#include "wireproof/proto/am/send/sender.hpp"
+
+namespace wireproof::am {
+void Sender::on_ack(Instant now, Channel channel, std::uint32_t expected) {
+    SendWindow& window = sender(channel).window;
+    const std::uint32_t before = window.under_way();
+    const bool progress = window.on_ack(
+        expected, [&](const SendWindow::Saved& message) { on_acked(channel, message); });
+    if (progress) note_freed(now, channel, before - window.under_way());
+}
+
+void Sender::on_acked(Channel channel, const SendWindow::Saved& message) {
+    BulkSender& bulk = sender(channel).bulk;
+    if (message.kind == Kind::chunk) {
+        if (!bulk.on_chunk_acked(message.owner, message.size)) return;
+        const auto& transfer = bulk.transfers()[message.owner];
+        // AM-25, AM-26: all of it is there, and its source may be overwritten.
+        if (channel == Channel::request) ended_.push(StoreEnded{transfer.tag, transfer.reason});
+        bulk.end(message.owner);
+    } else if (message.kind == Kind::open && message.in_place) {
+        ended_.push(StoreEnded{message.offset, static_cast<Reason>(message.owner)});
+    } else if (message.kind == Kind::reply && message.owner == note_owner) {
+        note_refusal_ = NoteRefusal::acked;
+    } else if (message.kind == Kind::reply && message.owner != 0) {
+        receiver(Channel::request).incoming[message.owner - 1].refusal_unacked = false;
+    }
+}
+
+void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
+    SendWindow& window = sender(header.channel).window;
+    const std::uint32_t before = window.under_way();
+    const bool valid = window.on_ack(header.number, [&](const SendWindow::Saved& message) {
+        on_acked(header.channel, message);
+    });
+    if (!valid) return;
+    const std::uint32_t freed = before - window.under_way();
+    sender(header.channel).loop.freed(now, freed);
+    refill(header.channel);
+    SendWindow::Missing missing;
+    missing.round = header.round;
+    if (data.size() >= NackBody::size) {
+        const auto body = NackBody::decode(data.first<NackBody::size>());
+        missing.end = body.end;
+        missing.reach = body.reach;
+        missing.map = data.subspan(NackBody::size);
+    }
+    const bool lost = resend_missing(now, header, missing, freed > 0);
+    if (ending_.active) return;
+    const bool overrun = lost && (header.count & nack_overrun) != 0;
+    sender(header.channel).heed_answer(now, missing.end, overrun ? before : 0);
+    if (lost) {
+        ++stats_.nacks_acted_on;
+        stats_.overruns += overrun ? 1 : 0;
+        sender(header.channel).loop.resent();
+        timers_.set(keepalive_timer(header.channel), now + sender(header.channel).patience());
+    }
+    const ResendBackoff& backoff = sender(header.channel).backoff;
+    if (!backoff.holds_back(now)) return;
+    // Sooner, nobody need be asked.
+    Duration& interval = sender(header.channel).keepalive_interval;
+    interval = std::max(interval, backoff.wait());
+    if (!lost) timers_.set(keepalive_timer(header.channel), backoff.next());
+}
+
+// What the peer says is missing leaves again; but not for ever, and ever more seldom, if that is
+// always the same packet. The session may end here. True: something leaves again.
+bool Sender::resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing,
+                            bool progress) {
+    SendWindow& window = sender(header.channel).window;
+    ResendBackoff& backoff = sender(header.channel).backoff;
+    if ((header.count & nack_refuses) != 0) {
+        // It arrived, so the path carries it. The peer refused it and fetches it later (AM-42).
+        (void)window.note_arrived(missing);
+        backoff.forget();
+        window.afoot().hold_new(false);
+        return false;
+    }
+    if (!backoff.on()) return window.on_nack(missing);
+    const bool arrived = window.note_arrived(missing);
+    sender(header.channel).follow_missing();
+    const std::uint64_t first = window.first_missing();
+    // Where the peer has some of what left, what is missing was lost here and there.
+    const bool some = arrived || (backoff.times() == 0 && (progress || !missing.map.empty()));
+    const bool held = backoff.holds_back(now);
+    if (held && config_.recovery == Recovery::go_back_n) return false;
+    const bool waits = window.is_lost(first);
+    const std::uint32_t others = held ? 0 : backoff.most();
+    const bool lost = window.note_lost(
+        missing, {.most = some ? ResendBackoff::all : others, .without_first = held});
+    if (waits || !window.is_lost(first)) return lost;
+    backoff.resends(now);
+    // What is behind the packet would not be delivered before it, and would be lost on a path that
+    // carries none as long.
+    const bool none = !some && sender(header.channel).tries_long();
+    window.afoot().hold_new(none || backoff.wait() > Duration());
+    if (!backoff.lasts()) return lost;
+    give_up({.why = SessionEnded::Why::unanswered,
+             .packet_bytes = backoff.bytes(),
+             .packet_times = backoff.times() - 1});
+    return false;
+}
+
+// AM-24: replies have a window of their own. Room has come, or something that wants it. A chunk
+// that waited goes before replies that came later.
+void Sender::refill_waiting(Channel channel) {
+    SendWindow& window = sender(channel).window;
+    BulkSender& bulk = sender(channel).bulk;
+    if (channel == Channel::reply) {
+        if (bulk.waits()) bulk.admit(window);
+        while (!bulk.waits() && !replies_.empty()) {
+            const auto& reply = replies_.front();
+            const ConstBytes arguments = replies_.arguments(reply);
+            const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
+            if (!window.push(Kind::reply, reply.id, words, arguments, reply.owner)) break;
+            replies_.pop();
+        }
+    }
+    bulk.admit(window);
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,202 @@
+// The packets of a send window of which nothing was heard since they left, and how many there may
+// be. Acknowledgements come once a chunk or a quarter of a window, too seldom to steer by; so
+// whoever counts asks for an answer, by a KEEPALIVE, with every sixteenth of what may be under way:
+// few for the path, and enough for what leaves then to be no burst.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/base/instant.hpp"
+#include "wireproof/proto/am/receive/bit_window.hpp"
+
+namespace wireproof::am {
+
+/// Positions are those of the send window; a bundle of messages is one packet, known by its first.
+class PacketsAfoot {
+public:
+    /// Of a window of so many positions. Not counted: there may be any number, and none is asked
+    /// for.
+    PacketsAfoot(std::uint32_t window, bool counted) : PacketsAfoot(BitWindow(window), counted) {}
+    PacketsAfoot(BitWindow blank, bool counted)
+        : counted_(counted), first_of_packet_(std::move(blank)) {}
+
+    /// While none is under way: the bits, which are all 0, for others that are.
+    void exchange(BitWindow& blank) {
+        WIREPROOF_CHECK(count_ == 0);
+        std::swap(first_of_packet_, blank);
+    }
+
+    bool counted() const { return counted_; }
+    bool seldom() const { return seldom_; }
+    /// `seldom`: whoever is closed asks, and nobody else.
+    void begin_counting(bool seldom) {
+        counted_ = true;
+        seldom_ = seldom;
+    }
+    void end_counting() {
+        clear();
+        counted_ = seldom_ = false;
+        allow(unlimited);
+    }
+    /// While true, no packet may leave for the first time, counted or not.
+    void hold_new(bool held) {
+        if (held == held_) return;
+        held_ = held;
+        limit();
+    }
+    bool holds_new() const { return held_; }
+    /// Something but the window limits what may leave.
+    bool steered() const { return counted_ || held_; }
+    /// None may leave for the first time: as many are under way as may be, or new ones are held.
+    bool closed() const { return count_ >= limit_; }
+    /// None may leave again.
+    bool full() const { return count_ >= allowed_; }
+    /// It is time to ask the peer what has arrived.
+    bool wants_answer() const { return wants_answer_; }
+    std::uint32_t count() const { return count_; }
+
+    void allow(std::uint32_t packets) {
+        allowed_ = packets;
+        limit();
+    }
+
+    void left(std::uint64_t first, std::uint32_t messages) {
+        for (std::uint64_t at = first + 1; at < first + messages; ++at) (void)take(at);
+        if (!first_of_packet_.test(first)) ++count_;
+        first_of_packet_.set(first);
+        most_ = std::max(most_, count_);
+        ++since_asked_;
+        look();
+    }
+    void lost(std::uint64_t position) { heard_.lost += take(position) ? 1U : 0U; }
+    void arrived(std::uint64_t position) { heard_.arrived += take(position) ? 1U : 0U; }
+    void arrived(std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t at = first; count_ > 0 && at < end; ++at) arrived(at);
+    }
+
+    /// A question leaves, after all packets before `position`. The answer names no more than that
+    /// position, so of questions with none new between them only the first measures the loop.
+    void asked(Instant now, std::uint64_t position) {
+        since_asked_ = 0;
+        wants_answer_ = false;
+        awaited_ = true;
+        if (position <= asked_up_to_) return;
+        asked_up_to_ = position;
+        if (questions_ < question_.size()) question_[questions_++] = {position, now};
+    }
+    /// A NACK came that was drawn by what left behind `position`. If that answers a question: how
+    /// long it took.
+    std::optional<Duration> answered(Instant now, std::uint64_t position) {
+        awaited_ = false;
+        std::optional<Duration> loop;
+        std::size_t done = 0;
+        for (; done < questions_ && question_[done].position <= position; ++done) {
+            if (question_[done].position == position) loop = now - question_[done].left;
+        }
+        std::copy(question_.begin() + static_cast<std::ptrdiff_t>(done),
+                  question_.begin() + static_cast<std::ptrdiff_t>(questions_), question_.begin());
+        questions_ -= done;
+        return loop;
+    }
+    /// They, or their answers, were probably lost.
+    void forget_questions() {
+        awaited_ = false;
+        questions_ = 0;
+    }
+
+    /// Packets of which something was heard since this was last asked.
+    struct Heard {
+        std::uint32_t arrived = 0;
+        std::uint32_t lost = 0;
+    };
+    Heard take_heard() {
+        const Heard heard = heard_;
+        heard_ = {};
+        return heard;
+    }
+    /// The most that were under way since begin_most().
+    std::uint32_t most() const { return most_; }
+    void begin_most() { most_ = count_; }
+
+    void clear() {
+        first_of_packet_.clear_all();
+        count_ = most_ = since_asked_ = 0;
+        wants_answer_ = false;
+        asked_up_to_ = 0;
+        forget_questions();
+        heard_ = {};
+    }
+
+    void fingerprint(Instant now, std::uint64_t una, Fingerprint& sink) const {
+        sink.add(held_);
+        if (!counted_) return;
+        first_of_packet_.fingerprint(una, sink);
+        sink.add(seldom_);
+        sink.add(allowed_);
+        sink.add(most_);
+        sink.add(since_asked_);
+        sink.add(wants_answer_);
+        sink.add(awaited_);
+        sink.add(asked_up_to_ > una ? asked_up_to_ - una : 0);
+        sink.add(heard_.arrived);
+        sink.add(heard_.lost);
+        sink.add(questions_);
+        for (std::size_t i = 0; i < questions_; ++i) {
+            sink.add(question_[i].position > una ? question_[i].position - una : 0);
+            sink.add(now - question_[i].left);
+        }
+    }
+
+private:
+    struct Question {
+        std::uint64_t position = 0;
+        Instant left;
+    };
+
+    bool take(std::uint64_t position) {
+        if (!counted_ || !first_of_packet_.test(position)) return false;
+        first_of_packet_.clear(position);
+        --count_;
+        return true;
+    }
+    void limit() {
+        limit_ = held_ ? 0 : allowed_;
+        look();
+    }
+    // Whoever is closed must not wait for an answer that nobody was asked for. Where new ones are
+    // held the timer asks, after each resend.
+    void look() {
+        if (!counted_ || held_) {
+            wants_answer_ = false;
+            return;
+        }
+        const bool enough = !seldom_ &&
+                            since_asked_ >= std::max(limit_ < 4 ? 1U : 2U, limit_ / 16) &&
+                            count_ >= limit_ - limit_ / 2;
+        wants_answer_ = enough || (closed() && since_asked_ > 0 && !awaited_);
+    }
+
+    bool counted_;
+    static constexpr std::uint32_t unlimited = ~std::uint32_t{0};
+    bool seldom_ = false;
+    bool held_ = false;
+    std::uint32_t allowed_ = unlimited;
+    std::uint32_t limit_ = unlimited;  // of these, for new ones
+    std::uint32_t count_ = 0;
+    std::uint32_t most_ = 0;
+    std::uint32_t since_asked_ = 0;  // packets that left
+    bool wants_answer_ = false;
+    bool awaited_ = false;  // an answer
+    std::uint64_t asked_up_to_ = 0;
+    std::array<Question, 32> question_{};  // under way, the oldest first
+    std::size_t questions_ = 0;
+    Heard heard_;
+    BitWindow first_of_packet_;
+};
+
+}  // namespace wireproof::am

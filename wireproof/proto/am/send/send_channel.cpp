@@ -1,0 +1,139 @@
+// What a channel knows of the path that its packets share with others: questions leave as often as
+// the window needs, and what was heard moves it.
+#include "wireproof/proto/am/send/send_channel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace wireproof::am {
+namespace {
+
+ShortAddresses addresses_of(const Config& config, Channel channel) {
+    const auto to_peer = [&](Kind kind) {
+        return ShortHeader::address_of(config.peer, config.node, kind, channel);
+    };
+    return {.single = to_peer(message_kind(channel)),
+            .bundle = to_peer(Kind::bundle),
+            .chunk = to_peer(Kind::chunk),
+            .open = to_peer(Kind::open)};
+}
+
+// In go-back-N a question amid a chunk would have all of it sent again.
+std::uint32_t first_flight_of(const Config& config, Channel channel) {
+    const std::uint32_t all = config.window_of(channel);
+    const bool limited = config.recovery == Recovery::selective && config.resend_limit > 0;
+    return limited ? std::min(config.first_flight, all) : all;
+}
+
+}  // namespace
+
+SendChannel::Buffers::Buffers(const Config& config, Channel channel)
+    : window(config.window_of(channel), config.save_bytes),
+      bulk(channel == Channel::request ? config.stores_max : config.get_slots) {}
+
+SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
+    : window(config, channel, std::move(buffers.window)),
+      addresses(addresses_of(config, channel)),
+      keepalive_interval(config.keepalive_after),
+      loop(config.keepalive_after, config.probe_after),
+      bulk(config, std::move(buffers.bulk)),
+      backoff(config),
+      all_(config.window_of(channel)),
+      first_flight_(first_flight_of(config, channel)),
+      controlled_(config.congestion == Congestion::on),
+      congestion_(CongestionWindow::Config{}) {
+    forget_path();
+}
+
+void SendChannel::reset() {
+    window.reset();
+    bulk.reset();
+    loop.forget();
+    backoff.forget();
+    forget_path();
+    keepalive_interval = patience();
+    keepalive_due = false;
+}
+
+void SendChannel::forget_path() {
+    long_ = {};
+    PacketsAfoot& afoot = window.afoot();
+    if (!controlled_) return afoot.end_counting();
+    congestion_ = CongestionWindow({.most = all_});
+    afoot.allow(congestion_.packets());
+}
+
+// A peer whose host has no room is heeded without congestion control, too: from then on until the
+// window is whole again packets are counted, and nothing else counts.
+void SendChannel::heed_steered(Instant now, std::uint32_t overran) {
+    PacketsAfoot& afoot = window.afoot();
+    if (afoot.holds_new()) follow_missing();
+    if (overran > 0 && (!afoot.counted() || afoot.seldom())) {
+        congestion_ = CongestionWindow({.start = overran, .most = all_});
+        window.count_afoot();
+    }
+    if (!afoot.counted()) return;
+    const PacketsAfoot::Heard heard = afoot.take_heard();
+    if (heard.arrived > 0) congestion_.on_arrived(heard.arrived, afoot.most());
+    if (overran > 0) {
+        congestion_.on_overrun(now, heard.lost);
+    } else if (heard.lost > 0 && controlled_) {
+        congestion_.on_lost(now, heard.lost);
+    }
+    if (heard.arrived > 0 || (heard.lost > 0 && !afoot.seldom())) keepalive_interval = patience();
+    const bool limited = allow_packets();
+    if (!controlled_ && !limited) afoot.end_counting();
+}
+
+void SendChannel::begin_long(std::uint64_t first) {
+    if (first_flight_ == all_ || long_.arrive || long_.under_way) return;
+    long_.under_way = true;
+    long_.first = first;
+    if (!window.afoot().counted()) {
+        congestion_ = CongestionWindow({.start = all_, .most = all_});
+        window.count_afoot(true);
+    }
+    (void)allow_packets();
+}
+
+// True: fewer may be under way than the window.
+bool SendChannel::allow_packets() {
+    if (long_.under_way && window.una() > long_.first) long_ = {.arrive = true};
+    std::uint32_t most = congestion_.packets();
+    if (long_.under_way) most = std::min(most, first_flight_);
+    window.afoot().allow(most);
+    return most < all_ || long_.under_way;
+}
+
+void SendChannel::follow_missing() {
+    backoff.on_missing(window.first_missing());
+    if (backoff.times() == 0) window.afoot().hold_new(false);
+}
+
+// An answer may be to the question that measures the loop.
+void SendChannel::heed_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
+    const auto measured = window.answered(now, distance);
+    if (measured) congestion_.on_loop(now, *measured);
+    heed_path(now, overran);
+    if (measured) window.afoot().begin_most();
+}
+
+// One question may be lost by itself, and its answer too.
+void SendChannel::heed_silence(Instant now, std::uint32_t unanswered, Duration silence) {
+    window.afoot().forget_questions();
+    if (unanswered > 1 && controlled_) congestion_.on_silence(silence);
+    heed_path(now);
+}
+
+void SendChannel::fingerprint(Instant now, Fingerprint& sink) const {
+    window.fingerprint(now, sink);
+    bulk.fingerprint(sink);
+    sink.add(keepalive_interval);
+    sink.add(keepalive_due);
+    loop.fingerprint(now, sink);
+    backoff.fingerprint(now, window.first_missing(), sink);
+    if (window.afoot().counted()) congestion_.fingerprint(now, sink);
+    long_.fingerprint(window.una(), sink);
+}
+
+}  // namespace wireproof::am

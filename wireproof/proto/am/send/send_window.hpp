@@ -1,0 +1,486 @@
+// The unacknowledged packets of one direction of one channel, and which of them leaves next.
+// Positions count packets of the session without wrapping; numbers on the wire are positions on the
+// circle.
+//
+//      una ≤ high ≤ next          [una, high) has left, [high, next) has not
+//
+// Packets of one resend round leave in rising order: to go back is to begin a new round. So a
+// packet that arrives proves lost whatever left before it and is not there, and no timer is needed
+// to tell.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "wireproof/base/ring.hpp"
+#include "wireproof/base/seq_num.hpp"
+#include "wireproof/proto/am/config.hpp"
+#include "wireproof/proto/am/receive/bit_window.hpp"
+#include "wireproof/proto/am/send/packets_afoot.hpp"
+#include "wireproof/proto/am/send/save_bytes.hpp"
+#include "wireproof/proto/am/wire_format.hpp"
+
+namespace wireproof::am {
+
+struct PacketTag;
+using Number = SeqNum<PacketTag>;
+
+class SendWindow {
+public:
+    /// A message of `span` packets that waits for its acknowledgement; or a row of `span` short
+    /// ones, a packet each: one behind the other in the save queue, alike but in their words.
+    struct Saved {
+        std::uint64_t position = 0;
+        std::uint32_t span = 1;
+        std::uint32_t id = 0;     // handler or transfer, as on the wire
+        std::uint32_t owner = 0;  // whose transfer: place in the table of stores, gets or get slots
+        std::uint16_t count = 0;
+        Kind kind = Kind::request;
+        bool in_place = false;            // OPEN of a note; owner is then the Reason it ends with
+        SaveBytes::Place copy;            // of a short message, or of a row
+        const std::byte* lent = nullptr;  // of a chunk: the user's memory
+        std::size_t size = 0;             // of that, bytes
+        std::uint64_t offset = 0;         // of a chunk in its transfer; of a note its tag
+    };
+    static_assert(sizeof(Saved) <= 64, "a window of 1,024 takes 64 KiB");
+
+    /// Short messages that leave as one packet: their entries as they lie in the save queue.
+    struct Bundle {
+        std::uint32_t messages = 1;
+        ConstBytes entries;
+    };
+
+    /// The packet that leaves next.
+    struct Departure {
+        const Saved* message = nullptr;
+        std::uint32_t number = 0;
+        std::uint64_t offset = 0;
+        ConstBytes data;  // of more messages than one: their entries
+        std::uint32_t messages = 1;
+        bool resent = false;
+    };
+
+    /// What a NACK names besides the number expected, from which the distances count.
+    struct Missing {
+        std::uint8_t round = 0;   // of the packet that drew it
+        std::uint32_t end = 0;    // distance of that packet (selective, as all that follows)
+        std::uint32_t reach = 0;  // how far the map speaks
+        ConstBytes map = {};      // bit i set: the packet at distance i is there; no bit: it is not
+    };
+
+    /// What is saved lies there. A window with nothing saved can do without.
+    struct Buffers {
+        /// Of a window of so many packets and bytes; 0: for nothing.
+        Buffers(std::uint32_t window, std::size_t save_bytes);
+
+        Ring<Saved> saved;
+        SaveBytes bytes;
+        BitWindow afoot;
+        BitWindow lost;
+        BitWindow there;
+        std::vector<std::uint8_t> round_sent;
+    };
+
+    SendWindow(const Config& config, Channel channel)
+        : SendWindow(config, channel, Buffers(config.window_of(channel), config.save_bytes)) {}
+    SendWindow(const Config& config, Channel channel, Buffers buffers);
+    /// While nothing is saved. What is given up says nothing of what was.
+    void exchange(Buffers& buffers);
+
+    /// AM-6: no more than the window is unacknowledged.
+    std::uint32_t room() const { return window_ - static_cast<std::uint32_t>(next_ - una_); }
+    bool empty() const { return una_ == next_; }
+    /// Bytes of a note are on their way, or wait.
+    bool carries_bytes() const { return carrying_ > 0; }
+    /// Whether a short message with so many bytes would be saved.
+    bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
+    /// True only if push() would save a message of so many bytes.
+    bool takes_with_ease(std::size_t size) const {
+        return room() > 0 && bytes_.takes_with_ease(BundleEntry::size + size);
+    }
+    /// Everything has left and nothing waits to be resent.
+    bool settled() const { return lost_count_ == 0 && high_ == next_; }
+    /// Something may leave, where nothing is to be asked.
+    bool may_leave() const {
+        return lost_count_ > 0 ? !afoot_.full() : high_ != next_ && !afoot_.closed();
+    }
+    /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
+    bool at_rest() const { return !may_leave() && !afoot_.wants_answer(); }
+    PacketsAfoot& afoot() { return afoot_; }
+    const PacketsAfoot& afoot() const { return afoot_; }
+    /// From now on, with all that is under way; `seldom` as PacketsAfoot::begin_counting.
+    void count_afoot(bool seldom = false);
+    /// The peer is asked what it has of all that has left.
+    void asked(Instant now) {
+        if (afoot_.counted()) afoot_.asked(now, cursor_);
+    }
+    /// What a question names: all of this round has left before it. What leaves again behind it,
+    /// in the same round, is not asked for.
+    std::uint32_t behind_latest() const {
+        return circle_.advance(una_number_, cursor_ - una_).value();
+    }
+    /// A NACK was drawn by a packet or question at that distance: the loop it measures, if any.
+    std::optional<Duration> answered(Instant now, std::uint32_t distance) {
+        return afoot_.answered(now, una_ + distance);
+    }
+    /// The number of the first packet that has not left.
+    std::uint32_t first_unsent() const { return high_number_.value(); }
+    /// The number that acknowledges nothing new.
+    std::uint32_t first_unacknowledged() const { return una_number_.value(); }
+    std::uint8_t round() const { return round_; }
+    bool nothing_lost() const { return lost_count_ == 0; }
+    /// A message waits, and the one before it has left and is answered as soon as it arrives, or
+    /// soon after: a store that is short or of which all has left, a get.
+    bool waits_for_answer() {
+        if (high_ == una_ || high_ == next_) return false;
+        const Saved& next = first_unsent_message();
+        return next.position == high_ && is_answered(saved_[unsent_message_ - 1]);
+    }
+    /// The position of the first packet that is not acknowledged, and of the next to be saved.
+    std::uint64_t una() const { return una_; }
+    std::uint64_t next() const { return next_; }
+    /// Packets that have not left.
+    std::uint32_t waiting() const { return static_cast<std::uint32_t>(next_ - high_); }
+    /// Packets that have left and are not acknowledged.
+    std::uint32_t under_way() const { return static_cast<std::uint32_t>(high_ - una_); }
+
+    /// Saves a short message under the next number. False: the window or the save queue is full.
+    [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
+                            std::uint32_t owner = 0);
+    /// The same, written out where it is called, for a kind that is known there.
+    [[nodiscard]] inline bool push_here(Kind kind, std::uint32_t id, std::uint16_t count,
+                                        ConstBytes data, std::uint32_t owner = 0);
+    /// Saves a store's OPEN with the store's first bytes. False: as above.
+    [[nodiscard]] bool push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin);
+    /// Saves the OPEN of a note, with its bytes where they are not in place already; `awaited`: its
+    /// end matters to somebody, as it always does with bytes. False: as above.
+    [[nodiscard]] bool push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
+                                 bool awaited);
+    /// The note of that number, if it is not acknowledged yet.
+    Saved* note(std::uint32_t number);
+
+    /// Saves a chunk; `data` is lent until it is acknowledged. There must be room for `packets`.
+    void push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes data, std::uint64_t offset,
+                    std::uint32_t packets);
+
+    std::optional<Departure> next_departure();
+    void departed();
+
+    /// The same for what is most frequent, a request, a reply, a store's OPEN or a packet of a
+    /// chunk that leaves for the first time while nothing is to be resent; else nullptr.
+    const Saved* next_plain() {
+        if (lost_count_ > 0 || high_ == next_ || afoot_.closed() || afoot_.wants_answer()) {
+            return nullptr;
+        }
+        const Saved& message = first_unsent_message();
+        return message.kind <= Kind::open ? &message : nullptr;
+    }
+    /// Of the chunk that next_plain named, the packet that leaves next.
+    Departure plain_chunk_packet(const Saved& chunk) const;
+    /// How many packets of it may leave now that are as long as packets are.
+    std::size_t full_packets_waiting(const Saved& chunk) const;
+    /// Nothing waits but the message that next_plain named.
+    bool lone() const { return high_ + 1 == next_; }
+    /// What may leave with the message that next_plain named.
+    Bundle plain_bundle() const {
+        if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
+        return bundle_from(unsent_message_, high_, next_);
+    }
+    void plain_departed(std::uint32_t messages) {
+        if (afoot_.counted()) afoot_.left(high_, messages);
+        note_round(high_, messages);
+        high_ += messages;
+        high_number_ = circle_.advance(high_number_, messages);
+        cursor_ = high_;
+    }
+
+    /// AM-12: what leaves the window was acknowledged. Frees what `expected` acknowledges and hands
+    /// each message whose end matters to somebody to `done`: all but requests, plain replies and
+    /// notes that nobody awaits. False, and no effect: a number that is stale, was never sent, or
+    /// lies inside a chunk (AM-37).
+    template <class Done>
+    bool on_ack(std::uint32_t expected, Done&& done) {
+        if (!circle_.holds(expected)) return false;
+        const std::uint64_t position = una_ + circle_.steps_after(Number(expected), una_number_);
+        if (position > high_) return false;
+        if (watched_ == 0 && lost_count_ == 0) {  // no chunk to lie in
+            if (position == next_) {
+                drop_all();
+            } else {
+                drop_plain(position);
+            }
+            return true;
+        }
+        if (watched_ > 0 && lies_in_chunk(position)) return false;
+        while (!saved_.empty() && saved_.front().position < position) {
+            if (end_of(saved_.front()) > position) {  // a row: nobody waits for the end of one
+                drop_begin(position);
+                break;
+            }
+            const Saved message = saved_.front();
+            drop_front();
+            if (is_watched(message)) done(message);
+        }
+        return true;
+    }
+
+    /// The message that leaves next, where some has not left and nothing is to be resent.
+    const Saved& first_waiting() { return lone() ? saved_.back() : first_unsent_message(); }
+    /// Some message is one whose end matters to somebody.
+    bool is_awaited() const { return watched_ > 0; }
+    /// The number acknowledges all there is, and that is nothing whose end matters to somebody: the
+    /// answer to a lone message, or the end of a burst. drop_all() is on_ack() then.
+    bool ends_all(std::uint32_t expected) const {
+        return expected == high_number_.value() && settled() && watched_ == 0;
+    }
+    [[gnu::always_inline]] void drop_all() {
+        if (afoot_.counted()) afoot_.arrived(una_, next_);
+        bytes_.clear();
+        saved_.clear();
+        una_ = cursor_ = next_;
+        una_number_ = high_number_;
+        unsent_message_ = 0;
+    }
+
+    /// After on_ack of the same number. True: packets will be resent that were not going to be.
+    /// Many NACKs drawn by one gap resend it once (AM-38).
+    bool on_nack(const Missing& missing) {
+        (void)note_arrived(missing);
+        return note_lost(missing, {});
+    }
+    // Its two halves, in that order.
+    /// True: something came of which nothing had been heard (selective recovery).
+    bool note_arrived(const Missing& missing);
+    /// Which packets may be marked to be resent: the first that is missing, or not; others only
+    /// while fewer than so many wait for that; in go-back-N at least the whole of the first chunk.
+    /// What is missing and not marked is no longer under way.
+    struct Resendable {
+        std::uint32_t most = ~std::uint32_t{0};
+        bool without_first = false;
+    };
+    bool note_lost(const Missing& missing, Resendable resendable);
+    /// The first position of which nobody has said that it arrived; that of first_unsent(), where
+    /// there is none.
+    std::uint64_t first_missing() const;
+    /// That is what next_departure() named last.
+    bool left_first_missing() const { return leaving_ == first_missing(); }
+    /// It waits to be resent.
+    bool is_lost(std::uint64_t position) const { return lost_.test(position); }
+
+    const Ring<Saved>& saved() const { return saved_; }
+    /// Of a message; of a row, of its first.
+    ConstBytes data_of(const Saved& message) const { return data_at(message, message.position); }
+    /// Of the one that stands there.
+    ConstBytes data_at(const Saved& message, std::uint64_t position) const {
+        if (message.kind == Kind::chunk) return {message.lent, message.size};
+        return bytes_.view(place_at(message, position)).subspan(entry_size(message.kind));
+    }
+    /// Of what next_plain named.
+    ConstBytes data_of_next(const Saved& message) const { return data_at(message, high_); }
+
+    /// Of a request or reply that is lone(): the last of its row, if it is of one.
+    ConstBytes lone_arguments(const Saved& message) const {
+        const std::size_t size = message.count * std::size_t{4};
+        const std::size_t end = message.copy.at + std::size_t{message.copy.size};
+        return bytes_.view(end - size, size);
+    }
+
+    /// More messages than one.
+    static bool is_row(const Saved& message) {
+        return message.span > 1 && message.kind <= Kind::reply;
+    }
+
+    /// Forgets everything: a new session.
+    void reset();
+    void fingerprint(Instant now, Fingerprint& sink) const;
+
+private:
+    bool lies_in_chunk(std::uint64_t position) const;
+    /// Whether somebody waits for its acknowledgement.
+    static bool is_watched(const Saved& message) {
+        if (message.in_place) return message.count != 0;
+        return is_watched(message.kind, message.owner);
+    }
+    static bool is_watched(Kind kind, std::uint32_t owner) {
+        return kind != Kind::request && (kind != Kind::reply || owner != 0);
+    }
+    static bool is_answered(const Saved& message) {
+        return message.in_place ? message.count != 0
+                                : message.kind == Kind::chunk || message.kind == Kind::get_request;
+    }
+    static bool carries_bytes(const Saved& message) {
+        return message.in_place && message.copy.size > OpenBody::size;
+    }
+    /// Bytes in front of the saved arguments: they lie as in a bundle.
+    std::size_t entry_size(Kind kind) const {
+        return bundle_max_ > 0 && kind <= Kind::reply ? BundleEntry::size : 0;
+    }
+    static bool may_join(const Saved& message) {
+        return message.id != 0 && message.kind <= Kind::reply;
+    }
+    static std::uint64_t end_of(const Saved& message) { return message.position + message.span; }
+    /// Bytes in the save queue of each message of a row.
+    static std::uint32_t size_in_row(const Saved& row) {
+        return static_cast<std::uint32_t>(BundleEntry::size) + row.count * 4U;
+    }
+    /// Where the one lies that stands there.
+    static SaveBytes::Place place_at(const Saved& message, std::uint64_t position) {
+        if (!is_row(message)) return message.copy;
+        const std::uint32_t each = size_in_row(message);
+        const auto place = static_cast<std::uint32_t>(position - message.position);
+        return {message.copy.at + place * each, each, 0};
+    }
+    Bundle bundle_from(std::size_t first, std::uint64_t from, std::uint64_t end) const;
+    static std::uint32_t joining(const Saved& row, std::uint64_t from, std::uint64_t end,
+                                 std::size_t room);
+    void fingerprint_row(const Saved& row, Fingerprint& sink) const;
+    void drop_front();
+    void drop_begin(std::uint64_t position);
+    void pass_unacknowledged(std::uint64_t position);
+    void drop_plain(std::uint64_t position);
+    const Saved& first_unsent_message() {
+        while (true) {
+            const Saved& message = saved_[unsent_message_];
+            if (end_of(message) > high_) return message;
+            ++unsent_message_;
+        }
+    }
+    std::size_t round_place(std::uint64_t position) const {
+        return static_cast<std::size_t>(position & (round_sent_.size() - 1));
+    }
+    void note_round(std::uint64_t first, std::uint32_t messages) {
+        round_sent_[round_place(first)] = round_;
+        if (messages > 1) note_rounds(first + 1, messages - 1);
+    }
+    void note_rounds(std::uint64_t first, std::uint32_t messages);
+    /// Whether a message is the next of its row.
+    inline bool is_next_of(const Saved& row, Kind kind, std::uint32_t id, std::uint16_t count,
+                           const SaveBytes::Place& place) const;
+    inline std::byte* take_bytes(Kind kind, std::uint32_t id, std::uint16_t count, std::size_t size,
+                                 SaveBytes::Place& place);
+    static inline void keep_place(Saved& message, const SaveBytes::Place& place);
+    inline void pass_next(std::uint32_t span);
+    inline Saved* save_open(std::uint32_t transfer, const OpenBody& body, ConstBytes bytes);
+    inline Saved& append(Kind kind, std::uint32_t id, std::uint32_t owner, std::uint32_t span);
+    void mark_lost(std::uint64_t position);
+    void unmark_lost(std::uint64_t position);
+    std::uint64_t next_lost();
+    std::uint64_t end_of_lost(std::uint64_t position) const;
+    std::size_t message_at(std::uint64_t position);
+    bool left_before(std::uint64_t position, const Missing& missing, std::uint64_t end) const;
+    bool go_back(std::uint32_t most);
+    bool mark_missing(const Missing& missing, Resendable resendable);
+
+    Circle circle_;
+    Number first_;
+    std::uint32_t window_;
+    std::size_t data_max_;
+    std::size_t bundle_max_;
+    Recovery recovery_;
+
+    std::uint64_t una_ = 0;
+    Number una_number_;  // the same on the circle
+    std::uint64_t high_ = 0;
+    Number high_number_;
+    std::uint64_t next_ = 0;
+    std::uint64_t cursor_ = 0;   // behind the packet that left last
+    std::uint64_t leaving_ = 0;  // the packet that next_departure named
+    std::uint32_t leaving_messages_ = 1;
+    std::uint8_t round_ = 0;
+    std::uint32_t lost_count_ = 0;
+    std::size_t unsent_message_ = 0;  // index in saved_ of the message that high_ stands in
+    std::size_t watched_ = 0;         // of saved_
+    std::size_t carrying_ = 0;        // of those
+    bool marked_ = false;             // some bit of lost_ or there_ may be set
+    Ring<Saved> saved_;
+    SaveBytes bytes_;
+    PacketsAfoot afoot_;
+    BitWindow lost_;                        // to be resent
+    BitWindow there_;                       // NACKs said that they arrived (selective)
+    std::vector<std::uint8_t> round_sent_;  // at position mod its size: its last one (selective)
+};
+
+[[gnu::always_inline]] inline SendWindow::Saved& SendWindow::append(Kind kind, std::uint32_t id,
+                                                                    std::uint32_t owner,
+                                                                    std::uint32_t span) {
+    WIREPROOF_CHECK(span <= room());
+    Saved& message = saved_.add();
+    message.position = next_;
+    message.span = span;
+    message.kind = kind;
+    message.id = id;
+    message.owner = owner;
+    message.count = 0;
+    message.in_place = false;
+    message.offset = 0;
+    pass_next(span);
+    return message;
+}
+
+/// The numbers of what was saved are taken; nothing was heard of them yet.
+[[gnu::always_inline]] inline void SendWindow::pass_next(std::uint32_t span) {
+    if (marked_) {
+        lost_.clear(next_, next_ + span);
+        there_.clear(next_, next_ + span);
+    }
+    next_ += span;
+}
+
+/// Room in the save queue, the message's entry written. Nothing: there is none, or no number.
+[[gnu::always_inline]] inline std::byte* SendWindow::take_bytes(Kind kind, std::uint32_t id,
+                                                                std::uint16_t count,
+                                                                std::size_t size,
+                                                                SaveBytes::Place& place) {
+    if (room() == 0) return nullptr;
+    const std::size_t before = entry_size(kind);
+    if (!bytes_.take(before + size, place)) return nullptr;
+    const Bytes room = bytes_.room(place);
+    if (before > 0) {
+        const BundleEntry entry{static_cast<std::uint16_t>(id), count};
+        entry.encode(room.first<BundleEntry::size>());
+    }
+    return room.data() + before;
+}
+
+// Field by field: a copy of them all would wait for the parts just written.
+[[gnu::always_inline]] inline void SendWindow::keep_place(Saved& message,
+                                                          const SaveBytes::Place& place) {
+    message.copy.at = place.at;
+    message.copy.size = place.size;
+    message.copy.mark = place.mark;
+}
+
+// Whose end is awaited has no handler: a refusal.
+[[gnu::always_inline]] inline bool SendWindow::is_next_of(const Saved& row, Kind kind,
+                                                          std::uint32_t id, std::uint16_t count,
+                                                          const SaveBytes::Place& place) const {
+    return entry_size(kind) > 0 && id != 0 && row.kind == kind && row.id == id &&
+           row.count == count && row.copy.at + row.copy.size == place.at;
+}
+
+[[gnu::always_inline]] inline bool SendWindow::push_here(Kind kind, std::uint32_t id,
+                                                         std::uint16_t count, ConstBytes data,
+                                                         std::uint32_t owner) {
+    WIREPROOF_CHECK(owner == 0 || id == 0 || kind > Kind::reply);  // as is_next_of believes
+    SaveBytes::Place place;
+    std::byte* const to = take_bytes(kind, id, count, data.size(), place);
+    if (to == nullptr) return false;
+    copy_short(to, data.data(), data.size());
+    if (!saved_.empty() && is_next_of(saved_.back(), kind, id, count, place)) {
+        Saved& row = saved_.back();
+        ++row.span;
+        row.copy.size += place.size;
+        row.copy.mark = place.mark;
+        pass_next(1);
+        return true;
+    }
+    Saved& message = append(kind, id, owner, 1);
+    message.count = count;
+    keep_place(message, place);
+    if (is_watched(kind, owner)) ++watched_;
+    return true;
+}
+
+}  // namespace wireproof::am

@@ -1,0 +1,119 @@
+// The sending layer: what the caller asks for, the packets that leave, and the acknowledgements and
+// NACKs that come back.
+#pragma once
+
+#include "wireproof/proto/am/session/session.hpp"
+#include "wireproof/proto/am/transfers.hpp"
+
+namespace wireproof::am {
+
+class Sender : protected Session {
+protected:
+    using Session::Session;
+
+    // What the caller asks for: send/post.cpp. connection.hpp documents each.
+    [[nodiscard]] PostStatus request(HandlerId handler, ConstBytes arguments);
+    [[nodiscard]] PostStatus reply(HandlerId handler, ConstBytes arguments);
+    [[nodiscard]] PostStatus refuse(HandlerId missing);
+    [[nodiscard]] PostStatus store(const Store& store);
+    [[nodiscard]] PostStatus note(const Note& note);
+    [[nodiscard]] PostStatus get(const Get& get);
+    bool can_note() const;
+    /// A refusal goes the way of replies. `owner`: the refused store's id + 1, note_owner, or 0.
+    void send_refusal(RefusalBody body, std::uint32_t owner);
+
+    // What comes back: send/acknowledge.cpp.
+
+    /// A packet of the session came whole: its sender lives, and has what its acks say. What else
+    /// the packet says is applied by the function that accepts it.
+    inline void commit(Instant now, const Acks& acks);
+    void on_nack(Instant now, const Header& header, ConstBytes data);
+    bool says_no_news(const Acks& acks) const {
+        return acks[0] == send_[0].window.first_unacknowledged() &&
+               acks[1] == send_[1].window.first_unacknowledged();
+    }
+    /// What waits for room in the window may have it now.
+    inline void refill(Channel channel);
+
+    // What leaves: send/transmit.cpp.
+
+    /// What every packet of the session says, a retransmission too: AM-41.
+    template <class AnyHeader>
+    inline void stamp(AnyHeader& header) const;
+    /// The general way for any packet: its header is completed, written, signed and counted.
+    void emit(TxFrame& out, Header& header, ConstBytes data);
+    void send_hello(Instant now, TxFrame& out);
+    void send_unknown(TxFrame& out);
+    bool send_numbered(Instant now, Channel channel, TxFrame& out);
+    bool send_question(Instant now, Channel channel, TxFrame& out);
+    bool send_keepalive(Instant now, Channel channel, TxFrame& out);
+
+    // The fast path: fast/transmit.hpp, .cpp and fast/chunks.cpp. connection.hpp documents what it
+    // offers.
+    bool send_plain(Instant now, TxFrame& out);
+    inline RunStart begin_run();
+    bool in_run() {
+        next_of_run_ = sender(run_).window.next_plain();
+        return next_of_run_ != nullptr;
+    }
+    void next_of_run(TxFrame& out) { fill_plain(run_, *next_of_run_, out); }
+    bool end_run(Instant now);
+    std::size_t alike_in_run() const;
+    void write_alike(const FrameRun& run);
+    inline bool may_gather();
+    template <Channel channel>
+    inline bool leaves_alone(const LoneMessage<channel>& message) const;
+    template <Channel channel>
+    inline std::size_t write_alone(const LoneMessage<channel>& message, Bytes room) const;
+    template <Channel channel>
+    inline void left_alone(Instant now, const LoneMessage<channel>& message);
+
+private:
+    // Data up to this size is copied behind its header, so that the frame is one piece.
+    static constexpr std::size_t copied_max = 192;
+
+    PostStatus readiness() const;
+
+    inline void apply_ack(Instant now, Channel channel, std::uint32_t expected);
+    inline void end_all(Instant now, Channel channel);
+    void on_ack(Instant now, Channel channel, std::uint32_t expected);
+    void on_acked(Channel channel, const SendWindow::Saved& message);
+    inline void note_freed(Instant now, Channel channel, std::uint32_t packets);
+    bool resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing,
+                        bool progress);
+    void refill_waiting(Channel channel);
+
+    void note_acks_left() {
+        receive_[0].window.acknowledged();
+        receive_[1].window.acknowledged();
+    }
+    void note_departure(Instant now, Channel channel, bool again = false);
+    std::uint16_t filler_of(const TxFrame& out, Channel channel,
+                            const SendWindow::Departure& packet);
+    std::uint64_t bytes_besides(Channel channel, const SendWindow::Departure& packet) const;
+
+    RunStart begin_any_run();
+    template <Channel channel>
+    inline RunStart begin_calm_run();
+    inline ShortHeader plain_header(Channel channel) const;
+    template <Channel channel>
+    inline void write_message(std::uint32_t handler, ConstBytes arguments, Bytes room) const;
+    inline void note_left(Channel channel, Kind kind, std::uint32_t packets, std::uint32_t numbers);
+    inline void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    template <Channel channel>
+    inline void fill_alone(const SendWindow::Saved& message, TxFrame& out);
+    void fill_other(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
+                   ShortHeader& header);
+    void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, bool covered) const;
+    void sign_short(Bytes frame, bool covered) const;
+    ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
+                             const SendWindow::Departure& packet) const;
+    void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
+};
+
+}  // namespace wireproof::am
+
+#include "wireproof/proto/am/fast/transmit.hpp"
+#include "wireproof/proto/am/send/acknowledge.hpp"

@@ -1,0 +1,152 @@
+// Packets that leave the general way.
+
+#include <algorithm>
+#include <utility>
+
+#include "wireproof/proto/am/send/sender.hpp"
+
+namespace wireproof::am {
+void Sender::emit(TxFrame& out, Header& header, ConstBytes data) {
+    header.dst = config_.peer;
+    header.src = config_.node;
+    if (header.kind == Kind::hello || header.kind == Kind::unknown) {
+        header.route = route_;
+    } else {
+        stamp(header);
+        note_acks_left();
+    }
+    const std::size_t header_size = config_.header_size();
+    const bool copied =
+        data.size() <= copied_max || header.kind == Kind::nack || out.copies(data.size());
+    const Bytes room = out.add_room(header_size + (copied ? data.size() : 0));
+    const Bytes head = room.first(header_size);
+    encode(header, config_.layout, head);
+    if (copied) {
+        std::copy(data.begin(), data.end(),
+                  room.begin() + static_cast<std::ptrdiff_t>(header_size));
+    } else {
+        out.add_payload(data);
+    }
+    if (out.wants_check()) {
+        const ConstBytes with = covered(data, header.kind, config_.trusts_payload);
+        store_checksum(config_.layout, head, checksum(config_.layout, head, with));
+    }
+    out.add_filler(header.filler);
+    ++stats_.sent[static_cast<std::size_t>(header.kind)];
+}
+
+/// A numbered packet of the channel has left, or the last of many: what that changes besides what
+/// emit() or note_left() has changed for each.
+void Sender::note_departure(Instant now, Channel channel, bool again) {
+    liveness_.wait(now);
+    SendChannel& from = sender(channel);
+    if (!again) from.loop.sent_in_burst(now, from.window.under_way());
+    timers_.set(keepalive_timer(channel), liveness_.next_check(now, from.keepalive_interval));
+    if (turn_ == channel) turn_ = other(channel);
+}
+
+/// What makes the OPEN or the last packet of a transfer as long as those before and behind it,
+/// where the lane prefers that; nothing if it is the last to leave, or where bytes count more: on a
+/// path that others share, or if there are few.
+std::uint16_t Sender::filler_of(const TxFrame& out, Channel channel,
+                                const SendWindow::Departure& packet) {
+    const SendWindow& window = sender(channel).window;
+    const std::size_t size = packet.data.size();
+    const bool shared = window.afoot().counted() && !window.afoot().seldom();
+    const bool may_fill = wide_ && out.prefers_alike() && !shared && window.waiting() > 1 &&
+                          packet.messages == 1 && size < config_.data_max();
+    if (!may_fill || bytes_besides(channel, packet) < config_.data_max() / 2) return 0;
+    ++stats_.filled;
+    return static_cast<std::uint16_t>(config_.data_max() - size);
+}
+
+/// About how many bytes a transfer has besides those of its OPEN or last packet; of no transfer 0.
+std::uint64_t Sender::bytes_besides(Channel channel, const SendWindow::Departure& packet) const {
+    const SendWindow::Saved& message = *packet.message;
+    if (message.kind == Kind::chunk) {
+        return packet.offset + (channel == Channel::request ? config_.open_bytes : 0);
+    }
+    if (message.kind != Kind::open || message.in_place) return 0;
+    return OpenBody::decode(packet.data.first<OpenBody::size>()).total;
+}
+
+bool Sender::send_numbered(Instant now, Channel channel, TxFrame& out) {
+    SendWindow& window = sender(channel).window;
+    const auto departure = window.next_departure();
+    if (!departure) return false;
+    Header header;
+    const bool single = departure->messages == 1;
+    header.kind = single ? departure->message->kind : Kind::bundle;
+    header.in_place = departure->message->in_place;
+    header.channel = channel;
+    header.round = window.round();
+    header.count =
+        single ? departure->message->count : static_cast<std::uint16_t>(departure->messages);
+    header.number = departure->number;
+    header.id = single ? departure->message->id : 0;
+    header.offset = departure->offset;
+    const bool again = departure->resent;
+    if (again) {
+        out.mark_resent();
+        ++stats_.resent;
+    } else {
+        header.filler = filler_of(out, channel, *departure);
+    }
+    emit(out, header, departure->data);
+    if (again && window.left_first_missing()) sender(channel).backoff.left(out.size());
+    window.departed();
+    note_departure(now, channel, again);
+    return true;
+}
+
+// Before what waits to leave, so that answers come spread over the round trip.
+bool Sender::send_question(Instant now, Channel channel, TxFrame& out) {
+    if (!sender(channel).window.afoot().wants_answer()) return false;
+    sender(channel).keepalive_due = true;
+    return send_keepalive(now, channel, out);
+}
+
+bool Sender::send_keepalive(Instant now, Channel channel, TxFrame& out) {
+    if (!sender(channel).keepalive_due) return false;
+    sender(channel).keepalive_due = false;
+    sender(channel).window.asked(now);
+    Header header;
+    header.kind = Kind::keepalive;
+    header.number = sender(channel).window.behind_latest();
+    header.channel = channel;
+    header.round = sender(channel).window.round();
+    emit(out, header, {});
+    return true;
+}
+
+void Sender::send_hello(Instant now, TxFrame& out) {
+    const Handshake::Hello hello = handshake_.take_hello();
+    hello_due_ = false;
+    if (!handshake_.established() && !timers_.running(Timer::hello)) {
+        timers_.set(Timer::hello, liveness_.next_check(now, hello_interval_));
+    }
+    std::array<std::byte, HelloBody::size> body{};
+    hello.body.encode(body);
+    Header header;
+    header.kind = Kind::hello;
+    header.count = hello.wants_answer ? 1 : 0;
+    emit(out, header, body);
+}
+
+// No longer than any frame, so that nobody can have us send more than was sent to us.
+void Sender::send_unknown(TxFrame& out) {
+    const Handshake::Disowned session = handshake_.take_disowned();
+    Header header;
+    header.kind = Kind::unknown;
+    header.cookie = session.cookie;
+    header.offset = session.proof;
+    if (session.how.why == SessionEnded::Why::silent) header.count = unknown_silent;
+    if (session.how.why == SessionEnded::Why::unanswered) {
+        header.count = unknown_unanswered;
+        header.id = static_cast<std::uint32_t>(session.how.packet_bytes);
+        header.number = std::min(session.how.packet_times, 0xFFFFU);  // of the narrow layout
+    }
+    emit(out, header, {});
+}
+
+}  // namespace wireproof::am

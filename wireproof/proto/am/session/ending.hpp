@@ -1,0 +1,32 @@
+// A session that ended, while what it leaves behind is drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wireproof/core/fingerprint.hpp"
+#include "wireproof/proto/am/delivery.hpp"
+
+namespace wireproof::am {
+
+/// How far the drawing is, message by message (Session::draw_ending).
+struct Ending {
+    bool active = false;
+    SessionEnded ended;
+    std::size_t channel = 0;
+    std::size_t next = 0;      // of what is saved
+    std::uint32_t of_row = 0;  // the next of that, if it is a row
+    std::size_t stage = 0;
+
+    void fingerprint(Fingerprint& sink) const {
+        sink.add(active);
+        if (!active) return;
+        ended.fingerprint(sink);
+        sink.add(channel);
+        sink.add(next);
+        sink.add(of_row);
+        sink.add(stage);
+    }
+};
+
+}  // namespace wireproof::am

@@ -1,0 +1,278 @@
+// The agreement on a session, HELLO by HELLO.
+#include "wireproof/proto/am/session/handshake.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wireproof/proto/am/pair_test_kit.hpp"
+
+namespace wireproof::am::test {
+namespace {
+
+using enum Handshake::Outcome;
+
+Config node(std::uint16_t number, std::uint64_t life = 1) {
+    Config config = meeting(sp2());
+    config.node = number;
+    config.peer = static_cast<std::uint16_t>(1 - number);
+    config.seed = life;
+    return config;
+}
+
+/// Gives `to` the next HELLO of `from`.
+Handshake::Outcome pass(Handshake& from, Handshake& to) {
+    const auto hello = from.take_hello();
+    return to.on_hello(hello.body, hello.wants_answer);
+}
+
+void establish(Handshake& a, Handshake& b) {
+    ASSERT_EQ(pass(a, b), noted);
+    ASSERT_EQ(pass(b, a), established);
+    ASSERT_EQ(pass(a, b), established);
+    ASSERT_EQ(a.cookie(), b.cookie());
+}
+
+// AM-49
+TEST(AmHandshake, BothEndsComeToOneCookieThatIsNewInEveryLife) {
+    std::vector<std::uint64_t> cookies;
+    for (std::uint64_t life = 1; life <= 20; ++life) {
+        Handshake a(node(0));
+        Handshake b(node(1, life));
+        establish(a, b);
+        EXPECT_NE(a.cookie(), 0);
+        EXPECT_FALSE(a.answer_due());
+        EXPECT_FALSE(b.answer_due());
+        cookies.push_back(a.cookie());
+    }
+    std::sort(cookies.begin(), cookies.end());
+    EXPECT_EQ(std::unique(cookies.begin(), cookies.end()), cookies.end());
+}
+
+// AM-49: without the fresh nonce, a late HELLO and its echo of old would replace the session.
+TEST(AmHandshake, AnotherLifeIsAnsweredWithAFreshNonce) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    const auto first = a.take_hello();
+    ASSERT_EQ(b.on_hello(first.body, first.wants_answer), noted);
+    ASSERT_EQ(pass(b, a), established);
+    ASSERT_EQ(pass(a, b), established);
+    const std::uint64_t cookie = a.cookie();
+    Handshake other(node(1, 99));
+    ASSERT_EQ(pass(other, a), noted);
+    EXPECT_EQ(a.cookie(), cookie);
+    const auto answer = a.take_hello();
+    EXPECT_NE(answer.body.nonce, first.body.nonce);
+    EXPECT_TRUE(answer.wants_answer);
+    EXPECT_EQ(other.on_hello(answer.body, true), established);
+    EXPECT_EQ(a.cookie(), cookie);  // still
+    EXPECT_EQ(pass(other, a), established);
+    EXPECT_EQ(a.cookie(), other.cookie());
+    EXPECT_NE(a.cookie(), cookie);
+}
+
+// AM-49
+TEST(AmHandshake, OnlyTheEchoOfTheFreshNonceReplacesASession) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    const std::uint64_t cookie = a.cookie();
+    const std::uint64_t own = [&] {
+        a.on_hello({0, 777, 0, node(0).terms()}, true);
+        return a.take_hello().body.nonce;
+    }();
+    for (const std::uint64_t echo : {std::uint64_t{1}, own ^ 1, cookie}) {
+        EXPECT_EQ(a.on_hello({0, 777, echo, node(0).terms()}, true), foreign);
+    }
+    EXPECT_EQ(a.on_hello({0, 778, own, node(0).terms()}, true), foreign);  // drawn for 777
+    EXPECT_EQ(a.cookie(), cookie);
+    EXPECT_EQ(a.on_hello({0, 777, own, node(0).terms()}, true), established);
+    EXPECT_NE(a.cookie(), cookie);
+}
+
+TEST(AmHandshake, IgnoresOtherJobsOtherTermsAndNoNonce) {
+    Handshake a(node(0));
+    const std::uint64_t terms = node(0).terms();
+    EXPECT_EQ(a.on_hello({1, 5, 0, terms}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 0, 0, terms}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 5, 6, terms}, true), foreign);  // an echo of what we never drew
+    EXPECT_EQ(a.on_hello({0, 5, 0, terms + 1}, true), mismatched);
+    EXPECT_FALSE(a.answer_due());
+    EXPECT_FALSE(a.established());
+}
+
+TEST(AmHandshake, ARepeatedHelloOfTheSessionIsAnsweredWhenItAsksForIt) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(pass(a, b), noted);
+    const auto hello = b.take_hello();
+    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), established);
+    a.take_hello();  // lost
+    EXPECT_FALSE(a.answer_due());
+    EXPECT_EQ(a.on_hello(hello.body, true), noted);
+    ASSERT_TRUE(a.answer_due());
+    EXPECT_EQ(pass(a, b), established);
+    EXPECT_EQ(a.cookie(), b.cookie());
+    EXPECT_EQ(a.on_hello(hello.body, false), noted);
+    EXPECT_FALSE(a.answer_due());
+}
+
+// AM-49: a HELLO with the peer's nonce of this session echoes ours of it, or none. What echoes
+// another is not of this session, and no answer may be drawn by it.
+TEST(AmHandshake, AHelloOfTheSessionWithAnEchoOfAnotherNonceIsForeign) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(pass(a, b), noted);
+    const auto hello = b.take_hello();
+    ASSERT_EQ(a.on_hello(hello.body, hello.wants_answer), established);
+    ASSERT_EQ(pass(a, b), established);
+    const std::uint64_t cookie = a.cookie();
+    const std::uint64_t own = hello.body.echo;
+    const std::uint64_t peer = hello.body.nonce;
+    const std::uint64_t terms = node(0).terms();
+    for (const std::uint64_t echo : {std::uint64_t{1}, own ^ 1, peer, cookie}) {
+        for (const bool wants_answer : {false, true}) {
+            EXPECT_EQ(a.on_hello({0, peer, echo, terms}, wants_answer), foreign);
+            EXPECT_FALSE(a.answer_due());
+        }
+    }
+    for (const std::uint64_t echo : {std::uint64_t{0}, own}) {
+        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, false), noted);
+        EXPECT_FALSE(a.answer_due());
+        EXPECT_EQ(a.on_hello({0, peer, echo, terms}, true), noted);
+        ASSERT_TRUE(a.answer_due());
+        EXPECT_EQ(a.take_hello().body.echo, peer);
+    }
+    EXPECT_EQ(a.cookie(), cookie);
+}
+
+// AM-49: an echo of ours by a nonce that was met is not one by another.
+TEST(AmHandshake, BesideASessionTwoMayBeFormedAndEachOnlyByItsOwnNonces) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    const std::uint64_t terms = node(0).terms();
+    const auto fresh_for = [&](std::uint64_t nonce) {
+        EXPECT_EQ(a.on_hello({0, nonce, 0, terms}, true), noted);
+        return a.take_hello().body.nonce;
+    };
+    const std::uint64_t first = fresh_for(701);
+    const std::uint64_t second = fresh_for(702);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(fresh_for(701), first);  // as it was
+    EXPECT_EQ(a.on_hello({0, 701, second, terms}, true), foreign);
+    EXPECT_EQ(a.on_hello({0, 702, first, terms}, true), foreign);
+    const std::uint64_t third = fresh_for(703);  // in place of the one that was met least lately
+    EXPECT_EQ(a.on_hello({0, 702, second, terms}, true), foreign);
+    EXPECT_FALSE(a.answer_due());
+    const std::uint64_t cookie = a.cookie();
+    EXPECT_EQ(a.on_hello({0, 701, first, terms}, false), established);
+    EXPECT_NE(a.cookie(), cookie);
+    EXPECT_EQ(a.on_hello({0, 703, third, terms}, true), foreign);  // that is over, too
+}
+
+// AM-49: a session that is being formed beside one outlives it, as the peer may have begun it.
+TEST(AmHandshake, WhatIsBeingFormedBesideASessionOutlivesIt) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    Handshake next(node(1, 99));
+    ASSERT_EQ(pass(next, a), noted);
+    ASSERT_EQ(pass(a, next), established);
+    a.end({.why = SessionEnded::Why::silent});
+    EXPECT_FALSE(a.established());
+    EXPECT_TRUE(a.completes(next.cookie()));
+    EXPECT_EQ(a.cookie(), next.cookie());
+}
+
+// AM-50: an attempt that was given up does not succeed later.
+TEST(AmHandshake, AnAttemptThatWasGivenUpIsOver) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(pass(a, b), noted);
+    a.end({.why = SessionEnded::Why::silent});
+    EXPECT_EQ(pass(b, a), foreign);
+    EXPECT_FALSE(a.answer_due());
+    establish(a, b);
+}
+
+// AM-49: a late HELLO of an ended life does not replace the nonce of the present one.
+TEST(AmHandshake, ALateHelloKeepsNobodyFromMeeting) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(a.on_hello({0, 777, 0, node(0).terms()}, true), noted);
+    EXPECT_EQ(a.take_hello().body.echo, 777U);  // the answer, lost
+    establish(a, b);
+}
+
+// AM-49: of another job, none is; of ours, one in a second.
+TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    const std::uint64_t cookie = a.cookie();
+    Handshake other(node(1, 99));
+    Instant now(Duration::milliseconds(5));
+    other.on_unknown_session(now, cookie ^ (std::uint64_t{1} << 63));
+    EXPECT_FALSE(other.answer_due());
+    other.on_unknown_session(now, cookie);
+    ASSERT_TRUE(other.answer_due());
+    ASSERT_TRUE(other.disowns());
+    const auto said = other.take_disowned();
+    EXPECT_FALSE(other.answer_due());
+    EXPECT_EQ(said.cookie, cookie);
+    EXPECT_TRUE(a.is_disowned(said.cookie, said.proof));
+    EXPECT_FALSE(a.is_disowned(said.cookie ^ 1, said.proof));
+    EXPECT_FALSE(a.is_disowned(said.cookie, said.proof ^ 1));
+    EXPECT_FALSE(other.is_disowned(said.cookie, said.proof));
+    a.end({.why = SessionEnded::Why::silent});
+    EXPECT_FALSE(a.is_disowned(said.cookie, said.proof));
+    EXPECT_FALSE(a.is_disowned(0, said.proof));
+    other.on_unknown_session(now + Duration::milliseconds(999), cookie);
+    EXPECT_FALSE(other.answer_due());
+    other.on_unknown_session(now + Duration::milliseconds(1'000), cookie);
+    EXPECT_TRUE(other.disowns());
+    // A HELLO says more.
+    EXPECT_EQ(pass(a, other), noted);
+    EXPECT_FALSE(other.disowns());
+    EXPECT_TRUE(other.answer_due());
+}
+
+TEST(AmHandshake, WhoKnowsTheCookieHasEchoed) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    ASSERT_EQ(pass(a, b), noted);
+    ASSERT_EQ(pass(b, a), established);
+    EXPECT_FALSE(b.completes(a.cookie() ^ 1));
+    EXPECT_FALSE(b.completes(0));
+    EXPECT_TRUE(b.completes(a.cookie()));
+    EXPECT_TRUE(b.established());
+    EXPECT_FALSE(b.completes(a.cookie()));
+}
+
+TEST(AmHandshake, AfterTheEndTheNonceIsFresh) {
+    Handshake a(node(0));
+    Handshake b(node(1));
+    establish(a, b);
+    const std::uint64_t cookie = a.cookie();
+    a.end({.why = SessionEnded::Why::silent});
+    EXPECT_FALSE(a.established());
+    EXPECT_FALSE(a.completes(cookie));
+    ASSERT_EQ(pass(a, b), noted);
+    ASSERT_EQ(pass(b, a), established);
+    ASSERT_EQ(pass(a, b), established);
+    EXPECT_EQ(a.cookie(), b.cookie());
+    EXPECT_NE(a.cookie(), cookie);
+}
+
+TEST(AmHandshake, ALaunchersSessionIsTheOnlyOne) {
+    Config config = node(0);
+    config.cookie = 12;
+    Handshake a(config);
+    EXPECT_TRUE(a.established());
+    EXPECT_FALSE(a.can_meet());
+    EXPECT_EQ(a.on_hello({0, 5, 0, config.terms()}, true), foreign);
+    a.end({.why = SessionEnded::Why::silent});
+    EXPECT_FALSE(a.established());
+}
+
+}  // namespace
+}  // namespace wireproof::am::test

@@ -1,0 +1,91 @@
+// Sessions begin and end.
+
+#include "wireproof/proto/am/session/session.hpp"
+
+namespace wireproof::am {
+namespace {
+
+// What the peer says with an UNKNOWN about a session that we still have.
+SessionEnded told_end(const Header& unknown) {
+    using Why = SessionEnded::Why;
+    switch (unknown.count) {
+        case unknown_silent: return {.why = Why::silent, .by_peer = true};
+        case unknown_unanswered:
+            return {.why = Why::unanswered,
+                    .packet_bytes = unknown.id,
+                    .packet_times = unknown.number,
+                    .by_peer = true};
+        default: return {.why = Why::restarted};
+    }
+}
+
+}  // namespace
+
+RxVerdict Session::on_hello(Instant now, const Header& header, ConstBytes data) {
+    if (data.size() != HelloBody::size) return RxVerdict::malformed;
+    const bool had_session = handshake_.established();
+    const auto body = HelloBody::decode(data.first<HelloBody::size>());
+    switch (handshake_.on_hello(body, header.count != 0)) {
+        case Handshake::Outcome::foreign: return RxVerdict::foreign;
+        case Handshake::Outcome::mismatched: ++stats_.hellos_mismatched; return RxVerdict::foreign;
+        case Handshake::Outcome::noted: break;
+        case Handshake::Outcome::established: begin_session(now, had_session); break;
+    }
+    return RxVerdict::control;
+}
+
+// The peer has begun a new life, or has given our session up, and heard us name it.
+RxVerdict Session::on_unknown(const Header& header, ConstBytes data) {
+    if (!data.empty()) return RxVerdict::malformed;
+    if (!handshake_.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;
+    give_up(told_end(header));
+    return RxVerdict::control;
+}
+
+void Session::begin_session(Instant now, bool replaces) {
+    liveness_.heard(now);
+    hello_due_ = false;
+    hello_interval_ = config_.keepalive_after;
+    timers_.stop(Timer::hello);
+    ++stats_.sessions;
+    if (replaces) {
+        end_session({.why = SessionEnded::Why::restarted});
+    } else {
+        ended_.push(SessionBegan{});
+    }
+}
+
+void Session::end_session(SessionEnded ended) {
+    ending_ = Ending{};
+    ending_.active = true;
+    ending_.ended = ended;
+    delivery_.reset();
+    plain_here_ = false;
+    bundle_.left = 0;
+    ended_.clear();
+}
+
+void Session::forget_session() {
+    for (SendChannel& channel : send_) channel.reset();
+    for (ReceiveChannel& channel : receive_) channel.reset();
+    replies_.clear();
+    delivery_.reset();
+    plain_here_ = false;
+    bundle_.left = 0;
+    ended_.clear();
+    may_reply_ = false;
+    drawn_slot_.reset();
+    stall_ = {};
+    note_refusal_ = NoteRefusal::none;
+    timers_ = {};
+    watch_interval_ = config_.keepalive_after;
+    hello_interval_ = config_.keepalive_after;
+    hello_due_ = false;
+    liveness_.reset();
+    awaiting_ = false;
+    overrun_ = false;
+    ending_ = Ending{};
+    if (handshake_.established()) ended_.push(SessionBegan{});
+}
+
+}  // namespace wireproof::am
