@@ -62,7 +62,8 @@ void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
 }
 
 void CongestionWindow::on_loop(Instant now, Duration loop) {
-    if (now - period_since_ >= period) {
+    const bool first = recent_ == Duration();
+    if (first || now - period_since_ >= period) {
         period_since_ = now;
         lowest_before_ = lowest_;
         lowest_ = unmeasured;
@@ -92,7 +93,8 @@ void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(recent_);
     sink.add(lowest_);
     sink.add(lowest_before_);
-    sink.add(now - period_since_);
+    // Before the first loop no period has begun, and one that is over ends with the next loop.
+    sink.add(recent_ == Duration() ? Duration() : std::min(now - period_since_, period));
     sink.add(losing_);
     if (!losing_) return;
     const Duration most = std::max(recent_, unmeasured_loop) * 2;

@@ -145,6 +145,22 @@ TEST(CongestionWindow, WhatItKnowsIsInItsFingerprint) {
     EXPECT_NE(print(window), print(other));
 }
 
+TEST(CongestionWindow, WhenItAllHappenedIsNotInItsFingerprint) {
+    const auto print = [](const CongestionWindow& window, Instant now) {
+        Fingerprint sink;
+        window.fingerprint(now, sink);
+        return sink.value();
+    };
+    CongestionWindow window({.start = 10});
+    EXPECT_EQ(print(window, at(1)), print(window, at(7'000))) << "nothing was measured yet";
+    CongestionWindow later = window;
+    window.on_loop(at(1), loop);
+    later.on_loop(at(7'000), loop);
+    EXPECT_EQ(print(window, at(3)), print(later, at(7'002)));
+    EXPECT_NE(print(window, at(3)), print(window, at(4))) << "its period ends sooner";
+    EXPECT_EQ(print(window, at(6'000)), print(window, at(7'000))) << "it is over";
+}
+
 // However short the round trip: a receiver without room is as a queue that is full.
 TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     CongestionWindow window({.start = 100, .most = 1000});
