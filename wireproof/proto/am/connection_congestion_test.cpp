@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t start = CongestionWindow::Config().start;
 
 Config on_a_shared_path() {
-    Config config = ethernet();
+    Config config = bare();
     config.congestion = Congestion::on;
     return config;
 }
@@ -100,8 +100,7 @@ TEST(AmConnection, AQuestionAmidAResendCallsNothingLostThatLeavesBehindIt) {
 // Of a run of requests the middle finds no room; `told`: the frame after it says so.
 struct Overrun {
     explicit Overrun(const Config& config, bool told) : pair(config) {
-        requests(pair.a, 400);
-        const Frames frames = pair.a.take(pair.now);
+        const Frames frames = one_a_turn(pair.a, pair.now, 400);
         left = numbered(frames);
         for (std::size_t i = 0; i < frames.size(); ++i) {
             if (i == left / 2) continue;
@@ -121,28 +120,32 @@ struct Overrun {
 };
 
 TEST(AmConnection, AHostWithoutRoomSaysSoInItsNackAndOnlyInOne) {
-    Overrun overrun(ethernet(), true);
-    ASSERT_EQ(overrun.left, 400U);
-    ASSERT_EQ(overrun.nacks.size(), 1U);
-    EXPECT_EQ(overrun.nacks[0].header.kind, Kind::nack);
-    EXPECT_EQ(overrun.nacks[0].header.count, 1);
-    EXPECT_EQ(overrun.pair.a.engine.stats().overruns, 1U);
-    const Frames again = overrun.pair.a.take(overrun.pair.now);
-    ASSERT_EQ(numbered(again), 1U);
-    Frames more;
-    requests(overrun.pair.a, 3);
-    for (const Frame& frame : overrun.pair.a.take(overrun.pair.now)) more.push_back(frame);
-    ASSERT_EQ(numbered(more), 3U);
-    overrun.pair.give(overrun.pair.b, more[2]);
-    const Frames next = overrun.pair.b.take(overrun.pair.now);
-    ASSERT_EQ(next.size(), 1U);
-    EXPECT_EQ(next[0].header.count, 0);
+    for (const Config& config : over_a_network()) {
+        Overrun overrun(config, true);
+        ASSERT_EQ(overrun.left, 400U);
+        ASSERT_EQ(overrun.nacks.size(), 1U);
+        EXPECT_EQ(overrun.nacks[0].header.kind, Kind::nack);
+        EXPECT_EQ(overrun.nacks[0].header.count, 1);
+        EXPECT_EQ(overrun.pair.a.engine.stats().overruns, 1U);
+        const Frames again = overrun.pair.a.take(overrun.pair.now);
+        ASSERT_EQ(numbered(again), 1U);
+        Frames more;
+        for (const Frame& frame : one_a_turn(overrun.pair.a, overrun.pair.now, 3)) {
+            more.push_back(frame);
+        }
+        ASSERT_EQ(numbered(more), 3U);
+        overrun.pair.give(overrun.pair.b, more[2]);
+        const Frames next = overrun.pair.b.take(overrun.pair.now);
+        ASSERT_EQ(next.size(), 1U);
+        EXPECT_EQ(next[0].header.count, 0);
+    }
 }
 
 // Loss that is the path's own slows nobody who was not asked to heed the path.
+// What is under way is counted in packets: here each message has one.
 TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
     for (const bool told : {false, true}) {
-        Overrun overrun(ethernet(), told);
+        Overrun overrun(bare(), told);
         for (int i = 0; i < 10 && !overrun.pair.a.engine.idle(); ++i) {
             overrun.pair.settle();
             if (!overrun.pair.a.engine.idle()) overrun.pair.wait_for_timer();
@@ -167,8 +170,9 @@ TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
 }
 
 // A window that is whole again is no longer counted, and asks for nothing.
+// So too here.
 TEST(AmConnection, ASlowedSenderComesToItsWholeWindowAgain) {
-    Overrun overrun(ethernet(), true);
+    Overrun overrun(bare(), true);
     Pair& pair = overrun.pair;
     const auto questions = [&] { return pair.a.engine.stats().sent_of(Kind::keepalive); };
     bool asks = true;
@@ -185,43 +189,47 @@ TEST(AmConnection, ASlowedSenderComesToItsWholeWindowAgain) {
 
 // A host that takes in a few frames now and then, and drops what finds no place.
 TEST(AmConnection, ASenderThatHearsOfOverrunsResendsFarLess) {
-    std::array<std::uint64_t, 2> resent{};
-    for (const bool told : {false, true}) {
-        Pair pair(ethernet(), 4'000'000);
-        World world(pair);
-        world.per_tick = 40;
-        world.delay = 10;
-        world.poll_every = {1, 8};
-        world.fifo_max = 100;
-        world.tells_overrun = told;
-        const auto source = pattern(4'000'000);
-        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-        ASSERT_TRUE(world.run([&] { return pair.a.engine.idle(); }, 1'000'000));
-        EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
-        resent[told ? 1 : 0] = pair.a.engine.stats().resent;
-        EXPECT_EQ(pair.a.engine.stats().overruns > 0, told);
+    for (const Config& config : over_a_network()) {
+        std::array<std::uint64_t, 2> resent{};
+        for (const bool told : {false, true}) {
+            Pair pair(config, 4'000'000);
+            World world(pair);
+            world.per_tick = 40;
+            world.delay = 10;
+            world.poll_every = {1, 8};
+            world.fifo_max = 100;
+            world.tells_overrun = told;
+            const auto source = pattern(4'000'000);
+            ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+            ASSERT_TRUE(world.run([&] { return pair.a.engine.idle(); }, 1'000'000));
+            EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
+            resent[told ? 1 : 0] = pair.a.engine.stats().resent;
+            EXPECT_EQ(pair.a.engine.stats().overruns > 0, told);
+        }
+        RecordProperty("resent untold", std::to_string(resent[0]));
+        RecordProperty("resent told", std::to_string(resent[1]));
+        EXPECT_LT(resent[1] * 2, resent[0]);
     }
-    RecordProperty("resent untold", std::to_string(resent[0]));
-    RecordProperty("resent told", std::to_string(resent[1]));
-    EXPECT_LT(resent[1] * 2, resent[0]);
 }
 
 TEST(AmConnection, WithoutCongestionControlNothingIsAsked) {
-    Pair pair(ethernet(), 200'000);
-    const auto source = pattern(200'000);
-    // But until a chunk is acknowledged, whether the path carries packets of that length.
-    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-    const Frames first = pair.a.take(pair.now);
-    ASSERT_EQ(first.size(), 1 + pair.config.first_flight);
-    EXPECT_EQ(first.back().header.kind, Kind::keepalive);
-    pair.give(pair.b, first);
-    pair.settle();
-    const std::uint64_t asked = pair.a.engine.stats().sent_of(Kind::keepalive);
-    EXPECT_LE(asked, 2U);
-    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-    EXPECT_GT(pair.a.take(pair.now).size(), pair.config.first_flight);
-    EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::keepalive), asked);
-    EXPECT_FALSE(pair.a.engine.sending(Channel::request).afoot().counted());
+    for (const Config& config : over_a_network()) {
+        Pair pair(config, 200'000);
+        const auto source = pattern(200'000);
+        // But until a chunk is acknowledged, whether the path carries packets of that length.
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        const Frames first = pair.a.take(pair.now);
+        ASSERT_EQ(first.size(), 1 + pair.config.first_flight);
+        EXPECT_EQ(first.back().header.kind, Kind::keepalive);
+        pair.give(pair.b, first);
+        pair.settle();
+        const std::uint64_t asked = pair.a.engine.stats().sent_of(Kind::keepalive);
+        EXPECT_LE(asked, 2U);
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        EXPECT_GT(pair.a.take(pair.now).size(), pair.config.first_flight);
+        EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::keepalive), asked);
+        EXPECT_FALSE(pair.a.engine.sending(Channel::request).afoot().counted());
+    }
 }
 
 }  // namespace

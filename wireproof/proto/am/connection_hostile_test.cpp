@@ -13,7 +13,8 @@ using enum RxVerdict;
 class Target {
 public:
     explicit Target(const Config& config)
-        : pair(config), source(pattern(config.chunk_bytes() + config.data_max() + 3)) {
+        : pair(config),
+          source(pattern(in_chunks(config, config.chunk_bytes() + config.data_max() + 3))) {
         EXPECT_EQ(store(pair.a, source), PostStatus::accepted);
         requests(pair.a, 1);
         frames = pair.a.take(pair.now);
@@ -65,7 +66,7 @@ public:
 
 // AM-47
 TEST(AmConnection, DropsAFrameThatIsTooShortOrTooLong) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         for (std::size_t size = 0; size < config.header_size(); ++size) {
             Frame cut = target.second();
@@ -88,7 +89,7 @@ TEST(AmConnection, DropsAFrameThatIsTooShortOrTooLong) {
 
 // AM-47
 TEST(AmConnection, DropsKindsThatDoNotExistOrDoNotFitTheirChannel) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         for (const unsigned kind : {0U, 10U, 11U, 12U, 13U, 14U, 15U}) {
             EXPECT_EQ(target.attempt(target.second(), [&](Header& h) { h.kind = Kind(kind); }),
@@ -111,7 +112,7 @@ TEST(AmConnection, DropsKindsThatDoNotExistOrDoNotFitTheirChannel) {
 
 // AM-47
 TEST(AmConnection, DropsMalformedChunkGeometryWithoutAWrite) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         const Frame& chunk = target.second();
         const std::uint64_t data = config.data_max();
@@ -143,7 +144,7 @@ TEST(AmConnection, DropsMalformedChunkGeometryWithoutAWrite) {
 
 // AM-47
 TEST(AmConnection, DropsPacketsOfUnknownTransfers) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         for (const std::uint32_t id : {1U, 2U, 3U, 100U, 65'535U}) {
             EXPECT_EQ(target.attempt(target.second(), [&](Header& h) { h.id = id; }), malformed);
@@ -164,7 +165,7 @@ TEST(AmConnection, DropsPacketsOfUnknownTransfers) {
 
 // AM-47: what no sender writes of short messages.
 TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         const Frame& request = target.request();
         for (const std::uint16_t count : std::vector<std::uint16_t>{0, 2, 65'535}) {
@@ -188,6 +189,7 @@ TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
             EXPECT_EQ(target.attempt(target.pair.sealed(many)), malformed);
         }
         EXPECT_EQ(target.attempt(target.open(), [](Header& h) { h.id = 3; }), malformed);
+        const std::uint64_t some = in_chunks(config, 10);
         const auto with_body = [&](const OpenBody& body) {
             Frame frame = target.open();
             frame.header.id = 1;
@@ -195,8 +197,8 @@ TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
             body.encode(Bytes(frame.bytes).subspan(config.header_size()).first<OpenBody::size>());
             return target.attempt(target.pair.sealed(frame));
         };
-        EXPECT_EQ(with_body({Node::base, 10, 0, 0}), malformed);
-        EXPECT_EQ(with_body({Node::base, 10, 65'536, 0}), malformed);
+        EXPECT_EQ(with_body({Node::base, some, 0, 0}), malformed);
+        EXPECT_EQ(with_body({Node::base, some, 65'536, 0}), malformed);
         EXPECT_EQ(with_body({Node::base, config.transfer_max() + 1, 9, 0}), malformed);
         Frame cut = target.open();
         cut.bytes.resize(cut.bytes.size() - 4);
@@ -206,7 +208,7 @@ TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
 }
 
 TEST(AmConnection, DropsFramesOfOrForOthers) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         EXPECT_EQ(target.attempt(target.second(), [](Header& h) { h.dst = 2; }), foreign);
         EXPECT_EQ(target.attempt(target.second(), [](Header& h) { h.src = 2; }), foreign);
@@ -222,7 +224,7 @@ TEST(AmConnection, DropsFramesOfOrForOthers) {
 
 // AM-15
 TEST(AmConnection, DropsAFrameWithAnyOneBitDamaged) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small().without_questions()) {
         Target target(config);
         Frame frame = target.request();
         for (std::size_t bit = 0; bit < frame.bytes.size() * 8; ++bit) {
@@ -237,7 +239,8 @@ TEST(AmConnection, DropsAFrameWithAnyOneBitDamaged) {
 
 // The same for one that is in order, which goes the short way.
 TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
+        const bool calm = config.layout == Layout::ethernet && config.congestion == Congestion::off;
         Pair pair(config);
         requests(pair.a, 1);
         Frame frame = pair.a.take(pair.now).at(0);
@@ -245,7 +248,7 @@ TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
             const auto mask = std::byte{1} << (bit % 8);
             frame.bytes[bit / 8] ^= mask;
             // However short the way would be: who would ask finds itself calm.
-            ASSERT_EQ(pair.b.engine.would_leave_alone(), config.layout == Layout::ethernet);
+            ASSERT_EQ(pair.b.engine.would_leave_alone(), calm);
             ASSERT_EQ(pair.give(pair.b, frame), corrupt) << bit;
             frame.bytes[bit / 8] ^= mask;
         }
@@ -258,7 +261,7 @@ TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
 // AM-47: a forbidden address is drained and answered; nothing hangs, nothing is written, no timer
 // is needed.
 TEST(AmConnection, AStoreIntoForbiddenMemoryEndsWithTheReason) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         for (const std::size_t size :
              {std::size_t{1}, config.chunk_bytes(), 3 * config.chunk_bytes() + 1}) {
             Pair pair(config, size + 100);
@@ -283,7 +286,7 @@ TEST(AmConnection, AStoreIntoForbiddenMemoryEndsWithTheReason) {
 
 // AM-47
 TEST(AmConnection, AGetFromForbiddenMemoryEndsWithTheReason) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         Pair pair(config, 100);
         std::vector<std::byte> here(101, std::byte{0x33});
         const auto before = here;
@@ -297,27 +300,33 @@ TEST(AmConnection, AGetFromForbiddenMemoryEndsWithTheReason) {
 
 // AM-47: no handler of that number.
 TEST(AmConnection, ARequestForNoHandlerIsAnsweredSo) {
-    Pair pair(sp2());
-    pair.b.handler = [&](const Delivery&) {
-        EXPECT_EQ(pair.b.engine.refuse(HandlerId(33)), PostStatus::accepted);
-    };
-    ASSERT_EQ(request(pair.a, 33, {}), PostStatus::accepted);
-    pair.settle();
-    EXPECT_EQ(pair.a.take_log(), Log{"REFUSED 33 no_handler"});
-    const auto source = pattern(5);
-    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-    pair.settle();
-    EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 1", "REFUSED 33 no_handler"}));
+    for (const Config& config : all()) {
+        Pair pair(config);
+        pair.b.handler = [&](const Delivery&) {
+            EXPECT_EQ(pair.b.engine.refuse(HandlerId(33)), PostStatus::accepted);
+        };
+        ASSERT_EQ(request(pair.a, 33, {}), PostStatus::accepted);
+        pair.settle();
+        EXPECT_EQ(pair.a.take_log(), Log{"REFUSED 33 no_handler"});
+        const auto source = pattern(5);
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        pair.settle();
+        EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 1", "REFUSED 33 no_handler"}));
+    }
 }
 
 TEST(AmConnection, RefusesToPostWhatNoPacketHolds) {
-    Pair pair(sp2());
-    EXPECT_EQ(request(pair.a, 1, {1, 2, 3, 4}), PostStatus::accepted);
-    EXPECT_EQ(request(pair.a, 1, {1, 2, 3, 4, 5}), PostStatus::too_long);
-    EXPECT_EQ(request(pair.a, 0, {}), PostStatus::not_allowed);
-    EXPECT_EQ(pair.a.engine.store({.address = 0, .source = {}, .handler = {}}),
-              PostStatus::not_allowed);
-    EXPECT_EQ(pair.taken(pair.a), "REQ 0");
+    for (const Config& config : all()) {
+        Pair pair(config);
+        std::vector<std::uint32_t> most(config.words_max, 7);
+        EXPECT_EQ(request(pair.a, 1, most), PostStatus::accepted);
+        most.push_back(7);
+        EXPECT_EQ(request(pair.a, 1, most), PostStatus::too_long);
+        EXPECT_EQ(request(pair.a, 0, {}), PostStatus::not_allowed);
+        EXPECT_EQ(pair.a.engine.store({.address = 0, .source = {}, .handler = {}}),
+                  PostStatus::not_allowed);
+        EXPECT_EQ(pair.taken(pair.a), "REQ 0");
+    }
 }
 
 }  // namespace

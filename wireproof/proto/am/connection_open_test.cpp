@@ -4,11 +4,15 @@
 namespace wireproof::am::test {
 namespace {
 
-std::vector<Config> both_opening() {
-    Config go_back_n = opening(small(ethernet()));
+/// Those that ship, and, so that each recovery has it, two that do not.
+Configs all_opening() {
+    Config go_back_n = udp();
     go_back_n.recovery = Recovery::go_back_n;
     go_back_n.held_packets = 0;
-    return {opening(small(sp2())), opening(small(ethernet())), go_back_n};
+    return shipped()
+        .and_also({"sp2", opening(sp2())})
+        .and_also({"go-back-N", go_back_n})
+        .with(small);
 }
 
 std::string stored(std::size_t size) {
@@ -16,7 +20,7 @@ std::string stored(std::size_t size) {
 }
 
 TEST(AmOpen, AStoreThatFitsIsOnePacket) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         for (const std::size_t size : {std::size_t{1}, std::size_t{64}, config.open_bytes}) {
             Pair pair(config);
             const auto source = pattern(size);
@@ -34,7 +38,7 @@ TEST(AmOpen, AStoreThatFitsIsOnePacket) {
 }
 
 TEST(AmOpen, ALongerOneBeginsInItsOpen) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening().without_questions()) {
         for (const std::size_t more : {std::size_t{1}, 6 * config.data_max() + 5}) {
             Pair pair(config);
             const auto source = pattern(config.open_bytes + more);
@@ -42,7 +46,8 @@ TEST(AmOpen, ALongerOneBeginsInItsOpen) {
             const Frames first = pair.a.take(pair.now);
             EXPECT_EQ(pair.text(first),
                       more == 1 ? "OPEN 0 | CHUNK 1.0" : "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..2");
-            EXPECT_EQ(first.at(0).bytes.size(), config.packet_max);
+            EXPECT_EQ(first.at(0).bytes.size(),
+                      config.header_size() + OpenBody::size + config.open_bytes);
             pair.give(pair.b, first);
             pair.settle();
             EXPECT_EQ(pair.b.take_log(), Log{stored(source.size())});
@@ -56,7 +61,7 @@ TEST(AmOpen, ALongerOneBeginsInItsOpen) {
 
 // 46 packets hold all but 32 bytes of 64 KiB, and those fit in the OPEN.
 TEST(AmOpen, AStoreOf64KiBIs47PacketsOfTodaysConfiguration) {
-    Config config = opening(ethernet());
+    Config config = udp();
     config.first_flight = config.window[0];
     Pair pair(config, 65'536);
     const auto source = pattern(65'536);
@@ -66,7 +71,7 @@ TEST(AmOpen, AStoreOf64KiBIs47PacketsOfTodaysConfiguration) {
 
 // AM-25
 TEST(AmOpen, TheSourceOfAShortOneMayChangeAtOnce) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         Pair pair(config);
         auto source = pattern(64);
         const auto as_it_was = source;
@@ -81,23 +86,25 @@ TEST(AmOpen, TheSourceOfAShortOneMayChangeAtOnce) {
 }
 
 TEST(AmOpen, TouchesWhatFollowsTheOpen) {
-    Pair pair(opening(small(ethernet())));
-    const auto source = pattern(pair.config.open_bytes + 100);
-    ASSERT_EQ(store(pair.a, source, 1, 3), PostStatus::accepted);
-    EXPECT_FALSE(pair.a.engine.touches(ConstBytes(source).first(pair.config.open_bytes)));
-    EXPECT_TRUE(pair.a.engine.touches(ConstBytes(source).subspan(pair.config.open_bytes, 1)));
-    EXPECT_TRUE(pair.a.engine.touches(ConstBytes(source).last(1)));
-    pair.give(pair.b, pair.a.take(pair.now).at(0));
-    // The handler is to have all of it, the part that is there already too.
-    EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().subspan(3, 1)));
-    EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().subspan(2 + source.size(), 1)));
-    EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(2, 1)));
-    EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(3 + source.size(), 1)));
+    for (const Config& config : shipped().with(small)) {
+        Pair pair(config);
+        const auto source = pattern(pair.config.open_bytes + 100);
+        ASSERT_EQ(store(pair.a, source, 1, 3), PostStatus::accepted);
+        EXPECT_FALSE(pair.a.engine.touches(ConstBytes(source).first(pair.config.open_bytes)));
+        EXPECT_TRUE(pair.a.engine.touches(ConstBytes(source).subspan(pair.config.open_bytes, 1)));
+        EXPECT_TRUE(pair.a.engine.touches(ConstBytes(source).last(1)));
+        pair.give(pair.b, pair.a.take(pair.now).at(0));
+        // The handler is to have all of it, the part that is there already too.
+        EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().subspan(3, 1)));
+        EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().subspan(2 + source.size(), 1)));
+        EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(2, 1)));
+        EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(3 + source.size(), 1)));
+    }
 }
 
 // Whatever frame is lost, repeated or late: each once and in order, with its bytes.
 TEST(AmOpen, ArriveOnceWhateverIsLost) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         const auto shorter = pattern(64, 1);
         const auto longer = pattern(config.open_bytes + 5 * config.data_max(), 2);
         for (std::size_t lost = 0; lost < 14; ++lost) {
@@ -124,51 +131,56 @@ TEST(AmOpen, ArriveOnceWhateverIsLost) {
 }
 
 TEST(AmOpen, ItsBytesAreNotWrittenBeforeItsTurn) {
-    Pair pair(opening(small(ethernet())));
-    const auto source = pattern(64);
-    requests(pair.a, 1);
-    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-    const Frames frames = pair.a.take(pair.now);
-    EXPECT_EQ(pair.give(pair.b, frames.at(1)), RxVerdict::held);
-    EXPECT_EQ(pair.b.memory()[0], std::byte{0});
-    EXPECT_EQ(pair.give(pair.b, frames.at(0)), RxVerdict::accepted);
-    EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(0)", stored(64)}));
-    EXPECT_TRUE(same(pair.b.memory().first(64), source));
+    for (const Config& config : shipped().with(small)) {
+        Pair pair(config);
+        const auto source = pattern(64);
+        requests(pair.a, 1);
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        EXPECT_EQ(pair.give(pair.b, frames.at(1)), RxVerdict::held);
+        EXPECT_EQ(pair.b.memory()[0], std::byte{0});
+        EXPECT_EQ(pair.give(pair.b, frames.at(0)), RxVerdict::accepted);
+        EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(0)", stored(64)}));
+        EXPECT_TRUE(same(pair.b.memory().first(64), source));
+    }
 }
 
 // A handler that lies in wait for the bytes of an earlier store must not see those of a later one:
 // the first of it came with an OPEN that is held.
 TEST(AmOpen, ALaterOneIsNotWrittenBeforeAnEarlierOne) {
-    Pair pair(opening(small(ethernet())));
-    const auto earlier = pattern(64, 1);
-    const auto later = pattern(pair.config.open_bytes + 10, 2);
-    ASSERT_EQ(store(pair.a, earlier, 1), PostStatus::accepted);
-    ASSERT_EQ(store(pair.a, later, 2), PostStatus::accepted);
-    const Frames frames = pair.a.take(pair.now);
-    EXPECT_EQ(pair.text(frames), "OPEN 0..1 | CHUNK 2.0");
-    EXPECT_EQ(pair.give(pair.b, {frames.at(1), frames.at(2)}),
-              (Verdicts{RxVerdict::held, RxVerdict::held}));
-    EXPECT_EQ(pair.b.memory()[0], std::byte{0});
-    pair.b.handler = [&](const Delivery& delivery) {
-        if (pair.b.log.size() > 1 || !std::holds_alternative<Stored>(delivery)) return;
-        EXPECT_TRUE(same(pair.b.memory().first(64), earlier));
-    };
-    pair.give(pair.b, frames.at(0));
-    EXPECT_EQ(pair.b.take_log(), (Log{stored(64), stored(later.size())}));
-    EXPECT_TRUE(same(pair.b.memory().first(later.size()), later));
+    for (const Config& config : shipped().with(small)) {
+        Pair pair(config);
+        const auto earlier = pattern(64, 1);
+        const auto later = pattern(pair.config.open_bytes + 10, 2);
+        ASSERT_EQ(store(pair.a, earlier, 1), PostStatus::accepted);
+        ASSERT_EQ(store(pair.a, later, 2), PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        EXPECT_EQ(pair.text(frames), "OPEN 0..1 | CHUNK 2.0");
+        EXPECT_EQ(pair.give(pair.b, {frames.at(1), frames.at(2)}),
+                  (Verdicts{RxVerdict::held, RxVerdict::held}));
+        EXPECT_EQ(pair.b.memory()[0], std::byte{0});
+        pair.b.handler = [&](const Delivery& delivery) {
+            if (pair.b.log.size() > 1 || !std::holds_alternative<Stored>(delivery)) return;
+            EXPECT_TRUE(same(pair.b.memory().first(64), earlier));
+        };
+        pair.give(pair.b, frames.at(0));
+        EXPECT_EQ(pair.b.take_log(), (Log{stored(64), stored(later.size())}));
+        EXPECT_TRUE(same(pair.b.memory().first(later.size()), later));
+    }
 }
 
 // AM-47
 TEST(AmOpen, WhoStoresWhereItMayNotWritesNothingAndHearsSo) {
     constexpr std::uint64_t beyond = 1 << 20;
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         Pair pair(config);
+        const std::size_t size = pair.b.memory().size();
         const auto shorter = pattern(64);
         const auto longer = pattern(config.open_bytes + 10);
         ASSERT_EQ(store(pair.a, shorter, 1, beyond), PostStatus::accepted);
         ASSERT_EQ(store(pair.a, longer, 2, beyond), PostStatus::accepted);
-        ASSERT_EQ(store(pair.a, longer, 3, 65'536 - longer.size() + 1), PostStatus::accepted);
-        ASSERT_EQ(store(pair.a, shorter, 4, 65'536 - 63), PostStatus::accepted);
+        ASSERT_EQ(store(pair.a, longer, 3, size - longer.size() + 1), PostStatus::accepted);
+        ASSERT_EQ(store(pair.a, shorter, 4, size - 63), PostStatus::accepted);
         for (int turn = 0; turn < 20 && !pair.a.engine.idle(); ++turn) {
             if (pair.settle() == 0) pair.wait_for_timer();
         }
@@ -184,7 +196,7 @@ TEST(AmOpen, WhoStoresWhereItMayNotWritesNothingAndHearsSo) {
 }
 
 TEST(AmOpen, AWindowOfShortOnesMayBeOut) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         Pair pair(config);
         std::uint32_t taken = 0;
         while (taken < 100 &&
@@ -202,17 +214,18 @@ TEST(AmOpen, AWindowOfShortOnesMayBeOut) {
 }
 
 TEST(AmOpen, TheSaveQueueLimitsThem) {
-    Config config = opening(small(ethernet()));
-    config.save_bytes = 2 * (OpenBody::size + config.open_bytes);
-    Pair pair(config);
-    const auto source = pattern(config.open_bytes);
-    EXPECT_EQ(store(pair.a, source, 1), PostStatus::accepted);
-    EXPECT_EQ(store(pair.a, source, 2), PostStatus::accepted);
-    EXPECT_EQ(store(pair.a, source, 3), PostStatus::window_full);
-    pair.settle();
-    EXPECT_EQ(store(pair.a, source, 3), PostStatus::accepted);
-    pair.settle();
-    EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 1", "STORE_ENDED 2", "STORE_ENDED 3"}));
+    for (Config config : shipped().with(small)) {
+        config.save_bytes = 2 * (OpenBody::size + config.open_bytes);
+        Pair pair(config);
+        const auto source = pattern(config.open_bytes);
+        EXPECT_EQ(store(pair.a, source, 1), PostStatus::accepted);
+        EXPECT_EQ(store(pair.a, source, 2), PostStatus::accepted);
+        EXPECT_EQ(store(pair.a, source, 3), PostStatus::window_full);
+        pair.settle();
+        EXPECT_EQ(store(pair.a, source, 3), PostStatus::accepted);
+        pair.settle();
+        EXPECT_EQ(pair.a.take_log(), (Log{"STORE_ENDED 1", "STORE_ENDED 2", "STORE_ENDED 3"}));
+    }
 }
 
 bool no_bytes_out(const Connection& engine) {
@@ -221,7 +234,7 @@ bool no_bytes_out(const Connection& engine) {
 
 // Who puts bytes in place by another way must wait until those under way have arrived.
 TEST(AmOpen, BytesAreOutUntilTheyAreAcknowledged) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         Pair pair(config);
         const auto source = pattern(64);
         EXPECT_TRUE(no_bytes_out(pair.a.engine));
@@ -244,7 +257,7 @@ TEST(AmOpen, BytesAreOutUntilTheyAreAcknowledged) {
 }
 
 TEST(AmOpen, IsReportedWhenItsSessionEnds) {
-    for (const Config& config : both_opening()) {
+    for (const Config& config : all_opening()) {
         Pair pair(config);
         const auto shorter = pattern(64);
         const auto longer = pattern(config.open_bytes + 10);
@@ -268,10 +281,10 @@ Frame open_with(const Pair& pair, Frame frame, bool in_place, std::uint64_t tota
 }
 
 TEST(AmOpen, OtherBytesThanTheConfigurationSaysAreMalformed) {
-    for (Config config : both_opening()) {
+    for (Config config : all_opening()) {
         for (const bool none : {false, true}) {
             if (none) config.open_bytes = 0;
-            const std::size_t most = config.data_max() - OpenBody::size;
+            const std::size_t most = none ? config.data_max() - OpenBody::size : config.open_bytes;
             Pair pair(config);
             const auto source = pattern(most);
             ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
@@ -308,7 +321,7 @@ TEST(AmOpen, OtherBytesThanTheConfigurationSaysAreMalformed) {
 
 // Ends that differ in it do not meet; what does not fit is refused when it is configured.
 TEST(AmOpen, IsPartOfTheTermsAndOfTheCheck) {
-    Config config = ethernet();
+    Config config = bare();
     const std::uint64_t without = config.terms();
     config.open_bytes = config.data_max() - OpenBody::size;
     EXPECT_NE(config.terms(), without);
@@ -318,7 +331,7 @@ TEST(AmOpen, IsPartOfTheTermsAndOfTheCheck) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message,
               "an OPEN with 1401 bytes of its store does not fit in one packet");
-    config = ethernet();
+    config = bare();
     config.open_bytes = 1400;
     config.words_max = 4;
     config.save_bytes = 1423;

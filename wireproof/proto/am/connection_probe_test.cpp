@@ -9,15 +9,17 @@ namespace {
 constexpr Duration start = Duration::milliseconds(5);
 constexpr Duration least = Duration::microseconds(100);
 
-Config probing() {
-    Config config = ethernet();
-    config.keepalive_after = start;
-    config.probe_after = least;
-    return config;
+/// The time until node a asks its peer. A timer whose acknowledgement has left with something else
+/// has nothing to do.
+Duration until_asked(Pair& pair) {
+    const Instant begin = pair.now;
+    for (int i = 0; i < 3 && pair.a.engine.quiet(); ++i) pair.wait_for_timer_of(pair.a);
+    EXPECT_FALSE(pair.a.engine.quiet());
+    return pair.now - begin;
 }
 
 struct Timed {
-    Timed() : pair(probing()) { reply_to_all(pair.b); }
+    explicit Timed(const Config& config) : pair(config) { reply_to_all(pair.b); }
 
     /// A request and its reply, so long after one another.
     void round_trip(Duration loop) {
@@ -30,7 +32,13 @@ struct Timed {
     Duration patience() {
         requests(pair.a, 1);
         pair.a.take(pair.now);
-        return pair.a.engine.next_deadline() - pair.now;
+        return until_asked(pair);
+    }
+    /// And what is owed for what came last has left.
+    void settle() {
+        pair.settle();
+        pair.wait(pair.config.ack_after);
+        pair.settle();
     }
 
     Pair pair;
@@ -38,98 +46,113 @@ struct Timed {
 
 // AM-16: T_ka above two round trips.
 TEST(AmProbe, WaitsAsConfiguredUntilALoopWasMeasured) {
-    Timed timed;
-    EXPECT_EQ(timed.patience(), start);
+    for (const Config& config : over_a_network()) {
+        EXPECT_EQ(config.keepalive_after, start);
+        EXPECT_EQ(config.probe_after, least);
+        Timed timed(config);
+        EXPECT_EQ(timed.patience(), start);
+    }
 }
 
 TEST(AmProbe, WaitsThreeLoopsOnceOneWasMeasured) {
-    Timed timed;
-    timed.round_trip(Duration::microseconds(200));
-    EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+    for (const Config& config : over_a_network()) {
+        Timed timed(config);
+        timed.round_trip(Duration::microseconds(200));
+        EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+    }
 }
 
 TEST(AmProbe, NeverWaitsLessThanTheFloorOrMoreThanConfigured) {
-    Timed quick;
-    quick.round_trip(Duration::microseconds(1));
-    EXPECT_EQ(quick.patience(), least);
-    Timed slow;
-    slow.round_trip(Duration::milliseconds(4));
-    EXPECT_EQ(slow.patience(), start);
+    for (const Config& config : over_a_network()) {
+        Timed quick(config);
+        quick.round_trip(Duration::microseconds(1));
+        EXPECT_EQ(quick.patience(), least);
+        Timed slow(config);
+        slow.round_trip(Duration::milliseconds(4));
+        EXPECT_EQ(slow.patience(), start);
+    }
 }
 
 // Who waits for the peer anyway asks as soon as others.
 TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
-    Timed timed;
-    timed.pair.a.engine.set_awaiting(true);
-    for (int i = 0; i < 3; ++i) timed.round_trip(Duration::microseconds(200));
-    EXPECT_EQ(timed.patience(), Duration::microseconds(600));
-    timed.pair.wait(Duration::microseconds(600));
-    timed.pair.settle();
-    EXPECT_TRUE(timed.pair.a.engine.idle());
-    // Nor after the peer was asked for a sign of life, which it gave.
-    for (int i = 0; i < 3; ++i) {
-        timed.pair.wait(start * 5);
-        timed.pair.settle();
+    for (const Config& config : over_a_network()) {
+        Timed timed(config);
+        timed.pair.a.engine.set_awaiting(true);
+        for (int i = 0; i < 3; ++i) timed.round_trip(Duration::microseconds(200));
+        EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+        timed.settle();
+        EXPECT_TRUE(timed.pair.a.engine.idle());
+        // Nor after the peer was asked for a sign of life, which it gave.
+        for (int i = 0; i < 3; ++i) {
+            timed.pair.wait(start * 5);
+            timed.settle();
+        }
+        EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 4U) << "one for what was lost";
+        EXPECT_EQ(timed.patience(), Duration::microseconds(600));
     }
-    EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 4U) << "one for what was lost";
-    EXPECT_EQ(timed.patience(), Duration::microseconds(600));
 }
 
 TEST(AmProbe, FindsALostRequestAndSendsItAgain) {
-    Timed timed;
-    timed.round_trip(Duration::microseconds(50));
-    timed.pair.a.take_log();
-    timed.pair.b.take_log();
-    requests(timed.pair.a, 1, 7);
-    timed.pair.a.take(timed.pair.now);  // lost
-    timed.pair.wait(Duration::microseconds(149));
-    EXPECT_EQ(timed.pair.taken(timed.pair.a), "");
-    timed.pair.wait(Duration::microseconds(1));
-    EXPECT_EQ(timed.pair.carry(timed.pair.a), "KEEPALIVE 0");
-    timed.pair.settle();
-    EXPECT_EQ(timed.pair.b.take_log(), Log{"REQ 1(7)"});
-    EXPECT_EQ(timed.pair.a.engine.stats().resent, 1U);
-    EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 1U);
+    for (const Config& config : over_a_network()) {
+        Timed timed(config);
+        timed.round_trip(Duration::microseconds(50));
+        timed.pair.a.take_log();
+        timed.pair.b.take_log();
+        requests(timed.pair.a, 1, 7);
+        timed.pair.a.take(timed.pair.now);  // lost
+        timed.pair.wait(Duration::microseconds(149));
+        EXPECT_EQ(timed.pair.taken(timed.pair.a), "");
+        timed.pair.wait(Duration::microseconds(1));
+        EXPECT_EQ(timed.pair.carry(timed.pair.a), "KEEPALIVE 0");
+        timed.pair.settle();
+        EXPECT_EQ(timed.pair.b.take_log(), Log{"REQ 1(7)"});
+        EXPECT_EQ(timed.pair.a.engine.stats().resent, 1U);
+        EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 1U);
+    }
 }
 
 // What answers a keep-alive or follows a resend may be the answer to either departure.
 TEST(AmProbe, MeasuresNothingThatWasAskedFor) {
-    Timed timed;
-    timed.round_trip(Duration::microseconds(50));
-    requests(timed.pair.a, 1);
-    timed.pair.a.take(timed.pair.now);  // lost
-    timed.pair.wait(Duration::microseconds(150));
-    timed.pair.carry(timed.pair.a);                               // KEEPALIVE
-    timed.pair.now = timed.pair.now + Duration::milliseconds(1);  // a host that slept
-    timed.pair.carry(timed.pair.b);
-    timed.pair.carry(timed.pair.a);  // the request again
-    timed.pair.now = timed.pair.now + Duration::milliseconds(1);
-    timed.pair.carry(timed.pair.b);
-    EXPECT_TRUE(timed.pair.a.engine.idle());
-    EXPECT_EQ(timed.patience(), Duration::microseconds(150));
+    for (const Config& config : over_a_network()) {
+        Timed timed(config);
+        timed.round_trip(Duration::microseconds(50));
+        requests(timed.pair.a, 1);
+        timed.pair.a.take(timed.pair.now);  // lost
+        timed.pair.wait(Duration::microseconds(150));
+        timed.pair.carry(timed.pair.a);                               // KEEPALIVE
+        timed.pair.now = timed.pair.now + Duration::milliseconds(1);  // a host that slept
+        timed.pair.carry(timed.pair.b);
+        timed.pair.carry(timed.pair.a);  // the request again
+        timed.pair.now = timed.pair.now + Duration::milliseconds(1);
+        timed.pair.carry(timed.pair.b);
+        EXPECT_EQ(timed.pair.a.engine.sending(Channel::request).under_way(), 0U);
+        EXPECT_EQ(timed.patience(), Duration::microseconds(150));
+    }
 }
 
 // One way, and acknowledged only because it was asked for.
 TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
-    Pair pair(probing());
-    requests(pair.a, 1);
-    pair.carry(pair.a);
-    pair.wait(start);
-    EXPECT_EQ(pair.carry(pair.a), "KEEPALIVE 0");
-    pair.now = pair.now + Duration::microseconds(1);
-    pair.carry(pair.b);
-    EXPECT_TRUE(pair.a.engine.idle());
-    // The next loop is the first that counts.
-    for (int i = 0; i < 2; ++i) {
+    for (const Config& config : over_a_network()) {
+        Pair pair(config);
         requests(pair.a, 1);
         pair.carry(pair.a);
-        pair.now = pair.now + Duration::microseconds(300);
-        requests(pair.b, 1);  // carries the acknowledgement
+        pair.wait(start);
+        EXPECT_EQ(pair.carry(pair.a), "KEEPALIVE 0");
+        pair.now = pair.now + Duration::microseconds(1);
         pair.carry(pair.b);
+        EXPECT_TRUE(pair.a.engine.idle());
+        // The next loop is the first that counts.
+        for (int i = 0; i < 2; ++i) {
+            requests(pair.a, 1);
+            pair.carry(pair.a);
+            pair.now = pair.now + Duration::microseconds(300);
+            requests(pair.b, 1);  // carries the acknowledgement
+            pair.carry(pair.b);
+        }
+        requests(pair.a, 1);
+        pair.a.take(pair.now);
+        EXPECT_EQ(until_asked(pair), Duration::microseconds(900));
     }
-    requests(pair.a, 1);
-    pair.a.take(pair.now);
-    EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, Duration::microseconds(900));
 }
 
 /// Until the peer is given up, from now on.
@@ -148,88 +171,97 @@ Duration until_given_up(Pair& pair) {
 // AM-50: time in which nobody looked is no silence of the peer's: here both compute, and meet
 // again.
 TEST(AmProbe, AHostThatWasAwayDoesNotGiveItsPeerUpSoonAfter) {
-    for (const bool asks : {true, false}) {
-        Timed timed;
-        Pair& pair = timed.pair;
-        pair.a.engine.set_awaiting(true);
-        timed.round_trip(Duration::microseconds(50));
-        EXPECT_EQ(pair.taken(pair.a), "");
-        pair.a.take_log();
-        pair.now = pair.now + pair.config.peer_timeout * 2;
-        if (asks) requests(pair.a, 1);
-        pair.a.take(pair.now);
-        EXPECT_GE(until_given_up(pair) + start, pair.config.peer_timeout);
+    for (const Config& config : over_a_network()) {
+        for (const bool asks : {true, false}) {
+            Timed timed(config);
+            Pair& pair = timed.pair;
+            pair.a.engine.set_awaiting(true);
+            timed.round_trip(Duration::microseconds(50));
+            EXPECT_EQ(pair.taken(pair.a), "");
+            pair.a.take_log();
+            pair.now = pair.now + pair.config.peer_timeout * 2;
+            if (asks) requests(pair.a, 1);
+            pair.a.take(pair.now);
+            EXPECT_GE(until_given_up(pair) + start, pair.config.peer_timeout);
+        }
     }
 }
 
 TEST(AmProbe, NorOneThatWasStoppedWhileItAsked) {
-    Timed timed;
-    Pair& pair = timed.pair;
-    timed.round_trip(Duration::microseconds(50));
-    pair.a.take_log();
-    requests(pair.a, 1);
-    pair.a.take(pair.now);
-    pair.wait_for_timer();
-    EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0");
-    pair.now = pair.now + pair.config.peer_timeout;
-    EXPECT_GE(until_given_up(pair), Duration(pair.config.peer_timeout.picoseconds() * 9 / 10));
+    for (const Config& config : over_a_network()) {
+        Timed timed(config);
+        Pair& pair = timed.pair;
+        timed.round_trip(Duration::microseconds(50));
+        pair.a.take_log();
+        requests(pair.a, 1);
+        pair.a.take(pair.now);
+        (void)until_asked(pair);
+        EXPECT_EQ(pair.taken(pair.a), "KEEPALIVE 0");
+        pair.now = pair.now + pair.config.peer_timeout;
+        EXPECT_GE(until_given_up(pair), Duration(pair.config.peer_timeout.picoseconds() * 9 / 10));
+    }
 }
 
 // But who looks all the time waits no longer for that.
 TEST(AmProbe, APeerThatIsSilentIsGivenUpInTime) {
-    for (const bool awaited : {true, false}) {
-        Timed timed;
-        Pair& pair = timed.pair;
-        timed.round_trip(Duration::microseconds(50));
-        pair.a.take_log();
-        if (awaited) pair.a.engine.set_awaiting(true);
-        requests(pair.a, 1);
-        pair.a.take(pair.now);
-        EXPECT_EQ(until_given_up(pair), pair.config.peer_timeout);
+    for (const Config& config : over_a_network()) {
+        for (const bool awaited : {true, false}) {
+            Timed timed(config);
+            Pair& pair = timed.pair;
+            timed.round_trip(Duration::microseconds(50));
+            pair.a.take_log();
+            if (awaited) pair.a.engine.set_awaiting(true);
+            requests(pair.a, 1);
+            pair.a.take(pair.now);
+            EXPECT_EQ(until_given_up(pair), pair.config.peer_timeout);
+        }
     }
 }
 
 TEST(AmProbe, OfAPeerThatDoesNotAnswerBecomesRarer) {
-    Timed timed;
-    timed.round_trip(Duration::microseconds(100));
-    requests(timed.pair.a, 1);
-    std::vector<Duration> waits;
-    for (int i = 0; i < 4; ++i) {
-        timed.pair.a.take(timed.pair.now);
-        waits.push_back(timed.pair.a.engine.next_deadline() - timed.pair.now);
-        timed.pair.wait_for_timer();
+    for (const Config& config : over_a_network()) {
+        Timed timed(config);
+        timed.round_trip(Duration::microseconds(100));
+        requests(timed.pair.a, 1);
+        std::vector<Duration> waits;
+        for (int i = 0; i < 4; ++i) {
+            timed.pair.a.take(timed.pair.now);
+            waits.push_back(until_asked(timed.pair));
+        }
+        const auto microseconds = [](int n) { return Duration::microseconds(n); };
+        EXPECT_EQ(waits, (std::vector{microseconds(300), microseconds(600), microseconds(1200),
+                                      microseconds(2400)}));
     }
-    const auto microseconds = [](int n) { return Duration::microseconds(n); };
-    EXPECT_EQ(waits, (std::vector{microseconds(300), microseconds(600), microseconds(1200),
-                                  microseconds(2400)}));
 }
 
 // A new session may go another way.
 TEST(AmProbe, ANewSessionMeasuresAnew) {
-    Pair pair(meeting(probing()));
-    reply_to_all(pair.b);
-    requests(pair.a, 1);
-    pair.settle();
-    requests(pair.a, 1);
-    pair.carry(pair.a);
-    pair.now = pair.now + Duration::microseconds(10);
-    pair.carry(pair.b);
-    requests(pair.a, 1);
-    pair.a.take(pair.now);
-    EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, least);
-    pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
-    pair.b.engine.on_wire_event(pair.now, WireEvent::peer_gone);
-    pair.a.draw();
-    pair.b.draw();
-    requests(pair.a, 1);
-    pair.settle();
-    requests(pair.a, 1);
-    pair.a.take(pair.now);
-    EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, start);
+    for (const Config& config : over_a_network()) {
+        Pair pair(meeting(config));
+        reply_to_all(pair.b);
+        requests(pair.a, 1);
+        pair.settle();
+        requests(pair.a, 1);
+        pair.carry(pair.a);
+        pair.now = pair.now + Duration::microseconds(10);
+        pair.carry(pair.b);
+        requests(pair.a, 1);
+        pair.a.take(pair.now);
+        EXPECT_EQ(until_asked(pair), least);
+        pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+        pair.b.engine.on_wire_event(pair.now, WireEvent::peer_gone);
+        pair.a.draw();
+        pair.b.draw();
+        requests(pair.a, 1);
+        pair.settle();
+        requests(pair.a, 1);
+        pair.a.take(pair.now);
+        EXPECT_EQ(until_asked(pair), start);
+    }
 }
 
 TEST(AmProbe, IsCheckedWithTheRest) {
-    Config config = probing();
+    Config config = udp();
     EXPECT_TRUE(config.check());
     config.probe_after = start + Duration(1);
     EXPECT_FALSE(config.check());

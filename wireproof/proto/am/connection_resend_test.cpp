@@ -1,5 +1,5 @@
-// Go-back-N: what a NACK has resent, and what it must not. The selective way stands in
-// connection_selective_test.cpp.
+// Go-back-N: what a NACK has resent, and what it must not. Nothing that ships recovers so: tests of
+// sp2() alone have a selective one beside them in connection_selective_test.cpp.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -83,10 +83,9 @@ TEST(AmConnection, ANackOfAnOldRoundStillAcknowledges) {
 
 // AM-38: of packets of two rounds met in one turn, the NACK speaks of the later.
 TEST(AmConnection, ALatePacketOfAnOldRoundDoesNotSpoilTheNackOfTheNew) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         Pair pair(config);
-        requests(pair.a, 4);
-        const Frames frames = pair.a.take(pair.now);
+        const Frames frames = one_a_turn(pair.a, pair.now, 4);
         pair.give(pair.b, frames[1]);
         pair.carry(pair.b);
         requests(pair.a, 2, 4);
@@ -127,10 +126,10 @@ TEST(AmConnection, ANackBelowOrAboveWhatIsUnacknowledgedChangesNothing) {
 
 // AM-36
 TEST(AmConnection, AResendUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
-    for (Config config : both_small()) {
+    for (Config config : all_small().without_questions()) {
         config.recovery = Recovery::go_back_n;
         Pair pair(config);
-        auto source = pattern(2 * config.chunk_bytes());
+        auto source = pattern(in_chunks(config, 2 * config.chunk_bytes()));
         const auto wanted = source;
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
         const Frames frames = pair.a.take(pair.now);
@@ -143,7 +142,7 @@ TEST(AmConnection, AResendUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
         pair.give(pair.b, Frames(frames.begin() + 1, frames.begin() + 5));
         EXPECT_EQ(pair.carry(pair.b), "ACK 5 0");
         // Its memory is the user's again.
-        std::fill_n(source.begin(), config.chunk_bytes(), std::byte{0xEE});
+        std::fill_n(source.begin(), in_chunks(config, config.chunk_bytes()), std::byte{0xEE});
         EXPECT_EQ(pair.carry(pair.a), "CHUNK 5.0..3*");
         pair.settle();
         EXPECT_TRUE(same(pair.b.memory().first(wanted.size()), wanted));
@@ -153,17 +152,18 @@ TEST(AmConnection, AResendUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
 
 // AM-36: arguments too are kept until acknowledged, through a message without any.
 TEST(AmConnection, ResendsTheArgumentsThatWereGiven) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         Pair pair(config);
         ASSERT_EQ(request(pair.a, 1, {11, 12}), PostStatus::accepted);
+        const Frames first = pair.a.take(pair.now);
         ASSERT_EQ(request(pair.a, 2, {}), PostStatus::accepted);
-        Frames frames = pair.a.take(pair.now);
-        pair.give(pair.b, frames[0]);
+        const Frames second = pair.a.take(pair.now);
+        pair.give(pair.b, first);
         requests(pair.b, 1);
         pair.carry(pair.b);  // acknowledges the first
         ASSERT_EQ(request(pair.a, 3, {31}), PostStatus::accepted);
         pair.a.take(pair.now);  // lost
-        pair.give(pair.b, frames[1]);
+        pair.give(pair.b, second);
         requests(pair.b, 1);
         pair.carry(pair.b);  // acknowledges the second
         for (std::uint32_t i = 4; i < 8; ++i)
@@ -176,9 +176,9 @@ TEST(AmConnection, ResendsTheArgumentsThatWereGiven) {
 
 // AM-40
 TEST(AmConnection, TheOpenChunksBitmapSurvivesNackAndResend) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         Pair pair(config);
-        const auto source = pattern(config.chunk_bytes());
+        const auto source = pattern(in_chunks(config, config.chunk_bytes()));
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
         const Frames frames = pair.a.take(pair.now);
         for (const std::size_t i : {0U, 1U, 3U}) EXPECT_EQ(pair.give(pair.b, frames[i]), accepted);
@@ -190,10 +190,11 @@ TEST(AmConnection, TheOpenChunksBitmapSurvivesNackAndResend) {
         const Frames again = pair.a.take(pair.now);
         Verdicts verdicts = pair.give(pair.b, again);
         const std::size_t data = config.data_max();
-        EXPECT_EQ(pair.b.memory()[0], std::byte{0x77});
-        EXPECT_EQ(pair.b.memory()[2 * data], std::byte{0x77});
-        EXPECT_TRUE(
-            same(pair.b.memory().subspan(data, data), ConstBytes(source).subspan(data, data)));
+        const Bytes chunk = pair.b.memory().subspan(config.open_bytes);
+        EXPECT_EQ(chunk[0], std::byte{0x77});
+        EXPECT_EQ(chunk[2 * data], std::byte{0x77});
+        EXPECT_TRUE(same(chunk.subspan(data, data),
+                         ConstBytes(source).subspan(config.open_bytes + data, data)));
         if (config.recovery == Recovery::go_back_n) {
             EXPECT_EQ(pair.text(again), "CHUNK 1.0..3* | REQ 5*");
             EXPECT_EQ(verdicts, (Verdicts{duplicate, accepted, duplicate, accepted, accepted}));
@@ -204,11 +205,11 @@ TEST(AmConnection, TheOpenChunksBitmapSurvivesNackAndResend) {
 
 // AM-19
 TEST(AmConnection, LosingAnyPacketOfAChunkAndThenOfItsResendStillCompletes) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         for (std::size_t first = 0; first < 6; ++first) {
             for (std::size_t second = 0; second < 6; ++second) {
                 Pair pair(config);
-                const auto source = pattern(config.chunk_bytes());
+                const auto source = pattern(in_chunks(config, config.chunk_bytes()));
                 ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
                 requests(pair.a, 1);
                 for (const std::size_t lost : {first, second}) {

@@ -11,24 +11,29 @@ constexpr Duration peer_timeout = Duration::milliseconds(1'000);
 constexpr Duration loop = Duration::microseconds(200);
 constexpr std::size_t long_packet = 400;  // bytes; nothing longer arrives
 
+/// Each message has a packet of its own, and a store none of its bytes in the OPEN.
+Config alone() {
+    Config config = udp();
+    config.bundle_max = config.open_bytes = 0;
+    return config;
+}
+
 Config between_hosts(Recovery recovery = Recovery::selective,
-                     Congestion congestion = Congestion::off) {
-    Config config = ethernet();
-    config.probe_after = Duration::microseconds(100);
-    config.ack_after = Duration::microseconds(50);
+                     Congestion congestion = Congestion::off, Config config = udp()) {
     config.recovery = recovery;
     config.congestion = congestion;
     config.give_up_after(peer_timeout);
     return config;
 }
 
-struct Case {
-    Recovery recovery;
-    Congestion congestion;
-};
-constexpr std::array<Case, 3> cases = {{{Recovery::selective, Congestion::off},
-                                        {Recovery::selective, Congestion::on},
-                                        {Recovery::go_back_n, Congestion::off}}};
+/// As over UDP to the same host and to another, and what does not ship.
+Configs cases() {
+    return {{"as over UDP", between_hosts()},
+            {"with congestion control", between_hosts(Recovery::selective, Congestion::on)},
+            {"go-back-N", between_hosts(Recovery::go_back_n)},
+            {"a packet for each message",
+             between_hosts(Recovery::selective, Congestion::off, alone())}};
+}
 
 /// Carries frames to and fro, a loop at a time, and loses those of a that `drops` names.
 struct Path {
@@ -76,8 +81,7 @@ struct Path {
 
 // AM-50, AM-53
 TEST(AmUnanswered, AStoreOnAPathThatLosesLongPacketsEndsAndSaysHowLongTheyAre) {
-    for (const auto& [recovery, congestion] : cases) {
-        const Config config = between_hosts(recovery, congestion);
+    for (const Config& config : cases()) {
         Path path(config);
         const auto source = pattern(20 * config.data_max());
         ASSERT_EQ(store(path.pair.a, source, 7), PostStatus::accepted);
@@ -87,7 +91,7 @@ TEST(AmUnanswered, AStoreOnAPathThatLosesLongPacketsEndsAndSaysHowLongTheyAre) {
                   (Log{"FATE STORE 7", "ENDED unanswered " + std::to_string(config.packet_max)}));
         EXPECT_GE(path.pair.now - begun, peer_timeout);
         EXPECT_LE(path.pair.now - begun, peer_timeout * 3);
-        EXPECT_LT(path.sent, recovery == Recovery::selective ? 150U : 600U);
+        EXPECT_LT(path.sent, config.recovery == Recovery::selective ? 150U : 600U);
         EXPECT_EQ(path.pair.b.log, Log{});
     }
 }
@@ -99,6 +103,7 @@ TEST(AmUnanswered, EveryKindOfLongPacketIsFoundOut) {
         Path path(config);
         const std::vector<std::uint32_t> long_words(200, 1);
         ASSERT_EQ(request(path.pair.a, 1, long_words), PostStatus::accepted);
+        path.turn();  // by itself
         requests(path.pair.a, 2);
         path.run(path.pair.now + peer_timeout * 3, [&] { return path.ended(); });
         EXPECT_EQ(path.pair.a.log.back(), "ENDED unanswered " + std::to_string(48 + 800));
@@ -116,8 +121,7 @@ TEST(AmUnanswered, EveryKindOfLongPacketIsFoundOut) {
 
 // AM-53: whatever causes the resend, and however often.
 TEST(AmUnanswered, TheSamePacketLeavesAgainEverMoreSeldom) {
-    for (const auto& [recovery, congestion] : cases) {
-        const Config config = between_hosts(recovery, congestion);
+    for (const Config& config : cases()) {
         Path path(config);
         ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)),
                   PostStatus::accepted);
@@ -162,8 +166,7 @@ TEST(AmUnanswered, NacksThatNobodyAskedForDrawNoMore) {
 
 // AM-15, AM-50: what is lost often and arrives in the end was only slow.
 TEST(AmUnanswered, APacketThatArrivesInTheEndEndsNothing) {
-    for (const auto& [recovery, congestion] : cases) {
-        const Config config = between_hosts(recovery, congestion);
+    for (const Config& config : cases()) {
         Path path(config);
         std::size_t lost = 0;
         path.drops = [&](const Frame& frame) {
@@ -184,8 +187,7 @@ TEST(AmUnanswered, APacketThatArrivesInTheEndEndsNothing) {
 
 // What is behind the packet that is missing could not be delivered before it.
 TEST(AmUnanswered, NothingNewLeavesWhileTheSamePacketWaitsToLeaveAgain) {
-    for (const auto& [recovery, congestion] : cases) {
-        const Config config = between_hosts(recovery, congestion);
+    for (const Config& config : cases()) {
         Path path(config);
         ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)),
                   PostStatus::accepted);
@@ -208,12 +210,12 @@ TEST(AmUnanswered, NothingNewLeavesWhileTheSamePacketWaitsToLeaveAgain) {
 
 // What was lost with others, and told apart from them, leaves again at once.
 TEST(AmUnanswered, OthersLeaveAgainAsSoonAsEver) {
-    const Config config = between_hosts();
+    const Config config = between_hosts(Recovery::selective, Congestion::off, alone());
     Path path(config);
     ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
     path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 6; });
     const std::size_t before = path.resent.size();
-    // Of three, the first is lost once, and the others tell.
+    // Of three packets, the first is lost once, and the others tell.
     requests(path.pair.a, 3);
     std::size_t place = 0;
     path.drops = [&](const Frame& frame) {
@@ -245,12 +247,12 @@ TEST(AmUnanswered, APeerWithoutRoomIsAliveAndIsNotSentTheSameAgain) {
                 pair.give(pair.b, frame);
             }
             for (const Frame& frame : pair.b.take(pair.now)) {
-                if (frame.header.kind != Kind::reply) pair.give(pair.a, frame);
+                if (!is_numbered(frame.header.kind)) pair.give(pair.a, frame);
             }
         };
         requests(pair.a, config.window[1] + 10);
         for (int i = 0; i < 10; ++i) turn();
-        ASSERT_GT(pair.b.engine.stats().received_as(RxVerdict::refused), 0U);
+        ASSERT_GT(pair.b.engine.stats().turned_away_as(RxVerdict::refused), 0U);
         const std::size_t begun = resent;
         const Instant end = pair.now + peer_timeout * 5;
         while (pair.now < end) {

@@ -69,7 +69,7 @@ struct Busy {
 };
 
 TEST(AmConnection, ACopyBehavesLikeTheOriginalAndSharesNothingWithIt) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         Busy busy(config);
         Pair& pair = busy.pair;
         const Connection copy = pair.a.engine;
@@ -89,7 +89,7 @@ TEST(AmConnection, ACopyBehavesLikeTheOriginalAndSharesNothingWithIt) {
 }
 
 TEST(AmConnection, AnAssignedCopyForgetsWhatItWas) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         Busy busy(config);
         Busy other(config);
         other.pair.settle();
@@ -100,7 +100,7 @@ TEST(AmConnection, AnAssignedCopyForgetsWhatItWas) {
 }
 
 TEST(AmConnection, EqualHistoriesHaveEqualFingerprintsWheneverTheyHappened) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         const Busy one(config);
         const Busy two(config);
         const Busy later(config, Duration::milliseconds(123'456));
@@ -113,7 +113,7 @@ TEST(AmConnection, EqualHistoriesHaveEqualFingerprintsWheneverTheyHappened) {
 }
 
 TEST(AmConnection, AnIdleConnectionDoesNotAge) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         Pair pair(config);
         const auto value = value_of(pair.a.engine, pair.now);
         EXPECT_EQ(value, value_of(pair.a.engine, pair.now + Duration::milliseconds(50)));
@@ -121,7 +121,7 @@ TEST(AmConnection, AnIdleConnectionDoesNotAge) {
 }
 
 TEST(AmConnection, DifferentHistoriesHaveDifferentFingerprints) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         std::vector<Fingerprint::Value> values;
         const auto note = [&](const std::function<void(Busy&)>& change) {
             Busy busy(config);
@@ -163,52 +163,58 @@ TEST(AmConnection, DifferentHistoriesHaveDifferentFingerprints) {
 }
 
 TEST(AmConnection, CountersAreNoPartOfTheFingerprint) {
-    Pair pair(sp2());
-    requests(pair.a, 1);
-    const Frames frames = pair.a.take(pair.now);
-    pair.give(pair.b, frames);
-    pair.give(pair.b, frames);
-    pair.b.take(pair.now);
-    const auto value = value_of(pair.b.engine, pair.now);
-    pair.give(pair.b, frames);
-    EXPECT_NE(value, value_of(pair.b.engine, pair.now));  // an ACK is due
-    pair.b.take(pair.now);
-    EXPECT_EQ(value, value_of(pair.b.engine, pair.now));
-    EXPECT_EQ(pair.b.engine.stats().received_as(RxVerdict::duplicate), 2);
+    for (const Config& config : all()) {
+        Pair pair(config);
+        requests(pair.a, 1);
+        const Frames frames = pair.a.take(pair.now);
+        pair.give(pair.b, frames);
+        pair.give(pair.b, frames);
+        pair.b.take(pair.now);
+        const auto value = value_of(pair.b.engine, pair.now);
+        pair.give(pair.b, frames);
+        EXPECT_NE(value, value_of(pair.b.engine, pair.now));  // an ACK is due
+        pair.b.take(pair.now);
+        EXPECT_EQ(value, value_of(pair.b.engine, pair.now));
+        EXPECT_EQ(pair.b.engine.stats().received_as(RxVerdict::duplicate), 2);
+    }
 }
 
 TEST(AmConnection, ACopyMayBeBoundToMemoryOfItsOwn) {
-    Pair pair(small(sp2()));
-    const auto source = pattern(100);
-    ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-    const Frames frames = pair.a.take(pair.now);
-    Connection copy = pair.b.engine;
-    std::vector<std::byte> own(1000);
-    MemoryTable table;
-    ASSERT_TRUE(table.add(Node::base, own, {.read = true, .write = true}));
-    copy.bind(table);
-    for (const Frame& frame : frames)
-        (void)copy.on_frame(pair.now, {frame.bytes, {}, Integrity::check});
-    EXPECT_TRUE(same(Bytes(own).first(100), source));
-    EXPECT_EQ(pair.b.memory()[0], std::byte{0});
-    EXPECT_TRUE(copy.touches(own) || copy.next_delivery());
+    for (const Config& config : all_small()) {
+        Pair pair(config);
+        const auto source = pattern(in_chunks(config, 100));
+        ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        Connection copy = pair.b.engine;
+        std::vector<std::byte> own(source.size() + 100);
+        MemoryTable table;
+        ASSERT_TRUE(table.add(Node::base, own, {.read = true, .write = true}));
+        copy.bind(table);
+        for (const Frame& frame : frames)
+            (void)copy.on_frame(pair.now, {frame.bytes, {}, Integrity::check});
+        EXPECT_TRUE(same(Bytes(own).first(source.size()), source));
+        EXPECT_EQ(pair.b.memory()[0], std::byte{0});
+        EXPECT_TRUE(copy.touches(own) || copy.next_delivery());
+    }
 }
 
 // Memory lent to a transfer is the connection's until the transfer ends.
 TEST(AmConnection, KnowsWhichMemoryATransferTouches) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         Pair pair(config);
         std::vector<std::byte> bytes(3 * config.chunk_bytes());
-        const Bytes lent = Bytes(bytes).subspan(100, 2 * config.chunk_bytes());
-        ASSERT_EQ(store(pair.a, lent), PostStatus::accepted);
+        // The bytes of its OPEN are copied.
+        const Bytes stored = Bytes(bytes).subspan(100, 2 * config.chunk_bytes());
+        const Bytes lent = stored.subspan(config.open_bytes);
+        ASSERT_EQ(store(pair.a, stored), PostStatus::accepted);
         EXPECT_TRUE(pair.a.engine.touches(bytes));
-        EXPECT_TRUE(pair.a.engine.touches(Bytes(bytes).subspan(100, 1)));
-        EXPECT_FALSE(pair.a.engine.touches(Bytes(bytes).first(100)));
-        EXPECT_FALSE(pair.a.engine.touches(Bytes(bytes).subspan(100 + lent.size())));
-        EXPECT_FALSE(pair.a.engine.touches(Bytes(bytes).subspan(100, 0)));
+        EXPECT_TRUE(pair.a.engine.touches(lent.first(1)));
+        EXPECT_FALSE(pair.a.engine.touches(Bytes(bytes).first(100 + config.open_bytes)));
+        EXPECT_FALSE(pair.a.engine.touches(Bytes(bytes).subspan(100 + stored.size())));
+        EXPECT_FALSE(pair.a.engine.touches(lent.first(0)));
         pair.give(pair.b, pair.a.take(pair.now, 2));
         EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().first(1)));
-        EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(lent.size())));
+        EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(stored.size())));
         for (int i = 0; i < 3 && !pair.a.engine.idle(); ++i) {
             pair.settle();
             if (!pair.a.engine.idle()) pair.wait_for_timer();

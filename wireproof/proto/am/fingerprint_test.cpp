@@ -15,7 +15,7 @@ void carry_undrawn(Pair& pair, Node& from) {
 }
 
 TEST(AmFingerprint, TellsWhichRequestWaitsForTheUser) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         const auto after = [&config](unsigned handler, std::size_t count) {
             Pair pair(config);
             const auto arguments = words(std::vector<std::uint32_t>(count, 7));
@@ -31,7 +31,7 @@ TEST(AmFingerprint, TellsWhichRequestWaitsForTheUser) {
 }
 
 TEST(AmFingerprint, TellsWhichTransferEndedWhileTheUserLookedAway) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         const auto after = [&config](std::uint64_t tag) {
             Pair pair(config);
             const auto source = pattern(100);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/proto/am/config_test_kit.hpp"
 #include "wireproof/proto/am/twin_test_kit.hpp"
 
 namespace wireproof {
@@ -24,63 +25,6 @@ inline void PrintTo(RxVerdict verdict, std::ostream* out) {
 }  // namespace wireproof
 
 namespace wireproof::am::test {
-
-/// The paper's figures, with a launched session whose numbers soon wrap.
-inline Config sp2() {
-    Config config = Config::sp2();
-    config.cookie = 0xC00C1E;
-    config.first_number = {65'533, 65'534};
-    return config;
-}
-
-inline Config ethernet() {
-    Config config = Config::ethernet();
-    config.bundle_max =
-        0;  // so that tests can name each message's frame; bundling() lets them share
-    config.open_bytes = 0;  // so that stores have chunks; connection_open_test.cpp has the others
-    config.ack_after = {};  // so that timers ask; AmHeldAck has those that release
-    config.cookie = 0xC00C1E;
-    config.first_number = {0xFFFFFFFD, 0xFFFFFFFE};
-    return config;
-}
-
-/// Short messages share packets; three of one word fit.
-inline Config bundling(Config config) {
-    config.bundle_max = 24;
-    return config;
-}
-
-/// Stores begin in their OPEN, and end there if they are short.
-inline Config opening(Config config) {
-    config.open_bytes = config.data_max() - OpenBody::size;
-    return config;
-}
-
-inline std::vector<Config> both() {
-    return {sp2(), ethernet()};
-}
-
-/// Chunks of 4 and windows that hold two: short transcripts.
-inline Config small(Config config) {
-    config.chunk_packets = 4;
-    config.chunks_in_flight = 2;
-    config.window = {12, 13};
-    config.reply_places = 3;
-    config.get_slots = 1;
-    config.stores_max = config.gets_max = 3;
-    config.held_packets = config.recovery == Recovery::selective ? 12 : 0;
-    return config;
-}
-
-inline std::vector<Config> both_small() {
-    return {small(sp2()), small(ethernet())};
-}
-
-/// The same, but agreeing on sessions by HELLO.
-inline Config meeting(Config config) {
-    config.cookie.reset();
-    return config;
-}
 
 inline std::vector<std::byte> words(const std::vector<std::uint32_t>& values) {
     std::vector<std::byte> bytes(values.size() * 4);
@@ -214,9 +158,9 @@ public:
     /// Frames that leave now, up to a number of them.
     Frames take(Instant now, std::size_t most = 100'000) {
         Frames frames;
-        std::vector<std::byte> room(engine.config().packet_max);
+        room_.resize(engine.config().packet_max);
         for (TxFrame out; frames.size() < most;) {
-            out.open(room, {.frame_max = room.size(), .prefers_alike = prefers_alike});
+            out.open(room_, {.frame_max = room_.size(), .prefers_alike = prefers_alike});
             const bool quiet = engine.quiet();
             const bool small = engine.config().window[0] < 64;  // a large one is slow to compare
             const auto before = quiet && small ? fingerprint(now) : Fingerprint::Value{};
@@ -251,14 +195,19 @@ public:
 
 private:
     std::vector<std::byte> arena_;
+    std::vector<std::byte> room_;  // of a frame that leaves
 };
 
 struct Pair {
-    explicit Pair(const Config& of_a, std::size_t memory = 65'536)
-        : Pair(of_a, mirrored(of_a), memory) {}
+    explicit Pair(const Config& of_a) : Pair(of_a, roomy(of_a)) {}
+    Pair(const Config& of_a, std::size_t memory) : Pair(of_a, mirrored(of_a), memory) {}
     Pair(const Config& of_a, const Config& of_b, std::size_t memory)
         : config(of_a), a(of_a, memory), b(of_b, memory) {}
 
+    /// Bytes of memory, enough for a store of some chunks.
+    static std::size_t roomy(const Config& config) {
+        return std::max<std::size_t>(65'536, config.open_bytes + 7 * config.chunk_bytes());
+    }
     static Config mirrored(Config other_end) {
         std::swap(other_end.node, other_end.peer);
         other_end.seed += 1000;
@@ -330,6 +279,18 @@ struct Pair {
         const Instant next = std::min(a.engine.next_deadline(), b.engine.next_deadline());
         ASSERT_NE(next, never);
         wait(next > now ? next - now : Duration{});
+    }
+
+    /// Until the next timer of one end. What the other's timers have leave meanwhile is lost.
+    void wait_for_timer_of(Node& node) {
+        const Instant until = node.engine.next_deadline();
+        ASSERT_NE(until, never);
+        for (Node& peer = other(node); peer.engine.next_deadline() < until; peer.take(now)) {
+            now = std::max(now, peer.engine.next_deadline());
+            peer.engine.on_deadline(now);
+            peer.draw();
+        }
+        wait(until > now ? until - now : Duration{});
     }
 
     std::uint64_t position(Channel channel, std::uint32_t wire_number) const {
@@ -424,6 +385,11 @@ inline std::string Pair::text(const Frames& frames) const {
     return out;
 }
 
+/// What becomes of a packet ahead of the one expected.
+inline RxVerdict ahead(const Config& config) {
+    return config.recovery == Recovery::selective ? RxVerdict::held : RxVerdict::out_of_sequence;
+}
+
 /// A NACK's text: only selective recovery says more than the number expected.
 inline std::string nack(const Config& config, std::uint64_t expected, const std::string& more) {
     const std::string text = "NACK " + std::to_string(expected);
@@ -442,6 +408,32 @@ inline std::uint32_t requests(Node& node, std::uint32_t count, std::uint32_t fir
         if (request(node, 1, {first + i}) != PostStatus::accepted) return i;
     }
     return count;
+}
+
+/// The frames of so many requests, each asked for in a turn of its own: so each has a frame, also
+/// where those of one turn share a packet.
+inline Frames one_a_turn(Node& node, Instant now, std::uint32_t count, std::uint32_t first = 0) {
+    Frames frames;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        requests(node, 1, first + i);
+        for (Frame& frame : node.take(now)) frames.push_back(std::move(frame));
+    }
+    return frames;
+}
+
+/// The text of short messages that leave in one turn: a packet each, or one for all.
+inline std::string together(const Config& config, const std::string& kind, std::uint64_t first,
+                            std::uint64_t last, const std::string& after = "") {
+    std::string text = kind;
+    if (config.bundle_max > 0 && last > first) text = kind == "REP" ? "BUNDLE/r" : "BUNDLE";
+    text += " " + std::to_string(first);
+    if (last > first) text += ".." + std::to_string(last);
+    return text + after;
+}
+
+/// Bytes of a store of which so many are in chunks: the first travel with its OPEN.
+inline std::size_t in_chunks(const Config& config, std::size_t bytes) {
+    return config.open_bytes + bytes;
 }
 
 inline PostStatus store(Node& node, ConstBytes source, std::uint64_t tag = 1,

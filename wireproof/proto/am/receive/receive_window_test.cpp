@@ -48,7 +48,7 @@ TEST(AmReceiveWindow, PlacesEveryNumberOfTheCircle) {
 
 // AM-14
 TEST(AmReceiveWindow, OwesAnAckFromTheMarkOn) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         ReceiveWindow window(config, Channel::reply);
         accept(window, config.window[1] / 4 - 1);
         EXPECT_FALSE(window.ack_due());
@@ -63,7 +63,7 @@ TEST(AmReceiveWindow, OwesAnAckFromTheMarkOn) {
 
 // AM-39
 TEST(AmReceiveWindow, ManyCausesShareOneComplaint) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         ReceiveWindow window(config, Channel::request);
         for (std::uint32_t ahead = 1; ahead < 75; ++ahead) window.complain(3, ahead, false);
         ASSERT_TRUE(window.complaint());
@@ -80,7 +80,7 @@ TEST(AmReceiveWindow, OfTwoRoundsTheLaterIsComplainedOf) {
         const int earlier = rounds.first;
         const int later = rounds.second;
         for (const bool in_order : {true, false}) {
-            ReceiveWindow window(ethernet(), Channel::request);
+            ReceiveWindow window(bare(), Channel::request);
             const auto round = [&](bool first) {
                 return static_cast<std::uint8_t>(first == in_order ? earlier : later);
             };
@@ -95,7 +95,7 @@ TEST(AmReceiveWindow, OfTwoRoundsTheLaterIsComplainedOf) {
 
 // AM-18
 TEST(AmReceiveWindow, WithdrawsAComplaintThatIsServedUnlessAKeepaliveDemandsIt) {
-    for (const Config& config : both()) {
+    for (const Config& config : all()) {
         for (const bool demanded : {false, true}) {
             ReceiveWindow window(config, Channel::request);
             window.complain(0, 2, demanded);
@@ -106,7 +106,7 @@ TEST(AmReceiveWindow, WithdrawsAComplaintThatIsServedUnlessAKeepaliveDemandsIt) 
 }
 
 TEST(AmReceiveWindow, HoldsAsManyAsItHasSlotsFor) {
-    Config config = small(ethernet());
+    Config config = small(bare());
     config.held_packets = 2;
     ReceiveWindow window(config, Channel::request);
     const auto large = pattern(config.data_max(), 1);
@@ -125,7 +125,7 @@ TEST(AmReceiveWindow, HoldsAsManyAsItHasSlotsFor) {
 }
 
 TEST(AmReceiveWindow, MapsWhatIsThere) {
-    ReceiveWindow window(ethernet(), Channel::request);
+    ReceiveWindow window(bare(), Channel::request);
     for (const std::uint32_t there : {1U, 2U, 9U}) window.mark(there);
     ASSERT_EQ(window.map_bytes(), 2);
     std::array<std::byte, 2> map{};
@@ -140,7 +140,7 @@ TEST(AmReceiveWindow, MapsWhatIsThere) {
 }
 
 TEST(AmReceiveWindow, ForgetsEverythingWithASession) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : all_small()) {
         ReceiveWindow window(config, Channel::request);
         accept(window, 3);
         window.mark(2);

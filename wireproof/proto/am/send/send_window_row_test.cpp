@@ -18,9 +18,9 @@ Config row_config(Config config) {
 }
 
 std::vector<Config> row_configs() {
-    Config counted = row_config(ethernet());
+    Config counted = row_config(bare());
     counted.congestion = Congestion::on;
-    return {row_config(ethernet()), row_config(sp2()), counted};
+    return {row_config(bare()), row_config(sp2()), counted};
 }
 
 struct Message {
@@ -264,7 +264,7 @@ TEST(AmSendRow, NobodyCanTellItFromSingleMessages) {
 
 // A run names the message it begins with, which may be behind others that left alone.
 TEST(AmSendRow, ABundleBeginsWithWhatWaits) {
-    SendWindow window(row_config(ethernet()), Channel::request);
+    SendWindow window(row_config(bare()), Channel::request);
     const auto push = [&](std::uint32_t id, std::uint32_t value) {
         ASSERT_TRUE(window.push(Kind::request, id, 1, words({value})));
     };
@@ -305,7 +305,7 @@ TEST(AmSendRow, AnAcknowledgementInsideOneMovesAResendOn) {
 
 // AM-38: what left again is not lost because a NACK of before says so, wherever in the window.
 TEST(AmSendRow, EachMessageOfABundleLeftWhenTheBundleDid) {
-    const Config config = row_config(ethernet());
+    const Config config = row_config(bare());
     SendWindow window(config, Channel::request);
     for (std::uint32_t i = 0; i < 40; ++i) {
         const std::uint8_t round = window.round();
@@ -349,7 +349,7 @@ Fingerprint::Value mark_of(const SendWindow& window) {
 // What is searched exhaustively must not be searched twice: the same messages, parted by the end of
 // the save queue or not.
 TEST(AmSendRow, HowMessagesWereSavedIsNoPartOfTheState) {
-    for (const Config& config : {row_config(ethernet()), row_config(sp2())}) {
+    for (const Config& config : {row_config(bare()), row_config(sp2())}) {
         std::vector<SendWindow> windows;
         for (const std::size_t earlier : {1U, 6U}) {
             SendWindow& window = windows.emplace_back(config, Channel::request);

@@ -12,6 +12,14 @@ namespace {
 
 using Positions = std::vector<std::uint64_t>;
 
+/// Each message in a packet of its own; send_window_row_test.cpp compares with those that share.
+Configs alone_small() {
+    return all_small().with([](Config config) {
+        config.bundle_max = 0;
+        return config;
+    });
+}
+
 /// A window whose departures are told as positions.
 struct Sender {
     explicit Sender(const Config& of) : config(of), window(of, Channel::request) {}
@@ -70,7 +78,7 @@ struct Sender {
 
 // AM-6
 TEST(AmSendWindow, TakesAWindowAndNoMore) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         for (std::uint32_t i = 0; i < 12; ++i) EXPECT_TRUE(sender.push());
         EXPECT_FALSE(sender.push());
@@ -84,7 +92,7 @@ TEST(AmSendWindow, TakesAWindowAndNoMore) {
 
 // AM-37
 TEST(AmSendWindow, BelievesOnlyAcksOfWhatHasLeft) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         for (int i = 0; i < 6; ++i) ASSERT_TRUE(sender.push());
         sender.leave(4);
@@ -102,7 +110,7 @@ TEST(AmSendWindow, BelievesOnlyAcksOfWhatHasLeft) {
 }
 
 TEST(AmSendWindow, KnowsANumberThatEndsAllAndThatNobodyAwaitsIt) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         SendWindow& window = sender.window;
         for (int i = 0; i < 2; ++i) ASSERT_TRUE(sender.push());
@@ -143,7 +151,7 @@ TEST(AmSendWindow, IgnoresANumberThatIsNotOnTheCircle) {
 
 // AM-3, AM-33, AM-37
 TEST(AmSendWindow, AChunkIsAcknowledgedAsAWhole) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         const auto bytes = pattern(4 * config.data_max() - 1);
         ASSERT_TRUE(sender.push());
@@ -175,7 +183,7 @@ TEST(AmSendWindow, GoesBackOncePerRound) {
 
 // AM-38: rounds too are a circle.
 TEST(AmSendWindow, RoundsWrap) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         ASSERT_TRUE(sender.push());
         ASSERT_TRUE(sender.push());
@@ -190,7 +198,7 @@ TEST(AmSendWindow, RoundsWrap) {
 
 // AM-36
 TEST(AmSendWindow, JumpsOverWhatIsAcknowledgedInTheMiddleOfAResend) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         for (int i = 0; i < 8; ++i) ASSERT_TRUE(sender.push());
         sender.leave(6);
@@ -204,7 +212,7 @@ TEST(AmSendWindow, JumpsOverWhatIsAcknowledgedInTheMiddleOfAResend) {
 
 // A resend of all but the last, which has not been lost, and the order of what follows.
 TEST(AmSendWindow, SelectiveResendsOnlyTheHoles) {
-    Sender sender(small(ethernet()));
+    Sender sender(small(bare()));
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(sender.push());
     sender.leave(8);
     EXPECT_TRUE(sender.nack(1, 0, 5, {1, 2, 4, 5}));
@@ -214,7 +222,7 @@ TEST(AmSendWindow, SelectiveResendsOnlyTheHoles) {
 
 // Selective: later NACKs of the same round name more holes, and each is resent once.
 TEST(AmSendWindow, SelectiveHeedsAnOlderRoundForWhatHasNotLeftAgain) {
-    Sender sender(small(ethernet()));
+    Sender sender(small(bare()));
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(sender.push());
     sender.leave();
     EXPECT_TRUE(sender.nack(0, 0, 2, {1, 2}));
@@ -229,7 +237,7 @@ TEST(AmSendWindow, SelectiveHeedsAnOlderRoundForWhatHasNotLeftAgain) {
 
 // Selective: what a NACK said is there stays there, though a later one does not say it.
 TEST(AmSendWindow, SelectiveNeverResendsWhatWasSeenThere) {
-    Sender sender(small(ethernet()));
+    Sender sender(small(bare()));
     for (int i = 0; i < 6; ++i) ASSERT_TRUE(sender.push());
     sender.leave();
     EXPECT_TRUE(sender.nack(0, 0, 5, {1, 2, 3, 4, 5}));
@@ -240,7 +248,7 @@ TEST(AmSendWindow, SelectiveNeverResendsWhatWasSeenThere) {
 
 // Selective: a map that was cut short says nothing of what lies behind it.
 TEST(AmSendWindow, SelectiveBelievesAMapOnlyAsFarAsItReaches) {
-    Sender sender(small(ethernet()));
+    Sender sender(small(bare()));
     for (int i = 0; i < 8; ++i) ASSERT_TRUE(sender.push());
     sender.leave();
     ASSERT_TRUE(sender.ack(0));
@@ -250,7 +258,7 @@ TEST(AmSendWindow, SelectiveBelievesAMapOnlyAsFarAsItReaches) {
 }
 
 TEST(AmSendWindow, ForgetsEverythingWithASession) {
-    for (const Config& config : both_small()) {
+    for (const Config& config : alone_small()) {
         Sender sender(config);
         for (int i = 0; i < 8; ++i) ASSERT_TRUE(sender.push());
         sender.leave(5);
@@ -268,7 +276,7 @@ TEST(AmSendWindow, ForgetsEverythingWithASession) {
 
 // Chunks and what is awaited are; a request when there is time.
 TEST(AmSendWindow, KnowsWhetherWhatLeftIsAnsweredAsSoonAsItArrives) {
-    Sender sender(small(ethernet()));
+    Sender sender(small(bare()));
     SendWindow& window = sender.window;
     const OpenBody body;
     EXPECT_FALSE(window.waits_for_answer());
