@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "wireproof/base/check.hpp"
@@ -12,45 +13,43 @@
 
 namespace wireproof {
 
-/// Owners are numbered from 0. All memory is taken at construction: 20 bytes an owner.
+/// Owners are numbered from 0. All memory is taken at construction: 28 bytes an owner.
 class DeadlineHeap {
 public:
-    explicit DeadlineHeap(std::size_t owners) : place_(owners, nowhere) {
-        WIREPROOF_CHECK(owners < nowhere);
-        entries_.reserve(owners);
+    explicit DeadlineHeap(std::size_t owners)
+        : entries_(owners > 0 ? owners : 1), place_(owners), deadline_(owners, never) {
+        WIREPROOF_CHECK(owners <= std::numeric_limits<std::uint32_t>::max());
     }
 
     std::size_t owners() const { return place_.size(); }
     /// Owners that have a deadline.
-    std::size_t size() const { return entries_.size(); }
+    std::size_t size() const { return size_; }
 
     /// Replaces the deadline that the owner had, if any; `never`: it has none.
     void set(std::size_t owner, Instant deadline) {
+        const Instant before = deadline_[owner];
+        if (deadline == before) return;
         if (deadline == never) return clear(owner);
-        std::uint32_t place = place_[owner];
-        if (place == nowhere) {
-            place = static_cast<std::uint32_t>(entries_.size());
-            entries_.push_back({deadline, static_cast<std::uint32_t>(owner)});
-            return rise(place, entries_.back());
-        }
+        deadline_[owner] = deadline;
         const Entry entry{deadline, static_cast<std::uint32_t>(owner)};
-        if (deadline < entries_[place].deadline) {
-            rise(place, entry);
-        } else if (entries_[place].deadline < deadline) {
-            sink(place, entry);
+        if (before == never) {
+            rise(size_++, entry);
+        } else if (deadline < before) {
+            rise(place_[owner], entry);
+        } else {
+            sink(place_[owner], entry);
         }
     }
     /// The same, but an earlier deadline that the owner has stays.
     void bring_forward(std::size_t owner, Instant deadline) {
-        if (deadline < of(owner)) set(owner, deadline);
+        if (deadline < deadline_[owner]) set(owner, deadline);
     }
     void clear(std::size_t owner) {
+        if (deadline_[owner] == never) return;
+        deadline_[owner] = never;
         const std::uint32_t place = place_[owner];
-        if (place == nowhere) return;
-        place_[owner] = nowhere;
-        const Entry last = entries_.back();
-        entries_.pop_back();
-        if (place == entries_.size()) return;  // that was the last
+        const Entry last = std::exchange(entries_[--size_], Entry());
+        if (place == size_) return;  // that was the last
         if (place > 0 && last.deadline < entries_[parent_of(place)].deadline) {
             rise(place, last);
         } else {
@@ -59,23 +58,20 @@ public:
     }
 
     /// Of that owner; `never`: it has none.
-    Instant of(std::size_t owner) const {
-        return place_[owner] == nowhere ? never : entries_[place_[owner]].deadline;
-    }
+    Instant of(std::size_t owner) const { return deadline_[owner]; }
     /// Of all; `never`: no owner has one.
-    Instant earliest() const { return entries_.empty() ? never : entries_.front().deadline; }
+    Instant earliest() const { return entries_[0].deadline; }
     /// Whose deadline that is; some owner has one.
     std::size_t first() const {
-        WIREPROOF_CHECK(!entries_.empty());
-        return entries_.front().owner;
+        WIREPROOF_CHECK(size_ > 0);
+        return entries_[0].owner;
     }
 
 private:
     struct Entry {
-        Instant deadline;
+        Instant deadline = never;
         std::uint32_t owner = 0;
     };
-    static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
     static std::uint32_t parent_of(std::uint32_t place) { return (place - 1) / 2; }
     void put(std::uint32_t place, const Entry& entry) {
@@ -92,10 +88,9 @@ private:
     }
     /// The entry belongs there or further from the top.
     void sink(std::uint32_t place, const Entry entry) {
-        const auto size = static_cast<std::uint32_t>(entries_.size());
-        for (std::uint32_t child = 2 * place + 1; child < size; child = 2 * place + 1) {
+        for (std::uint32_t child = 2 * place + 1; child < size_; child = 2 * place + 1) {
             const bool right_is_earlier =
-                child + 1 < size && entries_[child + 1].deadline < entries_[child].deadline;
+                child + 1 < size_ && entries_[child + 1].deadline < entries_[child].deadline;
             if (right_is_earlier) ++child;
             if (!(entries_[child].deadline < entry.deadline)) break;
             put(place, entries_[child]);
@@ -104,8 +99,11 @@ private:
         put(place, entry);
     }
 
-    std::vector<Entry> entries_;        // a heap: no entry is earlier than its parent
-    std::vector<std::uint32_t> place_;  // by owner: where its entry stands
+    // A heap of the first so many: no entry is earlier than its parent. The others are `never`.
+    std::vector<Entry> entries_;
+    std::uint32_t size_ = 0;
+    std::vector<std::uint32_t> place_;  // by owner, if it has a deadline: where its entry stands
+    std::vector<Instant> deadline_;     // by owner
 };
 
 }  // namespace wireproof

@@ -36,7 +36,6 @@ public:
 
     /// The connection has put packets off: it is served when its turn comes.
     void wait(Instant now, std::size_t peer, Connection& connection);
-    bool is_waited_for() const { return !waiting_.empty(); }
     /// Lends to the one that waited longest, if there are buffers for it: it has something to send.
     std::optional<std::size_t> serve_next(Instant now);
 

@@ -180,14 +180,16 @@ template <class W>
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
         Connection& connection = stir(from);
-        if (!connection.has_buffers() && connection.would_put_off(frame->bytes)) {
+        const bool bare = pool_.use_of(from) == BufferPool::Use::none;
+        if (bare && connection.would_put_off(frame->bytes)) {
             lend(now, from, BufferPool::Use::answer);
         }
         connection.on_frame(now, *frame);
         handled += deliver_all(from);
         receive_following(connection, wire, now);
-        if (!connection.has_buffers() && connection.wants_buffers()) {
+        if (bare && connection.wants_buffers()) {
             pool_.wait(now, from, connection);
+            deadlines_.set(nodes_, now);  // it may be served at once
         }
     }
     return handled + rest_of_turn(wire, now);
@@ -201,7 +203,6 @@ std::size_t Node::rest_of_turn(W& wire, Instant now) {
     if (may_have_event(wire)) handled += take_events(wire, now);
     if (awaiting_ != awaiting_told_) tell_awaiting();
     if (now >= deadlines_.earliest()) handled += run_timers(now);
-    if (pool_.is_waited_for()) serve_put_off(now);
     send(wire, now);
     gathering_ = false;
     mid_turn_ = false;
@@ -248,8 +249,7 @@ std::size_t Node::run_timers(Instant now) {
         if (deadlines_.earliest() > now) break;
         const std::size_t peer = deadlines_.first();
         if (peer == nodes_) {
-            pool_.look(now);
-            deadlines_.set(nodes_, pool_.next_look());
+            tend_pool(now);
             continue;
         }
         const Connection& connection = peers_[peer].connection;
@@ -263,12 +263,17 @@ std::size_t Node::run_timers(Instant now) {
 
 bool Node::lend(Instant now, std::size_t peer, BufferPool::Use use) {
     const bool lent = pool_.lend(now, peer, peers_[peer].connection, use);
+    if (lent) met_.add(peer);
     deadlines_.bring_forward(nodes_, pool_.next_look());
     return lent;
 }
 
-void Node::serve_put_off(Instant now) {
-    while (const auto peer = pool_.serve_next(now)) stir(*peer);
+void Node::tend_pool(Instant now) {
+    pool_.look(now);
+    while (const auto peer = pool_.serve_next(now)) {
+        met_.add(*peer);
+        stir(*peer);
+    }
     deadlines_.set(nodes_, pool_.next_look());
 }
 
@@ -329,6 +334,7 @@ Instant Node::next_deadline() const {
         report_refused(peer, static_cast<std::uint16_t>(refused->handler));
     } else if (std::holds_alternative<SessionBegan>(delivery)) {
         wire_.settle(PeerId(peer));
+        met_.add(peer);
         stir(peer).set_awaiting(awaiting_told_);
     } else if (const auto* fate = std::get_if<FateUnknown>(&delivery)) {
         note_undelivered(peer, *fate);

@@ -192,7 +192,6 @@ private:
     /// Whatever changes a connection goes through here, but what travels alone.
     Connection& stir(std::size_t peer) {
         ready_.add(peer);
-        met_.add(peer);
         return peers_[peer].connection;
     }
     /// Before anything is asked of the peer. False: it would block for want of buffers.
@@ -204,7 +203,7 @@ private:
         return Status::would_block;
     }
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
-    void serve_put_off(Instant now);
+    void tend_pool(Instant now);
     /// A store of this session ended well that named the handler, and the peer has taken none away
     /// since.
     bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
@@ -278,7 +277,7 @@ private:
     std::uint32_t asked_since_poll_ = 0;
     BufferPool pool_;
     PeerSet ready_;  // they may have frames to send
-    PeerSet met_;    // all that ever had something to do: the others are as they were made
+    PeerSet met_;    // all that ever had buffers or a session: the others have nothing to end
     // By peer, none later than its connection's own; and behind them that of the pool. It is made
     // exact by whoever asks for the earliest.
     mutable DeadlineHeap deadlines_;

@@ -11,35 +11,37 @@ namespace wireproof::am {
 
 class PeerSet {
 public:
-    explicit PeerSet(std::size_t peers) : inside_(peers) {}
+    explicit PeerSet(std::size_t peers) : list_(peers), inside_(peers) {}
 
-    bool empty() const { return list_.empty(); }
-    std::size_t size() const { return list_.size(); }
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
     bool has(std::size_t peer) const { return inside_[peer] != 0; }
     /// Others may be added while one goes through them by number.
     std::size_t operator[](std::size_t i) const { return list_[i]; }
 
     void add(std::size_t peer) {
         if (std::exchange(inside_[peer], std::uint8_t{1}) != 0) return;
-        list_.push_back(static_cast<std::uint32_t>(peer));
+        list_[size_++] = static_cast<std::uint32_t>(peer);
     }
     /// Leaves those of whom `keep` says so. It adds none.
     template <class Keep>
     void keep_if(Keep&& keep) {
         std::size_t kept = 0;
-        for (const std::uint32_t peer : list_) {
+        for (std::size_t i = 0; i < size_; ++i) {
+            const std::uint32_t peer = list_[i];
             if (keep(std::size_t{peer})) {
                 list_[kept++] = peer;
             } else {
                 inside_[peer] = 0;
             }
         }
-        list_.resize(kept);
+        size_ = kept;
     }
 
 private:
     std::vector<std::uint32_t> list_;
     std::vector<std::uint8_t> inside_;  // by peer
+    std::size_t size_ = 0;
 };
 
 }  // namespace wireproof::am
