@@ -6,6 +6,7 @@
 // bound.
 //
 //      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/many_peers [PEERS_MAX]
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +55,14 @@ double resident() {
     WIREPROOF_CHECK(std::fscanf(file, "%ld %ld", &size, &pages) == 2);
     std::fclose(file);
     return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+/// The two processes of a line are kept apart, where there is more than one processor.
+void pin(unsigned processor) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processor % static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)), &set);
+    (void)::sched_setaffinity(0, sizeof set, &set);
 }
 
 /// Every node has a host of its own, in 127/8, and all of this run have one port.
@@ -108,6 +117,7 @@ private:
 };
 
 [[noreturn]] void live(std::size_t peers, int ready) {
+    pin(1);
     std::deque<Echo> echoes;
     for (std::size_t i = 1; i <= peers; ++i) echoes.emplace_back(i);
     WIREPROOF_CHECK(::write(ready, "", 1) == 1);
@@ -192,9 +202,11 @@ public:
         return median(std::move(times));
     }
 
-    /// Answered requests a second, with the first so many peers at once.
+    /// Answered requests a second, with the first so many peers at once, once each has met us and
+    /// has its buffers: to make a set takes up to some milliseconds where the system is slow to
+    /// hand out pages.
     double rate(std::size_t active) {
-        (void)stream(active, 0.3);
+        (void)stream(active, 2);
         return stream(active, 1);
     }
     /// Beyond what it had when it was opened.
@@ -258,6 +270,7 @@ bool apart(Run&& run) {
     const pid_t process = ::fork();
     WIREPROOF_CHECK(process >= 0);
     if (process == 0) {
+        pin(0);
         run();
         std::fflush(stdout);
         std::_Exit(0);
