@@ -160,17 +160,18 @@ TEST(BufferPool, WhoeverWasPutOffIsServedInTurnAndBeforeOthersAsk) {
     lines.put_off(9);
     lines.put_off(8);
     EXPECT_LE(lines.pool.next_look(), lines.now + Duration::milliseconds(1));
-    lines[7].finish(lines.now);
-    EXPECT_FALSE(lines.lend(10, Use::ask)) << "others wait";
+    lines[2].finish(lines.now);
+    EXPECT_FALSE(lines.lend(10, Use::ask)) << "others wait for what could be had";
+    EXPECT_TRUE(lines[2].ours.has_buffers());
     EXPECT_EQ(lines.pool.serve_next(lines.now), 9U);
     EXPECT_EQ(lines.pool.use_of(9), Use::answer);
-    EXPECT_FALSE(lines[7].ours.has_buffers());
     lines[9].finish(lines.now);
     EXPECT_EQ(lines[9].delivered, 1) << "the request that was put off";
     EXPECT_EQ(lines.pool.serve_next(lines.now), 8U);
     EXPECT_EQ(lines.pool.serve_next(lines.now), std::nullopt);
     lines[8].finish(lines.now);
     EXPECT_EQ(lines[8].delivered, 1);
+    EXPECT_TRUE(lines.lend(10, Use::ask)) << "nobody waits any more";
 }
 
 TEST(BufferPool, WithASetForEveryPeerAllMayAsk) {

@@ -101,6 +101,27 @@ TEST(AmNodePool, WithoutBuffersWhatIsAskedForWouldBlockAndIsCounted) {
     ASSERT_TRUE(job.run([&] { return job.request(0, 2, ask) == Status::ok; }));
 }
 
+TEST(AmNodePool, WhatWasPutOffIsFetchedOnceThereAreBuffers) {
+    Job job(quick(), 4, {}, links, 1);
+    std::vector<std::size_t> heard;
+    job[0].handle(ask, [&](const Message& m) {
+        heard.push_back(m.peer());
+        m.reply(answer, {1});
+    });
+    for (const std::size_t peer : {1U, 2U}) {  // they have both sets until they are given up
+        ASSERT_EQ(job.request(peer, 0, ask), Status::ok);
+        ASSERT_TRUE(job.run([&] { return heard.size() == peer; }));
+        job.stop(peer);
+    }
+    ASSERT_EQ(job.request(3, 0, ask), Status::ok);
+    job.turns(100);
+    EXPECT_EQ(heard.size(), 2U);
+    EXPECT_GE(job[0].counters(3).received[static_cast<std::size_t>(RxVerdict::refused)], 1U);
+    EXPECT_FALSE(job[3].idle());
+    ASSERT_TRUE(job.run([&] { return heard.size() == 3; }, 10'000));
+    EXPECT_EQ(job[3].counters(0).resent, 1U) << "fetched, and not sent again and again";
+}
+
 /// Every node asks every other, and stores there, but one at a time.
 void all_to_all(std::size_t nodes, const MeshWire::End::Config& faults) {
     constexpr std::uint32_t most = 12;
