@@ -142,7 +142,7 @@ struct Options {
     /// our own may be 0.0.0.0 or [::] and a port, for every address of this host. Or, for processes
     /// of one host, "shm:NAME" for each, the same NAME, which leaves no file. With '/' in it NAME
     /// is the beginning of a path, for containers that share a folder. At most 65,536 nodes on UDP
-    /// and 256 on shared memory, where each peer takes two descriptors.
+    /// and 256 on shared memory, where each peer takes a descriptor, and allocated memory more.
     std::vector<std::string> peers;
     std::size_t self = 0;    // which of them we are
     std::uint64_t job = 0;   // frames of another job are dropped and counted

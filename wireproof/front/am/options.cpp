@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view shm_prefix = "shm:";
 constexpr std::size_t mtu_max = 65'535;
-// With two descriptors a peer, that leaves half of the usual 1,024 to the program.
+// With a descriptor a peer, that leaves most of the usual 1,024 to allocated memory and the
+// program.
 constexpr std::size_t shm_nodes_max = 256;
 constexpr std::size_t active_max = 65'535;
 constexpr std::chrono::milliseconds timeout_min{1};
