@@ -73,10 +73,13 @@ void encode(const Header& header, Layout layout, Bytes to);
 /// Puts the checksum of the whole packet into its encoded header.
 void store_checksum(Layout layout, Bytes header, std::uint32_t checksum);
 
-/// What of a packet its checksum covers behind the header: of a CHUNK nothing, where payload is
-/// trusted to the carrier; of no packet its filler.
+/// Whether a packet's checksum covers its data, besides the header: not that of a CHUNK, where
+/// payload is trusted to the carrier (Config::trusts_payload). It never covers filler.
+constexpr bool covers_data(Kind kind, bool trusts_payload) {
+    return kind != Kind::chunk || !trusts_payload;
+}
 inline ConstBytes covered(ConstBytes data, Kind kind, bool trusts_payload) {
-    return trusts_payload && kind == Kind::chunk ? ConstBytes() : data;
+    return covers_data(kind, trusts_payload) ? data : ConstBytes();
 }
 
 /// CRC-32C over the packet with the checksum field taken as zero, in pieces: header, then data.

@@ -13,14 +13,10 @@
 namespace wireproof::am {
 namespace {
 
-// Bytes of the header that the packets of a chunk have in common: up to the offset.
-constexpr std::size_t same = 32;
-
-// In the checksum's place, and behind it.
-constexpr std::array<std::byte, 8> no_checksum{};
+constexpr std::size_t common = ShortHeader::common;
 
 bool agrees(std::span<const std::byte, ShortHeader::size> head, const Crc32c& crc) {
-    return load_le_at<std::uint32_t, 40>(head) == crc.value();
+    return ShortHeader::checksum_in(head) == crc.value();
 }
 
 }  // namespace
@@ -50,7 +46,7 @@ void Sender::fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, 
     const auto packet = window.plain_chunk_packet(chunk);
     ShortHeader header = chunk_header(channel, chunk, packet);
     header.filler = filler_of(out, channel, packet);
-    add_plain(out, header, packet.data, !config_.trusts_payload);
+    add_plain(out, header, packet.data, Kind::chunk);
     out.add_filler(header.filler);
     note_left(channel, Kind::chunk, 1, 1);
 }
@@ -72,14 +68,14 @@ void Sender::write_alike(const FrameRun& run) {
     std::array<std::byte, size> head{};
     header.encode(head);
     Crc32c begun;
-    begun.add(ConstBytes(head).first(same));
-    const bool covered = run.wants_check && !config_.trusts_payload;
+    begun.add(ConstBytes(head).first(common));
+    const bool covered = run.wants_check && covers_data(Kind::chunk, config_.trusts_payload);
     const std::byte* data = packet.data.data();
     std::byte* to = run.room.data();
     for (std::size_t i = 0; i < run.frames; ++i) {
         header.encode(std::span<std::byte, size>(to, size));
         Crc32c crc = begun;
-        if (run.wants_check) crc.add(ConstBytes(to + same, size - same));
+        if (run.wants_check) crc.add(ConstBytes(to + common, size - common));
         const ConstBytes part(data, run.size - size);
         if (covered) {
             crc.add_copying(part, to + size);
@@ -144,8 +140,8 @@ bool Receiver::accept_chunk_packet(Instant now, const RxFrame& frame) {
 }
 
 // One pass, so the bytes are in place before the checksum is known. A packet that it does not hold
-// for has harmed nothing: its header was the one foreseen, so that they lie where its own go, which
-// are still to come.
+// for has harmed nothing: its header was the one predicted, so that they lie where its own go,
+// which are still to come.
 std::uint32_t Receiver::on_run(Instant now, const RxRun& run) {
     constexpr std::size_t size = ShortHeader::size;
     if (!fast_ || run.size != config_.packet_max) return 0;
@@ -155,26 +151,26 @@ std::uint32_t Receiver::on_run(Instant now, const RxRun& run) {
     const std::size_t data_max = config_.data_max();
     const std::uint32_t most = std::min(run.frames, next->chunk->span - 1 - next->chunk->arrived);
     Crc32c begun;
-    begun.add(first.first<same>());
+    begun.add(first.first<common>());
+    const bool covered = covers_data(Kind::chunk, config_.trusts_payload);
     std::uint32_t taken = 0;
     for (; taken < most; ++taken) {
         const ConstBytes frame = run.frame(taken);
         const auto head = frame.first<size>();
         const std::uint64_t passed = std::uint64_t{taken} * data_max;
-        const bool foreseen = std::memcmp(head.data(), first.data(), same) == 0 &&
-                              load_le_at<std::uint64_t, same>(head) == next->offset + passed &&
-                              ShortHeader::filler_in(head) == 0;
-        if (!foreseen) break;
+        const bool predicted = std::memcmp(head.data(), first.data(), common) == 0 &&
+                               ShortHeader::offset_in(head) == next->offset + passed &&
+                               ShortHeader::filler_in(head) == 0;
+        if (!predicted) break;
         Crc32c crc = begun;
-        crc.add(head.subspan<same, 8>());
-        crc.add(ConstBytes(no_checksum));
+        ShortHeader::add_rest(head, crc);
         const ConstBytes data = frame.subspan(size);
-        if (config_.trusts_payload) {
-            if (!agrees(head, crc)) break;
-            std::memcpy(next->to + passed, data.data(), data_max);
-        } else {
+        if (covered) {
             crc.add_copying(data, next->to + passed);
             if (!agrees(head, crc)) break;
+        } else {
+            if (!agrees(head, crc)) break;
+            std::memcpy(next->to + passed, data.data(), data_max);
         }
         next->window->mark(next->chunk->arrived++);
     }

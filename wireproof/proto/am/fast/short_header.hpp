@@ -2,15 +2,19 @@
 // of field by field. wire_format.hpp is the definition; a test holds the two together.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/base/crc.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 
 namespace wireproof::am {
 
 struct ShortHeader {
     static constexpr std::size_t size = 48;
+    /// Bytes that the packets of a chunk have in common: all before the offset.
+    static constexpr std::size_t common = 32;
 
     // dst, src, kind and channel as they lie in the first word; the route stands above them.
     static constexpr std::uint64_t address_mask = 0x3F'FFFF'FFFF;
@@ -67,6 +71,19 @@ struct ShortHeader {
         header.id = static_cast<std::uint32_t>(fourth >> 32);
         header.offset = load_le_at<std::uint64_t, 32>(from);
         return header;
+    }
+    static std::uint64_t offset_in(std::span<const std::byte, size> from) {
+        return load_le_at<std::uint64_t, common>(from);
+    }
+    static std::uint32_t checksum_in(std::span<const std::byte, size> from) {
+        return load_le_at<std::uint32_t, 40>(from);
+    }
+    /// What a checksum covers of the header behind `common`: the offset, and zeroes for itself; of
+    /// a packet that has no filler.
+    static void add_rest(std::span<const std::byte, size> from, Crc32c& crc) {
+        constexpr std::array<std::byte, size - common - 8> no_checksum{};
+        crc.add(from.subspan<common, 8>());
+        crc.add(ConstBytes(no_checksum));
     }
     /// The four bytes behind the checksum: filler, and zeroes.
     static std::uint32_t filler_in(std::span<const std::byte, size> from) {

@@ -47,10 +47,10 @@ bool Sender::end_run(Instant now) {
 }
 
 /// The header, or the whole frame, that stands there with zeroes for its checksum.
-[[gnu::noinline]] void Sender::sign_short(Bytes frame, bool covered) const {
+[[gnu::noinline]] void Sender::sign_short(Bytes frame, Kind kind) const {
     const auto head = frame.first<ShortHeader::size>();
     Crc32c crc;
-    crc.add(covered ? frame : head);
+    crc.add(covers_data(kind, config_.trusts_payload) ? frame : head);
     store_checksum(config_.layout, head, crc.value());
 }
 
@@ -64,9 +64,10 @@ void Sender::fill_more(Channel channel, const SendWindow::Saved& message, TxFram
     header.count = single ? message.count : static_cast<std::uint16_t>(bundle.messages);
     header.id = single ? message.id : 0;
     if (message.kind == Kind::open) head_open(message, data, out, header);
-    add_plain(out, header, data, true);
+    const Kind kind = single ? message.kind : Kind::bundle;
+    add_plain(out, header, data, kind);
     out.add_filler(header.filler);
-    note_left(channel, single ? message.kind : Kind::bundle, 1, bundle.messages);
+    note_left(channel, kind, 1, bundle.messages);
 }
 
 void Sender::head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
@@ -77,14 +78,13 @@ void Sender::head_open(const SendWindow::Saved& open, ConstBytes data, const TxF
 }
 
 /// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.
-void Sender::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data,
-                       bool covered) const {
+void Sender::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const {
     constexpr std::size_t size = ShortHeader::size;
     if (data.size() <= copied_max) {
         const Bytes room = out.add_room(size + data.size());
         header.encode(room.first<size>());
         copy_short(room.data() + size, data.data(), data.size());
-        if (out.wants_check()) sign_short(room, covered);
+        if (out.wants_check()) sign_short(room, kind);
         return;
     }
     const bool copied = out.copies(data.size());
@@ -93,16 +93,17 @@ void Sender::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data,
     header.encode(head);
     Crc32c crc;
     const bool checked = out.wants_check();
+    const bool covered = checked && covers_data(kind, config_.trusts_payload);
     if (checked) crc.add(head);
     if (copied) {
         std::byte* const to = room.data() + size;
-        if (checked && covered) {
+        if (covered) {
             crc.add_copying(data, to);
         } else {
             std::memcpy(to, data.data(), data.size());
         }
     } else {
-        if (checked && covered) crc.add(data);
+        if (covered) crc.add(data);
         out.add_payload(data);
     }
     if (checked) store_checksum(config_.layout, head, crc.value());

@@ -64,7 +64,7 @@ template <Channel channel>
     const Bytes room = out.add_all(ShortHeader::size + data.size());
     write_message<channel>(message.id, data, room);
     note_left(channel, message_kind(channel), 1, 1);
-    if (out.wants_check()) sign_short(room, true);
+    if (out.wants_check()) sign_short(room, message_kind(channel));
 }
 
 template <Channel channel>

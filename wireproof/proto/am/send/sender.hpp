@@ -106,8 +106,8 @@ private:
     void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
                    ShortHeader& header);
-    void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, bool covered) const;
-    void sign_short(Bytes frame, bool covered) const;
+    void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const;
+    void sign_short(Bytes frame, Kind kind) const;
     ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
                              const SendWindow::Departure& packet) const;
     void fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out);
