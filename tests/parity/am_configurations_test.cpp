@@ -19,7 +19,7 @@ auto figures_of(Config config) {
         std::tuple(config.keepalive_after, config.probe_after, config.ack_after,
                    config.keepalive_max, config.keepalive_limit, config.peer_timeout),
         std::tuple(config.resend_limit, config.first_flight, config.fast_paths, config.poll_every,
-                   config.gather, config.gather_for, config.fifo_entries, config.lazy_pop));
+                   config.coalesce, config.coalesce_for, config.fifo_entries, config.lazy_pop));
 }
 
 Config of_an_endpoint(std::vector<std::string> peers) {

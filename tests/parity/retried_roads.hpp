@@ -31,7 +31,7 @@ public:
 
     explicit Retried(const RoadFaults& faults = {}) : Road(faults) {
         for (std::size_t i = 0; i < 2; ++i) {
-            const std::size_t longest = Road::wire(i).lane(Road::peer(i)).terms().frame_max;
+            const std::size_t longest = Road::wire(i).lane(Road::peer(i)).capabilities().frame_max;
             ends_.emplace_back(pcie::Link(link_config(longest)), std::move(Road::wire(i)),
                                Road::peer(i));
         }

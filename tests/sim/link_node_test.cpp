@@ -85,7 +85,7 @@ private:
         const PeerId peer{static_cast<std::uint16_t>(1 - node)};
         SequencedWire<host::AnyWire> wire(host::AnyWire(std::ref(network_.wire(node))),
                                           {.link = 9, .peer = peer, .seed = mix64(seed) + node});
-        const std::size_t frame_max = wire.terms().frame_max;
+        const std::size_t frame_max = wire.capabilities().frame_max;
         hippi::Config hippi = hippi::Config::of_datagrams();
         hippi.seed = mix64(seed + 5) + node;
         hippi.retries_max = 3;

@@ -98,7 +98,7 @@ std::unique_ptr<link::Node> make_link_node(const LinkProtocol& protocol,
                                            {.link = static_cast<std::uint32_t>(mix64(options.seed)),
                                             .peer = peer,
                                             .seed = mix64(options.seed + 1) + node});
-    const std::size_t frame_max = sequenced.terms().frame_max;
+    const std::size_t frame_max = sequenced.capabilities().frame_max;
     link::Node::Config config;
     config.peer_timeout = Duration::from_seconds(options.peer_timeout);
     config.stream.life = mix64(options.seed + 2) + node;

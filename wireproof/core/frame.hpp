@@ -37,12 +37,12 @@ struct RxFrame {
 };
 
 /// What a lane promises of the frames it carries, and how long they may be.
-struct LaneTerms {
+struct LaneCapabilities {
     std::size_t frame_max = 0;    // bytes
     bool carries_intact = false;  // bytes arrive as sent or not at all: no checksum needed
     bool carries_all = false;     // nothing lost, repeated or reordered while the peer lives
     std::size_t copied_max = 0;  // payload up to this size costs less copied than pointed at, bytes
-    bool prefers_alike = false;  // frames of one length, one behind the other, cost far less
+    bool prefers_equal_sizes = false;  // frames of one length, one behind the other, cost far less
 };
 
 /// One frame on its way out. Headers and trailers are written in place, in room of the lane's;
@@ -53,7 +53,7 @@ public:
     static constexpr std::size_t pieces_max = 4;
 
     /// The lane's side: an empty frame whose own bytes go to `room`, at least frame_max bytes.
-    void open(Bytes room, const LaneTerms& terms) {
+    void open(Bytes room, const LaneCapabilities& terms) {
         room_ = room;
         terms_ = terms;
         used_ = size_ = count_ = 0;
@@ -113,7 +113,7 @@ public:
     bool wants_copy() const { return !terms_.carries_all; }
     /// Whether it is worth some bytes that say nothing to be as long as the frame before and
     /// behind.
-    bool prefers_alike() const { return terms_.prefers_alike; }
+    bool prefers_equal_sizes() const { return terms_.prefers_equal_sizes; }
     /// Whether payload of that size would be copied.
     bool copies(std::size_t size) const { return size <= terms_.copied_max && size > 0; }
     std::size_t frame_max() const { return terms_.frame_max; }
@@ -152,7 +152,7 @@ private:
     }
 
     Bytes room_;
-    LaneTerms terms_;
+    LaneCapabilities terms_;
     std::size_t used_ = 0;
     std::size_t size_ = 0;
     std::size_t count_ = 0;

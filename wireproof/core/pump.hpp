@@ -26,13 +26,13 @@ struct Transmitted {
 
 /// Frames of one length that the engine wrote at once into room of the lane's.
 template <class E, Lane L>
-std::size_t transmit_alike(E& engine, L& lane) {
-    if constexpr (RunLane<L> && requires { engine.alike_in_run(); }) {
-        const std::size_t most = engine.alike_in_run();
+std::size_t transmit_equal(E& engine, L& lane) {
+    if constexpr (RunLane<L> && requires { engine.equal_in_run(); }) {
+        const std::size_t most = engine.equal_in_run();
         if (most < 2) return 0;
-        const FrameRun run = lane.claim_run(engine.alike_size(), most);
+        const FrameRun run = lane.claim_run(engine.equal_size(), most);
         if (run.frames == 0) return 0;
-        engine.write_alike(run);
+        engine.write_equal(run);
         lane.commit_run(run);
         return run.frames;
     }
@@ -48,7 +48,7 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
     sent.quiet = start == RunStart::quiet;
     if (start != RunStart::begun) return sent;
     do {
-        if (const std::size_t alike = transmit_alike(engine, lane); alike > 0) {
+        if (const std::size_t alike = transmit_equal(engine, lane); alike > 0) {
             sent.frames += alike;
             continue;
         }
@@ -62,7 +62,7 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
         ++sent.frames;
     } while (engine.in_run());
     if constexpr (PromptLane<L>) {
-        if (sent.frames > 0) lane.show();
+        if (sent.frames > 0) lane.publish();
     }
     if (sent.frames > 0) sent.quiet = engine.end_run(now()) && !sent.lane_full;
     return sent;
@@ -71,14 +71,14 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
 /// A message that leaves by itself the moment it is made: written to where the peer reads it,
 /// shown, and only then written down by the engine. False: it cannot now, and nothing has happened.
 /// `now` is called behind the frame, as above, and does not throw.
-template <class E, LoneLane L, class Message, class Now>
-[[gnu::always_inline]] inline bool transmit_alone(E& engine, L& lane, const Message& message,
-                                                  Now&& now) {
-    if (!engine.leaves_alone(message)) return false;
-    const Bytes room = lane.claim_alone();
+template <class E, SingleLane L, class Message, class Now>
+[[gnu::always_inline]] inline bool transmit_single(E& engine, L& lane, const Message& message,
+                                                   Now&& now) {
+    if (!engine.leaves_single(message)) return false;
+    const Bytes room = lane.claim_single();
     if (room.empty()) return false;
-    lane.show_alone(engine.write_alone(message, room));
-    engine.left_alone(now(), message);
+    lane.publish_single(engine.write_single(message, room));
+    engine.single_left(now(), message);
     return true;
 }
 

@@ -30,17 +30,17 @@ struct Noting {
 };
 
 struct NotingLane {
-    LaneTerms terms() const { return {.frame_max = room.size()}; }
+    LaneCapabilities capabilities() const { return {.frame_max = room.size()}; }
     TxFrame* claim() {
         if (frames == frames_max) return nullptr;
-        frame.open(room, terms());
+        frame.open(room, capabilities());
         return &frame;
     }
     void commit() {
         ++frames;
         calls.append("commit ");
     }
-    void show() { calls.append("show "); }
+    void publish() { calls.append("show "); }
 
     std::string& calls;
     int frames_max = 100;
@@ -82,42 +82,42 @@ TEST(Pump, ShowsNothingWhereNothingLeft) {
     EXPECT_EQ(engine.calls, "");
 }
 
-/// Of an engine and a lane, what transmit_alone asks for.
+/// Of an engine and a lane, what transmit_single asks for.
 struct NotingLone {
-    bool leaves_alone(int) const { return leaves; }
-    std::size_t write_alone(int message, Bytes room) {
+    bool leaves_single(int) const { return leaves; }
+    std::size_t write_single(int message, Bytes room) {
         room[0] = static_cast<std::byte>(message);
         calls += "written ";
         return 1;
     }
-    void left_alone(Instant, int message) { calls += "left " + std::to_string(message) + " "; }
+    void single_left(Instant, int message) { calls += "left " + std::to_string(message) + " "; }
 
     std::string calls;
     bool leaves = true;
 };
 
-struct NotingLoneLane : NotingLane {
-    Bytes claim_alone() { return frames == frames_max ? Bytes() : Bytes(room); }
-    void show_alone(std::size_t size) { calls += "shown " + std::to_string(size) + " "; }
+struct NotingSingleLane : NotingLane {
+    Bytes claim_single() { return frames == frames_max ? Bytes() : Bytes(room); }
+    void publish_single(std::size_t size) { calls += "shown " + std::to_string(size) + " "; }
 };
-static_assert(LoneLane<NotingLoneLane>);
+static_assert(SingleLane<NotingSingleLane>);
 
 TEST(Pump, ShowsAMessageThatLeavesAloneBeforeTheEngineNotesItDown) {
     NotingLone engine;
-    NotingLoneLane lane{{engine.calls}};
+    NotingSingleLane lane{{engine.calls}};
     const auto now = [&] {
         engine.calls += "clock ";
         return Instant();
     };
-    EXPECT_TRUE(transmit_alone(engine, lane, 7, now));
+    EXPECT_TRUE(transmit_single(engine, lane, 7, now));
     EXPECT_EQ(engine.calls, "written shown 1 clock left 7 ");
     EXPECT_EQ(lane.room[0], std::byte{7});
     engine.calls.clear();
     lane.frames_max = 0;
-    EXPECT_FALSE(transmit_alone(engine, lane, 8, now)) << "there is no room";
+    EXPECT_FALSE(transmit_single(engine, lane, 8, now)) << "there is no room";
     lane.frames_max = 100;
     engine.leaves = false;
-    EXPECT_FALSE(transmit_alone(engine, lane, 9, now));
+    EXPECT_FALSE(transmit_single(engine, lane, 9, now));
     EXPECT_EQ(engine.calls, "");
 }
 

@@ -16,14 +16,14 @@ namespace wireproof {
 /// A wire towards one peer. A full or dead peer never stops frames to another.
 template <class L>
 concept Lane = requires(L lane, const L& idle) {
-    { idle.terms() } -> std::same_as<LaneTerms>;
+    { idle.capabilities() } -> std::same_as<LaneCapabilities>;
     // Empty room for one frame; nullptr: none before the next flush or later. May be repeated: room
     // that was not committed is lent again.
     { lane.claim() } -> std::same_as<TxFrame*>;
     { lane.commit() } -> std::same_as<void>;  // the claimed frame is complete
 };
 
-/// A lane that may lend room for many frames at once: what it prefers alike and copied anyway.
+/// A lane that may lend room for many frames at once: of one size, where it copies anyway.
 template <class L>
 concept RunLane = Lane<L> && requires(L lane, std::size_t count) {
     // For 2 to `most` frames of `size` bytes; none: they go one by one, or there is no room.
@@ -36,15 +36,15 @@ concept RunLane = Lane<L> && requires(L lane, std::size_t count) {
 /// nothing.
 template <class L>
 concept PromptLane = Lane<L> && requires(L lane) {
-    { lane.show() } -> std::same_as<void>;
+    { lane.publish() } -> std::same_as<void>;
 };
 
 /// A lane that can show the peer a frame by itself, as soon as it stands in room of the lane's, and
-/// that carries frames as they were written. See transmit_alone.
+/// that carries frames as they were written. See transmit_single.
 template <class L>
-concept LoneLane = Lane<L> && requires(L lane, std::size_t size) {
-    { lane.claim_alone() } -> std::same_as<Bytes>;  // frame_max bytes; empty: not now
-    { lane.show_alone(size) } -> std::same_as<void>;
+concept SingleLane = Lane<L> && requires(L lane, std::size_t size) {
+    { lane.claim_single() } -> std::same_as<Bytes>;  // frame_max bytes; empty: not now
+    { lane.publish_single(size) } -> std::same_as<void>;
 };
 
 template <class W>

@@ -24,10 +24,10 @@ class ErasedLane {
 public:
     virtual ~ErasedLane() = default;
 
-    virtual LaneTerms terms() const = 0;
+    virtual LaneCapabilities capabilities() const = 0;
     virtual TxFrame* claim() = 0;
     virtual void commit() = 0;
-    virtual void show() = 0;
+    virtual void publish() = 0;
     virtual FrameRun claim_run(std::size_t size, std::size_t most) = 0;
     virtual void commit_run(const FrameRun& run) = 0;
 };
@@ -37,11 +37,11 @@ class ErasedLaneOf final : public ErasedLane {
 public:
     explicit ErasedLaneOf(L& lane) : lane_(lane) {}
 
-    LaneTerms terms() const override { return lane_.terms(); }
+    LaneCapabilities capabilities() const override { return lane_.capabilities(); }
     TxFrame* claim() override { return lane_.claim(); }
     void commit() override { lane_.commit(); }
-    void show() override {
-        if constexpr (PromptLane<L>) lane_.show();
+    void publish() override {
+        if constexpr (PromptLane<L>) lane_.publish();
     }
     FrameRun claim_run(std::size_t size, std::size_t most) override {
         if constexpr (RunLane<L>) return lane_.claim_run(size, most);
@@ -198,10 +198,10 @@ private:
 
 class AnyLane {
 public:
-    LaneTerms terms() const { return wire_->lane(peer_).terms(); }
+    LaneCapabilities capabilities() const { return wire_->lane(peer_).capabilities(); }
     TxFrame* claim() { return inside().claim(); }
     void commit() { inside().commit(); }
-    void show() { inside().show(); }
+    void publish() { inside().publish(); }
     FrameRun claim_run(std::size_t size, std::size_t most) {
         return inside().claim_run(size, most);
     }

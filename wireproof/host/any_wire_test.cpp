@@ -16,10 +16,10 @@ class NotingWire {
 public:
     class Lane {
     public:
-        LaneTerms terms() const { return {.frame_max = 77}; }
+        LaneCapabilities capabilities() const { return {.frame_max = 77}; }
         TxFrame* claim() {
             if (full) return nullptr;
-            frame.open(room, terms());
+            frame.open(room, capabilities());
             return &frame;
         }
         void commit() { committed = frame.size(); }
@@ -53,7 +53,7 @@ public:
             return {Bytes(room).first(size * most), most, size};
         }
         void commit_run(const FrameRun& run) { committed = run.room.size(); }
-        void show() { ++shown; }
+        void publish() { ++shown; }
 
         int shown = 0;
     };
@@ -92,7 +92,7 @@ static_assert(!ReachesMemory<NotingWire>);
 TEST(AnyWire, PassesEveryCallToTheWireInside) {
     OfferingWire inside;
     AnyWire wire{std::ref(inside)};
-    EXPECT_EQ(wire.lane(peer).terms().frame_max, 77U);
+    EXPECT_EQ(wire.lane(peer).capabilities().frame_max, 77U);
     TxFrame* frame = wire.lane(peer).claim();
     ASSERT_EQ(frame, &inside.lane(peer).frame);
     frame->add_header<5>();
@@ -149,7 +149,7 @@ TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     EXPECT_TRUE(wire.prepare_to_sleep());
     wire.settle(peer);
     wire.unsettle(peer);
-    EXPECT_EQ(wire.lane(peer).terms().frame_max, 77U);
+    EXPECT_EQ(wire.lane(peer).capabilities().frame_max, 77U);
 }
 
 TEST(AnyWire, RunsOfFramesGoStraightToAndFromAWireThatHasThem) {
@@ -160,7 +160,7 @@ TEST(AnyWire, RunsOfFramesGoStraightToAndFromAWireThatHasThem) {
     EXPECT_EQ(run.room.data(), inside.lane(peer).room.data());
     wire.lane(peer).commit_run(run);
     EXPECT_EQ(inside.lane(peer).committed, 12U);
-    wire.lane(peer).show();
+    wire.lane(peer).publish();
     EXPECT_EQ(inside.lane(peer).shown, 1);
 
     const RxRun came = wire.following();
@@ -174,7 +174,7 @@ TEST(AnyWire, RunsOfFramesGoStraightToAndFromAWireThatHasThem) {
     AnyWire without{std::ref(other)};
     EXPECT_EQ(without.following().frames, 0U);
     EXPECT_EQ(without.lane(peer).claim_run(4, 3).frames, 0U);
-    without.lane(peer).show();  // the flush does
+    without.lane(peer).publish();  // the flush does
 }
 
 TEST(AnyWire, TheWireInsideIsGivenToWhoKnowsIt) {

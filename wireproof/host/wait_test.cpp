@@ -29,7 +29,7 @@ private:
 
 class Lane {
 public:
-    LaneTerms terms() const { return {}; }
+    LaneCapabilities capabilities() const { return {}; }
     TxFrame* claim() { return nullptr; }
     void commit() {}
 };

@@ -313,11 +313,11 @@ AmWorldPlan::AmWorldPlan(std::uint64_t world_seed) : seed(world_seed) {
             traffic[pair(from, to)] = draw_traffic(dice, am, static_cast<std::uint32_t>(1 + share));
         }
     }
-    network.prefers_alike = dice.chance(0.5);
+    network.prefers_equal_sizes = dice.chance(0.5);
     what += ", " + std::to_string(nodes()) + " nodes, windows " + std::to_string(am.window[0]) +
             '/' + std::to_string(am.window[1]) + ", chunk " + std::to_string(am.chunk_packets) +
             ", modulus " + std::to_string(am.modulus) + ", in flight " +
-            std::to_string(network.in_flight_max) + (network.prefers_alike ? ", filled" : "");
+            std::to_string(network.in_flight_max) + (network.prefers_equal_sizes ? ", filled" : "");
     draw_black_holes(*this);
 }
 

@@ -42,7 +42,7 @@ TxFrame* Cable::claim() {
         return nullptr;
     }
     if (claimed_ == Flight::none) claimed_ = flight_.acquire();
-    lent_frame_.open(flight_.frame(claimed_).buffer, terms());
+    lent_frame_.open(flight_.frame(claimed_).buffer, capabilities());
     return &lent_frame_;
 }
 

@@ -38,7 +38,7 @@ struct CableConfig {
     // On: room is lent for one frame, once the one before has left: the sender decides at the last
     // moment what leaves next, as a link layer does.
     bool one_at_a_time = false;
-    bool prefers_alike = false;  // LaneTerms'
+    bool prefers_equal_sizes = false;  // LaneCapabilities'
     FaultRates faults{};
 };
 
@@ -77,10 +77,10 @@ public:
         now_ = now;
         waits_to_leave_ = false;
     }
-    LaneTerms terms() const {
+    LaneCapabilities capabilities() const {
         return {.frame_max = config_.frame_max,
                 .carries_intact = !config_.flip_bits,
-                .prefers_alike = config_.prefers_alike};
+                .prefers_equal_sizes = config_.prefers_equal_sizes};
     }
     TxFrame* claim();
     void commit();

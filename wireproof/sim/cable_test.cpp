@@ -214,7 +214,7 @@ TEST(Cable, FlipsRealBitsWhenAskedAndThenVouchesForNothing) {
     CableConfig config = slow();
     config.flip_bits = true;
     Cable cable = cable_with(config);
-    EXPECT_FALSE(cable.terms().carries_intact);
+    EXPECT_FALSE(cable.capabilities().carries_intact);
     cable.faults().add_rule(nth(1, {.damaged = true}));
     for (int i = 0; i < 2; ++i) {
         const Bytes bytes = cable.claim()->add_room(8);

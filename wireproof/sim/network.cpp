@@ -54,7 +54,7 @@ Network::Network(const Config& config) {
                             .flip_bits = config.flip_bits,
                             .lend_payload = config.lend_payload,
                             .one_at_a_time = config.one_at_a_time,
-                            .prefers_alike = config.prefers_alike,
+                            .prefers_equal_sizes = config.prefers_equal_sizes,
                             .faults = config.faults};
     for (std::size_t to = 0; to < config.nodes; ++to) {
         for (std::size_t from = 0; from < config.nodes; ++from) {

@@ -52,7 +52,7 @@ struct NetworkConfig {
     bool flip_bits = CableConfig().flip_bits;
     bool lend_payload = CableConfig().lend_payload;
     bool one_at_a_time = CableConfig().one_at_a_time;
-    bool prefers_alike = CableConfig().prefers_alike;
+    bool prefers_equal_sizes = CableConfig().prefers_equal_sizes;
     FaultRates faults{};
     std::uint64_t seed = 0;
     Describe describe = describe_nothing;  // for fault scripts and traces

@@ -126,12 +126,12 @@ TEST(Network, WakesASenderWhoseFullLaneGotRoom) {
 
 TEST(Network, PromisesWholeFramesOnlyWhileNoBitsFlip) {
     NetworkConfig config = quick(2);
-    const LaneTerms vouched = Network(config).wire(0).lane(PeerId{1}).terms();
+    const LaneCapabilities vouched = Network(config).wire(0).lane(PeerId{1}).capabilities();
     EXPECT_EQ(vouched.frame_max, 64u);
     EXPECT_TRUE(vouched.carries_intact);
     EXPECT_FALSE(vouched.carries_all);
     config.flip_bits = true;
-    EXPECT_FALSE(Network(config).wire(0).lane(PeerId{1}).terms().carries_intact);
+    EXPECT_FALSE(Network(config).wire(0).lane(PeerId{1}).capabilities().carries_intact);
 }
 
 // Everything a run of random traffic does, as text.

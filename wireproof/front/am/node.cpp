@@ -41,7 +41,7 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
       self_(config.node),
       nodes_(congestion.size()),
       poll_every_(config.poll_every),
-      gather_for_(config.gather_for),
+      coalesce_for_(config.coalesce_for),
       pool_(config, nodes_, active_peers),
       ready_(nodes_),
       met_(nodes_),
@@ -147,7 +147,7 @@ std::size_t Node::deliver_all(std::size_t peer) {
 
 void Node::push(Instant now) {
     if (polling_) return;
-    gathering_ = more_asked_ = false;
+    coalescing_ = more_asked_ = false;
     on_wire([&](auto& wire) { send(wire, now); });
 }
 
@@ -168,8 +168,8 @@ template <class W>
     const While polling(polling_);
     answers_at_once_ = false;  // a handler may have thrown
     std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
-    const bool soon = now - std::exchange(last_turn_, now) < gather_for_;
-    gathering_ = std::exchange(more_asked_, false) && soon;
+    const bool soon = now - std::exchange(last_turn_, now) < coalesce_for_;
+    coalescing_ = std::exchange(more_asked_, false) && soon;
     if (asked_since_poll_ > 0) {
         send(wire, now);  // what was asked for need not wait for what came
         asked_since_poll_ = 0;
@@ -204,7 +204,7 @@ std::size_t Node::rest_of_turn(W& wire, Instant now) {
     if (awaiting_ != awaiting_told_) tell_awaiting();
     if (now >= deadlines_.earliest()) handled += run_timers(now);
     send(wire, now);
-    gathering_ = false;
+    coalescing_ = false;
     mid_turn_ = false;
     return handled;
 }
@@ -283,14 +283,14 @@ template <class W>
 void Node::send(W& wire, Instant now) {
     if (!std::exchange(held_, false)) held_since_ = now;
     if (ready_.empty()) return wire.flush(now);
-    const bool may_hold = gathering_ && now - held_since_ < gather_for_;
+    const bool may_hold = coalescing_ && now - held_since_ < coalesce_for_;
     bool more = true;
     while (more) {
         more = false;
         ready_.keep_if([&](std::size_t number) {
             Peer& peer = peers_[number];
             bool keeps = true;
-            if (may_hold && peer.connection.may_gather()) {
+            if (may_hold && peer.connection.may_coalesce()) {
                 held_ = true;
             } else {
                 const Transmitted sent = transmit(peer.connection, lane_of(wire, peer), now);

@@ -71,7 +71,7 @@ public:
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) && may_ask(peer) &&
-                             peers_[peer].connection.would_leave_alone();
+                             peers_[peer].connection.would_leave_single();
         if (!at_once) return post(peer, handler, words);
         peers_[peer].shm_lane->fetch_room();
         if (!leave_at_once<Channel::request>(peer, handler, words, now)) {
@@ -185,8 +185,8 @@ private:
     template <Channel channel, class Now>
     bool leave_at_once(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         Peer& to = peers_[peer];
-        const Connection::Lone<channel> message{static_cast<HandlerId>(handler), words};
-        return transmit_alone(to.connection, *to.shm_lane, message, now);
+        const Connection::Single<channel> message{static_cast<HandlerId>(handler), words};
+        return transmit_single(to.connection, *to.shm_lane, message, now);
     }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
     /// Whatever changes a connection goes through here, but what travels alone.
@@ -260,7 +260,7 @@ private:
     std::size_t self_;
     std::size_t nodes_;
     std::uint32_t poll_every_;
-    Duration gather_for_;
+    Duration coalesce_for_;
     std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
     std::vector<Peer> peers_;
     HandlerTable handlers_here_;  // as connections see them, so never moved either
@@ -283,7 +283,7 @@ private:
     mutable DeadlineHeap deadlines_;
     std::size_t current_peer_ = 0;
     bool more_asked_ = false;  // since the last turn
-    bool gathering_ = false;   // in this turn: requests may wait for more
+    bool coalescing_ = false;  // in this turn: requests may wait for more
     bool held_ = false;        // and some do, since:
     Instant held_since_;
     Instant last_turn_;

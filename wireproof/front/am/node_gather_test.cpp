@@ -15,7 +15,7 @@ constexpr std::uint64_t base = 0x1000;
 /// Requests gather to so many; nothing is acknowledged just because time has gone by.
 Config acked_seldom(std::uint32_t gather) {
     Config config = quick();
-    config.gather = gather;
+    config.coalesce = gather;
     config.ack_after = Duration();
     return config;
 }
@@ -51,7 +51,7 @@ TEST(AmNode, ABusyStreamIsKeptBackForItsTimeAtMost) {
     for (std::uint32_t i = 0; i < 99; ++i) {
         ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
     }
-    job.now = job.now + config.gather_for;
+    job.now = job.now + config.coalesce_for;
     job.turn();
     ASSERT_EQ(heard, 100U);
     std::uint32_t behind = 0;  // the most
@@ -94,7 +94,7 @@ TEST(AmNode, StoresOfABusyStreamAreKeptBackForTheirTimeAtMost) {
 // While many are under way a turn that follows new requests may keep them back, the next may not.
 TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     Config config = quick();
-    config.gather = 4;
+    config.coalesce = 4;
     Job job(config);
     std::uint32_t heard = 0;
     job[1].handle(ask, [&](const Message&) { ++heard; });
@@ -130,7 +130,7 @@ TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
 // turn's alone, a stream of them would have one datagram for each.
 TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
     Config config = quick();
-    config.gather = 8;
+    config.coalesce = 8;
     Job job(config);
     std::vector<std::byte> memory(64);
     ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = false, .store = true}));
@@ -175,7 +175,7 @@ TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
 
 TEST(AmNode, GetsGatherUntilThoseBeforeAreAnswered) {
     Config config = quick();
-    config.gather = 8;
+    config.coalesce = 8;
     Job job(config);
     std::vector<std::byte> there(64, std::byte{7});
     ASSERT_TRUE(job[1].register_memory(0, base, there, {.get = true, .store = false}));
@@ -210,7 +210,7 @@ TEST(AmNode, GetsGatherUntilThoseBeforeAreAnswered) {
 // A request is acknowledged when there is time: nothing says when.
 TEST(AmNode, ALoneRequestUnderWayKeepsNothingBack) {
     Config config = quick();
-    config.gather = 8;
+    config.coalesce = 8;
     Job job(config);
     job[1].handle(ask, [](const Message&) {});
     ASSERT_EQ(job[0].post(1, ask, words({1})), Status::ok);

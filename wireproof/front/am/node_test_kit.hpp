@@ -31,7 +31,7 @@ public:
     class Lane {
     public:
         explicit Lane(std::unique_ptr<End>* end) : end_(end) {}
-        LaneTerms terms() const { return (*end_)->lane(PeerId{0}).terms(); }
+        LaneCapabilities capabilities() const { return (*end_)->lane(PeerId{0}).capabilities(); }
         TxFrame* claim() { return (*end_)->lane(PeerId{0}).claim(); }
         void commit() { (*end_)->lane(PeerId{0}).commit(); }
 

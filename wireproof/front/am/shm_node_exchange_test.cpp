@@ -121,7 +121,7 @@ TEST(ShmNode, RequestsThatComeOneByOneAndHaveNoAnswerAreAcknowledgedInTime) {
     const std::uint64_t acks = nodes[1].counters(0).acks;
     const std::uint64_t late = nodes.timeouts(0, 1);
     for (std::uint64_t i = 0; i < 2 * window; ++i) {
-        nodes.now = nodes.now + Config::shared_memory().gather_for;  // or they would gather
+        nodes.now = nodes.now + Config::shared_memory().coalesce_for;  // or they would gather
         ASSERT_EQ(nodes.request(0, 1), Status::ok) << i;
         nodes[0].poll(nodes.now);
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);

@@ -106,7 +106,7 @@ public:
         EXPECT_TRUE(idle());
         rest();
     }
-    /// The first message of all does not go the shortest way.
+    /// The first message of all does not take the fast path.
     void converse() {
         const int before = answers;
         EXPECT_EQ(request(0, 1), Status::ok);

@@ -21,8 +21,8 @@ template <class InnerLane>
 class IcrcLane {
 public:
     /// What arrives is intact: a packet with a wrong ICRC does not.
-    LaneTerms terms() const {
-        LaneTerms terms = lane_->terms();
+    LaneCapabilities capabilities() const {
+        LaneCapabilities terms = lane_->capabilities();
         terms.frame_max -= std::min(terms.frame_max, IcrcCover::icrc_size);
         terms.carries_intact = true;
         return terms;

@@ -53,7 +53,7 @@ TEST(IcrcWire, WhatLeavesIsThePacketAndItsIcrcFromThisHostToThat) {
     Tapped ends;
     const PacketBytes packet = packet_of(100);
     auto& lane = ends.wire.lane(PeerId{1});
-    EXPECT_EQ(lane.terms().frame_max, 2048U - IcrcCover::icrc_size);
+    EXPECT_EQ(lane.capabilities().frame_max, 2048U - IcrcCover::icrc_size);
     TxFrame* frame = lane.claim();
     ASSERT_NE(frame, nullptr);
     std::copy_n(packet.begin(), Bth::size, frame->add_header<Bth::size>().begin());

@@ -29,17 +29,17 @@ template <class InnerLane>
 class NativeLane {
 public:
     /// What arrives is intact: a frame with a wrong CRC does not.
-    LaneTerms terms() const {
-        const std::size_t inner = lane_->terms().frame_max;
+    LaneCapabilities capabilities() const {
+        const std::size_t inner = lane_->capabilities().frame_max;
         return {.frame_max = inner > overhead_ ? (inner - overhead_) / 4 * 4 : 0,
                 .carries_intact = true,
-                .carries_all = lane_->terms().carries_all};
+                .carries_all = lane_->capabilities().carries_all};
     }
     TxFrame* claim() {
         inner_ = lane_->claim();
         if (inner_ == nullptr) return nullptr;
-        room_.resize(terms().frame_max);
-        frame_.open(room_, terms());
+        room_.resize(capabilities().frame_max);
+        frame_.open(room_, capabilities());
         return &frame_;
     }
     /// The frame is a packet: whole words, with a base header in its first piece.

@@ -43,7 +43,7 @@ TEST(NativeWire, CarriesPacketsBothWays) {
         Native a(std::move(link.end(0)), {.local = PeerId{0}, .global = global});
         Native b(std::move(link.end(1)), {.local = PeerId{1}, .global = global});
         Native moved = std::move(a);
-        const std::size_t most = moved.lane(PeerId{1}).terms().frame_max;
+        const std::size_t most = moved.lane(PeerId{1}).capabilities().frame_max;
         EXPECT_EQ(most, (global ? 2048U - 48 - 6 : 2048U - 8 - 6) / 4 * 4);
         for (std::size_t payload = 0; payload + Bth::size <= most; payload += 124) {
             const PacketBytes packet = packet_of(payload);

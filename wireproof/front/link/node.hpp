@@ -55,7 +55,7 @@ public:
 
     const AnyLink& engine() const { return engine_; }
     /// The longest frame of the wire, bytes.
-    std::size_t frame_max() { return wire_.lane(peer_).terms().frame_max; }
+    std::size_t frame_max() { return wire_.lane(peer_).capabilities().frame_max; }
     host::AnyWire& wire() { return wire_; }
     /// What the kernel said of the other end.
     PeerTrouble trouble() const { return wire_.trouble(peer_); }

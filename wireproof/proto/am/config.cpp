@@ -62,8 +62,8 @@ Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
     config.stores_max = config.gets_max = config.get_slots = 64;
     config.held_packets = std::max(config.window[0], config.window[1]);
     config.poll_every = 32;
-    config.gather = 128;
-    config.gather_for = Duration::microseconds(50);
+    config.coalesce = 128;
+    config.coalesce_for = Duration::microseconds(50);
     return config;
 }
 
@@ -75,8 +75,8 @@ Config Config::shared_memory() {
     config.open_bytes = 2048;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
     config.save_bytes = std::size_t{512} * 1024;
-    config.gather = 128;
-    config.gather_for = Duration::microseconds(10);
+    config.coalesce = 128;
+    config.coalesce_for = Duration::microseconds(10);
     config.chunk_packets = 8;
     config.chunks_in_flight = 4;
     config.held_packets = 64;

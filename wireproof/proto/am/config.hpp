@@ -100,10 +100,10 @@ struct Config {
     /// answered as soon as they arrive, the front lets those that follow wait from one turn to the
     /// next until they are as many; a turn in which nothing is asked for sends them. 0: each turn
     /// does.
-    std::uint32_t gather = 0;
+    std::uint32_t coalesce = 0;
     /// But only where turns follow one another so soon, and for so long at most. How many are under
     /// way tells no busy stream from one whose peer acknowledges seldom.
-    Duration gather_for{};
+    Duration coalesce_for{};
     std::uint32_t fifo_entries = 0;  // of the adapter's receive FIFO; 0: none
     std::uint32_t lazy_pop = 0;      // polled messages before entries go back to the adapter
 

@@ -77,8 +77,8 @@ void Connection::on_deadline(Instant now) {
 }
 
 bool Connection::poll_transmit(Instant now, TxFrame& out) {
-    if (send_plain(now, out)) return true;
-    calm_ = false;
+    if (send_fast(now, out)) return true;
+    predicting_ = false;
     if (ending_.active) return false;
     watch_peer(now);
     if (handshake_.disowns()) return send_unknown(out), true;
@@ -102,16 +102,16 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
 
 bool Connection::quiet() const {
     return handshake_.established() && !ending_.active && send_[0].window.at_rest() &&
-           send_[1].window.at_rest() && !receive_[0].window.complains() &&
-           !receive_[1].window.complains() && !hello_due_ && !handshake_.answer_due() &&
+           send_[1].window.at_rest() && !receive_[0].window.nack_due() &&
+           !receive_[1].window.nack_due() && !hello_due_ && !handshake_.answer_due() &&
            stall_.need == Need::nothing && watches_as_it_should() && !small_talk_due();
 }
 
-bool Connection::would_leave_alone() {
+bool Connection::would_leave_single() {
     if (send_[1].window.waiting() > 0 || !send_[0].window.empty()) return false;
-    if (calm_) return true;
-    const bool alone = is_calm();
-    calm_ = alone && fast_;
+    if (predicting_) return true;
+    const bool alone = can_predict();
+    predicting_ = alone && fast_;
     return alone;
 }
 
@@ -155,13 +155,13 @@ bool Connection::at_rest() const {
     for (std::size_t i = 0; i < channel_count; ++i) {
         if (!send_[i].at_rest() || !receive_[i].at_rest()) return false;
     }
-    return replies_.empty() && ended_.empty() && !delivery_ && !plain_here_ && !drawn_slot_ &&
+    return replies_.empty() && ended_.empty() && !delivery_ && !short_here_ && !drawn_slot_ &&
            bundle_.left == 0 && stall_.need == Need::nothing && !ending_.active;
 }
 
 void Connection::exchange(ConnectionBuffers& buffers) {
     WIREPROOF_CHECK(at_rest());
-    calm_ = may_reply_ = false;
+    predicting_ = may_reply_ = false;
     for (std::size_t i = 0; i < channel_count; ++i) {
         send_[i].exchange(buffers.send[i]);
         receive_[i].exchange(buffers.receive[i]);

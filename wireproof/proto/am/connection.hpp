@@ -97,7 +97,7 @@ public:
     /// They do so anyway while bytes of a transfer are still to come.
     void set_awaiting(bool awaiting) {
         awaiting_ = awaiting;
-        calm_ = false;
+        predicting_ = false;
     }
     bool awaiting() const { return awaiting_; }
 
@@ -108,8 +108,9 @@ public:
     /// while a caller polls, and far cheaper than to ask for a frame.
     bool quiet() const;
     /// The same in fewer steps where the fast path is open; false where one would have to look.
-    bool quiet_while_calm() const {
-        return calm_ && send_[0].window.settled() && send_[1].window.settled() && !small_talk_due();
+    bool quiet_while_predicting() const {
+        return predicting_ && send_[0].window.settled() && send_[1].window.settled() &&
+               !small_talk_due();
     }
 
     // State.
@@ -141,19 +142,19 @@ public:
 
     // Fast paths, received.
 
-    using PlainMessage = am::PlainMessage;
+    using ShortMessage = am::ShortMessage;
     /// What next_delivery would hand over now, if that is a message that was predicted; else
     /// nullptr. Nothing of it is copied; dead at the next draw or call.
     using Receiver::take_message;
     /// True: next_delivery would bring nothing, and need not be called before what follows.
     bool nothing_drawn() {
-        if (!calm_ || plain_here_) return false;
+        if (!predicting_ || short_here_) return false;
         may_reply_ = false;
         return true;
     }
     /// False where on_run need not be asked: messages are all there is, or some are to be drawn.
     bool takes_run() const {
-        return !calm_ && !delivery_ && !drawn_slot_ && !plain_here_ && bundle_.left == 0 &&
+        return !predicting_ && !delivery_ && !drawn_slot_ && !short_here_ && bundle_.left == 0 &&
                ended_.empty();
     }
     /// Takes in frames, at least one, from the first on: packets of the chunk that is arriving,
@@ -163,18 +164,18 @@ public:
 
     // Fast paths, sent.
 
-    /// A request or the answer to what was delivered last, for transmit_alone (core/pump.hpp): it
+    /// A request or the answer to what was delivered last, for transmit_single (core/pump.hpp): it
     /// is written to the frame first, and saved once the peer can see it.
     template <Channel channel>
-    using Lone = LoneMessage<channel>;
+    using Single = SingleMessage<channel>;
     /// A request that is made now would leave by itself: nothing waits, and no other is in flight.
-    bool would_leave_alone();
+    bool would_leave_single();
     /// Whether it would be accepted and leave now by itself.
-    using Sender::leaves_alone;
+    using Sender::leaves_single;
     /// The frame, into room of at least packet_max bytes; returns how long it is.
-    using Sender::write_alone;
+    using Sender::write_single;
     /// What request() or reply(), and the departure, change.
-    using Sender::left_alone;
+    using Sender::single_left;
 
     /// A run of requests or of replies with nothing else to be said between them: as many calls of
     /// poll_transmit, but asked once. Begun: next_of_run() as there is room, again while in_run(),
@@ -183,20 +184,20 @@ public:
     using Sender::end_run;
     using Sender::in_run;
     using Sender::next_of_run;
-    /// Where the next of the run is a chunk: how many of its full packets wait; write_alike()
-    /// writes so many at once, of alike_size() bytes each.
-    using Sender::alike_in_run;
-    std::size_t alike_size() const { return config_.packet_max; }
-    using Sender::write_alike;
+    /// Where the next of the run is a chunk: how many of its full packets wait; write_equal()
+    /// writes so many at once, of equal_size() bytes each.
+    using Sender::equal_in_run;
+    std::size_t equal_size() const { return config_.packet_max; }
+    using Sender::write_equal;
 
-    /// What waits to leave is only what was asked for, fewer packets than `gather`, and as many
+    /// What waits to leave is only what was asked for, fewer packets than `coalesce`, and as many
     /// are in flight or an answer is: they may wait for more.
-    using Sender::may_gather;
+    using Sender::may_coalesce;
     /// No deadline that was set since this was asked last is earlier: for a caller that knows the
     /// next deadline of then.
     Instant take_soonest_set() { return timers_.take_soonest_set(); }
     /// The fast path is open: for tests.
-    bool calm() const { return calm_; }
+    bool predicting() const { return predicting_; }
 
 private:
     RxVerdict on_other_frame(Instant now, const RxFrame& frame);

@@ -320,7 +320,7 @@ TEST(AmBundle, WhatNoSenderWritesIsMalformedAndWithoutEffect) {
     EXPECT_EQ(pair.b.take_log(), heard(0, 1));
 }
 
-// The short way draws messages where they lie; next_delivery says the same of them.
+// The fast path draws messages where they lie; next_delivery says the same of them.
 TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
     Pair pair(selective());
     requests(pair.a, 3);

@@ -1,4 +1,4 @@
-// The short way of packets of chunks: nothing may tell it from the general one.
+// The fast path of packets of chunks: nothing may tell it from the general way.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -399,7 +399,7 @@ TEST(AmChunkRun, IsNoneBeforeAChunkHasBegunOrWhereOthersAreToBeTakenFirst) {
     requests(calm.a, 1);
     calm.carry(calm.a);
     calm.settle();
-    EXPECT_TRUE(calm.b.engine.would_leave_alone());
+    EXPECT_TRUE(calm.b.engine.would_leave_single());
     EXPECT_FALSE(calm.b.engine.takes_run());
     requests(calm.a, 1);
     const Frames undrawn = calm.a.take(calm.now);

@@ -141,7 +141,7 @@ TEST(AmConnection, AHostWithoutRoomSaysSoInItsNackAndOnlyInOne) {
     }
 }
 
-// Loss that is the path's own slows nobody who was not asked to heed the path.
+// Loss that is the path's own slows no sender without congestion control.
 // What is under way is counted in packets: here each message has one.
 TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
     for (const bool told : {false, true}) {
@@ -228,7 +228,7 @@ TEST(AmConnection, WithoutCongestionControlNothingIsAsked) {
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
         EXPECT_GT(pair.a.take(pair.now).size(), pair.config.first_flight);
         EXPECT_EQ(pair.a.engine.stats().sent_of(Kind::keepalive), asked);
-        EXPECT_FALSE(pair.a.engine.sending(Channel::request).afoot().counted());
+        EXPECT_FALSE(pair.a.engine.sending(Channel::request).in_flight().counted());
     }
 }
 

@@ -25,11 +25,11 @@ Config narrow(Recovery recovery = Recovery::selective) {
 constexpr std::size_t longer = 17 * 64 + 10;
 constexpr std::size_t shorter = 31;  // less than half a packet
 
-/// Two stores behind one another, to a lane that likes frames alike.
+/// Two stores behind one another, to a lane that prefers frames of one size.
 struct Stores {
     explicit Stores(const Config& config, std::size_t size = longer)
         : pair(config), first(pattern(size, 1)), second(pattern(size, 2)) {
-        pair.a.prefers_alike = pair.b.prefers_alike = true;
+        pair.a.prefers_equal_sizes = pair.b.prefers_equal_sizes = true;
         EXPECT_EQ(store(pair.a, first, 1), PostStatus::accepted);
         EXPECT_EQ(store(pair.a, second, 2, 4096), PostStatus::accepted);
     }
@@ -80,13 +80,13 @@ TEST(AmFiller, ShortTransfersAndLanesThatDoNotCareAreNotFilled) {
     EXPECT_EQ(few.pair.a.engine.stats().filled, 0U);
 
     Stores plain(narrow());
-    plain.pair.a.prefers_alike = false;
+    plain.pair.a.prefers_equal_sizes = false;
     plain.finish();
     EXPECT_EQ(plain.pair.a.engine.stats().filled, 0U);
 
     Config seed = sp2();
     Pair paper(seed);
-    paper.a.prefers_alike = true;
+    paper.a.prefers_equal_sizes = true;
     const auto source = pattern(2 * seed.chunk_bytes() + 10);
     ASSERT_EQ(store(paper.a, source), PostStatus::accepted);
     paper.settle();
@@ -96,7 +96,7 @@ TEST(AmFiller, ShortTransfersAndLanesThatDoNotCareAreNotFilled) {
 
 TEST(AmFiller, AGetIsFilledAsAStoreIs) {
     Pair pair(narrow());
-    pair.a.prefers_alike = pair.b.prefers_alike = true;
+    pair.a.prefers_equal_sizes = pair.b.prefers_equal_sizes = true;
     const auto there = pattern(longer);
     std::copy(there.begin(), there.end(), pair.b.memory().begin());
     std::vector<std::byte> one(longer);
@@ -178,11 +178,11 @@ public:
           frame_max_(config.packet_max),
           most_(runs ? most_at_once : 0) {}
 
-    LaneTerms terms() const {
-        return {.frame_max = frame_max_, .copied_max = 4096, .prefers_alike = true};
+    LaneCapabilities capabilities() const {
+        return {.frame_max = frame_max_, .copied_max = 4096, .prefers_equal_sizes = true};
     }
     TxFrame* claim() {
-        frame_.open(room_, terms());
+        frame_.open(room_, capabilities());
         return &frame_;
     }
     void commit() {

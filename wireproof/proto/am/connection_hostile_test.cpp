@@ -237,7 +237,7 @@ TEST(AmConnection, DropsAFrameWithAnyOneBitDamaged) {
     }
 }
 
-// The same for one that is in order, which goes the short way.
+// The same for one that is in order, which takes the fast path.
 TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
     for (const Config& config : all_small()) {
         const bool calm = config.layout == Layout::ethernet && config.congestion == Congestion::off;
@@ -247,8 +247,8 @@ TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
         for (std::size_t bit = 0; bit < frame.bytes.size() * 8; ++bit) {
             const auto mask = std::byte{1} << (bit % 8);
             frame.bytes[bit / 8] ^= mask;
-            // However short the way would be: who would ask finds itself calm.
-            ASSERT_EQ(pair.b.engine.would_leave_alone(), calm);
+            // The fast path is open.
+            ASSERT_EQ(pair.b.engine.would_leave_single(), calm);
             ASSERT_EQ(pair.give(pair.b, frame), corrupt) << bit;
             frame.bytes[bit / 8] ^= mask;
         }
@@ -258,7 +258,7 @@ TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
     }
 }
 
-// AM-47: a forbidden address is drained and answered; nothing hangs, nothing is written, no timer
+// AM-47: a forbidden address is discarded and answered; nothing hangs, nothing is written, no timer
 // is needed.
 TEST(AmConnection, AStoreIntoForbiddenMemoryEndsWithTheReason) {
     for (const Config& config : all_small()) {

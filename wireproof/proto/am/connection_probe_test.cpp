@@ -29,7 +29,7 @@ struct Timed {
         pair.carry(pair.b);
     }
     /// The time until a request that is lost now is asked after.
-    Duration patience() {
+    Duration rto() {
         requests(pair.a, 1);
         pair.a.take(pair.now);
         return until_asked(pair);
@@ -50,7 +50,7 @@ TEST(AmProbe, WaitsAsConfiguredUntilALoopWasMeasured) {
         EXPECT_EQ(config.keepalive_after, start);
         EXPECT_EQ(config.probe_after, least);
         Timed timed(config);
-        EXPECT_EQ(timed.patience(), start);
+        EXPECT_EQ(timed.rto(), start);
     }
 }
 
@@ -58,7 +58,7 @@ TEST(AmProbe, WaitsThreeLoopsOnceOneWasMeasured) {
     for (const Config& config : over_a_network()) {
         Timed timed(config);
         timed.round_trip(Duration::microseconds(200));
-        EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+        EXPECT_EQ(timed.rto(), Duration::microseconds(600));
     }
 }
 
@@ -66,10 +66,10 @@ TEST(AmProbe, NeverWaitsLessThanTheFloorOrMoreThanConfigured) {
     for (const Config& config : over_a_network()) {
         Timed quick(config);
         quick.round_trip(Duration::microseconds(1));
-        EXPECT_EQ(quick.patience(), least);
+        EXPECT_EQ(quick.rto(), least);
         Timed slow(config);
         slow.round_trip(Duration::milliseconds(4));
-        EXPECT_EQ(slow.patience(), start);
+        EXPECT_EQ(slow.rto(), start);
     }
 }
 
@@ -79,7 +79,7 @@ TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
         Timed timed(config);
         timed.pair.a.engine.set_awaiting(true);
         for (int i = 0; i < 3; ++i) timed.round_trip(Duration::microseconds(200));
-        EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+        EXPECT_EQ(timed.rto(), Duration::microseconds(600));
         timed.settle();
         EXPECT_TRUE(timed.pair.a.engine.idle());
         // Nor after the peer was asked for a sign of life, which it gave.
@@ -88,7 +88,7 @@ TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
             timed.settle();
         }
         EXPECT_EQ(timed.pair.a.engine.stats().keepalive_timeouts, 4U) << "one for what was lost";
-        EXPECT_EQ(timed.patience(), Duration::microseconds(600));
+        EXPECT_EQ(timed.rto(), Duration::microseconds(600));
     }
 }
 
@@ -126,7 +126,7 @@ TEST(AmProbe, MeasuresNothingThatWasAskedFor) {
         timed.pair.now = timed.pair.now + Duration::milliseconds(1);
         timed.pair.carry(timed.pair.b);
         EXPECT_EQ(timed.pair.a.engine.sending(Channel::request).under_way(), 0U);
-        EXPECT_EQ(timed.patience(), Duration::microseconds(150));
+        EXPECT_EQ(timed.rto(), Duration::microseconds(150));
     }
 }
 

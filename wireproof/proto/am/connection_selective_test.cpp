@@ -144,7 +144,7 @@ TEST(AmConnection, AHoleIsNamedByTheNextPacketOfItsOwnChunk) {
     }
 }
 
-// AM-4: in order, no packet of a chunk draws a complaint.
+// AM-4: in order, no packet of a chunk draws a NACK.
 TEST(AmConnection, WithoutLossNoNackLeaves) {
     for (Config config : selective().without_questions()) {
         config.first_flight = config.window[0];  // else its end asks what has arrived

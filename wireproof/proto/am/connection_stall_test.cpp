@@ -55,7 +55,7 @@ TEST(AmConnection, ARequestWithoutAReplyPlaceIsRefusedSilentlyAndFetchedOnceTher
         const bool selective = config.recovery == Recovery::selective;
         EXPECT_EQ(pair.give(pair.b, frames[1]), ahead(config));
         EXPECT_EQ(pair.give(pair.b, frames[2]), ahead(config));
-        EXPECT_EQ(pair.taken(pair.b), "");  // AM-10: a stalled channel does not complain
+        EXPECT_EQ(pair.taken(pair.b), "");  // AM-10: a stalled channel sends no NACK
         EXPECT_EQ(pair.b.log, Log{});
         stalled.release();
         const Frames out = pair.b.take(pair.now);

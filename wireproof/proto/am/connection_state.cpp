@@ -29,18 +29,19 @@ bool ConnectionState::holds_back_ack() const {
 bool ConnectionState::nothing_else_to_say() const {
     return wide_ && handshake_.established() && !ending_.active && !hello_due_ &&
            !handshake_.answer_due() && stall_.need == Need::nothing &&
-           !receive_[0].window.complains() && !receive_[1].window.complains() &&
-           !send_[0].window.afoot().wants_answer() && !send_[1].window.afoot().wants_answer() &&
-           watches_as_it_should() && !question_goes_first();
+           !receive_[0].window.nack_due() && !receive_[1].window.nack_due() &&
+           !send_[0].window.in_flight().wants_answer() &&
+           !send_[1].window.in_flight().wants_answer() && watches_as_it_should() &&
+           !question_goes_first();
 }
 
 // Nothing is missing, refused, in chunks, or due but acknowledgements; and all that was delivered
 // is drawn, but for a message that the fast path accepted.
-bool ConnectionState::is_calm() const {
+bool ConnectionState::can_predict() const {
     if (!nothing_else_to_say() || !has_buffers()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
         const bool calm = send_[i].window.nothing_lost() && !send_[i].window.is_awaited() &&
-                          !send_[i].window.afoot().steered() &&
+                          !send_[i].window.in_flight().steered() &&
                           receive_[i].window.nothing_ahead() && send_[i].bulk.active() == 0 &&
                           !send_[i].bulk.waits() && !send_[i].keepalive_due;
         if (!calm) return false;
@@ -49,12 +50,12 @@ bool ConnectionState::is_calm() const {
 }
 
 void ConnectionState::fingerprint(Instant now, Fingerprint& sink) const {
-    WIREPROOF_CHECK(!calm_ || is_calm());  // which says nothing that the rest does not
+    WIREPROOF_CHECK(!predicting_ || can_predict());  // which says nothing that the rest does not
     handshake_.fingerprint(now, sink);
     for (const SendChannel& channel : send_) channel.fingerprint(now, sink);
     for (const ReceiveChannel& channel : receive_) channel.fingerprint(sink);
     replies_.fingerprint(sink);
-    const auto pending = plain_here_ ? std::optional(as_delivery(plain_)) : delivery_;
+    const auto pending = short_here_ ? std::optional(as_delivery(short_)) : delivery_;
     sink.add(pending.has_value());
     if (pending) add(*pending, sink);
     sink.add(bundle_.left);

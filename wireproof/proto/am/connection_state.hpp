@@ -86,7 +86,7 @@ protected:
 
     /// The last frame may be gone: nothing of it is still to be unpacked.
     void leave_fast_path() {
-        calm_ = false;
+        predicting_ = false;
         bundle_.left = 0;
         nothing_to_draw_ = false;
     }
@@ -99,7 +99,7 @@ protected:
                send_[0].keepalive_due || send_[1].keepalive_due ||
                waits_for_peer() != liveness_.waits();
     }
-    bool is_calm() const;
+    bool can_predict() const;
 
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -132,8 +132,8 @@ protected:
 
     // Receiver: what is to be drawn.
     std::optional<Delivery> delivery_;  // of the frame just judged
-    PlainMessage plain_;                // the same, if the fast path accepted it
-    bool plain_here_ = false;
+    ShortMessage short_;                // the same, if the fast path accepted it
+    bool short_here_ = false;
     bool nothing_to_draw_ = false;  // known without a look
     bool may_reply_ = false;        // to what was drawn last
     Unpacking bundle_;
@@ -146,9 +146,9 @@ protected:
     NoteRefusal note_refusal_ = NoteRefusal::none;
     bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so
 
-    // is_calm() holds. A message that came or left the fast way finds it out, and each function
-    // that may end it clears it.
-    bool calm_ = false;
+    // can_predict() holds. A message that took the fast path finds it out, and each function that
+    // may end it clears it.
+    bool predicting_ = false;
 };
 
 }  // namespace wireproof::am

@@ -160,7 +160,8 @@ public:
         Frames frames;
         room_.resize(engine.config().packet_max);
         for (TxFrame out; frames.size() < most;) {
-            out.open(room_, {.frame_max = room_.size(), .prefers_alike = prefers_alike});
+            out.open(room_,
+                     {.frame_max = room_.size(), .prefers_equal_sizes = prefers_equal_sizes});
             const bool quiet = engine.quiet();
             const bool small = engine.config().window[0] < 64;  // a large one is slow to compare
             const auto before = quiet && small ? fingerprint(now) : Fingerprint::Value{};
@@ -191,7 +192,7 @@ public:
     Twin engine;
     Log log;
     std::function<void(const Delivery&)> handler;  // what the user does with a delivery
-    bool prefers_alike = false;                    // the lane to the peer
+    bool prefers_equal_sizes = false;              // the lane to the peer
 
 private:
     std::vector<std::byte> arena_;

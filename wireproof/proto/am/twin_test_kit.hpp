@@ -72,8 +72,8 @@ public:
         expect_drawn(delivery);
         return delivery;
     }
-    const PlainMessage* take_message() {
-        const PlainMessage* const message = fast_.take_message();
+    const ShortMessage* take_message() {
+        const ShortMessage* const message = fast_.take_message();
         if (message == nullptr) return nullptr;
         if (message->is_request) {
             expect_drawn(Request{message->handler, message->arguments()});
@@ -106,16 +106,17 @@ public:
         fast_.next_of_run(out);
         note_of_run(whole(out), terms_of(out), out.resent());
     }
-    std::size_t alike_in_run() const { return fast_.alike_in_run(); }
-    std::size_t alike_size() const { return fast_.alike_size(); }
-    void write_alike(const FrameRun& run) {
-        fast_.write_alike(run);
+    std::size_t equal_in_run() const { return fast_.equal_in_run(); }
+    std::size_t equal_size() const { return fast_.equal_size(); }
+    void write_equal(const FrameRun& run) {
+        fast_.write_equal(run);
         for (std::size_t i = 0; i < run.frames; ++i) {
             const ConstBytes frame = run.room.subspan(i * run.size, run.size);
-            note_of_run(
-                {frame.begin(), frame.end()},
-                {.frame_max = run.size, .carries_intact = !run.wants_check, .prefers_alike = true},
-                false);
+            note_of_run({frame.begin(), frame.end()},
+                        {.frame_max = run.size,
+                         .carries_intact = !run.wants_check,
+                         .prefers_equal_sizes = true},
+                        false);
         }
     }
     bool end_run(Instant now) {
@@ -164,11 +165,11 @@ public:
     void set_awaiting(bool awaiting) {
         both([&](Connection& engine) { engine.set_awaiting(awaiting); });
     }
-    bool would_leave_alone() {
-        return both([](Connection& engine) { return engine.would_leave_alone(); });
+    bool would_leave_single() {
+        return both([](Connection& engine) { return engine.would_leave_single(); });
     }
-    bool may_gather() {
-        return both([](Connection& engine) { return engine.may_gather(); });
+    bool may_coalesce() {
+        return both([](Connection& engine) { return engine.may_coalesce(); });
     }
     void bind(const MemoryTable& memory) {
         both([&](Connection& engine) { engine.bind(memory); });
@@ -205,15 +206,15 @@ public:
 private:
     struct OfRun {
         std::vector<std::byte> bytes;
-        LaneTerms terms;
+        LaneCapabilities terms;
         bool resent = false;
     };
 
-    static LaneTerms terms_of(const TxFrame& frame) {
+    static LaneCapabilities terms_of(const TxFrame& frame) {
         return {.frame_max = frame.frame_max(),
                 .carries_intact = !frame.wants_check(),
                 .carries_all = !frame.wants_copy(),
-                .prefers_alike = frame.prefers_alike()};
+                .prefers_equal_sizes = frame.prefers_equal_sizes()};
     }
     static std::vector<std::byte> whole(const TxFrame& frame) {
         std::vector<std::byte> bytes(frame.size());
@@ -253,7 +254,7 @@ private:
         return {words.begin(), words.end()};
     }
 
-    std::optional<OfRun> general_frame(Instant now, const LaneTerms& terms) {
+    std::optional<OfRun> general_frame(Instant now, const LaneCapabilities& terms) {
         if (!general_) return std::nullopt;
         room_.resize(std::max(terms.frame_max, fast_.config().packet_max));
         TxFrame out;
@@ -262,14 +263,14 @@ private:
         return OfRun{whole(out), terms, out.resent()};
     }
     /// `frame`: what the fast paths had leave; nothing: nothing.
-    void expect_frame(Instant now, const TxFrame* frame, const LaneTerms& terms) {
+    void expect_frame(Instant now, const TxFrame* frame, const LaneCapabilities& terms) {
         const auto other = general_frame(now, terms);
         const bool same =
             (frame != nullptr) == other.has_value() &&
             (!other || (other->bytes == whole(*frame) && other->resent == frame->resent()));
         EXPECT_TRUE(same) << "the general way sends something else";
     }
-    void note_of_run(std::vector<std::byte> bytes, const LaneTerms& terms, bool resent) {
+    void note_of_run(std::vector<std::byte> bytes, const LaneCapabilities& terms, bool resent) {
         if (general_) run_.push_back({std::move(bytes), terms, resent});
     }
 

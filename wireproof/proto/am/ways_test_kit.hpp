@@ -24,10 +24,12 @@ using Packet = std::vector<std::byte>;
 
 /// Room for one frame; those that are complete go to the other end.
 struct QueueLane {
-    LaneTerms terms() const { return {.frame_max = room.size(), .carries_intact = !checked}; }
+    LaneCapabilities capabilities() const {
+        return {.frame_max = room.size(), .carries_intact = !checked};
+    }
     TxFrame* claim() {
         if (sent->size() >= most) return nullptr;
-        frame.open(room, terms());
+        frame.open(room, capabilities());
         return &frame;
     }
     void commit() {
@@ -35,9 +37,9 @@ struct QueueLane {
         const Bytes whole = frame.gather(bytes);
         sent->emplace_back(whole.begin(), whole.end());
     }
-    void show() {}
-    Bytes claim_alone() { return sent->size() >= most ? Bytes() : Bytes(room); }
-    void show_alone(std::size_t size) {
+    void publish() {}
+    Bytes claim_single() { return sent->size() >= most ? Bytes() : Bytes(room); }
+    void publish_single(std::size_t size) {
         const Bytes whole = Bytes(room).first(size);
         sent->emplace_back(whole.begin(), whole.end());
     }
@@ -111,9 +113,9 @@ public:
             note("due", seen.next_deadline().since_start().picoseconds());
             end.none_before = earliest(end.none_before, end.engine.take_soonest_set());
             ASSERT_LE(end.none_before, seen.next_deadline()) << "step " << i;
-            if (!seen.calm()) continue;
-            quiet += seen.quiet_while_calm() ? 1U : 0U;
-            ASSERT_EQ(seen.quiet_while_calm(), seen.quiet()) << "step " << i;
+            if (!seen.predicting()) continue;
+            quiet += seen.quiet_while_predicting() ? 1U : 0U;
+            ASSERT_EQ(seen.quiet_while_predicting(), seen.quiet()) << "step " << i;
         }
     }
 
@@ -125,9 +127,9 @@ public:
     std::vector<Entry> log;
     std::uint64_t arrived = 0;
     std::uint64_t accepted = 0;
-    std::uint64_t met_calm = 0;
-    std::uint64_t left_alone = 0;
-    std::uint64_t quiet = 0;        // and calm
+    std::uint64_t met_predicting = 0;
+    std::uint64_t single_left = 0;
+    std::uint64_t quiet = 0;        // with the fast path open
     std::uint64_t asked_again = 0;  // before the rest of an answer's turn
 
 private:
@@ -212,9 +214,9 @@ private:
         PostStatus status = PostStatus::accepted;
         const auto now = [this] { return now_; };
         Connection& engine = end.engine;
-        const Connection::Lone<channel> message{handler, arguments};
-        if (fast_ && !weather_.checked && transmit_alone(engine, end.lane, message, now)) {
-            ++left_alone;
+        const Connection::Single<channel> message{handler, arguments};
+        if (fast_ && !weather_.checked && transmit_single(engine, end.lane, message, now)) {
+            ++single_left;
         } else {
             status = channel == Channel::request ? engine.request(handler, arguments)
                                                  : engine.reply(handler, arguments);
@@ -259,20 +261,20 @@ private:
         ++arrived;
         RxFrame frame{packet, PeerId{}, weather_.checked ? Integrity::check : Integrity::intact};
         frame.after_overrun = bad && below(2) == 0;
-        met_calm += end.engine.calm() ? 1U : 0U;
+        met_predicting += end.engine.predicting() ? 1U : 0U;
         const RxVerdict verdict = end.engine.on_frame(now_, frame);
         note("verdict", static_cast<int>(verdict));
         accepted += verdict == RxVerdict::accepted ? 1 : 0;
         draw(end);
     }
     /// False: nothing more is drawn, as after a handler that throws.
-    bool hand_over(End& end, const Connection::PlainMessage& message) {
+    bool hand_over(End& end, const Connection::ShortMessage& message) {
         note(message.is_request ? "request" : "reply", static_cast<unsigned>(message.handler),
              digest(message.arguments()));
         if (message.is_request) {
             answer(end, message.arguments());
         } else if (happens(weather_.again)) {
-            const bool alone = end.engine.would_leave_alone();
+            const bool alone = end.engine.would_leave_single();
             note("again", alone);
             now_ = now_ + Duration::nanoseconds(below(2) * 500);
             if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
@@ -282,9 +284,9 @@ private:
         return !happens(weather_.meddles / 10);
     }
     /// Ways differ in how a message is drawn, and in nothing else.
-    static std::optional<Connection::PlainMessage> message_of(const Delivery& delivery) {
+    static std::optional<Connection::ShortMessage> message_of(const Delivery& delivery) {
         const auto plain = [](HandlerId handler, bool is_request, ConstBytes words) {
-            return Connection::PlainMessage{handler, is_request, words.data(), words.size()};
+            return Connection::ShortMessage{handler, is_request, words.data(), words.size()};
         };
         if (const auto* request = std::get_if<Request>(&delivery)) {
             return plain(request->handler, true, request->arguments);
@@ -316,7 +318,7 @@ private:
     void meddle(End& end) {
         if (!happens(weather_.meddles)) return;
         if (below(2) == 0) {
-            const bool alone = end.engine.would_leave_alone();
+            const bool alone = end.engine.would_leave_single();
             note("alone", alone);
             ask(end);
             if (!alone) return;

@@ -340,7 +340,7 @@ TEST(AmWireFormat, AFilledPacketSaysHowMuchOfItSaysNothing) {
     }
 }
 
-// The short way writes and reads what the definition does.
+// The fast path writes and reads what the definition does.
 TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
     Random random(7);
     for (int i = 0; i < 1000; ++i) {

@@ -14,7 +14,7 @@
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/core/backoff.hpp"
 #include "wireproof/core/fingerprint.hpp"
-#include "wireproof/core/loop_timer.hpp"
+#include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/proto/hippi/config.hpp"
 
 namespace wireproof::hippi {
@@ -80,7 +80,7 @@ private:
     Number first_;
     bool guard_;
     Duration loop_;
-    LoopTimer timer_;
+    RttEstimator timer_;
     Backoff backoff_;
     std::uint32_t retries_max_;
 

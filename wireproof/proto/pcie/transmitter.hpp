@@ -6,7 +6,7 @@
 #include "wireproof/core/backoff.hpp"
 #include "wireproof/core/frame.hpp"
 #include "wireproof/core/link_engine.hpp"
-#include "wireproof/core/loop_timer.hpp"
+#include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/proto/pcie/flow_credit.hpp"
 #include "wireproof/proto/pcie/replay_buffer.hpp"
 #include "wireproof/proto/pcie/wire_format.hpp"
@@ -97,7 +97,7 @@ private:
     std::size_t cursor_ = 0;
     std::uint32_t replay_num_ = 0;
 
-    LoopTimer timer_;
+    RttEstimator timer_;
     Backoff backoff_;
     Instant replay_deadline_ = never;
     Instant retrained_at_ = never;

@@ -13,7 +13,7 @@ namespace wireproof::sp2 {
 TxFrame* AdapterLane::claim() {
     const Bytes room = adapter_->claim(this);
     if (room.empty()) return nullptr;
-    frame_.open(room, terms());
+    frame_.open(room, capabilities());
     return &frame_;
 }
 

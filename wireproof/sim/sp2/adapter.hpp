@@ -26,7 +26,7 @@ public:
     AdapterLane(Adapter* adapter, std::uint16_t peer) : adapter_(adapter), peer_(peer) {}
 
     /// The switch checks packets in hardware; it loses what it finds damaged.
-    LaneTerms terms() const {
+    LaneCapabilities capabilities() const {
         return {.frame_max = entry_size, .carries_intact = true, .carries_all = false};
     }
     TxFrame* claim();

@@ -24,7 +24,7 @@ unsigned route_in_byte_4(ConstBytes packet) {
 
 TEST(Sp2Adapter, PromisesWholePacketsButNotAll) {
     Machine machine(Config{});
-    const LaneTerms terms = machine.wire(0).lane(PeerId{1}).terms();
+    const LaneCapabilities terms = machine.wire(0).lane(PeerId{1}).capabilities();
     EXPECT_EQ(terms.frame_max, 256u);
     EXPECT_TRUE(terms.carries_intact);
     EXPECT_FALSE(terms.carries_all);

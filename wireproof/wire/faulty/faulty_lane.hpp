@@ -44,7 +44,7 @@ public:
 
     explicit FaultyLane(Config config);
 
-    LaneTerms terms() const { return terms_; }
+    LaneCapabilities capabilities() const { return terms_; }
     TxFrame* claim();
     void commit();
 
@@ -76,7 +76,7 @@ private:
     W* inner_;
     const Instant* now_;
     PeerId peer_;
-    LaneTerms terms_;
+    LaneCapabilities terms_;
     FaultPlan plan_;
     Describe describe_;
     Duration hold_time_;
@@ -100,8 +100,8 @@ FaultyLane<W>::FaultyLane(Config config)
       now_(config.now),
       peer_(config.peer),
       // The other end is told to check, too: see FaultyWire::receive.
-      terms_{.frame_max = inner_lane().terms().frame_max,
-             .prefers_alike = inner_lane().terms().prefers_alike},
+      terms_{.frame_max = inner_lane().capabilities().frame_max,
+             .prefers_equal_sizes = inner_lane().capabilities().prefers_equal_sizes},
       plan_(std::move(config.plan)),
       describe_(config.describe),
       hold_time_(config.hold_time),

@@ -35,13 +35,13 @@ public:
 
     class Lane {
     public:
-        LaneTerms terms() const {
+        LaneCapabilities capabilities() const {
             return {.frame_max = 64, .carries_intact = true, .carries_all = true};
         }
         TxFrame* claim() {
             if (shelf_.size() >= room) return nullptr;
             next_.bytes.assign(64, std::byte{0});
-            next_.frame.open(next_.bytes, terms());
+            next_.frame.open(next_.bytes, capabilities());
             return &next_.frame;
         }
         void commit() { shelf_.push_back(std::move(next_)); }
@@ -410,9 +410,9 @@ TEST(FaultyWire, WhatLeavesIsWhatTheRatesSay) {
 
 TEST(FaultyWire, PromisesNothingAndPassesNothingUpAsIntact) {
     Tested wire(ShelfWire(), {});
-    EXPECT_FALSE(wire.lane(first).terms().carries_intact);
-    EXPECT_FALSE(wire.lane(first).terms().carries_all);
-    EXPECT_EQ(wire.lane(first).terms().frame_max, 64U);
+    EXPECT_FALSE(wire.lane(first).capabilities().carries_intact);
+    EXPECT_FALSE(wire.lane(first).capabilities().carries_all);
+    EXPECT_EQ(wire.lane(first).capabilities().frame_max, 64U);
     EXPECT_TRUE(wire.lane(first).claim()->wants_check());
     EXPECT_TRUE(wire.lane(first).claim()->wants_copy());
     for (const Integrity integrity : {Integrity::intact, Integrity::damaged, Integrity::check}) {

@@ -26,7 +26,7 @@ public:
         return *this;
     }
 
-    LaneTerms terms() const { return terms_; }
+    LaneCapabilities capabilities() const { return terms_; }
 
     TxFrame* claim() {
         if (out_->full()) return nullptr;
@@ -53,7 +53,7 @@ public:
 private:
     friend class MemoryLink;
 
-    MemoryWire(LaneTerms terms, PeerId peer, std::shared_ptr<FrameRing> out,
+    MemoryWire(LaneCapabilities terms, PeerId peer, std::shared_ptr<FrameRing> out,
                std::shared_ptr<FrameRing> in)
         : terms_(terms),
           peer_(peer),
@@ -61,7 +61,7 @@ private:
           in_(std::move(in)),
           room_(terms.frame_max) {}
 
-    LaneTerms terms_;
+    LaneCapabilities terms_;
     PeerId peer_;
     std::shared_ptr<FrameRing> out_;
     std::shared_ptr<FrameRing> in_;
@@ -98,7 +98,7 @@ private:
         : ends_{MemoryWire(terms_of(config), PeerId(config.numbered ? 1 : 0), there, back),
                 MemoryWire(terms_of(config), PeerId{0}, back, there)} {}
 
-    static LaneTerms terms_of(const Config& config) {
+    static LaneCapabilities terms_of(const Config& config) {
         return {.frame_max = config.frame_max,
                 .carries_intact = config.carries_intact,
                 .carries_all = config.carries_all};

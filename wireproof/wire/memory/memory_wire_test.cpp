@@ -123,11 +123,11 @@ TEST(MemoryWire, KeepsOrderAndBytesManyTimesRoundTheRing) {
 
 TEST(MemoryWire, PromisesWhatItsConfigSays) {
     MemoryLink plain({.frame_max = 16, .capacity = 1});
-    EXPECT_FALSE(plain.end(0).terms().carries_intact);
-    EXPECT_FALSE(plain.end(0).terms().carries_all);
+    EXPECT_FALSE(plain.end(0).capabilities().carries_intact);
+    EXPECT_FALSE(plain.end(0).capabilities().carries_all);
     MemoryLink sure({.frame_max = 16, .capacity = 1, .carries_intact = true, .carries_all = true});
-    EXPECT_EQ(sure.end(0).terms().frame_max, 16U);
-    EXPECT_TRUE(sure.end(0).terms().carries_all);
+    EXPECT_EQ(sure.end(0).capabilities().frame_max, 16U);
+    EXPECT_TRUE(sure.end(0).capabilities().carries_all);
     const TxFrame* frame = sure.end(0).claim();
     ASSERT_NE(frame, nullptr);
     EXPECT_FALSE(frame->wants_check());

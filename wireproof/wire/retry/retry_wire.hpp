@@ -35,11 +35,13 @@ public:
         return *this;
     }
 
-    LaneTerms terms() const { return {.frame_max = link_.message_max(), .carries_intact = true}; }
+    LaneCapabilities capabilities() const {
+        return {.frame_max = link_.message_max(), .carries_intact = true};
+    }
 
     TxFrame* claim() {
         if (event_ || !link_.has_room()) return nullptr;
-        frame_.open(room_, terms());
+        frame_.open(room_, capabilities());
         return &frame_;
     }
 

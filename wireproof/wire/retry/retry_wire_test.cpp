@@ -53,7 +53,7 @@ std::string received(Retried& wire, Instant now) {
 
 TEST(RetryWire, PromisesWholeFramesOfTheLongestMessageAndNotAllOfThem) {
     Ends ends;
-    const LaneTerms terms = ends.a.lane(peer).terms();
+    const LaneCapabilities terms = ends.a.lane(peer).capabilities();
     EXPECT_EQ(terms.frame_max, 64U);
     EXPECT_TRUE(terms.carries_intact);
     EXPECT_FALSE(terms.carries_all) << "a link that goes down loses what is under way";

@@ -146,10 +146,10 @@ public:
         : out_(std::move(out)), in_(std::move(in)), rates_(rates), random_(seed) {}
 
     LossyEnd& lane(PeerId) { return *this; }
-    LaneTerms terms() const { return {.frame_max = 100}; }
+    LaneCapabilities capabilities() const { return {.frame_max = 100}; }
     TxFrame* claim() {
         if (shelf_ == shelf_max) return nullptr;
-        frame_.open(room_, terms());
+        frame_.open(room_, capabilities());
         return &frame_;
     }
     void commit() {

@@ -23,11 +23,13 @@ public:
     };
 
     HandCarried& lane(PeerId) { return *this; }
-    LaneTerms terms() const { return {.frame_max = datagram_max, .carries_all = true}; }
+    LaneCapabilities capabilities() const {
+        return {.frame_max = datagram_max, .carries_all = true};
+    }
     TxFrame* claim() {
         if (shelf_.size() >= room) return nullptr;
         next_.assign(datagram_max, std::byte{0});
-        frame_.open(next_, terms());
+        frame_.open(next_, capabilities());
         return &frame_;
     }
     void commit() {

@@ -73,7 +73,7 @@ public:
         return *this;
     }
 
-    LaneTerms terms() const { return terms_; }
+    LaneCapabilities capabilities() const { return terms_; }
     TxFrame* claim();
     void commit();
 
@@ -111,7 +111,7 @@ private:
     // A flood of datagrams without frames must not keep the rest of the program from its turn.
     static constexpr int datagrams_in_a_row_max = 256;
 
-    static LaneTerms terms_for(LaneTerms carrier, const Config& config);
+    static LaneCapabilities capabilities_for(LaneCapabilities carrier, const Config& config);
 
     auto& carrier_lane() { return carrier_.lane(config_.peer); }
     std::optional<RxFrame> next_frame();
@@ -123,7 +123,7 @@ private:
 
     Config config_;
     W carrier_;
-    LaneTerms terms_;
+    LaneCapabilities terms_;
     Lives lives_;
     SequencedStats stats_;
 
@@ -146,14 +146,15 @@ template <Wire W>
 SequencedWire<W>::SequencedWire(W carrier, const Config& config)
     : config_(config),
       carrier_(std::move(carrier)),
-      terms_(terms_for(carrier_lane().terms(), config)),
+      terms_(capabilities_for(carrier_lane().capabilities(), config)),
       lives_(config.seed),
       room_(terms_.frame_max),
-      packer_(carrier_lane().terms().frame_max),
+      packer_(carrier_lane().capabilities().frame_max),
       next_counter_(config.first_counter) {}
 
 template <Wire W>
-LaneTerms SequencedWire<W>::terms_for(LaneTerms carrier, const Config& config) {
+LaneCapabilities SequencedWire<W>::capabilities_for(LaneCapabilities carrier,
+                                                    const Config& config) {
     WIREPROOF_CHECK(carrier.frame_max > DatagramHeader::size(1) && config.frame_max > 0);
     const std::size_t longest =
         std::min(carrier.frame_max - DatagramHeader::size(1), DatagramHeader::frame_limit);

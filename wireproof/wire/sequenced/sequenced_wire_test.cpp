@@ -52,7 +52,7 @@ TEST(SequencedWire, FramesBetweenTwoFlushesShareDatagrams) {
 
 TEST(SequencedWire, AFrameForWhichTooLittleIsLeftClosesTheDatagram) {
     Ends ends;
-    const std::size_t longest = ends.a.terms().frame_max;
+    const std::size_t longest = ends.a.capabilities().frame_max;
     EXPECT_EQ(longest, datagram_max - header_of_one);
     EXPECT_TRUE(commit(ends.a, "small"));
     EXPECT_TRUE(commit(ends.a, std::string(longest, 'x')));
@@ -92,15 +92,16 @@ TEST(SequencedWire, FramesThatLeaveAgainDoNotShareALongDatagram) {
 
 TEST(SequencedWireDeathTest, AFrameLongerThanTheTermsIsOurs) {
     Sequenced wire(HandCarried(), {.seed = 3, .frame_max = 40});
-    EXPECT_EQ(wire.terms().frame_max, 40U);
+    EXPECT_EQ(wire.capabilities().frame_max, 40U);
     EXPECT_TRUE(commit(wire, std::string(40, 'x')));
     EXPECT_DEATH(commit(wire, std::string(41, 'x')), "frame_max");
 }
 
 TEST(SequencedWire, PromisesNothingButWhatTheCarrierDoesOfBytes) {
     Sequenced wire(HandCarried(), {.seed = 3});
-    EXPECT_FALSE(wire.terms().carries_all) << "the carrier promises it, but a link loses frames";
-    EXPECT_FALSE(wire.terms().carries_intact);
+    EXPECT_FALSE(wire.capabilities().carries_all)
+        << "the carrier promises it, but a link loses frames";
+    EXPECT_FALSE(wire.capabilities().carries_intact);
 }
 
 TEST(SequencedWire, ADatagramIsMarkedResentIfAnyOfItsFramesIs) {

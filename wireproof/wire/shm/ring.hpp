@@ -137,7 +137,7 @@ public:
     }
 
     /// commit() and publish() in the fewest steps, where nothing is unpublished.
-    [[gnu::always_inline]] void publish_alone(std::size_t size) {
+    [[gnu::always_inline]] void publish_single(std::size_t size) {
         const std::uint64_t lines = RingWord::lines_of(size);
         tail_ = first_unpublished_ = tail_ + lines;
         clear_behind();

@@ -39,7 +39,7 @@ public:
         const Bytes room = producer.claim();
         if (room.empty()) return false;
         for (std::size_t i = 0; i < size; ++i) room[i] = pattern_at(seed, i);
-        alone ? producer.publish_alone(size) : producer.commit(size);
+        alone ? producer.publish_single(size) : producer.commit(size);
         return true;
     }
     bool send(std::uint64_t seed, std::size_t size) {

@@ -31,7 +31,7 @@ struct ShmLanes {
 /// peer that is not there yet, or no more, lends none.
 class ShmLane {
 public:
-    LaneTerms terms() const { return terms_; }
+    LaneCapabilities capabilities() const { return terms_; }
 
     TxFrame* claim() {
         if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
@@ -67,7 +67,7 @@ public:
 
     /// Publishes what was committed, unless notes are owed that must go with the flush. Mostly the
     /// flush has nothing left to do for this lane then.
-    void show() {
+    void publish() {
         if (!owed_.empty()) return;
         out_.publish();
         wake(frames_wake);
@@ -76,15 +76,15 @@ public:
         listed_ = false;
     }
 
-    /// Room for a frame that is to be shown by itself, by show_alone and nothing else in between.
-    /// Empty: there is none, or something is to leave before it.
-    [[gnu::always_inline]] Bytes claim_alone() {
+    /// Room for a frame that is to be shown by itself, by publish_single and nothing else in
+    /// between. Empty: there is none, or something is to leave before it.
+    [[gnu::always_inline]] Bytes claim_single() {
         if (listed_ || !owed_.empty()) return {};
         if (claimed_) give_up_claim();
         return out_.claim();
     }
-    [[gnu::always_inline]] void show_alone(std::size_t size) {
-        out_.publish_alone(size);
+    [[gnu::always_inline]] void publish_single(std::size_t size) {
+        out_.publish_single(size);
         wake(frames_wake);
         starved_ = false;
         ShmCounters& counters = lanes_->counters;
@@ -135,7 +135,7 @@ private:
 
     RingProducer out_;
     TxFrame frame_;
-    LaneTerms terms_;
+    LaneCapabilities terms_;
     ShmLanes* lanes_ = nullptr;
     bool claimed_ = false;
     bool connected_ = false;
@@ -148,7 +148,7 @@ private:
     std::deque<ShareNote> owed_;  // must go before any further frame
 };
 
-static_assert(PromptLane<ShmLane> && LoneLane<ShmLane>);
+static_assert(PromptLane<ShmLane> && SingleLane<ShmLane>);
 
 /// Memory of this node, as one peer was told of it.
 struct SharedRegion {

@@ -227,7 +227,7 @@ TEST_F(ShmMemory, AShareThatIsOwedIsNotForgottenWhenTheLaneShowsWhatItHas) {
     a->lane(one).claim()->add_header<4>();
     a->lane(one).commit();
     ASSERT_TRUE(a->share(one, address, memory, true, true));
-    a->lane(one).show();
+    a->lane(one).publish();
     EXPECT_FALSE(a->still(Instant())) << "it is owed";
     turn();
     EXPECT_TRUE(b->write_memory(zero, address, source));
@@ -237,9 +237,9 @@ TEST_F(ShmMemory, NoFrameByItselfOvertakesAShareThatIsOwed) {
     turn();
     const Bytes memory = *a->allocate_shared(10'000);
     ASSERT_TRUE(a->share(one, address, memory, true, true));
-    EXPECT_TRUE(a->lane(one).claim_alone().empty());
+    EXPECT_TRUE(a->lane(one).claim_single().empty());
     a->flush(Instant());
-    EXPECT_FALSE(a->lane(one).claim_alone().empty());
+    EXPECT_FALSE(a->lane(one).claim_single().empty());
 }
 
 TEST_F(ShmMemory, ManySharesWaitForRoomInTheRing) {

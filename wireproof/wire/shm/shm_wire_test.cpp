@@ -10,9 +10,9 @@ using namespace shm_test;
 
 TEST(ShmWire, CarriesFramesBothWaysAsTheyWereSent) {
     auto [a, b] = pair();
-    EXPECT_EQ(a.lane(one).terms().frame_max, 16U * 1024 - 8);
-    EXPECT_TRUE(a.lane(one).terms().carries_all);
-    EXPECT_TRUE(a.lane(one).terms().carries_intact);
+    EXPECT_EQ(a.lane(one).capabilities().frame_max, 16U * 1024 - 8);
+    EXPECT_TRUE(a.lane(one).capabilities().carries_all);
+    EXPECT_TRUE(a.lane(one).capabilities().carries_intact);
     EXPECT_EQ(next(b), "nothing");
     ASSERT_TRUE(commit(a, one, "first"));
     ASSERT_TRUE(commit(a, one, ""));
@@ -34,7 +34,7 @@ TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
     EXPECT_EQ(next(a), "nothing");
     ASSERT_TRUE(commit(a, one, "first"));
     ASSERT_TRUE(commit(a, one, "second"));
-    a.lane(one).show();
+    a.lane(one).publish();
     EXPECT_TRUE(a.still(Instant())) << "the flush has nothing left to do";
     EXPECT_EQ(next(b), "0:first");
     EXPECT_EQ(next(b), "0:second");
@@ -46,18 +46,18 @@ TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
 }
 
 /// Shows one frame by itself; false: it may not leave so.
-bool send_alone(ShmWire& wire, PeerId to, std::string_view text) {
-    const Bytes room = wire.lane(to).claim_alone();
+bool send_single(ShmWire& wire, PeerId to, std::string_view text) {
+    const Bytes room = wire.lane(to).claim_single();
     if (room.empty()) return false;
     std::memcpy(room.data(), text.data(), text.size());
-    wire.lane(to).show_alone(text.size());
+    wire.lane(to).publish_single(text.size());
     return true;
 }
 
 TEST(ShmWire, AFrameByItselfIsSeenAtOnceAndLeavesNothingToFlush) {
     auto [a, b] = pair();
     EXPECT_EQ(next(a), "nothing");
-    ASSERT_TRUE(send_alone(a, one, "alone"));
+    ASSERT_TRUE(send_single(a, one, "alone"));
     EXPECT_TRUE(a.still(Instant()));
     EXPECT_EQ(next(b), "0:alone");
     EXPECT_EQ(a.counters().frames_sent, 1U);
@@ -71,7 +71,7 @@ TEST(ShmWire, AFrameByItselfWakesASleeper) {
     EXPECT_EQ(next(b), "nothing");
     ASSERT_TRUE(b.prepare_to_sleep());
     ASSERT_FALSE(rings(b));
-    ASSERT_TRUE(send_alone(a, one, "alone"));
+    ASSERT_TRUE(send_single(a, one, "alone"));
     EXPECT_TRUE(rings(b));
     EXPECT_EQ(a.counters().doorbells_rung, 1U);
 }
@@ -79,9 +79,9 @@ TEST(ShmWire, AFrameByItselfWakesASleeper) {
 TEST(ShmWire, NoFrameByItselfOvertakesOneThatWaitsForTheFlush) {
     auto [a, b] = pair();
     ASSERT_TRUE(commit(a, one, "first"));
-    EXPECT_FALSE(send_alone(a, one, "second"));
+    EXPECT_FALSE(send_single(a, one, "second"));
     a.flush(Instant());
-    EXPECT_TRUE(send_alone(a, one, "second"));
+    EXPECT_TRUE(send_single(a, one, "second"));
     EXPECT_EQ(next(b), "0:first");
     EXPECT_EQ(next(b), "0:second");
 }
@@ -94,7 +94,7 @@ TEST(ShmWire, RoomThatWasClaimedAndNotUsedIsLentForAFrameByItself) {
         ASSERT_NE(frame, nullptr);
         const Bytes room = frame->add_room(500);
         std::fill(room.begin(), room.end(), std::byte{0xFF});  // where the next words will be
-        ASSERT_TRUE(send_alone(a, one, text));
+        ASSERT_TRUE(send_single(a, one, text));
         a.lane(one).commit();  // of room that is not its own any more
         a.flush(Instant());
         EXPECT_EQ(next(b), "0:" + text);
@@ -291,7 +291,7 @@ TEST(ShmWire, LanesShowInAnyOrderAndTheFlushMissesNone) {
     };
     for (const PeerId shown : {one, two}) {
         commit_to_both("shown");
-        wires[0].lane(shown).show();
+        wires[0].lane(shown).publish();
         const std::size_t other = shown == one ? 2 : 1;
         EXPECT_EQ(next(wires[3 - other], time.now()), "0:shown");
         EXPECT_EQ(next(wires[other], time.now()), "nothing");

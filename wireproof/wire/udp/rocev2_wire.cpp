@@ -229,7 +229,7 @@ Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
         return refused("its host is peer " + std::to_string(known->second) + " already");
     }
     if (number == lanes_.size()) {
-        const LaneTerms terms{.frame_max = config_.frame_max, .carries_intact = true};
+        const LaneCapabilities terms{.frame_max = config_.frame_max, .carries_intact = true};
         lanes_.push_back(Rocev2Lane(sending_.get(), terms, local_, number));
     }
     Rocev2Lane& lane = lanes_[number];

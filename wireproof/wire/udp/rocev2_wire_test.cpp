@@ -17,9 +17,9 @@ TEST(Rocev2Wire, CarriesPacketsOfEverySizeBothWays) {
     Rocev2Wire a = open({.local = host(0), .peers = {host(1)}});
     Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
     EXPECT_EQ(a.local_address().port, 4791);
-    EXPECT_EQ(a.lane(first).terms().frame_max, 1056U);
-    EXPECT_TRUE(a.lane(first).terms().carries_intact);
-    EXPECT_FALSE(a.lane(first).terms().carries_all);
+    EXPECT_EQ(a.lane(first).capabilities().frame_max, 1056U);
+    EXPECT_TRUE(a.lane(first).capabilities().carries_intact);
+    EXPECT_FALSE(a.lane(first).capabilities().carries_all);
     for (std::size_t size = 12; size <= 1056; size += 4) {
         const Packet packet = packet_of(size, size);
         commit(a, first, packet);

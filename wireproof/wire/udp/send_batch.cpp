@@ -22,7 +22,7 @@ constexpr std::size_t super_packet_max = 65'000;
 // Frames that write more than this into room fill the batch sooner.
 constexpr std::size_t usual_room = 2048;
 
-std::size_t room_of_one(const LaneTerms& terms) {
+std::size_t room_of_one(const LaneCapabilities& terms) {
     return std::min(terms.frame_max, usual_room);
 }
 
@@ -55,7 +55,7 @@ SendBatch::SendBatch(const Config& config)
       packets_(frames_.most),
       messages_(frames_.most) {
     terms_.copied_max = segments_max_ > 1 ? config.copied_max : 0;
-    terms_.prefers_alike = segments_max_ > 1 && 2 * terms_.frame_max <= super_packet_max;
+    terms_.prefers_equal_sizes = segments_max_ > 1 && 2 * terms_.frame_max <= super_packet_max;
 }
 
 std::size_t SendBatch::room_left() const {
@@ -271,7 +271,7 @@ void SendBatch::flush(int handle, UdpCounters& counters, KernelErrors& errors) {
         } else if (packet.frames > 1 && refuses_segments(error)) {
             ++counters.segments_refused;
             segments_max_ = 1;
-            terms_.prefers_alike = false;
+            terms_.prefers_equal_sizes = false;
             take_apart(next);
             describe_from(next);
         } else if (packet.frames > 1 && error == EFAULT) {

@@ -103,10 +103,11 @@ TEST(SuperPacket, NothingIsLentForFramesThatAreNotCopiedOrHaveNowhereToGo) {
     EXPECT_EQ(long_ones.a.lane(first).claim_run(8972, 4).frames, 0U);
     EXPECT_EQ(long_ones.a.lane(first).claim_run(700, 1).frames, 0U) << "one is no run";
     Two longest({.frame_max = 40'000}, {.frame_max = 40'000});
-    EXPECT_FALSE(longest.a.lane(first).terms().prefers_alike) << "two are no super-packet";
-    EXPECT_TRUE(long_ones.a.lane(first).terms().prefers_alike);
+    EXPECT_FALSE(longest.a.lane(first).capabilities().prefers_equal_sizes)
+        << "two are no super-packet";
+    EXPECT_TRUE(long_ones.a.lane(first).capabilities().prefers_equal_sizes);
     Two plain({.segments = false});
-    EXPECT_FALSE(plain.a.lane(first).terms().prefers_alike);
+    EXPECT_FALSE(plain.a.lane(first).capabilities().prefers_equal_sizes);
     EXPECT_EQ(plain.a.lane(first).claim_run(700, 4).frames, 0U);
     UdpWire nobody = open({});
     WIREPROOF_CHECK(nobody.set_peer(first, Address{}).has_value());

@@ -23,7 +23,7 @@ namespace wireproof {
 /// only until the next flush. A lane without an address lends no room.
 class UdpLane {
 public:
-    LaneTerms terms() const { return batch_->terms(); }
+    LaneCapabilities capabilities() const { return batch_->capabilities(); }
     TxFrame* claim() { return address_.is_set() ? batch_->claim() : nullptr; }
     void commit() { batch_->commit(number_, to_, connected_); }
     FrameRun claim_run(std::size_t size, std::size_t most) {

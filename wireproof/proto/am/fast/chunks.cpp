@@ -32,7 +32,7 @@ struct Receiver::NextOfChunk {
 
 ShortHeader Sender::chunk_header(Channel channel, const SendWindow::Saved& chunk,
                                  const SendWindow::Departure& packet) const {
-    ShortHeader header = plain_header(channel);
+    ShortHeader header = fast_header(channel);
     header.address = sender(channel).addresses.chunk;
     header.count = chunk.count;
     header.number = packet.number;
@@ -43,15 +43,15 @@ ShortHeader Sender::chunk_header(Channel channel, const SendWindow::Saved& chunk
 
 void Sender::fill_chunk_packet(Channel channel, const SendWindow::Saved& chunk, TxFrame& out) {
     SendWindow& window = sender(channel).window;
-    const auto packet = window.plain_chunk_packet(chunk);
+    const auto packet = window.fast_chunk_packet(chunk);
     ShortHeader header = chunk_header(channel, chunk, packet);
     header.filler = filler_of(out, channel, packet);
-    add_plain(out, header, packet.data, Kind::chunk);
+    add_fast(out, header, packet.data, Kind::chunk);
     out.add_filler(header.filler);
     note_left(channel, Kind::chunk, 1, 1);
 }
 
-std::size_t Sender::alike_in_run() const {
+std::size_t Sender::equal_in_run() const {
     const SendWindow::Saved& chunk = *next_of_run_;
     if (chunk.kind != Kind::chunk) return 0;
     return sender(run_).window.full_packets_waiting(chunk);
@@ -59,11 +59,11 @@ std::size_t Sender::alike_in_run() const {
 
 // All packets of a chunk carry one number, so their headers differ in the offset alone, and the
 // checksum of what stands before it is taken once.
-void Sender::write_alike(const FrameRun& run) {
+void Sender::write_equal(const FrameRun& run) {
     constexpr std::size_t size = ShortHeader::size;
     SendWindow& window = sender(run_).window;
     const SendWindow::Saved& chunk = *next_of_run_;
-    const auto packet = window.plain_chunk_packet(chunk);
+    const auto packet = window.fast_chunk_packet(chunk);
     ShortHeader header = chunk_header(run_, chunk, packet);
     std::array<std::byte, size> head{};
     header.encode(head);
@@ -113,7 +113,7 @@ std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(
     const bool usual = chunk.kind == Kind::chunk && chunk.id == header.id &&
                        chunk.span == header.count && chunk.arrived + 1 < chunk.span &&
                        window.begun_in_order(chunk.arrived) && incoming.active &&
-                       !incoming.drained && chunk.base == incoming.completed &&
+                       !incoming.discarded && chunk.base == incoming.completed &&
                        chunk.base + std::uint64_t{chunk.span - 1} * data_max < incoming.total &&
                        ShortHeader::filler_in(head) == 0 &&
                        header.offset == chunk.base + std::uint64_t{chunk.arrived} * data_max;
@@ -132,7 +132,7 @@ bool Receiver::accept_chunk_packet(Instant now, const RxFrame& frame) {
         return false;
     }
     nothing_to_draw_ =
-        says_no_news(next->ack) && !delivery_ && !drawn_slot_ && !plain_here_ && ended_.empty();
+        says_no_news(next->ack) && !delivery_ && !drawn_slot_ && !short_here_ && ended_.empty();
     commit(now, next->ack);
     std::memcpy(next->to, frame.bytes.data() + ShortHeader::size, config_.data_max());
     next->window->mark(next->chunk->arrived++);

@@ -3,7 +3,8 @@
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
-/// While a connection is not calm, what else must hold before a short message is passed.
+/// What else must hold before a short message is passed, where the fast path is not known to be
+/// open.
 bool Receiver::takes_message(Channel channel) const {
     return has_buffers() && handshake_.established() && !ending_.active &&
            receiver(channel).window.nothing_ahead() &&

@@ -11,13 +11,13 @@ namespace wireproof::am {
 template <Channel channel>
 [[gnu::always_inline]] inline void Receiver::pass_message(std::uint32_t handler,
                                                           ConstBytes arguments) {
-    receive_[static_cast<std::size_t>(channel)].window.pass_plain();
+    receive_[static_cast<std::size_t>(channel)].window.pass_short();
     if (channel == Channel::request) stall_.need = Need::nothing;
-    plain_.handler = static_cast<HandlerId>(handler);
-    plain_.is_request = channel == Channel::request;
-    plain_.data = arguments.data();
-    plain_.size = arguments.size();
-    plain_here_ = true;
+    short_.handler = static_cast<HandlerId>(handler);
+    short_.is_request = channel == Channel::request;
+    short_.data = arguments.data();
+    short_.size = arguments.size();
+    short_here_ = true;
 }
 
 /// Of the session, and of the number expected.
@@ -48,7 +48,7 @@ template <Channel channel>
     const bool predicted = is_next(header, window) && header.id - 1 < handler_max &&
                            header.count * std::size_t{4} == arguments.size() &&
                            header.count <= config_.words_max && ShortHeader::filler_in(head) == 0 &&
-                           (calm_ || takes_message(channel)) &&
+                           (predicting_ || takes_message(channel)) &&
                            (frame.integrity == Integrity::intact || is_signed(frame));
     if (!predicted) return false;
     if (frame.after_overrun) overrun_ = true;
@@ -56,21 +56,21 @@ template <Channel channel>
     nothing_to_draw_ = false;
     commit(now, header.ack);
     pass_message<channel>(header.id, arguments);
-    if (!calm_) calm_ = is_calm();
+    if (!predicting_) predicting_ = can_predict();
     (void)note_verdict(now, RxVerdict::accepted);
     return true;
 }
 
 // The next message of a bundle, if it is the one expected and can be had now. What is held on
 // either channel comes before it, as soon as there is room for that.
-[[gnu::always_inline]] inline bool Receiver::unpack_plain() {
+[[gnu::always_inline]] inline bool Receiver::unpack_fast() {
     if (!fast_) return false;
-    return bundle_.channel == Channel::request ? unpack_plain_on<Channel::request>()
-                                               : unpack_plain_on<Channel::reply>();
+    return bundle_.channel == Channel::request ? unpack_fast_on<Channel::request>()
+                                               : unpack_fast_on<Channel::reply>();
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline bool Receiver::unpack_plain_on() {
+[[gnu::always_inline]] inline bool Receiver::unpack_fast_on() {
     constexpr bool is_request = channel == Channel::request;
     ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
     const bool usual = bundle_.number == window.expected() && receive_[0].window.nothing_ahead() &&
@@ -81,7 +81,7 @@ template <Channel channel>
     pass_message<channel>(entry.handler,
                           ConstBytes(bundle_.at + BundleEntry::size, entry.words * std::size_t{4}));
     bundle_.number = window.expected();
-    bundle_.at += BundleEntry::size + plain_.size;
+    bundle_.at += BundleEntry::size + short_.size;
     --bundle_.left;
     return true;
 }

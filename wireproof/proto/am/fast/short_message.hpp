@@ -10,7 +10,7 @@
 namespace wireproof::am {
 
 /// One that came, as it lies in the frame.
-struct PlainMessage {
+struct ShortMessage {
     HandlerId handler{};
     bool is_request = false;
     const std::byte* data = nullptr;
@@ -19,14 +19,14 @@ struct PlainMessage {
     ConstBytes arguments() const { return {data, size}; }
 };
 
-inline Delivery as_delivery(const PlainMessage& message) {
+inline Delivery as_delivery(const ShortMessage& message) {
     if (message.is_request) return Request{message.handler, message.arguments()};
     return Reply{message.handler, message.arguments()};
 }
 
 /// One that is to leave by itself.
 template <Channel channel>
-struct LoneMessage {
+struct SingleMessage {
     HandlerId handler{};
     ConstBytes arguments;
 };

@@ -6,17 +6,17 @@
 #include "wireproof/proto/am/send/sender.hpp"
 
 namespace wireproof::am {
-bool Sender::send_plain(Instant now, TxFrame& out) {
+bool Sender::send_fast(Instant now, TxFrame& out) {
     if (!fast_ || !nothing_else_to_say()) return false;
     Channel channel = turn_;
-    const SendWindow::Saved* message = sender(channel).window.next_plain();
+    const SendWindow::Saved* message = sender(channel).window.next_fast();
     if (message == nullptr) {
         if (!sender(channel).window.at_rest()) return false;
         channel = other(channel);
-        message = sender(channel).window.next_plain();
+        message = sender(channel).window.next_fast();
         if (message == nullptr) return false;
     }
-    fill_plain(channel, *message, out);
+    fill_fast(channel, *message, out);
     note_departure(now, channel);
     return true;
 }
@@ -35,7 +35,7 @@ RunStart Sender::begin_any_run() {
 bool Sender::end_run(Instant now) {
     next_of_run_ = nullptr;
     note_departure(now, run_);
-    if (!calm_) calm_ = is_calm();
+    if (!predicting_) predicting_ = can_predict();
     return sender(run_).window.at_rest() && !send_[0].keepalive_due && !send_[1].keepalive_due;
 }
 
@@ -56,16 +56,16 @@ bool Sender::end_run(Instant now) {
 
 void Sender::fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out) {
     SendWindow& window = sender(channel).window;
-    const SendWindow::Bundle bundle = window.plain_bundle();
+    const SendWindow::Bundle bundle = window.fast_bundle();
     const bool single = bundle.messages == 1;
     const ConstBytes data = single ? window.data_of_next(message) : bundle.entries;
-    ShortHeader header = plain_header(channel);
+    ShortHeader header = fast_header(channel);
     header.address = single ? sender(channel).addresses.single : sender(channel).addresses.bundle;
     header.count = single ? message.count : static_cast<std::uint16_t>(bundle.messages);
     header.id = single ? message.id : 0;
     if (message.kind == Kind::open) head_open(message, data, out, header);
     const Kind kind = single ? message.kind : Kind::bundle;
-    add_plain(out, header, data, kind);
+    add_fast(out, header, data, kind);
     out.add_filler(header.filler);
     note_left(channel, kind, 1, bundle.messages);
 }
@@ -78,7 +78,7 @@ void Sender::head_open(const SendWindow::Saved& open, ConstBytes data, const TxF
 }
 
 /// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.
-void Sender::add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const {
+void Sender::add_fast(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const {
     constexpr std::size_t size = ShortHeader::size;
     if (data.size() <= copied_max) {
         const Bytes room = out.add_room(size + data.size());

@@ -15,7 +15,7 @@ template <class AnyHeader>
 }
 
 /// What of a numbered packet is known before its message is.
-[[gnu::always_inline]] inline ShortHeader Sender::plain_header(Channel channel) const {
+[[gnu::always_inline]] inline ShortHeader Sender::fast_header(Channel channel) const {
     const SendWindow& window = sender(channel).window;
     ShortHeader header;
     stamp(header);
@@ -30,7 +30,7 @@ template <Channel channel>
                                                          ConstBytes arguments, Bytes room) const {
     // A header that is written at once, and that nobody else sees, stays in registers; in memory it
     // would be written in parts and read in words, which waits for the parts.
-    ShortHeader header = plain_header(channel);
+    ShortHeader header = fast_header(channel);
     header.address = sender(channel).addresses.single;
     header.count = static_cast<std::uint16_t>(arguments.size() / 4);
     header.id = handler;
@@ -38,29 +38,29 @@ template <Channel channel>
     copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
 }
 
-/// Packets of the short way leave, of so many numbers of the window, as emit() has it of others.
+/// Packets of the fast path leave, of so many numbers of the window: what emit() changes for each.
 [[gnu::always_inline]] inline void Sender::note_left(Channel channel, Kind kind,
                                                      std::uint32_t packets, std::uint32_t numbers) {
     stats_.sent[static_cast<std::size_t>(kind)] += packets;
     note_acks_left();
-    sender(channel).window.plain_departed(numbers);
+    sender(channel).window.fast_departed(numbers);
 }
 
-[[gnu::always_inline]] inline void Sender::fill_plain(Channel channel,
-                                                      const SendWindow::Saved& message,
-                                                      TxFrame& out) {
+[[gnu::always_inline]] inline void Sender::fill_fast(Channel channel,
+                                                     const SendWindow::Saved& message,
+                                                     TxFrame& out) {
     const bool alone = message.kind <= Kind::reply && sender(channel).window.lone() &&
                        message.count * std::size_t{4} <= copied_max;
     if (!alone) return fill_other(channel, message, out);
-    if (channel == Channel::request) return fill_alone<Channel::request>(message, out);
-    fill_alone<Channel::reply>(message, out);
+    if (channel == Channel::request) return fill_single<Channel::request>(message, out);
+    fill_single<Channel::reply>(message, out);
 }
 
 /// A short message by itself.
 template <Channel channel>
-[[gnu::always_inline]] inline void Sender::fill_alone(const SendWindow::Saved& message,
-                                                      TxFrame& out) {
-    const ConstBytes data = sender(channel).window.lone_arguments(message);
+[[gnu::always_inline]] inline void Sender::fill_single(const SendWindow::Saved& message,
+                                                       TxFrame& out) {
+    const ConstBytes data = sender(channel).window.single_arguments(message);
     const Bytes room = out.add_all(ShortHeader::size + data.size());
     write_message<channel>(message.id, data, room);
     note_left(channel, message_kind(channel), 1, 1);
@@ -68,51 +68,53 @@ template <Channel channel>
 }
 
 template <Channel channel>
-inline RunStart Sender::begin_calm_run() {
+inline RunStart Sender::begin_predicted_run() {
     run_ = channel;
     next_of_run_ = &send_[static_cast<std::size_t>(channel)].window.first_waiting();
     return RunStart::begun;
 }
 
 inline RunStart Sender::begin_run() {
-    if (!calm_) return begin_any_run();
+    if (!predicting_) return begin_any_run();
     const bool requests = send_[0].window.waiting() > 0;
     const bool replies = send_[1].window.waiting() > 0;
     if (requests && replies) return RunStart::mixed;
-    if (requests) return begin_calm_run<Channel::request>();
-    if (replies) return begin_calm_run<Channel::reply>();
+    if (requests) return begin_predicted_run<Channel::request>();
+    if (replies) return begin_predicted_run<Channel::reply>();
     return small_talk_due() ? RunStart::mixed : RunStart::quiet;
 }
 
-inline bool Sender::may_gather() {
+inline bool Sender::may_coalesce() {
     SendWindow& requests = send_[0].window;
-    return config_.gather > 0 && requests.waiting() < config_.gather &&
-           (requests.under_way() >= config_.gather || requests.waits_for_answer()) &&
+    return config_.coalesce > 0 && requests.waiting() < config_.coalesce &&
+           (requests.under_way() >= config_.coalesce || requests.waits_for_answer()) &&
            requests.nothing_lost() && send_[1].window.settled() && nothing_else_to_say() &&
            !receive_[0].window.ack_due() && !receive_[1].window.ack_due() &&
            !send_[0].keepalive_due && !send_[1].keepalive_due;
 }
 
-// A connection that is calm has a session, and queues nothing but in its windows.
+// While the fast path is open, there is a session, and nothing waits but in the windows.
 template <Channel channel>
-[[gnu::always_inline]] inline bool Sender::leaves_alone(const LoneMessage<channel>& message) const {
+[[gnu::always_inline]] inline bool Sender::leaves_single(
+    const SingleMessage<channel>& message) const {
     constexpr auto at = static_cast<std::size_t>(channel);
     const std::size_t size = message.arguments.size();
-    return calm_ && (channel == Channel::request || may_reply_) && message.handler != HandlerId{} &&
-           size % 4 == 0 && size <= config_.words_max * 4 && send_[0].window.waiting() == 0 &&
-           send_[1].window.waiting() == 0 && send_[at].window.takes_with_ease(size);
+    return predicting_ && (channel == Channel::request || may_reply_) &&
+           message.handler != HandlerId{} && size % 4 == 0 && size <= config_.words_max * 4 &&
+           send_[0].window.waiting() == 0 && send_[1].window.waiting() == 0 &&
+           send_[at].window.takes_with_ease(size);
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline std::size_t Sender::write_alone(const LoneMessage<channel>& message,
-                                                              Bytes room) const {
+[[gnu::always_inline]] inline std::size_t Sender::write_single(
+    const SingleMessage<channel>& message, Bytes room) const {
     write_message<channel>(static_cast<std::uint32_t>(message.handler), message.arguments, room);
     return ShortHeader::size + message.arguments.size();
 }
 
 template <Channel channel>
-[[gnu::always_inline]] inline void Sender::left_alone(Instant now,
-                                                      const LoneMessage<channel>& message) {
+[[gnu::always_inline]] inline void Sender::single_left(Instant now,
+                                                       const SingleMessage<channel>& message) {
     constexpr auto at = static_cast<std::size_t>(channel);
     constexpr Kind kind = message_kind(channel);
     if constexpr (channel == Channel::reply) may_reply_ = false;

@@ -32,13 +32,13 @@ std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
 }
 
 // Selective recovery: what is missing before this packet was lost, inside its own chunk too.
-void Receiver::complain_of_holes(const Header& header, const ChunkPlace& chunk,
-                                 ReceiveWindow::Placement at) {
+void Receiver::nack_holes(const Header& header, const ChunkPlace& chunk,
+                          ReceiveWindow::Placement at) {
     ReceiveWindow& window = receiver(header.channel).window;
-    if (config_.recovery != Recovery::selective || !may_complain(header.channel)) return;
+    if (config_.recovery != Recovery::selective || !may_nack(header.channel)) return;
     const bool in_order =
         at.distance == 0 && window.message(0).arrived == chunk.place;  // as it is without loss
-    if (!in_order) window.complain(header.round, at.distance + chunk.place, false);
+    if (!in_order) window.owe_nack(header.round, at.distance + chunk.place, false);
 }
 
 // Ahead of its OPEN, a packet is kept as it is: to write it early could undo the order of two
@@ -51,8 +51,8 @@ RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWin
         header.count > config_.chunk_packets || window.message(at.distance).known()) {
         return RxVerdict::malformed;
     }
-    if (may_complain(header.channel)) {
-        window.complain(header.round, at.distance + place, false);
+    if (may_nack(header.channel)) {
+        window.owe_nack(header.round, at.distance + place, false);
     }
     if (window.has(at.distance + place)) return RxVerdict::duplicate;
     ReceiveWindow::Early packet;
@@ -110,7 +110,7 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
     }
     const std::uint32_t distance = at.distance + chunk->place;
     if (at.distance + chunk->packets > window.window()) return RxVerdict::malformed;
-    complain_of_holes(header, *chunk, at);
+    nack_holes(header, *chunk, at);
     if (window.has(distance)) return RxVerdict::duplicate;  // AM-40: no byte is written twice
     const bool completes = message.arrived + 1 == chunk->packets;
     if (!ahead && completes && chunk->last) {
@@ -123,7 +123,7 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
             return refuse_packet(header, Need::refusal_acked, chunk->place);
         }
     }
-    if (!incoming.drained) {
+    if (!incoming.discarded) {
         std::copy(data.begin(), data.end(),
                   incoming.memory.begin() + static_cast<std::ptrdiff_t>(header.offset));
     }
@@ -163,7 +163,7 @@ void Receiver::finish_transfer(Channel channel, std::uint32_t id) {
     receiver(channel).end_transfer(id);  // AM-27: all bytes are in place
     if (channel == Channel::reply) {
         delivery_ = GetEnded{incoming.tag, Reason::none};
-    } else if (!incoming.drained) {
+    } else if (!incoming.discarded) {
         delivery_ = Stored{incoming.handler, incoming.all(), incoming.argument};
     }
 }

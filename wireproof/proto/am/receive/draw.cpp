@@ -5,14 +5,14 @@
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
-void Receiver::unfold_plain() {
-    plain_here_ = false;
-    delivery_ = as_delivery(plain_);
+void Receiver::unfold_short() {
+    short_here_ = false;
+    delivery_ = as_delivery(short_);
 }
 
 std::optional<Delivery> Receiver::draw_general() {
-    calm_ = false;
-    if (plain_here_) unfold_plain();
+    predicting_ = false;
+    if (short_here_) unfold_short();
     if (drawn_slot_) {
         receiver(drawn_channel_).window.free_slot(*drawn_slot_);
         drawn_slot_.reset();
@@ -34,7 +34,7 @@ std::optional<Delivery> Receiver::draw_general() {
         if (place_early() || pass_held(Channel::request) || pass_held(Channel::reply)) continue;
         if (bundle_.left == 0) return std::nullopt;
         (void)unpack_next();
-        if (plain_here_) unfold_plain();
+        if (short_here_) unfold_short();
     }
 }
 

@@ -18,10 +18,10 @@ inline std::optional<Delivery> Receiver::next_delivery() {
     const bool usual = !drawn_slot_ && !ending_.active && ended_.empty() &&
                        receive_[0].window.nothing_ahead() && receive_[1].window.nothing_ahead();
     if (!usual) return draw_general();
-    if (bundle_.left > 0 && !plain_here_ && !delivery_ && !unpack_plain()) {
+    if (bundle_.left > 0 && !short_here_ && !delivery_ && !unpack_fast()) {
         return draw_general();
     }
-    if (plain_here_) unfold_plain();
+    if (short_here_) unfold_short();
     if (!delivery_) return std::nullopt;
     const std::optional<Delivery> drawn = delivery_;
     delivery_.reset();
@@ -29,15 +29,15 @@ inline std::optional<Delivery> Receiver::next_delivery() {
     return drawn;
 }
 
-inline const PlainMessage* Receiver::take_message() {
-    const bool usual = calm_ || (!drawn_slot_ && !ending_.active && ended_.empty());
+inline const ShortMessage* Receiver::take_message() {
+    const bool usual = predicting_ || (!drawn_slot_ && !ending_.active && ended_.empty());
     if (!usual) return nullptr;
-    if (!plain_here_) {
-        if (calm_ || bundle_.left == 0 || delivery_ || !unpack_plain()) return nullptr;
+    if (!short_here_) {
+        if (predicting_ || bundle_.left == 0 || delivery_ || !unpack_fast()) return nullptr;
     }
-    plain_here_ = false;
-    may_reply_ = plain_.is_request;
-    return &plain_;
+    short_here_ = false;
+    may_reply_ = short_.is_request;
+    return &short_;
 }
 
 }  // namespace wireproof::am

@@ -13,7 +13,7 @@ namespace wireproof::am {
 /// A store into our memory, or a get of ours: bytes that arrive.
 struct Incoming {
     bool active = false;
-    bool drained = false;          // refused: bytes are thrown away
+    bool discarded = false;        // refused: bytes are thrown away
     bool refusal_unacked = false;  // and the peer may not know yet
     std::uint64_t total = 0;
     std::uint64_t completed = 0;  // bytes of the chunks that are whole
@@ -27,7 +27,7 @@ struct Incoming {
     void fingerprint(Fingerprint& sink) const {
         sink.add(active);
         if (!active) return;
-        sink.add(drained);
+        sink.add(discarded);
         sink.add(refusal_unacked);
         sink.add(total);
         sink.add(completed);

@@ -32,8 +32,8 @@ RxVerdict Receiver::on_numbered(const Header& header, ConstBytes data) {
     if (at.place == Place::ahead) {  // AM-9, AM-10
         // What is dropped is missing itself, even when the gap before it fills in this turn.
         const bool drops = config_.recovery == Recovery::go_back_n || !has_buffers();
-        if (may_complain(header.channel)) {
-            window.complain(header.round, at.distance + (drops ? 1 : 0), false);
+        if (may_nack(header.channel)) {
+            window.owe_nack(header.round, at.distance + (drops ? 1 : 0), false);
         }
         if (drops) return RxVerdict::out_of_sequence;
     }
@@ -134,7 +134,7 @@ RxVerdict Receiver::on_bundle(const Header& header, ConstBytes data) {
 }
 
 RxVerdict Receiver::unpack_next() {
-    if (unpack_plain()) return RxVerdict::accepted;
+    if (unpack_fast()) return RxVerdict::accepted;
     const ReceiveWindow& window = receiver(bundle_.channel).window;
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));

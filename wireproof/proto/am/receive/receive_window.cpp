@@ -69,7 +69,7 @@ void ReceiveWindow::put_off(std::uint8_t round, std::uint32_t distance) {
 
 void ReceiveWindow::ask_for_put_off() {
     const std::uint64_t end = std::max(put_off_->end, expected_);
-    complain(put_off_->round, static_cast<std::uint32_t>(end - expected_), true);
+    owe_nack(put_off_->round, static_cast<std::uint32_t>(end - expected_), true);
     put_off_.reset();
 }
 
@@ -163,18 +163,18 @@ void ReceiveWindow::pass() {
 }
 
 // Packets met in one turn share one NACK. One of a later round says all that an earlier would.
-void ReceiveWindow::complain(std::uint8_t round, std::uint32_t distance, bool demanded) {
+void ReceiveWindow::owe_nack(std::uint8_t round, std::uint32_t distance, bool demanded) {
     const std::uint64_t end = expected_ + distance;
-    if (!complaint_) {
-        complaint_ = Complaint{round, end, demanded};
+    if (!pending_nack_) {
+        pending_nack_ = PendingNack{round, end, demanded};
         return;
     }
-    complaint_->demanded = complaint_->demanded || demanded;
+    pending_nack_->demanded = pending_nack_->demanded || demanded;
     const auto newer =
-        static_cast<std::int8_t>(static_cast<std::uint8_t>(round - complaint_->round));
+        static_cast<std::int8_t>(static_cast<std::uint8_t>(round - pending_nack_->round));
     if (newer < 0) return;
-    complaint_->end = newer > 0 ? end : std::max(complaint_->end, end);
-    complaint_->round = round;
+    pending_nack_->end = newer > 0 ? end : std::max(pending_nack_->end, end);
+    pending_nack_->round = round;
 }
 
 std::uint32_t ReceiveWindow::distance_sent(std::uint32_t number) const {
@@ -184,30 +184,30 @@ std::uint32_t ReceiveWindow::distance_sent(std::uint32_t number) const {
 }
 
 bool ReceiveWindow::says_something_new() const {
-    const bool same_round = told_ && told_->round == complaint_->round;
+    const bool same_round = told_ && told_->round == pending_nack_->round;
     const std::uint64_t from = same_round ? std::max(told_->end, expected_) : expected_;
-    for (std::uint64_t at = from; at < complaint_->end; ++at) {
+    for (std::uint64_t at = from; at < pending_nack_->end; ++at) {
         if (!arrived_.test(at)) return true;
     }
     return false;
 }
 
-const std::optional<ReceiveWindow::Complaint>& ReceiveWindow::complaint() {
-    if (!complaint_ || complaint_->demanded) return complaint_;
-    if (complaint_->end <= expected_) {
-        complaint_.reset();
+const std::optional<ReceiveWindow::PendingNack>& ReceiveWindow::pending_nack() {
+    if (!pending_nack_ || pending_nack_->demanded) return pending_nack_;
+    if (pending_nack_->end <= expected_) {
+        pending_nack_.reset();
     } else if (recovery_ == Recovery::selective && !says_something_new()) {
         // The NACK that said it may be lost, so now and then it is said again.
         constexpr std::uint32_t repeat_after = 32;
-        if (++untold_ < repeat_after) complaint_.reset();
+        if (++untold_ < repeat_after) pending_nack_.reset();
     }
-    return complaint_;
+    return pending_nack_;
 }
 
-void ReceiveWindow::complained() {
-    told_ = complaint_;
+void ReceiveWindow::nack_left() {
+    told_ = pending_nack_;
     untold_ = 0;
-    complaint_.reset();
+    pending_nack_.reset();
 }
 
 std::size_t ReceiveWindow::map_bytes() const {
@@ -227,7 +227,7 @@ void ReceiveWindow::reset() {
     expected_number_ = first_;
     owed_ = 0;
     ack_due_ = false;
-    complaint_.reset();
+    pending_nack_.reset();
     told_.reset();
     untold_ = 0;
     put_off_.reset();
@@ -250,7 +250,7 @@ void ReceiveWindow::fingerprint(Fingerprint& sink) const {
     sink.add(highest_ - expected_);
     sink.add(owed_);
     sink.add(ack_due_);
-    for (const auto& nack : {complaint_, told_, put_off_}) {
+    for (const auto& nack : {pending_nack_, told_, put_off_}) {
         sink.add(nack.has_value());
         if (!nack) continue;
         sink.add(nack->round);

@@ -49,7 +49,7 @@ public:
 
     /// A NACK that waits to leave: the packet that drew it was of this round, and whatever left
     /// before `end` in that round, or in one before it, has arrived by now or is lost.
-    struct Complaint {
+    struct PendingNack {
         std::uint8_t round = 0;
         std::uint64_t end = 0;  // position
         bool demanded = false;  // by a KEEPALIVE: it leaves even if nothing is missing
@@ -121,7 +121,7 @@ public:
     /// Of the expected message so many packets from its first on have arrived, and none else.
     bool begun_in_order(std::uint32_t packets) const { return highest_ == expected_ + packets; }
     /// The expected message is a short one, and with it came all there is.
-    void pass_plain() {
+    void pass_short() {
         expected_number_ = circle_.advance(expected_number_, 1);
         highest_ = ++expected_;
         ++owed_;
@@ -147,19 +147,20 @@ public:
     }
 
     /// `distance` is that of the packet that arrived.
-    void complain(std::uint8_t round, std::uint32_t distance, bool demanded);
+    void owe_nack(std::uint8_t round, std::uint32_t distance, bool demanded);
     /// The distance that a KEEPALIVE names: how much its sender has sent.
     std::uint32_t distance_sent(std::uint32_t number) const;
-    bool complains() const { return complaint_.has_value(); }
+    bool nack_due() const { return pending_nack_.has_value(); }
     /// The NACK to send, unless it would say nothing new.
-    const std::optional<Complaint>& complaint();
-    void complained();
+    const std::optional<PendingNack>& pending_nack();
+    void nack_left();
     /// What it says besides (selective): the map's length in bytes, and the map of what is there.
     std::size_t map_bytes() const;
     void write_map(Bytes map) const;
-    std::uint32_t complaint_end() const {
-        return complaint_->end > expected_ ? static_cast<std::uint32_t>(complaint_->end - expected_)
-                                           : 0;
+    std::uint32_t nack_end() const {
+        return pending_nack_->end > expected_
+                   ? static_cast<std::uint32_t>(pending_nack_->end - expected_)
+                   : 0;
     }
 
     void reset();
@@ -188,10 +189,10 @@ private:
     std::uint64_t highest_ = 0;  // end of the furthest packet that arrived
     std::uint32_t owed_ = 0;
     bool ack_due_ = false;
-    std::optional<Complaint> complaint_;
-    std::optional<Complaint> told_;  // the NACK that left last
-    std::uint32_t untold_ = 0;       // causes since then that added nothing
-    std::optional<Complaint> put_off_;
+    std::optional<PendingNack> pending_nack_;
+    std::optional<PendingNack> told_;  // the NACK that left last
+    std::uint32_t untold_ = 0;         // causes since then that added nothing
+    std::optional<PendingNack> put_off_;
     bool marked_ = false;  // something came ahead or in pieces since the buffers did
     BitWindow arrived_;
     std::vector<Message> messages_;  // at position mod their number, a power of two

@@ -65,12 +65,12 @@ TEST(AmReceiveWindow, OwesAnAckFromTheMarkOn) {
 TEST(AmReceiveWindow, ManyCausesShareOneComplaint) {
     for (const Config& config : all()) {
         ReceiveWindow window(config, Channel::request);
-        for (std::uint32_t ahead = 1; ahead < 75; ++ahead) window.complain(3, ahead, false);
-        ASSERT_TRUE(window.complaint());
-        EXPECT_EQ(window.complaint()->round, 3);
-        EXPECT_EQ(window.complaint_end(), 74);
-        window.complained();
-        EXPECT_FALSE(window.complaint());
+        for (std::uint32_t ahead = 1; ahead < 75; ++ahead) window.owe_nack(3, ahead, false);
+        ASSERT_TRUE(window.pending_nack());
+        EXPECT_EQ(window.pending_nack()->round, 3);
+        EXPECT_EQ(window.nack_end(), 74);
+        window.nack_left();
+        EXPECT_FALSE(window.pending_nack());
     }
 }
 
@@ -84,11 +84,11 @@ TEST(AmReceiveWindow, OfTwoRoundsTheLaterIsComplainedOf) {
             const auto round = [&](bool first) {
                 return static_cast<std::uint8_t>(first == in_order ? earlier : later);
             };
-            window.complain(round(true), in_order ? 9 : 5, false);
-            window.complain(round(false), in_order ? 5 : 9, false);
-            ASSERT_TRUE(window.complaint());
-            EXPECT_EQ(window.complaint()->round, later);
-            EXPECT_EQ(window.complaint_end(), 5);
+            window.owe_nack(round(true), in_order ? 9 : 5, false);
+            window.owe_nack(round(false), in_order ? 5 : 9, false);
+            ASSERT_TRUE(window.pending_nack());
+            EXPECT_EQ(window.pending_nack()->round, later);
+            EXPECT_EQ(window.nack_end(), 5);
         }
     }
 }
@@ -98,9 +98,9 @@ TEST(AmReceiveWindow, WithdrawsAComplaintThatIsServedUnlessAKeepaliveDemandsIt) 
     for (const Config& config : all()) {
         for (const bool demanded : {false, true}) {
             ReceiveWindow window(config, Channel::request);
-            window.complain(0, 2, demanded);
+            window.owe_nack(0, 2, demanded);
             accept(window, 2);
-            EXPECT_EQ(window.complaint().has_value(), demanded);
+            EXPECT_EQ(window.pending_nack().has_value(), demanded);
         }
     }
 }
@@ -144,7 +144,7 @@ TEST(AmReceiveWindow, ForgetsEverythingWithASession) {
         ReceiveWindow window(config, Channel::request);
         accept(window, 3);
         window.mark(2);
-        window.complain(4, 2, false);
+        window.owe_nack(4, 2, false);
         window.owe_ack();
         if (config.recovery == Recovery::selective) {
             ASSERT_TRUE(window.hold(window.message(2), pattern(5)));

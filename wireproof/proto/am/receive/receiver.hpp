@@ -19,12 +19,12 @@ protected:
     /// left.
     void on_keepalive(const Header& header) {
         ReceiveWindow& window = receiver(header.channel).window;
-        window.complain(header.round, window.distance_sent(header.number), true);
+        window.owe_nack(header.round, window.distance_sent(header.number), true);
     }
 
     // What is drawn: receive/draw.hpp and .cpp.
     inline std::optional<Delivery> next_delivery();
-    inline const PlainMessage* take_message();
+    inline const ShortMessage* take_message();
 
     // What tells the peer: receive/numbered.cpp.
 
@@ -61,8 +61,7 @@ private:
     RxVerdict on_chunk(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     std::optional<ChunkPlace> chunk_place(const Header& header, const Incoming& incoming,
                                           std::size_t size) const;
-    void complain_of_holes(const Header& header, const ChunkPlace& chunk,
-                           ReceiveWindow::Placement at);
+    void nack_holes(const Header& header, const ChunkPlace& chunk, ReceiveWindow::Placement at);
     RxVerdict keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at);
     bool place_early();
     bool is_last_chunk(const ReceiveWindow::Message& chunk, const Incoming& incoming) const;
@@ -86,12 +85,12 @@ private:
     bool waits_for_room(Channel channel) const;
     /// The packet expected came, and was not taken for want of room that there still is not.
     bool refuses() const { return !met(stall_.need) || waits_for_room(Channel::request); }
-    /// A stalled channel does not complain of packets ahead (AM-10, AM-42).
-    bool may_complain(Channel channel) const { return channel == Channel::reply || !refuses(); }
+    /// A stalled channel owes no NACK for packets ahead (AM-10, AM-42).
+    bool may_nack(Channel channel) const { return channel == Channel::reply || !refuses(); }
 
     // receive/draw.cpp
     std::optional<Delivery> draw_general();
-    void unfold_plain();
+    void unfold_short();
     void note_drawn(const Delivery& drawn) {
         may_reply_ =
             std::holds_alternative<Request>(drawn) || std::holds_alternative<Stored>(drawn);
@@ -105,9 +104,9 @@ private:
     bool is_signed(const RxFrame& frame) const;
     template <Channel channel>
     inline void pass_message(std::uint32_t handler, ConstBytes arguments);
-    inline bool unpack_plain();
+    inline bool unpack_fast();
     template <Channel channel>
-    inline bool unpack_plain_on();
+    inline bool unpack_fast_on();
     std::optional<NextOfChunk> next_of_chunk(std::span<const std::byte, ShortHeader::size> head);
 };
 

@@ -27,12 +27,12 @@ Need Receiver::need_of(Kind kind) const {
 // A store's handler may reply; and who was refused must have heard it before the store ends.
 Need Receiver::need_of_last(Channel channel, const Incoming& incoming) const {
     if (channel == Channel::reply) return Need::nothing;
-    return incoming.drained ? Need::refusal_acked : Need::reply_place;
+    return incoming.discarded ? Need::refusal_acked : Need::reply_place;
 }
 
 /// A store's was taken away while the bytes came.
 bool Receiver::lost_its_handler(Channel channel, const Incoming& incoming) const {
-    return channel == Channel::request && !incoming.drained && !has_handler(incoming.handler);
+    return channel == Channel::request && !incoming.discarded && !has_handler(incoming.handler);
 }
 
 bool Receiver::met(Need need) const {
@@ -70,13 +70,13 @@ bool Receiver::waits_for_room(Channel channel) const {
 void Receiver::fetch_refused() {
     if (stall_.need == Need::nothing || !met(stall_.need)) return;
     stall_.need = Need::nothing;
-    receiver(Channel::request).window.complain(stall_.round, stall_.place + 1, true);
+    receiver(Channel::request).window.owe_nack(stall_.round, stall_.place + 1, true);
 }
 
 bool Receiver::send_nack(Channel channel, TxFrame& out) {
     ReceiveWindow& window = receiver(channel).window;
-    if (!window.complains()) return false;
-    const auto& complaint = window.complaint();
+    if (!window.nack_due()) return false;
+    const auto& complaint = window.pending_nack();
     if (!complaint) return false;
     Header header;
     header.kind = Kind::nack;
@@ -92,14 +92,14 @@ bool Receiver::send_nack(Channel channel, TxFrame& out) {
         const bool whole = map_size == window.map_bytes();
         const std::uint32_t reach =
             whole ? window.window() : static_cast<std::uint32_t>(map_size * 8);
-        NackBody{window.complaint_end(), reach}.encode(Bytes(data).first<NackBody::size>());
+        NackBody{window.nack_end(), reach}.encode(Bytes(data).first<NackBody::size>());
         window.write_map(Bytes(data).subspan(NackBody::size, map_size));
         size = NackBody::size + map_size;
         header.count = std::exchange(overrun_, false) ? nack_overrun : 0;
     }
     const bool refused = (channel == Channel::request && refuses()) || window.puts_off();
     if (refused) header.count |= nack_refuses;
-    window.complained();
+    window.nack_left();
     emit(out, header, ConstBytes(data).first(size));
     return true;
 }

@@ -41,7 +41,7 @@ void Receiver::open_store(std::uint32_t id, ConstBytes data) {
 // thrown away.
 void Receiver::refuse_store(std::uint32_t id, Reason reason) {
     Incoming& store = receiver(Channel::request).incoming[id];
-    store.drained = store.refusal_unacked = true;
+    store.discarded = store.refusal_unacked = true;
     send_refusal(
         {static_cast<std::uint32_t>(Refusal::store), id, static_cast<std::uint32_t>(reason)},
         id + 1);

@@ -38,7 +38,7 @@ void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
     });
     if (!valid) return;
     const std::uint32_t freed = before - window.under_way();
-    sender(header.channel).loop.freed(now, freed);
+    sender(header.channel).rtt.freed(now, freed);
     refill(header.channel);
     SendWindow::Missing missing;
     missing.round = header.round;
@@ -51,12 +51,12 @@ void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
     const bool lost = resend_missing(now, header, missing, freed > 0);
     if (ending_.active) return;
     const bool overrun = lost && (header.count & nack_overrun) != 0;
-    sender(header.channel).heed_answer(now, missing.end, overrun ? before : 0);
+    sender(header.channel).on_answer(now, missing.end, overrun ? before : 0);
     if (lost) {
         ++stats_.nacks_acted_on;
         stats_.overruns += overrun ? 1 : 0;
-        sender(header.channel).loop.resent();
-        timers_.set(keepalive_timer(header.channel), now + sender(header.channel).patience());
+        sender(header.channel).rtt.resent();
+        timers_.set(keepalive_timer(header.channel), now + sender(header.channel).rto());
     }
     const ResendBackoff& backoff = sender(header.channel).backoff;
     if (!backoff.holds_back(now)) return;
@@ -76,7 +76,7 @@ bool Sender::resend_missing(Instant now, const Header& header, const SendWindow:
         // It arrived, so the path carries it. The peer refused it and fetches it later (AM-42).
         (void)window.note_arrived(missing);
         backoff.forget();
-        window.afoot().hold_new(false);
+        window.in_flight().hold_new(false);
         return false;
     }
     if (!backoff.on()) return window.on_nack(missing);
@@ -96,7 +96,7 @@ bool Sender::resend_missing(Instant now, const Header& header, const SendWindow:
     // What is behind the packet would not be delivered before it, and would be lost on a path that
     // carries none as long.
     const bool none = !some && sender(header.channel).tries_long();
-    window.afoot().hold_new(none || backoff.wait() > Duration());
+    window.in_flight().hold_new(none || backoff.wait() > Duration());
     if (!backoff.lasts()) return lost;
     give_up({.why = SessionEnded::Why::unanswered,
              .packet_bytes = backoff.bytes(),

@@ -15,12 +15,12 @@ inline void Sender::refill(Channel channel) {
 [[gnu::always_inline]] inline void Sender::note_freed(Instant now, Channel channel,
                                                       std::uint32_t packets) {
     const SendWindow& window = sender(channel).window;
-    sender(channel).loop.freed(now, packets);
-    sender(channel).heed_path(now);
-    sender(channel).keepalive_interval = sender(channel).patience();
+    sender(channel).rtt.freed(now, packets);
+    sender(channel).steer(now);
+    sender(channel).keepalive_interval = sender(channel).rto();
     sender(channel).keepalive_due = false;
     if (!window.empty()) {
-        timers_.set(keepalive_timer(channel), now + sender(channel).patience());
+        timers_.set(keepalive_timer(channel), now + sender(channel).rto());
     } else if (channel == Channel::request && expects_peer()) {
         watch_idle(now);
     } else {

@@ -13,7 +13,7 @@ BulkSender::BulkSender(const Config& config, std::vector<Transfer> transfers)
     reset();
 }
 
-// The places are numbered alike in both, or there are none.
+// The places have the same numbers in both, or there are none.
 void BulkSender::exchange(std::vector<Transfer>& transfers) {
     WIREPROOF_CHECK(active_ == 0 && !waits_);
     std::swap(transfers_, transfers);

@@ -40,7 +40,7 @@ PostStatus Sender::reply(HandlerId handler, ConstBytes arguments) {
             .window.push_here(Kind::reply, static_cast<std::uint32_t>(handler),
                               static_cast<std::uint16_t>(arguments.size() / 4), arguments);
     if (straight) return PostStatus::accepted;
-    calm_ = false;
+    predicting_ = false;
     replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
     refill(Channel::reply);
     return PostStatus::accepted;
@@ -48,7 +48,7 @@ PostStatus Sender::reply(HandlerId handler, ConstBytes arguments) {
 
 PostStatus Sender::refuse(HandlerId missing) {
     if (!may_reply_) return PostStatus::not_allowed;
-    may_reply_ = calm_ = false;
+    may_reply_ = predicting_ = false;
     send_refusal({static_cast<std::uint32_t>(Refusal::handler), static_cast<std::uint32_t>(missing),
                   static_cast<std::uint32_t>(Reason::no_handler)},
                  0);
@@ -67,7 +67,7 @@ PostStatus Sender::store(const Store& store) {
     if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
     if (store.handler == HandlerId{}) return PostStatus::not_allowed;
     if (store.source.size() > config_.transfer_max()) return PostStatus::too_long;
-    calm_ = false;
+    predicting_ = false;
     BulkSender& stores = sender(Channel::request).bulk;
     if (stores.waits()) return PostStatus::window_full;
     const OpenBody body{store.address, store.source.size(),
@@ -111,14 +111,14 @@ PostStatus Sender::note(const Note& note) {
         !sender(Channel::request).window.push_note(body, {}, note.tag, note.awaited)) {
         return PostStatus::window_full;
     }
-    if (note.awaited) calm_ = false;
+    if (note.awaited) predicting_ = false;
     return PostStatus::accepted;
 }
 
 PostStatus Sender::get(const Get& get) {
     if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
     if (get.destination.size() > config_.transfer_max()) return PostStatus::too_long;
-    calm_ = false;
+    predicting_ = false;
     auto& gets = receiver(Channel::reply).incoming;
     const auto free =
         std::find_if(gets.begin(), gets.end(), [](const Incoming& i) { return !i.active; });

@@ -35,7 +35,7 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
     : window(config, channel, std::move(buffers.window)),
       addresses(addresses_of(config, channel)),
       keepalive_interval(config.keepalive_after),
-      loop(config.keepalive_after, config.probe_after),
+      rtt(config.keepalive_after, config.probe_after),
       bulk(config, std::move(buffers.bulk)),
       backoff(config),
       all_(config.window_of(channel)),
@@ -48,50 +48,50 @@ SendChannel::SendChannel(const Config& config, Channel channel, Buffers buffers)
 void SendChannel::reset() {
     window.reset();
     bulk.reset();
-    loop.forget();
+    rtt.forget();
     backoff.forget();
     forget_path();
-    keepalive_interval = patience();
+    keepalive_interval = rto();
     keepalive_due = false;
 }
 
 void SendChannel::forget_path() {
     long_ = {};
-    PacketsAfoot& afoot = window.afoot();
-    if (!controlled_) return afoot.end_counting();
+    PacketsInFlight& in_flight = window.in_flight();
+    if (!controlled_) return in_flight.end_counting();
     congestion_ = CongestionWindow({.most = all_});
-    afoot.allow(congestion_.packets());
+    in_flight.allow(congestion_.packets());
 }
 
-// A peer whose host has no room is heeded without congestion control, too: from then on until the
-// window is whole again packets are counted, and nothing else counts.
-void SendChannel::heed_steered(Instant now, std::uint32_t overran) {
-    PacketsAfoot& afoot = window.afoot();
-    if (afoot.holds_new()) follow_missing();
-    if (overran > 0 && (!afoot.counted() || afoot.seldom())) {
+// A peer whose host has no room slows the sender without congestion control, too: from then on
+// until the window is whole again packets are counted, and nothing else counts.
+void SendChannel::steer_counted(Instant now, std::uint32_t overran) {
+    PacketsInFlight& in_flight = window.in_flight();
+    if (in_flight.holds_new()) follow_missing();
+    if (overran > 0 && (!in_flight.counted() || in_flight.seldom())) {
         congestion_ = CongestionWindow({.start = overran, .most = all_});
-        window.count_afoot();
+        window.count_in_flight();
     }
-    if (!afoot.counted()) return;
-    const PacketsAfoot::Heard heard = afoot.take_heard();
-    if (heard.arrived > 0) congestion_.on_arrived(heard.arrived, afoot.most());
+    if (!in_flight.counted()) return;
+    const PacketsInFlight::Heard heard = in_flight.take_heard();
+    if (heard.arrived > 0) congestion_.on_arrived(heard.arrived, in_flight.most());
     if (overran > 0) {
         congestion_.on_overrun(now, heard.lost);
     } else if (heard.lost > 0 && controlled_) {
         congestion_.on_lost(now, heard.lost);
     }
-    if (heard.arrived > 0 || (heard.lost > 0 && !afoot.seldom())) keepalive_interval = patience();
+    if (heard.arrived > 0 || (heard.lost > 0 && !in_flight.seldom())) keepalive_interval = rto();
     const bool limited = allow_packets();
-    if (!controlled_ && !limited) afoot.end_counting();
+    if (!controlled_ && !limited) in_flight.end_counting();
 }
 
 void SendChannel::begin_long(std::uint64_t first) {
     if (first_flight_ == all_ || long_.arrive || long_.under_way) return;
     long_.under_way = true;
     long_.first = first;
-    if (!window.afoot().counted()) {
+    if (!window.in_flight().counted()) {
         congestion_ = CongestionWindow({.start = all_, .most = all_});
-        window.count_afoot(true);
+        window.count_in_flight(true);
     }
     (void)allow_packets();
 }
@@ -101,28 +101,28 @@ bool SendChannel::allow_packets() {
     if (long_.under_way && window.una() > long_.first) long_ = {.arrive = true};
     std::uint32_t most = congestion_.packets();
     if (long_.under_way) most = std::min(most, first_flight_);
-    window.afoot().allow(most);
+    window.in_flight().allow(most);
     return most < all_ || long_.under_way;
 }
 
 void SendChannel::follow_missing() {
     backoff.on_missing(window.first_missing());
-    if (backoff.times() == 0) window.afoot().hold_new(false);
+    if (backoff.times() == 0) window.in_flight().hold_new(false);
 }
 
 // An answer may be to the question that measures the loop.
-void SendChannel::heed_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
+void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
     const auto measured = window.answered(now, distance);
     if (measured) congestion_.on_loop(now, *measured);
-    heed_path(now, overran);
-    if (measured) window.afoot().begin_most();
+    steer(now, overran);
+    if (measured) window.in_flight().begin_most();
 }
 
 // One question may be lost by itself, and its answer too.
-void SendChannel::heed_silence(Instant now, std::uint32_t unanswered, Duration silence) {
-    window.afoot().forget_questions();
+void SendChannel::on_silence(Instant now, std::uint32_t unanswered, Duration silence) {
+    window.in_flight().forget_questions();
     if (unanswered > 1 && controlled_) congestion_.on_silence(silence);
-    heed_path(now);
+    steer(now);
 }
 
 void SendChannel::fingerprint(Instant now, Fingerprint& sink) const {
@@ -130,9 +130,9 @@ void SendChannel::fingerprint(Instant now, Fingerprint& sink) const {
     bulk.fingerprint(sink);
     sink.add(keepalive_interval);
     sink.add(keepalive_due);
-    loop.fingerprint(now, sink);
+    rtt.fingerprint(now, sink);
     backoff.fingerprint(now, window.first_missing(), sink);
-    if (window.afoot().counted()) congestion_.fingerprint(now, sink);
+    if (window.in_flight().counted()) congestion_.fingerprint(now, sink);
     long_.fingerprint(window.una(), sink);
 }
 

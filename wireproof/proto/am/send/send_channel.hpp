@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wireproof/core/congestion_window.hpp"
-#include "wireproof/core/loop_timer.hpp"
+#include "wireproof/core/rtt_estimator.hpp"
 #include "wireproof/proto/am/fast/short_header.hpp"
 #include "wireproof/proto/am/send/bulk_sender.hpp"
 #include "wireproof/proto/am/send/long_packets.hpp"
@@ -31,24 +31,24 @@ public:
     ShortAddresses addresses;     // of what leaves
     Duration keepalive_interval;  // to the next question
     bool keepalive_due = false;   // that question is to leave
-    LoopTimer loop;               // of our packets and their acknowledgements
+    RttEstimator rtt;             // of our packets and their acknowledgements
     BulkSender bulk;              // request channel: stores; reply channel: gets that we serve
     ResendBackoff backoff;
 
     /// So long after the last packet left or was acknowledged the peer is asked.
-    Duration patience() const { return loop.limit(); }
+    Duration rto() const { return rtt.limit(); }
 
     // How much may be under way (send_channel.cpp).
 
     /// What was heard of the packets under way decides how many may be. `overran`: so many were too
     /// many for the peer's host.
-    void heed_path(Instant now, std::uint32_t overran = 0) {
-        if (overran > 0 || window.afoot().steered()) heed_steered(now, overran);
+    void steer(Instant now, std::uint32_t overran = 0) {
+        if (overran > 0 || window.in_flight().steered()) steer_counted(now, overran);
     }
     /// A NACK came that was drawn by what left at that distance from the number it expects.
-    void heed_answer(Instant now, std::uint32_t distance, std::uint32_t overran);
+    void on_answer(Instant now, std::uint32_t distance, std::uint32_t overran);
     /// A timer ran out, the peer was silent for so long, and so many questions are unanswered.
-    void heed_silence(Instant now, std::uint32_t unanswered, Duration silence);
+    void on_silence(Instant now, std::uint32_t unanswered, Duration silence);
     /// Once the packet that the peer misses is another, or none, nothing is held for it.
     void follow_missing();
     /// A transfer begins; its first long packet is, or will be, the one at that position.
@@ -69,7 +69,7 @@ public:
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
-    void heed_steered(Instant now, std::uint32_t overran);
+    void steer_counted(Instant now, std::uint32_t overran);
     bool allow_packets();
     void forget_path();
 

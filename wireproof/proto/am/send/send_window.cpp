@@ -10,7 +10,7 @@ namespace wireproof::am {
 SendWindow::Buffers::Buffers(std::uint32_t window, std::size_t save_bytes)
     : saved(window),
       bytes(save_bytes),
-      afoot(window),
+      in_flight(window),
       lost(window),
       there(window),
       round_sent(std::bit_ceil(std::size_t{window})) {}
@@ -24,7 +24,7 @@ SendWindow::SendWindow(const Config& config, Channel channel, Buffers buffers)
       recovery_(config.recovery),
       saved_(std::move(buffers.saved)),
       bytes_(std::move(buffers.bytes)),
-      afoot_(std::move(buffers.afoot), config.congestion == Congestion::on),
+      in_flight_(std::move(buffers.in_flight), config.congestion == Congestion::on),
       lost_(std::move(buffers.lost)),
       there_(std::move(buffers.there)),
       round_sent_(std::move(buffers.round_sent)) {
@@ -40,7 +40,7 @@ void SendWindow::exchange(Buffers& buffers) {
     unsent_message_ = 0;
     std::swap(saved_, buffers.saved);
     std::swap(bytes_, buffers.bytes);
-    afoot_.exchange(buffers.afoot);
+    in_flight_.exchange(buffers.in_flight);
     std::swap(lost_, buffers.lost);
     std::swap(there_, buffers.there);
     std::swap(round_sent_, buffers.round_sent);
@@ -101,7 +101,7 @@ void SendWindow::push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes da
     ++watched_;
 }
 
-SendWindow::Departure SendWindow::plain_chunk_packet(const Saved& chunk) const {
+SendWindow::Departure SendWindow::fast_chunk_packet(const Saved& chunk) const {
     const std::uint64_t place = high_ - chunk.position;
     const std::size_t begin = static_cast<std::size_t>(place) * data_max_;
     Departure packet;
@@ -114,14 +114,14 @@ SendWindow::Departure SendWindow::plain_chunk_packet(const Saved& chunk) const {
 }
 
 std::size_t SendWindow::full_packets_waiting(const Saved& chunk) const {
-    if (afoot_.counted()) return 0;  // how many may leave is to be asked for each
+    if (in_flight_.counted()) return 0;  // how many may leave is to be asked for each
     const auto left = static_cast<std::size_t>(high_ - chunk.position) * data_max_;
     return (chunk.size - left) / data_max_;
 }
 
 void SendWindow::mark_lost(std::uint64_t position) {
     if (lost_.test(position)) return;
-    afoot_.lost(position);
+    in_flight_.lost(position);
     marked_ = true;
     lost_.set(position);
     ++lost_count_;
@@ -229,7 +229,7 @@ std::optional<SendWindow::Departure> SendWindow::next_departure() {
 
 void SendWindow::departed() {
     const std::uint64_t end = leaving_ + leaving_messages_;
-    if (afoot_.counted()) afoot_.left(leaving_, leaving_messages_);
+    if (in_flight_.counted()) in_flight_.left(leaving_, leaving_messages_);
     if (leaving_ < high_) {
         for (std::uint64_t at = leaving_; at < end; ++at) unmark_lost(at);
     } else {
@@ -281,14 +281,14 @@ void SendWindow::drop_begin(std::uint64_t position) {
 void SendWindow::pass_unacknowledged(std::uint64_t position) {
     // A resend under way jumps over what was dropped (AM-36).
     for (std::uint64_t at = una_; lost_count_ > 0 && at < position; ++at) unmark_lost(at);
-    afoot_.arrived(una_, position);
+    in_flight_.arrived(una_, position);
     una_number_ = circle_.advance(una_number_, position - una_);
     una_ = position;
     cursor_ = std::max(cursor_, una_);
 }
 
 // Short messages and rows of them, whose end nobody waits for.
-void SendWindow::drop_plain(std::uint64_t position) {
+void SendWindow::drop_short(std::uint64_t position) {
     const std::size_t whole = position == una_ ? 0 : message_at(position);
     for (std::size_t i = whole; i-- > 0;) {
         if (saved_[i].copy.size == 0) continue;
@@ -319,7 +319,7 @@ bool SendWindow::note_arrived(const Missing& missing) {
         any = marked_ = true;
         there_.set(at);
         unmark_lost(at);
-        afoot_.arrived(at);
+        in_flight_.arrived(at);
     }
     return any;
 }
@@ -342,7 +342,7 @@ bool SendWindow::go_back(std::uint32_t most) {
         if (at < end) {
             mark_lost(at);
         } else {
-            afoot_.lost(at);
+            in_flight_.lost(at);
         }
     }
     return true;
@@ -366,7 +366,7 @@ bool SendWindow::mark_missing(const Missing& missing, Resendable resendable) {
         if (there_.test(at) || lost_.test(at) || !left_before(at, missing, end)) continue;
         const bool waits = at == first ? resendable.without_first : lost_count_ >= resendable.most;
         if (waits) {
-            afoot_.lost(at);
+            in_flight_.lost(at);
             continue;
         }
         mark_lost(at);
@@ -375,12 +375,12 @@ bool SendWindow::mark_missing(const Missing& missing, Resendable resendable) {
     return any;
 }
 
-void SendWindow::count_afoot(bool seldom) {
-    const bool counted = afoot_.counted();
-    afoot_.begin_counting(seldom);
+void SendWindow::count_in_flight(bool seldom) {
+    const bool counted = in_flight_.counted();
+    in_flight_.begin_counting(seldom);
     if (counted) return;
     for (std::uint64_t at = una_; at < high_; ++at) {
-        if (!lost_.test(at) && !there_.test(at)) afoot_.left(at, 1);
+        if (!lost_.test(at) && !there_.test(at)) in_flight_.left(at, 1);
     }
 }
 
@@ -395,8 +395,8 @@ void SendWindow::reset() {
     unsent_message_ = 0;
     saved_.clear();
     bytes_.clear();
-    afoot_.clear();
-    afoot_.hold_new(false);
+    in_flight_.clear();
+    in_flight_.hold_new(false);
     lost_.clear_all();
     there_.clear_all();
 }
@@ -448,7 +448,7 @@ void SendWindow::fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(there_.test(at));
         sink.add(round_sent_[round_place(at)]);
     }
-    afoot_.fingerprint(now, una_, sink);
+    in_flight_.fingerprint(now, una_, sink);
 }
 
 }  // namespace wireproof::am

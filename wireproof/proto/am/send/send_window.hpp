@@ -18,7 +18,7 @@
 #include "wireproof/base/seq_num.hpp"
 #include "wireproof/proto/am/config.hpp"
 #include "wireproof/proto/am/receive/bit_window.hpp"
-#include "wireproof/proto/am/send/packets_afoot.hpp"
+#include "wireproof/proto/am/send/packets_in_flight.hpp"
 #include "wireproof/proto/am/send/save_bytes.hpp"
 #include "wireproof/proto/am/wire_format.hpp"
 
@@ -30,7 +30,7 @@ using Number = SeqNum<PacketTag>;
 class SendWindow {
 public:
     /// A message of `span` packets that waits for its acknowledgement; or a row of `span` short
-    /// ones, a packet each: one behind the other in the save queue, alike but in their words.
+    /// ones, a packet each: one behind the other in the save queue, equal but in their words.
     struct Saved {
         std::uint64_t position = 0;
         std::uint32_t span = 1;
@@ -77,7 +77,7 @@ public:
 
         Ring<Saved> saved;
         SaveBytes bytes;
-        BitWindow afoot;
+        BitWindow in_flight;
         BitWindow lost;
         BitWindow there;
         std::vector<std::uint8_t> round_sent;
@@ -104,17 +104,17 @@ public:
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
     /// Something may leave, where nothing is to be asked.
     bool may_leave() const {
-        return lost_count_ > 0 ? !afoot_.full() : high_ != next_ && !afoot_.closed();
+        return lost_count_ > 0 ? !in_flight_.full() : high_ != next_ && !in_flight_.closed();
     }
     /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
-    bool at_rest() const { return !may_leave() && !afoot_.wants_answer(); }
-    PacketsAfoot& afoot() { return afoot_; }
-    const PacketsAfoot& afoot() const { return afoot_; }
-    /// From now on, with all that is under way; `seldom` as PacketsAfoot::begin_counting.
-    void count_afoot(bool seldom = false);
+    bool at_rest() const { return !may_leave() && !in_flight_.wants_answer(); }
+    PacketsInFlight& in_flight() { return in_flight_; }
+    const PacketsInFlight& in_flight() const { return in_flight_; }
+    /// From now on, with all that is under way; `seldom` as PacketsInFlight::begin_counting.
+    void count_in_flight(bool seldom = false);
     /// The peer is asked what it has of all that has left.
     void asked(Instant now) {
-        if (afoot_.counted()) afoot_.asked(now, cursor_);
+        if (in_flight_.counted()) in_flight_.asked(now, cursor_);
     }
     /// What a question names: all of this round has left before it. What leaves again behind it,
     /// in the same round, is not asked for.
@@ -123,7 +123,7 @@ public:
     }
     /// A NACK was drawn by a packet or question at that distance: the loop it measures, if any.
     std::optional<Duration> answered(Instant now, std::uint32_t distance) {
-        return afoot_.answered(now, una_ + distance);
+        return in_flight_.answered(now, una_ + distance);
     }
     /// The number of the first packet that has not left.
     std::uint32_t first_unsent() const { return high_number_.value(); }
@@ -170,26 +170,26 @@ public:
 
     /// The same for what is most frequent, a request, a reply, a store's OPEN or a packet of a
     /// chunk that leaves for the first time while nothing is to be resent; else nullptr.
-    const Saved* next_plain() {
-        if (lost_count_ > 0 || high_ == next_ || afoot_.closed() || afoot_.wants_answer()) {
+    const Saved* next_fast() {
+        if (lost_count_ > 0 || high_ == next_ || in_flight_.closed() || in_flight_.wants_answer()) {
             return nullptr;
         }
         const Saved& message = first_unsent_message();
         return message.kind <= Kind::open ? &message : nullptr;
     }
-    /// Of the chunk that next_plain named, the packet that leaves next.
-    Departure plain_chunk_packet(const Saved& chunk) const;
+    /// Of the chunk that next_fast named, the packet that leaves next.
+    Departure fast_chunk_packet(const Saved& chunk) const;
     /// How many packets of it may leave now that are as long as packets are.
     std::size_t full_packets_waiting(const Saved& chunk) const;
-    /// Nothing waits but the message that next_plain named.
+    /// Nothing waits but the message that next_fast named.
     bool lone() const { return high_ + 1 == next_; }
-    /// What may leave with the message that next_plain named.
-    Bundle plain_bundle() const {
+    /// What may leave with the message that next_fast named.
+    Bundle fast_bundle() const {
         if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
         return bundle_from(unsent_message_, high_, next_);
     }
-    void plain_departed(std::uint32_t messages) {
-        if (afoot_.counted()) afoot_.left(high_, messages);
+    void fast_departed(std::uint32_t messages) {
+        if (in_flight_.counted()) in_flight_.left(high_, messages);
         note_round(high_, messages);
         high_ += messages;
         high_number_ = circle_.advance(high_number_, messages);
@@ -209,7 +209,7 @@ public:
             if (position == next_) {
                 drop_all();
             } else {
-                drop_plain(position);
+                drop_short(position);
             }
             return true;
         }
@@ -236,7 +236,7 @@ public:
         return expected == high_number_.value() && settled() && watched_ == 0;
     }
     [[gnu::always_inline]] void drop_all() {
-        if (afoot_.counted()) afoot_.arrived(una_, next_);
+        if (in_flight_.counted()) in_flight_.arrived(una_, next_);
         bytes_.clear();
         saved_.clear();
         una_ = cursor_ = next_;
@@ -277,11 +277,11 @@ public:
         if (message.kind == Kind::chunk) return {message.lent, message.size};
         return bytes_.view(place_at(message, position)).subspan(entry_size(message.kind));
     }
-    /// Of what next_plain named.
+    /// Of what next_fast named.
     ConstBytes data_of_next(const Saved& message) const { return data_at(message, high_); }
 
     /// Of a request or reply that is lone(): the last of its row, if it is of one.
-    ConstBytes lone_arguments(const Saved& message) const {
+    ConstBytes single_arguments(const Saved& message) const {
         const std::size_t size = message.count * std::size_t{4};
         const std::size_t end = message.copy.at + std::size_t{message.copy.size};
         return bytes_.view(end - size, size);
@@ -339,7 +339,7 @@ private:
     void drop_front();
     void drop_begin(std::uint64_t position);
     void pass_unacknowledged(std::uint64_t position);
-    void drop_plain(std::uint64_t position);
+    void drop_short(std::uint64_t position);
     const Saved& first_unsent_message() {
         while (true) {
             const Saved& message = saved_[unsent_message_];
@@ -396,7 +396,7 @@ private:
     bool marked_ = false;             // some bit of lost_ or there_ may be set
     Ring<Saved> saved_;
     SaveBytes bytes_;
-    PacketsAfoot afoot_;
+    PacketsInFlight in_flight_;
     BitWindow lost_;                        // to be resent
     BitWindow there_;                       // NACKs said that they arrived (selective)
     std::vector<std::uint8_t> round_sent_;  // at position mod its size: its last one (selective)

@@ -1,5 +1,5 @@
-// Rows: short messages that are alike are saved as one, and nothing else may tell. Each life is
-// told to a list of single messages as well, and the two are compared.
+// Rows: short messages of one handler and size are saved as one, and nothing else may tell. Each
+// life is told to a list of single messages as well, and the two are compared.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -46,7 +46,7 @@ public:
             case 0: return leave(true);
             case 1: return leave(false);
             case 2: return acknowledge(una_ + random_.below(expected() - una_ + 1));
-            case 3: return complain();
+            case 3: return owe_nack();
             default: return push();
         }
     }
@@ -56,7 +56,7 @@ public:
         loses_ = false;
         for (int turns = 0; turns < 4 && una_ < next(); ++turns) {
             leave(true);
-            complain();
+            owe_nack();
             leave(true);
             acknowledge(expected());
         }
@@ -115,19 +115,19 @@ private:
     void leave(bool all) {
         for (std::uint64_t most = all ? 1000 : random_.below(3); most > 0; --most) {
             const SendWindow::Saved* const plain =
-                random_.below(2) == 0 ? nullptr : window_.next_plain();
+                random_.below(2) == 0 ? nullptr : window_.next_fast();
             if (plain != nullptr) {
-                const SendWindow::Bundle bundle = window_.plain_bundle();
+                const SendWindow::Bundle bundle = window_.fast_bundle();
                 check_departure(
                     high_, *plain, bundle.messages,
                     bundle.messages > 1 ? bundle.entries : window_.data_of_next(*plain));
                 if (window_.lone() && plain->kind <= Kind::reply) {
-                    EXPECT_TRUE(same(window_.lone_arguments(*plain), at(high_).data));
+                    EXPECT_TRUE(same(window_.single_arguments(*plain), at(high_).data));
                 }
                 EXPECT_EQ(window_.first_unsent(), number(high_));
                 arrive(high_, bundle.messages);
                 high_ += bundle.messages;
-                window_.plain_departed(bundle.messages);
+                window_.fast_departed(bundle.messages);
                 continue;
             }
             const auto departure = window_.next_departure();
@@ -209,7 +209,7 @@ private:
     }
 
     // Of all that has left, as a KEEPALIVE draws it.
-    void complain() {
+    void owe_nack() {
         const std::uint64_t from = expected();
         acknowledge(from);
         SendWindow::Missing missing;
@@ -271,12 +271,12 @@ TEST(AmSendRow, ABundleBeginsWithWhatWaits) {
     for (const std::uint32_t id : {1U, 2U}) {
         push(id, 10 + id);
         EXPECT_EQ(window.first_waiting().id, id);
-        EXPECT_TRUE(same(window.lone_arguments(window.first_waiting()), words({10 + id})));
-        window.plain_departed(1);
+        EXPECT_TRUE(same(window.single_arguments(window.first_waiting()), words({10 + id})));
+        window.fast_departed(1);
     }
     for (const std::uint32_t value : {4U, 5U}) push(3, value);
     EXPECT_EQ(window.first_waiting().id, 3U);
-    const SendWindow::Bundle bundle = window.plain_bundle();
+    const SendWindow::Bundle bundle = window.fast_bundle();
     EXPECT_EQ(bundle.messages, 2U);
     EXPECT_TRUE(same(bundle.entries.last(4), words({5})));
 }

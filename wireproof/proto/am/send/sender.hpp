@@ -50,23 +50,23 @@ protected:
 
     // The fast path: fast/transmit.hpp, .cpp and fast/chunks.cpp. connection.hpp documents what it
     // offers.
-    bool send_plain(Instant now, TxFrame& out);
+    bool send_fast(Instant now, TxFrame& out);
     inline RunStart begin_run();
     bool in_run() {
-        next_of_run_ = sender(run_).window.next_plain();
+        next_of_run_ = sender(run_).window.next_fast();
         return next_of_run_ != nullptr;
     }
-    void next_of_run(TxFrame& out) { fill_plain(run_, *next_of_run_, out); }
+    void next_of_run(TxFrame& out) { fill_fast(run_, *next_of_run_, out); }
     bool end_run(Instant now);
-    std::size_t alike_in_run() const;
-    void write_alike(const FrameRun& run);
-    inline bool may_gather();
+    std::size_t equal_in_run() const;
+    void write_equal(const FrameRun& run);
+    inline bool may_coalesce();
     template <Channel channel>
-    inline bool leaves_alone(const LoneMessage<channel>& message) const;
+    inline bool leaves_single(const SingleMessage<channel>& message) const;
     template <Channel channel>
-    inline std::size_t write_alone(const LoneMessage<channel>& message, Bytes room) const;
+    inline std::size_t write_single(const SingleMessage<channel>& message, Bytes room) const;
     template <Channel channel>
-    inline void left_alone(Instant now, const LoneMessage<channel>& message);
+    inline void single_left(Instant now, const SingleMessage<channel>& message);
 
 private:
     // Data up to this size is copied behind its header, so that the frame is one piece.
@@ -94,19 +94,19 @@ private:
 
     RunStart begin_any_run();
     template <Channel channel>
-    inline RunStart begin_calm_run();
-    inline ShortHeader plain_header(Channel channel) const;
+    inline RunStart begin_predicted_run();
+    inline ShortHeader fast_header(Channel channel) const;
     template <Channel channel>
     inline void write_message(std::uint32_t handler, ConstBytes arguments, Bytes room) const;
     inline void note_left(Channel channel, Kind kind, std::uint32_t packets, std::uint32_t numbers);
-    inline void fill_plain(Channel channel, const SendWindow::Saved& message, TxFrame& out);
+    inline void fill_fast(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     template <Channel channel>
-    inline void fill_alone(const SendWindow::Saved& message, TxFrame& out);
+    inline void fill_single(const SendWindow::Saved& message, TxFrame& out);
     void fill_other(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void fill_more(Channel channel, const SendWindow::Saved& message, TxFrame& out);
     void head_open(const SendWindow::Saved& open, ConstBytes data, const TxFrame& out,
                    ShortHeader& header);
-    void add_plain(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const;
+    void add_fast(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const;
     void sign_short(Bytes frame, Kind kind) const;
     ShortHeader chunk_header(Channel channel, const SendWindow::Saved& chunk,
                              const SendWindow::Departure& packet) const;

@@ -40,7 +40,7 @@ void Sender::emit(TxFrame& out, Header& header, ConstBytes data) {
 void Sender::note_departure(Instant now, Channel channel, bool again) {
     liveness_.wait(now);
     SendChannel& from = sender(channel);
-    if (!again) from.loop.sent_in_burst(now, from.window.under_way());
+    if (!again) from.rtt.sent_in_burst(now, from.window.under_way());
     timers_.set(keepalive_timer(channel), liveness_.next_check(now, from.keepalive_interval));
     if (turn_ == channel) turn_ = other(channel);
 }
@@ -52,8 +52,8 @@ std::uint16_t Sender::filler_of(const TxFrame& out, Channel channel,
                                 const SendWindow::Departure& packet) {
     const SendWindow& window = sender(channel).window;
     const std::size_t size = packet.data.size();
-    const bool shared = window.afoot().counted() && !window.afoot().seldom();
-    const bool may_fill = wide_ && out.prefers_alike() && !shared && window.waiting() > 1 &&
+    const bool shared = window.in_flight().counted() && !window.in_flight().seldom();
+    const bool may_fill = wide_ && out.prefers_equal_sizes() && !shared && window.waiting() > 1 &&
                           packet.messages == 1 && size < config_.data_max();
     if (!may_fill || bytes_besides(channel, packet) < config_.data_max() / 2) return 0;
     ++stats_.filled;
@@ -101,7 +101,7 @@ bool Sender::send_numbered(Instant now, Channel channel, TxFrame& out) {
 
 // Before what waits to leave, so that answers come spread over the round trip.
 bool Sender::send_question(Instant now, Channel channel, TxFrame& out) {
-    if (!sender(channel).window.afoot().wants_answer()) return false;
+    if (!sender(channel).window.in_flight().wants_answer()) return false;
     sender(channel).keepalive_due = true;
     return send_keepalive(now, channel, out);
 }

@@ -60,7 +60,7 @@ void Session::end_session(SessionEnded ended) {
     ending_.active = true;
     ending_.ended = ended;
     delivery_.reset();
-    plain_here_ = false;
+    short_here_ = false;
     bundle_.left = 0;
     ended_.clear();
 }
@@ -70,7 +70,7 @@ void Session::forget_session() {
     for (ReceiveChannel& channel : receive_) channel.reset();
     replies_.clear();
     delivery_.reset();
-    plain_here_ = false;
+    short_here_ = false;
     bundle_.left = 0;
     ended_.clear();
     may_reply_ = false;

@@ -58,8 +58,8 @@ void Session::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     if (liveness_.unanswered() > 0) route_ = static_cast<std::uint8_t>((route_ + 1) % 4);  // AM-52
     liveness_.asks();
     ++stats_.keepalive_timeouts;
-    sender(channel).loop.resent();  // what answers now was asked for
-    sender(channel).heed_silence(now, liveness_.unanswered(), now - liveness_.silent_since());
+    sender(channel).rtt.resent();  // what answers now was asked for
+    sender(channel).on_silence(now, liveness_.unanswered(), now - liveness_.silent_since());
     // What waits to leave says more than a keep-alive would, unless nothing was heard since the
     // last timer either: a path may lose all packets as long as these.
     sender(channel).keepalive_due = window.at_rest() || asks_first();  // AM-16

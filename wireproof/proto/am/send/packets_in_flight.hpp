@@ -17,12 +17,13 @@
 namespace wireproof::am {
 
 /// Positions are those of the send window; a bundle of messages is one packet, known by its first.
-class PacketsAfoot {
+class PacketsInFlight {
 public:
     /// Of a window of so many positions. Not counted: there may be any number, and none is asked
     /// for.
-    PacketsAfoot(std::uint32_t window, bool counted) : PacketsAfoot(BitWindow(window), counted) {}
-    PacketsAfoot(BitWindow blank, bool counted)
+    PacketsInFlight(std::uint32_t window, bool counted)
+        : PacketsInFlight(BitWindow(window), counted) {}
+    PacketsInFlight(BitWindow blank, bool counted)
         : counted_(counted), first_of_packet_(std::move(blank)) {}
 
     /// While none is under way: the bits, which are all 0, for others that are.

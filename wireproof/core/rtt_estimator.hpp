@@ -10,9 +10,9 @@
 
 namespace wireproof {
 
-class LoopTimer {
+class RttEstimator {
 public:
-    LoopTimer(Duration start, Duration floor) : start_(start), floor_(floor) {}
+    RttEstimator(Duration start, Duration floor) : start_(start), floor_(floor) {}
 
     Duration limit() const {
         if (loop_ == Duration()) return start_;

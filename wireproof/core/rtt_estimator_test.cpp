@@ -1,4 +1,4 @@
-#include "wireproof/core/loop_timer.hpp"
+#include "wireproof/core/rtt_estimator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,16 +12,16 @@ Instant at(std::int64_t microseconds) {
     return Instant(Duration::microseconds(microseconds));
 }
 
-TEST(LoopTimer, BeginsWithWhatItWasToldAndFallsToThreeLoops) {
-    LoopTimer timer(start, floor);
+TEST(RttEstimator, BeginsWithWhatItWasToldAndFallsToThreeLoops) {
+    RttEstimator timer(start, floor);
     EXPECT_EQ(timer.limit(), start);
     timer.sent(at(0), 1);
     timer.freed(at(1'000), 1);
     EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
 }
 
-TEST(LoopTimer, NeverFallsBelowItsFloorNorRisesAboveItsStart) {
-    LoopTimer timer(start, floor);
+TEST(RttEstimator, NeverFallsBelowItsFloorNorRisesAboveItsStart) {
+    RttEstimator timer(start, floor);
     timer.sent(at(0), 1);
     timer.freed(at(10), 1);
     EXPECT_EQ(timer.limit(), floor);
@@ -30,8 +30,8 @@ TEST(LoopTimer, NeverFallsBelowItsFloorNorRisesAboveItsStart) {
     EXPECT_EQ(timer.limit(), start);
 }
 
-TEST(LoopTimer, MeasuresThePacketItBeganWithAndNoOther) {
-    LoopTimer timer(start, floor);
+TEST(RttEstimator, MeasuresThePacketItBeganWithAndNoOther) {
+    RttEstimator timer(start, floor);
     timer.sent(at(0), 3);
     timer.sent(at(900), 4);
     timer.freed(at(950), 2);
@@ -40,9 +40,9 @@ TEST(LoopTimer, MeasuresThePacketItBeganWithAndNoOther) {
     EXPECT_EQ(timer.limit(), Duration::milliseconds(3));
 }
 
-TEST(LoopTimer, MeasuresTheLastOfABurstHoweverItHearsOfIt) {
+TEST(RttEstimator, MeasuresTheLastOfABurstHoweverItHearsOfIt) {
     for (const bool of_each : {false, true}) {
-        LoopTimer timer(start, floor);
+        RttEstimator timer(start, floor);
         for (std::size_t i = 1; of_each && i < 4; ++i) timer.sent_in_burst(at(0), i);
         timer.sent_in_burst(at(0), 4);
         timer.sent_in_burst(at(900), 5);
@@ -53,16 +53,16 @@ TEST(LoopTimer, MeasuresTheLastOfABurstHoweverItHearsOfIt) {
     }
 }
 
-TEST(LoopTimer, DoesNotMeasureWhatWasResent) {
-    LoopTimer timer(start, floor);
+TEST(RttEstimator, DoesNotMeasureWhatWasResent) {
+    RttEstimator timer(start, floor);
     timer.sent(at(0), 1);
     timer.resent();
     timer.freed(at(50), 1);
     EXPECT_EQ(timer.limit(), start);
 }
 
-TEST(LoopTimer, ForgetsALongLoopOnlySlowly) {
-    LoopTimer timer(start, floor);
+TEST(RttEstimator, ForgetsALongLoopOnlySlowly) {
+    RttEstimator timer(start, floor);
     timer.sent(at(0), 1);
     timer.freed(at(4'000), 1);
     EXPECT_EQ(timer.limit(), Duration::milliseconds(12));
@@ -71,8 +71,8 @@ TEST(LoopTimer, ForgetsALongLoopOnlySlowly) {
     EXPECT_EQ(timer.limit(), Duration::microseconds(10'500));
 }
 
-TEST(LoopTimer, WithoutAFloorItStaysWhatItIs) {
-    LoopTimer timer(start, Duration());
+TEST(RttEstimator, WithoutAFloorItStaysWhatItIs) {
+    RttEstimator timer(start, Duration());
     timer.sent(at(0), 1);
     timer.freed(at(10), 1);
     EXPECT_EQ(timer.limit(), start);
