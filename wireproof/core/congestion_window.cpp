@@ -5,13 +5,13 @@
 namespace wireproof {
 namespace {
 
-// What hosts that are busy add to a loop says nothing of the path.
+// What hosts that are busy add to a round trip says nothing of the path.
 constexpr Duration host_noise = Duration::microseconds(50);
-constexpr Duration period = Duration::milliseconds(5'000);  // of the lowest loop
-// Of losses that are counted together, where no loop is measured: a host's, which looks when it
-// can.
-constexpr Duration unmeasured_loop = Duration::milliseconds(1);
-// Before any loop is known, shorter silence may be a long path.
+constexpr Duration period = Duration::milliseconds(5'000);  // of the lowest round trip
+// Of losses that are counted together, where no round trip is measured: a host's, which looks when
+// it can.
+constexpr Duration unmeasured_rtt = Duration::milliseconds(1);
+// Before any round trip is known, shorter silence may be a long path.
 constexpr Duration first_patience = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t divisor) {
@@ -42,8 +42,8 @@ void CongestionWindow::on_overrun(Instant now, std::uint32_t packets) {
 }
 
 void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
-    const Duration loop = recent_ == Duration() ? unmeasured_loop : recent_;
-    if (!losing_ || now - losing_since_ >= loop + part(loop, 2)) {
+    const Duration rtt = recent_ == Duration() ? unmeasured_rtt : recent_;
+    if (!losing_ || now - losing_since_ >= rtt + part(rtt, 2)) {
         losing_ = true;
         losing_since_ = now;
         before_losing_ = packets_;
@@ -52,7 +52,7 @@ void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
     lost_ += packets;
     const bool starting = is_starting();
     const std::uint32_t floor = std::max(least, before_losing_ / 2);
-    const bool full = no_room || loop_has_grown() || lost_ * 4 > before_losing_;
+    const bool full = no_room || rtt_has_grown() || lost_ * 4 > before_losing_;
     if (full) {
         packets_ = std::min(packets_, floor);
     } else if (packets_ > floor) {
@@ -61,16 +61,16 @@ void CongestionWindow::lose(Instant now, std::uint32_t packets, bool no_room) {
     if (full || !starting) threshold_ = std::min(threshold_, packets_);
 }
 
-void CongestionWindow::on_loop(Instant now, Duration loop) {
+void CongestionWindow::on_rtt(Instant now, Duration rtt) {
     const bool first = recent_ == Duration();
     if (first || now - period_since_ >= period) {
         period_since_ = now;
         lowest_before_ = lowest_;
         lowest_ = unmeasured;
     }
-    lowest_ = std::min(lowest_, loop);
-    recent_ = recent_ == Duration() ? loop : recent_ + part(loop - recent_, 4);
-    if (is_starting() && loop_has_grown()) threshold_ = packets_;
+    lowest_ = std::min(lowest_, rtt);
+    recent_ = recent_ == Duration() ? rtt : recent_ + part(rtt - recent_, 4);
+    if (is_starting() && rtt_has_grown()) threshold_ = packets_;
 }
 
 void CongestionWindow::on_silence(Duration silence) {
@@ -81,7 +81,7 @@ void CongestionWindow::on_silence(Duration silence) {
     credit_ = 0;
 }
 
-bool CongestionWindow::loop_has_grown() const {
+bool CongestionWindow::rtt_has_grown() const {
     if (recent_ == Duration()) return false;
     return recent_ > lowest() + part(lowest(), 8) + host_noise;
 }
@@ -93,11 +93,12 @@ void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(recent_);
     sink.add(lowest_);
     sink.add(lowest_before_);
-    // Before the first loop no period has begun, and one that is over ends with the next loop.
+    // Before the first round trip no period has begun, and one that is over ends with the next
+    // round trip.
     sink.add(recent_ == Duration() ? Duration() : std::min(now - period_since_, period));
     sink.add(losing_);
     if (!losing_) return;
-    const Duration most = std::max(recent_, unmeasured_loop) * 2;
+    const Duration most = std::max(recent_, unmeasured_rtt) * 2;
     sink.add(std::min(now - losing_since_, most));  // longer ago is all the same
     sink.add(before_losing_);
     sink.add(lost_);

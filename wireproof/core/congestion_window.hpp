@@ -38,12 +38,12 @@ public:
     /// So many were lost, and the receiver says that it had no room.
     void on_overrun(Instant now, std::uint32_t packets);
     /// A packet and its answer took so long.
-    void on_loop(Instant now, Duration loop);
+    void on_rtt(Instant now, Duration rtt);
     /// Nothing was heard for so long though answers were asked for more than once.
     void on_silence(Duration silence);
 
     /// The round trip is well above its lowest: packets wait in a queue.
-    bool loop_has_grown() const;
+    bool rtt_has_grown() const;
 
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -58,7 +58,7 @@ private:
     std::uint32_t threshold_;   // below it the window doubles
     std::uint32_t credit_ = 0;  // arrived since it last grew by one
 
-    Duration recent_{};  // loop, smoothed; none: not measured
+    Duration recent_{};  // round trip, smoothed; none: not measured
     Duration lowest_ = unmeasured;
     Duration lowest_before_ = unmeasured;  // of the period before: a path may change
     Instant period_since_;

@@ -5,7 +5,7 @@
 namespace wireproof {
 namespace {
 
-constexpr Duration loop = Duration::milliseconds(4);
+constexpr Duration rtt = Duration::milliseconds(4);
 
 Instant at(std::int64_t milliseconds) {
     return Instant(Duration::milliseconds(milliseconds));
@@ -14,25 +14,25 @@ Instant at(std::int64_t milliseconds) {
 // One that has met a full queue at a hundred packets, a second ago.
 CongestionWindow grown_up() {
     CongestionWindow window({.start = 100});
-    window.on_loop(at(0), loop);
-    window.on_loop(at(1), loop * 3);
+    window.on_rtt(at(0), rtt);
+    window.on_rtt(at(1), rtt * 3);
     return window;
 }
 
 void calm(CongestionWindow& window) {
-    for (int i = 0; i < 40; ++i) window.on_loop(at(2), loop);
+    for (int i = 0; i < 40; ++i) window.on_rtt(at(2), rtt);
 }
 
 TEST(CongestionWindow, DoublesEachRoundTripUntilTheLoopGrows) {
     CongestionWindow window({.start = 10});
-    window.on_loop(at(0), loop);
+    window.on_rtt(at(0), rtt);
     window.on_arrived(10, 10);
     EXPECT_EQ(window.packets(), 20u);
-    window.on_loop(at(4), loop);
+    window.on_rtt(at(4), rtt);
     window.on_arrived(20, 20);
     EXPECT_EQ(window.packets(), 40u);
     EXPECT_TRUE(window.is_starting());
-    window.on_loop(at(8), loop * 2);
+    window.on_rtt(at(8), rtt * 2);
     EXPECT_FALSE(window.is_starting());
     window.on_arrived(40, 40);
     EXPECT_EQ(window.packets(), 41u);
@@ -67,14 +67,14 @@ TEST(CongestionWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
     window.on_lost(at(3), 5);
     window.on_lost(at(10), 1);
     EXPECT_EQ(window.packets(), 50u);
-    window.on_lost(at(12), 1);  // the loop is 6 ms
+    window.on_lost(at(12), 1);  // the round trip is 6 ms
     EXPECT_EQ(window.packets(), 25u);
 }
 
 TEST(CongestionWindow, GivesBackOnlyWhatWasLostWhereTheLoopHasNotGrown) {
     CongestionWindow window = grown_up();
     calm(window);
-    ASSERT_FALSE(window.loop_has_grown());
+    ASSERT_FALSE(window.rtt_has_grown());
     window.on_lost(at(3), 1);
     EXPECT_EQ(window.packets(), 99u);
     window.on_lost(at(4), 4);
@@ -92,7 +92,7 @@ TEST(CongestionWindow, TakesALossOfAQuarterForAFullQueueWhateverTheLoop) {
 
 TEST(CongestionWindow, LossAloneDoesNotEndTheStart) {
     CongestionWindow window({.start = 40});
-    window.on_loop(at(0), loop);
+    window.on_rtt(at(0), rtt);
     window.on_lost(at(1), 1);
     EXPECT_EQ(window.packets(), 39u);
     EXPECT_TRUE(window.is_starting());
@@ -120,13 +120,13 @@ TEST(CongestionWindow, AllowsTwoHoweverMuchIsLost) {
 // A route that became longer for good must not look like a full queue for ever.
 TEST(CongestionWindow, ForgetsALowestLoopOfLongAgo) {
     CongestionWindow window({.start = 10});
-    window.on_loop(at(5'000), loop);
-    for (int i = 0; i < 100; ++i) window.on_loop(at(5'001 + i), loop * 2);
-    EXPECT_TRUE(window.loop_has_grown());
-    window.on_loop(at(11'000), loop * 2);
-    EXPECT_TRUE(window.loop_has_grown());
-    window.on_loop(at(17'000), loop * 2);
-    EXPECT_FALSE(window.loop_has_grown());
+    window.on_rtt(at(5'000), rtt);
+    for (int i = 0; i < 100; ++i) window.on_rtt(at(5'001 + i), rtt * 2);
+    EXPECT_TRUE(window.rtt_has_grown());
+    window.on_rtt(at(11'000), rtt * 2);
+    EXPECT_TRUE(window.rtt_has_grown());
+    window.on_rtt(at(17'000), rtt * 2);
+    EXPECT_FALSE(window.rtt_has_grown());
 }
 
 TEST(CongestionWindow, WhatItKnowsIsInItsFingerprint) {
@@ -154,8 +154,8 @@ TEST(CongestionWindow, WhenItAllHappenedIsNotInItsFingerprint) {
     CongestionWindow window({.start = 10});
     EXPECT_EQ(print(window, at(1)), print(window, at(7'000))) << "nothing was measured yet";
     CongestionWindow later = window;
-    window.on_loop(at(1), loop);
-    later.on_loop(at(7'000), loop);
+    window.on_rtt(at(1), rtt);
+    later.on_rtt(at(7'000), rtt);
     EXPECT_EQ(print(window, at(3)), print(later, at(7'002)));
     EXPECT_NE(print(window, at(3)), print(window, at(4))) << "its period ends sooner";
     EXPECT_EQ(print(window, at(6'000)), print(window, at(7'000))) << "it is over";
@@ -164,22 +164,22 @@ TEST(CongestionWindow, WhenItAllHappenedIsNotInItsFingerprint) {
 // However short the round trip: a receiver without room is as a queue that is full.
 TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     CongestionWindow window({.start = 100, .most = 1000});
-    Instant now = Instant() + loop;
-    window.on_loop(now, loop);
-    ASSERT_FALSE(window.loop_has_grown());
+    Instant now = Instant() + rtt;
+    window.on_rtt(now, rtt);
+    ASSERT_FALSE(window.rtt_has_grown());
     window.on_overrun(now, 1);
     EXPECT_EQ(window.packets(), 50U);
-    window.on_overrun(now + loop, 1);
+    window.on_overrun(now + rtt, 1);
     EXPECT_EQ(window.packets(), 50U);
     EXPECT_FALSE(window.is_starting());
-    window.on_overrun(now + loop * 2, 1);
+    window.on_overrun(now + rtt * 2, 1);
     EXPECT_EQ(window.packets(), 25U);
 }
 
-// Where nothing steers, loops are not measured; many NACKs tell of one overflow all the same.
+// Where nothing steers, round trips are not measured; many NACKs tell of one overflow all the same.
 TEST(CongestionWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
     CongestionWindow window({.start = 1000, .most = 1024});
-    const Instant now = Instant() + loop;
+    const Instant now = Instant() + rtt;
     for (int i = 0; i < 9; ++i) window.on_overrun(now + Duration::microseconds(i), 1);
     EXPECT_EQ(window.packets(), 500U);
     window.on_overrun(now + Duration::milliseconds(2), 1);

@@ -1,6 +1,7 @@
-// How long an engine waits for an acknowledgement before it resends, on a path whose loop nobody
-// knew beforehand: three times the longest loop seen lately, never more than it began with, never
-// less than a floor for hosts that sleep. Without a floor it is what it began with, for ever.
+// How long an engine waits for an acknowledgement before it resends, on a path whose round trip
+// nobody knew beforehand: three times the longest round trip seen lately, never more than it began
+// with, never less than a floor for hosts that sleep. Without a floor it is what it began with, for
+// ever.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@ public:
     RttEstimator(Duration start, Duration floor) : start_(start), floor_(floor) {}
 
     Duration limit() const {
-        if (loop_ == Duration()) return start_;
-        return std::min(start_, std::max(floor_, loop_ * 3));
+        if (rtt_ == Duration()) return start_;
+        return std::min(start_, std::max(floor_, rtt_ * 3));
     }
 
     /// A packet left for the first time, the last of so many unacknowledged ones.
@@ -38,20 +39,20 @@ public:
     void freed(Instant now, std::size_t count) {
         if (ahead_ == 0) return;
         ahead_ -= std::min(ahead_, count);
-        // What shrinks does so slowly: a loop that is short now may be long again.
-        if (ahead_ == 0) loop_ = std::max(now - since_, loop_ - Duration(loop_.picoseconds() / 8));
+        // What shrinks does so slowly: a round trip that is short now may be long again.
+        if (ahead_ == 0) rtt_ = std::max(now - since_, rtt_ - Duration(rtt_.picoseconds() / 8));
     }
     /// An acknowledgement may now be of either departure, so it measures nothing.
     void resent() { ahead_ = 0; }
     /// The path may be another: nothing was measured.
     void forget() {
-        loop_ = {};
+        rtt_ = {};
         ahead_ = 0;
     }
 
     void fingerprint(Instant now, Fingerprint& sink) const {
         if (floor_ == Duration()) return;
-        sink.add(loop_);
+        sink.add(rtt_);
         sink.add(ahead_);
         sink.add(ahead_ > 0 ? now - since_ : Duration());
     }
@@ -59,7 +60,7 @@ public:
 private:
     Duration start_;
     Duration floor_;
-    Duration loop_{};  // the longest lately; none: not measured
+    Duration rtt_{};  // the longest lately; none: not measured
     std::size_t ahead_ = 0;
     Instant since_;
 };

@@ -1,6 +1,6 @@
 // The buffers that a node lends to its connections. A connection needs them while it has traffic,
 // and they are nearly all of its memory; so a node that is told of many peers has sets for as many
-// as are active at once. What finds none waits: no message fails in the middle for want of them.
+// as are active at once. A peer that finds none waits: no message fails in the middle.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace wireproof::am {
 /// as the pool.
 class BufferPool {
 public:
-    /// What a connection needs them for. Some sets are kept for those that only answer: what a peer
-    /// asked for comes to its end whatever we wait for, so that nodes whose pools are all in use
-    /// never wait for one another in a circle.
+    /// What a connection needs them for. Some sets are kept for connections that only answer. So
+    /// what a peer asked for comes to its end whatever this node waits for, and nodes whose pools
+    /// are all in use never wait for one another in a circle.
     enum class Use : std::uint8_t { none, answer, ask };
 
     /// So long a connection keeps them, or up to twice as long, when its traffic has ended.
@@ -39,7 +39,8 @@ public:
     /// Lends to the one that waited longest, if there are buffers for it: it has something to send.
     std::optional<std::size_t> serve_next(Instant now);
 
-    /// To be called at that time: who had no traffic since the last look gives its buffers back.
+    /// To be called at that time: a connection without traffic since the last look gives its
+    /// buffers back.
     Instant next_look() const { return next_look_; }
     void look(Instant now);
 

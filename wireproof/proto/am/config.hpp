@@ -73,8 +73,8 @@ struct Config {
     std::uint32_t held_packets = 128;  // short packets held ahead (selective)
 
     Duration keepalive_after = Duration::milliseconds(5);  // T_ka: above two round trips
-    /// Where the loop is measured, T_ka falls to three of the longest lately, but not below this: a
-    /// lost last packet is asked for that soon. 0: it stays as it is.
+    /// Where round trips are measured, T_ka falls to three of the longest lately, but not below
+    /// this: a lost last packet is asked for that soon. 0: it stays as it is.
     Duration probe_after{};
     /// An acknowledgement that is held back below the mark leaves after so long by itself, before
     /// the sender asks for it. 0: it waits to be asked.

@@ -6,7 +6,7 @@ namespace wireproof::am {
 /// What else must hold before a short message is passed, where the fast path is not known to be
 /// open.
 bool Receiver::takes_message(Channel channel) const {
-    return has_buffers() && handshake_.established() && !ending_.active &&
+    return handshake_.established() && !ending_.active &&
            receiver(channel).window.nothing_ahead() &&
            !(channel == Channel::request && replies_.full());
 }

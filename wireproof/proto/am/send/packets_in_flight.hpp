@@ -81,7 +81,7 @@ public:
     }
 
     /// A question leaves, after all packets before `position`. The answer names no more than that
-    /// position, so of questions with none new between them only the first measures the loop.
+    /// position, so of questions with none new between them only the first measures the round trip.
     void asked(Instant now, std::uint64_t position) {
         since_asked_ = 0;
         wants_answer_ = false;
@@ -94,15 +94,15 @@ public:
     /// long it took.
     std::optional<Duration> answered(Instant now, std::uint64_t position) {
         awaited_ = false;
-        std::optional<Duration> loop;
+        std::optional<Duration> rtt;
         std::size_t done = 0;
         for (; done < questions_ && question_[done].position <= position; ++done) {
-            if (question_[done].position == position) loop = now - question_[done].left;
+            if (question_[done].position == position) rtt = now - question_[done].left;
         }
         std::copy(question_.begin() + static_cast<std::ptrdiff_t>(done),
                   question_.begin() + static_cast<std::ptrdiff_t>(questions_), question_.begin());
         questions_ -= done;
-        return loop;
+        return rtt;
     }
     /// They, or their answers, were probably lost.
     void forget_questions() {

@@ -8,8 +8,7 @@ namespace wireproof::am {
 // While an ended session is drawn, what is asked for would be taken for a part of it.
 PostStatus Sender::readiness() const {
     if (!handshake_.established() && !handshake_.can_meet()) return PostStatus::peer_gone;
-    const bool ready = !ending_.active && has_buffers();
-    return ready ? PostStatus::accepted : PostStatus::window_full;
+    return ending_.active ? PostStatus::window_full : PostStatus::accepted;
 }
 
 PostStatus Sender::request(HandlerId handler, ConstBytes arguments) {

@@ -110,10 +110,10 @@ void SendChannel::follow_missing() {
     if (backoff.times() == 0) window.in_flight().hold_new(false);
 }
 
-// An answer may be to the question that measures the loop.
+// An answer may be to the question that measures the round trip.
 void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
     const auto measured = window.answered(now, distance);
-    if (measured) congestion_.on_loop(now, *measured);
+    if (measured) congestion_.on_rtt(now, *measured);
     steer(now, overran);
     if (measured) window.in_flight().begin_most();
 }

@@ -121,7 +121,8 @@ public:
     std::uint32_t behind_latest() const {
         return circle_.advance(una_number_, cursor_ - una_).value();
     }
-    /// A NACK was drawn by a packet or question at that distance: the loop it measures, if any.
+    /// A NACK was drawn by a packet or question at that distance: the round trip that it measures,
+    /// if any.
     std::optional<Duration> answered(Instant now, std::uint32_t distance) {
         return in_flight_.answered(now, una_ + distance);
     }
