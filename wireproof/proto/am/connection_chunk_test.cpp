@@ -395,17 +395,18 @@ TEST(AmChunkRun, IsNoneBeforeAChunkHasBegunOrWhereOthersAreToBeTakenFirst) {
     run.size -= 8;
     EXPECT_EQ(acks.pair.b.engine.on_run(acks.pair.now, run), 0U);
 
-    Pair calm(udp());
-    requests(calm.a, 1);
-    calm.carry(calm.a);
-    calm.settle();
-    EXPECT_TRUE(calm.b.engine.would_leave_single());
-    EXPECT_FALSE(calm.b.engine.takes_run());
-    requests(calm.a, 1);
-    const Frames undrawn = calm.a.take(calm.now);
-    EXPECT_EQ(calm.b.engine.on_frame(calm.now, RxFrame{.bytes = undrawn.at(0).bytes, .lent = {}}),
+    Pair on_fast_path(udp());
+    requests(on_fast_path.a, 1);
+    on_fast_path.carry(on_fast_path.a);
+    on_fast_path.settle();
+    EXPECT_TRUE(on_fast_path.b.engine.would_leave_single());
+    EXPECT_FALSE(on_fast_path.b.engine.takes_run());
+    requests(on_fast_path.a, 1);
+    const Frames undrawn = on_fast_path.a.take(on_fast_path.now);
+    EXPECT_EQ(on_fast_path.b.engine.on_frame(on_fast_path.now,
+                                             RxFrame{.bytes = undrawn.at(0).bytes, .lent = {}}),
               accepted);
-    EXPECT_FALSE(calm.b.engine.takes_run());
+    EXPECT_FALSE(on_fast_path.b.engine.takes_run());
 }
 
 // OPENs without bytes, whose total may then be any. A chunk's first packet comes ahead, while a

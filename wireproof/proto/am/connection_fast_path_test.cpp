@@ -34,7 +34,7 @@ Config going_back() {
 }
 
 /// `predicting`: how many of a thousand frames find the fast path open, at least.
-void live_each_way(const Config& config, Weather weather, std::uint64_t calm) {
+void live_each_way(const Config& config, Weather weather, std::uint64_t predicting) {
     ASSERT_TRUE(config.check());
     std::uint64_t frames = 0;
     std::uint64_t met_predicting = 0;
@@ -62,14 +62,14 @@ void live_each_way(const Config& config, Weather weather, std::uint64_t calm) {
         quiet += usual.quiet;
         asked_again += usual.asked_again;
     }
-    if (calm >= 100 && !weather.checked) {
+    if (predicting >= 100 && !weather.checked) {
         EXPECT_GT(quiet, 100U);
         EXPECT_GT(single_left, 100U);
     }
     if (weather.in_turn > 0) {
         EXPECT_GT(asked_again, 5'000U);
     }
-    EXPECT_GE(met_predicting * 1000, frames * calm) << "of " << frames;
+    EXPECT_GE(met_predicting * 1000, frames * predicting) << "of " << frames;
 }
 
 TEST(AmFastPath, LivesAsAnyOther) {

@@ -240,7 +240,7 @@ TEST(AmConnection, DropsAFrameWithAnyOneBitDamaged) {
 // The same for one that is in order, which takes the fast path.
 TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
     for (const Config& config : all_small()) {
-        const bool calm = config.layout == Layout::ethernet && config.congestion == Congestion::off;
+        const bool fast = config.layout == Layout::ethernet && config.congestion == Congestion::off;
         Pair pair(config);
         requests(pair.a, 1);
         Frame frame = pair.a.take(pair.now).at(0);
@@ -248,7 +248,7 @@ TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
             const auto mask = std::byte{1} << (bit % 8);
             frame.bytes[bit / 8] ^= mask;
             // The fast path is open.
-            ASSERT_EQ(pair.b.engine.would_leave_single(), calm);
+            ASSERT_EQ(pair.b.engine.would_leave_single(), fast);
             ASSERT_EQ(pair.give(pair.b, frame), corrupt) << bit;
             frame.bytes[bit / 8] ^= mask;
         }

@@ -40,11 +40,11 @@ bool ConnectionState::nothing_else_to_say() const {
 bool ConnectionState::can_predict() const {
     if (!nothing_else_to_say() || !has_buffers()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
-        const bool calm = send_[i].window.nothing_lost() && !send_[i].window.is_awaited() &&
-                          !send_[i].window.in_flight().steered() &&
-                          receive_[i].window.nothing_ahead() && send_[i].bulk.active() == 0 &&
-                          !send_[i].bulk.waits() && !send_[i].keepalive_due;
-        if (!calm) return false;
+        const bool steady = send_[i].window.nothing_lost() && !send_[i].window.is_awaited() &&
+                            !send_[i].window.in_flight().steered() &&
+                            receive_[i].window.nothing_ahead() && send_[i].bulk.active() == 0 &&
+                            !send_[i].bulk.waits() && !send_[i].keepalive_due;
+        if (!steady) return false;
     }
     return replies_.empty() && ended_.empty() && !delivery_ && !drawn_slot_ && bundle_.left == 0;
 }

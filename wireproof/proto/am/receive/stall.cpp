@@ -76,12 +76,12 @@ void Receiver::fetch_refused() {
 bool Receiver::send_nack(Channel channel, TxFrame& out) {
     ReceiveWindow& window = receiver(channel).window;
     if (!window.nack_due()) return false;
-    const auto& complaint = window.pending_nack();
-    if (!complaint) return false;
+    const auto& pending = window.pending_nack();
+    if (!pending) return false;
     Header header;
     header.kind = Kind::nack;
     header.channel = channel;
-    header.round = complaint->round;
+    header.round = pending->round;
     header.number = window.expected();
     std::array<std::byte, NackBody::size + map_max> data;
     std::size_t size = 0;
