@@ -89,7 +89,10 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
 
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
-    const auto now = [this] { return last_turn_; };
+    const auto now = [this] {
+        await_next(last_turn_);
+        return last_turn_;
+    };
     if (answers_at_once_ && leave_at_once<Channel::reply>(current_peer_, handler, words, now)) {
         return Status::ok;
     }
@@ -158,7 +161,14 @@ std::size_t Node::turn(W& wire, Instant now) {
     if (nothing_asked && now < deadlines_.earliest()) {
         asked_since_poll_ = 0;  // what was asked for has left
         more_asked_ = false;
-        if (is_still(wire, now)) return 0;
+        if (!delay_.is_due(now)) return 0;
+        if constexpr (std::is_same_v<W, ShmWire>) {
+            if (delay_.waits()) wire.expect_single();
+        }
+        if (is_still(wire, now)) {
+            if constexpr (std::is_same_v<W, ShmWire>) delay_.in_vain();
+            return 0;
+        }
     }
     return turn_for_something(wire, now);
 }
@@ -179,6 +189,7 @@ template <class W>
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
+        if (answers_at_once_) delay_.came();
         Connection& connection = stir(from);
         const bool bare = pool_.use_of(from) == BufferPool::Use::none;
         if (bare && connection.would_put_off(frame->bytes)) {
@@ -193,6 +204,11 @@ template <class W>
         }
     }
     return handled + rest_of_turn(wire, now);
+}
+
+/// A single message left. With one peer the next frame mostly answers it, or follows it.
+void Node::await_next(Instant now) {
+    if (nodes_ == 2) delay_.begin(now);
 }
 
 /// All that came was taken in.

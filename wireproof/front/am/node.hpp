@@ -16,6 +16,7 @@
 #include "wireproof/front/am/buffer_pool.hpp"
 #include "wireproof/front/am/peer_set.hpp"
 #include "wireproof/host/any_wire.hpp"
+#include "wireproof/host/poll_delay.hpp"
 #include "wireproof/proto/am/connection.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 
@@ -74,7 +75,12 @@ public:
                              peers_[peer].connection.would_leave_single();
         if (!at_once) return post(peer, handler, words);
         peers_[peer].shm_lane->fetch_room();
-        if (!leave_at_once<Channel::request>(peer, handler, words, now)) {
+        const auto left = [&] {
+            const Instant then = now();
+            await_next(then);
+            return then;
+        };
+        if (!leave_at_once<Channel::request>(peer, handler, words, left)) {
             return post(peer, handler, words);
         }
         ++asked_since_poll_;
@@ -202,6 +208,7 @@ private:
         ++peers_[peer].refused;
         return Status::would_block;
     }
+    void await_next(Instant now);
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
     void tend_pool(Instant now);
     /// A store of this session ended well that named the handler, and the peer has taken none away
@@ -281,6 +288,7 @@ private:
     // By peer, none later than its connection's own; and behind them that of the pool. It is made
     // exact by whoever asks for the earliest.
     mutable DeadlineHeap deadlines_;
+    host::PollDelay delay_;  // on shared memory with one peer
     std::size_t current_peer_ = 0;
     bool more_asked_ = false;  // since the last turn
     bool coalescing_ = false;  // in this turn: requests may wait for more

@@ -31,6 +31,58 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     EXPECT_EQ(resent(), before) << "and nothing was missed";
 }
 
+// A look before the answer can be there takes its line from the peer that is to write it. So polls
+// in which no answer ever came do not look, unless time has gone by.
+TEST(ShmNode, TheTurnsInWhichNoAnswerEverCameDoNotLook) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    const auto asked_and_answered = [&] {
+        nodes.now = nodes.now + host::PollDelay::longest;  // node 1 looks as well
+        EXPECT_EQ(nodes.request(0, 1), Status::ok);
+    };
+    for (int i = 0; i < 200; ++i) {
+        asked_and_answered();
+        for (int turns = 0; turns < 30; ++turns) ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+        int late = 0;
+        while (nodes[0].poll(nodes.now) == 0) ++late;
+        ASSERT_LE(late, 30);
+    }
+    asked_and_answered();
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    for (int turns = 0; turns < 25; ++turns) ASSERT_EQ(nodes[0].poll(nodes.now), 0U) << turns;
+    int more = 0;
+    while (nodes[0].poll(nodes.now) == 0) ++more;
+    EXPECT_LE(more, 8);
+
+    asked_and_answered();
+    ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
+    ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
+    nodes.now = nodes.now + host::PollDelay::longest;
+    EXPECT_EQ(nodes[0].poll(nodes.now), 1U) << "a microsecond behind the request";
+    EXPECT_EQ(nodes.answers, 202);
+}
+
+// It is taken for a single frame as one that a look in vain came before: its answer leaves in its
+// handler.
+TEST(ShmNode, AnAnswerThatWasThereAtTheFirstLookIsASingleFrame) {
+    Nodes nodes(2);
+    nodes.answer_all();
+    const auto converse = [&](int rounds) {
+        nodes.now = nodes.now + Duration::nanoseconds(100);
+        for (int turns = 0; turns < rounds; ++turns) ASSERT_EQ(nodes[1].poll(nodes.now), 0U);
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);
+        for (int turns = 0; turns < 50 && nodes[1].poll(nodes.now) == 0;) ++turns;
+        for (int turns = 0; turns < 50 && nodes[0].poll(nodes.now) == 0;) ++turns;
+    };
+    for (int i = 0; i < 200; ++i) converse(30);
+    const std::uint64_t within = nodes.within;
+    const int answers = nodes.answers;
+    for (int i = 0; i < 8; ++i) converse(0);
+    EXPECT_EQ(nodes.answers, answers + 8);
+    EXPECT_EQ(nodes.within, within + 8);
+}
+
 TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
     Nodes nodes(2);
     nodes.answer_all();

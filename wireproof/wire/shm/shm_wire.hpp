@@ -92,6 +92,11 @@ public:
         taken_max_ = 1;
         return true;
     }
+    /// The next frame is such a one, though nobody has looked whether there is none yet.
+    void expect_single() {
+        taken_ = 0;
+        taken_max_ = 1;
+    }
     /// The frame received last is such a one.
     bool is_alone() const { return taken_max_ == 1; }
     /// When a peer that is not there is called again.
