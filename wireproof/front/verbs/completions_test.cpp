@@ -6,6 +6,8 @@
 namespace wireproof::verbs {
 namespace {
 
+/// Null when the device cannot be opened. Each test has addresses of its own: another test may run
+/// at the same time, and two devices cannot bind one address.
 std::shared_ptr<Engine> engine_at(const char* address, Link link) {
     const auto engine = Engine::open({.address = Address::parse(address).value(), .link = link});
     return engine ? *engine : nullptr;
@@ -19,14 +21,19 @@ TEST(Engine, OnInfinibandItsAddressGivesALid) {
     ASSERT_NE(engine, nullptr);
     ASSERT_NE(engine->subnet(), nullptr);
     EXPECT_EQ(lid_of(*engine->subnet()), 0x0101);
-    EXPECT_EQ(engine_at("127.77.1.2:4791", Link::ethernet)->subnet(), nullptr);
+    const auto ethernet = engine_at("127.77.1.2:4791", Link::ethernet);
+    ASSERT_NE(ethernet, nullptr);
+    EXPECT_EQ(ethernet->subnet(), nullptr);
 }
 
 TEST(Completions, ADatagramTellsOfWhatKindItsNetworkHeaderIs) {
     const ib::Completion datagram{.kind = ib::CompletionKind::receive, .from_queue_pair = 5};
-    const std::uint8_t level = level_of_datagrams(*engine_at("127.77.1.1:4791", Link::ethernet));
+    const auto ethernet = engine_at("127.77.1.3:4791", Link::ethernet);
+    const auto infiniband = engine_at("127.77.1.4:4791", Link::infiniband);
+    ASSERT_TRUE(ethernet && infiniband);
+    const std::uint8_t level = level_of_datagrams(*ethernet);
     EXPECT_EQ(level, 0xA);  // UDP, over IPv4
-    EXPECT_EQ(level_of_datagrams(*engine_at("127.77.1.1:4791", Link::infiniband)), 0);
+    EXPECT_EQ(level_of_datagrams(*infiniband), 0);
     EXPECT_EQ(shown(datagram, level).wc_flags, IBV_WC_GRH);
     EXPECT_EQ(shown(datagram, level).sl, level);
     const ib::Completion other{.kind = ib::CompletionKind::receive};

@@ -13,11 +13,14 @@
 
 namespace wireproof::verbs::peers_test {
 
+/// Of this process: tests that run at the same time are processes with neighbouring numbers.
 inline Address address_of(std::uint8_t last) {
+    const int process = ::getpid();
     Address address;
     address.family = Address::Family::ipv4;
     address.port = rocev2_port;
-    address.host = {127, 91, static_cast<std::uint8_t>(::getpid() & 0xFF), last};
+    address.host = {127, static_cast<std::uint8_t>(0x80 | (process >> 8 & 0x3F)),
+                    static_cast<std::uint8_t>(process & 0xFF), last};
     return address;
 }
 
