@@ -142,7 +142,8 @@ struct Options {
     /// our own may be 0.0.0.0 or [::] and a port, for every address of this host. Or, for processes
     /// of one host, "shm:NAME" for each, the same NAME, which leaves no file. With '/' in it NAME
     /// is the beginning of a path, for containers that share a folder. At most 65,536 nodes on UDP
-    /// and 256 on shared memory, where each peer takes a descriptor, and allocated memory more.
+    /// and 256 on shared memory, where each peer takes one file descriptor, and each allocation
+    /// that it maps another.
     std::vector<std::string> peers;
     std::size_t self = 0;    // which of them we are
     std::uint64_t job = 0;   // frames of another job are dropped and counted
@@ -154,11 +155,11 @@ struct Options {
     /// there is; headers, messages and a store's first packet keep their CRC-32C. The same in all
     /// nodes.
     bool trust_payload = false;
-    /// So many peers may be asked for something at once, 1 to 65,535. Each has windows and send
-    /// buffers meanwhile, about 1 MiB, which others use afterwards; an eighth as many are kept for
-    /// peers that ask. Any other peer takes some KiB. A request, a store or a get to one more
-    /// answers would_block until one of them has ended, and messages of one more wait at their
-    /// sender.
+    /// How many peers may be asked for something at once, 1 to 65,535. The Endpoint lends each of
+    /// them a set of windows and send buffers, about 1 MiB, and takes it back when that traffic has
+    /// ended. It keeps an eighth as many sets for peers that only ask us. A peer without a set
+    /// takes about 6 KiB. When all sets are lent, a request, a store or a get to another peer
+    /// returns would_block, and messages from another peer wait at their sender.
     std::size_t active_peers = 256;
     std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
     Faults faults{};

@@ -22,10 +22,10 @@ TEST(ShmWrapped, AFaultyWirePromisesNothingAndReachesNoMemory) {
     ASSERT_TRUE(wires.has_value());
     ShmWire& sharer = wires->first;
     host::AnyWire faulty{FaultyWire<ShmWire>(std::move(wires->second), {})};
-    const LaneCapabilities terms = faulty.lane(zero).capabilities();
-    EXPECT_FALSE(terms.carries_intact);
-    EXPECT_FALSE(terms.carries_all);
-    EXPECT_EQ(terms.frame_max, sharer.lane(one).capabilities().frame_max);
+    const LaneCapabilities capabilities = faulty.lane(zero).capabilities();
+    EXPECT_FALSE(capabilities.carries_intact);
+    EXPECT_FALSE(capabilities.carries_all);
+    EXPECT_EQ(capabilities.frame_max, sharer.lane(one).capabilities().frame_max);
     EXPECT_GE(faulty.wait_handle(), 0);
 
     const Bytes memory = *sharer.allocate_shared(100);

@@ -90,7 +90,7 @@ TEST(DeadlineHeap, SaysWhatALookAtEveryOwnerWouldSay) {
     }
 }
 
-// Who fills a gap may come from another branch of the heap, where all deadlines are earlier.
+// The entry that fills a gap may come from another branch of the heap, with earlier deadlines.
 TEST(DeadlineHeap, IsInOrderAfterGapsWereFilled) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         Random random(seed);

@@ -5,13 +5,12 @@
 namespace wireproof {
 namespace {
 
-// What hosts that are busy add to a round trip says nothing of the path.
+// Busy hosts add up to this to a round trip; it says nothing of the path.
 constexpr Duration host_noise = Duration::microseconds(50);
 constexpr Duration period = Duration::milliseconds(5'000);  // of the lowest round trip
-// Of losses that are counted together, where no round trip is measured: a host's, which looks when
-// it can.
+// Losses within it are counted together where no round trip is measured.
 constexpr Duration unmeasured_rtt = Duration::milliseconds(1);
-// Before any round trip is known, shorter silence may be a long path.
+// Before the first round trip, a shorter silence may be a long path.
 constexpr Duration first_patience = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t divisor) {

@@ -53,9 +53,9 @@ public:
     static constexpr std::size_t pieces_max = 4;
 
     /// The lane's side: an empty frame whose own bytes go to `room`, at least frame_max bytes.
-    void open(Bytes room, const LaneCapabilities& terms) {
+    void open(Bytes room, const LaneCapabilities& capabilities) {
         room_ = room;
-        terms_ = terms;
+        capabilities_ = capabilities;
         used_ = size_ = count_ = 0;
         resent_ = false;
     }
@@ -72,7 +72,7 @@ public:
 
     /// All bytes of a frame that has none yet, to be written now.
     Bytes add_all(std::size_t size) {
-        WIREPROOF_CHECK(size_ == 0 && size <= room_.size() && size <= terms_.frame_max);
+        WIREPROOF_CHECK(size_ == 0 && size <= room_.size() && size <= capabilities_.frame_max);
         used_ = size_ = size;
         count_ = 1;
         const Bytes all = room_.first(size);
@@ -109,14 +109,14 @@ public:
     void mark_resent() { resent_ = true; }
 
     bool resent() const { return resent_; }
-    bool wants_check() const { return !terms_.carries_intact; }
-    bool wants_copy() const { return !terms_.carries_all; }
+    bool wants_check() const { return !capabilities_.carries_intact; }
+    bool wants_copy() const { return !capabilities_.carries_all; }
     /// Whether it is worth some bytes that say nothing to be as long as the frame before and
     /// behind.
-    bool prefers_equal_sizes() const { return terms_.prefers_equal_sizes; }
+    bool prefers_equal_sizes() const { return capabilities_.prefers_equal_sizes; }
     /// Whether payload of that size would be copied.
-    bool copies(std::size_t size) const { return size <= terms_.copied_max && size > 0; }
-    std::size_t frame_max() const { return terms_.frame_max; }
+    bool copies(std::size_t size) const { return size <= capabilities_.copied_max && size > 0; }
+    std::size_t frame_max() const { return capabilities_.frame_max; }
     std::size_t size() const { return size_; }
     std::span<const ConstBytes> pieces() const { return std::span(pieces_).first(count_); }
 
@@ -138,7 +138,7 @@ private:
     void gather_pieces();
     void append(ConstBytes part) {
         size_ += part.size();
-        WIREPROOF_CHECK(size_ <= terms_.frame_max);
+        WIREPROOF_CHECK(size_ <= capabilities_.frame_max);
         if (count_ > 0) {
             ConstBytes& last = pieces_[count_ - 1];
             if (last.data() + last.size() == part.data()) {
@@ -152,7 +152,7 @@ private:
     }
 
     Bytes room_;
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     std::size_t used_ = 0;
     std::size_t size_ = 0;
     std::size_t count_ = 0;

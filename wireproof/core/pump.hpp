@@ -48,8 +48,8 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
     sent.quiet = start == RunStart::quiet;
     if (start != RunStart::begun) return sent;
     do {
-        if (const std::size_t alike = transmit_equal(engine, lane); alike > 0) {
-            sent.frames += alike;
+        if (const std::size_t equal = transmit_equal(engine, lane); equal > 0) {
+            sent.frames += equal;
             continue;
         }
         TxFrame* const room = lane.claim();
@@ -69,7 +69,7 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
 }
 
 /// A message that leaves by itself the moment it is made: written to where the peer reads it,
-/// shown, and only then written down by the engine. False: it cannot now, and nothing has happened.
+/// published, and only then saved by the engine. False: it cannot now, and nothing has happened.
 /// `now` is called behind the frame, as above, and does not throw.
 template <class E, SingleLane L, class Message, class Now>
 [[gnu::always_inline]] inline bool transmit_single(E& engine, L& lane, const Message& message,

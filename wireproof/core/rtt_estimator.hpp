@@ -1,7 +1,6 @@
-// How long an engine waits for an acknowledgement before it resends, on a path whose round trip
-// nobody knew beforehand: three times the longest round trip seen lately, never more than it began
-// with, never less than a floor for hosts that sleep. Without a floor it is what it began with, for
-// ever.
+// How long an engine waits for an acknowledgement before it asks or resends, where the round trip
+// is not known beforehand: three times the longest round trip seen lately, at most the start value,
+// at least a floor for hosts that sleep. Without a floor it stays at the start value.
 #pragma once
 
 #include <algorithm>

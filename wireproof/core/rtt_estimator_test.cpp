@@ -12,7 +12,7 @@ Instant at(std::int64_t microseconds) {
     return Instant(Duration::microseconds(microseconds));
 }
 
-TEST(RttEstimator, BeginsWithWhatItWasToldAndFallsToThreeLoops) {
+TEST(RttEstimator, BeginsWithWhatItWasToldAndFallsToThreeRoundTrips) {
     RttEstimator timer(start, floor);
     EXPECT_EQ(timer.limit(), start);
     timer.sent(at(0), 1);
@@ -61,7 +61,7 @@ TEST(RttEstimator, DoesNotMeasureWhatWasResent) {
     EXPECT_EQ(timer.limit(), start);
 }
 
-TEST(RttEstimator, ForgetsALongLoopOnlySlowly) {
+TEST(RttEstimator, ForgetsALongRoundTripOnlySlowly) {
     RttEstimator timer(start, floor);
     timer.sent(at(0), 1);
     timer.freed(at(4'000), 1);

@@ -57,8 +57,8 @@ public:
 private:
     enum class Wait : std::uint8_t { usual, tried, amid };
 
-    // Where the answers come alike, one look in five is too soon: it costs as much as four that are
-    // an eighth of a round less late each.
+    // Where answers take equally long, one look in five is too soon: it costs as much as four that
+    // are an eighth of a round less late each.
     static constexpr std::uint32_t parts = 8;
     // Where some come much sooner than others, one in so many tells: it looks half way.
     static constexpr std::uint32_t waits_a_try = 64;
@@ -74,7 +74,7 @@ private:
             if (kind_ == Wait::tried && looks_ == 0) passes_ /= 4;
             return;
         }
-        if (looks_ == 0) {  // in time, or late: nobody knows how late
+        if (looks_ == 0) {  // in time, or late by an unknown time
             const bool in_doubt = ++in_time_ > in_time_most;
             passes_ -= in_doubt ? share(passes_) : std::min(passes_, 1U);
             return;

@@ -6,9 +6,10 @@
 namespace wireproof::am {
 namespace {
 
-// Where somebody waits for buffers, holders are looked at this often.
+// While a peer waits for buffers, the pool looks at the holders this often.
 constexpr Duration wait_between_looks = Duration::milliseconds(1);
-// And so many at once by somebody who finds none: a caller may come again and again.
+// A lend() that finds no spare set looks at no more holders than this: the caller may try again and
+// again.
 constexpr std::size_t asked_at_once = 8;
 
 }  // namespace
@@ -27,7 +28,8 @@ bool BufferPool::lend(Instant now, std::size_t peer, Connection& connection, Use
     const bool asks = use == Use::ask;
     const bool holds = state.use != Use::none;
     if (!holds && !connection.at_rest()) return false;  // the end of its session is to be drawn
-    // Who was put off goes first; and a set may be had only once there is leave to ask with it.
+    // A peer that was put off goes first; and the limit of asking peers is checked before a set is
+    // taken for one.
     const bool in_turn = holds || !asks || waiting_.empty();
     if (!in_turn || (asks && !can_ask()) || (!holds && !can_hold())) return false;
     if (!holds) {
@@ -116,7 +118,7 @@ void BufferPool::look(Instant now) {
     if (!waiting_.empty()) look_by(now + wait_between_looks);
 }
 
-/// A number that changes with whatever needs buffers.
+/// A number that changes with all traffic that needs buffers.
 std::uint64_t BufferPool::traffic_of(const Connection& connection) {
     const Stats& stats = connection.stats();
     std::uint64_t traffic = stats.received_as(RxVerdict::accepted) + stats.sessions;

@@ -142,7 +142,7 @@ TEST(BufferPool, NoMoreAskAtOnceThanItIsTold) {
     EXPECT_FALSE(lines[2].ours.has_buffers());
 }
 
-TEST(BufferPool, WhoeverIsAtRestGivesThemUpForWhoeverNeedsThem) {
+TEST(BufferPool, AConnectionAtRestGivesThemUpForOneThatNeedsThem) {
     Lines lines(20, 7);
     for (std::size_t peer = 0; peer < 7; ++peer) lines.ask(peer);
     lines[5].finish(lines.now);
@@ -151,7 +151,7 @@ TEST(BufferPool, WhoeverIsAtRestGivesThemUpForWhoeverNeedsThem) {
     EXPECT_EQ(lines.pool.sets_made(), 7U);
 }
 
-TEST(BufferPool, WhoeverWasPutOffIsServedInTurnAndBeforeOthersAsk) {
+TEST(BufferPool, APeerThatWasPutOffIsServedInTurnAndBeforeOthersAsk) {
     Lines lines(20, 7);
     for (std::size_t peer = 0; peer < 7; ++peer) lines.ask(peer);
     ASSERT_TRUE(lines.lend(7, Use::answer));

@@ -92,7 +92,7 @@ Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
     return use(WireWords(words).bytes());
 }
 
-/// Asks peers for signs of life as long as somebody waits, however that ends.
+/// Asks peers for signs of life while the caller waits, however the wait ends.
 class Awaiting {
 public:
     explicit Awaiting(Node& node) : node_(node), before_(node.awaiting()) {

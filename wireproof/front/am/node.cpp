@@ -82,21 +82,19 @@ Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (!is_peer(peer)) return Status::no_such_peer;
     ++asked_since_poll_;
     if (!may_ask(peer)) return refuse(peer);
-    const Status status = status_of(stir(peer).request(static_cast<HandlerId>(handler), words));
+    const Status status =
+        status_of(mark_ready(peer).request(static_cast<HandlerId>(handler), words));
     more_asked_ = more_asked_ || status == Status::ok;
     return status;
 }
 
 Status Node::reply(std::uint16_t handler, ConstBytes words) {
     if (!in_handler_) return Status::not_allowed;
-    const auto now = [this] {
-        await_next(last_turn_);
-        return last_turn_;
-    };
+    const auto now = [this] { return await_next(last_turn_); };
     if (answers_at_once_ && leave_at_once<Channel::reply>(current_peer_, handler, words, now)) {
         return Status::ok;
     }
-    return status_of(stir(current_peer_).reply(static_cast<HandlerId>(handler), words));
+    return status_of(mark_ready(current_peer_).reply(static_cast<HandlerId>(handler), words));
 }
 
 bool Node::idle() const {
@@ -161,8 +159,8 @@ std::size_t Node::turn(W& wire, Instant now) {
     if (nothing_asked && now < deadlines_.earliest()) {
         asked_since_poll_ = 0;  // what was asked for has left
         more_asked_ = false;
-        if (!delay_.is_due(now)) return 0;
         if constexpr (std::is_same_v<W, ShmWire>) {
+            if (!delay_.is_due(now)) return 0;
             if (delay_.waits()) wire.expect_single();
         }
         if (is_still(wire, now)) {
@@ -190,7 +188,7 @@ template <class W>
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
         if (answers_at_once_) delay_.came();
-        Connection& connection = stir(from);
+        Connection& connection = mark_ready(from);
         const bool bare = pool_.use_of(from) == BufferPool::Use::none;
         if (bare && connection.would_put_off(frame->bytes)) {
             lend(now, from, BufferPool::Use::answer);
@@ -206,9 +204,10 @@ template <class W>
     return handled + rest_of_turn(wire, now);
 }
 
-/// A single message left. With one peer the next frame mostly answers it, or follows it.
-void Node::await_next(Instant now) {
+/// A single message left at that time. With one peer the next frame mostly answers it.
+Instant Node::await_next(Instant now) {
     if (nodes_ == 2) delay_.begin(now);
+    return now;
 }
 
 /// All that came was taken in.
@@ -236,7 +235,7 @@ std::size_t Node::take_events(W& wire, Instant now) {
     while (const auto event = wire.next_event()) {
         const auto from = static_cast<std::size_t>(event->first);
         if (!is_peer(from)) continue;
-        stir(from).on_wire_event(now, event->second);
+        mark_ready(from).on_wire_event(now, event->second);
         handled += deliver_all(from);
     }
     return handled;
@@ -255,7 +254,7 @@ void Node::tell_awaiting() {
     for (std::size_t i = 0; i < met_.size(); ++i) {
         const Connection& connection = peers_[met_[i]].connection;
         const bool awaiting = awaiting_ && connection.established();
-        if (awaiting != connection.awaiting()) stir(met_[i]).set_awaiting(awaiting);
+        if (awaiting != connection.awaiting()) mark_ready(met_[i]).set_awaiting(awaiting);
     }
 }
 
@@ -270,7 +269,7 @@ std::size_t Node::run_timers(Instant now) {
         }
         const Connection& connection = peers_[peer].connection;
         const bool due = connection.next_deadline() <= now;
-        if (due) stir(peer).on_deadline(now);
+        if (due) mark_ready(peer).on_deadline(now);
         deadlines_.set(peer, connection.next_deadline());
         if (due) handled += deliver_all(peer);
     }
@@ -288,7 +287,7 @@ void Node::tend_pool(Instant now) {
     pool_.look(now);
     while (const auto peer = pool_.serve_next(now)) {
         met_.add(*peer);
-        stir(*peer);
+        mark_ready(*peer);
     }
     deadlines_.set(nodes_, pool_.next_look());
 }
@@ -351,7 +350,7 @@ Instant Node::next_deadline() const {
     } else if (std::holds_alternative<SessionBegan>(delivery)) {
         wire_.settle(PeerId(peer));
         met_.add(peer);
-        stir(peer).set_awaiting(awaiting_told_);
+        mark_ready(peer).set_awaiting(awaiting_told_);
     } else if (const auto* fate = std::get_if<FateUnknown>(&delivery)) {
         note_undelivered(peer, *fate);
     } else if (const auto* ended = std::get_if<SessionEnded>(&delivery)) {
@@ -361,7 +360,7 @@ Instant Node::next_deadline() const {
 
 void Node::miss_handler(std::size_t peer, HandlerId handler, bool may_refuse) {
     if (may_refuse) {
-        (void)stir(peer).refuse(handler);
+        (void)mark_ready(peer).refuse(handler);
     } else {
         ++peers_[peer].unhandled_replies;
     }
@@ -409,7 +408,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.packet_bytes = ended.packet_bytes;
     lost.packet_times = ended.packet_times;
     lost.by_peer = ended.by_peer;
-    if (peers_[peer].connection.established()) stir(peer).set_awaiting(awaiting_told_);
+    if (peers_[peer].connection.established()) mark_ready(peer).set_awaiting(awaiting_told_);
     const auto report = report_;  // which may put another in its place, or throw
     if (report) report(lost);
 }

@@ -75,11 +75,7 @@ public:
                              peers_[peer].connection.would_leave_single();
         if (!at_once) return post(peer, handler, words);
         peers_[peer].shm_lane->fetch_room();
-        const auto left = [&] {
-            const Instant then = now();
-            await_next(then);
-            return then;
-        };
+        const auto left = [&] { return await_next(now()); };
         if (!leave_at_once<Channel::request>(peer, handler, words, left)) {
             return post(peer, handler, words);
         }
@@ -95,9 +91,9 @@ public:
     }
     Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                        std::uint16_t handler, std::uint32_t argument, Done done);
-    /// For who waits until a store is in place: ok if it is, since the wire reaches that memory of
-    /// the peer, which is known to have the handler and is told. Nothing: use store_async, and wait
-    /// for its end.
+    /// For a caller that waits until a store is in place. ok: it is, because the wire reaches that
+    /// memory of the peer; the peer is known to have the handler, and is told. Nothing: use
+    /// store_async, and wait for its end.
     std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument) {
         if (!is_known_handler(peer, handler)) return std::nullopt;
@@ -195,8 +191,8 @@ private:
         return transmit_single(to.connection, *to.shm_lane, message, now);
     }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
-    /// Whatever changes a connection goes through here, but what travels alone.
-    Connection& stir(std::size_t peer) {
+    /// For all that changes a connection, but a single message that leaves at once.
+    Connection& mark_ready(std::size_t peer) {
         ready_.add(peer);
         return peers_[peer].connection;
     }
@@ -208,7 +204,7 @@ private:
         ++peers_[peer].refused;
         return Status::would_block;
     }
-    void await_next(Instant now);
+    Instant await_next(Instant now);
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
     void tend_pool(Instant now);
     /// A store of this session ended well that named the handler, and the peer has taken none away
@@ -285,8 +281,8 @@ private:
     BufferPool pool_;
     PeerSet ready_;  // they may have frames to send
     PeerSet met_;    // all that ever had buffers or a session: the others have nothing to end
-    // By peer, none later than its connection's own; and behind them that of the pool. It is made
-    // exact by whoever asks for the earliest.
+    // By peer, none later than its connection's own; and behind them that of the pool.
+    // next_deadline() and run_timers() make the earliest exact.
     mutable DeadlineHeap deadlines_;
     host::PollDelay delay_;  // on shared memory with one peer
     std::size_t current_peer_ = 0;

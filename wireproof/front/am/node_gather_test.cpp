@@ -20,8 +20,8 @@ Config acked_seldom(std::uint32_t gather) {
     return config;
 }
 
-// Of a peer that acknowledges nothing yet, as many are under way as of one that is far behind; so
-// whoever asks seldom, a turn each time, is not kept back.
+// To a peer that acknowledges nothing yet, as many are in flight as to one that is far behind. So
+// requests that come seldom, one a turn, are not kept back.
 TEST(AmNode, ASlowStreamIsNotKeptBack) {
     const Config config = acked_seldom(4);
     Job job(config);

@@ -24,7 +24,7 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     const std::uint64_t tag = transfers_.add({std::move(done), handler, notice_of(peer)});
     const bool first = peers_[peer].connection.no_opens_with_bytes_out();
     const Status status = status_of(
-        stir(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
+        mark_ready(peer).store({address, source, static_cast<HandlerId>(handler), argument, tag}));
     if (status != Status::ok) {
         transfers_.take(tag);
     } else if (source.size() <= peers_[peer].connection.config().open_bytes) {
@@ -62,7 +62,7 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
     const bool awaited = static_cast<bool>(done);
     const std::uint64_t tag =
         awaited ? transfers_.add({std::move(done), handler, notice_of(peer)}) : nobody_waits;
-    const auto posted = stir(peer).note(
+    const auto posted = mark_ready(peer).note(
         {address, source.size(), static_cast<HandlerId>(handler), argument, tag, awaited});
     WIREPROOF_CHECK(posted == PostStatus::accepted);
     ++stores_at_once_;
@@ -83,7 +83,7 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
     ++asked_since_poll_;
     if (!may_ask(peer)) return refuse(peer);
     const std::uint64_t tag = transfers_.add({.done = std::move(done)});
-    const Status status = status_of(stir(peer).get({address, destination, tag}));
+    const Status status = status_of(mark_ready(peer).get({address, destination, tag}));
     if (status != Status::ok) transfers_.take(tag);
     more_asked_ = more_asked_ || status == Status::ok;
     return status;

@@ -168,7 +168,7 @@ TEST(AmNodePeers, EveryLostPeerIsReportedForItself) {
     EXPECT_EQ(town.answers[0], 1U);
 }
 
-TEST(AmNodePeers, SilenceMattersOnlyToWhoWaits) {
+TEST(AmNodePeers, SilenceMattersOnlyToACallerThatWaits) {
     Town town;
     town.acquaint(0, 1);
     town.acquaint(0, 2);

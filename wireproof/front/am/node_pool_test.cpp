@@ -14,7 +14,7 @@ constexpr std::uint16_t answer = 2;
 constexpr std::uint16_t stored = 3;
 constexpr std::size_t links = 256;  // frames of each
 
-/// Time in which whoever has no traffic gives its buffers back.
+/// Time in which a connection without traffic gives its buffers back.
 constexpr Duration give_back = BufferPool::rest * 3;
 
 void pass(Job& job, Duration time) {

@@ -216,8 +216,8 @@ TEST(AmNode, PollsAtEveryKthRequestWhateverBecameOfIt) {  // AM-21
     }
 }
 
-// Nobody owes anybody anything; only who waits wants to know.
-TEST(AmNode, WhoWaitedBeforeASessionBeganHearsOfItsEnd) {
+// No end owes anything; only the caller that waits wants to know.
+TEST(AmNode, ACallerThatWaitedBeforeASessionBeganHearsOfItsEnd) {
     Job job;
     bool heard = false;
     job[0].handle(ask, [&](const Message&) { heard = true; });
@@ -249,7 +249,7 @@ TEST(AmNode, ASessionThatBeganWhereAReportThrewIsStillAwaited) {
     EXPECT_TRUE(job.run([&] { return lost == 2; }));
 }
 
-// What was asked for after a turn, and before who waits would sleep, is due as well.
+// What was asked for after a turn, and before the caller would sleep, is due as well.
 TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     Job job;
     EXPECT_FALSE(job[0].keeps_back());

@@ -22,7 +22,7 @@ TEST(PeerSet, HasEachPeerOnceInTheOrderAdded) {
     EXPECT_FALSE(set.has(1));
 }
 
-TEST(PeerSet, WhoIsNotKeptMayComeAgain) {
+TEST(PeerSet, APeerThatIsNotKeptMayComeAgain) {
     PeerSet set(5);
     for (std::size_t peer = 0; peer < 5; ++peer) set.add(peer);
     set.keep_if([](std::size_t peer) { return peer % 2 == 1; });

@@ -374,7 +374,7 @@ bool exchange_with_all(const Options& options) {
             return all(heard) && all(answered);
         },
         patience);
-    // Whoever leaves first must not take an acknowledgement along.
+    // The process that ends first must not keep an acknowledgement back.
     return finished && right && end.wait([&] { return end.idle(); }, patience);
 }
 

@@ -61,7 +61,7 @@ TEST(ShmNode, WhatWaitsForAnotherPeerIsStillKeptBack) {
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
 }
 
-// Who waits with Endpoint::wait has its peers awaited all the time.
+// A caller in Endpoint::wait has its peers awaited all the time.
 TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
     Nodes nodes(2);
     nodes.answer_all();

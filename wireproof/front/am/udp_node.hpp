@@ -24,7 +24,7 @@ public:
         std::uint64_t seed = 0;
     };
 
-    /// What went through the wire, whoever sent it.
+    /// What went through the wire, of all peers.
     struct Counts {
         std::uint64_t frames_sent = 0;  // by the protocol; faults come after
         std::uint64_t bytes_sent = 0;

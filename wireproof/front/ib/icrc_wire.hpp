@@ -22,12 +22,12 @@ class IcrcLane {
 public:
     /// What arrives is intact: a packet with a wrong ICRC does not.
     LaneCapabilities capabilities() const {
-        LaneCapabilities terms = lane_->capabilities();
-        terms.frame_max -= std::min(terms.frame_max, IcrcCover::icrc_size);
-        terms.carries_intact = true;
-        return terms;
+        LaneCapabilities capabilities = lane_->capabilities();
+        capabilities.frame_max -= std::min(capabilities.frame_max, IcrcCover::icrc_size);
+        capabilities.carries_intact = true;
+        return capabilities;
     }
-    /// The frame has four bytes more than the terms say, which are not an engine's to use.
+    /// The frame has four bytes more than the capabilities say, which are not an engine's to use.
     TxFrame* claim() { return frame_ = lane_->claim(); }
     /// The frame's first piece has a base header at least.
     void commit() {

@@ -81,8 +81,8 @@ bool Connection::poll_transmit(Instant now, TxFrame& out) {
     predicting_ = false;
     if (ending_.active) return false;
     watch_peer(now);
-    if (handshake_.disowns()) return send_unknown(out), true;
-    if (handshake_.answer_due() || hello_due_) return send_hello(now, out), true;
+    if (handshake_.disowns()) return send_unknown(out);
+    if (handshake_.answer_due() || hello_due_) return send_hello(now, out);
     if (!handshake_.established()) return false;
     fetch_refused();
     if (send_nack(Channel::reply, out) || send_nack(Channel::request, out)) return true;

@@ -107,11 +107,6 @@ public:
     /// poll_transmit would return false and change nothing, whatever the time: true nearly always
     /// while a caller polls, and far cheaper than to ask for a frame.
     bool quiet() const;
-    /// The same in fewer steps where the fast path is open; false where one would have to look.
-    bool quiet_while_predicting() const {
-        return predicting_ && send_[0].window.settled() && send_[1].window.settled() &&
-               !small_talk_due();
-    }
 
     // State.
 

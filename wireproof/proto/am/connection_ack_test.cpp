@@ -292,7 +292,7 @@ TEST(AmHeldAck, OfAGetGoesWithWhatFollowsIt) {
     EXPECT_EQ(pair.a.take_log(), Log{"GET_ENDED 1"});
     EXPECT_EQ(pair.taken(pair.a), "");
     EXPECT_FALSE(pair.b.engine.idle());
-    EXPECT_FALSE(pair.a.engine.idle());  // who stopped here would leave the peer waiting
+    EXPECT_FALSE(pair.a.engine.idle());  // to stop here would leave the peer waiting
     ASSERT_EQ(get(pair.a, landing, 2), PostStatus::accepted);
     EXPECT_EQ(pair.carry(pair.a), "GET_REQ 1");
     EXPECT_EQ(pair.b.engine.sending(Channel::reply).under_way(), 0U);  // of the first

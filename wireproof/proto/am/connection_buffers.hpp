@@ -1,5 +1,5 @@
 // The memory of a connection's windows and tables: by far the most of it, and needed only while
-// something is under way. Who has many connections lends it to those of them that are not at rest.
+// something is under way. A node with many connections lends it to those that are not at rest.
 #pragma once
 
 #include <array>

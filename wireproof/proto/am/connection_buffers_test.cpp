@@ -264,8 +264,8 @@ TEST(AmBuffers, WhatIsGivenUpSaysNothingOfWhatItHeld) {
     }
 }
 
-/// Both ends send all they may, over a bad wire, while buffers come and go. Who has some keeps them
-/// for a round trip, or what was put off would be put off for ever.
+/// Both ends send all they may, over a bad wire, while buffers come and go. An end that has some
+/// keeps them for a round trip: else packets would be put off again and again.
 void live_with_few_buffers(Config config, std::uint64_t seed,
                            std::array<std::uint64_t, 2>& refused) {
     Pair pair(config);

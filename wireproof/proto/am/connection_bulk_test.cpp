@@ -1,4 +1,4 @@
-// Stores and gets: chunks, their pipeline, and who gets the window.
+// Stores and gets: chunks, their pipeline, and which message gets the window.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"

@@ -63,7 +63,7 @@ TEST(AmConnection, ANoteAheadWaitsForWhatIsMissing) {
     }
 }
 
-// AM-47, as for chunks: whoever stores where it may not hears so before its store ends.
+// AM-47, as for chunks: a peer that stores where it may not is told before its store ends.
 TEST(AmConnection, ANoteOfForbiddenMemoryEndsWithTheReason) {
     for (const Config& config : all_small()) {
         Pair pair(config);

@@ -30,7 +30,7 @@ TEST(AmOpen, AStoreThatFitsIsOnePacket) {
             EXPECT_TRUE(same(pair.b.memory().subspan(3, size), source));
             EXPECT_EQ(pair.b.memory()[2], std::byte{0});
             EXPECT_EQ(pair.b.memory()[3 + size], std::byte{0});
-            EXPECT_EQ(pair.carry(pair.b), "ACK 1 0");  // in the same turn: somebody waits for it
+            EXPECT_EQ(pair.carry(pair.b), "ACK 1 0");  // in the same turn: a caller waits for it
             EXPECT_EQ(pair.a.take_log(), Log{"STORE_ENDED 7"});
             EXPECT_TRUE(pair.a.engine.idle());
         }
@@ -170,7 +170,7 @@ TEST(AmOpen, ALaterOneIsNotWrittenBeforeAnEarlierOne) {
 }
 
 // AM-47
-TEST(AmOpen, WhoStoresWhereItMayNotWritesNothingAndHearsSo) {
+TEST(AmOpen, APeerThatStoresWhereItMayNotWritesNothingAndIsTold) {
     constexpr std::uint64_t beyond = 1 << 20;
     for (const Config& config : all_opening()) {
         Pair pair(config);
@@ -232,7 +232,7 @@ bool no_bytes_out(const Connection& engine) {
     return engine.no_chunks_out() && engine.no_opens_with_bytes_out();
 }
 
-// Who puts bytes in place by another way must wait until those under way have arrived.
+// A caller that puts bytes in place by another way must wait until those in flight have arrived.
 TEST(AmOpen, BytesAreOutUntilTheyAreAcknowledged) {
     for (const Config& config : all_opening()) {
         Pair pair(config);

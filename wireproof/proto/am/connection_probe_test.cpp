@@ -73,7 +73,7 @@ TEST(AmProbe, NeverWaitsLessThanTheFloorOrMoreThanConfigured) {
     }
 }
 
-// Who waits for the peer anyway asks as soon as others.
+// An end that waits for its peer anyway asks as soon as any other.
 TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
     for (const Config& config : over_a_network()) {
         Timed timed(config);
@@ -141,7 +141,7 @@ TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
         pair.now = pair.now + Duration::microseconds(1);
         pair.carry(pair.b);
         EXPECT_TRUE(pair.a.engine.idle());
-        // The next loop is the first that counts.
+        // The next round trip is the first that counts.
         for (int i = 0; i < 2; ++i) {
             requests(pair.a, 1);
             pair.carry(pair.a);
@@ -202,7 +202,7 @@ TEST(AmProbe, NorOneThatWasStoppedWhileItAsked) {
     }
 }
 
-// But who looks all the time waits no longer for that.
+// An end that polls all the time gives its peer up after exactly the peer timeout.
 TEST(AmProbe, APeerThatIsSilentIsGivenUpInTime) {
     for (const Config& config : over_a_network()) {
         for (const bool awaited : {true, false}) {

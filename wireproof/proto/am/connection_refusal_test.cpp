@@ -104,7 +104,7 @@ TEST(AmRefusal, ANoteThatNobodyAwaitsToNoHandlerIsToldOfOnce) {
     }
 }
 
-TEST(AmRefusal, WhoMayNotWriteThereDoesNotLearnWhichHandlersThereAre) {
+TEST(AmRefusal, APeerThatMayNotWriteThereDoesNotLearnWhichHandlersThereAre) {
     for (const Config& config : all_small()) {
         for (const std::size_t size : {std::size_t{0}, std::size_t{7}, config.chunk_bytes() + 1}) {
             Listed pair(config);
@@ -207,8 +207,8 @@ TEST(AmRefusal, NoBytesNeedTheRightAndThePlaceWhateverIsLost) {  // AM-47
     }
 }
 
-// A get of no bytes is answered by a refusal without a reason. Whoever says that of another get
-// brought no bytes, so it does not end well.
+// A get of no bytes is answered by a refusal without a reason. A peer that refuses another get so
+// has sent no bytes of it, and the get does not end well.
 TEST(AmRefusal, OnlyAGetOfNoBytesEndsWellWithoutBytes) {
     for (const Config& config : all_small()) {
         Pair pair(config);

@@ -113,7 +113,7 @@ TEST(AmConnection, GivesUpAPeerThatNeverAnswersAHello) {
             pair.wait_for_timer();
         }
         EXPECT_EQ(pair.a.take_log(), (Log{"FATE REQ 1(0)", "FATE REQ 1(1)", "ENDED silent"}));
-        requests(pair.a, 1, 5);  // a new attempt, and now somebody is there
+        requests(pair.a, 1, 5);  // a new attempt, and now the peer is there
         pair.settle();
         EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(5)"}));
     }

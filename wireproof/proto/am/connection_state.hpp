@@ -82,7 +82,7 @@ protected:
     /// An acknowledgement is owed that leaves by itself, and has not left.
     bool holds_back_ack() const;
 
-    // When the fast path is open: fast/open.cpp.
+    // Whether the fast path may be taken.
 
     /// The last frame may be gone: nothing of it is still to be unpacked.
     void leave_fast_path() {

@@ -310,7 +310,7 @@ private:
         config.peer_timeout = Duration::milliseconds(60'000);
         if (i == 1) config = Pair::mirrored(config);
         config.seed = 1000 * ++lives_ + random_.below(100);
-        // Whoever had a session with that life may find out, once; the new one has none.
+        // A peer that had a session with that life may find out, once; the new life has none.
         if (nodes_[i] != nullptr) ++anew_[1 - i];
         anew_[i] = 0;
         nodes_[i] = std::make_unique<Node>(config, 100);

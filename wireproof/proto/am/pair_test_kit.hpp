@@ -166,7 +166,7 @@ public:
             const bool small = engine.config().window[0] < 64;  // a large one is slow to compare
             const auto before = quiet && small ? fingerprint(now) : Fingerprint::Value{};
             const bool left = engine.poll_transmit(now, out);
-            // Who is not asked for a frame must not have had one, nor have noted anything.
+            // An engine that is quiet has no frame, and to ask for one changes nothing.
             EXPECT_FALSE(quiet && left);
             EXPECT_TRUE(!quiet || !small || fingerprint(now) == before);
             if (!left) break;

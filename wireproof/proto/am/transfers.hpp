@@ -19,14 +19,14 @@ struct Store {
 };
 
 /// The same when the bytes are in the peer's memory already, put there by a wire that reaches it:
-/// the handler runs, and StoreEnded says when to who awaits it.
+/// the handler runs, and StoreEnded says when, if the caller awaits it.
 struct Note {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
     HandlerId handler{};
     std::uint32_t argument = 0;
     std::uint64_t tag = 0;
-    bool awaited = true;  // its end matters to somebody: it is acknowledged in the same turn
+    bool awaited = true;  // the caller waits for its end: it is acknowledged in the same turn
 };
 
 /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.

@@ -54,8 +54,8 @@ public:
         every_ = std::max(config.window[0], config.window[1]) <= 64 ? 1 : 64;
     }
 
-    /// The engine with the fast paths, from now on without the other: for who asks it what only
-    /// fast paths answer, or moves frames past this class.
+    /// The engine with the fast paths, from now on without the other: for a test that asks it
+    /// what only fast paths answer, or moves frames past this class.
     Connection& alone() {
         general_.reset();
         return fast_;
@@ -90,7 +90,7 @@ public:
     }
     bool poll_transmit(Instant now, TxFrame& out) {
         const bool left = fast_.poll_transmit(now, out);
-        if (general_) expect_frame(now, left ? &out : nullptr, terms_of(out));
+        if (general_) expect_frame(now, left ? &out : nullptr, capabilities_of(out));
         expect_same(now);
         return left;
     }
@@ -104,7 +104,7 @@ public:
     bool in_run() { return fast_.in_run(); }
     void next_of_run(TxFrame& out) {
         fast_.next_of_run(out);
-        note_of_run(whole(out), terms_of(out), out.resent());
+        note_of_run(whole(out), capabilities_of(out), out.resent());
     }
     std::size_t equal_in_run() const { return fast_.equal_in_run(); }
     std::size_t equal_size() const { return fast_.equal_size(); }
@@ -122,7 +122,7 @@ public:
     bool end_run(Instant now) {
         const bool quiet = fast_.end_run(now);
         for (const OfRun& frame : run_) {
-            const auto other = general_frame(now, frame.terms);
+            const auto other = general_frame(now, frame.capabilities);
             EXPECT_TRUE(other && other->bytes == frame.bytes && other->resent == frame.resent)
                 << "of a run, the general way sends another frame";
         }
@@ -206,11 +206,11 @@ public:
 private:
     struct OfRun {
         std::vector<std::byte> bytes;
-        LaneCapabilities terms;
+        LaneCapabilities capabilities;
         bool resent = false;
     };
 
-    static LaneCapabilities terms_of(const TxFrame& frame) {
+    static LaneCapabilities capabilities_of(const TxFrame& frame) {
         return {.frame_max = frame.frame_max(),
                 .carries_intact = !frame.wants_check(),
                 .carries_all = !frame.wants_copy(),
@@ -254,24 +254,25 @@ private:
         return {words.begin(), words.end()};
     }
 
-    std::optional<OfRun> general_frame(Instant now, const LaneCapabilities& terms) {
+    std::optional<OfRun> general_frame(Instant now, const LaneCapabilities& capabilities) {
         if (!general_) return std::nullopt;
-        room_.resize(std::max(terms.frame_max, fast_.config().packet_max));
+        room_.resize(std::max(capabilities.frame_max, fast_.config().packet_max));
         TxFrame out;
-        out.open(room_, terms);
+        out.open(room_, capabilities);
         if (!general_->poll_transmit(now, out)) return std::nullopt;
-        return OfRun{whole(out), terms, out.resent()};
+        return OfRun{whole(out), capabilities, out.resent()};
     }
     /// `frame`: what the fast paths had leave; nothing: nothing.
-    void expect_frame(Instant now, const TxFrame* frame, const LaneCapabilities& terms) {
-        const auto other = general_frame(now, terms);
+    void expect_frame(Instant now, const TxFrame* frame, const LaneCapabilities& capabilities) {
+        const auto other = general_frame(now, capabilities);
         const bool same =
             (frame != nullptr) == other.has_value() &&
             (!other || (other->bytes == whole(*frame) && other->resent == frame->resent()));
         EXPECT_TRUE(same) << "the general way sends something else";
     }
-    void note_of_run(std::vector<std::byte> bytes, const LaneCapabilities& terms, bool resent) {
-        if (general_) run_.push_back({std::move(bytes), terms, resent});
+    void note_of_run(std::vector<std::byte> bytes, const LaneCapabilities& capabilities,
+                     bool resent) {
+        if (general_) run_.push_back({std::move(bytes), capabilities, resent});
     }
 
     void expect_same(Instant now) {

@@ -24,10 +24,10 @@ unsigned route_in_byte_4(ConstBytes packet) {
 
 TEST(Sp2Adapter, PromisesWholePacketsButNotAll) {
     Machine machine(Config{});
-    const LaneCapabilities terms = machine.wire(0).lane(PeerId{1}).capabilities();
-    EXPECT_EQ(terms.frame_max, 256u);
-    EXPECT_TRUE(terms.carries_intact);
-    EXPECT_FALSE(terms.carries_all);
+    const LaneCapabilities capabilities = machine.wire(0).lane(PeerId{1}).capabilities();
+    EXPECT_EQ(capabilities.frame_max, 256u);
+    EXPECT_TRUE(capabilities.carries_intact);
+    EXPECT_FALSE(capabilities.carries_all);
 }
 
 TEST(Sp2Adapter, APacketIsSeenOnlyByAPollMadeAfterItArrived) {

@@ -44,7 +44,7 @@ public:
 
     explicit FaultyLane(Config config);
 
-    LaneCapabilities capabilities() const { return terms_; }
+    LaneCapabilities capabilities() const { return capabilities_; }
     TxFrame* claim();
     void commit();
 
@@ -76,7 +76,7 @@ private:
     W* inner_;
     const Instant* now_;
     PeerId peer_;
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     FaultPlan plan_;
     Describe describe_;
     Duration hold_time_;
@@ -100,15 +100,15 @@ FaultyLane<W>::FaultyLane(Config config)
       now_(config.now),
       peer_(config.peer),
       // The other end is told to check, too: see FaultyWire::receive.
-      terms_{.frame_max = inner_lane().capabilities().frame_max,
-             .prefers_equal_sizes = inner_lane().capabilities().prefers_equal_sizes},
+      capabilities_{.frame_max = inner_lane().capabilities().frame_max,
+                    .prefers_equal_sizes = inner_lane().capabilities().prefers_equal_sizes},
       plan_(std::move(config.plan)),
       describe_(config.describe),
       hold_time_(config.hold_time),
-      fenced_room_(terms_.frame_max + 2 * fence),
-      room_(Bytes(fenced_room_).subspan(fence, terms_.frame_max)),
-      whole_(terms_.frame_max),
-      pool_(config.kept_max, terms_.frame_max),
+      fenced_room_(capabilities_.frame_max + 2 * fence),
+      room_(Bytes(fenced_room_).subspan(fence, capabilities_.frame_max)),
+      whole_(capabilities_.frame_max),
+      pool_(config.kept_max, capabilities_.frame_max),
       leaving_(config.kept_max) {
     WIREPROOF_CHECK(config.kept_max > 0);
     left_.reserve(config.kept_max);
@@ -120,7 +120,7 @@ TxFrame* FaultyLane<W>::claim() {
     if (!leaving_.empty() || !pool_.has_room()) return nullptr;
     straight_ = inner_lane().claim();
     if (straight_ == nullptr) return nullptr;
-    frame_.open(room_, terms_);
+    frame_.open(room_, capabilities_);
     return &frame_;
 }
 

@@ -26,11 +26,11 @@ public:
         return *this;
     }
 
-    LaneCapabilities capabilities() const { return terms_; }
+    LaneCapabilities capabilities() const { return capabilities_; }
 
     TxFrame* claim() {
         if (out_->full()) return nullptr;
-        frame_.open(room_, terms_);
+        frame_.open(room_, capabilities_);
         return &frame_;
     }
 
@@ -39,7 +39,8 @@ public:
     std::optional<RxFrame> receive(Instant) {
         const auto bytes = in_->next();
         if (!bytes) return std::nullopt;
-        return RxFrame{*bytes, peer_, terms_.carries_intact ? Integrity::intact : Integrity::check};
+        return RxFrame{*bytes, peer_,
+                       capabilities_.carries_intact ? Integrity::intact : Integrity::check};
     }
 
     void flush(Instant) { out_->publish(); }
@@ -53,15 +54,15 @@ public:
 private:
     friend class MemoryLink;
 
-    MemoryWire(LaneCapabilities terms, PeerId peer, std::shared_ptr<FrameRing> out,
+    MemoryWire(LaneCapabilities capabilities, PeerId peer, std::shared_ptr<FrameRing> out,
                std::shared_ptr<FrameRing> in)
-        : terms_(terms),
+        : capabilities_(capabilities),
           peer_(peer),
           out_(std::move(out)),
           in_(std::move(in)),
-          room_(terms.frame_max) {}
+          room_(capabilities.frame_max) {}
 
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     PeerId peer_;
     std::shared_ptr<FrameRing> out_;
     std::shared_ptr<FrameRing> in_;
@@ -78,7 +79,7 @@ public:
     struct Config {
         std::size_t frame_max = 2048;  // bytes
         std::size_t capacity = 256;    // frames each way
-        bool carries_intact = false;   // the terms to promise; the link itself keeps both
+        bool carries_intact = false;   // the capabilities to promise; the link itself keeps both
         bool carries_all = false;
         bool numbered = false;  // the ends know each other as 0 and 1; else each as PeerId 0
     };
@@ -95,10 +96,10 @@ public:
 private:
     MemoryLink(const Config& config, const std::shared_ptr<FrameRing>& there,
                const std::shared_ptr<FrameRing>& back)
-        : ends_{MemoryWire(terms_of(config), PeerId(config.numbered ? 1 : 0), there, back),
-                MemoryWire(terms_of(config), PeerId{0}, back, there)} {}
+        : ends_{MemoryWire(capabilities_of(config), PeerId(config.numbered ? 1 : 0), there, back),
+                MemoryWire(capabilities_of(config), PeerId{0}, back, there)} {}
 
-    static LaneCapabilities terms_of(const Config& config) {
+    static LaneCapabilities capabilities_of(const Config& config) {
         return {.frame_max = config.frame_max,
                 .carries_intact = config.carries_intact,
                 .carries_all = config.carries_all};

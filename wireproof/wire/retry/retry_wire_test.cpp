@@ -53,10 +53,10 @@ std::string received(Retried& wire, Instant now) {
 
 TEST(RetryWire, PromisesWholeFramesOfTheLongestMessageAndNotAllOfThem) {
     Ends ends;
-    const LaneCapabilities terms = ends.a.lane(peer).capabilities();
-    EXPECT_EQ(terms.frame_max, 64U);
-    EXPECT_TRUE(terms.carries_intact);
-    EXPECT_FALSE(terms.carries_all) << "a link that goes down loses what is under way";
+    const LaneCapabilities capabilities = ends.a.lane(peer).capabilities();
+    EXPECT_EQ(capabilities.frame_max, 64U);
+    EXPECT_TRUE(capabilities.carries_intact);
+    EXPECT_FALSE(capabilities.carries_all) << "a link that goes down loses what is under way";
     EXPECT_FALSE(ends.a.claim()->wants_check());
     EXPECT_TRUE(ends.a.claim()->wants_copy());
 }

@@ -73,7 +73,7 @@ public:
         return *this;
     }
 
-    LaneCapabilities capabilities() const { return terms_; }
+    LaneCapabilities capabilities() const { return capabilities_; }
     TxFrame* claim();
     void commit();
 
@@ -123,7 +123,7 @@ private:
 
     Config config_;
     W carrier_;
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     Lives lives_;
     SequencedStats stats_;
 
@@ -146,9 +146,9 @@ template <Wire W>
 SequencedWire<W>::SequencedWire(W carrier, const Config& config)
     : config_(config),
       carrier_(std::move(carrier)),
-      terms_(capabilities_for(carrier_lane().capabilities(), config)),
+      capabilities_(capabilities_for(carrier_lane().capabilities(), config)),
       lives_(config.seed),
-      room_(terms_.frame_max),
+      room_(capabilities_.frame_max),
       packer_(carrier_lane().capabilities().frame_max),
       next_counter_(config.first_counter) {}
 
@@ -166,7 +166,7 @@ template <Wire W>
 TxFrame* SequencedWire<W>::claim() {
     // The carrier's room is for the datagram that a frame of any length may close.
     if (event_due_ || carrier_lane().claim() == nullptr) return nullptr;
-    frame_.open(room_, terms_);
+    frame_.open(room_, capabilities_);
     return &frame_;
 }
 

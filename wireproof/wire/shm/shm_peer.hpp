@@ -31,7 +31,7 @@ struct ShmLanes {
 /// peer that is not there yet, or no more, lends none.
 class ShmLane {
 public:
-    LaneCapabilities capabilities() const { return terms_; }
+    LaneCapabilities capabilities() const { return capabilities_; }
 
     TxFrame* claim() {
         if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
@@ -45,7 +45,7 @@ public:
         }
         claimed_ = true;
         starved_ = false;
-        frame_.open(room, terms_);
+        frame_.open(room, capabilities_);
         return &frame_;
     }
 
@@ -135,7 +135,7 @@ private:
 
     RingProducer out_;
     TxFrame frame_;
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     ShmLanes* lanes_ = nullptr;
     bool claimed_ = false;
     bool connected_ = false;

@@ -92,7 +92,7 @@ public:
         taken_max_ = 1;
         return true;
     }
-    /// The next frame is such a one, though nobody has looked whether there is none yet.
+    /// Takes the next frame for such a one without still(), which would look at the ring.
     void expect_single() {
         taken_ = 0;
         taken_max_ = 1;

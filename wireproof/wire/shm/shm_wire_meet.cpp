@@ -75,7 +75,7 @@ ShmWire::ShmWire(const Config& config)
         peer.we_call = i < config.node;
         peer.patience = first_patience;
         peer.lane.lanes_ = lanes_.get();
-        peer.lane.terms_ = {
+        peer.lane.capabilities_ = {
             .frame_max = config.frame_max, .carries_intact = true, .carries_all = true};
     }
 }

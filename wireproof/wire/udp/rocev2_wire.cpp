@@ -122,7 +122,7 @@ void Rocev2Lane::commit_damaged(std::size_t bit) {
 }
 
 void Rocev2Lane::add_icrc() {
-    WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= terms_.frame_max);
+    WIREPROOF_CHECK(claimed_ != nullptr && claimed_->size() <= capabilities_.frame_max);
     if (claimed_->size() <= copied_most) batch_->take_in();
     if (claimed_->resent()) batch_->end_super_packet();
     const std::size_t place = batch_->place_of(claimed_->size() + IcrcCover::icrc_size, peer_);
@@ -177,7 +177,8 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
       local_(with_port(config.local)),
       sending_(std::make_unique<SendBatch>(SendBatch::Config{
           .frames = {config.batch, config.batch},
-          .terms = {.frame_max = config.frame_max + IcrcCover::icrc_size, .carries_intact = true},
+          .capabilities = {.frame_max = config.frame_max + IcrcCover::icrc_size,
+                           .carries_intact = true},
           .segments_max = sends_super_packets(config, socket_) ? segments_most : 1,
           .copied_max = 0,  // the engine's memory may be gone, which a commit is ready for
           // Over IPv6 the ICRC covers no identification.
@@ -229,8 +230,8 @@ Expected<void> Rocev2Wire::set_peer(PeerId peer, const Address& address) {
         return refused("its host is peer " + std::to_string(known->second) + " already");
     }
     if (number == lanes_.size()) {
-        const LaneCapabilities terms{.frame_max = config_.frame_max, .carries_intact = true};
-        lanes_.push_back(Rocev2Lane(sending_.get(), terms, local_, number));
+        const LaneCapabilities capabilities{.frame_max = config_.frame_max, .carries_intact = true};
+        lanes_.push_back(Rocev2Lane(sending_.get(), capabilities, local_, number));
     }
     Rocev2Lane& lane = lanes_[number];
     numbers_.erase(host_of(lane.address_));

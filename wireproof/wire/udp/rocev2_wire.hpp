@@ -59,7 +59,7 @@ class Rocev2Lane {
 public:
     /// What arrives is intact. `frame_max` is that of a packet; the frame that claim() lends has
     /// four bytes more, which are not an engine's to use.
-    LaneCapabilities capabilities() const { return terms_; }
+    LaneCapabilities capabilities() const { return capabilities_; }
     TxFrame* claim();
     /// The frame's first piece has a base header at least.
     void commit();
@@ -72,14 +72,15 @@ public:
 private:
     friend class Rocev2Wire;
 
-    Rocev2Lane(SendBatch* batch, LaneCapabilities terms, const Address& local, std::size_t peer)
-        : batch_(batch), terms_(terms), local_(local), peer_(peer) {}
+    Rocev2Lane(SendBatch* batch, LaneCapabilities capabilities, const Address& local,
+               std::size_t peer)
+        : batch_(batch), capabilities_(capabilities), local_(local), peer_(peer) {}
 
     void add_icrc();
     void hand_on();
 
     SendBatch* batch_;
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     TxFrame* claimed_ = nullptr;
     Address local_;
     std::size_t peer_;

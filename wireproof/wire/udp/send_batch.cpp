@@ -22,8 +22,8 @@ constexpr std::size_t super_packet_max = 65'000;
 // Frames that write more than this into room fill the batch sooner.
 constexpr std::size_t usual_room = 2048;
 
-std::size_t room_of_one(const LaneCapabilities& terms) {
-    return std::min(terms.frame_max, usual_room);
+std::size_t room_of_one(const LaneCapabilities& capabilities) {
+    return std::min(capabilities.frame_max, usual_room);
 }
 
 constexpr std::size_t kernel_pieces_max = 1024;
@@ -46,28 +46,29 @@ ssize_t send_one(int handle, const msghdr& header) {
 
 SendBatch::SendBatch(const Config& config)
     : frames_(config.frames),
-      terms_(config.terms),
+      capabilities_(config.capabilities),
       segments_max_(config.segments_max),
       leave_alone_(config.leave_alone),
       lent_(frames_.first),
-      room_(frames_.most * room_of_one(terms_) + terms_.frame_max),
+      room_(frames_.most * room_of_one(capabilities_) + capabilities_.frame_max),
       pieces_(frames_.most * TxFrame::pieces_max),
       packets_(frames_.most),
       messages_(frames_.most) {
-    terms_.copied_max = segments_max_ > 1 ? config.copied_max : 0;
-    terms_.prefers_equal_sizes = segments_max_ > 1 && 2 * terms_.frame_max <= super_packet_max;
+    capabilities_.copied_max = segments_max_ > 1 ? config.copied_max : 0;
+    capabilities_.prefers_equal_sizes =
+        segments_max_ > 1 && 2 * capabilities_.frame_max <= super_packet_max;
 }
 
 std::size_t SendBatch::room_left() const {
-    return lent_ * room_of_one(terms_) + terms_.frame_max - used_;
+    return lent_ * room_of_one(capabilities_) + capabilities_.frame_max - used_;
 }
 
 TxFrame* SendBatch::claim() {
-    if (frames_left() == 0 || room_left() < terms_.frame_max) {
+    if (frames_left() == 0 || room_left() < capabilities_.frame_max) {
         filled_ = true;
         return nullptr;
     }
-    frame_.open(Bytes(room_).subspan(used_, terms_.frame_max), terms_);
+    frame_.open(Bytes(room_).subspan(used_, capabilities_.frame_max), capabilities_);
     return &frame_;
 }
 
@@ -85,17 +86,18 @@ void SendBatch::commit(std::size_t peer, const SocketAddress& to, bool connected
 void SendBatch::take_in() {
     const std::size_t size = frame_.gather_in_place().size();
     const bool resent = frame_.resent();
-    frame_.open(Bytes(room_).subspan(used_, terms_.frame_max), terms_);
+    frame_.open(Bytes(room_).subspan(used_, capabilities_.frame_max), capabilities_);
     frame_.add_all(size);
     if (resent) frame_.mark_resent();
 }
 
 FrameRun SendBatch::claim_run(std::size_t size, std::size_t most) {
     const std::size_t left = room_left();
-    if (size == 0 || size > terms_.copied_max || left < terms_.frame_max) return {};
+    if (size == 0 || size > capabilities_.copied_max || left < capabilities_.frame_max) return {};
     const std::size_t frames = std::min({most, frames_left(), left / size});
     if (frames < 2) return {};
-    return {Bytes(room_).subspan(used_, frames * size), frames, size, !terms_.carries_intact};
+    return {Bytes(room_).subspan(used_, frames * size), frames, size,
+            !capabilities_.carries_intact};
 }
 
 void SendBatch::commit_run(const FrameRun& run, std::size_t peer, const SocketAddress& to,
@@ -271,7 +273,7 @@ void SendBatch::flush(int handle, UdpCounters& counters, KernelErrors& errors) {
         } else if (packet.frames > 1 && refuses_segments(error)) {
             ++counters.segments_refused;
             segments_max_ = 1;
-            terms_.prefers_equal_sizes = false;
+            capabilities_.prefers_equal_sizes = false;
             take_apart(next);
             describe_from(next);
         } else if (packet.frames > 1 && error == EFAULT) {

@@ -44,7 +44,7 @@ public:
 
     struct Config {
         Frames frames = {};
-        LaneCapabilities terms = {};  // but for what depends on super-packets
+        LaneCapabilities capabilities = {};  // but for what depends on super-packets
         /// With 1 each frame is a datagram of its own for the kernel, too.
         std::size_t segments_max = 1;
         std::size_t copied_max = usual_copied_max;
@@ -52,7 +52,7 @@ public:
     };
     explicit SendBatch(const Config& config);
 
-    const LaneCapabilities& capabilities() const { return terms_; }
+    const LaneCapabilities& capabilities() const { return capabilities_; }
     std::size_t segments_max() const { return segments_max_; }
 
     /// The next frame, empty; nullptr when the batch is full.
@@ -109,7 +109,7 @@ private:
     static bool refuses_segments(int error);
 
     Frames frames_;
-    LaneCapabilities terms_;
+    LaneCapabilities capabilities_;
     std::size_t segments_max_;
     LeaveAlone leave_alone_;
     std::size_t lent_;      // frames, before the next flush

@@ -52,7 +52,7 @@ UdpWire::UdpWire(UdpSocket socket, const Config& config)
       family_(config.local.family),
       sending_(std::make_unique<SendBatch>(SendBatch::Config{
           .frames = batches(config, socket_.send_buffer()),
-          .terms = {.frame_max = config.frame_max},
+          .capabilities = {.frame_max = config.frame_max},
           .segments_max = config.segments && socket_.segments_sent() ? segments_limit : 1})),
       receiving_(config.batch, config.frame_max, config.segments && socket_.group_received()),
       batch_(config.batch),

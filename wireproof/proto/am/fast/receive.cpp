@@ -1,4 +1,4 @@
-// What of the prediction is seldom asked.
+// Conditions of the prediction that are asked seldom.
 
 #include "wireproof/proto/am/receive/receiver.hpp"
 
@@ -11,7 +11,7 @@ bool Receiver::takes_message(Channel channel) const {
            !(channel == Channel::request && replies_.full());
 }
 
-/// A frame that nobody vouches for carries a checksum that holds.
+/// The wire does not vouch for the frame, and its checksum holds.
 [[gnu::noinline]] bool Receiver::is_signed(const RxFrame& frame) const {
     return frame.integrity == Integrity::check && checksum_holds(config_.layout, frame.bytes);
 }

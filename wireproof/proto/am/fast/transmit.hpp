@@ -6,13 +6,6 @@
 #include "wireproof/proto/am/send/sender.hpp"
 
 namespace wireproof::am {
-/// What every packet of the session says, one that left before, too: AM-41.
-template <class AnyHeader>
-[[gnu::always_inline]] inline void Sender::stamp(AnyHeader& header) const {
-    header.route = route_;
-    header.cookie = handshake_.cookie();
-    header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
-}
 
 /// What of a numbered packet is known before its message is.
 [[gnu::always_inline]] inline ShortHeader Sender::fast_header(Channel channel) const {
@@ -28,8 +21,8 @@ template <class AnyHeader>
 template <Channel channel>
 [[gnu::always_inline]] inline void Sender::write_message(std::uint32_t handler,
                                                          ConstBytes arguments, Bytes room) const {
-    // A header that is written at once, and that nobody else sees, stays in registers; in memory it
-    // would be written in parts and read in words, which waits for the parts.
+    // A local header that is written at once stays in registers; in memory it would be written in
+    // parts and read in words, which waits for the parts.
     ShortHeader header = fast_header(channel);
     header.address = sender(channel).addresses.single;
     header.count = static_cast<std::uint16_t>(arguments.size() / 4);
@@ -49,7 +42,7 @@ template <Channel channel>
 [[gnu::always_inline]] inline void Sender::fill_fast(Channel channel,
                                                      const SendWindow::Saved& message,
                                                      TxFrame& out) {
-    const bool alone = message.kind <= Kind::reply && sender(channel).window.lone() &&
+    const bool alone = message.kind <= Kind::reply && sender(channel).window.single() &&
                        message.count * std::size_t{4} <= copied_max;
     if (!alone) return fill_other(channel, message, out);
     if (channel == Channel::request) return fill_single<Channel::request>(message, out);

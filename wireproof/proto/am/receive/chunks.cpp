@@ -138,7 +138,8 @@ RxVerdict Receiver::on_chunk(const Header& header, ConstBytes data, ReceiveWindo
     return RxVerdict::accepted;
 }
 
-// Who stores waits for the end; of a get its place at the peer does, where there may be too few.
+// The last chunk of a store is acknowledged at once, because the caller at the peer waits for it.
+// That of a get is too, if the peer may run out of get slots.
 bool Receiver::end_is_awaited(Channel channel) const {
     return channel == Channel::request || !holds_acks_ || config_.get_slots < config_.gets_max;
 }

@@ -34,7 +34,7 @@ public:
         std::uint32_t slot = 0;  // of a short message held ahead
         std::size_t size = 0;
         bool in_place = false;  // an OPEN without chunks
-        bool awaited = false;   // and somebody waits for its acknowledgement
+        bool awaited = false;   // and its sender waits for the acknowledgement
 
         bool known() const { return kind != Kind::ack; }
         bool complete() const { return known() && arrived == span; }

@@ -26,7 +26,7 @@ protected:
     inline std::optional<Delivery> next_delivery();
     inline const ShortMessage* take_message();
 
-    // What tells the peer: receive/numbered.cpp.
+    // What tells the peer: receive/stall.cpp.
 
     /// What was refused for want of room is asked for once there is room (AM-42).
     void fetch_refused();

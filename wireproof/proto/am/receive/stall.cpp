@@ -24,7 +24,7 @@ Need Receiver::need_of(Kind kind) const {
     }
 }
 
-// A store's handler may reply; and who was refused must have heard it before the store ends.
+// A store's handler may reply; and a peer that was refused must know it before its store ends.
 Need Receiver::need_of_last(Channel channel, const Incoming& incoming) const {
     if (channel == Channel::reply) return Need::nothing;
     return incoming.discarded ? Need::refusal_acked : Need::reply_place;

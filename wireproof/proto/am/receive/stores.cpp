@@ -47,7 +47,7 @@ void Receiver::refuse_store(std::uint32_t id, Reason reason) {
         id + 1);
 }
 
-// Whoever may not write there does not learn which handlers there are.
+// A peer that may not write there does not learn which handlers there are.
 Receiver::Judged Receiver::judge_store(const OpenBody& body) const {
     const auto memory = memory_->writable(body.address, body.total);
     if (!memory) return {Reason::forbidden, {}};
@@ -55,8 +55,8 @@ Receiver::Judged Receiver::judge_store(const OpenBody& body) const {
     return {Reason::none, *memory};
 }
 
-// Who stores where it may not must know before its store ends, so the note is refused until the
-// refusal has been acknowledged; then it is accepted, and nothing comes of it.
+// A peer that stores where it may not must know that before its store ends. So the note is refused
+// until the peer has acknowledged the refusal; then it is accepted, and no handler runs.
 // AM-28: a store of no bytes is one.
 RxVerdict Receiver::on_note(const Header& header, ConstBytes data) {
     ReceiveWindow& window = receiver(Channel::request).window;

@@ -60,14 +60,14 @@ void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
     }
     const ResendBackoff& backoff = sender(header.channel).backoff;
     if (!backoff.holds_back(now)) return;
-    // Sooner, nobody need be asked.
+    // No question is needed before the packet may leave again.
     Duration& interval = sender(header.channel).keepalive_interval;
     interval = std::max(interval, backoff.wait());
     if (!lost) timers_.set(keepalive_timer(header.channel), backoff.next());
 }
 
-// What the peer says is missing leaves again; but not for ever, and ever more seldom, if that is
-// always the same packet. The session may end here. True: something leaves again.
+// What the peer says is missing leaves again. If that is always the same packet, the sender waits
+// longer each time, and in the end gives the session up here. True: something leaves again.
 bool Sender::resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing,
                             bool progress) {
     SendWindow& window = sender(header.channel).window;

@@ -50,7 +50,7 @@ inline void Sender::refill(Channel channel) {
 }
 
 /// A packet of the session came whole: its sender lives, and has what its acks say. What else it
-/// says is applied by whoever accepts it: a number is passed, a verdict counted.
+/// says is applied by the function that accepts it: a number is passed, a verdict counted.
 [[gnu::always_inline]] inline void Sender::commit(Instant now, const Acks& acks) {
     liveness_.heard(now);
     apply_ack(now, Channel::request, acks[0]);

@@ -1,7 +1,7 @@
 // The packets of a send window of which nothing was heard since they left, and how many there may
-// be. Acknowledgements come once a chunk or a quarter of a window, too seldom to steer by; so
-// whoever counts asks for an answer, by a KEEPALIVE, with every sixteenth of what may be under way:
-// few for the path, and enough for what leaves then to be no burst.
+// be. Acknowledgements come once a chunk or a quarter of a window, too seldom to control anything.
+// So a sender that counts asks for an answer, by a KEEPALIVE, with every sixteenth of what may be
+// in flight: few for the path, and enough that what leaves on an answer is no burst.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ public:
 
     bool counted() const { return counted_; }
     bool seldom() const { return seldom_; }
-    /// `seldom`: whoever is closed asks, and nobody else.
+    /// `seldom`: the sender asks only when its window is closed.
     void begin_counting(bool seldom) {
         counted_ = true;
         seldom_ = seldom;
@@ -169,7 +169,7 @@ private:
         limit_ = held_ ? 0 : allowed_;
         look();
     }
-    // Whoever is closed must not wait for an answer that nobody was asked for. Where new ones are
+    // A closed window must not wait for an answer that was never asked for. Where new ones are
     // held the timer asks, after each resend.
     void look() {
         if (!counted_ || held_) {

@@ -61,7 +61,7 @@ TEST(PacketsInFlight, AsksWithEverySixteenthOnceHalfIsUnderWay) {
 }
 
 // The window shrank below what is under way: nothing more leaves that could ask.
-TEST(PacketsInFlight, WhoeverIsClosedHasAskedAboutTheLast) {
+TEST(PacketsInFlight, AClosedWindowHasAskedAboutTheLast) {
     PacketsInFlight in_flight(256, true);
     in_flight.allow(64);
     in_flight.left(0, 1);
@@ -72,7 +72,7 @@ TEST(PacketsInFlight, WhoeverIsClosedHasAskedAboutTheLast) {
     EXPECT_FALSE(in_flight.wants_answer());
 }
 
-TEST(PacketsInFlight, MeasuresALoopByTheAnswerToItsQuestionAndNoOther) {
+TEST(PacketsInFlight, MeasuresARoundTripByTheAnswerToItsQuestionAndNoOther) {
     PacketsInFlight in_flight(64, true);
     in_flight.asked(at(0), 10);
     in_flight.asked(at(5), 20);

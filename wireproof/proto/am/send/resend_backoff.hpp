@@ -98,7 +98,7 @@ private:
     std::uint32_t resends_ = 0;
     std::size_t bytes_ = 0;
     Duration wait_{};
-    Duration lasted_{};  // of the time since the first resend, that in which somebody looked
+    Duration lasted_{};  // time since the first resend in which this end polled
     Instant last_;
     Instant next_;
 };

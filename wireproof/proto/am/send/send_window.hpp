@@ -156,7 +156,7 @@ public:
     /// Saves a store's OPEN with the store's first bytes. False: as above.
     [[nodiscard]] bool push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin);
     /// Saves the OPEN of a note, with its bytes where they are not in place already; `awaited`: its
-    /// end matters to somebody, as it always does with bytes. False: as above.
+    /// end is awaited, as it always is with bytes. False: as above.
     [[nodiscard]] bool push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
                                  bool awaited);
     /// The note of that number, if it is not acknowledged yet.
@@ -183,7 +183,7 @@ public:
     /// How many packets of it may leave now that are as long as packets are.
     std::size_t full_packets_waiting(const Saved& chunk) const;
     /// Nothing waits but the message that next_fast named.
-    bool lone() const { return high_ + 1 == next_; }
+    bool single() const { return high_ + 1 == next_; }
     /// What may leave with the message that next_fast named.
     Bundle fast_bundle() const {
         if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
@@ -198,8 +198,8 @@ public:
     }
 
     /// AM-12: what leaves the window was acknowledged. Frees what `expected` acknowledges and hands
-    /// each message whose end matters to somebody to `done`: all but requests, plain replies and
-    /// notes that nobody awaits. False, and no effect: a number that is stale, was never sent, or
+    /// each message whose end the caller awaits to `done`: all but requests, plain replies and
+    /// notes that are not awaited. False, and no effect: a number that is stale, was never sent, or
     /// lies inside a chunk (AM-37).
     template <class Done>
     bool on_ack(std::uint32_t expected, Done&& done) {
@@ -228,11 +228,11 @@ public:
     }
 
     /// The message that leaves next, where some has not left and nothing is to be resent.
-    const Saved& first_waiting() { return lone() ? saved_.back() : first_unsent_message(); }
-    /// Some message is one whose end matters to somebody.
+    const Saved& first_waiting() { return single() ? saved_.back() : first_unsent_message(); }
+    /// The caller awaits the end of some message.
     bool is_awaited() const { return watched_ > 0; }
-    /// The number acknowledges all there is, and that is nothing whose end matters to somebody: the
-    /// answer to a lone message, or the end of a burst. drop_all() is on_ack() then.
+    /// The number acknowledges all there is, and the caller awaits the end of none of it: the
+    /// answer to a single message, or the end of a burst. drop_all() is on_ack() then.
     bool ends_all(std::uint32_t expected) const {
         return expected == high_number_.value() && settled() && watched_ == 0;
     }
@@ -281,7 +281,7 @@ public:
     /// Of what next_fast named.
     ConstBytes data_of_next(const Saved& message) const { return data_at(message, high_); }
 
-    /// Of a request or reply that is lone(): the last of its row, if it is of one.
+    /// Of a request or reply that is single(): the last of its row, if it is of one.
     ConstBytes single_arguments(const Saved& message) const {
         const std::size_t size = message.count * std::size_t{4};
         const std::size_t end = message.copy.at + std::size_t{message.copy.size};
@@ -299,7 +299,7 @@ public:
 
 private:
     bool lies_in_chunk(std::uint64_t position) const;
-    /// Whether somebody waits for its acknowledgement.
+    /// Whether the caller awaits its acknowledgement.
     static bool is_watched(const Saved& message) {
         if (message.in_place) return message.count != 0;
         return is_watched(message.kind, message.owner);

@@ -121,7 +121,7 @@ private:
                 check_departure(
                     high_, *plain, bundle.messages,
                     bundle.messages > 1 ? bundle.entries : window_.data_of_next(*plain));
-                if (window_.lone() && plain->kind <= Kind::reply) {
+                if (window_.single() && plain->kind <= Kind::reply) {
                     EXPECT_TRUE(same(window_.single_arguments(*plain), at(high_).data));
                 }
                 EXPECT_EQ(window_.first_unsent(), number(high_));

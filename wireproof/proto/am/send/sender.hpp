@@ -39,11 +39,15 @@ protected:
 
     /// What every packet of the session says, a retransmission too: AM-41.
     template <class AnyHeader>
-    inline void stamp(AnyHeader& header) const;
+    [[gnu::always_inline]] void stamp(AnyHeader& header) const {
+        header.route = route_;
+        header.cookie = handshake_.cookie();
+        header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
+    }
     /// The general way for any packet: its header is completed, written, signed and counted.
     void emit(TxFrame& out, Header& header, ConstBytes data);
-    void send_hello(Instant now, TxFrame& out);
-    void send_unknown(TxFrame& out);
+    bool send_hello(Instant now, TxFrame& out);
+    bool send_unknown(TxFrame& out);
     bool send_numbered(Instant now, Channel channel, TxFrame& out);
     bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);

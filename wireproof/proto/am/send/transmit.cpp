@@ -119,7 +119,7 @@ bool Sender::send_keepalive(Instant now, Channel channel, TxFrame& out) {
     return true;
 }
 
-void Sender::send_hello(Instant now, TxFrame& out) {
+bool Sender::send_hello(Instant now, TxFrame& out) {
     const Handshake::Hello hello = handshake_.take_hello();
     hello_due_ = false;
     if (!handshake_.established() && !timers_.running(Timer::hello)) {
@@ -131,10 +131,11 @@ void Sender::send_hello(Instant now, TxFrame& out) {
     header.kind = Kind::hello;
     header.count = hello.wants_answer ? 1 : 0;
     emit(out, header, body);
+    return true;
 }
 
-// No longer than any frame, so that nobody can have us send more than was sent to us.
-void Sender::send_unknown(TxFrame& out) {
+// No longer than any frame: a stranger cannot make this node send more than it was sent.
+bool Sender::send_unknown(TxFrame& out) {
     const Handshake::Disowned session = handshake_.take_disowned();
     Header header;
     header.kind = Kind::unknown;
@@ -147,6 +148,7 @@ void Sender::send_unknown(TxFrame& out) {
         header.number = std::min(session.how.packet_times, 0xFFFFU);  // of the narrow layout
     }
     emit(out, header, {});
+    return true;
 }
 
 }  // namespace wireproof::am

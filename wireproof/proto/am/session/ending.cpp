@@ -3,6 +3,7 @@
 #include "wireproof/proto/am/session/session.hpp"
 
 namespace wireproof::am {
+
 HandlerId Session::handler_of_note(const SendWindow& window, const SendWindow::Saved& note) {
     const ConstBytes body = window.data_of(note);
     return static_cast<HandlerId>(OpenBody::decode(body.first<OpenBody::size>()).handler);

@@ -32,8 +32,8 @@ public:
 
     Outcome on_hello(const HelloBody& hello, bool wants_answer);
 
-    /// Whether this is the cookie of the session being formed: who knows it has echoed our nonce.
-    /// It repairs the loss of the last HELLO, which nobody would repeat.
+    /// Whether this is the cookie of the session being formed: a peer that knows it has echoed our
+    /// nonce. It repairs the loss of the last HELLO, which neither end would repeat.
     bool completes(std::uint64_t cookie);
 
     /// The session, or the attempt at one, is over; a nonce of the next attempt will be fresh. A

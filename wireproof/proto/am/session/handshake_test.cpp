@@ -236,7 +236,7 @@ TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
     EXPECT_TRUE(other.answer_due());
 }
 
-TEST(AmHandshake, WhoKnowsTheCookieHasEchoed) {
+TEST(AmHandshake, APeerThatKnowsTheCookieHasEchoed) {
     Handshake a(node(0));
     Handshake b(node(1));
     ASSERT_EQ(pass(a, b), noted);
