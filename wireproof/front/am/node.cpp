@@ -187,8 +187,13 @@ template <class W>
         const auto from = static_cast<std::size_t>(frame->from);
         if (!is_peer(from)) continue;
         answers_at_once_ = is_alone(wire);
-        if (answers_at_once_) delay_.came();
-        Connection& connection = mark_ready(from);
+        if constexpr (std::is_same_v<W, ShmWire>) {
+            if (answers_at_once_) {
+                delay_.came();
+                wire.lane(frame->from).fetch_room();  // for its reply, or the next request
+            }
+        }
+        Connection& connection = peers_[from].connection;
         const bool bare = pool_.use_of(from) == BufferPool::Use::none;
         if (bare && connection.would_put_off(frame->bytes)) {
             lend(now, from, BufferPool::Use::answer);
@@ -196,12 +201,21 @@ template <class W>
         connection.on_frame(now, *frame);
         handled += deliver_all(from);
         receive_following(connection, wire, now);
+        note_frames(from);
         if (bare && connection.wants_buffers()) {
             pool_.wait(now, from, connection);
             deadlines_.set(nodes_, now);  // it may be served at once
         }
     }
     return handled + rest_of_turn(wire, now);
+}
+
+/// Frames came from the peer. Mostly a lone one that made nothing leave, or its reply has left.
+[[gnu::always_inline]] inline void Node::note_frames(std::size_t peer) {
+    Connection& connection = peers_[peer].connection;
+    const bool quiet = connection.predicting() && connection.begin_run() == RunStart::quiet;
+    if (!quiet) return ready_.add(peer);
+    deadlines_.bring_forward(peer, connection.take_soonest_set());
 }
 
 /// A single message left at that time. With one peer the next frame mostly answers it.
@@ -242,10 +256,13 @@ std::size_t Node::take_events(W& wire, Instant now) {
 }
 
 // What a turn that was cut short left: its frames are still lent, and its ends would be in the way
-// of those to come.
+// of those to come. Which of the peers have something to send is not known.
 std::size_t Node::deliver_rest() {
     std::size_t handled = 0;
-    for (std::size_t i = 0; i < met_.size(); ++i) handled += deliver_all(met_[i]);
+    for (std::size_t i = 0; i < met_.size(); ++i) {
+        mark_ready(met_[i]);
+        handled += deliver_all(met_[i]);
+    }
     return handled;
 }
 

@@ -205,6 +205,7 @@ private:
         return Status::would_block;
     }
     Instant await_next(Instant now);
+    void note_frames(std::size_t peer);
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
     void tend_pool(Instant now);
     /// A store of this session ended well that named the handler, and the peer has taken none away

@@ -113,6 +113,25 @@ TEST(AmNode, AHandlerThatThrowsEndsTheTurnAndNothingElse) {
     EXPECT_EQ(answered, (Values{1, 3, 4}));
 }
 
+// A handler that throws leaves the turn before the peer is known to be owed something.
+TEST(AmNode, AHandlerThatThrowsHoldsBackNoAcknowledgement) {  // AM-14
+    Config config = quick();
+    config.coalesce = 0;
+    Job job(config);
+    ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+    ASSERT_TRUE(job.settle());  // there is a session, and nothing is owed
+    job[1].handle(ask, [](const Message&) { throw std::runtime_error("each"); });
+    const std::uint64_t acks = job[1].counters(0).acks;
+    for (std::uint32_t i = 0; i < config.window[0] / 4; ++i) {
+        EXPECT_EQ(job[1].counters(0).acks, acks) << i;
+        ASSERT_EQ(job.request(0, 1, ask), Status::ok);
+        job[0].poll(job.now);
+        EXPECT_THROW(job[1].poll(job.now), std::runtime_error);
+        EXPECT_EQ(job[1].poll(job.now), 0U);
+    }
+    EXPECT_EQ(job[1].counters(0).acks, acks + 1);
+}
+
 // A window of ends may come with one frame; what is left of them does not wait for another.
 TEST(AmNode, ACallbackThatThrowsLosesNoOtherOfItsTurn) {
     Job job;

@@ -191,7 +191,7 @@ public:
     /// No deadline that was set since this was asked last is earlier: for a caller that knows the
     /// next deadline of then.
     Instant take_soonest_set() { return timers_.take_soonest_set(); }
-    /// The fast path is open: for tests.
+    /// The fast path is open.
     bool predicting() const { return predicting_; }
 
 private:
