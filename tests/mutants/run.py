@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds each deliberate defect of wireproof/*/mutants.json and sees the test that names it fail.
 
-  run.py SOURCE_DIR WORK_DIR [NAME …]
+  run.py SOURCE_DIR WORK_DIR [NAME | MODULE …]
   run.py --texts SOURCE_DIR
 
 With --texts it is only seen, in no time, that each could be made: its text stands once in its file, its test
@@ -10,7 +10,8 @@ is one of the module whose tests are run for it, and no two have one name.
 A module's mutants are in a file of its folder, and name their files from there. A mutant of the verbs device
 may name a file of tests/interop in `tested_in`, whose programs then run on the device.
 
-The sources are copied to WORK_DIR; the tree itself is never touched. A mutant that no longer applies,
+The sources are copied to WORK_DIR; the tree itself is never touched. Each file of tests is a program of its own
+there: a defect is built with the one that kills it. A mutant that no longer applies,
 does not compile, or survives is an error.
 """
 import concurrent.futures
@@ -40,9 +41,22 @@ set(WIREPROOF_TESTS ON)
 set(WIREPROOF_INSTALL ON)
 enable_testing()
 find_package(GTest REQUIRED)
-macro(gtest_discover_tests)
-endmacro()
 include(cmake/wireproof_module.cmake)
+function(wireproof_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(NOT TARGET gtest_header)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gtest_header.cpp CONTENT "")
+    add_library(gtest_header OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/gtest_header.cpp)
+    target_link_libraries(gtest_header PRIVATE wireproof_options GTest::gtest_main)
+    target_precompile_headers(gtest_header PRIVATE <gtest/gtest.h>)
+  endif()
+  foreach(source ${ARG_SOURCES})
+    get_filename_component(stem ${source} NAME_WE)
+    add_executable(${stem}_of_${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${stem}_of_${name} PRIVATE ${ARG_LIBS} wireproof_options GTest::gtest_main)
+    target_precompile_headers(${stem}_of_${name} REUSE_FROM gtest_header)
+  endforeach()
+endfunction()
 target_compile_options(wireproof_options INTERFACE -Wno-error)
 """
 
@@ -91,38 +105,49 @@ def is_interop(module):
     return module.endswith(".py")
 
 
-def test_programs(work, module):
+def file_of_test(root, mutant):
+    """The file of its module's tests that has the test which kills it; None: there is none."""
+    suite, test = (name.split("/") for name in mutant["killed_by"].split("."))
+    suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
+    test = test[0]  # without parameter
+    pattern = re.compile(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\s*\)")
+    folder = root / "wireproof" / module_of(mutant)
+    for source in folder.rglob("*_test.cpp"):
+        owner = next(parent for parent in source.parents if (parent / "CMakeLists.txt").exists())
+        if owner == folder and pattern.search(source.read_text()):
+            return source
+    return None
+
+
+def program_of(work, mutant):
+    module = module_of(mutant)
     if is_interop(module):
-        return ["wireproof_libibverbs"]
-    kinds = ["test"]
-    if "STATISTICS" in (work / "wireproof" / module / "CMakeLists.txt").read_text():
-        kinds.append("statistics_test")
-    return [f"wireproof_{module.replace('/', '_')}_{kind}" for kind in kinds]
+        return "wireproof_libibverbs"
+    file = file_of_test(work, mutant)
+    lists = (file.parent / "CMakeLists.txt")
+    kind = "statistics_test" if lists.exists() and file.name in lists.read_text() else "test"
+    return f"{file.stem}_of_wireproof_{module.replace('/', '_')}_{kind}"
 
 
-def build(work, modules):
-    programs = [program for module in modules for program in test_programs(work, module)]
+def build(work, mutants):
+    programs = sorted({program_of(work, mutant) for mutant in mutants})
     return subprocess.run(["ninja", "-j1", "-C", work / "build", *programs], capture_output=True, text=True)
 
 
-def run_test(work, module, test, limit=SECONDS_MAX):
-    """The test stands in one of the module's programs; the others pass, having none of that name."""
+def run_test(work, mutant, limit=SECONDS_MAX):
+    module, test = module_of(mutant), mutant["killed_by"]
     if is_interop(module):
         # It has limits of its own, and ends its programs.
         done = subprocess.run([sys.executable, INTEROP / module, work / "build/lib/wireproof", test],
                               capture_output=True, text=True)
         return ("pass" if done.returncode == 0 else "fail"), done.stderr
-    outcome, output = "pass", ""
-    for program in test_programs(work, module):
-        try:
-            done = subprocess.run([work / "build/wireproof" / module / program, f"--gtest_filter={test}",
-                                   "--gtest_brief=1"], capture_output=True, text=True, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return "timeout", output
-        output += done.stdout
-        if done.returncode != 0:
-            outcome = "fail"
-    return outcome, output
+    program = work / "build/wireproof" / module / program_of(work, mutant)
+    try:
+        done = subprocess.run([program, f"--gtest_filter={test}", "--gtest_brief=1"], capture_output=True, text=True,
+                              timeout=limit)
+    except subprocess.TimeoutExpired:
+        return "timeout", ""
+    return ("pass" if done.returncode == 0 else "fail"), done.stdout
 
 
 def try_mutant(work, mutant, seconds):
@@ -132,12 +157,11 @@ def try_mutant(work, mutant, seconds):
         return f"its text stands {text.count(mutant['find'])} times in {mutant['file']}"
     file.write_text(text.replace(mutant["find"], mutant["replace"]))
     try:
-        module = module_of(mutant)
-        built = build(work, [module])
+        built = build(work, [mutant])
         if built.returncode != 0:
             return "does not compile: " + (built.stdout.strip().splitlines() or ["?"])[-1]
         limit = 60 + HANGS_AFTER * seconds[mutant["killed_by"]]
-        outcome, _ = run_test(work, module, mutant["killed_by"], limit)
+        outcome, _ = run_test(work, mutant, limit)
         return "" if outcome in ("fail", "timeout") else f"survives {mutant['killed_by']}"
     finally:
         file.write_text(text)
@@ -147,9 +171,9 @@ def check_tests(work, mutants):
     """Each test that a mutant names must be one test, and pass on the sources as they are. Also how long each takes."""
     problems = 0
     seconds = {}
-    for module, test in sorted({(module_of(m), m["killed_by"]) for m in mutants}):
+    for (module, test), mutant in sorted({(module_of(m), m["killed_by"]): m for m in mutants}.items()):
         began = time.monotonic()
-        outcome, output = run_test(work, module, test)
+        outcome, output = run_test(work, mutant)
         seconds[test] = time.monotonic() - began
         one = r"(?m)^Ran 1 test in .*\n\nOK$" if is_interop(module) else r"\[  PASSED  \] 1 test"
         if outcome != "pass" or len(re.findall(one, output)) != 1:
@@ -173,13 +197,7 @@ def has_test(root, mutant):
         suite, test = mutant["killed_by"].split(".")
         text = (root / "tests/interop" / module_of(mutant)).read_text()
         return re.search(rf"(?ms)^class {suite}\(((?!^class ).)*def {test}\(self\)", text) is not None
-    suite, test = (name.split("/") for name in mutant["killed_by"].split("."))
-    suite = [part for part in suite if not part.isdigit()][-1]  # without prefix and type
-    test = test[0]  # without parameter
-    pattern = re.compile(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\s*\)")
-    folder = root / "wireproof" / module_of(mutant)
-    return any(pattern.search(source.read_text()) for source in folder.rglob("*_test.cpp")
-               if next(parent for parent in source.parents if (parent / "CMakeLists.txt").exists()) == folder)
+    return file_of_test(root, mutant) is not None
 
 
 def check_texts(root):
@@ -201,11 +219,13 @@ def main():
     mutants = load(root)
     chosen = set(sys.argv[3:])
     if chosen:
-        mutants = [m for m in mutants if m["name"] in chosen]
+        mutants = [m for m in mutants if chosen & {m["name"], m["module"]}]
+        if not mutants:
+            sys.exit(f"no mutant or module is named {' or '.join(sorted(chosen))}")
     workers = [work / str(i) for i in range(min(os.cpu_count() or 1, len(mutants), 4))]
     first = workers[0]
     prepare(root, first)
-    built = build(first, sorted({module_of(m) for m in mutants}))
+    built = build(first, mutants)
     if built.returncode != 0:
         print(built.stdout)
         return 1
