@@ -1,7 +1,7 @@
 // How long an RC responder may hold an acknowledgement (ACK) back, so that one covers more
-// messages. It holds one only while the requester is known to have at least twice as many messages
-// outstanding as the ACK covers, so that the requester goes on sending meanwhile. A requester that
-// sends one message at a time gets every ACK at once.
+// messages (RC-11). It holds one only while the requester is known to have at least twice as many
+// messages outstanding as the ACK covers, so that the requester goes on sending meanwhile. A
+// requester that sends one message at a time gets every ACK at once.
 //
 // The responder counts the messages that arrive between two ACKs: so many the requester has
 // outstanding. To learn whether it would send more, the responder sometimes waits for twice that

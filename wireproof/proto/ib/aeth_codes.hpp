@@ -57,13 +57,13 @@ inline constexpr std::array<std::uint32_t, 31> credit_table = {
     0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,  192,
     256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 
-/// Messages that the code grants; nothing: without limit. The code has five bits.
+/// Messages that the code grants; nothing: without limit. The code has five bits. (RC-15)
 constexpr std::optional<std::uint32_t> credits_of(std::uint8_t code) {
     if (code >= credit_table.size()) return std::nullopt;
     return credit_table[code];
 }
 
-/// The code for the most credits that are not more than `count`.
+/// The code for the most credits that are not more than `count` (RC-15).
 constexpr std::uint8_t credit_code_of(std::uint32_t count) {
     const auto above = std::upper_bound(credit_table.begin(), credit_table.end(), count);
     return static_cast<std::uint8_t>(above - credit_table.begin() - 1);
@@ -75,7 +75,7 @@ inline constexpr std::array<std::uint32_t, 32> rnr_microseconds = {
     480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,
     20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
 
-/// What an RNR NAK asks its receiver to wait for at least. The code has five bits.
+/// What an RNR NAK asks its receiver to wait for at least (RC-7). The code has five bits.
 constexpr Duration rnr_wait(std::uint8_t timer_code) {
     return Duration::microseconds(rnr_microseconds[timer_code & 0x1F]);
 }

@@ -109,7 +109,7 @@ PostStatus ConnectedQueuePair<Requester, Responder>::post_send(const WorkRequest
                                                                Adapter& adapter) {
     if (!Requester::supports(request.terms.request)) return PostStatus::not_supported;
     if (core_.state() < QueuePairState::rts) return PostStatus::wrong_state;
-    const PostStatus status = core_.sends.post(request, message_max);
+    const PostStatus status = core_.sends.post(request, message_max);  // UC-9
     if (status != PostStatus::accepted) return status;
     // In error a request is taken and ends at once.
     if (core_.state() == QueuePairState::error || core_.state() == QueuePairState::sqe) {

@@ -25,6 +25,7 @@ bool is_set(std::byte byte, unsigned bit) {
 
 }  // namespace
 
+// UC-1: reserved bits are sent as zero.
 void Bth::encode(std::span<std::byte, size> to) const {
     to[0] = static_cast<std::byte>(opcode);
     to[1] = flag(solicited, 7) | flag(migrated, 6) | static_cast<std::byte>((pad & 3U) << 4) |

@@ -24,7 +24,7 @@ inline constexpr std::uint16_t default_partition = 0xFFFF;
 ///      8        AckReq 1 | reserved 7
 ///      9 … 11   PSN
 ///
-/// What is reserved is sent as zero and not looked at.
+/// What is reserved is sent as zero and not looked at (UC-1).
 struct Bth {
     static constexpr std::size_t size = 12;
     std::uint8_t opcode = 0;

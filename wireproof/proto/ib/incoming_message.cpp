@@ -29,7 +29,7 @@ std::optional<Refusal> IncomingMessage::execute_send(const Packet& packet, Queue
                                                      Adapter& adapter) {
     const Opcode& opcode = *packet.opcode;
     const ReceiveEntry* entry = core.receives.take(adapter);
-    if (entry == nullptr) return Refusal::not_ready;
+    if (entry == nullptr) return Refusal::not_ready;  // UC-19, and RC-2
     if (const auto refusal = planned(core)) return refusal;
     const std::size_t size = packet.payload.size();
     const std::uint64_t before = opcode.begins() ? 0 : arrived_;
@@ -37,14 +37,14 @@ std::optional<Refusal> IncomingMessage::execute_send(const Packet& packet, Queue
         before + size > message_max) {
         return Refusal::bad_length;
     }
-    if (before + size > entry->length) return Refusal::too_long;
+    if (before + size > entry->length) return Refusal::too_long;  // RC-30: at this packet
     const bool invalidates = opcode.has(Extended::invalidate);
     const std::uint32_t key = packet.headers.invalidate.rkey;
     if (invalidates && !adapter.memory.can_invalidate(key, core.bearer())) return Refusal::bad_key;
     if (!scatter(entry->pieces, before, packet.payload, adapter.memory, core.config().domain)) {
         return Refusal::receive_faulty;
     }
-    if (invalidates) adapter.memory.invalidate(key, core.bearer());
+    if (invalidates) adapter.memory.invalidate(key, core.bearer());  // RC-20
     verb_ = Verb::send;
     arrived_ = before + size;
     if (opcode.ends()) complete(packet, *entry, arrived_, core, adapter);
@@ -67,15 +67,15 @@ std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Queu
     }
     const Piece piece{target_.address + arrived_, static_cast<std::uint32_t>(packet.payload.size()),
                       target_.rkey};
-    // Asked again for every packet: a region may be gone, or a window invalid, by now.
+    // Asked again for every packet: a region may be gone, or a window invalid, by now (RC-17).
     const auto to = adapter.memory.remote(piece, RemoteRight::write, core.bearer());
     if (!to || !adapter.memory.store(*to, packet.payload)) return Refusal::bad_key;
     verb_ = Verb::write;
     arrived_ += packet.payload.size();
     if (takes) {
-        complete(packet, *entry, arrived_, core, adapter);
+        complete(packet, *entry, arrived_, core, adapter);  // UC-21
     } else if (opcode.ends()) {
-        verb_.reset();
+        verb_.reset();  // UC-22: no receive request, no completion
     }
     return std::nullopt;
 }
@@ -92,6 +92,8 @@ std::optional<Refusal> IncomingMessage::check_write(const Packet& packet, const 
     if (reth.length > message_max) return Refusal::bad_length;
     if (opcode.ends() ? until != reth.length : until >= reth.length) return Refusal::bad_length;
     if (!opcode.begins()) return std::nullopt;
+    // The whole range is checked at the First, so a forbidden Write leaves no byte (UC-20, RC-17,
+    // RC-30).
     const Piece whole{reth.address, reth.length, reth.rkey};
     return adapter.memory.remote(whole, RemoteRight::write, core.bearer())
                ? std::nullopt
@@ -118,6 +120,7 @@ void IncomingMessage::abandon(QueuePairCore& core, Adapter& adapter) {
     if (!open()) return;
     verb_.reset();
     ++core.counters.abandoned;
+    // UC-16: other queue pairs may have used the shared requests behind it.
     if (const auto id = core.receives.give_back()) {
         core.complete_receive(adapter,
                               {.id = *id,

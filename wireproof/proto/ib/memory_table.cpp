@@ -169,7 +169,7 @@ std::optional<std::uint32_t> MemoryTable::bind(const WindowBind& bind, const Key
         if (changes(bind.access) && !region->access.local_write) return std::nullopt;
         if (!bytes_of(*region, bind.address, bind.length)) return std::nullopt;
     }
-    entry->key_byte = bind.key_byte;
+    entry->key_byte = bind.key_byte;  // UC-23: the old key names nothing now
     window.bound = bind.length > 0;
     window.queue_pair = bearer.queue_pair;
     window.region = bind.region;
@@ -213,7 +213,7 @@ std::optional<Bytes> MemoryTable::local(const Piece& piece, std::uint32_t domain
 
 std::optional<Bytes> MemoryTable::remote(const Piece& piece, RemoteRight right,
                                          const KeyBearer& bearer) const {
-    if (piece.length == 0) return Bytes();
+    if (piece.length == 0) return Bytes();  // UC-8: no bytes need no key
     if (const Region* region = this->region(piece.key)) {
         if (region->domain != bearer.domain || !allows(region->access, right)) return std::nullopt;
         return bytes_of(*region, piece.address, piece.length);

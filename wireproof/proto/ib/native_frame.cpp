@@ -97,7 +97,7 @@ Grh Grh::decode(std::span<const std::byte, size> from) {
 }
 
 // Ones stand for the virtual lane; for traffic class, flow label and hop limit; for the congestion
-// bits and their neighbours in the base header.
+// bits and their neighbours in the base header (UC-2, UC-3).
 std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> packet) {
     WIREPROOF_CHECK(headers.size() >= Lrh::size && !packet.empty());
     WIREPROOF_CHECK(packet[0].size() >= Bth::size);
@@ -122,6 +122,7 @@ std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> pack
 ExpectedOr<NativeFrame, NativeFault> NativeFrame::decode(ConstBytes frame) {
     if (frame.size() < Lrh::size + Bth::size + native_tail) return Refused(NativeFault::too_short);
     const ConstBytes covered = frame.first(frame.size() - sizeof(std::uint16_t));
+    // UC-4: all bytes before it
     if (load_le<std::uint16_t>(frame.last<2>()) != Crc16Iba::of(covered)) {
         return Refused(NativeFault::variant_crc);
     }
@@ -152,7 +153,7 @@ void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstB
         global.encode(headers.subspan<Lrh::size>().first<Grh::size>());
     }
 
-    Crc16Iba variant;
+    Crc16Iba variant;  // UC-4
     variant.add(headers);
     for (const ConstBytes piece : packet) {
         variant.add(piece);

@@ -141,7 +141,7 @@ inline constexpr auto aeth = Extended::aeth;
 inline constexpr auto imm = Extended::immediate;
 inline constexpr auto inv = Extended::invalidate;
 
-// RC has all of them; UC the first twelve, under its own transport bits.
+// RC has all of them; UC the first twelve, under its own transport bits (UC-6).
 inline constexpr std::array connected = {
     Opcode{0x00, "SEND First", Verb::send, Part::first, set_of(), PayloadRule::whole},
     Opcode{0x01, "SEND Middle", Verb::send, Part::middle, set_of(), PayloadRule::whole},

@@ -16,7 +16,7 @@ constexpr bool is_path_mtu(std::size_t bytes) {
     return std::find(path_mtus.begin(), path_mtus.end(), bytes) != path_mtus.end();
 }
 
-/// One packet even for nothing.
+/// One packet even for nothing (UC-5).
 constexpr std::uint64_t packets_of(std::uint64_t message, std::size_t path_mtu) {
     return std::max<std::uint64_t>(1, (message + path_mtu - 1) / path_mtu);
 }

@@ -275,6 +275,7 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (!same_partition(bth.partition, core.partition)) {
         return refuse(counters_.foreign_partition, RxVerdict::foreign);
     }
+    // UC-25: nothing in the packet says which queue pair sent it.
     const bool connected = !std::holds_alternative<UdQueuePair>(*found);
     if (connected && may_receive(core.state()) && frame.from != core.attributes().address) {
         return refuse(counters_.foreign_source, RxVerdict::foreign);
@@ -282,6 +283,7 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (packet != nullptr && packet->opcode->verb == Verb::congestion) {
         return refuse(counters_.congestion, RxVerdict::control);
     }
+    // UC-6: the opcode is another transport's.
     if (transport_of(bth.opcode) != core.config().transport) {
         return refuse(counters_.wrong_transport, RxVerdict::refused);
     }

@@ -11,6 +11,7 @@ namespace wireproof::ib {
 using Psn = SeqNum<struct PsnTag>;
 using Msn = SeqNum<struct MsnTag>;
 
+// UC-18: after the last number comes 0.
 inline constexpr Circle wire_circle{std::uint64_t{1} << 24};
 
 /// How far `psn` is ahead of `from`: 0 if they are equal, positive if ahead, negative if behind.

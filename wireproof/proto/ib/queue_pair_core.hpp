@@ -12,7 +12,7 @@
 
 namespace wireproof::ib {
 
-/// 4.096 us x 2^code; code 0 is for ever.
+/// 4.096 us x 2^code; code 0 is for ever (RC-9).
 constexpr Duration ack_timeout(std::uint8_t code) {
     return Duration::nanoseconds(4096) * (std::int64_t{1} << code);
 }

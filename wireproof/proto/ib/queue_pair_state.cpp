@@ -18,7 +18,7 @@ struct Row {
 
 constexpr AttributeSet paths{alternate_path, migration_state};
 
-// Steps that need and may have nothing are not written here.
+// UC-24. Steps that need and may have nothing are not written here.
 constexpr std::array rows = {
     Row{State::reset,
         State::init,
@@ -163,6 +163,7 @@ ModifyStatus check_change(Transport transport, QueuePairState state, const Queue
     const auto step = state_step(transport, from, change.state.value_or(state));
     if (!step) return ModifyStatus::no_such_step;
     const AttributeSet given = change.given();
+    // UC-24: all that is required, and nothing beside what is optional.
     if (!step->required.within(given)) return ModifyStatus::attribute_missing;
     if (!given.within(step->required | step->optional)) return ModifyStatus::attribute_not_allowed;
     const auto on_circle = [&circle](const std::optional<Psn>& psn) {

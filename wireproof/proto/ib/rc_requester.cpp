@@ -70,11 +70,13 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
     return false;
 }
 
+// RC-13: each part of a Read counts.
 bool RcRequester::may_ask(const QueuePairCore& core) const {
     return asked_.empty() || asked_.size() < core.attributes().max_rd_atomic;
 }
 
-/// Beyond what was granted, with nothing on its way, one packet asks whether more is granted now.
+/// Beyond what was granted (RC-16), with nothing on its way, one packet asks whether more is
+/// granted now (RC-28).
 bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) const {
     const Request request = entry.terms.request;
     if (core.state() != QueuePairState::rts) return false;
@@ -127,7 +129,7 @@ bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter)
 /// Of a request that has begun.
 bool RcRequester::may_send_packet(const SendEntry& entry, const QueuePairCore& core) const {
     if (wants_data(entry.terms.request)) return true;
-    // The rest of a probe waits until the probe has been taken.
+    // The rest of a probe waits until the probe has been taken (RC-28).
     if (entry.probe && cursor_ != entry.first && oldest_ == entry.first) return false;
     const std::uint64_t out = core.circle().steps_after(cursor_, oldest_);
     if (out >= core.circle().modulus() / 2) return false;
@@ -143,6 +145,7 @@ std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& a
 
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
                                       QueuePairCore& core, const Adapter& adapter, TxFrame& out) {
+    // RC-23: its place in the message says the opcode, whenever the packet leaves.
     const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
     Headers headers = headers_of(entry, index, transport);
     core.address(headers, cursor_);
@@ -191,6 +194,7 @@ void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t respon
     since_ack_request_ = 0;
     if (cursor_ == next_) asked_.push(core.circle().advance(cursor_, responses));
     if (terms.request == Request::read) {
+        // RC-12: what has arrived is not asked for again.
         const std::uint64_t index = core.circle().steps_after(cursor_, entry.first);
         const std::uint64_t got = index * core.path_mtu();
         const std::uint64_t part =
@@ -235,12 +239,13 @@ void RcRequester::count_under_way(const QueuePairCore& core, Adapter& adapter) {
 
 void RcRequester::await_answer(Instant now, const QueuePairCore& core) {
     const std::uint8_t code = core.attributes().timeout;
-    if (code == 0) return;  // for ever
+    if (code == 0) return;  // for ever (RC-9)
+    // RC-9: not less than the nominal time.
     const Duration wait = ack_timeout(code) * core.config().timeout_factor;
     timers_.set(Timer::answer, now + backoff_.wait(wait));
 }
 
-/// One retry for one cause: what else is missing now may still be on its way.
+/// One retry for one cause: what else is missing now may still be on its way (RC-22).
 void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
     if (went_back_ || !backoff_.heeds_notice()) return;
     if (!take_retry(core, adapter)) return;
@@ -252,7 +257,7 @@ void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
 /// False: there was none left.
 bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
     if (core.config().retries_unlimited) return true;
-    if (retries_left_ == 0) {
+    if (retries_left_ == 0) {  // RC-10
         fail(CompletionStatus::retry_exceeded, core, adapter);
         return false;
     }
@@ -269,6 +274,7 @@ void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter)
 }
 
 void RcRequester::go_back() {
+    // A NAK has made its PSN the oldest one (RC-3).
     cursor_ = oldest_;
     cursor_entry_ = 0;
     since_ack_request_ = 0;

@@ -1,5 +1,5 @@
-// The sending half of an RC queue pair (section 7 of the rules): requests are kept until they are
-// answered and go back to the oldest unanswered PSN when something is missing.
+// The sending half of an RC queue pair (docs/rules/ib.md, RC requester and Credits): requests are
+// kept until they are answered and go back to the oldest unanswered PSN when something is missing.
 //
 //   oldest_ ≤ cursor_ ≤ next_        unanswered ≤ to be sent next ≤ never sent
 #pragma once

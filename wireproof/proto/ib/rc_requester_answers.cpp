@@ -17,6 +17,7 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
     const Psn psn = packet.bth().psn;
     const std::uint32_t outstanding = core.circle().steps_after(next_, oldest_);
     const std::uint32_t ahead = core.circle().steps_after(psn, oldest_);
+    // From the oldest unanswered PSN to the highest that was ever sent (RC-27).
     const bool counts = ahead < outstanding;
     const SyndromeKind kind = packet.headers.aeth.syndrome.kind();
     const bool has_aeth = packet.opcode->has(Extended::aeth);
@@ -40,17 +41,19 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
     return verdict;
 }
 
-/// Credits never take back what was granted: an old acknowledgement would, and so does rounding.
+/// Credits never take back what was granted (RC-28): an old acknowledgement would, and so does
+/// rounding.
 void RcRequester::take_credits(const Aeth& aeth, const Circle& circle) {
-    if (unlimited_) return;
+    if (unlimited_) return;  // RC-16: for good
     const auto credits = credits_of(aeth.syndrome.code());
     unlimited_ = !credits;
     const Msn limit = circle.advance(aeth.msn, credits.value_or(0));
     if (difference(limit, limit_, circle) > 0) limit_ = limit;
 }
 
-/// Completes everything up to the PSN before this one. False: a Read or an Atomic among it has not
-/// been answered, so its answer was lost, and the retry has begun.
+/// Completes everything up to the PSN before this one, in the order of posting (RC-11, RC-19).
+/// False: a Read or an Atomic among it has not been answered, so its answer was lost, and the retry
+/// has begun (RC-26).
 bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter) {
     const Circle& circle = core.circle();
     while (oldest_ != psn && !core.sends.empty()) {
@@ -65,6 +68,7 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
             return true;
         }
         progress(now, circle.advance(entry.first, entry.packets), core, adapter);
+        // RC-1: it leaves the queue, so no later answer completes it again.
         core.complete_send(adapter, CompletionStatus::success);
         if (cursor_entry_ > 0) --cursor_entry_;
         retire(core, adapter);
@@ -74,7 +78,7 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
 
 void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter) {
     if (oldest == oldest_) return;
-    // An answer to what was sent before going back takes the cursor along.
+    // An answer to what was sent before going back takes the cursor along (RC-27).
     const std::uint32_t ahead = core.circle().steps_after(oldest, oldest_);
     if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
     oldest_ = oldest;
@@ -82,6 +86,7 @@ void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter
     count_under_way(core, adapter);
     backoff_.answered(ahead);
     went_back_ = false;
+    // RC-31: nothing else reloads them.
     retries_left_ = core.attributes().retry_count;
     rnr_retries_left_ = core.attributes().rnr_retry;
     timers_.stop(Timer::not_ready);
@@ -102,15 +107,16 @@ RxVerdict RcRequester::on_nak(Instant now, const Packet& packet, QueuePairCore& 
     if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
     switch (*code) {
         case NakCode::sequence_error:
-            // Whoever was not ready has complained of this very PSN already.
+            // After an RNR NAK of this PSN the wait goes on (RC-21).
             if (!timers_.running(Timer::not_ready)) retry(now, core, adapter);
             break;
-        case NakCode::invalid_request:
+        case NakCode::invalid_request:  // RC-18: NAK 0x61
             fail(CompletionStatus::remote_invalid_request, core, adapter);
             break;
-        case NakCode::remote_access:
+        case NakCode::remote_access:  // RC-17
             fail(CompletionStatus::remote_access_error, core, adapter);
             break;
+        // RC-18: NAK 0x63
         default: fail(CompletionStatus::remote_operation_error, core, adapter); break;
     }
     return RxVerdict::control;
@@ -120,7 +126,7 @@ RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePair
                                     Adapter& adapter) {
     if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
     if (timers_.running(Timer::not_ready)) return RxVerdict::control;
-    if (rnr_retries_left_ == 0) {
+    if (rnr_retries_left_ == 0) {  // RC-8
         fail(CompletionStatus::rnr_retry_exceeded, core, adapter);
         return RxVerdict::control;
     }
@@ -130,6 +136,7 @@ RxVerdict RcRequester::on_not_ready(Instant now, const Packet& packet, QueuePair
     went_back_ = false;
     go_back();
     count_under_way(core, adapter);
+    // RC-7: at least as long as the responder asked for.
     timers_.set(Timer::not_ready, now + rnr_wait(packet.headers.aeth.syndrome.code()));
     return RxVerdict::control;
 }
@@ -149,6 +156,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
         break;
     }
     SendEntry& entry = core.sends.front();
+    // A response before it was lost (RC-12).
     if (psn != oldest_) {
         retry(now, core, adapter);
         return RxVerdict::out_of_sequence;
@@ -175,7 +183,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
 }
 
 /// Nothing: the data stand where they were asked for. First and Middle are one, and Last and Only:
-/// a replayed tail may begin with either.
+/// a replayed tail may begin with either (RC-24).
 std::optional<CompletionStatus> RcRequester::take_data(const Packet& packet, SendEntry& entry,
                                                        const QueuePairCore& core,
                                                        const Adapter& adapter) const {

@@ -51,6 +51,7 @@ RxVerdict RcResponder::on_request(Instant now, const Packet& packet, QueuePairCo
     const std::int64_t ahead = difference(packet.bth().psn, expected_, core.circle());
     if (ahead > 0) return on_gap(core);
     if (!room_to_answer(core)) return RxVerdict::refused;
+    // RC-1: what was executed is not executed again.
     if (ahead < 0) return on_duplicate(packet, core, adapter);
     nak_given_ = false;
     return on_expected(now, packet, core, adapter);
@@ -60,12 +61,13 @@ RxVerdict RcResponder::on_reserved(const Bth& bth, QueuePairCore& core, Adapter&
     const std::int64_t ahead = difference(bth.psn, expected_, core.circle());
     if (ahead > 0) return on_gap(core);
     ++core.counters.not_allowed;
-    if (ahead == 0 && !answers_.full()) {
+    if (ahead == 0 && !answers_.full()) {  // RC-18
         fail(NakCode::invalid_request, expected_, core, adapter);
     }
     return RxVerdict::malformed;
 }
 
+// RC-2: one NAK until the expected PSN arrives.
 RxVerdict RcResponder::on_gap(QueuePairCore& core) {
     ++core.counters.gaps;
     if (!nak_given_ && !answers_.full()) {
@@ -86,7 +88,7 @@ RxVerdict RcResponder::on_expected(Instant now, const Packet& packet, QueuePairC
                                    Adapter& adapter) {
     if (!message_.continued_by(*packet.opcode)) {
         ++core.counters.sequence_broken;
-        fail(NakCode::invalid_request, expected_, core, adapter);
+        fail(NakCode::invalid_request, expected_, core, adapter);  // RC-18
         return RxVerdict::refused;
     }
     switch (packet.opcode->verb) {
@@ -103,6 +105,7 @@ RxVerdict RcResponder::on_message(Instant now, const Packet& packet, QueuePairCo
         return refuse(*refusal, core, adapter);
     }
     expected_ = core.circle().advance(expected_, 1);
+    // RC-14: a message counts when it ends.
     if (packet.opcode->ends()) completed_ = core.message_circle().advance(completed_, 1);
     const AckHold::Request request{packet.opcode->ends(), packet.bth().ack_request};
     if (request.asks) owe_ack();
@@ -128,6 +131,7 @@ RxVerdict RcResponder::on_read(const Packet& packet, QueuePairCore& core, Adapte
     const auto packets = static_cast<std::uint32_t>(packets_of(reth.length, core.path_mtu()));
     keep({.psn = expected_, .packets = packets, .from = reth});
     answers_.push({.what = Answer::What::read, .psn = expected_, .packets = packets, .from = reth});
+    // RC-14: a Read counts now, before its responses leave.
     expected_ = core.circle().advance(expected_, packets);
     completed_ = core.message_circle().advance(completed_, 1);
     ++core.counters.executed;
@@ -171,17 +175,21 @@ RxVerdict RcResponder::refuse(Refusal refusal, QueuePairCore& core, Adapter& ada
     count(refusal, core.counters);
     switch (refusal) {
         case Refusal::not_ready:
-            // Whatever follows it is no second reason to complain.
+            // What follows draws no NAK 0x60 (RC-2). Soft-RoCE sends one (RC-32: R2).
             nak_given_ = true;
             nak(Syndrome::rnr_nak(core.attributes().min_rnr_timer), expected_);
             break;
+        // RC-18: NAK 0x61
         case Refusal::not_allowed:
         case Refusal::bad_length: fail(NakCode::invalid_request, expected_, core, adapter); break;
         case Refusal::too_long:
+            // The packet that overflows is named (RC-30). Soft-RoCE answers 0x63 (RC-32: R1).
             fail_receive(core, adapter, CompletionStatus::local_length_error);
             fail(NakCode::invalid_request, expected_, core, adapter);
             break;
+        // RC-17. The range of a Write is checked at its First, so the NAK names that (RC-30).
         case Refusal::bad_key: fail(NakCode::remote_access, expected_, core, adapter); break;
+        // RC-18: NAK 0x63
         case Refusal::receive_faulty:
             fail_receive(core, adapter, CompletionStatus::local_protection_error);
             fail(NakCode::remote_operational, expected_, core, adapter);
@@ -205,6 +213,7 @@ void RcResponder::on_error() {
     if (!failed_) answers_.clear();
 }
 
+// RC-29: the oldest gives way, and a duplicate of it finds nothing.
 void RcResponder::keep(const Resource& resource) {
     if (resources_.full()) forget_oldest();
     resources_.push(resource);
@@ -229,7 +238,7 @@ void RcResponder::owe_duplicate_ack(Psn names) {
 
 /// The newest PSN that the acknowledgement of a duplicate Send or Write may name. The answer to a
 /// Read or an Atomic behind the duplicate may have been lost, and some requesters, Linux's
-/// Soft-RoCE among them, complete a Read without its data when an acknowledgement names it.
+/// Soft-RoCE among them, complete a Read without its data when an acknowledgement names it (RC-4).
 Psn RcResponder::newest_before_data(Psn duplicate, const Circle& circle) const {
     std::uint32_t end = circle.steps_after(expected_, duplicate);
     const auto is_behind_duplicate = [&](Psn data) {
@@ -257,7 +266,7 @@ RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, A
     }
 }
 
-// The same Read or a tail of it, as a requester asks for what it missed.
+// The same Read or a tail of it, as a requester asks for what it missed (RC-6).
 RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
     const Reth& reth = packet.headers.reth;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
@@ -284,6 +293,7 @@ RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Ad
     return RxVerdict::duplicate;
 }
 
+// The first result again; memory is not changed (RC-5).
 RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) {
     for (std::size_t i = 0; i < resources_.size(); ++i) {
         const Resource& kept = resources_[i];
@@ -301,7 +311,8 @@ RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) 
     return RxVerdict::duplicate;
 }
 
-/// Everything executed, but nothing from the first Read or Atomic on that has not been answered.
+/// Everything executed, but nothing from the first Read or Atomic on that has not been answered
+/// (RC-25).
 Psn RcResponder::newest_to_acknowledge(const Circle& circle) const {
     for (std::size_t i = 0; i < answers_.size(); ++i) {
         const Answer& answer = answers_[i];
@@ -311,13 +322,14 @@ Psn RcResponder::newest_to_acknowledge(const Circle& circle) const {
     return before(expected_, circle);
 }
 
-// The MSN does not count an open message yet, so the receive request that it uses is granted still.
+// RC-15. The MSN does not count an open message yet, so the receive request that it uses is granted
+// still.
 Syndrome RcResponder::ack_syndrome(const QueuePairCore& core) const {
     if (!core.config().credits || core.receives.shared()) return Syndrome::ack(unlimited_credits);
     return Syndrome::ack(credit_code_of(static_cast<std::uint32_t>(core.receives.size())));
 }
 
-/// What was missing came while the complaint had no room to leave.
+/// The PSN that the NAK or RNR NAK names arrived before that could leave (RC-2).
 bool RcResponder::is_stale(const Answer& answer) const {
     const auto code = answer.syndrome.nak_code();
     const bool fatal = code && *code != NakCode::sequence_error;
@@ -390,6 +402,8 @@ bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, 
         return false;
     }
     const bool ends = answer.sent + 1 == answer.packets;
+    // A tail begins with First or Only as any Read does. Soft-RoCE goes on with Middle
+    // (RC-32: R3).
     const Operation operation = answer.packets == 1 ? Operation::read_response_only
                                 : ends              ? Operation::read_response_last
                                 : answer.sent == 0  ? Operation::read_response_first

@@ -1,5 +1,6 @@
-// The receiving half of an RC queue pair (section 6 of the rules): every request is executed once
-// and answered in the order of PSNs, from one queue; what is asked again is answered again.
+// The receiving half of an RC queue pair (docs/rules/ib.md, RC responder): every request is
+// executed once and answered in the order of PSNs, from one queue; what is asked again is answered
+// again.
 #pragma once
 
 #include <cstdint>

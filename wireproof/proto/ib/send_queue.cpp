@@ -27,6 +27,7 @@ Operation last(Request request) {
     }
 }
 
+// UC-5: which part of its message the packet is.
 Operation operation_of(const SendEntry& entry, std::uint32_t index) {
     const Request request = entry.terms.request;
     if (entry.packets == 1) return only(request);
@@ -66,6 +67,7 @@ PostStatus SendQueue::post(const WorkRequest& request, std::uint64_t length_max)
     } else {
         for (const Piece& piece : request.pieces) length += piece.length;
     }
+    // UC-9: on UC and RC the limit is message_max.
     if (length > length_max) return PostStatus::too_long;
     if (is_atomic(request.terms.request) && length != 8) return PostStatus::bad_length;
     if (entries_.full()) return PostStatus::queue_full;
@@ -128,6 +130,7 @@ Headers headers_of(const SendEntry& entry, std::uint32_t index, Transport transp
     return headers;
 }
 
+// UC-5: every packet but the last is full.
 PayloadRange range_of(std::uint32_t message, std::uint32_t index, std::size_t path_mtu) {
     const std::uint64_t offset = std::uint64_t{index} * path_mtu;
     const std::uint64_t left = message - std::min<std::uint64_t>(offset, message);

@@ -1,4 +1,4 @@
-// The sending half of a UC queue pair (sections 4 and 11 of the rules): packets leave once and are
+// The sending half of a UC queue pair (docs/rules/ib.md, UC requester): packets leave once and are
 // forgotten; a request completes when its last packet has been handed over. No answer, no timer.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace wireproof::ib {
 class UcRequester {
 public:
     static constexpr Transport transport = Transport::uc;
-    /// What UC has opcodes for, and what needs none.
+    /// What UC has opcodes for, and what needs none (UC-7).
     static constexpr bool supports(Request request) {
         return !wants_data(request) && request != Request::send_invalidate;
     }

@@ -5,9 +5,11 @@ namespace wireproof::ib {
 RxVerdict UcResponder::on_request(Instant, const Packet& packet, QueuePairCore& core,
                                   Adapter& adapter) {
     if (packet.opcode->transport() != Transport::uc) {
-        ++core.counters.not_allowed;
+        ++core.counters.not_allowed;  // UC-6
         return RxVerdict::refused;
     }
+    // A duplicate of any opcode changes no state (UC-17, UC-26). Beyond uc_behind_max a PSN is
+    // ahead, so that a peer that began anew is heard again (UC-28).
     const std::uint32_t behind = core.circle().steps_after(expected_, packet.bth().psn);
     if (core.config().uc_drop_behind && behind > 0 && behind <= core.config().uc_behind_max) {
         ++core.counters.duplicates;
@@ -23,9 +25,11 @@ RxVerdict UcResponder::on_begin(const Packet& packet, QueuePairCore& core, Adapt
         ++core.counters.gaps;
         ++core.counters.resumed;
     }
-    // What was dropped has been told already.
+    // The gap costs the message that is open, and not the one that begins (UC-12, UC-15), which
+    // Soft-RoCE drops as well (UC-29). What was dropped has been told already.
     if (message_.open() || (gap && !dropping_)) tell_lost(core, adapter);
     message_.abandon(core, adapter);
+    // UC-14: whatever its PSN is.
     dropping_ = false;
     return execute(packet, core, adapter);
 }
@@ -33,23 +37,24 @@ RxVerdict UcResponder::on_begin(const Packet& packet, QueuePairCore& core, Adapt
 RxVerdict UcResponder::on_rest(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
     if (packet.bth().psn != expected_) {
         ++core.counters.gaps;
-        drop_message(core, adapter);
+        drop_message(core, adapter);  // UC-13
         return RxVerdict::out_of_sequence;
     }
+    // UC-27: after packets were reordered, one of a dropped message may have the expected PSN.
     if (dropping_) {
         ++core.counters.rest_dropped;
         return RxVerdict::out_of_sequence;
     }
     if (!message_.continued_by(*packet.opcode)) {
         ++core.counters.sequence_broken;
-        drop_message(core, adapter);
+        drop_message(core, adapter);  // UC-13
         return RxVerdict::out_of_sequence;
     }
     return execute(packet, core, adapter);
 }
 
 RxVerdict UcResponder::execute(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
-    // Also of a packet that is refused: another copy of it is a duplicate.
+    // Also of a packet that is refused: another copy of it is a duplicate. PSNs wrap (UC-18).
     expected_ = core.circle().advance(packet.bth().psn, 1);
     const auto refusal = message_.execute(packet, core, adapter);
     if (!refusal) return RxVerdict::accepted;

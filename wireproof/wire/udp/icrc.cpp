@@ -117,6 +117,7 @@ void IcrcCover::put_ipv6(const Datagram& datagram) {
     size_ = link_size + ipv6_size + udp_size;
 }
 
+// Routers change these fields, so ones stand for them (UC-3).
 void IcrcCover::mask() {
     std::fill_n(head_.begin(), link_size, ones);
     const Bytes ip = Bytes(head_).subspan(link_size, size_ - link_size - udp_size);
@@ -150,8 +151,8 @@ std::uint32_t IcrcCover::icrc(std::span<const ConstBytes> packet) const {
     std::copy_n(head_.begin(), size_, front.begin());
     const Bytes bth = Bytes(front).subspan(size_, bth_size);
     std::copy_n(packet[0].begin(), bth_size, bth.begin());
-    bth[resv8a_at] = ones;
-    Crc32 crc;
+    bth[resv8a_at] = ones;  // UC-3
+    Crc32 crc;              // UC-2
     crc.add(Bytes(front).first(size_ + bth_size));
     crc.add(packet[0].subspan(bth_size));
     for (const ConstBytes piece : packet.subspan(1)) crc.add(piece);
