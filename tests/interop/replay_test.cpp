@@ -281,7 +281,7 @@ bool is_superseded(const Capture& capture, const std::vector<Capture>& all) {
         all, [&](const Capture& other) { return other.name == capture.name + ".at_server"; });
 }
 
-// Departures of Linux, by their names in section 12 of the rules.
+// Departures of Linux, by their names in docs/rules/ib.md (Where Soft-RoCE differs).
 void depart_r1(Answered& captured) {  // a Send too long is called an operational error
     ASSERT_EQ(captured.answers, std::vector<std::string>{"Acknowledge fffffb 63/0"});
     captured.answers = {"Acknowledge fffffb 61/0"};

@@ -1,5 +1,5 @@
 // Acknowledgements that RC holds back so that one covers more messages: how long, for whom, and
-// what goes before. How acknowledgements coalesce is in section 6 of the rules.
+// what goes before (RC-11, RC-25).
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -52,7 +52,7 @@ TEST_F(RcAckHold, NothingIsHeldForARequesterThatSendsOneMessageAtATime) {
     }
 }
 
-// RC-4, RC-11, RC-14, across the wrap of PSNs: three messages, one ACK, when the requester has been
+// RC-11, RC-14, across the wrap of PSNs: three messages, one ACK, when the requester has been
 // silent for the delay.
 TEST_F(RcAckHold, OneAckLeavesWhenTheRequesterHasBeenSilentForTheDelay) {
     show_outstanding(2);
@@ -372,6 +372,7 @@ std::uint64_t acks_of_batches(std::size_t batch, Duration ack_delay) {
     return pair.b.counters().acks_sent;
 }
 
+// RC-11
 TEST(RcAckHoldBound, AThousandSendsDrawFewAcks) {
     EXPECT_EQ(acks_of_batches(32, {}), 32U);
     EXPECT_EQ(acks_of_batches(32, delay), 32U);

@@ -1,4 +1,5 @@
-// The receiving half of RC (section 6 of the rules): what is executed, and what is answered.
+// The receiving half of RC (docs/rules/ib.md, RC responder): what is executed, and what is
+// answered.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"

@@ -1,4 +1,4 @@
-// What the receiving half of RC refuses (section 6 of the rules), and by which answer.
+// What the receiving half of RC refuses (docs/rules/ib.md, RC responder), and by which answer.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -31,6 +31,7 @@ TEST(RcReceive, AForbiddenWriteIsRefusedByTheNameOfItsFirstPacketAndLeavesNoByte
     EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::access_refused, 0x101}}));
 }
 
+// RC-30
 TEST(RcReceive, TheNakOfAForbiddenRequestNamesWhereItBegan) {
     RcPair pair;
     const WorkTerms terms{.request = Request::write,

@@ -1,5 +1,5 @@
 // RC queue pairs whose programs answer each message: the answer leaves first, its acknowledgement
-// behind it. That an acknowledgement may come later than the message is section 6 of the rules.
+// behind it. RC-11 lets an acknowledgement come later than the message.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -54,7 +54,7 @@ protected:
     RcPair pair{answering()};
 };
 
-// RC-4, RC-14, across the wrap of PSNs.
+// Across the wrap of PSNs.
 TEST_F(RcReplyHold, TheAnswerLeavesFirstAndTheAckBehindIt) {
     show_an_answer();
     for (int i = 0; i < 5; ++i) {

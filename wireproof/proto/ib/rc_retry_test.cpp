@@ -1,4 +1,5 @@
-// When the sending half of RC retries (section 7 of the rules), how often, and when it ends.
+// When the sending half of RC retries (docs/rules/ib.md, RC requester), how often, and when it
+// ends.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"

@@ -1,4 +1,4 @@
-// The sending half of RC (section 7 of the rules), against answers that tests make up.
+// The sending half of RC (docs/rules/ib.md, RC requester), against answers that tests make up.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"

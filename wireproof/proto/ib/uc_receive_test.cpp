@@ -1,5 +1,5 @@
-// The receiving half of UC (section 5 of the rules). Duplicates behind the expected PSN are dropped
-// (uc_drop_behind), unless a test says otherwise.
+// The receiving half of UC (docs/rules/ib.md, UC responder). Duplicates behind the expected PSN are
+// dropped (uc_drop_behind), unless a test says otherwise.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
@@ -231,7 +231,7 @@ TEST(UcReceive, AnOnlyAfterAGapIsTakenWhateverItsPsn) {
     }
 }
 
-// Rule 6 of section 5: the expected PSN, but not what can follow.
+// UC-13, UC-15: the expected PSN, but not what can follow.
 TEST(UcReceive, AnIllegalSequenceAbandonsWhatIsOpen) {
     Pair pair;
     pair.receives(2);

@@ -1,5 +1,5 @@
-// The sending half of UC (section 4 of the rules): what leaves, when a request completes, what is
-// refused.
+// The sending half of UC (docs/rules/ib.md, UC requester): what leaves, when a request completes,
+// what is refused.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
