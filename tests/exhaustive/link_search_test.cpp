@@ -69,7 +69,7 @@ TEST(HippiSearch, IsSafeAndLiveBothWays) {
     expect_holds("window 1 of 3, 3 faults", search);
 }
 
-// The seed's rule takes RSEQ from units in order only.
+// The comparison paper's rule takes RSEQ from units in order only.
 TEST(HippiSearch, IsSafeAndLiveWithRseqOfAnyGoodUnit) {
     hippi::Config config = hippi_config(1);
     config.rseq_any_good = true;
@@ -107,7 +107,8 @@ TEST(HippiSearch, ComesUpWhateverIsLost) {
 }
 
 // What exactly-once hides. A lost unit that carried an acknowledgement has both ends replay, and as
-// the answer to the one rides on a duplicate, whose RSEQ the seed does not use, the other again.
+// the answer to the one rides on a duplicate, whose RSEQ the comparison paper does not use, the
+// other again.
 TEST(LinkSearch, AFaultIsWorthNoMoreReplaysThanTheRulesSay) {
     PcieSearch pcie(pcie_config(2), forth(6), {.faults = 3, .replays_per_fault = 1});
     expect_holds("pcie, window 2 of 6, 3 faults", pcie);

@@ -1,5 +1,5 @@
 // What the simulated tests of SP AM have in common: nodes that do what a test says, and the machine
-// that the figures of the rules were found on.
+// that the bounds of AM-53 and other costs were found on.
 #pragma once
 
 #include <array>
@@ -80,7 +80,7 @@ public:
 };
 
 /// One packet of 256 bytes a microsecond, a round trip of about 20 of them: as in the model that
-/// the rules' figures come from.
+/// the bounds of AM-53 come from.
 inline sim::NetworkConfig model_network(std::size_t nodes = 2) {
     return {.nodes = nodes,
             .frame_max = 256,

@@ -98,7 +98,7 @@ TEST(AmUnansweredPath, AStoreEndsInTimeAndSendsLittle) {
     }
 }
 
-// Of a get, the answering side finds out, and says so to the asking side.
+// AM-50: of a get, the answering side finds out, and says so to the asking side.
 TEST(AmUnansweredPath, AGetEndsInTimeAtBothEnds) {
     const am::Config config = between_hosts(am::Congestion::on);
     Hole hole(config, 1);

@@ -60,8 +60,8 @@ TEST(AmWorlds, SomePathsLoseLongPackets) {
     EXPECT_GT(drawn, 20U);
 }
 
-// The node takes four packets at a time from a window of 1024, in go-back-N, on a path that loses
-// them all: before its questions left first, it found a living peer silent.
+// AM-50: the node takes four packets at a time from a window of 1024, in go-back-N, on a path that
+// loses them all: before its questions left first, it found a living peer silent.
 TEST(AmWorlds, AQuestionLeavesBeforePacketsThatWait) {
     const AmWorldResult result = run_am_world(AmWorldConfig{.seed = 5453});
     EXPECT_EQ(result.violation, "");

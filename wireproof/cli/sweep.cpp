@@ -359,7 +359,7 @@ void add_sweep(CLI::App& app, Run& run) {
     CLI::App* verb = app.add_subcommand("sweep", "what retry costs a link, down to 1e-15 a bit");
     add_points(*verb, *sweep);
     add_effort(*verb, *sweep);
-    verb->add_flag("--paper", sweep->paper, "section 5 of the seed paper, put right");
+    verb->add_flag("--paper", sweep->paper, "section 5 of the comparison paper, put right");
     add_output(*verb, *sweep);
     verb->add_flag("--json", sweep->json, "print one JSON object (schema wireproof.sweep/1)");
     verb->footer(sweep_examples);

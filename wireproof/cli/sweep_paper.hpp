@@ -1,4 +1,4 @@
-// Section 5 of the seed paper: as printed, as recomputed, as simulated.
+// Section 5 of the comparison paper: as printed, as recomputed, as simulated.
 #pragma once
 
 #include <array>

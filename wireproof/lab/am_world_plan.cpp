@@ -148,7 +148,7 @@ FaultRates draw_faults(Dice& dice, const am::Config& config) {
 }
 
 // How much later than its like a frame may arrive, at most: then at most M/2 - W new numbers have
-// left after it, and nobody takes it for a new one (section 4 of the rules).
+// left after it, and nobody takes it for a new one (docs/rules/am.md).
 Duration lateness_max(const am::Config& config, Duration header_time) {
     const std::uint64_t window = std::max(config.window[0], config.window[1]);
     const std::uint64_t numbers = config.modulus / 2 - window;

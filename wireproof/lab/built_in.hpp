@@ -1,4 +1,5 @@
-// The scenarios that come with the command: the files of lab/scenarios, as text in the program.
+// The scenarios that come with the command: the files of lab/scenarios, as text in the program. The
+// worked scenarios of docs/rules are among them (PCIE-24, HIPPI-19).
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The worked scenarios of the rules as they come with the command, frame for frame, and what ties a
-// frame's end to its beginning.
+// The worked scenarios of docs/rules as they come with the command, frame for frame, and what ties
+// a frame's end to its beginning.
 #include "wireproof/lab/ladder.hpp"
 
 #include <gtest/gtest.h>

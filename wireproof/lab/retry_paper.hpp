@@ -1,4 +1,5 @@
-// The comparison of PCI Express and HIPPI-6400 in section 5 of the seed paper: its figures as
+// The comparison of PCI Express and HIPPI-6400 in section 5 of the comparison paper
+// (docs/rules/hippi.md): its figures as
 // printed, its arithmetic done exactly, and its costs with the errors of method taken out.
 #pragma once
 

@@ -42,6 +42,7 @@ struct Sp2Figures {
 
     double round_trip_ratio() const { return round_trip_us.mean / raw_round_trip_us; }
     double bandwidth_ratio() const { return bandwidth_mb_s.mean / payload_share_mb_s; }
+    /// AM-35
     bool holds() const {
         return round_trip_ratio() <= round_trip_limit && bandwidth_ratio() >= bandwidth_limit;
     }

@@ -77,6 +77,7 @@ void Node::handle(std::uint16_t handler, Handler run) {
 
 // What the user asks for.
 
+// AM-23: a handler sends nothing but a reply.
 Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!is_peer(peer)) return Status::no_such_peer;

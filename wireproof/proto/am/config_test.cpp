@@ -87,6 +87,7 @@ TEST(AmConfig, APeerWithoutCongestionControlHasTheSameTerms) {
     EXPECT_EQ(config.terms(), terms);
 }
 
+// AM-51
 TEST(AmConfig, RefusesAWindowThatHeldBackAcksCouldCloseToAChunk) {
     for (const std::size_t channel : {0U, 1U}) {
         const auto with_window = [&](std::uint32_t window, std::uint32_t chunk) {

@@ -109,7 +109,7 @@ TEST(AmBundle, ALostOneIsNamedAndSentAgainWhole) {
     EXPECT_TRUE(pair.a.engine.idle());
 }
 
-// AM-16: go-back-N drops what is ahead, bundles too, and gets everything again.
+// AM-9, AM-11: go-back-N drops what is ahead, bundles too, and gets everything again.
 TEST(AmBundle, GoBackNDropsWhatIsAhead) {
     Pair pair(bundling(small(sp2())));
     requests(pair.a, 6);
@@ -120,7 +120,7 @@ TEST(AmBundle, GoBackNDropsWhatIsAhead) {
     EXPECT_EQ(pair.b.take_log(), heard(0, 5));
 }
 
-// AM-14: however messages are parted on packets when they leave again, each is delivered once.
+// AM-15: however messages are parted on packets when they leave again, each is delivered once.
 TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
     Pair pair(selective());
     requests(pair.a, 3);

@@ -1,6 +1,6 @@
 // A reliable protocol hides its own defects, so these count what recovery costs: one packet a tick,
-// a round trip of 20 ticks, keep-alive after 200. The bounds are those of the specification's
-// section 10, with little to spare.
+// a round trip of 20 ticks, keep-alive after 200. The bounds are what a simple model of the rules
+// (docs/rules/am.md) needed, with little to spare.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"

@@ -130,7 +130,7 @@ TEST(AmConnection, TheAnswerCarriesTheRoundOfTheKeepalive) {
     EXPECT_EQ(pair.taken(pair.a), "REQ 0..1*");
 }
 
-// Section 7 of the specification: doubling up to a longest interval, and back on progress.
+// Intervals double up to a longest one, and are short again on progress.
 TEST(AmConnection, KeepalivesComeAtDoublingIntervalsUntilThereIsProgress) {
     for (const Config& config : all()) {
         Pair pair(config);

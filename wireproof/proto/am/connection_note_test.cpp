@@ -78,6 +78,7 @@ TEST(AmConnection, ANoteOfForbiddenMemoryEndsWithTheReason) {
     }
 }
 
+// AM-47
 TEST(AmConnection, AForbiddenNoteEndsWithTheReasonWhateverIsLost) {
     for (const Config& config : all_small()) {
         for (std::size_t lost = 0; lost < 12; ++lost) {

@@ -187,6 +187,7 @@ TEST(AmProbe, AHostThatWasAwayDoesNotGiveItsPeerUpSoonAfter) {
     }
 }
 
+// AM-50
 TEST(AmProbe, NorOneThatWasStoppedWhileItAsked) {
     for (const Config& config : over_a_network()) {
         Timed timed(config);
@@ -202,7 +203,7 @@ TEST(AmProbe, NorOneThatWasStoppedWhileItAsked) {
     }
 }
 
-// An end that polls all the time gives its peer up after exactly the peer timeout.
+// AM-50: an end that polls all the time gives its peer up after exactly the peer timeout.
 TEST(AmProbe, APeerThatIsSilentIsGivenUpInTime) {
     for (const Config& config : over_a_network()) {
         for (const bool awaited : {true, false}) {

@@ -36,7 +36,7 @@ struct Restarted {
     Pair next;  // of which only b is used
 };
 
-// AM-49, section 7: three HELLOs, then the messages that waited.
+// AM-49: three HELLOs, then the messages that waited.
 TEST(AmConnection, AgreesOnASessionBeforeTheFirstMessage) {
     for (const Config& base : all()) {
         Pair pair(meeting(base));

@@ -185,7 +185,7 @@ TEST(AmUnanswered, APacketThatArrivesInTheEndEndsNothing) {
     }
 }
 
-// What is behind the packet that is missing could not be delivered before it.
+// AM-53: what is behind the packet that is missing could not be delivered before it.
 TEST(AmUnanswered, NothingNewLeavesWhileTheSamePacketWaitsToLeaveAgain) {
     for (const Config& config : cases()) {
         Path path(config);

@@ -40,7 +40,7 @@ Expected<void> Config::check() const {
     if (modulus < 2 || modulus > no_number) {
         return unexpected("modulus is 2 to 255, not " + text(modulus));
     }
-    if (w_max < 1 || w_max >= modulus) {
+    if (w_max < 1 || w_max >= modulus) {  // HIPPI-5, HIPPI-33
         return unexpected("window " + text(w_max) + " must be 1 to " + text(modulus - 1) +
                           ": with all " + text(modulus) +
                           " numbers outstanding, none and all acknowledged look alike");

@@ -11,11 +11,11 @@
 
 namespace wireproof::hippi {
 
-/// What a receiver owes for a whole unit that it surely has already (specification section 4).
+/// What a receiver owes for a whole unit that it surely has already (docs/rules/hippi.md).
 enum class Duplicates : std::uint8_t {
     status_null,  // an acknowledgement that is never taken for a negative one
-    literal,      // the expected number once more, as for a bad unit: the seed's rule, may livelock
-    re_arm,       // the same, and again for each repeat of the last unit: echoes
+    literal,  // the expected number, as for a bad unit: the comparison paper's rule; may livelock
+    re_arm,   // the same, and again for each repeat of the last unit: echoes
 };
 
 struct LinkFigures {
@@ -28,7 +28,7 @@ struct Config {
     static constexpr std::uint32_t retries_unlimited = 0xFFFFFFFF;
 
     std::uint32_t modulus = 255;     // of numbers; 255 on the wire is "none" whatever it is
-    std::uint32_t w_max = 127;       // units outstanding; 254 as the seed has it
+    std::uint32_t w_max = 127;       // units outstanding; 254 as in the comparison paper
     std::uint32_t first_number = 0;  // of every life of the link
     Duplicates duplicates = Duplicates::status_null;
     bool rseq_any_good = false;      // take RSEQ from whole units out of order too
@@ -57,7 +57,7 @@ struct Config {
     bool check_messages = true;  // compute and check ECRC
     std::uint64_t seed = 1;      // of epochs; the two ends need different ones
 
-    /// T_null, timer, guard and T_init for a link (specification sections 3 and 4).
+    /// T_null, timer, guard and T_init for a link (docs/rules/hippi.md).
     void set_times(const LinkFigures& link);
     static Config for_link(const LinkFigures& link);
     /// Micropackets in datagrams between processes: notices leave at once, timers wait for hosts.

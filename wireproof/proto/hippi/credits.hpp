@@ -1,6 +1,6 @@
 // Credits of the four virtual channels, both ways. One credit is room for one micropacket of its
 // channel over there. What is returned is an increment, so it rides on numbered units alone and is
-// applied when one is accepted in order: once (specification section 5).
+// applied when one is accepted in order: once (docs/rules/hippi.md).
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ public:
         if (available_[channel] != Config::unlimited) --available_[channel];
     }
 
-    /// From a unit accepted in order. False: more than was ever out; the surplus is not believed.
+    /// From a unit accepted in order (HIPPI-24). False: more than was ever out; the surplus is not
+    /// believed.
     [[nodiscard]] bool on_return(Return credits) {
         std::uint16_t& available = available_[credits.channel];
         const std::uint16_t most = advertised_[credits.channel];
@@ -50,8 +51,8 @@ public:
         return true;
     }
 
-    /// Worth a unit of its own: half of a channel's buffers wait to be returned. The peer holds the
-    /// other half, so it never waits for what would never come.
+    /// Worth a unit of its own (HIPPI-34): half of a channel's buffers wait to be returned. The
+    /// peer holds the other half, so it never waits for what would never come.
     bool return_due() const {
         for (std::size_t i = 0; i < channel_count; ++i) {
             if (owed_[i] > 0 && owed_[i] >= buffers_[i] / 2) return true;

@@ -46,7 +46,8 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
     return verdict;
 }
 
-// A bad check says that something came, not what: no field is looked at, not even for a null.
+// A bad check says that something came, not what: no field is looked at, not even for a null
+// (HIPPI-13, HIPPI-18).
 RxVerdict Link::judge(Instant now, const RxFrame& frame) {
     const auto parts = Parts::of(frame);
     if (!parts) return RxVerdict::malformed;
@@ -85,7 +86,7 @@ RxVerdict Link::on_numbered(Instant now, const Control& control, const Parts& pa
     }
     if (verdict != RxVerdict::accepted) {
         received_.drop(control.tseq, verdict);
-        if (config_.rseq_any_good) heed_rseq(now, control);
+        if (config_.rseq_any_good) heed_rseq(now, control);  // HIPPI-23
         return verdict;
     }
     if (needs_credit(control.type) && !credits_.on_unit(control.channel)) {
@@ -93,6 +94,7 @@ RxVerdict Link::on_numbered(Instant now, const Control& control, const Parts& pa
         return break_off(RxVerdict::refused);
     }
     received_.take(now);
+    // HIPPI-24: once, since a unit is accepted once.
     if (!credits_.on_return({control.credit_channel, control.credits})) ++stats_.protocol_errors;
     heed_rseq(now, control);
     if (control.type == Type::admin) ++stats_.admin_units;
@@ -170,6 +172,7 @@ void Link::end_life(StartUp::State next) {
     if (was_running) forget_life();
 }
 
+// HIPPI-30
 void Link::forget_life() {
     ++stats_.resets;
     sent_.reset();

@@ -40,6 +40,7 @@ struct Stats : LinkStats {
     friend bool operator==(const Stats&, const Stats&) = default;
 };
 
+/// HIPPI-27: within a life of the link every message arrives once, in the order of its channel.
 class Link {
 public:
     using Delivery = LinkDelivery;

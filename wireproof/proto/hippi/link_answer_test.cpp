@@ -128,7 +128,6 @@ TEST(HippiLink, ANullIsNeitherKeptNorAcknowledgedNorMissed) {
     EXPECT_EQ(pair.b.engine.stats().replays, 0);
 }
 
-// HIPPI-20
 // HIPPI-32
 TEST(HippiLink, AStatusNullAcknowledgesButNeverStartsAReplay) {
     Pair pair = Pair::started();

@@ -283,6 +283,7 @@ TEST(HippiLink, ALinkThatTakesNothingUsesUpNoRetries) {
     EXPECT_EQ(pair.taken(pair.a), "0*");
 }
 
+// HIPPI-20
 TEST(HippiLink, WithThePositiveCopyLostTheSecondOnlyAcknowledgesAndTheTimerReplays) {
     Pair pair = Pair::started();
     pair.a.submit(3);

@@ -1,5 +1,5 @@
-// The worked scenarios of the specification, and what happens on cables that lose, damage and take
-// time: that everything arrives once and in order, and at what cost.
+// The worked scenarios of docs/rules/hippi.md, and what happens on cables that lose, damage and
+// take time: that everything arrives once and in order, and at what cost.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/cable_test_kit.hpp"

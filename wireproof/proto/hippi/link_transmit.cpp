@@ -31,13 +31,14 @@ std::optional<Unit> Link::next_new_unit() {
     std::optional<Unit> unit;
     for (std::uint8_t i = 0; i < channel_count && !unit; ++i) {
         const auto channel = static_cast<std::uint8_t>((turn_ + i) % channel_count);
+        // HIPPI-25, HIPPI-26: the next channel may have credit.
         if (outgoing_[channel].empty() || !credits_.available(channel)) continue;
         credits_.consume(channel);
         unit = outgoing_[channel].next_unit();
         turn_ = static_cast<std::uint8_t>((channel + 1) % channel_count);
     }
     if (!unit) {
-        if (!credits_.return_due()) return std::nullopt;
+        if (!credits_.return_due()) return std::nullopt;  // HIPPI-34: needs no credit itself
         unit.emplace().control.type = Type::credit;
         ++stats_.credit_units;
         ++stats_.upkeep;
@@ -48,6 +49,7 @@ std::optional<Unit> Link::next_new_unit() {
     return unit;
 }
 
+// HIPPI-29: RSEQ is of this departure, and so is the LCRC over it.
 void Link::send_unit(const Unit& unit, TxFrame& out) {
     Control control = unit.control;
     if (received_.negative()) ++stats_.naks;
@@ -57,6 +59,7 @@ void Link::send_unit(const Unit& unit, TxFrame& out) {
     finish(out, unit.data(), control);
 }
 
+// HIPPI-18: it has no number, and is not kept.
 void Link::send_null(Type type, TxFrame& out) {
     Control control{.type = type};
     if (type == Type::status_null) {

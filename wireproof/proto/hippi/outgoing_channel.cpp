@@ -26,6 +26,7 @@ ConstBytes OutgoingChannel::bytes_of(const Waiting& message) const {
     return copies_.bytes().subspan(message.slot * message_max_, message.size);
 }
 
+// HIPPI-1: 32 bytes a unit, and a header unit first where the length is not of whole units.
 Unit OutgoingChannel::next_unit() {
     const ConstBytes message = bytes_of(messages_.front());
     Unit unit;

@@ -25,7 +25,7 @@ RxVerdict ReceiveSequence::place(std::uint8_t tseq) const {
 // The wait for a null is not begun anew by each unit, or a steady stream would put its own
 // acknowledgement off for ever.
 void ReceiveSequence::take(Instant now) {
-    expected_ = circle_.advance(expected_, 1);
+    expected_ = circle_.advance(expected_, 1);  // HIPPI-12
     carried_ = 0;
     wanted_ = 1;
     if (null_due_ || deadline_ != never) return;
@@ -37,24 +37,27 @@ void ReceiveSequence::take(Instant now) {
 }
 
 void ReceiveSequence::drop(std::uint8_t tseq, RxVerdict verdict) {
+    // HIPPI-31: a notice for a duplicate would begin a needless replay, whose duplicates draw the
+    // next.
     if (verdict == RxVerdict::duplicate && duplicates_ == Duplicates::status_null) {
         status_owed_ = true;
         return;
     }
     const bool last_again = circle_.steps_after(expected_, Number(tseq)) == 1;
-    if (last_again && duplicates_ == Duplicates::re_arm) {
+    if (last_again && duplicates_ == Duplicates::re_arm) {  // HIPPI-21
         carried_ = std::min<std::uint8_t>(carried_, 1);
     }
-    on_bad_unit();
+    on_bad_unit();  // HIPPI-14
 }
 
 std::uint8_t ReceiveSequence::take_rseq() {
-    if (!owes_copy()) return no_number;
+    if (!owes_copy()) return no_number;  // HIPPI-15, HIPPI-16
     ++carried_;
     settle_null();
     return expected();
 }
 
+// HIPPI-32: it takes the place of the first copy, which would now be taken for a notice.
 std::uint8_t ReceiveSequence::take_status() {
     status_owed_ = false;
     carried_ = std::max<std::uint8_t>(carried_, 1);

@@ -1,5 +1,5 @@
 // The receiver's half of the retry protocol: the number expected next, and how often it still has
-// to go back (specification section 4).
+// to go back (docs/rules/hippi.md).
 //
 //      good, expected   ┌──────────────┐ T_null, or on any unit       ┌──────────────┐
 //      ────────────────►│ one copy     ├─────────────────────────────►│ carried once │
@@ -37,7 +37,8 @@ public:
     void take(Instant now);
     /// A unit that was not the expected one is dropped; `verdict` is from place().
     void drop(std::uint8_t tseq, RxVerdict verdict);
-    /// A unit came whose check failed.
+    /// A unit came whose check failed (HIPPI-13). What went back twice does not go back again, so a
+    /// resent unit that is bad again waits for the sender's timer (HIPPI-22).
     void on_bad_unit() { wanted_ = 2; }
     void on_timeout() {
         null_due_ = true;
@@ -45,6 +46,7 @@ public:
     }
 
     bool status_null_due() const { return status_owed_; }
+    /// HIPPI-17: a notice leaves at once, an acknowledgement after T_null.
     bool null_due() const { return negative() || (owes_copy() && null_due_); }
     /// The copy owed is of a notice, not of an acknowledgement.
     bool negative() const { return owes_copy() && wanted_ == 2; }

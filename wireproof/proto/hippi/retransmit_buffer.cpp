@@ -16,27 +16,29 @@ RetransmitBuffer::RetransmitBuffer(const Config& config)
       units_(config.w_max) {}
 
 RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq, bool negative) {
-    if (rseq == no_number) return Heard::nothing;
+    if (rseq == no_number) return Heard::nothing;  // HIPPI-7
     if (!circle_.holds(rseq)) return Heard::impossible;
     const std::size_t freed = circle_.steps_after(Number(rseq), oldest_);
     if (freed > units_.size()) return Heard::impossible;
     if (freed == 0) {
-        if (units_.empty() || !negative) return Heard::nothing;
+        if (units_.empty() || !negative) return Heard::nothing;  // HIPPI-9, HIPPI-32
         if (guarded(now) || !backoff_.heeds_notice()) return Heard::guarded;
         begin_replay(now);
-        return Heard::replay;
+        return Heard::replay;  // HIPPI-8
     }
-    for (std::size_t i = 0; i < freed; ++i) units_.pop();
+    for (std::size_t i = 0; i < freed; ++i) units_.pop();  // HIPPI-6
     timer_.freed(now, freed);
     backoff_.answered(freed);
     oldest_ = Number(rseq);
     replay_ -= std::min(replay_, freed);
+    // HIPPI-35: a notice of the new oldest counts. HIPPI-11: the retries begin anew.
     heeded_ = false;
     retries_ = 0;
     deadline_ = units_.empty() ? never : now + retry_limit();
     return Heard::progress;
 }
 
+// HIPPI-10: the second copy of a notice finds the replay that the first began.
 bool RetransmitBuffer::guarded(Instant now) const {
     return guard_ && heeded_ && (replaying() || now < guarded_until_);
 }
@@ -50,6 +52,7 @@ void RetransmitBuffer::begin_replay(Instant now) {
     deadline_ = never;
 }
 
+// HIPPI-20: all that is left where a copy of a notice was lost.
 bool RetransmitBuffer::on_timeout(Instant now) {
     if (retries_max_ != Config::retries_unlimited) {
         if (retries_ == retries_max_) return false;
@@ -62,6 +65,7 @@ bool RetransmitBuffer::on_timeout(Instant now) {
 const Unit& RetransmitBuffer::send(Instant now, const Unit& unit) {
     WIREPROOF_CHECK(!replaying());
     Unit& kept = units_.push(unit);
+    // HIPPI-4: modulo 255.
     kept.control.tseq =
         static_cast<std::uint8_t>(circle_.advance(oldest_, units_.size() - 1).value());
     ++replay_;
@@ -70,6 +74,7 @@ const Unit& RetransmitBuffer::send(Instant now, const Unit& unit) {
     return kept;
 }
 
+// HIPPI-8, HIPPI-28: in order by their places, so a wrap of the numbers does not matter.
 const Unit& RetransmitBuffer::resend(Instant now) {
     WIREPROOF_CHECK(replaying());
     if (replay_ == 0) {

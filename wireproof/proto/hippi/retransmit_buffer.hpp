@@ -1,5 +1,5 @@
 // The sender's half of the retry protocol: units that have left and are not acknowledged, and which
-// of them leaves again (specification section 3).
+// of them leaves again (docs/rules/hippi.md).
 //
 //      oldest ≤ replay ≤ next        [oldest, replay) has left in this pass, [replay, next) leaves
 //                                    again before anything new does
@@ -49,7 +49,7 @@ public:
     bool replaying() const { return replay_ < units_.size(); }
     /// A unit of the replay may leave now.
     bool resend_due() const { return replaying() && replay_ < backoff_.window(); }
-    /// A new unit may leave now.
+    /// A new unit may leave now: fewer than w_max are outstanding (HIPPI-5).
     bool has_room() const {
         return !replaying() && !units_.full() && units_.size() < backoff_.window();
     }

@@ -44,7 +44,7 @@ StartUp::Outcome StartUp::on_init(const StartBody& body) {
     peer_seen_ = true;
     peer_epoch_ = body.epoch;
     init_answer_owed_ = true;
-    if (state_ == State::running) return {};
+    if (state_ == State::running) return {};  // HIPPI-36
     peer_credits_ = body.credits;
     return run_if_both_seen();
 }
@@ -66,6 +66,7 @@ StartUp::Outcome StartUp::run_if_both_seen() {
     return {RxVerdict::control, Effect::began};
 }
 
+// HIPPI-30: both sides begin a new life.
 StartUp::Outcome StartUp::on_reset(const StartBody& body) {
     reset_answer_owed_ = true;
     reset_epoch_ = body.epoch;

@@ -1,4 +1,4 @@
-// How a link comes up, and how both sides forget everything together (specification section 6).
+// How a link comes up, and how both sides forget everything together (docs/rules/hippi.md).
 //
 //                     own INIT answered, and the peer's INIT seen
 //      ┌──────────┐ ─────────────────────────────────────────────► ┌─────────┐

@@ -45,6 +45,7 @@ std::string_view kind_of(Type type) {
 
 }  // namespace
 
+// HIPPI-2
 void Control::encode(std::span<std::byte, size> to) const {
     to[0] = static_cast<std::byte>(unsigned{channel} << 6 | static_cast<unsigned>(type) << 2 |
                                    unsigned{tail} << 1 | unsigned{error});
@@ -71,10 +72,12 @@ std::optional<Control> Control::decode(std::span<const std::byte, size> from) {
     control.rseq = std::to_integer<std::uint8_t>(from[3]);
     control.ecrc = load_be16<ecrc_at>(from);
     control.lcrc = load_be16<lcrc_at>(from);
+    // HIPPI-4, HIPPI-18: what is kept has a number, and nothing else has.
     if (is_numbered(control.type) != (control.tseq != no_number)) return std::nullopt;
     return control;
 }
 
+// HIPPI-3
 std::uint16_t lcrc(std::span<const std::byte, data_size> data,
                    std::span<const std::byte, control_size> control) {
     constexpr std::array<std::byte, control_size - lcrc_at> zero{};

@@ -41,7 +41,7 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
 }
 
 RxVerdict Link::on_tlp(Instant now, const RxFrame& frame) {
-    if (state_ == State::fc_init1) return RxVerdict::refused;
+    if (state_ == State::fc_init1) return RxVerdict::refused;  // PCIE-28
     const auto tlp = TlpPieces::of(frame);
     bool good = tlp.has_value() && frame.integrity != Integrity::damaged;
     bool nullified = good && tlp->ends_bad();
@@ -54,11 +54,12 @@ RxVerdict Link::on_tlp(Instant now, const RxFrame& frame) {
         ++stats_.bad_tlps;
         return receiver_.on_bad(now);
     }
+    // PCIE-19
     if (nullified) {
         ++stats_.nullified;
         return RxVerdict::control;
     }
-    if (state_ == State::fc_init2) activate(now);
+    if (state_ == State::fc_init2) activate(now);  // PCIE-28
     const RxVerdict verdict = receiver_.on_tlp(now, tlp->number());
     if (verdict != RxVerdict::accepted) return verdict;
     const auto head = TlpHead::decode(tlp->head);
@@ -70,7 +71,7 @@ RxVerdict Link::on_tlp(Instant now, const RxFrame& frame) {
         ++stats_.ecrc_errors;
         return RxVerdict::corrupt;
     }
-    deliver(*head, *tlp);
+    deliver(*head, *tlp);  // PCIE-13
     return RxVerdict::accepted;
 }
 
@@ -87,7 +88,7 @@ RxVerdict Link::on_dllp(Instant now, const RxFrame& frame) {
     const auto dllp =
         whole ? Dllp::decode(frame.bytes.first<Dllp::size>(), frame.integrity == Integrity::check)
               : std::nullopt;
-    if (!dllp) {
+    if (!dllp) {  // PCIE-12
         ++stats_.bad_dllps;
         return RxVerdict::corrupt;
     }
@@ -99,6 +100,8 @@ RxVerdict Link::on_dllp(Instant now, const RxFrame& frame) {
     return RxVerdict::stale;
 }
 
+// PCIE-28: FC_INIT1 ends with the credits of all three kinds, FC_INIT2 with what only a peer beyond
+// FC_INIT1 sends.
 RxVerdict Link::on_flow_control(Instant now, DllpKind kind, const Dllp& dllp) {
     const FlowType type = dllp.flow_type();
     const bool initial = kind != DllpKind::update_fc;
@@ -120,7 +123,8 @@ RxVerdict Link::on_flow_control(Instant now, DllpKind kind, const Dllp& dllp) {
             return RxVerdict::control;
         case State::active:
             // A peer that still starts up is helped on: what it lacks is told again. An InitFC2 is
-            // answered by an UpdateFC, for two ends that answered it in kind would never stop.
+            // answered by an UpdateFC, for two ends that answered it in kind would never stop
+            // (PCIE-37).
             if (kind == DllpKind::init_fc1) answers_due_ |= bit(static_cast<std::size_t>(type));
             if (kind == DllpKind::init_fc2) updates_due_ |= bit(static_cast<std::size_t>(type));
             if (!initial) transmitter_.on_credits(kind, type, dllp.credits());
@@ -161,6 +165,7 @@ void Link::on_wire_event(Instant, WireEvent event) {
     if (event == WireEvent::new_life) start_up();
 }
 
+// PCIE-32
 void Link::go_down() {
     if (state_ == State::active) event_ = LinkDelivery::What::down;
     ++stats_.resets;
@@ -200,7 +205,7 @@ bool Link::updates_itself(std::size_t type) const {
 
 bool Link::poll_transmit(Instant now, TxFrame& out) {
     if (state_ == State::inactive || transmitter_.retraining()) return false;
-    if (state_ != State::active) return send_init(now, out);
+    if (state_ != State::active) return send_init(now, out);  // PCIE-28: no TLP yet
     if (const auto dllp = receiver_.next_dllp(stats_)) {
         send(*dllp, out);
         return true;

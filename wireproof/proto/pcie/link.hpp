@@ -12,7 +12,8 @@
 
 namespace wireproof::pcie {
 
-/// A regular value; takes all its memory at construction. Not for several threads at once.
+/// A regular value; takes all its memory at construction. Not for several threads at once. While
+/// the link lives, every message arrives once and in order, whatever is lost or damaged (PCIE-31).
 class Link {
 public:
     using Delivery = LinkDelivery;

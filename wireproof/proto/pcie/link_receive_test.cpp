@@ -1,4 +1,4 @@
-// The receiving half of a link: Ack, Nak and silence (section 3 of the rules).
+// The receiving half of a link: Ack, Nak and silence (docs/rules/pcie.md).
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/pcie/pair_test_kit.hpp"

@@ -1,4 +1,4 @@
-// The worked scenarios of the rules (section 6), packet for packet, and random worlds.
+// The worked scenarios of docs/rules/pcie.md, packet for packet, and random worlds.
 #include <gtest/gtest.h>
 
 #include <deque>

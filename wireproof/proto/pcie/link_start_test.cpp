@@ -1,4 +1,4 @@
-// Start-up, credits between two ends, and the end of a link (section 5 of the rules).
+// Start-up, credits between two ends, and the end of a link (docs/rules/pcie.md).
 #include <gtest/gtest.h>
 
 #include "wireproof/base/random.hpp"

@@ -1,4 +1,4 @@
-// The sending half of a link: numbers, Acks, replay, timers (section 2 of the rules).
+// The sending half of a link: numbers, Acks, replay, timers (docs/rules/pcie.md).
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/pcie/pair_test_kit.hpp"

@@ -8,6 +8,7 @@ Receiver::Receiver(const Config& config) : config_(config), circle_(config.modul
     reset();
 }
 
+// PCIE-3: nothing is scheduled, and the first number is expected.
 void Receiver::reset() {
     next_ = TlpNumber(config_.first_number);
     nak_scheduled_ = nak_waits_ = ack_waits_ = false;
@@ -15,6 +16,8 @@ void Receiver::reset() {
     ack_deadline_ = complained_at_ = never;
 }
 
+// PCIE-17: one Nak until the expected TLP has come. PCIE-25: so the timer of the sender recovers a
+// resent TLP that is damaged again, unless `renak_after` is set.
 void Receiver::complain(Instant now) {
     if (nak_scheduled_) {
         const bool again = config_.renak_after > Duration() && complained_at_ != never &&
@@ -26,6 +29,7 @@ void Receiver::complain(Instant now) {
     ack_deadline_ = never;  // the Nak carries the same number
 }
 
+// PCIE-16: the number in a damaged TLP is not believed.
 RxVerdict Receiver::on_bad(Instant now) {
     complain(now);
     return RxVerdict::corrupt;
@@ -35,18 +39,21 @@ RxVerdict Receiver::on_tlp(Instant now, std::uint32_t number) {
     if (!circle_.holds(number)) return RxVerdict::malformed;
     const std::uint32_t behind = circle_.steps_after(next_, TlpNumber(number));
     if (behind == 0) {
+        // PCIE-13, PCIE-18
         next_ = circle_.advance(next_, 1);
         nak_scheduled_ = false;
         ++owed_;
         if (config_.ack_after > 0 && owed_ >= config_.ack_after) ack_waits_ = true;
-        if (ack_deadline_ == never) ack_deadline_ = now + config_.ack_latency;
+        if (ack_deadline_ == never) ack_deadline_ = now + config_.ack_latency;  // PCIE-20
         return RxVerdict::accepted;
     }
+    // PCIE-14, PCIE-33, PCIE-38. It draws no Nak, so a needless replay draws no further one
+    // (PCIE-36).
     if (behind <= config_.modulus / 2) {
         ack_waits_ = true;  // even while a Nak is scheduled
         return RxVerdict::duplicate;
     }
-    complain(now);
+    complain(now);  // PCIE-15
     return RxVerdict::out_of_sequence;
 }
 
@@ -59,7 +66,7 @@ void Receiver::on_deadline(Instant now) {
 std::optional<Dllp> Receiver::next_dllp(Stats& stats) {
     if (!nak_waits_ && !ack_waits_) return std::nullopt;
     const std::uint32_t last = circle_.advance(next_, config_.modulus - 1).value();
-    const bool nak = nak_waits_ && nak_scheduled_;
+    const bool nak = nak_waits_ && nak_scheduled_;  // PCIE-18: as it is now
     nak_waits_ = ack_waits_ = false;
     owed_ = 0;
     ack_deadline_ = never;

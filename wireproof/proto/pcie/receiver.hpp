@@ -1,4 +1,4 @@
-// The receiving half of a data link (section 3 of the rules): which TLP is the next, what is owed
+// The receiving half of a data link (docs/rules/pcie.md): which TLP is the next, what is owed
 // for it. Ack and Nak carry the same number; which of the two leaves is decided when it is built.
 #pragma once
 

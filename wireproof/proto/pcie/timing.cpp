@@ -33,6 +33,7 @@ std::uint32_t internal_delay(Speed speed) {
     return speed == Speed::gen1 ? 19 : speed == Speed::gen2 ? 70 : 115;
 }
 
+// PCIE-30: the formula behind the published tables.
 std::uint32_t ack_latency_limit(LinkRate rate, std::size_t payload_max) {
     const auto tlp = static_cast<std::uint32_t>(payload_max) + tlp_overhead;
     const std::uint32_t factor = ack_factor_tenths(rate.width, payload_max);

@@ -1,5 +1,5 @@
 // The timer limits of the data link layer, from width, speed and largest payload (base
-// specification 3.6, non-flit; section 4 of the rules).
+// specification 3.6, non-flit; docs/rules/pcie.md).
 #pragma once
 
 #include <cstddef>

@@ -10,13 +10,14 @@ namespace {
 constexpr std::array<std::uint32_t, 7> widths = {1, 2, 4, 8, 12, 16, 32};
 constexpr std::array<std::size_t, 6> payloads = {128, 256, 512, 1024, 2048, 4096};
 
-// PCIE-30: the published limits at 2.5 GT/s, Ack latency in symbol times.
+// The published limits at 2.5 GT/s, Ack latency in symbol times.
 constexpr std::uint32_t published[6][7] = {
     {237, 128, 73, 67, 58, 48, 33},        {416, 217, 118, 107, 90, 72, 45},
     {559, 289, 154, 86, 109, 86, 52},      {1071, 545, 282, 150, 194, 150, 84},
     {2095, 1057, 538, 278, 365, 278, 148}, {4143, 2081, 1050, 534, 706, 534, 276},
 };
 
+// PCIE-30
 TEST(PcieTiming, GivesThePublishedLimitsAtEverySpeed) {
     for (std::size_t row = 0; row < payloads.size(); ++row) {
         for (std::size_t column = 0; column < widths.size(); ++column) {

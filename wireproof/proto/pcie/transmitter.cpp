@@ -22,6 +22,7 @@ Transmitter::Transmitter(const Config& config)
     reset();
 }
 
+// PCIE-3
 void Transmitter::reset() {
     buffer_.clear();
     next_ = TlpNumber(config_.first_number);
@@ -46,19 +47,19 @@ SubmitStatus Transmitter::submit(FlowType type, ConstBytes message) {
 bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& stats) {
     if (!circle_.holds(number)) return false;
     const std::size_t steps = circle_.steps_after(TlpNumber(number), acked_);
-    if (steps > buffer_.sent()) return false;
-    if (steps > 0) {
-        buffer_.purge(steps);
+    if (steps > buffer_.sent()) return false;  // PCIE-11
+    if (steps > 0) {                           // PCIE-10: else neither timer nor REPLAY_NUM changes
+        buffer_.purge(steps);                  // PCIE-6, PCIE-7
         timer_.freed(now, steps);
         backoff_.answered(steps);
         acked_ = TlpNumber(number);
-        cursor_ -= std::min(cursor_, steps);
+        cursor_ -= std::min(cursor_, steps);  // PCIE-27, PCIE-34: what is purged is not resent
         replay_num_ = 0;
         nak_remembered_ = false;
         restart_timer(now);
     }
     end_replay_if_done(now, stats);
-    if (nak && buffer_.sent() > 0 && backoff_.heeds_notice()) {
+    if (nak && buffer_.sent() > 0 && backoff_.heeds_notice()) {  // PCIE-8, PCIE-9, PCIE-35
         if (replaying_) {
             nak_remembered_ = true;
         } else {
@@ -95,7 +96,7 @@ void Transmitter::begin_replay(Instant now, Stats& stats) {
     replaying_ = first_of_replay_ = true;
     nak_remembered_ = false;
     cursor_ = 0;
-    replay_num_ = (replay_num_ + 1) % 4;
+    replay_num_ = (replay_num_ + 1) % 4;  // PCIE-22: the fourth retrains first
     replay_deadline_ = never;
     frozen_left_ = not_running;
     if (replay_num_ == 0) {
@@ -108,9 +109,10 @@ void Transmitter::begin_replay(Instant now, Stats& stats) {
 void Transmitter::end_replay_if_done(Instant now, Stats& stats) {
     if (!replaying_ || cursor_ < buffer_.sent()) return;
     replaying_ = first_of_replay_ = false;
-    if (nak_remembered_ && buffer_.sent() > 0) begin_replay(now, stats);
+    if (nak_remembered_ && buffer_.sent() > 0) begin_replay(now, stats);  // PCIE-35
 }
 
+// PCIE-23: the timer is frozen.
 void Transmitter::retrain(Instant now) {
     if (!retraining()) {
         frozen_left_ = replay_deadline_ == never ? not_running : replay_deadline_ - now;
@@ -127,7 +129,7 @@ bool Transmitter::on_deadline(Instant now, Stats& stats) {
     }
     if (replay_deadline_ > now) return false;
     replay_deadline_ = never;
-    ++stats.timeouts;
+    ++stats.timeouts;  // PCIE-21
     if (replaying_ && !replay_held()) {
         nak_remembered_ = true;  // a replay longer than its limit is finished first
     } else {
@@ -142,6 +144,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
         return now + config_.time_of(TlpHead{0, FlowType::posted, length}.frame_size());
     };
     if (replay_held()) return false;
+    // PCIE-26: a replay ends before anything new leaves.
     if (replaying_) {
         write(cursor_, false, out);
         out.mark_resent();
@@ -156,12 +159,13 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
         end_replay_if_done(now, stats);
         return true;
     }
-    if (!buffer_.has_unsent() || window_full()) return false;
+    if (!buffer_.has_unsent() || window_full()) return false;  // PCIE-5
     const std::size_t index = buffer_.sent();
     CreditGate& gate = gates_[static_cast<std::size_t>(buffer_[index].type)];
     const Credits need = credits_for(buffer_[index].length);
+    // PCIE-29
     if (!gate.allows(need)) return false;
-    if (nullify_next_) {
+    if (nullify_next_) {  // PCIE-19: no number is used up
         nullify_next_ = false;
         write(index, true, out);
         return true;
@@ -170,12 +174,13 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     gate.consume(need);
     buffer_.mark_sent();
     timer_.sent(now, buffer_.sent());
-    next_ = circle_.advance(next_, 1);
+    next_ = circle_.advance(next_, 1);  // PCIE-4
     ++stats.numbered;
-    if (replay_deadline_ == never) replay_deadline_ = sent(index) + replay_limit();
+    if (replay_deadline_ == never) replay_deadline_ = sent(index) + replay_limit();  // PCIE-21
     return true;
 }
 
+// The number follows from the place in the buffer, so a replay keeps it (PCIE-4).
 void Transmitter::write(std::size_t index, bool nullified, TxFrame& out) const {
     const ConstBytes message = buffer_.message(index);
     const TlpNumber number = circle_.advance(acked_, index + 1);

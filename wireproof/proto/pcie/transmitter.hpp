@@ -1,4 +1,4 @@
-// The sending half of a data link (section 2 of the rules): numbers, replay, REPLAY_TIMER and
+// The sending half of a data link (docs/rules/pcie.md): numbers, replay, REPLAY_TIMER and
 // REPLAY_NUM. Knows TLPs only; when they may leave, Link decides.
 #pragma once
 

@@ -106,6 +106,7 @@ std::uint32_t TlpPieces::number() const {
     return (value_of(head[1]) & 0xF) << 8 | value_of(head[2]);
 }
 
+// PCIE-1, PCIE-2: all but the framing symbols and the LCRC itself.
 std::uint32_t TlpPieces::computed_lcrc() const {
     Crc32 crc;
     crc.add(head.subspan<1>());
@@ -159,6 +160,7 @@ std::optional<DllpKind> Dllp::flow_control_kind() const {
     }
 }
 
+// PCIE-1
 void Dllp::encode(std::span<std::byte, size> to, bool check) const {
     to[0] = static_cast<std::byte>(Symbol::sdp);
     for (std::size_t i = 0; i < 4; ++i) to[1 + i] = octet(word >> (24 - 8 * i));
@@ -170,6 +172,7 @@ void Dllp::encode(std::span<std::byte, size> to, bool check) const {
 std::optional<Dllp> Dllp::decode(std::span<const std::byte, size> from, bool check) {
     if (from[0] != static_cast<std::byte>(Symbol::sdp)) return std::nullopt;
     if (from[7] != static_cast<std::byte>(Symbol::end)) return std::nullopt;
+    // PCIE-2
     if (check && load_le<std::uint16_t>(from.subspan<5, 2>()) != Crc16Iba::of(from.subspan<1, 4>()))
         return std::nullopt;
     return Dllp{value_of(from[1]) << 24 | value_of(from[2]) << 16 | value_of(from[3]) << 8 |

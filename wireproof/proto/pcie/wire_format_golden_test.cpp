@@ -1,4 +1,4 @@
-// Bytes and checks against what others computed (section 1 of the rules).
+// Bytes and checks against what others computed (docs/rules/pcie.md).
 #include <gtest/gtest.h>
 
 #include <string>

@@ -298,6 +298,7 @@ bool SequencedWire<W>::current(const DatagramHeader& header) {
     return true;
 }
 
+// PCIE-39, HIPPI-37: the links inside hear of nothing that is repeated or was overtaken.
 template <Wire W>
 bool SequencedWire<W>::later(std::uint32_t counter) {
     return static_cast<std::int32_t>(counter - newest_) > 0;

@@ -170,6 +170,7 @@ TEST(SequencedWire, ADatagramFromLongAgoStaysLateAcrossTheWrapOfTheCounter) {
     EXPECT_EQ(ends.b.stats().late, 1 + some.size());
 }
 
+// PCIE-39, HIPPI-37: what is old stays so until half of the counter's circle has passed.
 TEST(SequencedWire, TheCounterIsNewerByTheSignOfItsDifference) {
     for (const std::uint32_t ahead : {1U, 2U, 0x7FFFFFFFU}) {
         Sequenced a(HandCarried(), {.seed = 1, .first_counter = 0xFFFFFFF0});

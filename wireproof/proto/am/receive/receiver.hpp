@@ -91,6 +91,7 @@ private:
     // receive/draw.cpp
     std::optional<Delivery> draw_general();
     void unfold_short();
+    /// AM-22, AM-23: requests and stores may be answered, replies not.
     void note_drawn(const Delivery& drawn) {
         may_reply_ =
             std::holds_alternative<Request>(drawn) || std::holds_alternative<Stored>(drawn);

@@ -55,6 +55,7 @@ std::optional<std::uint32_t> BulkSender::next_turn() const {
     return std::nullopt;
 }
 
+// AM-2: chunks of one size, and the rest as the last one.
 void BulkSender::admit(SendWindow& window) {
     waits_ = false;
     while (const auto place = next_turn()) {
