@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 
 namespace wireproof::host {
@@ -27,18 +28,18 @@ Duration duration_of(std::chrono::milliseconds limit) {
     return Duration::milliseconds(std::clamp(limit, std::chrono::milliseconds(0), longest).count());
 }
 
-bool wait_until(int handle, const SteadyClock& clock, Instant deadline) {
-    pollfd wanted{};
-    wanted.fd = handle;  // poll passes over a negative one
-    wanted.events = POLLIN;
+bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell) {
+    // poll passes over a negative one
+    std::array<pollfd, 2> wanted{pollfd{.fd = handle, .events = POLLIN, .revents = 0},
+                                 pollfd{.fd = bell, .events = POLLIN, .revents = 0}};
     timespec left{};
     if (deadline != never) left = timespec_of(deadline - clock.now());
-    return ::ppoll(&wanted, 1, deadline == never ? nullptr : &left, nullptr) > 0;
+    return ::ppoll(wanted.data(), wanted.size(), deadline == never ? nullptr : &left, nullptr) > 0;
 }
 
-bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline) {
+bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline, int bell) {
     if (!wire.prepare_to_sleep()) return true;
-    return wait_until(wire.wait_handle(), clock, std::min(deadline, wire.next_deadline()));
+    return wait_until(wire.wait_handle(), clock, std::min(deadline, wire.next_deadline()), bell);
 }
 
 }  // namespace wireproof::host

@@ -13,12 +13,12 @@ namespace wireproof::host {
 /// What a user allows. Picoseconds overflow after 106 days; who says more than 30 means for ever.
 Duration duration_of(std::chrono::milliseconds limit);
 
-/// Sleeps until the handle is readable (then true) or the deadline. A handle of -1 only sleeps;
-/// with `never` besides, until a signal.
-bool wait_until(int handle, const SteadyClock& clock, Instant deadline);
+/// Sleeps until the handle or the bell is readable (then true) or the deadline. Handles of -1 never
+/// are; with `never` besides it sleeps until a signal.
+bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell = -1);
 
-/// Sleeps until a frame came on the wire (then true), or the earlier of the deadline and the
-/// wire's own. Returns at once if the wire has something already.
-bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline);
+/// Sleeps until a frame came on the wire or the bell rang (then true), or the earlier of the
+/// deadline and the wire's own. Returns at once if the wire has something already.
+bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline, int bell = -1);
 
 }  // namespace wireproof::host

@@ -1,0 +1,74 @@
+#include "wireproof/host/loop_handle.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+namespace wireproof::host {
+namespace {
+
+bool is_readable(int handle, int milliseconds = 0) {
+    pollfd wanted{.fd = handle, .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, milliseconds) == 1;
+}
+
+TEST(LoopHandle, IsReadableFromAWakeUntilItIsTaken) {
+    LoopHandle loop;
+    const int handle = loop.handle(-1);
+    ASSERT_GE(handle, 0);
+    EXPECT_FALSE(is_readable(handle));
+    EXPECT_FALSE(loop.take_wakes());
+    for (int i = 0; i < 3; ++i) {
+        loop.wake();
+        loop.wake();
+        EXPECT_TRUE(is_readable(handle));
+        EXPECT_TRUE(is_readable(loop.bell()));
+        EXPECT_TRUE(loop.take_wakes());
+        EXPECT_FALSE(is_readable(handle));
+        EXPECT_FALSE(loop.take_wakes());
+    }
+}
+
+TEST(LoopHandle, IsReadableWhileFramesAre) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    LoopHandle loop;
+    const int handle = loop.handle(pipe[0]);
+    EXPECT_EQ(loop.handle(pipe[0]), handle);
+    EXPECT_FALSE(is_readable(handle));
+    ASSERT_EQ(::write(pipe[1], "x", 1), 1);
+    EXPECT_TRUE(is_readable(handle));
+    EXPECT_FALSE(loop.take_wakes());
+    char byte = 0;
+    ASSERT_EQ(::read(pipe[0], &byte, 1), 1);
+    EXPECT_FALSE(is_readable(handle));
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
+// A thread hands over numbers one by one, and wakes the other for each. The other sleeps until it
+// is woken: a wake that is lost is a sleep that does not end.
+TEST(LoopHandle, LosesNoWakeOfAnotherThread) {
+    constexpr int last = 20'000;
+    LoopHandle loop;
+    std::atomic<int> handed{0};
+    std::thread other([&] {
+        for (int i = 1; i <= last; ++i) {
+            handed.store(i, std::memory_order_relaxed);
+            loop.wake();
+        }
+    });
+    int seen = 0;
+    while (seen < last) {
+        ASSERT_TRUE(is_readable(loop.handle(-1), 30'000)) << seen;
+        if (loop.take_wakes()) seen = handed.load(std::memory_order_relaxed);
+    }
+    other.join();
+    EXPECT_EQ(seen, last);
+}
+
+}  // namespace
+}  // namespace wireproof::host
