@@ -3,6 +3,8 @@
 // built.
 #pragma once
 
+#include "wireproof/version.hpp"
+
 #if defined(__GNUC__)
 #define WIREPROOF_EXPORT __attribute__((visibility("default")))
 #else

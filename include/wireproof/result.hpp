@@ -1,6 +1,7 @@
 // What a call returns that may fail for a reason worth a line. Standard library only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -9,7 +10,7 @@ namespace wireproof {
 
 /// A value, or one line that says why there is none.
 template <class T>
-class Result {
+class [[nodiscard]] Result {
 public:
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
     static Result failure(std::string why) { return Result(Failure{std::move(why)}); }
@@ -27,6 +28,25 @@ private:
     };
     explicit Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
     std::variant<T, Failure> state_;
+};
+
+/// Done, or one line that says why not.
+template <>
+class [[nodiscard]] Result<void> {
+public:
+    Result() = default;
+    static Result failure(std::string why) {
+        Result failed;
+        failed.why_ = std::move(why);
+        return failed;
+    }
+
+    explicit operator bool() const { return !why_; }
+    /// Of a failure.
+    const std::string& error() const { return why_.value(); }
+
+private:
+    std::optional<std::string> why_;
 };
 
 }  // namespace wireproof

@@ -3,7 +3,7 @@
 namespace wireproof::cli {
 
 std::string version() {
-    return "wireproof " WIREPROOF_VERSION;
+    return "wireproof " WIREPROOF_CLI_VERSION;
 }
 
 }  // namespace wireproof::cli

@@ -28,6 +28,12 @@ Duration duration_of(std::chrono::milliseconds limit) {
     return Duration::milliseconds(std::clamp(limit, std::chrono::milliseconds(0), longest).count());
 }
 
+std::chrono::nanoseconds timeout_until(Instant deadline, const SteadyClock& clock) {
+    if (deadline == never) return std::chrono::nanoseconds::max();
+    const timespec left = timespec_of(deadline - clock.now());
+    return std::chrono::seconds(left.tv_sec) + std::chrono::nanoseconds(left.tv_nsec);
+}
+
 bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell) {
     // poll passes over a negative one
     std::array<pollfd, 2> wanted{pollfd{.fd = handle, .events = POLLIN, .revents = 0},

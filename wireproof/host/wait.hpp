@@ -13,6 +13,10 @@ namespace wireproof::host {
 /// What a user allows. Picoseconds overflow after 106 days; who says more than 30 means for ever.
 Duration duration_of(std::chrono::milliseconds limit);
 
+/// From now until then, as an event loop wants it: zero where that is past, the longest there is
+/// for `never`.
+std::chrono::nanoseconds timeout_until(Instant deadline, const SteadyClock& clock);
+
 /// Sleeps until the handle or the bell is readable (then true) or the deadline. Handles of -1 never
 /// are; with `never` besides it sleeps until a signal.
 bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell = -1);

@@ -91,6 +91,27 @@ TEST(WaitUntil, ADeadlineGoneByIsNoSleep) {
     EXPECT_LT(clock.now(), Instant(long_time));
 }
 
+TEST(WaitUntil, ReturnsWhenTheBellRings) {
+    const SteadyClock clock;
+    const Pipe quiet;
+    Pipe bell;
+    EXPECT_FALSE(wait_until(quiet.handle(), clock, Instant(), bell.handle()));
+    bell.write();
+    EXPECT_TRUE(wait_until(quiet.handle(), clock, never, bell.handle()));
+    SleepyWire inside;
+    AnyWire wire{std::ref(inside)};
+    EXPECT_TRUE(wait_until(wire, clock, never, bell.handle()));
+}
+
+TEST(TimeoutUntil, IsWhatAnEventLoopWaits) {
+    const SteadyClock clock;
+    EXPECT_EQ(timeout_until(never, clock), std::chrono::nanoseconds::max());
+    EXPECT_EQ(timeout_until(Instant(), clock), std::chrono::nanoseconds::zero());
+    const auto left = timeout_until(clock.now() + long_time, clock);
+    EXPECT_LE(left, std::chrono::minutes(1));
+    EXPECT_GT(left, std::chrono::seconds(1));
+}
+
 TEST(WaitUntil, MindsTheWiresOwnDeadlineAndHandle) {
     const SteadyClock clock;
     Pipe pipe;

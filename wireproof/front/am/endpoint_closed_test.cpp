@@ -44,7 +44,7 @@ std::string not_closed(Endpoint& end) {
     check("request", end.request(1, ask, {1}) == Status::closed);
     check("store", end.store(1, 0, bytes, stored) == Status::closed);
     check("store_async", end.store_async(1, 0, bytes, stored, 0, never) == Status::closed);
-    check("get", end.get(1, 0, bytes, never) == Status::closed);
+    check("get_async", end.get_async(1, 0, bytes, never) == Status::closed);
     check("allocate", !end.allocate(8) && end.allocate(8).error() == "the Endpoint is closed");
     check("register_memory", !end.register_memory(1, bytes, {.get = true}));
     check("unregister_memory", end.unregister_memory(1, 0) == Status::closed);
@@ -52,6 +52,17 @@ std::string not_closed(Endpoint& end) {
     check("wait", !end.wait([] { return true; }));
     check("idle", end.idle());
     check("counters", end.counters(1).sent == 0);
+    check("get", end.get(1, 0, bytes) == Status::closed);
+    check("flush", end.flush(1) == Status::closed);
+    check("close", end.close() == Status::closed);
+    check("local_address", end.local_address().empty());
+    check("set_peer_address", !end.set_peer_address(1, "127.0.0.1:1"));
+    check("register_memory", !end.register_memory(bytes, {.get = true}));
+    check("unregister_memory", end.unregister_memory(0) == Status::closed);
+    check("event_fd", end.event_fd() == -1);
+    check("arm", end.arm());
+    check("next_timeout", end.next_timeout() == std::chrono::nanoseconds::max());
+    end.wake();
     return wrong;
 }
 
@@ -127,17 +138,17 @@ TEST_P(AmEndpointClosed, EndsTransfersWithAStatusWhenDestroyed) {
             };
         };
         ASSERT_EQ(a->store_async(1, 0, bytes, stored, 0, done("store")), Status::ok);
-        ASSERT_EQ(a->get(1, 0, bytes, done("get")), Status::ok);
-        ASSERT_EQ(a->get(1, 0, bytes, nullptr), Status::ok);
+        ASSERT_EQ(a->get_async(1, 0, bytes, done("get")), Status::ok);
+        ASSERT_EQ(a->get_async(1, 0, bytes, nullptr), Status::ok);
         a->poll();
         EXPECT_TRUE(ends.empty());
     }
     EXPECT_EQ(ends, (std::vector<std::string>{"store closed", "get closed"}));
 
     Endpoint a = open(options_on(GetParam()), 0);
-    ASSERT_EQ(
-        a.get(1, 0, bytes, [&](Status status) { ends.push_back(std::string(name_of(status))); }),
-        Status::ok);
+    ASSERT_EQ(a.get_async(1, 0, bytes,
+                          [&](Status status) { ends.push_back(std::string(name_of(status))); }),
+              Status::ok);
     a = open(options_on(GetParam()), 0);  // what it held before is destroyed
     EXPECT_EQ(ends.back(), "closed");
     EXPECT_EQ(ends.size(), 3U);
@@ -159,7 +170,7 @@ TEST_P(AmEndpointClosed, IsClosedInAForkedChildAndServesTheParent) {
     ASSERT_TRUE(exchange());
     std::vector<std::byte> memory(100);
     int ended = 0;
-    ASSERT_EQ(a.get(1, 0, memory, [&](Status) { ++ended; }), Status::ok);
+    ASSERT_EQ(a.get_async(1, 0, memory, [&](Status) { ++ended; }), Status::ok);
     a.on_peer_lost([](const PeerLost&) { ADD_FAILURE() << "the child's end is no peer's"; });
     EXPECT_EQ(in_child([&] {
                   const std::string wrong = not_closed(a) + not_closed(b);

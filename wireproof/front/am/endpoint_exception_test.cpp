@@ -98,7 +98,7 @@ TEST_P(AmEndpointException, ADoneCallbacksLeavesPollAndTheOthersAreCalled) {
     };
     ASSERT_EQ(a().store_async(1, *address, source, stored, 0, throwing), Status::ok);
     ASSERT_EQ(a().store_async(1, *address, source, stored, 0, throwing), Status::ok);
-    ASSERT_EQ(a().get(1, *address, destination, throwing), Status::ok);
+    ASSERT_EQ(a().get_async(1, *address, destination, throwing), Status::ok);
     int thrown = 0;
     ASSERT_TRUE(run({&b()}, [&] {
         try {

@@ -38,7 +38,8 @@ protected:
     Status get(std::uint64_t address, std::size_t size) {
         std::optional<Status> end;
         std::vector<std::byte> destination(size);
-        EXPECT_EQ(ends[0].get(1, address, destination, [&](Status s) { end = s; }), Status::ok);
+        EXPECT_EQ(ends[0].get_async(1, address, destination, [&](Status s) { end = s; }),
+                  Status::ok);
         EXPECT_TRUE(run({&ends[0], &ends[1]}, [&] { return end.has_value(); }));
         return end.value_or(Status::ok);
     }

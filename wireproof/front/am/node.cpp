@@ -412,6 +412,7 @@ void Node::report_refused(std::size_t peer, std::uint16_t handler) {
 
 void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     wire_.unsettle(PeerId(peer));
+    ++peers_[peer].losses;
     peers_[peer].handlers = {};
     PeerLost lost;
     lost.peer = peer;

@@ -111,6 +111,9 @@ public:
     [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
                                        Rights rights);
     Status unregister_memory(std::size_t peer, std::uint64_t address);
+    /// For every peer, or for none: false if it overlaps a region of one of them.
+    [[nodiscard]] bool register_for_all(std::uint64_t address, Bytes memory, Rights rights);
+    Status unregister_for_all(std::uint64_t address);
     Status reply(std::uint16_t handler, ConstBytes words);
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.
@@ -118,6 +121,11 @@ public:
     /// Requests, stores or gets wait for more to leave with, or for their first turn: the next is
     /// due now.
     bool keeps_back() const { return held_ || more_asked_; }
+    /// A turn is due before the caller sleeps: since the last one something was asked for, or a get
+    /// has ended that nobody was told of, or the last one was left by an exception.
+    bool turn_is_due() const {
+        return keeps_back() || asked_since_poll_ > 0 || !finished_.empty() || mid_turn_;
+    }
     /// When the next turn is due, if nothing arrives before.
     Instant next_deadline() const;
 
@@ -126,7 +134,14 @@ public:
     bool awaiting() const { return awaiting_; }
     /// From inside a handler or another callback, where nothing may wait for a turn.
     bool polling() const { return polling_; }
+    bool in_handler() const { return in_handler_; }
     bool idle() const;
+    /// As far as that peer is concerned.
+    bool idle(std::size_t peer) const {
+        return finished_.empty() && peers_[peer].connection.idle();
+    }
+    /// Sessions with the peer that have ended.
+    std::uint64_t losses(std::size_t peer) const { return peers_[peer].losses; }
     bool connected(std::size_t peer) const {
         return is_peer(peer) && peers_[peer].connection.established();
     }
@@ -164,6 +179,7 @@ private:
         host::AnyLane lane;
         ShmLane* shm_lane = nullptr;  // inside it
         Range in_packets;             // where stores go that are out whole with their OPENs
+        std::uint64_t losses = 0;
         std::uint64_t unhandled_replies = 0;
         std::uint64_t refused = 0;  // asks that found no buffers
         std::vector<Undelivered> undelivered;

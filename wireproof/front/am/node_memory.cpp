@@ -113,6 +113,29 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
     return Status::ok;
 }
 
+bool Node::register_for_all(std::uint64_t address, Bytes memory, Rights rights) {
+    for (std::size_t peer = 0; peer < nodes_; ++peer) {
+        const bool fits = peer == self_ || (withdrawn_.count({peer, address}) == 0 &&
+                                            memory_[peer].fits(address, memory));
+        if (!fits) return false;
+    }
+    for (std::size_t peer = 0; peer < nodes_; ++peer) {
+        if (peer != self_) WIREPROOF_CHECK(register_memory(peer, address, memory, rights));
+    }
+    return true;
+}
+
+// Where a call has to be made again, the peers that it is over with are passed over.
+Status Node::unregister_for_all(std::uint64_t address) {
+    Status all = Status::not_allowed;
+    for (std::size_t peer = 0; peer < nodes_; ++peer) {
+        if (peer == self_) continue;
+        const Status one = unregister_memory(peer, address);
+        if (one == Status::would_block || all == Status::not_allowed) all = one;
+    }
+    return all;
+}
+
 // Callbacks.
 
 std::uint64_t Node::Transfers::add(Transfer transfer) {

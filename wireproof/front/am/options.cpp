@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -94,31 +95,40 @@ Expected<std::string> shm_name_of(const Options& options) {
     return first.substr(shm_prefix.size());
 }
 
-// A node may listen at all addresses of its host; others must reach it by one of them.
-bool is_every_own(const Address& address) {
+// A node may listen at all addresses of its host; others must reach it by one of them. It may have
+// the system choose its port.
+std::string_view why_not_own(const Address& address) {
     const auto& host = address.host;
-    return address.port != 0 &&
-           std::all_of(host.begin(), host.end(), [](std::uint8_t byte) { return byte == 0; });
+    const bool any =
+        std::all_of(host.begin(), host.end(), [](std::uint8_t byte) { return byte == 0; });
+    Address with_port = address;
+    with_port.port = std::max<std::uint16_t>(address.port, 1);
+    return any ? std::string_view() : with_port.why_no_peer();
 }
 
+// Of each node; unset: not known yet.
 Expected<std::vector<Address>> addresses_of(const Options& options) {
     std::vector<Address> addresses;
     std::unordered_map<Address, std::size_t, AddressHash> owners;
+    std::optional<std::size_t> first;  // whose address is known
     for (std::size_t i = 0; i < options.peers.size(); ++i) {
         const std::string& text = options.peers[i];
+        if (text.empty() && i != options.self) {
+            addresses.emplace_back();
+            continue;
+        }
         if (is_shm(text)) {
             return unexpected(place_of(i) + " is " + text + " and " + place_of(0) + " is " +
                               options.peers[0] + ": all are on shared memory, or none");
         }
         const auto address = Address::parse(text);
         if (!address) return unexpected(place_of(i) + ": " + address.error().message);
-        const bool fits = i == options.self && is_every_own(*address);
-        if (const auto why = address->why_no_peer(); !why.empty() && !fits) {
-            return unexpected(place_of(i) + ": " + text + " " + std::string(why));
-        }
-        if (i > 0 && address->family != addresses.front().family) {
-            return unexpected(place_of(i) + " is " + text + " and " + place_of(0) + " is " +
-                              options.peers[0] + ": all are IPv4, or all are IPv6");
+        const auto why = i == options.self ? why_not_own(*address) : address->why_no_peer();
+        if (!why.empty()) return unexpected(place_of(i) + ": " + text + " " + std::string(why));
+        if (!first) first = i;
+        if (i != *first && address->family != addresses[*first].family) {
+            return unexpected(place_of(i) + " is " + text + " and " + place_of(*first) + " is " +
+                              options.peers[*first] + ": all are IPv4, or all are IPv6");
         }
         const auto [known, fresh] = owners.emplace(*address, i);
         if (!fresh) {
@@ -148,7 +158,7 @@ Expected<ReadOptions> read_options(const Options& options) {
         auto addresses = addresses_of(options);
         if (!addresses) return tl::unexpected(addresses.error());
         read.addresses = std::move(*addresses);
-        const bool over_ipv6 = read.addresses.front().family == Address::Family::ipv6;
+        const bool over_ipv6 = read.addresses[options.self].family == Address::Family::ipv6;
         const IpVersion ip = over_ipv6 ? IpVersion::v6 : IpVersion::v4;
         if (const auto checked = check_mtu(options, ip); !checked) {
             return tl::unexpected(checked.error());

@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 struct ReadOptions {
-    /// By node. Empty on shared memory.
+    /// By node; unset: not known yet. Empty on shared memory.
     std::vector<Address> addresses;
     /// On shared memory, what stands behind "shm:".
     std::string shm_name;

@@ -113,8 +113,8 @@ TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
 
     std::vector<std::byte> fetched(source.size());
     bool done = false;
-    ASSERT_EQ(two.ends[0].get(1, *address + 19'000, fetched,
-                              [&](Status how) { done = how == Status::ok; }),
+    ASSERT_EQ(two.ends[0].get_async(1, *address + 19'000, fetched,
+                                    [&](Status how) { done = how == Status::ok; }),
               Status::ok);
     ASSERT_TRUE(two.turn_until([&] { return done; }));
     EXPECT_EQ(fetched, source);
@@ -145,9 +145,9 @@ TEST(ShmEndpoint, StoresIntoPrivateMemory) {
               Status::ok);
     std::vector<std::byte> fetched(10);
     bool kept = false;
-    ASSERT_EQ(
-        two.ends[0].get(1, *address, fetched, [&](Status how) { kept = how == Status::forbidden; }),
-        Status::ok);
+    ASSERT_EQ(two.ends[0].get_async(1, *address, fetched,
+                                    [&](Status how) { kept = how == Status::forbidden; }),
+              Status::ok);
     ASSERT_TRUE(two.turn_until([&] { return refused && kept; }));
 }
 

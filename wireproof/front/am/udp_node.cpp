@@ -8,6 +8,7 @@ Expected<UdpNode> UdpNode::open(const Options& options) {
     UdpWire::Config config;
     config.local = options.local;
     config.peers = options.peers;
+    config.unset_is_open = options.unset_is_open;
     config.frame_max = options.frame_max;
     config.only_peer = options.only_peer;
     auto socket = UdpWire::open(config);

@@ -17,7 +17,8 @@ class UdpNode {
 public:
     struct Options {
         Address local = {};
-        std::vector<Address> peers = {};       // by node, our own too; unset: an open place
+        std::vector<Address> peers = {};       // by node, our own too
+        bool unset_is_open = true;             // see UdpWire::Config
         std::optional<PeerId> only_peer = {};  // of two nodes the other; see UdpWire::Config
         std::size_t frame_max = 1472;
         FaultRates faults = {};

@@ -5,7 +5,7 @@
 
 namespace wireproof::am {
 
-bool MemoryTable::add(std::uint64_t address, Bytes memory, Access access) {
+bool MemoryTable::fits(std::uint64_t address, ConstBytes memory) const {
     if (memory.size() > std::numeric_limits<std::uint64_t>::max() - address) return false;
     const std::uint64_t end = address + memory.size();
     for (const Region& region : regions_) {
@@ -13,6 +13,11 @@ bool MemoryTable::add(std::uint64_t address, Bytes memory, Access access) {
         if (address == region.address || (address < region_end && region.address < end))
             return false;
     }
+    return true;
+}
+
+bool MemoryTable::add(std::uint64_t address, Bytes memory, Access access) {
+    if (!fits(address, memory)) return false;
     regions_.push_back({address, memory, access});
     return true;
 }

@@ -22,6 +22,9 @@ public:
     /// overlaps a region that is there.
     [[nodiscard]] bool add(std::uint64_t address, Bytes memory, Access access);
 
+    /// add() would be true.
+    bool fits(std::uint64_t address, ConstBytes memory) const;
+
     /// Forgets the region that begins at `address`.
     bool remove(std::uint64_t address);
 

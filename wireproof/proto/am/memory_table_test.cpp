@@ -99,5 +99,16 @@ TEST(AmMemoryTable, ForgetsARegionByItsBeginning) {
     EXPECT_TRUE(table.add(95, memory, both));
 }
 
+TEST(AmMemoryTable, SaysWhatFits) {
+    std::array<std::byte, 100> memory{};
+    MemoryTable table;
+    ASSERT_TRUE(table.add(1000, Bytes(memory).subspan(20, 50), both));
+    EXPECT_TRUE(table.fits(1050, memory));
+    EXPECT_TRUE(table.fits(900, memory));
+    EXPECT_FALSE(table.fits(1049, memory));
+    EXPECT_FALSE(table.fits(901, memory));
+    EXPECT_FALSE(table.fits(top, memory));
+}
+
 }  // namespace
 }  // namespace wireproof::am

@@ -42,6 +42,10 @@ Expected<UdpWire> UdpWire::open(const Config& config) {
     UdpWire wire(std::move(*socket), config);
     for (const Address& peer : config.peers) {
         const auto number = static_cast<PeerId>(wire.peers());
+        if (!peer.is_set() && !config.unset_is_open) {
+            wire.lanes_.push_back(UdpLane(wire.sending_.get(), wire.peers()));
+            continue;
+        }
         if (const auto set = wire.set_peer(number, peer); !set) return tl::unexpected(set.error());
     }
     return wire;

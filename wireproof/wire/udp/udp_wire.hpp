@@ -53,7 +53,10 @@ class UdpWire {
 public:
     struct Config {
         Address local = {};               // port 0: the kernel chooses
-        std::vector<Address> peers = {};  // by PeerId; an unset address is an open place
+        std::vector<Address> peers = {};  // by PeerId; of some the address may be unset
+        /// What an unset address is: an open place, or a peer that nothing goes to and comes from
+        /// until set_peer.
+        bool unset_is_open = true;
         std::size_t frame_max = 1472;
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
@@ -86,6 +89,10 @@ public:
     std::size_t receive_buffer() const { return socket_.receive_buffer(); }
     const UdpCounters& counters() const { return counters_; }
     std::size_t peers() const { return lanes_.size(); }
+    /// Frames to that peer, one of peers(), have somewhere to go.
+    bool has_address(PeerId peer) const {
+        return lanes_[static_cast<std::size_t>(peer)].address().is_set();
+    }
 
     UdpLane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);

@@ -171,6 +171,20 @@ TEST(UdpWire, DropsAndCountsStrangersWithoutAnOpenPlace) {
     EXPECT_EQ(hub.counters().frames_received, 1U);
 }
 
+TEST(UdpWire, APeerWithoutAnAddressMayBeNobodyUntilItHasOne) {
+    UdpWire hub = open({.peers = {Address{}}, .unset_is_open = false});
+    UdpWire a = open({.peers = {hub.local_address()}});
+    EXPECT_FALSE(hub.has_address(first));
+    ASSERT_TRUE(send(a, first, "too soon"));
+    EXPECT_EQ(next_now(hub), "nothing");
+    EXPECT_EQ(hub.counters().unknown_source, 1U);
+    EXPECT_EQ(hub.lane(first).claim(), nullptr);
+    ASSERT_TRUE(hub.set_peer(first, a.local_address()));
+    EXPECT_TRUE(hub.has_address(first));
+    ASSERT_TRUE(send(a, first, "now"));
+    EXPECT_EQ(next(hub), "0:now");
+}
+
 TEST(UdpWire, AnOpenPlaceAnswersTheLatestSourceUntilItIsSettled) {
     UdpWire hub = open({.peers = {Address{}}});
     UdpWire a = open({.peers = {hub.local_address()}});

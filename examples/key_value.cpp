@@ -1,0 +1,130 @@
+// A key-value store over active messages: values lie in the server's memory, and the client writes
+// and reads them there itself. The server only says where.
+//
+//   put:  request(reserve)  -> reply(address);           store(value), whose handler marks it valid
+//   get:  request(find)     -> reply(address, length);   get(value)
+#include <wireproof/am.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+
+using namespace wireproof::am;
+
+namespace {
+
+// Handlers of the server, and of the client.
+constexpr std::uint16_t reserve = 1;
+constexpr std::uint16_t find = 2;
+constexpr std::uint16_t committed = 3;
+constexpr std::uint16_t place = 4;
+
+constexpr std::size_t value_max = 256;  // bytes
+constexpr std::size_t slots = 64;
+
+class Server {
+public:
+    Server(Endpoint& endpoint, std::uint64_t base) : base_(base) {
+        endpoint.handle(reserve, [this](const Message& m) {
+            const auto slot = slot_of_.try_emplace(m.words()[0], slot_of_.size()).first->second;
+            answer(m, slot < slots ? slot : 0, slot < slots ? value_max : 0);
+        });
+        endpoint.handle(committed,
+                        [this](const Message& m) { length_of_[m.argument()] = m.memory().size(); });
+        endpoint.handle(find, [this](const Message& m) {
+            const auto length = length_of_.find(m.words()[0]);
+            if (length == length_of_.end()) return answer(m, 0, 0);
+            answer(m, slot_of_[m.words()[0]], length->second);
+        });
+    }
+
+private:
+    void answer(const Message& m, std::size_t slot, std::size_t length) const {
+        const std::uint64_t address = base_ + slot * value_max;
+        m.reply(place,
+                {static_cast<std::uint32_t>(address), static_cast<std::uint32_t>(address >> 32),
+                 static_cast<std::uint32_t>(length)});
+    }
+
+    std::uint64_t base_;
+    std::map<std::uint32_t, std::size_t> slot_of_;    // by key
+    std::map<std::uint32_t, std::size_t> length_of_;  // of values that are whole
+};
+
+class Client {
+public:
+    explicit Client(Endpoint& endpoint) : endpoint_(endpoint) {
+        endpoint.handle(place, [this](const Message& m) {
+            place_ = Place{m.words()[0] | std::uint64_t{m.words()[1]} << 32, m.words()[2]};
+        });
+    }
+
+    bool put(std::uint32_t key, const std::string& value) {
+        const auto where = ask(reserve, key);
+        if (!where || value.size() > where->length) return false;
+        const auto bytes = std::as_bytes(std::span(value));
+        return endpoint_.store(1, where->address, bytes, committed, key) == Status::ok;
+    }
+    std::optional<std::string> get(std::uint32_t key) {
+        const auto where = ask(find, key);
+        if (!where || where->length == 0) return std::nullopt;
+        std::string value(where->length, '\0');
+        const auto bytes = std::as_writable_bytes(std::span(value));
+        if (endpoint_.get(1, where->address, bytes) != Status::ok) return std::nullopt;
+        return value;
+    }
+
+private:
+    struct Place {
+        std::uint64_t address = 0;
+        std::uint32_t length = 0;
+    };
+
+    std::optional<Place> ask(std::uint16_t handler, std::uint32_t key) {
+        place_.reset();
+        if (endpoint_.request(1, handler, {key}) != Status::ok) return std::nullopt;
+        endpoint_.wait([this] { return place_.has_value(); }, std::chrono::seconds(10));
+        return place_;
+    }
+
+    Endpoint& endpoint_;
+    std::optional<Place> place_;
+};
+
+int fail(const std::string& why) {
+    std::fprintf(stderr, "key_value: %s\n", why.c_str());
+    return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    options.peers.assign(2, argc > 1 ? argv[1] : "shm:key-value");
+    auto client_end = Endpoint::open(options);
+    options.self = 1;
+    auto server_end = Endpoint::open(options);
+    if (!client_end || !server_end) return fail((client_end ? server_end : client_end).error());
+
+    const auto memory = server_end->allocate(slots * value_max);
+    if (!memory) return fail(memory.error());
+    const auto base = server_end->register_memory(*memory, {.get = true, .store = true});
+    if (!base) return fail(base.error());
+    const Server server(*server_end, *base);
+    std::atomic<bool> done{false};
+    std::thread serving([&] { server_end->wait([&] { return done.load(); }); });
+
+    Client client(*client_end);
+    const bool put = client.put(7, "seven") && client.put(8, "eight") && client.put(7, "SEVEN");
+    for (const std::uint32_t key : {7U, 8U, 9U}) {
+        std::printf("%u is %s\n", key, client.get(key).value_or("nothing").c_str());
+    }
+    done = true;
+    server_end->wake();
+    serving.join();
+    return put ? 0 : fail("a value was not put");
+}

@@ -1,0 +1,166 @@
+// Calls that wait for a peer: flush, close, and get; and memory that is for every peer, or given
+// back. On UDP and on shared memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "wireproof/front/am/endpoint_test_kit.hpp"
+#include "wireproof/front/am/node_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using namespace test;
+
+class AmEndpointFlush : public testing::TestWithParam<bool> {  // on shared memory
+protected:
+    static Options options(std::size_t nodes = 2) {
+        Options options = options_for(nodes);
+        options.peer_timeout = milliseconds(300);
+        if (GetParam()) {
+            static int count = 0;
+            const std::string name =
+                "shm:flush-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+            std::fill(options.peers.begin(), options.peers.end(), name);
+        }
+        return options;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, AmEndpointFlush, testing::Bool(),
+                         [](const auto& on) { return on.param ? "Shm" : "Udp"; });
+
+TEST_P(AmEndpointFlush, ReturnsWhenThePeerHasAll) {
+    const Options both = options();
+    Endpoint a = open(both, 0);
+    Served b(open(both, 1));
+    std::atomic<int> handled{0};
+    b.endpoint.handle(ask, [&](const Message&) { ++handled; });
+    b.start();
+    constexpr int count = 100;
+    for (int i = 0; i < count; ++i) ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    EXPECT_EQ(a.flush(1), Status::ok);
+    EXPECT_TRUE(a.idle());
+    EXPECT_EQ(a.flush(1), Status::ok);
+    b.stop();
+    EXPECT_EQ(handled, count);  // nothing is acknowledged before its handler may run
+}
+
+TEST_P(AmEndpointFlush, SaysThatTheLimitPassedOrThePeerIsLost) {
+    const Options both = options();
+    Endpoint a = open(both, 0);
+    {
+        Endpoint b = open(both, 1);
+        b.handle(ask, [](const Message&) {});
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        ASSERT_TRUE(settle(a, b));
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        EXPECT_EQ(a.flush(1, milliseconds(20)), Status::timed_out);  // b takes no turn
+        EXPECT_FALSE(a.idle());
+        EXPECT_EQ(a.flush(1), Status::peer_lost);
+    }
+    EXPECT_EQ(a.flush(0), Status::no_such_peer);
+    EXPECT_EQ(a.flush(2), Status::no_such_peer);
+}
+
+TEST_P(AmEndpointFlush, NothingBlocksInAHandler) {
+    const Options both = options();
+    Endpoint a = open(both, 0);
+    Endpoint b = open(both, 1);
+    std::vector<std::byte> bytes(8);
+    bool handled = false;
+    b.handle(ask, [&](const Message&) {
+        EXPECT_EQ(b.flush(0), Status::not_allowed);
+        EXPECT_EQ(b.close(), Status::not_allowed);
+        EXPECT_EQ(b.get(0, 0, bytes), Status::not_allowed);
+        EXPECT_EQ(b.get_async(0, 0, bytes, nullptr), Status::not_allowed);
+        handled = true;
+    });
+    ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    ASSERT_TRUE(run({&a, &b}, [&] { return handled; }));
+    EXPECT_TRUE(b.is_open());
+}
+
+TEST_P(AmEndpointFlush, CloseWaitsUntilThePeerHasAll) {
+    const Options both = options();
+    Endpoint a = open(both, 0);
+    Served b(open(both, 1));
+    std::atomic<int> handled{0};
+    b.endpoint.handle(ask, [&](const Message&) { ++handled; });
+    b.start();
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    EXPECT_EQ(a.close(), Status::ok);
+    EXPECT_FALSE(a.is_open());
+    EXPECT_EQ(a.close(), Status::closed);
+    b.stop();
+    EXPECT_EQ(handled, 10);
+}
+
+TEST_P(AmEndpointFlush, CloseEndsWhenItsLimitPasses) {
+    Endpoint a = open(options(), 0);
+    std::vector<std::byte> bytes(8);
+    Status end = Status::ok;
+    ASSERT_EQ(a.get_async(1, 0, bytes, [&](Status status) { end = status; }), Status::ok);
+    EXPECT_EQ(a.close(milliseconds(20)), Status::timed_out);
+    EXPECT_FALSE(a.is_open());
+    EXPECT_EQ(end, Status::closed);
+}
+
+TEST_P(AmEndpointFlush, AGetBlocksUntilItsBytesAreThere) {
+    const Options both = options();
+    Endpoint a = open(both, 0);
+    Served b(open(both, 1));
+    auto memory = pattern(100'000);
+    const auto address = b.endpoint.register_memory(0, memory, {.get = true});
+    const auto hidden = b.endpoint.register_memory(0, std::span(memory).first(0), {.store = true});
+    ASSERT_TRUE(address);
+    ASSERT_FALSE(hidden);  // it has the same first byte
+    b.start();
+    std::vector<std::byte> destination(memory.size());
+    EXPECT_EQ(a.get(1, *address, destination), Status::ok);
+    EXPECT_EQ(destination, memory);
+    EXPECT_EQ(a.get(1, *address + 1, destination), Status::forbidden);
+    EXPECT_EQ(a.get(2, *address, destination), Status::no_such_peer);
+}
+
+TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
+    const Options all = options(3);
+    Endpoint a = open(all, 0);
+    Endpoint b = open(all, 1);
+    Endpoint c = open(all, 2);
+    auto memory = pattern(1000);
+    const auto address = b.register_memory(memory, {.get = true});
+    ASSERT_TRUE(address);
+    EXPECT_EQ(b.register_memory(std::span(memory).subspan(10, 10), {}).error(),
+              "memory overlaps what is registered for a peer");
+    std::vector<Status> ends;
+    std::vector<std::byte> of_a(1000);
+    std::vector<std::byte> of_c(1000);
+    const auto note = [&](Status status) { ends.push_back(status); };
+    ASSERT_EQ(a.get_async(1, *address, of_a, note), Status::ok);
+    ASSERT_EQ(c.get_async(1, *address, of_c, note), Status::ok);
+    ASSERT_TRUE(run({&a, &b, &c}, [&] { return ends.size() == 2; }));
+    EXPECT_EQ(ends, (std::vector<Status>{Status::ok, Status::ok}));
+    EXPECT_EQ(of_a, memory);
+    EXPECT_EQ(of_c, memory);
+
+    Status taken = Status::would_block;
+    ASSERT_TRUE(run({&a, &b, &c}, [&] {
+        taken = b.unregister_memory(*address);
+        return taken != Status::would_block;
+    }));
+    EXPECT_EQ(taken, Status::ok);
+    EXPECT_EQ(b.unregister_memory(*address), Status::not_allowed);
+    ASSERT_EQ(c.get_async(1, *address, of_c, note), Status::ok);
+    ASSERT_TRUE(run({&a, &b, &c}, [&] { return ends.size() == 3; }));
+    EXPECT_EQ(ends.back(), Status::forbidden);
+    // For none, if it cannot be for each.
+    ASSERT_TRUE(b.register_memory(2, memory, {.get = true}));
+    EXPECT_FALSE(b.register_memory(memory, {.get = true}));
+    ASSERT_EQ(a.get_async(1, *address, of_a, note), Status::ok);
+    ASSERT_TRUE(run({&a, &b, &c}, [&] { return ends.size() == 4; }));
+    EXPECT_EQ(ends.back(), Status::forbidden);
+}
+
+}  // namespace
+}  // namespace wireproof::am

@@ -1,0 +1,72 @@
+// What stands behind an Endpoint: a Node on a UDP socket or on shared memory, and the steady clock.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wireproof/am.hpp"
+#include "wireproof/front/am/node.hpp"
+#include "wireproof/front/am/udp_node.hpp"
+#include "wireproof/host/fork_watch.hpp"
+#include "wireproof/host/loop_handle.hpp"
+#include "wireproof/host/one_user.hpp"
+#include "wireproof/host/spin_budget.hpp"
+#include "wireproof/host/spin_clock.hpp"
+
+namespace wireproof::am {
+
+struct Endpoint::Inside {
+    Inside(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
+           std::size_t active_peers)
+        : node(std::move(wire), config, congestion, active_peers) {}
+    Inside(UdpNode wire, const Config& config, const std::vector<Congestion>& congestion,
+           std::size_t active_peers)
+        : udp(std::move(wire)), node(udp->wire(), config, congestion, active_peers) {}
+
+    struct Free {
+        void operator()(std::byte* lent) const { std::free(lent); }
+    };
+    struct Allocation {
+        std::unique_ptr<std::byte, Free> bytes;
+        std::size_t size = 0;
+    };
+    /// Once ended, the status; owned by whom is told of the end, since a store that is left by an
+    /// exception goes on.
+    using Outcome = std::shared_ptr<std::optional<Status>>;
+
+    std::size_t poll() {
+        (void)loop.take_wakes();
+        return node.poll(clock.now());
+    }
+    bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
+    template <class Until>
+    void wait_for(Until&& until) {
+        while (!wait(until, std::chrono::hours(24))) {
+        }
+    }
+    Status store(std::size_t peer, std::uint64_t address, ConstBytes source, std::uint16_t handler,
+                 std::uint32_t argument);
+
+    /// False: no such peer, or one whose address is not known yet.
+    bool can_reach(std::size_t peer) const {
+        if (peer >= node.nodes() || peer == node.self()) return false;
+        return !udp || udp->socket().has_address(PeerId(peer));
+    }
+
+    std::string shm_name;  // "shm:NAME", on shared memory
+    host::SpinClock clock;
+    host::SpinBudget spin;
+    host::LoopHandle loop;
+    std::optional<UdpNode> udp;      // which the node's wire then borrows
+    std::vector<Allocation> memory;  // where no wire shares any
+    Node node;
+    host::OneUser user{"an Endpoint"};
+    host::ForkWatch fork{[this] {
+        node.abandon();
+        loop.abandon();
+    }};
+};
+
+}  // namespace wireproof::am

@@ -1,0 +1,172 @@
+// Endpoints in an event loop: what it waits on, how long, and how often it is woken. On UDP and on
+// shared memory.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "wireproof/front/am/endpoint_test_kit.hpp"
+
+namespace wireproof::am {
+namespace {
+
+using namespace test;
+using std::chrono::nanoseconds;
+
+Options options_on(bool shm, std::size_t nodes = 2) {
+    Options options = options_for(nodes);
+    if (shm) {
+        static int count = 0;
+        const std::string name =
+            "shm:loop-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+        std::fill(options.peers.begin(), options.peers.end(), name);
+    }
+    return options;
+}
+
+bool is_readable(int handle) {
+    pollfd wanted{.fd = handle, .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, 0) == 1;
+}
+
+/// Waits as am.hpp says, for all its Endpoints at once.
+class Loop {
+public:
+    explicit Loop(std::vector<Endpoint*> endpoints) : endpoints_(std::move(endpoints)) {
+        for (Endpoint* const endpoint : endpoints_) {
+            handles_.push_back({.fd = endpoint->event_fd(), .events = POLLIN, .revents = 0});
+            EXPECT_GE(handles_.back().fd, 0);
+        }
+    }
+
+    /// False: `limit` passed first.
+    template <class Until>
+    bool run(Until&& until, milliseconds limit = patience) {
+        const auto end = Clock::now() + limit;
+        while (true) {
+            for (Endpoint* const endpoint : endpoints_) endpoint->poll();
+            if (until()) return true;
+            const auto left = end - Clock::now();
+            if (left <= nanoseconds::zero()) return false;
+            if (!all_arm()) continue;
+            nanoseconds timeout = left;
+            for (Endpoint* const endpoint : endpoints_) {
+                timeout = std::min(timeout, endpoint->next_timeout());
+            }
+            const timespec time{.tv_sec = timeout.count() / 1'000'000'000,
+                                .tv_nsec = timeout.count() % 1'000'000'000};
+            ::ppoll(handles_.data(), handles_.size(), &time, nullptr);
+            ++sleeps;
+        }
+    }
+
+    std::uint64_t sleeps = 0;
+
+private:
+    bool all_arm() {
+        return std::all_of(endpoints_.begin(), endpoints_.end(),
+                           [](Endpoint* endpoint) { return endpoint->arm(); });
+    }
+
+    std::vector<Endpoint*> endpoints_;
+    std::vector<pollfd> handles_;
+};
+
+class AmEndpointLoop : public testing::TestWithParam<bool> {};  // on shared memory
+
+INSTANTIATE_TEST_SUITE_P(On, AmEndpointLoop, testing::Bool(),
+                         [](const auto& on) { return on.param ? "Shm" : "Udp"; });
+
+TEST_P(AmEndpointLoop, OneThreadServesTwoEndpointsAndSleepsWhereNothingHappens) {
+    const Options options = options_on(GetParam());
+    Endpoint a = open(options, 0);
+    Endpoint b = open(options, 1);
+    b.handle(ask, echo());
+    std::uint32_t answers = 0;
+    a.handle(answer, [&](const Message&) { ++answers; });
+    Loop loop({&a, &b});
+    constexpr std::uint32_t rounds = 200;
+    for (std::uint32_t i = 1; i <= rounds; ++i) {
+        ASSERT_EQ(a.request(1, ask, {i}), Status::ok);
+        ASSERT_TRUE(loop.run([&] { return answers == i; })) << i;
+    }
+    // A request and its reply wake the loop twice; acknowledgements and the meeting do, too.
+    EXPECT_LT(loop.sleeps, 5 * rounds);
+    ASSERT_TRUE(loop.run([&] { return a.idle() && b.idle(); }));
+
+    // Each Endpoint looks twice, 50 ms apart, whether buffers are still needed.
+    loop.sleeps = 0;
+    EXPECT_FALSE(loop.run([] { return false; }, milliseconds(300)));
+    EXPECT_LE(loop.sleeps, 5U);
+    loop.sleeps = 0;
+    EXPECT_FALSE(loop.run([] { return false; }, milliseconds(100)));
+    EXPECT_EQ(loop.sleeps, 1U);
+}
+
+TEST_P(AmEndpointLoop, NothingMayWaitWhileARequestIsStillToLeave) {
+    const Options options = options_on(GetParam());
+    Endpoint a = open(options, 0);
+    Endpoint b = open(options, 1);
+    ASSERT_TRUE(settle(a, b));
+    ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    EXPECT_FALSE(a.arm());
+    EXPECT_EQ(a.next_timeout(), nanoseconds::zero());
+    a.poll();
+    EXPECT_GT(a.next_timeout(), nanoseconds::zero());
+    EXPECT_LT(a.next_timeout(), std::chrono::seconds(10));  // it is sent again before
+}
+
+// On shared memory a get may be over when get_async returns, and its callback is still to run.
+TEST_P(AmEndpointLoop, NothingMayWaitWhileACallbackIsStillToRun) {
+    const Options options = options_on(GetParam());
+    Endpoint a = open(options, 0);
+    Endpoint b = open(options, 1);
+    const auto memory = b.allocate(64);
+    ASSERT_TRUE(memory);
+    const auto address = b.register_memory(0, *memory, {.get = true});
+    ASSERT_TRUE(address);
+    std::vector<std::byte> destination(64);
+    int ended = 0;
+    for (int i = 1; i <= 3; ++i) {
+        ASSERT_EQ(a.get_async(1, *address, destination, [&](Status) { ++ended; }), Status::ok);
+        EXPECT_FALSE(a.arm());
+        Loop loop({&a, &b});
+        ASSERT_TRUE(loop.run([&] { return ended == i; }));
+    }
+}
+
+TEST_P(AmEndpointLoop, AWakeMakesTheDescriptorReadableUntilThePoll) {
+    const Options options = options_on(GetParam());
+    Endpoint a = open(options, 0);
+    const int handle = a.event_fd();
+    EXPECT_EQ(a.event_fd(), handle);
+    EXPECT_FALSE(is_readable(handle));
+    for (int i = 0; i < 3; ++i) {
+        std::thread([&a] { a.wake(); }).join();
+        EXPECT_TRUE(is_readable(handle));
+        a.poll();
+        EXPECT_FALSE(is_readable(handle));
+    }
+}
+
+TEST_P(AmEndpointLoop, AWakeHasAWaitAskAgain) {
+    const Options options = options_on(GetParam());
+    Endpoint a = open(options, 0);
+    std::atomic<int> told{0};
+    std::thread other([&] {
+        for (int i = 1; i <= 3; ++i) {
+            std::this_thread::sleep_for(milliseconds(20));
+            told = i;
+            a.wake();
+        }
+    });
+    const auto begin = Clock::now();
+    EXPECT_TRUE(a.wait([&] { return told == 3; }, patience));
+    EXPECT_LT(Clock::now() - begin, patience / 2);
+    other.join();
+}
+
+}  // namespace
+}  // namespace wireproof::am

@@ -1,0 +1,147 @@
+// Stores, gets, and the memory that peers may reach.
+#include "wireproof/front/am/endpoint_inside.hpp"
+
+namespace wireproof::am {
+
+Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
+                             std::span<const std::byte> source, std::uint16_t handler,
+                             std::uint32_t argument, Done done) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (!in->node.in_handler() && !in->can_reach(peer)) return Status::no_such_peer;
+    return in->node.store_async(peer, address, source, handler, argument, std::move(done));
+}
+
+Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const std::byte> source,
+                       std::uint16_t handler, std::uint32_t argument) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (in->node.polling()) return Status::not_allowed;
+    if (!in->can_reach(peer)) return Status::no_such_peer;
+    return in->store(peer, address, source, handler, argument);
+}
+
+Status Endpoint::Inside::store(std::size_t peer, std::uint64_t address, ConstBytes source,
+                               std::uint16_t handler, std::uint32_t argument) {
+    Status posted = Status::would_block;
+    bool ended = false;
+    Outcome outcome;
+    wait_for([&] {
+        if (const auto at_once = node.store_at_once(peer, address, source, handler, argument)) {
+            posted = *at_once;
+            ended = posted == Status::ok;
+            return posted != Status::would_block;
+        }
+        if (outcome == nullptr) outcome = std::make_shared<std::optional<Status>>();
+        posted = node.store_async(peer, address, source, handler, argument,
+                                  [outcome](Status status) { *outcome = status; });
+        return posted != Status::would_block;
+    });
+    if (posted != Status::ok) return posted;
+    if (ended) {
+        if (node.wants_turn()) {
+            poll();
+        } else {
+            node.push(clock.now());  // the handler hears of it
+        }
+        return Status::ok;
+    }
+    wait_for([&] { return outcome->has_value(); });
+    return **outcome;
+}
+
+Status Endpoint::get_async(std::size_t peer, std::uint64_t address,
+                           std::span<std::byte> destination, Done done) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (!in->node.in_handler() && !in->can_reach(peer)) return Status::no_such_peer;
+    return in->node.get(peer, address, destination, std::move(done));
+}
+
+Status Endpoint::get(std::size_t peer, std::uint64_t address, std::span<std::byte> destination) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (in->node.polling()) return Status::not_allowed;
+    if (!in->can_reach(peer)) return Status::no_such_peer;
+    const auto outcome = std::make_shared<std::optional<Status>>();
+    Status posted = Status::would_block;
+    in->wait_for([&] {
+        posted = in->node.get(peer, address, destination,
+                              [outcome](Status status) { *outcome = status; });
+        return posted != Status::would_block;
+    });
+    if (posted != Status::ok) return posted;
+    in->wait_for([&] { return outcome->has_value(); });
+    return **outcome;
+}
+
+Result<std::span<std::byte>> Endpoint::allocate(std::size_t bytes) {
+    using Allocated = Result<std::span<std::byte>>;
+    Inside* const in = open_inside();
+    if (in == nullptr) return Allocated::failure("the Endpoint is closed");
+    const host::OneUser::Call call(in->user);
+    if (bytes == 0) return Allocated::failure("no bytes to allocate");
+    constexpr std::size_t address_space = std::size_t{1} << 47;  // no process has more
+    const bool fits = bytes < address_space;
+    if (fits) {
+        auto shared = in->node.wire().allocate_shared(bytes);
+        if (shared) return Bytes(*shared);
+    }
+    Inside::Allocation memory;
+    memory.bytes.reset(static_cast<std::byte*>(fits ? std::calloc(bytes, 1) : nullptr));
+    memory.size = bytes;
+    if (memory.bytes == nullptr) {
+        return Allocated::failure("cannot allocate " + std::to_string(bytes) + " bytes");
+    }
+    const Bytes result(memory.bytes.get(), bytes);
+    in->memory.push_back(std::move(memory));
+    return result;
+}
+
+Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std::byte> memory,
+                                                Rights rights) {
+    using Registered = Result<std::uint64_t>;
+    Inside* const in = open_inside();
+    if (in == nullptr) return Registered::failure("the Endpoint is closed");
+    const host::OneUser::Call call(in->user);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    if (in->node.register_memory(peer, address, memory, rights)) {
+        return static_cast<std::uint64_t>(address);
+    }
+    return Registered::failure(peer >= nodes() || peer == self()
+                                   ? "no peer " + std::to_string(peer)
+                                   : "memory overlaps what is registered for peer " +
+                                         std::to_string(peer));
+}
+
+Status Endpoint::unregister_memory(std::size_t peer, std::uint64_t address) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    return in->node.unregister_memory(peer, address);
+}
+
+Result<std::uint64_t> Endpoint::register_memory(std::span<std::byte> memory, Rights rights) {
+    using Registered = Result<std::uint64_t>;
+    Inside* const in = open_inside();
+    if (in == nullptr) return Registered::failure("the Endpoint is closed");
+    const host::OneUser::Call call(in->user);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    if (in->node.register_for_all(address, memory, rights)) {
+        return static_cast<std::uint64_t>(address);
+    }
+    return Registered::failure("memory overlaps what is registered for a peer");
+}
+
+Status Endpoint::unregister_memory(std::uint64_t address) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    return in->node.unregister_for_all(address);
+}
+
+}  // namespace wireproof::am
