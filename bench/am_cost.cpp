@@ -3,7 +3,8 @@
 //
 //   valgrind --tool=callgrind --toggle-collect='*measured*' build/release/bench/am_cost 1000
 //
-// counts the instructions of the 32,000 messages that it says it sent.
+// counts the instructions of the 32,000 messages that it says it sent: 213 each on 24 November
+// 2026, before the engine was divided into layers.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

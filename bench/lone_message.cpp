@@ -7,7 +7,8 @@
 //   valgrind --tool=callgrind --toggle-collect='*round_trips*' ./lone_message 10000
 //
 // counts the instructions of the 10,000 round trips that it says it made; '*stores_sent*' and
-// '*notes_received*' those of either side of the 10,000 stores.
+// '*notes_received*' those of either side of the 10,000 stores. On 24 November 2026, before the
+// engine was divided into layers, they were 2,020, 880 and 1,270.
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -99,7 +99,8 @@ struct Config {
     /// While so many packets of requests and stores are under way, or stores and gets that are
     /// answered as soon as they arrive, the front lets those that follow wait from one turn to the
     /// next until they are as many; a turn in which nothing is asked for sends them. 0: each turn
-    /// does.
+    /// does. On shared memory each publication takes from the peer the line that it waits on; over
+    /// UDP few packets would leave in a super-packet.
     std::uint32_t coalesce = 0;
     /// But only where turns follow one another so soon, and for so long at most. How many are under
     /// way tells no busy stream from one whose peer acknowledges seldom.

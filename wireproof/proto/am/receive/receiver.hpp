@@ -36,6 +36,9 @@ protected:
     // The fast path: fast/receive.hpp, .cpp and fast/chunks.cpp.
     inline bool accept_message(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
+    /// Packets of one chunk that came together. Taken one by one, each began with a load of what
+    /// was just written in parts, which waits until the copy of the packet before has reached the
+    /// cache.
     std::uint32_t on_run(Instant now, const RxRun& run);
 
 private:
