@@ -2,11 +2,20 @@
 // registered, work is posted, completions are polled. Packets are RoCEv2's on UDP port 4791, so the
 // other end may be another of these, Linux's Soft-RoCE or an adapter. No privilege is needed.
 //
-// A Device and all that was made from it belong to one thread at a time; a build of the library
-// with assertions ends the program where two are inside at once. Work moves while that thread polls
-// or waits, and not otherwise. What was made from a Device keeps it open, and so does a call of it
-// that runs: the condition of a wait may move or destroy everything. A forked child has closed
-// Devices: see Device::is_open.
+// A Device and all that was made from it belong to one thread at a time, Device::wake apart; a
+// build of the library with assertions ends the program where two are inside at once. Work moves
+// while that thread polls or waits, and not otherwise. What was made from a Device keeps it open,
+// and so does a call of it that runs: the condition of a wait may move or destroy everything. A
+// forked child has closed Devices: see Device::is_open.
+//
+// An event loop waits for a Device like this. Device::wait does the same by itself.
+//
+//     while (running) {
+//         device.poll();
+//         // Take completions and requests, post work, look at what other threads have handed over.
+//         if (!device.arm()) continue;
+//         // Sleep until device.event_fd() is readable or device.next_timeout() has passed.
+//     }
 //
 // A moved-from Device is closed. Anything else that is used after it was moved from, or made from a
 // moved-from Device, ends the program with a line on standard error. This header stands alone: it
@@ -26,27 +35,12 @@
 #include <vector>
 
 #include "wireproof/export.hpp"
+#include "wireproof/ib_values.hpp"
 #include "wireproof/result.hpp"
 
 namespace wireproof::rdma {
 
 using wireproof::Result;
-
-/// What became of a call. All but `ok` leave everything as it was.
-enum class Status : std::uint8_t {
-    ok,
-    queue_full,       // until something completes: poll and call again
-    wrong_state,      // not connected, connected already, or in error
-    not_supported,    // by the transport: Reads and Atomics are reliable
-    too_long,         // more than 2^31 bytes, or more inline than the queue pair has room for
-    too_many_pieces,  // of this queue pair, or for it
-    bad_length,       // of an Atomic: it has 8 bytes
-    bad_contact,      // names no host, queue pair or path MTU, or keeps no Read
-    closed,           // the Device belongs to the parent of this forked process
-};
-
-/// Its name, as above.
-WIREPROOF_EXPORT std::string_view name_of(Status status);
 
 namespace detail {
 
@@ -73,23 +67,6 @@ private:
 
 }  // namespace detail
 
-struct DeviceOptions {
-    /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
-    std::string address;
-    /// 256, 512, 1024, 2048 or 4096 bytes; 0: the most that the interface carries, which of an
-    /// Ethernet of 1500 is 1024.
-    std::size_t path_mtu = 0;
-    /// Bytes of received packets that the kernel is asked to keep, 4096 to 2^30, with what it needs
-    /// beside each packet. An ordinary user is granted 212,992 by default: 25 packets of 4096
-    /// bytes. So few are under way to a peer at first.
-    std::size_t receive_buffer = std::size_t{4} << 20;
-};
-
-/// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
-constexpr std::uint64_t service_of_port(std::uint16_t port) {
-    return std::uint64_t{0x0106} << 16 | port;
-}
-
 class WIREPROOF_EXPORT Device {
 public:
     static Result<Device> open(const DeviceOptions& options);
@@ -105,8 +82,30 @@ public:
     /// Returns the packets moved: not 0, there may be more.
     std::size_t poll();
     /// Polls until `until` says so: true; or for `limit`: false. Sleeps while nothing comes.
+    /// `until` is called after each poll, and again after wake().
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
+
+    /// A descriptor for poll(2), epoll(7) and event loops. After arm() has returned true it becomes
+    /// readable when something arrives or wake() is called, and poll() ends that. It belongs to the
+    /// Device: do not read, write or close it. It stays the same when the Device is moved, and is
+    /// closed when the Device and all that was made from it have been destroyed. -1: the Device is
+    /// closed. Does not block; of the Device's thread.
+    int event_fd() const;
+    /// Called after poll(), immediately before the thread sleeps. True: there is nothing to do
+    /// until event_fd() is readable or next_timeout() has passed. False: something has arrived or
+    /// is due, or work was posted since the last poll; poll again. Does not block; of the Device's
+    /// thread. A closed Device returns true.
+    [[nodiscard]] bool arm();
+    /// How long the thread may sleep at most: retransmissions and acknowledgements have deadlines.
+    /// Zero: poll() is due now. nanoseconds::max(): there is no deadline, as of a closed Device.
+    /// Counted from this call, and rounded up. Does not block; of the Device's thread.
+    [[nodiscard]] std::chrono::nanoseconds next_timeout() const;
+    /// Makes event_fd() readable, and ends the sleep of wait(), which calls its condition again.
+    /// The next poll takes it; several before that are one. Any thread and any signal handler may
+    /// call this while the Device is neither moved nor destroyed. Does not block, and does nothing
+    /// to a closed Device.
+    void wake() const;
 
     /// As of the last poll: the device may be destroyed without harm to its peers. Nothing that was
     /// posted to be sent is unfinished, no connection is being made or ended by connection
@@ -150,34 +149,6 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// How work ended.
-enum class WorkStatus : std::uint8_t {
-    success,
-    local_length_error,
-    local_operation_error,
-    local_protection_error,
-    flushed,  // never tried, or not known to be done: the queue pair is in error
-    window_bind_error,
-    bad_response,
-    remote_invalid_request,
-    remote_access_error,
-    remote_operation_error,
-    retry_exceeded,
-    receiver_not_ready,  // more often than was to be borne
-};
-
-WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
-
-struct Completion {
-    std::uint64_t id = 0;  // given with the work
-    WorkStatus status = WorkStatus::success;
-    bool received = false;         // of a receive, else of work that was posted to be sent
-    std::uint32_t queue_pair = 0;  // its number
-    std::uint32_t length = 0;      // bytes received or read
-    std::optional<std::uint32_t> immediate = {};
-    std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
-};
-
 /// Holds completions until they are polled. It must have room for all that can complete between two
 /// polls: one more is lost, and the queue pair that it is of fails. Completions of a queue pair
 /// that goes, and that were not polled, go with it.
@@ -205,28 +176,6 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// What may be done with memory. Reading by its own side always may.
-struct Access {
-    bool local_write = false;  // receives, and what Reads bring
-    bool remote_write = false;
-    bool remote_read = false;
-    bool remote_atomic = false;
-    bool window_bind = false;  // of regions: windows may be bound to it
-};
-
-/// Some registered bytes of this side.
-struct Piece {
-    std::uint64_t address = 0;
-    std::uint32_t length = 0;
-    std::uint32_t key = 0;
-};
-
-/// Some registered bytes of the other side.
-struct Remote {
-    std::uint64_t address = 0;
-    std::uint32_t key = 0;
-};
-
 /// Memory that work and, with its key, peers may use while this lives; it is not owned. Work that
 /// names it later ends in error.
 class WIREPROOF_EXPORT MemoryRegion {
@@ -246,10 +195,6 @@ private:
     explicit MemoryRegion(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     detail::Held<Inside> inside_;
 };
-
-/// Whom a window's key serves: of type 1, all queue pairs of the domain; of type 2A, the one that
-/// bound it; of type 2B, the same, while it is of the domain.
-enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 
 /// A key that shows part of a region to peers for a while. Nothing, until QueuePair::bind.
 class WIREPROOF_EXPORT MemoryWindow {
@@ -284,21 +229,6 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// What one side must know of the other, however it comes to know it.
-struct Contact {
-    std::string address;  // of the device
-    std::uint32_t queue_pair = 0;
-    std::uint32_t psn = 0;  // of its first packet
-    std::size_t path_mtu = 1024;
-    // Memory it offers, if any.
-    std::uint64_t memory = 0;
-    std::uint64_t length = 0;
-    std::uint32_t key = 0;
-    /// Reads and Atomics of its peer that it keeps, to answer them again: no more of them are
-    /// outstanding to it. 1 is what a peer has that says nothing of it, as many tools do.
-    std::size_t responder_resources = 1;
-};
-
 /// Both sides' contacts over a TCP connection, given as "address:port": one waits for it, the other
 /// makes it, again and again until `limit`. Anything else that tells contacts will do as well. Who
 /// can connect there is believed.
@@ -309,39 +239,6 @@ WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, co
 
 // Or both sides meet by the datagrams of communication management, as programs of Linux's rdma_cm
 // do: one listens to a service, the other asks for a connection to it. Private data goes along.
-
-enum class Transport : std::uint8_t {
-    reliable,    // RC: exactly once and in order, or an error completion
-    unreliable,  // UC: whole messages in order, some missing
-};
-
-struct QueuePairOptions {
-    Transport transport = Transport::reliable;
-    std::size_t sends = 64;     // posted and not completed, at most; 1 to 65536
-    std::size_t receives = 64;  // posted and not used, at most; 1 to 65536
-    std::size_t pieces = 4;     // of one of those, 1 to 32
-    std::size_t inlined = 64;   // bytes of an inline request, at most; 0 to 4096
-    // Of reliable pairs, 1 to 16 each. What the two sides of a connection say is matched: the
-    // smaller number is used.
-    std::size_t initiator_depth = 16;      // Reads and Atomics of ours outstanding, at most
-    std::size_t responder_resources = 16;  // of the peer's that are kept, to answer them again
-    Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
-};
-
-/// Of work that is posted to be sent.
-struct WorkOptions {
-    bool signalled = true;   // else it has a completion only if it fails
-    bool solicited = false;  // the peer's completion is told to who asked for those only
-    bool fence = false;      // begins once earlier Reads and Atomics have ended
-};
-
-/// What a window shows after a bind.
-struct WindowBind {
-    std::uint64_t address = 0;  // in the region
-    std::uint64_t length = 0;   // bytes; none: a window of type 1 shows nothing more
-    Access peer = {};
-    bool zero_based = false;  // peers count addresses from 0; not with type 1
-};
 
 /// Receives that several queue pairs use, in the order in which messages begin.
 class WIREPROOF_EXPORT SharedReceiveQueue {

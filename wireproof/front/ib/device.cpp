@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <limits>
 #include <random>
+#include <system_error>
 
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/connection.hpp"
@@ -98,8 +100,19 @@ Result<Device> Device::open(const DeviceOptions& options) {
                                   .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
     wire->welcome(strangers_max);  // whoever asks for a connection is answered
-    return Device(
-        std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(), random_key_seed()));
+    const auto no_loop = [](int error) {
+        return Result<Device>::failure("no descriptor for event loops: " +
+                                       std::generic_category().message(error));
+    };
+    try {
+        auto inside = std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(),
+                                               random_key_seed());
+        // Made now, so that event_fd() does not fail later.
+        if (inside->event_fd() < 0) return no_loop(errno);
+        return Device(std::move(inside));
+    } catch (const std::system_error& error) {
+        return no_loop(error.code().value());
+    }
 }
 
 Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
@@ -141,14 +154,30 @@ Instant Device::Inside::next_deadline() const {
 // A queue pair whose work is unfinished has packets to send or waits for an answer until a
 // deadline.
 bool Device::Inside::idle() const {
+    return !has_packets() && next_deadline() == never;
+}
+
+bool Device::Inside::has_packets() const {
     std::vector<PeerId> ready;
     port.ready_peers(ready);
-    return ready.empty() && next_deadline() == never && !cm.management().has_outgoing();
+    return !ready.empty() || cm.management().has_outgoing();
+}
+
+std::chrono::nanoseconds Device::Inside::next_timeout() const {
+    using std::chrono::nanoseconds;
+    if (posted || has_packets() || !wire.prepare_to_sleep()) return nanoseconds::zero();
+    const Instant next = earliest(next_deadline(), wire.next_deadline());
+    if (next == never) return nanoseconds::max();
+    const Duration left = next - clock.now();
+    if (left <= Duration()) return nanoseconds::zero();
+    return nanoseconds((left - Duration(1)).nanoseconds() + 1);  // rounded up
 }
 
 std::size_t Device::Inside::poll(Instant now) {
     if (fork.forked()) return 0;
     const host::OneUser::Call call(user);
+    if (loop.take_wakes()) ++wakes_;
+    posted = false;
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = any_wire.receive(now);
@@ -204,10 +233,13 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
         const Instant now = clock.now();
         const std::size_t moved = poll(now);
         if (moved > 0) spin.heard(now);
+        const std::uint64_t heard = wakes_;
         if (until()) return true;
         if (now >= end) return false;
-        if (moved > 0 || spin.look_again(now)) continue;
-        host::wait_until(any_wire, clock, earliest(end, next_deadline()));
+        // The condition may have polled, and so taken a wake that came while it was asked.
+        if (moved > 0 || wakes_ != heard || spin.look_again(now)) continue;
+        if (next_timeout() == std::chrono::nanoseconds::zero()) continue;
+        host::wait_until(any_wire, clock, earliest(end, next_deadline()), loop.bell());
     }
 }
 
@@ -232,6 +264,25 @@ bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds 
     if (!is_open()) return false;
     const std::shared_ptr<Inside> kept = inside_.get();
     return kept->wait(until, limit);
+}
+
+int Device::event_fd() const {
+    return is_open() ? inside_->event_fd() : -1;
+}
+
+bool Device::arm() {
+    if (!is_open()) return true;
+    const host::OneUser::Call call(inside_->user);
+    return inside_->next_timeout() > std::chrono::nanoseconds::zero();
+}
+
+std::chrono::nanoseconds Device::next_timeout() const {
+    const Inside* const in = open_inside();
+    return in != nullptr ? in->next_timeout() : std::chrono::nanoseconds::max();
+}
+
+void Device::wake() const {
+    if (const Inside* const in = open_inside(); in != nullptr) in->loop.wake();
 }
 
 bool Device::idle() const {

@@ -8,6 +8,7 @@
 
 #include "wireproof/host/any_wire.hpp"
 #include "wireproof/host/fork_watch.hpp"
+#include "wireproof/host/loop_handle.hpp"
 #include "wireproof/host/one_user.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"
@@ -27,6 +28,7 @@ inline constexpr const char* closed_in_child =
 inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 struct Device::Inside {
+    /// Throws std::system_error where the process may have no more descriptors.
     /// `first_queue_pair` is random where late packets of an earlier process may arrive, and keys
     /// of memory are drawn where others may guess.
     Inside(Rocev2Wire opened, const DeviceOptions& options, std::uint32_t first_queue_pair = 2,
@@ -36,6 +38,10 @@ struct Device::Inside {
     Instant next_deadline() const;
     bool idle() const;
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
+    /// What an event loop waits for; -1 in a forked child, or for want of descriptors.
+    int event_fd() { return loop.handle(wire.wait_handle()); }
+    /// Until poll is due. Zero: now.
+    std::chrono::nanoseconds next_timeout() const;
     /// The peer at that address, which it becomes now if it is none.
     Expected<PeerId> peer_at(const Address& address);
     /// "no answer", and why the kernel did not send to the peer, if it did not.
@@ -53,13 +59,20 @@ struct Device::Inside {
     std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
     ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
-    host::ForkWatch fork{[this] { wire.abandon(); }};
+    host::LoopHandle loop;
+    bool posted = false;  // since the last poll
+    host::ForkWatch fork{[this] {
+        wire.abandon();
+        loop.abandon();
+    }};
 
 private:
     void heed_events();
     std::size_t transmit(Instant now);
+    bool has_packets() const;
 
     std::vector<PeerId> ready_;  // may have packets to be sent
+    std::uint64_t wakes_ = 0;    // that poll has taken
     Instant quiet_at_ = never;   // a peer that sent until then may do so again; never: none may
 };
 
@@ -121,7 +134,10 @@ struct QueuePair::Inside {
     ~Inside();
     ib::Port& port() const { return domain->device->port; }
     Device::Inside& device() const { return *domain->device; }
-    void fail() const { port().modify(number, {.state = ib::QueuePairState::error}); }
+    void fail() const {
+        port().modify(number, {.state = ib::QueuePairState::error});
+        device().posted = true;  // work has ended outside of a poll
+    }
     /// Reads and Atomics: of ours to a peer that keeps so many; and of the peer's, kept by us.
     std::uint8_t initiator_depth(std::size_t peers_resources) const {
         return static_cast<std::uint8_t>(std::min(options.initiator_depth, peers_resources));

@@ -26,6 +26,10 @@ std::string not_closed(Device& device) {
     check("is_open", !device.is_open());
     check("poll", device.poll() == 0);
     check("wait", !device.wait([] { return true; }));
+    check("event_fd", device.event_fd() == -1);
+    check("arm", device.arm());
+    check("next_timeout", device.next_timeout() == std::chrono::nanoseconds::max());
+    device.wake();
     check("idle", device.idle());
     check("reads_identifications", !device.reads_identifications());
     check("damaged", device.damaged() == 0);
@@ -66,19 +70,6 @@ std::string takes_work(End& end) {
                                      "the Device is closed: it belongs to the parent of this "
                                      "process");
     return wrong;
-}
-
-/// What a forked child returns, at most 255.
-template <class Body>
-int in_child(Body&& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(body());
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 class DeviceClosed : public Devices {

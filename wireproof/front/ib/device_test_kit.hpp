@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -52,6 +53,19 @@ struct End {
     std::optional<MemoryRegion> region;
     QueuePair pair;
 };
+
+/// What a forked child returns, at most 255.
+template <class Body>
+int in_child(Body&& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 /// Two ends, connected.
 class Devices : public testing::Test {

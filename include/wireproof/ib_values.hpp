@@ -1,0 +1,150 @@
+// The values that calls of wireproof/ib.hpp take and return: options, what memory allows, and how
+// calls and work end. Include that header, not this one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "wireproof/export.hpp"
+
+namespace wireproof::rdma {
+
+/// What became of a call. All but `ok` leave everything as it was.
+enum class Status : std::uint8_t {
+    ok,
+    queue_full,       // until something completes: poll and call again
+    wrong_state,      // not connected, connected already, or in error
+    not_supported,    // by the transport: Reads and Atomics are reliable
+    too_long,         // more than 2^31 bytes, or more inline than the queue pair has room for
+    too_many_pieces,  // of this queue pair, or for it
+    bad_length,       // of an Atomic: it has 8 bytes
+    bad_contact,      // names no host, queue pair or path MTU, or keeps no Read
+    closed,           // the Device belongs to the parent of this forked process
+};
+
+/// Its name, as above.
+WIREPROOF_EXPORT std::string_view name_of(Status status);
+
+struct DeviceOptions {
+    /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
+    std::string address;
+    /// 256, 512, 1024, 2048 or 4096 bytes; 0: the most that the interface carries, which of an
+    /// Ethernet of 1500 is 1024.
+    std::size_t path_mtu = 0;
+    /// Bytes of received packets that the kernel is asked to keep, 4096 to 2^30, with what it needs
+    /// beside each packet. An ordinary user is granted 212,992 by default: 25 packets of 4096
+    /// bytes. So few are under way to a peer at first.
+    std::size_t receive_buffer = std::size_t{4} << 20;
+};
+
+/// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
+constexpr std::uint64_t service_of_port(std::uint16_t port) {
+    return std::uint64_t{0x0106} << 16 | port;
+}
+
+/// How work ended.
+enum class WorkStatus : std::uint8_t {
+    success,
+    local_length_error,
+    local_operation_error,
+    local_protection_error,
+    flushed,  // never tried, or not known to be done: the queue pair is in error
+    window_bind_error,
+    bad_response,
+    remote_invalid_request,
+    remote_access_error,
+    remote_operation_error,
+    retry_exceeded,
+    receiver_not_ready,  // more often than was to be borne
+};
+
+WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
+
+struct Completion {
+    std::uint64_t id = 0;  // given with the work
+    WorkStatus status = WorkStatus::success;
+    bool received = false;         // of a receive, else of work that was posted to be sent
+    std::uint32_t queue_pair = 0;  // its number
+    std::uint32_t length = 0;      // bytes received or read
+    std::optional<std::uint32_t> immediate = {};
+    std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
+};
+
+/// What may be done with memory. Reading by its own side always may.
+struct Access {
+    bool local_write = false;  // receives, and what Reads bring
+    bool remote_write = false;
+    bool remote_read = false;
+    bool remote_atomic = false;
+    bool window_bind = false;  // of regions: windows may be bound to it
+};
+
+/// Some registered bytes of this side.
+struct Piece {
+    std::uint64_t address = 0;
+    std::uint32_t length = 0;
+    std::uint32_t key = 0;
+};
+
+/// Some registered bytes of the other side.
+struct Remote {
+    std::uint64_t address = 0;
+    std::uint32_t key = 0;
+};
+
+/// Whom a window's key serves: of type 1, all queue pairs of the domain; of type 2A, the one that
+/// bound it; of type 2B, the same, while it is of the domain.
+enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
+
+/// What one side must know of the other, however it comes to know it.
+struct Contact {
+    std::string address;  // of the device
+    std::uint32_t queue_pair = 0;
+    std::uint32_t psn = 0;  // of its first packet
+    std::size_t path_mtu = 1024;
+    // Memory it offers, if any.
+    std::uint64_t memory = 0;
+    std::uint64_t length = 0;
+    std::uint32_t key = 0;
+    /// Reads and Atomics of its peer that it keeps, to answer them again: no more of them are
+    /// outstanding to it. 1 is what a peer has that says nothing of it, as many tools do.
+    std::size_t responder_resources = 1;
+};
+
+enum class Transport : std::uint8_t {
+    reliable,    // RC: exactly once and in order, or an error completion
+    unreliable,  // UC: whole messages in order, some missing
+};
+
+struct QueuePairOptions {
+    Transport transport = Transport::reliable;
+    std::size_t sends = 64;     // posted and not completed, at most; 1 to 65536
+    std::size_t receives = 64;  // posted and not used, at most; 1 to 65536
+    std::size_t pieces = 4;     // of one of those, 1 to 32
+    std::size_t inlined = 64;   // bytes of an inline request, at most; 0 to 4096
+    // Of reliable pairs, 1 to 16 each. What the two sides of a connection say is matched: the
+    // smaller number is used.
+    std::size_t initiator_depth = 16;      // Reads and Atomics of ours outstanding, at most
+    std::size_t responder_resources = 16;  // of the peer's that are kept, to answer them again
+    Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
+};
+
+/// Of work that is posted to be sent.
+struct WorkOptions {
+    bool signalled = true;   // else it has a completion only if it fails
+    bool solicited = false;  // the peer's completion is told to who asked for those only
+    bool fence = false;      // begins once earlier Reads and Atomics have ended
+};
+
+/// What a window shows after a bind.
+struct WindowBind {
+    std::uint64_t address = 0;  // in the region
+    std::uint64_t length = 0;   // bytes; none: a window of type 1 shows nothing more
+    Access peer = {};
+    bool zero_based = false;  // peers count addresses from 0; not with type 1
+};
+
+}  // namespace wireproof::rdma
