@@ -156,17 +156,23 @@ class WIREPROOF_EXPORT CompletionQueue {
 public:
     CompletionQueue(const Device& device, std::size_t capacity);
 
-    /// The oldest, if there is any. Moves no work: see Device::poll.
+    /// The oldest, if there is any. Does not block, and moves no work: see Device::poll.
     std::optional<Completion> poll();
-    /// Has the device work until there is one; nothing if `limit` passes before.
+    /// Has the device work until there is one, or for `limit`: nothing. Of a closed Device nothing,
+    /// at once.
     std::optional<Completion> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
     /// Completions were lost for want of room.
     bool overrun() const;
 
-    /// Asks to be told of the next completion, or of the next that failed or was solicited by who
-    /// sent it; once.
+    /// Asks for one notification: of the next completion, or of the next that failed or whose
+    /// sender solicited it. Completions that are there already do not count: poll() until there is
+    /// none, request, and poll() once more. Does not block.
     void request_notify(bool solicited_only = false);
-    /// Has the device work until that comes: true; or for `limit`: false, and it may still come.
+    /// True once after request_notify: the completion has come. Does not block, and moves no work:
+    /// ask after each Device::poll. Of a closed Device false.
+    [[nodiscard]] bool notified();
+    /// The same, but has the device work until the completion comes: true; or for `limit`: false,
+    /// and it may still come.
     bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct WIREPROOF_HIDDEN Inside;

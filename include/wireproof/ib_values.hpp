@@ -63,14 +63,37 @@ enum class WorkStatus : std::uint8_t {
 
 WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
 
+/// Which work a completion is of.
+enum class Operation : std::uint8_t {
+    // Posted to be sent.
+    send,  // also one that invalidates a key of the peer
+    write,
+    read,
+    compare_swap,
+    fetch_add,
+    bind,
+    invalidate,
+    // Posted to receive.
+    receive,        // of a Send, or ended in error
+    receive_write,  // used by a Write with immediate data
+};
+
+/// Its name, as above.
+WIREPROOF_EXPORT std::string_view name_of(Operation operation);
+
 struct Completion {
     std::uint64_t id = 0;  // given with the work
     WorkStatus status = WorkStatus::success;
-    bool received = false;         // of a receive, else of work that was posted to be sent
+    Operation operation = Operation::send;
     std::uint32_t queue_pair = 0;  // its number
-    std::uint32_t length = 0;      // bytes received or read
+    std::uint32_t length = 0;      // bytes received or read, if it succeeded
     std::optional<std::uint32_t> immediate = {};
     std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
+
+    /// Of a posted receive, not of work that was posted to be sent.
+    bool is_receive() const {
+        return operation == Operation::receive || operation == Operation::receive_write;
+    }
 };
 
 /// What may be done with memory. Reading by its own side always may.

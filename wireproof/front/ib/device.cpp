@@ -1,12 +1,12 @@
 #include "wireproof/front/ib/device.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <limits>
 #include <random>
 #include <system_error>
 
+#include "wireproof/front/ib/conversions.hpp"
 #include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
@@ -50,8 +50,6 @@ ib::ConnectionManagement::Config random_management() {
 }
 
 }  // namespace
-
-static_assert(static_cast<int>(WindowType::type_2b) == static_cast<int>(ib::WindowType::type_2b));
 
 ib::Access access_of(const Access& access) {
     return {.local_write = access.local_write,
@@ -336,9 +334,8 @@ std::optional<Completion> CompletionQueue::poll() {
     const auto one = inside_->device->port.poll(inside_->id);
     if (!one) return std::nullopt;
     return Completion{.id = one->id,
-                      .status = static_cast<WorkStatus>(one->status),
-                      .received = one->kind == ib::CompletionKind::receive ||
-                                  one->kind == ib::CompletionKind::receive_write,
+                      .status = work_status_of(one->status),
+                      .operation = operation_of(one->kind),
                       .queue_pair = one->queue_pair,
                       .length = one->length,
                       .immediate = one->immediate,
@@ -359,6 +356,13 @@ bool CompletionQueue::overrun() const {
 
 void CompletionQueue::request_notify(bool solicited_only) {
     inside_->device->port.completion_queue(inside_->id).request_notify(solicited_only);
+}
+
+bool CompletionQueue::notified() {
+    Device::Inside& device = *inside_->device;
+    if (device.fork.forked()) return false;
+    const host::OneUser::Call call(device.user);
+    return device.notified.erase(inside_->id) > 0;
 }
 
 bool CompletionQueue::wait_notified(std::chrono::milliseconds limit) {
@@ -389,8 +393,7 @@ Result<MemoryRegion> ProtectionDomain::register_memory(std::span<std::byte> memo
 MemoryWindow ProtectionDomain::create_window(WindowType type) const {
     auto window = std::make_shared<MemoryWindow::Inside>();
     window->domain = inside_.get();
-    window->key = inside_->device->port.memory().add_window(inside_->number,
-                                                            static_cast<ib::WindowType>(type));
+    window->key = inside_->device->port.memory().add_window(inside_->number, window_type_of(type));
     return MemoryWindow(std::move(window));
 }
 
@@ -414,17 +417,6 @@ Piece MemoryRegion::piece(std::size_t offset, std::size_t length) const {
     // More than a piece can say is more than a message may have.
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     return {address() + offset, static_cast<std::uint32_t>(std::min(length, most)), key()};
-}
-
-std::string_view name_of(WorkStatus status) {
-    return ib::name_of(static_cast<ib::CompletionStatus>(status));
-}
-
-std::string_view name_of(Status status) {
-    constexpr std::array<std::string_view, 9> names = {
-        "ok",         "queue_full",  "wrong_state", "not_supported", "too_long", "too_many_pieces",
-        "bad_length", "bad_contact", "closed"};
-    return names[static_cast<std::size_t>(status)];
 }
 
 }  // namespace wireproof::rdma

@@ -61,6 +61,7 @@ std::string takes_work(End& end) {
     check("failed", end.pair.failed());
     end.pair.disconnect();
     check("completions", !end.completions.poll() && !end.completions.wait());
+    check("notified", !end.completions.notified());
     check("wait_notified", !end.completions.wait_notified());
     check("register_memory", !end.domain.register_memory(end.memory, all));
     check("create", !QueuePair::create(end.domain, end.completions, end.completions));

@@ -27,7 +27,8 @@ TEST_F(Devices, SendsArriveInReceivesInOrder) {
     ASSERT_EQ(a->pair.send(2, a->region->piece(100, 6), 0xC0DE), Status::ok);
     const Completion first = next(*b);
     EXPECT_EQ(first.id, 7U);
-    EXPECT_TRUE(first.received);
+    EXPECT_EQ(first.operation, Operation::receive);
+    EXPECT_TRUE(first.is_receive());
     EXPECT_EQ(first.length, 5U);
     EXPECT_FALSE(first.immediate);
     EXPECT_EQ(first.queue_pair, b->pair.number());
@@ -40,7 +41,8 @@ TEST_F(Devices, SendsArriveInReceivesInOrder) {
         const Completion sent = next(*a);
         EXPECT_EQ(sent.id, id);
         EXPECT_EQ(sent.status, WorkStatus::success);
-        EXPECT_FALSE(sent.received);
+        EXPECT_EQ(sent.operation, Operation::send);
+        EXPECT_FALSE(sent.is_receive());
     }
 }
 

@@ -8,9 +8,6 @@
 namespace wireproof::rdma {
 namespace {
 
-static_assert(static_cast<int>(WorkStatus::receiver_not_ready) ==
-              static_cast<int>(ib::CompletionStatus::rnr_retry_exceeded));
-
 // So that a queue pair takes a few hundred MB at most.
 constexpr std::size_t queue_max = 1 << 16;
 constexpr std::size_t inlined_max = 4096;

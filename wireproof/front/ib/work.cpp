@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "wireproof/front/ib/conversions.hpp"
 #include "wireproof/front/ib/device.hpp"
 
 namespace wireproof::rdma {
@@ -10,12 +11,6 @@ namespace {
 ib::Piece piece_of(const Piece& piece) {
     return {piece.address, piece.length, piece.key};
 }
-
-// Both list the same reasons in the same order.
-Status status_of(ib::PostStatus status) {
-    return static_cast<Status>(status);
-}
-static_assert(static_cast<int>(Status::bad_length) == static_cast<int>(ib::PostStatus::bad_length));
 
 ib::WorkTerms send_terms(std::uint64_t id, std::optional<std::uint32_t> immediate) {
     return {.id = id,
