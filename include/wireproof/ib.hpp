@@ -76,7 +76,7 @@ public:
     /// are closed as soon as fork returns, so that the parent is not disturbed; what was made from
     /// it takes no work (Status::closed, or a failure that says so) and completes none, and is
     /// destroyed without a word to any peer. The child may open Devices of its own.
-    bool is_open() const;
+    [[nodiscard]] bool is_open() const;
 
     /// Takes what has arrived and sends what is due, a few hundred packets at most. Does not block.
     /// Returns the packets moved: not 0, there may be more.
@@ -91,7 +91,7 @@ public:
     /// Device: do not read, write or close it. It stays the same when the Device is moved, and is
     /// closed when the Device and all that was made from it have been destroyed. -1: the Device is
     /// closed. Does not block; of the Device's thread.
-    int event_fd() const;
+    [[nodiscard]] int event_fd() const;
     /// Called after poll(), immediately before the thread sleeps. True: there is nothing to do
     /// until event_fd() is readable or next_timeout() has passed. False: something has arrived or
     /// is due, or work was posted since the last poll; poll again. Does not block; of the Device's
@@ -110,10 +110,10 @@ public:
     /// As of the last poll: the device may be destroyed without harm to its peers. Nothing that was
     /// posted to be sent is unfinished, no connection is being made or ended by connection
     /// management, and no peer that misses an acknowledgement is likely to ask for it: none has
-    /// sent for 268 ms, which is four times the acknowledgement timeout of a queue pair, and the
+    /// sent for 268 ms, which is four times the default of QueuePairOptions::ack_timeout, and the
     /// longest that InfiniBand allows a peer with that timeout to wait before it sends again. To
     /// end in good order: `device.wait([&] { return device.idle(); }, limit)`.
-    bool idle() const;
+    [[nodiscard]] bool idle() const;
 
     /// Packets that were dropped because their check (ICRC) was wrong.
     ///
@@ -157,12 +157,13 @@ public:
     CompletionQueue(const Device& device, std::size_t capacity);
 
     /// The oldest, if there is any. Does not block, and moves no work: see Device::poll.
-    std::optional<Completion> poll();
+    [[nodiscard]] std::optional<Completion> poll();
     /// Has the device work until there is one, or for `limit`: nothing. Of a closed Device nothing,
     /// at once.
-    std::optional<Completion> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
+    [[nodiscard]] std::optional<Completion> wait(
+        std::chrono::milliseconds limit = std::chrono::hours(24));
     /// Completions were lost for want of room.
-    bool overrun() const;
+    [[nodiscard]] bool overrun() const;
 
     /// Asks for one notification: of the next completion, or of the next that failed or whose
     /// sender solicited it. Completions that are there already do not count: poll() until there is
@@ -173,7 +174,7 @@ public:
     [[nodiscard]] bool notified();
     /// The same, but has the device work until the completion comes: true; or for `limit`: false,
     /// and it may still come.
-    bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
+    [[nodiscard]] bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct WIREPROOF_HIDDEN Inside;
 
@@ -225,7 +226,7 @@ public:
 
     /// Failure: peers may write what its own side may not.
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
-    MemoryWindow create_window(WindowType type) const;
+    [[nodiscard]] MemoryWindow create_window(WindowType type) const;
 
     struct WIREPROOF_HIDDEN Inside;
 
@@ -298,7 +299,7 @@ public:
     void disconnect();
     /// Nothing more will be sent, and what was posted to be has ended as flushed. A reliable pair
     /// receives no more either; an unreliable one does, after work of its own that failed.
-    bool failed() const;
+    [[nodiscard]] bool failed() const;
 
     Status post_receive(std::uint64_t id, std::span<const Piece> to);
     Status post_receive(std::uint64_t id, const Piece& to) {
@@ -368,7 +369,7 @@ public:
     /// Makes `pair`, of the same device and transport, the other end, and tells up to 196 bytes;
     /// returns once the pair may send. Failure: the asker has gone, or does not answer until
     /// `limit`; then the pair has failed, unless it was none for this.
-    Result<bool> accept(QueuePair& pair, std::span<const std::byte> tell = {},
+    Result<void> accept(QueuePair& pair, std::span<const std::byte> tell = {},
                         std::chrono::milliseconds limit = std::chrono::seconds(30));
     /// Tells up to 148 bytes.
     void reject(std::span<const std::byte> why = {});
@@ -389,9 +390,10 @@ public:
     static Result<Listener> open(const Device& device, std::uint64_t service);
 
     /// The oldest request, if there is any. Moves no work: see Device::poll.
-    std::optional<ConnectionRequest> poll();
+    [[nodiscard]] std::optional<ConnectionRequest> poll();
     /// Has the device work until there is one; nothing if `limit` passes before.
-    std::optional<ConnectionRequest> wait(std::chrono::milliseconds limit = std::chrono::hours(24));
+    [[nodiscard]] std::optional<ConnectionRequest> wait(
+        std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct WIREPROOF_HIDDEN Inside;
 

@@ -2,6 +2,7 @@
 // calls and work end. Include that header, not this one.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,7 +14,7 @@
 namespace wireproof::rdma {
 
 /// What became of a call. All but `ok` leave everything as it was.
-enum class Status : std::uint8_t {
+enum class [[nodiscard]] Status : std::uint8_t{
     ok,
     queue_full,       // until something completes: poll and call again
     wrong_state,      // not connected, connected already, or in error
@@ -153,6 +154,22 @@ struct QueuePairOptions {
     std::size_t initiator_depth = 16;      // Reads and Atomics of ours outstanding, at most
     std::size_t responder_resources = 16;  // of the peer's that are kept, to answer them again
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
+
+    // Of reliable pairs. InfiniBand has 31 times of each kind: the shortest one is used that is not
+    // shorter than what is said here. Each side uses its own; a peer that is met by a service may
+    // adopt ours, but for min_rnr_timer.
+    /// How long a packet waits for its acknowledgement before it is sent again: at least so long,
+    /// and up to four times. 8.192 us times a power of 2, up to 8796 s; 0: for ever.
+    std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
+    /// How often in a row a packet is sent again for want of an acknowledgement, before its work
+    /// ends in retry_exceeded; 0 to 7.
+    unsigned retry_count = 7;
+    /// How often in a row a message is tried again where the peer has no receive for it, before its
+    /// work ends in receiver_not_ready; 0 to 6, or 7: for ever.
+    unsigned rnr_retry_count = 7;
+    /// How long a peer is asked to wait where this side has no receive for its message; 10 us to
+    /// 655.36 ms.
+    std::chrono::microseconds min_rnr_timer = std::chrono::microseconds(640);
 };
 
 /// Of work that is posted to be sent.

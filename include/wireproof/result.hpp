@@ -1,14 +1,14 @@
 // What a call returns that may fail for a reason worth a line. Standard library only.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
 namespace wireproof {
 
-/// A value, or one line that says why there is none.
+/// A value, or one line that says why there is none. The value of a failure and the error() of a
+/// success do not exist: std::bad_variant_access is thrown.
 template <class T>
 class [[nodiscard]] Result {
 public:
@@ -30,23 +30,23 @@ private:
     std::variant<T, Failure> state_;
 };
 
-/// Done, or one line that says why not.
+/// Success, or one line that says why not. The error() of a success does not exist:
+/// std::bad_variant_access is thrown.
 template <>
 class [[nodiscard]] Result<void> {
 public:
     Result() = default;
-    static Result failure(std::string why) {
-        Result failed;
-        failed.why_ = std::move(why);
-        return failed;
-    }
+    static Result failure(std::string why) { return Result(Failure{std::move(why)}); }
 
-    explicit operator bool() const { return !why_; }
-    /// Of a failure.
-    const std::string& error() const { return why_.value(); }
+    explicit operator bool() const { return state_.index() == 0; }
+    const std::string& error() const { return std::get<1>(state_).why; }
 
 private:
-    std::optional<std::string> why_;
+    struct Failure {
+        std::string why;
+    };
+    explicit Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
+    std::variant<std::monostate, Failure> state_;
 };
 
 }  // namespace wireproof

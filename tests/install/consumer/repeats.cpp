@@ -66,14 +66,17 @@ int main() {
     }
 
     // 67 ms without an answer: it is sent again, twice at least before the other side looks.
-    answers->post_receive(1, target->all());
-    asks->send(2, landing->all());
+    if (answers->post_receive(1, target->all()) != Status::ok ||
+        asks->send(2, landing->all()) != Status::ok) {
+        return fail("no work is taken");
+    }
     asker.device.wait([] { return false; }, 250ms);
     if (!completes(answerer, asker) || !completes(asker, answerer)) return fail("no message");
 
     for (unsigned read = 1; read <= 40; ++read) {
         answerer.memory[0] = static_cast<std::byte>(read);
-        asks->read(read, landing->piece(0, 1), {target->address(), target->key()});
+        const Remote there{target->address(), target->key()};
+        if (asks->read(read, landing->piece(0, 1), there) != Status::ok) return fail("no read");
         if (!completes(asker, answerer)) return fail("no answer to read " + std::to_string(read));
         if (asker.memory[0] != static_cast<std::byte>(read)) return fail("wrong bytes");
     }

@@ -6,8 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "wireproof/front/ib/device.hpp"
-#include "wireproof/front/ib/device_test_kit.hpp"
+#include "wireproof/front/ib/scripted_peer_test_kit.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
 namespace wireproof::rdma::test {
@@ -16,26 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t service = service_of_port(7174);
-constexpr std::uint32_t peers_number = 0x777777;  // of no queue pair
 constexpr std::uint64_t reads = 20;
-
-/// A host whose packets and datagrams the test chooses.
-struct ScriptedPeer {
-    explicit ScriptedPeer(unsigned number)
-        : address(*parse_host(host(number))),
-          device(*Rocev2Wire::open({.local = address, .frame_max = ib::packet_max(1024)}),
-                 {.address = host(number), .path_mtu = 1024}) {
-        device.wire.welcome(4);
-    }
-    std::uint64_t packets() {
-        while (device.poll(device.clock.now()) > 0) {
-        }
-        return device.port.counters().unknown_queue_pair;
-    }
-
-    Address address;
-    Device::Inside device;
-};
 
 /// Posts more Reads than may be outstanding; how many leave while no answer comes.
 std::uint64_t outstanding(End& end, ScriptedPeer& peer) {
@@ -96,7 +76,7 @@ TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
         peer.device.poll(peer.device.clock.now());
     });
     auto asked = listener->wait(60s);
-    const auto accepted = asked ? asked->accept(passive.pair, {}, 60s) : Result<bool>::failure("");
+    const auto accepted = asked ? asked->accept(passive.pair, {}, 60s) : Result<void>::failure("");
     other.join();
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.responder_resources, 7) << "what the asker may have outstanding";

@@ -14,6 +14,7 @@
 #include "wireproof/host/steady_clock.hpp"
 #include "wireproof/ib.hpp"
 #include "wireproof/proto/ib/cm_queue_pair.hpp"
+#include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/port.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
@@ -145,6 +146,8 @@ struct QueuePair::Inside {
     std::uint8_t responder_resources(std::size_t peers_depth = outstanding_reads_max) const {
         return static_cast<std::uint8_t>(std::min(options.responder_resources, peers_depth));
     }
+    /// A connection of which only retransmission is said.
+    ib::Connection retries() const;
     /// Of a piece, or of bytes that are copied.
     Status post(ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
     Status post_inline(ib::WorkTerms terms, const WorkOptions& how,

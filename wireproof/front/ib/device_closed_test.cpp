@@ -107,13 +107,13 @@ TEST_F(DeviceClosedDeathTest, OtherThingsThatWereMovedFromEndTheProgramByName) {
     Device device = std::move(a->device);
     EXPECT_DEATH(ProtectionDomain{a->device}, line);
     EXPECT_DEATH(CompletionQueue(a->device, 1), line);
-    EXPECT_DEATH(Listener::open(a->device, service), line);
+    EXPECT_DEATH((void)Listener::open(a->device, service), line);
     const QueuePair pair = std::move(a->pair);
-    EXPECT_DEATH(a->pair.send(1, Piece()), line);
+    EXPECT_DEATH((void)a->pair.send(1, Piece()), line);
     EXPECT_DEATH(a->pair.number(), line);
     const CompletionQueue completions = std::move(a->completions);
-    EXPECT_DEATH(a->completions.poll(), line);
-    EXPECT_DEATH(QueuePair::create(a->domain, a->completions, a->completions), line);
+    EXPECT_DEATH((void)a->completions.poll(), line);
+    EXPECT_DEATH((void)QueuePair::create(a->domain, a->completions, a->completions), line);
     const MemoryRegion region = std::move(*a->region);
     EXPECT_DEATH(a->region->key(), line);
     MemoryWindow window = a->domain.create_window(WindowType::type_1);
@@ -199,9 +199,9 @@ TEST_F(DeviceClosedDeathTest, TwoThreadsAtOnceEndTheProgram) {
     };
     constexpr const char* line = "wireproof: a Device is used by two threads at once";
     EXPECT_DEATH(beside([this] { a->device.poll(); }), line);
-    EXPECT_DEATH(beside([this] { a->completions.poll(); }), line);
-    EXPECT_DEATH(beside([this] { a->pair.send(1, Piece()); }), line);
-    EXPECT_DEATH(beside([this] { a->pair.post_receive(1, Piece()); }), line);
+    EXPECT_DEATH(beside([this] { (void)a->completions.poll(); }), line);
+    EXPECT_DEATH(beside([this] { (void)a->pair.send(1, Piece()); }), line);
+    EXPECT_DEATH(beside([this] { (void)a->pair.post_receive(1, Piece()); }), line);
     EXPECT_DEATH(beside([this] { a->pair.disconnect(); }), line);
     EXPECT_DEATH(beside([this] { a.reset(); }), line);
 }

@@ -39,16 +39,18 @@ bool put(std::span<const std::byte> told, std::size_t at, ib::PrivateBytes<Size>
     return true;
 }
 
-ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service) {
+/// `ours`: how we send again.
+ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service,
+                         const ib::Connection& ours) {
     ib::CmRequest request{.service = service};
     request.primary = {.local_lid = permissive_lid,
                        .remote_lid = permissive_lid,
                        .local_gid = gid_of(from),
                        .remote_gid = gid_of(to),
                        .hop_limit = hop_limit,
-                       .ack_timeout = ib::Connection().timeout};
-    request.retry_count = ib::Connection().retry_count;
-    request.rnr_retry = ib::Connection().rnr_retry;
+                       .ack_timeout = ours.timeout};
+    request.retry_count = ours.retry_count;
+    request.rnr_retry = ours.rnr_retry;
     if (ib::is_ip_service(service)) {
         const ib::CmIpAddresses addresses{.ipv6 = from.family == Address::Family::ipv6,
                                           .source_port = static_cast<std::uint16_t>(service),
@@ -117,7 +119,8 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     if (!room) return failed(room.error().message);
     const std::size_t path_mtu = std::min(device.options.path_mtu, ib::path_mtu_within(*room));
     if (path_mtu == 0) return failed("the way carries no path MTU, not even 256");
-    ib::CmRequest request = request_of(device.wire.local_address(), *address, service);
+    ib::CmRequest request =
+        request_of(device.wire.local_address(), *address, service, inside_->retries());
     if (!put(told, told_at(service), request.private_bytes)) return failed("too much to tell");
     const bool reliable = inside_->options.transport == Transport::reliable;
     request.queue_pair = inside_->number;
@@ -139,15 +142,15 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
         return failed(event ? why(device, *event) : device.no_answer_of(*peer));
     }
     const auto& reply = std::get<ib::CmReply>(event->message);
-    const auto connected =
-        ib::connect(port, inside_->number,
-                    {.peer = *peer,
-                     .path_mtu = path_mtu,
-                     .dest_queue_pair = reply.queue_pair,
-                     .receive_psn = ib::Psn(inside_->psn),
-                     .send_psn = reply.starting_psn,
-                     .max_dest_rd_atomic = inside_->responder_resources(reply.initiator_depth),
-                     .max_rd_atomic = inside_->initiator_depth(reply.responder_resources)});
+    ib::Connection connection = inside_->retries();
+    connection.peer = *peer;
+    connection.path_mtu = path_mtu;
+    connection.dest_queue_pair = reply.queue_pair;
+    connection.receive_psn = ib::Psn(inside_->psn);
+    connection.send_psn = reply.starting_psn;
+    connection.max_dest_rd_atomic = inside_->responder_resources(reply.initiator_depth);
+    connection.max_rd_atomic = inside_->initiator_depth(reply.responder_resources);
+    const auto connected = ib::connect(port, inside_->number, connection);
     if (connected != ib::ModifyStatus::done || !cm.management().confirm(device.clock.now(), *id)) {
         disconnect();
         return failed("the answer makes no sense");
@@ -185,10 +188,10 @@ void ConnectionRequest::reject(std::span<const std::byte> why) {
                                             ib::CmReason::consumer, bytes);
 }
 
-Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byte> tell,
+Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byte> tell,
                                        std::chrono::milliseconds limit) {
     const auto failed = [this](const std::string& reason) {
-        return Result<bool>::failure("connection from " + inside_->address + ": " + reason);
+        return Result<void>::failure("connection from " + inside_->address + ": " + reason);
     };
     QueuePair::Inside& inside = *pair.inside_;
     Device::Inside& device = *inside_->device;
@@ -202,14 +205,14 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
         return failed("the queue pair has been connected before");
     }
     const auto& request = std::get<ib::CmRequest>(inside_->event.message);
-    const ib::Connection connection{
-        .peer = inside_->event.peer,
-        .path_mtu = ib::path_mtu_of(request.path_mtu).value(),
-        .dest_queue_pair = request.queue_pair,
-        .receive_psn = ib::Psn(inside.psn),
-        .send_psn = request.starting_psn,
-        .max_dest_rd_atomic = inside.responder_resources(request.initiator_depth),
-        .max_rd_atomic = inside.initiator_depth(request.responder_resources)};
+    ib::Connection connection = inside.retries();
+    connection.peer = inside_->event.peer;
+    connection.path_mtu = ib::path_mtu_of(request.path_mtu).value();
+    connection.dest_queue_pair = request.queue_pair;
+    connection.receive_psn = ib::Psn(inside.psn);
+    connection.send_psn = request.starting_psn;
+    connection.max_dest_rd_atomic = inside.responder_resources(request.initiator_depth);
+    connection.max_rd_atomic = inside.initiator_depth(request.responder_resources);
     ib::CmReply reply{.queue_pair = inside.number,
                       .starting_psn = connection.receive_psn,
                       .responder_resources = connection.max_dest_rd_atomic,
@@ -228,7 +231,7 @@ Result<bool> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     const auto event = ready ? answer_to(device, id, limit) : std::nullopt;
     const bool up = event && event->what == ib::CmEvent::What::established &&
                     port.modify(inside.number, to_rts(kind, connection)) == ib::ModifyStatus::done;
-    if (up) return true;
+    if (up) return {};
     const bool gone = !ready || !device.cm.is_joined(id);
     pair.disconnect();
     return failed(event  ? why(device, *event)

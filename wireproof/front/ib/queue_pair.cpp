@@ -2,6 +2,7 @@
 #include <random>
 
 #include "wireproof/front/ib/device.hpp"
+#include "wireproof/front/ib/timer_codes.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
@@ -11,6 +12,33 @@ namespace {
 // So that a queue pair takes a few hundred MB at most.
 constexpr std::size_t queue_max = 1 << 16;
 constexpr std::size_t inlined_max = 4096;
+constexpr unsigned retries_max = 7;  // three bits
+
+/// Numbers and times of retransmission.
+Expected<void> check_retries(const QueuePairOptions& options) {
+    const auto wrong = [](const char* name, auto value, const char* unit, const std::string& least,
+                          auto most) {
+        return unexpected(std::string(name) + " is " + std::to_string(value) + unit + ", not " +
+                          least + " to " + std::to_string(most) + unit);
+    };
+    const auto timeout = options.ack_timeout;
+    if (timeout.count() != 0 && (timeout < ack_timeout_min || timeout > ack_timeout_max)) {
+        return wrong("ack_timeout", timeout.count(), " ns",
+                     "0 or " + std::to_string(ack_timeout_min.count()), ack_timeout_max.count());
+    }
+    if (options.retry_count > retries_max) {
+        return wrong("retry_count", options.retry_count, "", "0", retries_max);
+    }
+    if (options.rnr_retry_count > retries_max) {
+        return wrong("rnr_retry_count", options.rnr_retry_count, "", "0", retries_max);
+    }
+    const auto timer = options.min_rnr_timer;
+    if (timer < rnr_timer_min || timer > rnr_timer_max) {
+        return wrong("min_rnr_timer", timer.count(), " us", std::to_string(rnr_timer_min.count()),
+                     rnr_timer_max.count());
+    }
+    return {};
+}
 
 Expected<void> check(const QueuePairOptions& options) {
     const auto within = [](const char* name, std::size_t value, std::size_t least,
@@ -32,10 +60,18 @@ Expected<void> check(const QueuePairOptions& options) {
         .and_then([&] {
             return within("responder_resources", options.responder_resources, 1,
                           outstanding_reads_max);
-        });
+        })
+        .and_then([&] { return check_retries(options); });
 }
 
 }  // namespace
+
+ib::Connection QueuePair::Inside::retries() const {
+    return {.min_rnr_timer = rnr_timer_code(options.min_rnr_timer),
+            .timeout = ack_timeout_code(options.ack_timeout),
+            .retry_count = static_cast<std::uint8_t>(options.retry_count),
+            .rnr_retry = static_cast<std::uint8_t>(options.rnr_retry_count)};
+}
 
 Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
@@ -131,15 +167,15 @@ Status QueuePair::connect(const Contact& peer) {
     }
     const auto address = inside_->domain->device->peer_at(*host);
     if (!address) return Status::bad_contact;
-    const ib::Connection connection{
-        .peer = *address,
-        .path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu),
-        .dest_queue_pair = peer.queue_pair,
-        .receive_psn = ib::Psn(peer.psn),
-        .send_psn = ib::Psn(inside_->psn),
-        // The peer heeds our contact; what it says of its own is what it keeps.
-        .max_dest_rd_atomic = inside_->responder_resources(),
-        .max_rd_atomic = inside_->initiator_depth(peer.responder_resources)};
+    ib::Connection connection = inside_->retries();
+    connection.peer = *address;
+    connection.path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu);
+    connection.dest_queue_pair = peer.queue_pair;
+    connection.receive_psn = ib::Psn(peer.psn);
+    connection.send_psn = ib::Psn(inside_->psn);
+    // The peer heeds our contact; what it says of its own is what it keeps.
+    connection.max_dest_rd_atomic = inside_->responder_resources();
+    connection.max_rd_atomic = inside_->initiator_depth(peer.responder_resources);
     const bool done = ib::connect(port, inside_->number, connection) == ib::ModifyStatus::done;
     return done ? Status::ok : Status::bad_contact;
 }
