@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Fails unless each program that README.md or examples/README.md shows is the file itself, and examples/README.md shows
+every example that uses the public headers.
+
+  examples_test.py SOURCE_DIR
+  examples_test.py --write SOURCE_DIR     puts the files into both pages
+  examples_test.py --self-test
+
+A block is of the file that the line before it names: `examples/NAME.cpp`.
+"""
+import pathlib
+import re
+import sys
+
+PAGES = ("README.md", "examples/README.md")
+BLOCK = re.compile(r"(^[^\n]*`examples/(\w+)\.cpp`[^\n]*\n(?:[^`\n][^\n]*\n)*\n```cpp\n)(.*?)(^```$)", re.M | re.S)
+
+
+def shown(text, files):
+    """The page as it should be, and the names of the examples in it. `files`: text by name."""
+    names = []
+
+    def put(match):
+        names.append(match[2])
+        return match[1] + files.get(match[2], f"there is no examples/{match[2]}.cpp\n") + match[4]
+
+    return BLOCK.sub(put, text), names
+
+
+def check(pages, files):
+    complaints = []
+    for page, text in pages.items():
+        wanted, names = shown(text, files)
+        if wanted != text:
+            complaints.append(f"{page}: a program is not the file: examples_test.py --write .")
+        if page == PAGES[1]:
+            complaints += [f"{page} does not show examples/{name}.cpp" for name in sorted(set(files) - set(names))]
+    return complaints
+
+
+def self_test():
+    page = "# Examples\n\n`examples/one.cpp` is one.\nTwo lines.\n\n```cpp\nint one;\n```\n\n    $ one\n"
+    assert check({PAGES[1]: page}, {"one": "int one;\n"}) == []
+    assert check({PAGES[1]: page}, {"one": "int two;\n"}) == [
+        "examples/README.md: a program is not the file: examples_test.py --write ."]
+    assert check({PAGES[1]: page}, {"one": "int one;\n", "two": ""}) == [
+        "examples/README.md does not show examples/two.cpp"]
+    assert shown(page, {"one": "int two;\n"})[0] == page.replace("int one", "int two")
+    assert check({PAGES[0]: page}, {}) != []
+
+
+def main():
+    if sys.argv[1] == "--self-test":
+        return self_test()
+    root = pathlib.Path(sys.argv[-1])
+    files = {file.stem: file.read_text() for file in (root / "examples").glob("*.cpp")}
+    pages = {page: (root / page).read_text() for page in PAGES}
+    if sys.argv[1] == "--write":
+        for page, text in pages.items():
+            (root / page).write_text(shown(text, files)[0])
+        return 0
+    complaints = check(pages, files)
+    print("\n".join(complaints))
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
