@@ -324,10 +324,13 @@ public:
 
     // Memory of ours.
 
-    /// Zeroed memory that lasts as long as the Endpoint. Registered, peers on
+    /// Zeroed memory that lasts until deallocate() or as long as the Endpoint. Registered, peers on
     /// shared memory store to it and get from it with one copy, without the kernel. Failure: no
     /// bytes were asked for, or there is not so much memory.
     [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t bytes);
+    /// Frees what allocate() returned. would_block: some of it is registered, a transfer uses it,
+    /// or a peer may still reach it. not_allowed: allocate() did not return it.
+    [[nodiscard]] Status deallocate(std::span<std::byte> memory);
 
     /// Lets `peer`, or every peer, reach `memory`, which stays in place until it is unregistered.
     /// Peers name its first byte by the number returned. Failure: no such peer, or the memory

@@ -80,6 +80,7 @@ public:
     virtual void abandon() = 0;
 
     virtual Expected<Bytes> allocate_shared(std::size_t bytes) = 0;
+    virtual bool free_shared(Bytes memory) = 0;
     virtual bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable,
                        bool writable) = 0;
     virtual void unshare(PeerId peer, std::uint64_t address) = 0;
@@ -94,6 +95,7 @@ template <class W>
 concept ReachesMemory = requires(W wire, const W& idle, PeerId peer, std::uint64_t address,
                                  Bytes bytes) {
     { wire.allocate_shared(bytes.size()) } -> std::same_as<Expected<Bytes>>;
+    { wire.free_shared(bytes) } -> std::same_as<bool>;
     { wire.share(peer, address, bytes, true, true) } -> std::same_as<bool>;
     { wire.unshare(peer, address) } -> std::same_as<void>;
     { idle.unshared(peer, address) } -> std::same_as<bool>;
@@ -165,6 +167,10 @@ public:
     Expected<Bytes> allocate_shared(std::size_t bytes) override {
         if constexpr (reaches_memory) return wire_.allocate_shared(bytes);
         return unexpected("this wire shares no memory");
+    }
+    bool free_shared(Bytes memory) override {
+        if constexpr (reaches_memory) return wire_.free_shared(memory);
+        return false;
     }
     bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable,
                bool writable) override {
@@ -281,6 +287,7 @@ public:
     /// Memory that peers reach with one copy; see ShmWire. A wire that has no such way shares
     /// nothing and copies nothing, which callers expect of any wire at any time.
     Expected<Bytes> allocate_shared(std::size_t bytes) { return wire_->allocate_shared(bytes); }
+    bool free_shared(Bytes memory) { return wire_->free_shared(memory); }
     bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable, bool writable) {
         return wire_->share(peer, address, memory, readable, writable);
     }

@@ -66,6 +66,7 @@ public:
     void unsettle(PeerId which) { unsettled = which; }
 
     Expected<Bytes> allocate_shared(std::size_t bytes) { return Bytes(memory).first(bytes); }
+    bool free_shared(Bytes bytes) { return bytes.size() == 6; }
     bool share(PeerId, std::uint64_t, Bytes bytes, bool readable, bool writable) {
         return bytes.size() == 4 && readable && !writable;
     }
@@ -123,6 +124,8 @@ TEST(AnyWire, PassesWhatReachesAPeersMemory) {
     const auto allocated = wire.allocate_shared(4);
     ASSERT_TRUE(allocated.has_value());
     EXPECT_EQ(allocated->data(), inside.memory.data());
+    EXPECT_FALSE(wire.free_shared(*allocated));
+    EXPECT_TRUE(wire.free_shared(Bytes(inside.memory).first(6)));
     EXPECT_TRUE(wire.share(peer, 1, *allocated, true, false));
     EXPECT_FALSE(wire.share(peer, 1, *allocated, false, true));
     wire.unshare(peer, 9);
@@ -139,6 +142,7 @@ TEST(AnyWire, IsNeutralWhereTheWireInsideOffersNothing) {
     AnyWire wire{NotingWire()};
     std::array<std::byte, 8> memory{};
     EXPECT_EQ(wire.allocate_shared(1).error().message, "this wire shares no memory");
+    EXPECT_FALSE(wire.free_shared(memory));
     EXPECT_FALSE(wire.share(peer, 1, memory, true, true));
     wire.unshare(peer, 1);
     EXPECT_TRUE(wire.unshared(peer, 1));

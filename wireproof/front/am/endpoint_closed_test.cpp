@@ -57,6 +57,7 @@ std::string not_closed(Endpoint& end) {
     check("close", end.close() == Status::closed);
     check("local_address", end.local_address().empty());
     check("set_peer_address", !end.set_peer_address(1, "127.0.0.1:1"));
+    check("deallocate", end.deallocate(bytes) == Status::closed);
     check("register_memory", !end.register_memory(bytes, {.get = true}));
     check("unregister_memory", end.unregister_memory(0) == Status::closed);
     check("event_fd", end.event_fd() == -1);

@@ -162,5 +162,24 @@ TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
     EXPECT_EQ(ends.back(), Status::forbidden);
 }
 
+TEST_P(AmEndpointFlush, AllocatedMemoryMayBeGivenBackWhenNobodyMayReachIt) {
+    const Options both = options();
+    Endpoint a = open(both, 0);
+    Endpoint b = open(both, 1);
+    ASSERT_TRUE(settle(a, b));
+    const auto memory = b.allocate(5000);
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(b.deallocate(memory->first(100)), Status::not_allowed);
+    std::vector<std::byte> other(10);
+    EXPECT_EQ(b.deallocate(other), Status::not_allowed);
+    const auto address = b.register_memory(0, memory->subspan(1000, 1000), {.store = true});
+    ASSERT_TRUE(address);
+    EXPECT_EQ(b.deallocate(*memory), Status::would_block);
+    ASSERT_TRUE(run({&a, &b}, [&] { return b.unregister_memory(0, *address) == Status::ok; }));
+    EXPECT_EQ(b.deallocate(*memory), Status::ok);
+    EXPECT_EQ(b.deallocate(*memory), Status::not_allowed);
+    ASSERT_TRUE(b.allocate(5000));
+}
+
 }  // namespace
 }  // namespace wireproof::am

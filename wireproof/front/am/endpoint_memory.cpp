@@ -102,6 +102,18 @@ Result<std::span<std::byte>> Endpoint::allocate(std::size_t bytes) {
     return result;
 }
 
+Status Endpoint::deallocate(std::span<std::byte> memory) {
+    Inside* const in = open_inside();
+    if (in == nullptr) return Status::closed;
+    const host::OneUser::Call call(in->user);
+    if (in->node.is_in_use(memory)) return Status::would_block;
+    if (in->node.wire().free_shared(memory)) return Status::ok;
+    const auto freed = std::erase_if(in->memory, [memory](const Inside::Allocation& one) {
+        return one.bytes.get() == memory.data() && one.size == memory.size();
+    });
+    return freed > 0 ? Status::ok : Status::not_allowed;
+}
+
 Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std::byte> memory,
                                                 Rights rights) {
     using Registered = Result<std::uint64_t>;

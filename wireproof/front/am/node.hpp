@@ -114,6 +114,8 @@ public:
     /// For every peer, or for none: false if it overlaps a region of one of them.
     [[nodiscard]] bool register_for_all(std::uint64_t address, Bytes memory, Rights rights);
     Status unregister_for_all(std::uint64_t address);
+    /// A peer may reach some of these bytes, or a transfer of ours uses them.
+    bool is_in_use(Bytes memory) const;
     Status reply(std::uint16_t handler, ConstBytes words);
 
     /// One turn: receive, run handlers, timers, send. Returns the messages handled.

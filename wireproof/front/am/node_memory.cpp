@@ -136,6 +136,19 @@ Status Node::unregister_for_all(std::uint64_t address) {
     return all;
 }
 
+bool Node::is_in_use(Bytes memory) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    for (std::size_t peer = 0; peer < nodes_; ++peer) {
+        if (peer == self_) continue;
+        if (memory_[peer].overlaps(memory) || peers_[peer].connection.touches(memory)) return true;
+        const auto withdrawn = withdrawn_.lower_bound({peer, address});
+        const bool reached = withdrawn != withdrawn_.end() && withdrawn->first == peer &&
+                             withdrawn->second < address + memory.size();
+        if (reached) return true;
+    }
+    return false;
+}
+
 // Callbacks.
 
 std::uint64_t Node::Transfers::add(Transfer transfer) {

@@ -1,6 +1,7 @@
 #include "wireproof/proto/am/memory_table.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace wireproof::am {
@@ -20,6 +21,15 @@ bool MemoryTable::add(std::uint64_t address, Bytes memory, Access access) {
     if (!fits(address, memory)) return false;
     regions_.push_back({address, memory, access});
     return true;
+}
+
+bool MemoryTable::overlaps(ConstBytes memory) const {
+    const std::less<> before;
+    return std::any_of(regions_.begin(), regions_.end(), [&](const Region& region) {
+        const ConstBytes other = region.memory;
+        return before(memory.data(), other.data() + other.size()) &&
+               before(other.data(), memory.data() + memory.size());
+    });
 }
 
 bool MemoryTable::remove(std::uint64_t address) {

@@ -24,6 +24,8 @@ public:
 
     /// add() would be true.
     bool fits(std::uint64_t address, ConstBytes memory) const;
+    /// Some of these bytes lie in a region.
+    bool overlaps(ConstBytes memory) const;
 
     /// Forgets the region that begins at `address`.
     bool remove(std::uint64_t address);

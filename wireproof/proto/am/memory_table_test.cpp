@@ -99,7 +99,7 @@ TEST(AmMemoryTable, ForgetsARegionByItsBeginning) {
     EXPECT_TRUE(table.add(95, memory, both));
 }
 
-TEST(AmMemoryTable, SaysWhatFits) {
+TEST(AmMemoryTable, SaysWhatFitsAndWhatOverlaps) {
     std::array<std::byte, 100> memory{};
     MemoryTable table;
     ASSERT_TRUE(table.add(1000, Bytes(memory).subspan(20, 50), both));
@@ -108,6 +108,11 @@ TEST(AmMemoryTable, SaysWhatFits) {
     EXPECT_FALSE(table.fits(1049, memory));
     EXPECT_FALSE(table.fits(901, memory));
     EXPECT_FALSE(table.fits(top, memory));
+    // By where the bytes are, not by what they are called.
+    EXPECT_TRUE(table.overlaps(memory));
+    EXPECT_TRUE(table.overlaps(ConstBytes(memory).subspan(69, 1)));
+    EXPECT_FALSE(table.overlaps(ConstBytes(memory).subspan(70)));
+    EXPECT_FALSE(table.overlaps(ConstBytes(memory).first(20)));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ std::optional<ShareNote> ShareNote::decode(ConstBytes from) {
     const auto bytes = exactly<size>(from);
     if (!bytes) return std::nullopt;
     const auto kind = load_le_at<std::uint32_t, 0>(*bytes);
-    if (kind < 1 || kind > 3) return std::nullopt;
+    if (kind < 1 || kind > 4) return std::nullopt;
     const auto rights = load_le_at<std::uint32_t, 4>(*bytes);
     return ShareNote{.kind = static_cast<Kind>(kind),
                      .readable = (rights & 1) != 0,

@@ -24,7 +24,7 @@ std::optional<ShmMessage> message_kind(ConstBytes message);
 /// Hello and welcome.
 struct Greeting {
     static constexpr std::size_t size = 72;
-    static constexpr std::uint32_t this_version = 2;
+    static constexpr std::uint32_t this_version = 3;
 
     ShmMessage kind = ShmMessage::hello;
     std::uint32_t version = this_version;
@@ -53,12 +53,12 @@ struct MemoryNote {
     static std::optional<MemoryNote> decode(ConstBytes from);
 };
 
-/// A frame of the wire's own.
+/// A frame of the wire's own. "forget" is of an allocation in which no region is shared any more.
 struct ShareNote {
     static constexpr std::size_t size = 48;
     static constexpr std::uint32_t no_allocation = 0;
 
-    enum class Kind : std::uint32_t { share = 1, withdraw, withdrawn };
+    enum class Kind : std::uint32_t { share = 1, withdraw, withdrawn, forget };
 
     Kind kind = Kind::share;
     bool readable = false;

@@ -38,6 +38,15 @@ bool PeerMemory::add_allocation(const MemoryNote& note, Descriptor memory) {
         .second;
 }
 
+bool PeerMemory::remove_allocation(std::uint32_t number) {
+    const bool in_use = std::any_of(regions_.begin(), regions_.end(), [number](const auto& region) {
+        return region.second.allocation == number;
+    });
+    if (in_use || allocations_.erase(number) == 0) return false;
+    written_ = {};
+    return true;
+}
+
 bool PeerMemory::add(const ShareNote& note) {
     if (regions_.size() >= regions_max) return false;
     regions_[note.address] = note;

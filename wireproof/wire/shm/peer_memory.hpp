@@ -32,6 +32,8 @@ public:
     /// False: too much for one peer, or not what it says.
     bool add_allocation(const MemoryNote& note, Descriptor memory);
     bool has_allocation(std::uint32_t number) const { return allocations_.contains(number); }
+    /// False: there is none of that number, or a region lies in it.
+    bool remove_allocation(std::uint32_t number);
     bool add(const ShareNote& note);
     void remove(std::uint64_t address) {
         regions_.erase(address);

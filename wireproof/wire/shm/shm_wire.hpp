@@ -129,6 +129,9 @@ public:
     /// Zeroed memory of this wire, until its end, that peers can map: what is shared of it is
     /// reached without the kernel.
     Expected<Bytes> allocate_shared(std::size_t bytes);
+    /// Frees it, here and at every peer. False: allocate_shared() did not return that, or a region
+    /// lies in it that is shared, or that a peer may still reach.
+    bool free_shared(Bytes memory);
 
     /// Lets the peer, whether it is there or still to come, reach `memory` under an address of the
     /// user's choice. False: that address is still in use. Told with the next flush, before all
@@ -151,7 +154,8 @@ private:
     struct OwnAllocation {
         Descriptor memory;
         Descriptor read_only;
-        Mapping mapping;
+        Mapping mapping;       // closed, where it was freed: its number is never used again
+        std::size_t lent = 0;  // bytes
     };
     struct Nonce {
         std::uint64_t value = 0;

@@ -40,9 +40,37 @@ Expected<Bytes> ShmWire::allocate_shared(std::size_t bytes) {
     if (auto reopened = read_only(*memory)) allocation.read_only = std::move(*reopened);
     allocation.memory = std::move(*memory);
     allocation.mapping = std::move(*mapping);
+    allocation.lent = bytes;
     const Bytes result = allocation.mapping.bytes().first(bytes);
     allocations_.push_back(std::move(allocation));
     return result;
+}
+
+bool ShmWire::free_shared(Bytes memory) {
+    const auto found =
+        std::find_if(allocations_.begin(), allocations_.end(), [&](const OwnAllocation& one) {
+            return one.mapping.is_open() && one.mapping.bytes().data() == memory.data() &&
+                   one.lent == memory.size();
+        });
+    if (found == allocations_.end()) return false;
+    const Bytes whole = found->mapping.bytes();
+    for (const ShmPeer& peer : peers_) {
+        const bool in_use = std::any_of(peer.ours.begin(), peer.ours.end(), [&](const auto& ours) {
+            return lies_within(ours.second.memory, whole);
+        });
+        if (in_use) return false;
+    }
+    const auto index = static_cast<std::size_t>(found - allocations_.begin());
+    for (ShmPeer& peer : peers_) {
+        for (const bool writable : {false, true}) {
+            const std::uint32_t number = allocation_number(index, writable);
+            if (peer.told_allocations.erase(number) == 0) continue;
+            if (peer.state != ShmPeer::State::living) continue;
+            peer.lane.owe({.kind = ShareNote::Kind::forget, .allocation = number});
+        }
+    }
+    *found = {};
+    return true;
 }
 
 bool ShmWire::share(PeerId to, std::uint64_t address, Bytes memory, bool readable, bool writable) {
@@ -62,6 +90,7 @@ void ShmWire::announce(ShmPeer& peer, std::uint64_t address, const SharedRegion&
                    .bytes = region.memory.size(),
                    .memory = reinterpret_cast<std::uintptr_t>(region.memory.data())};
     for (std::size_t i = 0; i < allocations_.size(); ++i) {
+        if (!allocations_[i].mapping.is_open()) continue;
         const Bytes whole = allocations_[i].mapping.bytes();
         if (!lies_within(region.memory, whole)) continue;
         note.allocation = tell_allocation(peer, i, region.writable);
@@ -133,6 +162,9 @@ bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
             peer.lane.owe({.kind = ShareNote::Kind::withdrawn, .address = note->address});
         }
         return true;
+    }
+    if (note->kind == ShareNote::Kind::forget) {
+        return peer.memory.remove_allocation(note->allocation);
     }
     const auto found = peer.ours.find(note->address);
     if (found == peer.ours.end() || !found->second.withdrawn) {

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "wireproof/wire/shm/shm_wire.hpp"
@@ -261,6 +264,97 @@ TEST_F(ShmMemory, ManySharesWaitForRoomInTheRing) {
     for (std::uint64_t i = 0; i < 500; ++i) a->unshare(one, i * 16);
     for (int i = 0; i < 30; ++i) turn();
     for (std::uint64_t i = 0; i < 500; ++i) ASSERT_TRUE(a->unshared(one, i * 16));
+}
+
+/// Mappings of shared allocations in this process, which holds both ends.
+std::size_t mapped_allocations() {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t count = 0;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find("wireproof-shared") != std::string::npos) ++count;
+    }
+    return count;
+}
+
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_F(ShmMemory, WhatIsFreedIsGoneAtBothEnds) {
+    const std::size_t mapped = mapped_allocations();
+    const std::size_t open = open_descriptors();
+    const Bytes memory = *a->allocate_shared(50'000);
+    ASSERT_TRUE(a->share(one, address, memory.first(10'000), true, true));
+    ASSERT_TRUE(a->share(one, 2 * address, memory.subspan(20'000, 10'000), true, false));
+    turn();
+    ASSERT_TRUE(b->write_memory(zero, address, source));
+    ASSERT_TRUE(b->read_memory(zero, 2 * address, destination));
+    EXPECT_EQ(mapped_allocations(), mapped + 3);  // the peer maps it to write and to read
+    a->unshare(one, address);
+    a->unshare(one, 2 * address);
+    turn();
+    ASSERT_TRUE(a->unshared(one, address));
+    EXPECT_TRUE(a->free_shared(memory));
+    turn();
+    EXPECT_EQ(mapped_allocations(), mapped);
+    EXPECT_EQ(open_descriptors(), open);
+    EXPECT_FALSE(a->free_shared(memory));
+    // What is allocated afterwards may lie in the same place, and is another.
+    const Bytes again = *a->allocate_shared(50'000);
+    ASSERT_TRUE(a->share(one, address, again, true, true));
+    turn();
+    ASSERT_TRUE(b->write_memory(zero, address, source));
+    EXPECT_TRUE(same(again.first(source.size()), source));
+}
+
+TEST_F(ShmMemory, IsNotFreedWhileAPeerMayReachIt) {
+    const Bytes memory = *a->allocate_shared(5000);
+    EXPECT_FALSE(a->free_shared(memory.first(4999)));
+    EXPECT_FALSE(a->free_shared(memory.subspan(1)));
+    EXPECT_FALSE(b->free_shared(memory));
+    EXPECT_FALSE(a->free_shared(source));
+    ASSERT_TRUE(a->share(one, address, memory.subspan(100, 10), true, true));
+    EXPECT_FALSE(a->free_shared(memory));
+    turn();
+    EXPECT_FALSE(a->free_shared(memory));
+    a->unshare(one, address);
+    EXPECT_FALSE(a->free_shared(memory)) << "the peer has not heard";
+    turn();
+    EXPECT_TRUE(a->free_shared(memory));
+}
+
+// A peer keeps 1,024 allocations at most.
+TEST_F(ShmMemory, AnyNumberMayBeFreedAndAllocated) {
+    for (std::uint64_t i = 0; i < 1'500; ++i) {
+        const Bytes memory = *a->allocate_shared(10);
+        ASSERT_TRUE(a->share(one, address, memory, true, true));
+        turn();
+        ASSERT_TRUE(b->write_memory(zero, address, ConstBytes(source).first(10))) << i;
+        a->unshare(one, address);
+        turn();
+        ASSERT_TRUE(a->free_shared(memory));
+    }
+}
+
+TEST_F(ShmMemory, APeerMayNotTakeBackWhatItStillShares) {
+    PeerMemory memory;
+    EXPECT_FALSE(memory.remove_allocation(1));
+    ASSERT_TRUE(memory.add_allocation({.allocation = 1, .writable = true, .bytes = 4096},
+                                      std::move(*make_sealed_memory("good", 4096))));
+    ASSERT_TRUE(memory.add({.kind = ShareNote::Kind::share,
+                            .writable = true,
+                            .allocation = 1,
+                            .address = address,
+                            .bytes = 96}));
+    ShmCounters counters;
+    EXPECT_TRUE(memory.write(address, ConstBytes(source).first(96), counters));
+    EXPECT_FALSE(memory.remove_allocation(1));
+    EXPECT_TRUE(memory.write(address, ConstBytes(source).first(96), counters));
+    memory.remove(address);
+    EXPECT_TRUE(memory.remove_allocation(1));
+    EXPECT_FALSE(memory.has_allocation(1));
+    EXPECT_FALSE(memory.remove_allocation(1));
 }
 
 TEST_F(ShmMemory, APidThatMeansSomebodyElseIsNotAsked) {
