@@ -42,31 +42,6 @@ namespace wireproof::rdma {
 
 using wireproof::Result;
 
-namespace detail {
-
-/// Ends the program with a line on standard error.
-[[noreturn]] WIREPROOF_EXPORT void used_after_move() noexcept;
-
-/// What stands behind a public class: shared, and nothing once it was moved from.
-template <class Inside>
-class Held {
-public:
-    explicit Held(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
-
-    bool is_empty() const { return inside_ == nullptr; }
-    const std::shared_ptr<Inside>& get() const {
-        if (inside_ == nullptr) used_after_move();
-        return inside_;
-    }
-    Inside* operator->() const { return get().get(); }
-    Inside& operator*() const { return *get(); }
-
-private:
-    std::shared_ptr<Inside> inside_;
-};
-
-}  // namespace detail
-
 class WIREPROOF_EXPORT Device {
 public:
     static Result<Device> open(const DeviceOptions& options);
@@ -144,6 +119,8 @@ private:
     friend class ProtectionDomain;
     friend class CompletionQueue;
     friend class Listener;
+    friend class AddressHandle;
+    friend class DatagramListener;
     WIREPROOF_HIDDEN const Inside* open_inside() const;
     explicit Device(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     detail::Held<Inside> inside_;
@@ -268,6 +245,11 @@ private:
 };
 
 /// A message's memory stays put until its completion. Messages of no bytes are messages.
+///
+/// A queue pair for datagrams sends and receives as soon as it is created, and connects to nobody.
+/// A datagram for which there is no receive, or whose oldest receive is too short, is dropped. The
+/// payload begins at the first byte of a receive: the 40 bytes of a global route header that other
+/// libraries put there are left out, and not counted in Completion::length.
 class WIREPROOF_EXPORT QueuePair {
 public:
     /// Failure: an option is not one that this can have; the text names it.
@@ -314,6 +296,16 @@ public:
     Status send_inline(std::uint64_t id, std::span<const std::byte> bytes,
                        std::optional<std::uint32_t> immediate = std::nullopt,
                        const WorkOptions& options = {});
+    /// A datagram: up to the device's path MTU, into a receive of the queue pair that `to` names.
+    /// It completes when it has left, and may be lost. `from` stays put until then. Does not block.
+    Status send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
+                   std::optional<std::uint32_t> immediate = std::nullopt,
+                   const WorkOptions& options = {});
+    /// The same, of any bytes, which are the caller's again at once.
+    Status send_inline_to(std::uint64_t id, std::span<const std::byte> bytes,
+                          const AddressHandle& to,
+                          std::optional<std::uint32_t> immediate = std::nullopt,
+                          const WorkOptions& options = {});
     /// With the end of a key: of a window of type 2 that the peer bound to this connection.
     Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
                            const WorkOptions& options = {});
@@ -349,6 +341,7 @@ public:
 
 private:
     friend class ConnectionRequest;
+    friend class DatagramQuery;
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     std::shared_ptr<SharedReceiveQueue::Inside> shared,
@@ -399,6 +392,49 @@ public:
 
 private:
     explicit Listener(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    detail::Held<Inside> inside_;
+};
+
+/// A host that asks for the queue pair behind a datagram service. Refused when it goes unanswered.
+class WIREPROOF_EXPORT DatagramQuery {
+public:
+    /// Of the host that asks.
+    const std::string& address() const;
+    /// What came along: 216 bytes, or 180 to a service of rdma_cm; zeros behind what was given.
+    std::span<const std::byte> told() const;
+
+    /// Names `pair`, of the same device and for datagrams, and its Q_Key, and tells up to 136
+    /// bytes. Does not block: the answer leaves when the device works. Failure: the host no longer
+    /// waits, or the pair is none for this.
+    Result<void> answer(const QueuePair& pair, std::span<const std::byte> tell = {});
+    /// Tells up to 136 bytes. Does not block.
+    void reject(std::span<const std::byte> why = {});
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    friend class DatagramListener;
+    explicit DatagramQuery(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+    detail::Held<Inside> inside_;
+};
+
+/// While this lives, questions about a datagram service are kept until they are answered. A device
+/// refuses questions about every other service at once.
+class WIREPROOF_EXPORT DatagramListener {
+public:
+    /// Failure: somebody listens to it on this device already.
+    static Result<DatagramListener> open(const Device& device, std::uint64_t service);
+
+    /// The oldest question, if there is any. Does not block, and moves no work: see Device::poll.
+    [[nodiscard]] std::optional<DatagramQuery> poll();
+    /// Has the device work until there is one; nothing if `limit` passes before.
+    [[nodiscard]] std::optional<DatagramQuery> wait(
+        std::chrono::milliseconds limit = std::chrono::hours(24));
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    explicit DatagramListener(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
     detail::Held<Inside> inside_;
 };
 

@@ -5,29 +5,59 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "wireproof/export.hpp"
+#include "wireproof/result.hpp"
 
 namespace wireproof::rdma {
 
 /// What became of a call. All but `ok` leave everything as it was.
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,
-    queue_full,       // until something completes: poll and call again
-    wrong_state,      // not connected, connected already, or in error
-    not_supported,    // by the transport: Reads and Atomics are reliable
-    too_long,         // more than 2^31 bytes, or more inline than the queue pair has room for
+    queue_full,     // until something completes: poll and call again
+    wrong_state,    // not connected, connected already, or in error
+    not_supported,  // by the transport: Reads and Atomics are reliable
+    too_long,       // more than 2^31 bytes, than a datagram has, or than the room for inline bytes
     too_many_pieces,  // of this queue pair, or for it
     bad_length,       // of an Atomic: it has 8 bytes
-    bad_contact,      // names no host, queue pair or path MTU, or keeps no Read
+    bad_contact,      // names no host, queue pair or path MTU, or keeps no Read; another Device's
     closed,           // the Device belongs to the parent of this forked process
 };
 
 /// Its name, as above.
 WIREPROOF_EXPORT std::string_view name_of(Status status);
+
+namespace detail {
+
+/// Ends the program with a line on standard error.
+[[noreturn]] WIREPROOF_EXPORT void used_after_move() noexcept;
+
+/// What stands behind a public class: shared, and nothing once it was moved from.
+template <class Inside>
+class Held {
+public:
+    explicit Held(std::shared_ptr<Inside> inside) : inside_(std::move(inside)) {}
+
+    bool is_empty() const { return inside_ == nullptr; }
+    const std::shared_ptr<Inside>& get() const {
+        if (inside_ == nullptr) used_after_move();
+        return inside_;
+    }
+    Inside* operator->() const { return get().get(); }
+    Inside& operator*() const { return *get(); }
+
+private:
+    std::shared_ptr<Inside> inside_;
+};
+
+}  // namespace detail
 
 struct DeviceOptions {
     /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
@@ -44,6 +74,10 @@ struct DeviceOptions {
 /// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
 constexpr std::uint64_t service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0106} << 16 | port;
+}
+/// The same of datagrams: a port of its UDP port space.
+constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
+    return std::uint64_t{0x0111} << 16 | port;
 }
 
 /// How work ended.
@@ -82,6 +116,45 @@ enum class Operation : std::uint8_t {
 /// Its name, as above.
 WIREPROOF_EXPORT std::string_view name_of(Operation operation);
 
+class Device;
+struct ResolvedService;
+
+/// A queue pair for datagrams on some host, as a sender names it. A value: a copy names the same.
+/// It belongs to the Device's thread, and keeps the Device open.
+class WIREPROOF_EXPORT AddressHandle {
+public:
+    /// `host` is numeric, as a Device's address; `queue_pair` has 24 bits. `qkey` is that of the
+    /// receiving queue pair; a value with its highest bit set stands for the Q_Key of the sending
+    /// one. Does not block, and sends nothing. Failure: the Device cannot send to such a host.
+    static Result<AddressHandle> create(const Device& device, std::string_view host,
+                                        std::uint32_t queue_pair, std::uint32_t qkey);
+    /// Asks the host which queue pair takes the datagrams of a service (SIDR). `tell` is up to 216
+    /// bytes, or 180 to a service of rdma_cm, and is copied. Has the device work until the answer
+    /// has come. Failure: refused, for the reason named, or no answer until `limit`.
+    static Result<ResolvedService> resolve(
+        const Device& device, std::string_view host, std::uint64_t service,
+        std::span<const std::byte> tell = {},
+        std::chrono::milliseconds limit = std::chrono::seconds(30));
+
+    std::string host() const;
+    std::uint32_t queue_pair() const;
+    std::uint32_t qkey() const;
+
+    struct WIREPROOF_HIDDEN Inside;
+
+private:
+    friend class CompletionQueue;
+    friend class QueuePair;
+    explicit AddressHandle(std::shared_ptr<const Inside> inside) : inside_(std::move(inside)) {}
+    detail::Held<const Inside> inside_;
+};
+
+/// What a host has answered for a datagram service: its queue pair, and 136 bytes that came along.
+struct ResolvedService {
+    AddressHandle address;
+    std::vector<std::byte> told;
+};
+
 struct Completion {
     std::uint64_t id = 0;  // given with the work
     WorkStatus status = WorkStatus::success;
@@ -90,6 +163,8 @@ struct Completion {
     std::uint32_t length = 0;      // bytes received or read, if it succeeded
     std::optional<std::uint32_t> immediate = {};
     std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
+    /// Of a datagram received: its sender, with the Q_Key that it has sent.
+    std::optional<AddressHandle> sender = {};
 
     /// Of a posted receive, not of work that was posted to be sent.
     bool is_receive() const {
@@ -141,19 +216,24 @@ struct Contact {
 enum class Transport : std::uint8_t {
     reliable,    // RC: exactly once and in order, or an error completion
     unreliable,  // UC: whole messages in order, some missing
+    datagram,    // UD: messages of one packet to any queue pair; some missing, late or twice
 };
 
 struct QueuePairOptions {
     Transport transport = Transport::reliable;
     std::size_t sends = 64;     // posted and not completed, at most; 1 to 65536
     std::size_t receives = 64;  // posted and not used, at most; 1 to 65536
-    std::size_t pieces = 4;     // of one of those, 1 to 32
+    std::size_t pieces = 4;     // of one of those, 1 to 32; of datagrams 1 to 31
     std::size_t inlined = 64;   // bytes of an inline request, at most; 0 to 4096
     // Of reliable pairs, 1 to 16 each. What the two sides of a connection say is matched: the
     // smaller number is used.
     std::size_t initiator_depth = 16;      // Reads and Atomics of ours outstanding, at most
     std::size_t responder_resources = 16;  // of the peer's that are kept, to answer them again
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
+
+    /// Of datagrams: those that come with another Q_Key are dropped. This one is that of programs
+    /// that use rdma_cm.
+    std::uint32_t qkey = 0x01234567;
 
     // Of reliable pairs. InfiniBand has 31 times of each kind: the shortest one is used that is not
     // shorter than what is said here. Each side uses its own; a peer that is met by a service may

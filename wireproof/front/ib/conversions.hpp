@@ -2,9 +2,12 @@
 // its own, so that the compiler names one that is missing.
 #pragma once
 
+#include <optional>
+
 #include "wireproof/base/check.hpp"
 #include "wireproof/ib.hpp"
 #include "wireproof/proto/ib/completion_queue.hpp"
+#include "wireproof/proto/ib/opcode.hpp"
 
 namespace wireproof::rdma {
 
@@ -53,6 +56,16 @@ inline Operation operation_of(ib::CompletionKind kind) {
         case ib::CompletionKind::receive_write: return Operation::receive_write;
     }
     WIREPROOF_CHECK(false);
+}
+
+/// Nothing: the caller's value has no name.
+inline std::optional<ib::Transport> transport_of(Transport transport) {
+    switch (transport) {
+        case Transport::reliable: return ib::Transport::rc;
+        case Transport::unreliable: return ib::Transport::uc;
+        case Transport::datagram: return ib::Transport::ud;
+    }
+    return std::nullopt;
 }
 
 /// The caller's value: one without a name is a window of type 1.

@@ -333,13 +333,22 @@ std::optional<Completion> CompletionQueue::poll() {
     const host::OneUser::Call call(device.user);
     const auto one = inside_->device->port.poll(inside_->id);
     if (!one) return std::nullopt;
-    return Completion{.id = one->id,
-                      .status = work_status_of(one->status),
-                      .operation = operation_of(one->kind),
-                      .queue_pair = one->queue_pair,
-                      .length = one->length,
-                      .immediate = one->immediate,
-                      .invalidated = one->invalidated};
+    Completion completion{.id = one->id,
+                          .status = work_status_of(one->status),
+                          .operation = operation_of(one->kind),
+                          .queue_pair = one->queue_pair,
+                          .length = one->length,
+                          .immediate = one->immediate,
+                          .invalidated = one->invalidated};
+    if (!completion.is_receive() || completion.status != WorkStatus::success) return completion;
+    const ib::QueuePairCore* const pair = device.port.queue_pair(one->queue_pair);
+    if (pair != nullptr && pair->config().transport == ib::Transport::ud) {
+        completion.length -= ib::UdQueuePair::front_room;
+        completion.sender =
+            AddressHandle(std::make_shared<const AddressHandle::Inside>(AddressHandle::Inside{
+                inside_->device, one->from, one->from_queue_pair, pair->attributes().qkey}));
+    }
+    return completion;
 }
 
 std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <set>
 #include <vector>
@@ -131,8 +132,30 @@ struct ConnectionRequest::Inside {
     bool answered = false;
 };
 
+struct AddressHandle::Inside {
+    std::shared_ptr<Device::Inside> device;
+    PeerId peer{};
+    std::uint32_t queue_pair = 0;
+    std::uint32_t qkey = 0;
+};
+
+struct DatagramListener::Inside {
+    ~Inside();
+    std::shared_ptr<Device::Inside> device;
+    std::uint64_t service = 0;
+};
+
+struct DatagramQuery::Inside {
+    ~Inside();
+    std::shared_ptr<Device::Inside> device;
+    ib::CmEvent event;
+    std::string address;
+    bool answered = false;
+};
+
 struct QueuePair::Inside {
     ~Inside();
+    bool is_datagram() const { return options.transport == Transport::datagram; }
     ib::Port& port() const { return domain->device->port; }
     Device::Inside& device() const { return *domain->device; }
     void fail() const {
@@ -148,6 +171,10 @@ struct QueuePair::Inside {
     }
     /// A connection of which only retransmission is said.
     ib::Connection retries() const;
+    /// Of datagrams: it needs no peer to begin with.
+    void begin_datagrams();
+    /// Sends it there; not ok: it cannot.
+    Status put_address(ib::WorkTerms& terms, const AddressHandle::Inside& to) const;
     /// Of a piece, or of bytes that are copied.
     Status post(ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
     Status post_inline(ib::WorkTerms terms, const WorkOptions& how,
@@ -162,6 +189,9 @@ struct QueuePair::Inside {
     QueuePairOptions options;
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
+    // Of datagrams: where the engine has room for a network header in front of each message.
+    std::array<std::byte, ib::UdQueuePair::front_room> front{};
+    std::uint32_t front_key = 0;
 };
 
 ib::Access access_of(const Access& access);

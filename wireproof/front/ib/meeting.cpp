@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wireproof/front/ib/device.hpp"
+#include "wireproof/front/ib/private_data.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
@@ -12,32 +13,6 @@ namespace {
 constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address
 constexpr std::uint8_t hop_limit = 64;
 constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: a process may sleep
-
-/// Both families have the place of an IPv6 address.
-ib::Gid gid_of(const Address& address) {
-    ib::Gid gid{};
-    if (address.family == Address::Family::ipv6) return address.host;
-    gid[10] = gid[11] = 0xFF;
-    std::copy_n(address.host.begin(), 4, gid.begin() + 12);
-    return gid;
-}
-
-ib::Gid ip_of(const Address& address) {
-    ib::Gid ip = gid_of(address);
-    if (address.family == Address::Family::ipv4) ip[10] = ip[11] = 0;
-    return ip;
-}
-
-std::size_t told_at(std::uint64_t service) {
-    return ib::is_ip_service(service) ? ib::CmIpAddresses::size : 0;
-}
-
-template <std::size_t Size>
-bool put(std::span<const std::byte> told, std::size_t at, ib::PrivateBytes<Size>& to) {
-    if (told.size() > Size - at) return false;
-    std::ranges::copy(told, to.begin() + static_cast<std::ptrdiff_t>(at));
-    return true;
-}
 
 /// `ours`: how we send again.
 ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service,
@@ -52,11 +27,7 @@ ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t s
     request.retry_count = ours.retry_count;
     request.rnr_retry = ours.rnr_retry;
     if (ib::is_ip_service(service)) {
-        const ib::CmIpAddresses addresses{.ipv6 = from.family == Address::Family::ipv6,
-                                          .source_port = static_cast<std::uint16_t>(service),
-                                          .source = ip_of(from),
-                                          .destination = ip_of(to)};
-        addresses.encode(std::span(request.private_bytes).first<ib::CmIpAddresses::size>());
+        put_addresses(from, to, service, request.private_bytes);
     }
     return request;
 }
@@ -86,6 +57,7 @@ QueuePair::Inside::~Inside() {
     // The device may go with it, and the word is to leave before.
     if (device().cm.management().has_outgoing()) device().poll(now);
     port().remove_queue_pair(number);
+    if (is_datagram()) port().memory().end_region(front_key);
 }
 
 void QueuePair::disconnect() {
@@ -107,6 +79,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     };
     if (device.fork.forked()) return failed(closed_in_child);
     const host::OneUser::Call call(device.user);
+    if (inside_->is_datagram()) return failed("a queue pair for datagrams has no connection");
     if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
         return failed("the queue pair has been connected before");
     }

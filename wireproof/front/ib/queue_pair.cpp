@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <random>
 
+#include "wireproof/front/ib/conversions.hpp"
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/timer_codes.hpp"
 #include "wireproof/proto/ib/connection.hpp"
@@ -47,12 +48,14 @@ Expected<void> check(const QueuePairOptions& options) {
         return unexpected(std::string(name) + " is " + std::to_string(value) + ", not " +
                           std::to_string(least) + " to " + std::to_string(most));
     };
-    if (options.transport > Transport::unreliable) {
-        return unexpected("transport is none of its names");
-    }
+    const auto transport = transport_of(options.transport);
+    if (!transport) return unexpected("transport is none of its names");
+    // One is in front of a datagram.
+    const std::size_t pieces_max =
+        ib::SendEntry::pieces_max - (transport == ib::Transport::ud ? 1 : 0);
     return within("sends", options.sends, 1, queue_max)
         .and_then([&] { return within("receives", options.receives, 1, queue_max); })
-        .and_then([&] { return within("pieces", options.pieces, 1, ib::SendEntry::pieces_max); })
+        .and_then([&] { return within("pieces", options.pieces, 1, pieces_max); })
         .and_then([&] { return within("inlined", options.inlined, 0, inlined_max); })
         .and_then([&] {
             return within("initiator_depth", options.initiator_depth, 1, outstanding_reads_max);
@@ -103,15 +106,18 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
         return Result<QueuePair>::failure("the completion queues are of another device");
     }
     ib::QueuePairConfig config;
-    config.transport =
-        options.transport == Transport::reliable ? ib::Transport::rc : ib::Transport::uc;
+    const bool datagram = options.transport == Transport::datagram;
+    if (datagram && shared != nullptr) {
+        return Result<QueuePair>::failure("datagrams are received by no shared receives");
+    }
+    config.transport = *transport_of(options.transport);
     config.domain = domain.inside_->number;
     config.send_completions = sends.inside_->id;
     config.receive_completions = receives.inside_->id;
     if (shared != nullptr) config.shared_receives = shared->id;
     config.limits = {.sends = options.sends,
                      .receives = options.receives,
-                     .pieces = options.pieces,
+                     .pieces = options.pieces + (datagram ? 1 : 0),
                      .inlined = options.inlined};
     const auto number = domain.inside_->device->port.add_queue_pair(config);
     if (!number) return Result<QueuePair>::failure(number.error().message);
@@ -126,9 +132,13 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     // Not to be guessed, so that a late packet of an earlier connection is none of this.
     std::random_device system;
     inside->psn = static_cast<std::uint32_t>(system() % ib::wire_circle.modulus());
-    // Receives may be posted before the peer is known.
-    const auto status = inside->port().modify(*number, ib::to_init(access_of(options.peer)));
-    WIREPROOF_CHECK(status == ib::ModifyStatus::done);
+    if (datagram) {
+        inside->begin_datagrams();
+    } else {
+        // Receives may be posted before the peer is known.
+        const auto status = inside->port().modify(*number, ib::to_init(access_of(options.peer)));
+        WIREPROOF_CHECK(status == ib::ModifyStatus::done);
+    }
     return QueuePair(std::move(inside));
 }
 
@@ -156,6 +166,7 @@ Contact QueuePair::contact(const MemoryRegion& offered) const {
 Status QueuePair::connect(const Contact& peer) {
     if (inside_->device().fork.forked()) return Status::closed;
     const host::OneUser::Call call(inside_->device().user);
+    if (inside_->is_datagram()) return Status::not_supported;
     ib::Port& port = inside_->port();
     if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
         return Status::wrong_state;

@@ -27,14 +27,17 @@ ib::WorkTerms write_terms(std::uint64_t id, const Remote& to,
             .remote_key = to.key};
 }
 
-/// Calls `post` with the pieces as the port names them.
+/// Calls `post` with the pieces as the port names them, behind `front` if that is given.
 template <class Post>
-Status post_pieces(std::uint64_t id, std::span<const Piece> to, Post&& post) {
-    std::array<ib::Piece, ib::SendEntry::pieces_max> pieces;
-    if (to.size() > pieces.size()) return Status::too_many_pieces;
-    std::transform(to.begin(), to.end(), pieces.begin(), piece_of);
+Status post_pieces(std::uint64_t id, std::span<const Piece> to, const std::optional<Piece>& front,
+                   Post&& post) {
+    std::array<ib::Piece, ib::SendEntry::pieces_max + 1> pieces;
+    if (to.size() > ib::SendEntry::pieces_max) return Status::too_many_pieces;
+    const std::size_t before = front ? 1 : 0;
+    if (front) pieces[0] = piece_of(*front);
+    std::transform(to.begin(), to.end(), pieces.begin() + (front ? 1 : 0), piece_of);
     return status_of(
-        post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces).first(to.size())}));
+        post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces).first(before + to.size())}));
 }
 
 /// Calls `post`, unless the device is closed.
@@ -74,15 +77,20 @@ Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& do
 Status SharedReceiveQueue::post_receive(std::uint64_t id, std::span<const Piece> to) {
     Device::Inside& device = *inside_->domain->device;
     return post_to(device, [&] {
-        return post_pieces(id, to, [&](const ib::ReceiveRequest& one) {
+        return post_pieces(id, to, {}, [&](const ib::ReceiveRequest& one) {
             return device.port.post_receive(inside_->id, one);
         });
     });
 }
 
 Status QueuePair::post_receive(std::uint64_t id, std::span<const Piece> to) {
+    std::optional<Piece> front;
+    if (inside_->is_datagram()) {
+        front = Piece{reinterpret_cast<std::uintptr_t>(inside_->front.data()),
+                      static_cast<std::uint32_t>(inside_->front.size()), inside_->front_key};
+    }
     return post_to(inside_->device(), [&] {
-        return post_pieces(id, to, [&](const ib::ReceiveRequest& one) {
+        return post_pieces(id, to, front, [&](const ib::ReceiveRequest& one) {
             return inside_->port().post_receive(inside_->number, one);
         });
     });
@@ -112,12 +120,38 @@ Status QueuePair::Inside::post_local(ib::WorkTerms terms, const WorkOptions& how
 
 Status QueuePair::send(std::uint64_t id, const Piece& from, std::optional<std::uint32_t> immediate,
                        const WorkOptions& options) {
+    if (inside_->is_datagram()) return Status::not_supported;
     return inside_->post(send_terms(id, immediate), options, from);
 }
 
 Status QueuePair::send_inline(std::uint64_t id, std::span<const std::byte> bytes,
                               std::optional<std::uint32_t> immediate, const WorkOptions& options) {
+    if (inside_->is_datagram()) return Status::not_supported;
     return inside_->post_inline(send_terms(id, immediate), options, bytes);
+}
+
+Status QueuePair::Inside::put_address(ib::WorkTerms& terms, const AddressHandle::Inside& to) const {
+    if (!is_datagram()) return Status::not_supported;
+    if (to.device != domain->device) return Status::bad_contact;
+    terms.to = to.peer;
+    terms.to_queue_pair = to.queue_pair;
+    terms.qkey = to.qkey;
+    return Status::ok;
+}
+
+Status QueuePair::send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
+                          std::optional<std::uint32_t> immediate, const WorkOptions& options) {
+    ib::WorkTerms terms = send_terms(id, immediate);
+    const Status right = inside_->put_address(terms, *to.inside_);
+    return right == Status::ok ? inside_->post(terms, options, from) : right;
+}
+
+Status QueuePair::send_inline_to(std::uint64_t id, std::span<const std::byte> bytes,
+                                 const AddressHandle& to, std::optional<std::uint32_t> immediate,
+                                 const WorkOptions& options) {
+    ib::WorkTerms terms = send_terms(id, immediate);
+    const Status right = inside_->put_address(terms, *to.inside_);
+    return right == Status::ok ? inside_->post_inline(terms, options, bytes) : right;
 }
 
 Status QueuePair::send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
