@@ -17,6 +17,12 @@
 //         // Sleep until device.event_fd() is readable or device.next_timeout() has passed.
 //     }
 //
+// A call returns at once, unless it takes a limit: then it returns when it has what it waits for or
+// the limit has passed. The device works meanwhile, except in an exchange of contacts. Spans and
+// texts that a call takes are the caller's again when it returns; those that it returns live as
+// long as the object that it was asked of. Memory of a MemoryRegion is the caller's: work uses it
+// until its completion.
+//
 // A moved-from Device is closed. Anything else that is used after it was moved from, or made from a
 // moved-from Device, ends the program with a line on standard error. This header stands alone: it
 // includes the standard library only.

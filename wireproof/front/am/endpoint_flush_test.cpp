@@ -16,7 +16,6 @@ class AmEndpointFlush : public testing::TestWithParam<bool> {  // on shared memo
 protected:
     static Options options(std::size_t nodes = 2) {
         Options options = options_for(nodes);
-        options.peer_timeout = milliseconds(300);
         if (GetParam()) {
             static int count = 0;
             const std::string name =
@@ -47,7 +46,8 @@ TEST_P(AmEndpointFlush, ReturnsWhenThePeerHasAll) {
 }
 
 TEST_P(AmEndpointFlush, SaysThatTheLimitPassedOrThePeerIsLost) {
-    const Options both = options();
+    Options both = options();
+    both.peer_timeout = milliseconds(300);
     Endpoint a = open(both, 0);
     {
         Endpoint b = open(both, 1);

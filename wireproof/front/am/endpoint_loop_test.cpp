@@ -96,13 +96,16 @@ TEST_P(AmEndpointLoop, OneThreadServesTwoEndpointsAndSleepsWhereNothingHappens) 
     EXPECT_LT(loop.sleeps, 5 * rounds);
     ASSERT_TRUE(loop.run([&] { return a.idle() && b.idle(); }));
 
-    // Each Endpoint looks twice, 50 ms apart, whether buffers are still needed.
-    loop.sleeps = 0;
-    EXPECT_FALSE(loop.run([] { return false; }, milliseconds(300)));
-    EXPECT_LE(loop.sleeps, 5U);
-    loop.sleeps = 0;
-    EXPECT_FALSE(loop.run([] { return false; }, milliseconds(100)));
-    EXPECT_EQ(loop.sleeps, 1U);
+    // Each Endpoint looks twice, 50 ms apart, whether buffers are still needed. After that nothing
+    // ends a sleep but its limit.
+    int quiet = 0;
+    for (int i = 0; i < 50 && quiet == 0; ++i) {
+        loop.sleeps = 0;
+        EXPECT_FALSE(loop.run([] { return false; }, milliseconds(100)));
+        EXPECT_LT(loop.sleeps, 20U);
+        if (loop.sleeps == 1) ++quiet;
+    }
+    EXPECT_EQ(quiet, 1);
 }
 
 TEST_P(AmEndpointLoop, NothingMayWaitWhileARequestIsStillToLeave) {
