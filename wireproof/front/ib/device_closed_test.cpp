@@ -120,7 +120,7 @@ TEST_F(DeviceClosedDeathTest, OtherThingsThatWereMovedFromEndTheProgramByName) {
     const MemoryWindow moved = std::move(window);
     EXPECT_DEATH(window.key(), line);
     const ProtectionDomain domain = std::move(a->domain);
-    EXPECT_DEATH(a->domain.create_window(WindowType::type_1), line);
+    EXPECT_DEATH((void)a->domain.create_window(WindowType::type_1), line);
 }
 
 TEST_F(DeviceClosed, MayBeMovedAndDestroyedByTheConditionOfAWait) {
