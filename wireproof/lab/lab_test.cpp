@@ -86,7 +86,7 @@ TEST(Lab, WhatProgressThrowsComesThrough) {
                              told = share;
                              throw std::runtime_error("enough");
                          }};
-    EXPECT_THROW(run_point({.bit_error_rate = 1e-7}, plan), std::runtime_error);
+    EXPECT_THROW((void)run_point({.bit_error_rate = 1e-7}, plan), std::runtime_error);
     EXPECT_GE(told, 0);
     EXPECT_LE(told, 1);
 }
