@@ -1,8 +1,9 @@
 // SP Active Messages over a real network: an Endpoint in each process, messages that run a handler
 // at the other end, and one-sided stores and gets into memory that was registered for them.
 //
-// Messages arrive exactly once and in order, whatever the wire loses, repeats, damages or reorders;
-// or the caller hears of it. This header stands alone: it includes the standard library only.
+// Each message arrives exactly once and in order, whatever the wire loses, duplicates, damages or
+// reorders. If a message cannot be delivered, the Endpoint reports that to the caller. This header
+// includes only the standard library and other public headers of Wireproof.
 #pragma once
 
 #include <array>
@@ -24,47 +25,56 @@ namespace wireproof::am {
 
 using wireproof::Result;
 
-/// What became of a call.
+/// The result of a call.
 enum class Status : std::uint8_t {
     ok,
-    would_block,   // there is no room now and nothing was queued: poll and call again
-    too_long,      // more words than one packet holds
-    not_allowed,   // not from inside a handler or callback; or see the call
-    no_such_peer,  // or its address is not known yet
-    peer_lost,     // the peer is silent or was restarted: whether the message arrived is not known
-    no_handler,    // the peer has no handler of that number, so none ran
-    forbidden,     // the peer registered no such memory for us, or not with that right
-    closed,        // this Endpoint was moved from, is being destroyed, or is a forked child's
+    would_block,   // there is no room now, and nothing was queued: poll and call again
+    too_long,      // the message has more words than one packet holds: see words_max()
+    not_allowed,   // a handler or callback may not make this call; or as the call describes
+    no_such_peer,  // no peer has this number, or the address of the peer is not known yet
+    peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
+    no_handler,    // the peer has no handler of this number, so no handler ran
+    forbidden,     // the peer did not register this memory for this node, or not with this right
+    closed,        // this Endpoint was moved from, closed or destroyed, or is a forked child's
     timed_out,     // the limit of flush or close passed first
 };
 
-/// Its name, as above.
+/// The name of the enumerator: "would_block".
 [[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(Status status);
 
-/// The words a message came with, read where they lie. Dead when the handler returns.
+/// The 32-bit words of a received message. They are not copied: they are valid until the handler
+/// returns.
 class WIREPROOF_EXPORT Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    /// The number of words. The peer chooses it.
     std::size_t size() const { return bytes_.size() / 4; }
-    /// 0 beyond the end: how many came is the peer's choice.
+    /// The word at `index`; 0 if the message has fewer words.
     std::uint32_t operator[](std::size_t index) const;
+    /// The same words as bytes, little-endian.
     std::span<const std::byte> bytes() const { return bytes_; }
 
 private:
     std::span<const std::byte> bytes_;
 };
 
-/// What a handler is called with. Handlers must not block, and may send nothing but `reply`.
+/// The argument of a handler. It is valid until the handler returns. A handler must not block, and
+/// may send nothing but one reply, by `reply`.
 class WIREPROOF_EXPORT Message {
 public:
-    /// The node that sent it.
+    /// The number of the node that sent the message.
     std::size_t peer() const { return peer_; }
+    /// The words of a request or a reply. A store has none.
     const Words& words() const { return words_; }
-    /// Of a store: the bytes that are now in place, and the word that came with them.
+    /// The registered memory of this node that a store has written. Empty if this is no store.
     std::span<std::byte> memory() const { return memory_; }
+    /// The `argument` that the peer gave to store(). 0 if this is no store.
     std::uint32_t argument() const { return argument_; }
 
-    /// Answers a request or a store, at most once; not_allowed otherwise. Never fails for room.
+    /// Sends a reply that runs `handler` at the peer. The words are copied. ok: the reply is
+    /// queued; it always finds room. not_allowed: this message is a reply, its handler has replied
+    /// already, or `handler` is 0. too_long: more than Endpoint::words_max() words. Only the thread
+    /// that runs the handler may call it, and only inside the handler.
     Status reply(std::uint16_t handler, std::span<const std::uint32_t> words = {}) const;
     Status reply(std::uint16_t handler, std::initializer_list<std::uint32_t> words) const {
         return reply(handler, std::span(words.begin(), words.size()));
@@ -82,199 +92,228 @@ private:
     std::uint32_t argument_ = 0;
 };
 
-/// May throw: the exception leaves the call that ran the handler, see Endpoint.
+/// A handler may throw. The exception leaves the call that ran the handler: see Endpoint.
 using Handler = std::function<void(const Message&)>;
-/// Called once, from within poll or wait, when a transfer has ended; or with `closed` from the
-/// Endpoint's destructor, where it must not throw. It may begin another transfer. May be empty.
+/// The Endpoint calls it once, when a transfer has ended, inside a call that polls. It may begin
+/// another transfer. If the Endpoint ends first (destructor, close(), or a move assignment to it),
+/// that calls it with `closed`; it must not throw then. It may be empty: nothing is called.
 using Done = std::function<void(Status)>;
 
-/// A message whose fate is unknown because its session ended.
+/// A message or transfer of this node that had not ended when the session with the peer ended.
+/// Nobody knows whether it arrived.
 struct Undelivered {
     enum class Kind : std::uint8_t { request, reply, store, get };
     Kind kind = Kind::request;
-    std::uint16_t handler = 0;         // 0 for a get
-    std::vector<std::uint32_t> words;  // of a request or reply
+    std::uint16_t handler = 0;         // 0 if it is a get
+    std::vector<std::uint32_t> words;  // empty unless it is a request or a reply
 };
 
-/// The end of all that was under way with a peer.
+/// The report that a session with a peer has ended, and with it all messages and transfers between
+/// the two nodes.
 struct WIREPROOF_EXPORT PeerLost {
     enum class Why : std::uint8_t {
-        silent,      // nothing was heard of it for the peer timeout
-        restarted,   // it began anew
-        gone,        // its process is gone, or its memory
-        unanswered,  // it answers, but one packet was sent again and again and never arrived
+        silent,      // no frame of the peer arrived for Options::peer_timeout
+        restarted,   // the peer has a new session: its process or its Endpoint was started again
+        gone,        // on shared memory: the process of the peer, or the memory, is gone
+        unanswered,  // the peer answers, but one packet never arrived though it was sent many times
     };
     std::size_t peer = 0;
     Why why = Why::silent;
-    std::size_t packet_bytes = 0;    // of an unanswered packet, headers of IP and UDP not counted
-    std::uint32_t packet_times = 0;  // and how often it was sent again
-    /// The peer ended what was under way, and said why: it was silent to it, or a packet of the
-    /// peer's never arrived here.
+    // If `why` is unanswered:
+    std::size_t packet_bytes = 0;    // the length of the packet without the headers of IP and UDP
+    std::uint32_t packet_times = 0;  // how many times its sender retransmitted it
+    /// True: the peer ended the session and told this node why. silent: the peer heard nothing from
+    /// this node. unanswered: a packet from the peer never arrived at this node.
     bool by_peer = false;
-    /// What the system answered instead of carrying frames to it, since it was last heard:
-    /// "Network is unreachable (sendmsg)". Empty: nothing.
+    /// The error of the operating system for the frames that it refused to send to the peer since
+    /// the last frame from the peer arrived: "Network is unreachable (sendmsg)". Empty: no error.
     std::string cause;
-    std::vector<Undelivered> undelivered;  // in the order they were sent, channel by channel
+    /// First the requests, stores and gets that the peer had not acknowledged, then the replies,
+    /// then the other transfers that had not ended; each group in the order of sending.
+    std::vector<Undelivered> undelivered;
 
-    /// One line without an end: "node 1 is silent", "node 1 is unreachable: Network is unreachable
-    /// (sendmsg)", "node 1 was restarted", "node 1 is gone", and of an unanswered packet its
-    /// size.
+    /// The report as one line without a newline: "node 1 is silent", "node 1 is unreachable:
+    /// Network is unreachable (sendmsg)", "node 1 was restarted", "node 1 is gone". For an
+    /// unanswered packet the line has its size.
     std::string message() const;
 };
 
-/// Faults put on every frame sent, for tests; all probabilities, 0 to 1.
+/// Faults that the Endpoint applies to each frame that it sends, for tests. Each value is a
+/// probability, 0 to 1.
 struct Faults {
-    double loss = 0;
-    double bit_error = 0;  // per bit
-    double duplicate = 0;
-    double reorder = 0;  // held back behind the next 1 to 8
+    double loss = 0;       // of a frame
+    double bit_error = 0;  // of each bit
+    double duplicate = 0;  // of a frame
+    double reorder = 0;    // of a frame: it leaves after the next 1 to 8 frames
 };
 
-/// Whether an Endpoint sends less than its windows allow when the path is full, so that flows that
-/// share it get about the same.
+/// Where an Endpoint sends fewer packets than its windows allow while a network path is congested,
+/// so that the flows on that path get about the same share.
 enum class CongestionControl : std::uint8_t {
-    between_hosts,  // to peers on UDP whose address is not a loopback one
-    always,         // to all peers on UDP
+    between_hosts,  // on UDP, to each peer whose address is not a loopback address
+    always,         // on UDP, to each peer
     never,
 };
 
 struct Options {
-    /// Every node's "address:port", our own included, all of IPv4 or all of IPv6 and no two alike.
-    /// Our own may be 0.0.0.0 or [::] and a port, for every address of this host, and its port may
-    /// be 0: the system chooses one, see Endpoint::local_address. A peer's may be empty: it is not
-    /// known yet, see Endpoint::set_peer_address.
+    /// The address of each node of the job, this node included. The index is the node's number.
     ///
-    /// Or, for processes of one host, "shm:NAME" for each, the same NAME, which leaves no file.
-    /// With '/' in it NAME is the beginning of a path, for containers that share a folder.
+    /// On UDP: numeric "address:port", all IPv4 or all IPv6, each different. The address of this
+    /// node may be 0.0.0.0 or [::]: it listens at each address of this host. Its port may be 0: the
+    /// system chooses one, see Endpoint::local_address. The address of a peer may be empty: it is
+    /// not known yet, see Endpoint::set_peer_address. At most 65,536 nodes.
     ///
-    /// At most 65,536 nodes on UDP and 256 on shared memory, where each peer takes one file
-    /// descriptor, and each allocation that it maps another.
+    /// On shared memory, for processes of one host: "shm:NAME" for each node, with one NAME for all
+    /// of them. The job then leaves no file. If NAME has a '/', it is the beginning of a path, for
+    /// containers that share a folder. At most 256 nodes. The Endpoint takes one file descriptor
+    /// for each peer, and one for each allocation of a peer that it maps.
     std::vector<std::string> peers;
-    std::size_t self = 0;    // which of them we are
-    std::uint64_t job = 0;   // frames of another job are dropped and counted
-    std::size_t mtu = 1500;  // bytes of an IP packet, 108 (IPv6: 128) to 65535; the same in all
-                             // nodes; not of shm
-    std::chrono::milliseconds peer_timeout{10'000};  // 1 ms to a day
+    std::size_t self = 0;   // the number of this node: an index of `peers`
+    std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
+    /// On UDP: bytes of an IP packet, 108 (IPv6: 128) to 65,535. The same in all nodes.
+    std::size_t mtu = 1500;
+    /// How long a peer may be silent before the Endpoint reports it lost. 1 ms to 24 hours.
+    std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
-    /// On UDP: bytes of stores and gets are trusted to the carrier, whose own checks are then all
-    /// there is; headers, messages and a store's first packet keep their CRC-32C. The same in all
-    /// nodes.
+    /// On UDP. True: the bytes of stores and gets have no CRC-32C; only the checks of UDP and of
+    /// the link find damage to them. Headers, messages and the first packet of a store keep their
+    /// CRC-32C. The same in all nodes.
     bool trust_payload = false;
-    /// How many peers may be asked for something at once, 1 to 65,535. The Endpoint lends each of
-    /// them a set of windows and send buffers, about 1 MiB, and takes it back when that traffic has
-    /// ended. It keeps an eighth as many sets for peers that only ask us. A peer without a set
-    /// takes about 6 KiB. When all sets are lent, a request, a store or a get to another peer
-    /// returns would_block, and messages from another peer wait at their sender.
+    /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. The
+    /// Endpoint lends each of them a set of windows and send buffers, about 1 MiB, and takes the
+    /// set back when the traffic with that peer has ended. It has an eighth as many sets besides,
+    /// for peers that only send requests, stores and gets to this node. A peer without a set takes
+    /// about 6 KiB. While all sets are lent, a request, a store or a get to another peer returns
+    /// would_block, and messages from another peer wait at that peer.
     std::size_t active_peers = 256;
-    std::uint64_t seed = 0;  // of session nonces and faults; 0: from the system
+    /// The seed of the random numbers that name sessions, and of `faults`. 0: the system chooses
+    /// it.
+    std::uint64_t seed = 0;
     Faults faults{};
 };
 
-/// Rights that a peer has on registered memory.
+/// What a peer may do with registered memory.
 struct Rights {
-    bool get = false;
-    bool store = false;
+    bool get = false;    // read it, by get()
+    bool store = false;  // write it, by store()
 };
 
-/// Counters of the traffic with one peer, since the Endpoint was opened. `received` counts frames
-/// by what became of them, in the order of `verdict_names`.
+/// The names of the entries of PeerCounters::received: what the Endpoint did with a received frame.
 inline constexpr std::array<std::string_view, 10> verdict_names = {
     "accepted", "held",    "control",   "duplicate", "out_of_sequence",
     "stale",    "corrupt", "malformed", "foreign",   "refused"};
+/// Counters of the traffic with one peer since the Endpoint was opened.
 struct PeerCounters {
+    /// Frames received, by what the Endpoint did with them, in the order of `verdict_names`.
     std::array<std::uint64_t, verdict_names.size()> received{};
-    std::uint64_t mismatched = 0;  // hellos of our job from another configuration, an MTU say
-    std::uint64_t sent = 0;        // frames, resent ones too
-    std::uint64_t resent = 0;
-    std::uint64_t acks = 0;  // frames that only acknowledge
-    std::uint64_t nacks = 0;
-    std::uint64_t overruns = 0;  // of the peer's: what is missing found no room at its host
-    std::uint64_t keepalives = 0;
-    std::uint64_t hellos = 0;
-    std::uint64_t timeouts = 0;  // keep-alive timers that ran out
-    std::uint64_t sessions = 0;
-    std::uint64_t unhandled_replies = 0;  // to handlers that we do not have
+    /// HELLO frames received of this job whose sender has other options, for example another MTU.
+    std::uint64_t mismatched = 0;
+    std::uint64_t sent = 0;    // frames, retransmissions included
+    std::uint64_t resent = 0;  // retransmissions
+    std::uint64_t acks = 0;    // frames sent that only acknowledge
+    std::uint64_t nacks = 0;   // frames sent that name missing packets
+    /// Retransmissions begun because the peer's host had no room for the frames; not single frames.
+    std::uint64_t overruns = 0;
+    std::uint64_t keepalives = 0;         // frames sent that ask the peer what has arrived
+    std::uint64_t hellos = 0;             // frames sent to agree on a session
+    std::uint64_t timeouts = 0;           // keep-alive timers that expired
+    std::uint64_t sessions = 0;           // sessions that began
+    std::uint64_t unhandled_replies = 0;  // replies received for which this node has no handler
     std::uint64_t unsent = 0;             // frames that the system refused to send
-    std::uint64_t refused = 0;            // would_block for Options::active_peers
+    std::uint64_t refused = 0;            // calls that returned would_block for want of a set
 };
 
-/// One node of a job.
+/// One node of a job. Peers are named by their number: the index in Options::peers.
 ///
-/// Threads: an Endpoint belongs to one thread at a time; only wake() may be called by any thread.
-/// Where the library was built with assertions, two threads in it at once end the program with one
-/// line. Nothing moves while no call of it runs: no thread works behind the program's back.
+/// Threads: one thread at a time may call an Endpoint. Only wake() may be called by any thread. If
+/// the library was built with assertions, a second thread inside an Endpoint ends the program with
+/// one line on standard error. The library starts no thread: an Endpoint sends and receives only
+/// while one of its calls runs.
 ///
-/// Blocking: a call does not block unless its description says so. While a call blocks it polls, so
-/// handlers and callbacks run. Blocking calls are refused (not_allowed) inside handlers and
-/// callbacks.
+/// Blocking: a call does not block unless its description says so. A call that blocks polls until
+/// it returns, so handlers and callbacks run. store, get, flush and close return not_allowed inside
+/// a handler or a callback; wait does not block there.
 ///
-/// Memory: words are copied before a call returns. A source or destination of bytes is lent until
-/// the call, or its `done`, has told the end. The Endpoint never frees memory of the caller's.
+/// Memory: each call copies its words before it returns. The caller lends the bytes of a transfer,
+/// `source` or `destination`, to the Endpoint until store or get returns, or until the Endpoint
+/// calls `done`. The Endpoint owns, and frees, only the memory that allocate() returned.
 ///
-/// Exceptions: what a handler, a callback or the condition of a wait throws leaves the call that
-/// ran it (poll, wait, store, get, flush, close, request), and nothing else throws but
-/// std::bad_alloc. The Endpoint stays usable: the message counts as handled, a reply that its
-/// handler made is sent, and what else had arrived is handled by the next poll. A request that is
-/// left in this way was not posted. A store or get that is may or may not have begun; nobody is
-/// told its status, and its bytes stay lent until idle() is true.
+/// Exceptions: an exception of a handler, a callback or the condition of a wait leaves the call
+/// that ran it (poll, wait, store, get, flush, close or request). The calls themselves throw only
+/// std::bad_alloc. The Endpoint stays usable. The message counts as handled; a reply that its
+/// handler made is sent; the next poll handles the other messages that had arrived. If the call was
+/// a request, that request is not posted. If it was a store or a get, that transfer may have begun
+/// or not; nobody learns its status, and its bytes stay lent until idle() is true.
 ///
-/// Moved from: every call on it does nothing and answers `closed`, 0, false, true (idle, arm) or a
-/// failure. An Endpoint may be moved from inside its own handlers and callbacks: the new one goes
-/// on. To destroy it there, or to assign another to it, ends the program with one line.
+/// Moved from: each call on a moved-from Endpoint does nothing. It returns `closed`, 0, false, a
+/// failure, or true (idle, arm). A handler or callback may move its own Endpoint; the new Endpoint
+/// continues. A handler or callback that destroys its own Endpoint, or assigns another to it, ends
+/// the program with one line on standard error.
 ///
-/// fork: in a child the Endpoint is closed, as if it were moved from; is_open() says so. Its
-/// socket, and its rings of shared memory, are the parent's alone; the child may destroy it, or
-/// exit, and runs no callbacks. Only memory of allocate() stays shared with the parent. A child
-/// that was forked inside a handler must not return from it: let it exec or exit.
+/// fork: in a child process the Endpoint is closed: is_open() is false, and each call does what it
+/// does on a moved-from Endpoint. The socket and the rings in shared memory belong to the parent.
+/// The child may destroy the Endpoint or exit; no callback runs then. The parent and the child
+/// share only memory of allocate(). A child that was forked inside a handler must call exec or exit
+/// and must not return from the handler.
 class WIREPROOF_EXPORT Endpoint {
 public:
-    /// Binds the own address and returns; peers need not be there yet. A failure is one line that
-    /// names the option.
+    /// Opens the node `options.self`. It binds the address of this node and returns; it does not
+    /// wait for peers. Failure: the text names the option that is wrong, or the error of the
+    /// system.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
-    /// Ends at once. Callbacks of transfers that have not ended are called with `closed`, so what
-    /// they refer to must live as long. Whether those transfers take place is not known. Messages
-    /// that are not acknowledged may be lost: close() waits for them.
+    /// Ends the node without waiting for peers. It calls the `done` of each transfer that has not
+    /// ended with `closed`, so whatever those callbacks refer to must still exist. Nobody knows
+    /// whether those transfers take place. Messages that are not acknowledged may be lost: close()
+    /// waits for them.
     ~Endpoint();
-    /// Blocks until idle(), or for `limit`, then ends as the destructor does. ok: the peers have
-    /// all that was sent to them. timed_out: perhaps not; it has ended all the same. not_allowed:
-    /// inside a handler or callback, and nothing has happened.
+    /// Blocks until idle() is true, at most for `limit`; then it does what the destructor does. ok:
+    /// the peers have acknowledged all messages. timed_out: `limit` passed first, and messages may
+    /// be lost; the Endpoint is closed all the same. not_allowed: called inside a handler or
+    /// callback; the Endpoint stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
-    /// False: moved from, ended by close(), or in a forked child.
+    /// False: the Endpoint was moved from or ended by close(), or this is a forked child.
     [[nodiscard]] bool is_open() const;
+    /// The number of this node, and how many nodes the job has, this node included.
     [[nodiscard]] std::size_t self() const;
     [[nodiscard]] std::size_t nodes() const;
     /// The longest request or reply, in 32-bit words.
     [[nodiscard]] std::size_t words_max() const;
-    /// Where this node listens, with the port that the system chose: "127.0.0.1:40123"; on shared
-    /// memory "shm:NAME".
+    /// The address at which this node listens, with the port that the system chose:
+    /// "127.0.0.1:40123". On shared memory "shm:NAME".
     [[nodiscard]] std::string local_address() const;
-    /// Tells the "address:port" of a peer for which Options::peers had none, or which has moved.
-    /// Until then calls that name it answer no_such_peer, and its frames are dropped. Failure: it
-    /// cannot be a peer's address, or another peer has it.
+    /// Sets the "address:port" of a peer on UDP: Options::peers had none for it, or the peer has
+    /// another address now. While a peer has no address, a request, store or get to it returns
+    /// no_such_peer, and the Endpoint drops its frames. Failure: no peer has this number, `address`
+    /// is not a valid address of a peer, or another peer has it.
     Result<void> set_peer_address(std::size_t peer, std::string_view address);
 
-    // Handlers and reports. They run inside the calls that poll, in the thread that calls.
+    // Handlers and reports. The Endpoint calls them inside calls that poll, in the thread of the
+    // caller: poll, wait, store, get, flush, close and request.
 
-    /// Calls `run` for each message that arrives for `handler`. It replaces an earlier function; an
-    /// empty one removes it. A call from inside a handler takes effect when that handler has
-    /// returned. not_allowed: handler 0, which no message can name.
+    /// Registers `run`: from now on the Endpoint calls it for each message that names `handler`. It
+    /// replaces an earlier function for that number; an empty `run` removes the handler. Inside a
+    /// handler, the change takes effect when that handler returns. ok; not_allowed: `handler` is 0,
+    /// which no message can name.
     Status handle(std::uint16_t handler, Handler run);
-    /// Calls `report` when a peer is lost. Without one, losses show only in statuses.
+    /// Registers `report`: the Endpoint calls it when it loses a peer. Without a report, only
+    /// statuses and the `done` of transfers show the loss.
     void on_peer_lost(std::function<void(const PeerLost&)> report);
-    /// Calls `report` for each request and store that named a handler the peer does not have; a
-    /// store's own status says so, too.
+    /// Registers `report`: the Endpoint calls it for each request or store of this node that named
+    /// a handler which the peer does not have. Such a store also ends with no_handler.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
 
     // Messages.
 
-    /// Sends a request, with the next poll; on shared memory at once where the peer has
-    /// acknowledged all of ours and nothing else waits to leave to it. Returns before the peer has
-    /// it: flush() waits for that. The words are copied. Polls at every 32nd call. ok, would_block,
-    /// too_long, no_such_peer; not_allowed: from a handler; handler 0.
+    /// Queues a request that runs `handler` at the peer. The next poll sends it. On shared memory
+    /// the call itself sends it, if the peer has acknowledged all earlier requests and nothing else
+    /// waits to be sent to that peer. The call returns before the request arrives: flush() waits
+    /// for that. Each 32nd call also polls, so handlers may run. Returns ok (queued or sent),
+    /// would_block, too_long or no_such_peer; not_allowed: called inside a handler, or `handler` is
+    /// 0.
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
                                  std::span<const std::uint32_t> words = {});
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
@@ -282,121 +321,141 @@ public:
         return request(peer, handler, std::span(words.begin(), words.size()));
     }
 
-    /// Blocks until the peer has acknowledged all that was sent to it and every transfer with it
-    /// has ended; or for `limit`: timed_out. peer_lost: the peer was lost meanwhile. Also
-    /// no_such_peer, and not_allowed inside a handler or callback.
+    /// Blocks until the peer has acknowledged all messages to it and each transfer with it has
+    /// ended: ok. timed_out: `limit` passed first. peer_lost: the peer was lost while the call
+    /// waited. no_such_peer: no peer has this number. not_allowed: called inside a handler or
+    /// callback.
     [[nodiscard]] Status flush(std::size_t peer,
                                std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    // Memory of a peer. An address is a number that the peer's register_memory returned, or that
-    // plus an offset in bytes.
+    // Memory of a peer. An address is the number that register_memory returned at the peer, plus an
+    // offset in bytes. The peer tells that number to this node, for example in a message.
 
-    /// Copies `source` to `address` in the peer's registered memory, then runs the peer's `handler`
-    /// with the memory and `argument`. Blocks until the bytes are in place or the peer is lost. On
-    /// shared memory the bytes may be in place before the peer has handled earlier messages.
+    /// Copies `source` to `address` in the peer's registered memory. After that the peer runs
+    /// `handler` with the memory and `argument`. The call blocks until the bytes are in place or
+    /// the peer is lost; it does not wait for the handler. On shared memory the bytes may be in
+    /// place before the peer has handled earlier messages.
     ///
-    /// no_handler: the peer does not have the handler when the first packet of the store arrives,
-    /// or no longer has it when the last one does. No handler runs; the bytes may be in place or
-    /// not. On shared memory the first store to a handler waits until the peer polls, later ones do
-    /// not, unless the peer has removed a handler since: of one that it removes before it next
-    /// polls, on_refused tells. forbidden: the peer gave no right to store there. A store of no
-    /// bytes needs it, too. Also peer_lost, no_such_peer, not_allowed.
+    /// ok: the bytes are in place. no_handler: the peer does not have `handler` when the first
+    /// packet of the store arrives, or when the last packet arrives. No handler runs then, and the
+    /// bytes may be in place or not. forbidden: the peer did not give this node the right to store
+    /// there; a store of 0 bytes needs the right, too. Also peer_lost and no_such_peer.
+    /// not_allowed: called inside a handler or callback, or `handler` is 0.
+    ///
+    /// On shared memory, the first store to a handler waits until the peer polls. Later stores to
+    /// it do not wait, unless the peer has removed a handler since then. If the peer removes the
+    /// handler after such a store and before it polls, the store has returned ok, and on_refused
+    /// reports the missing handler.
     [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
                                std::span<const std::byte> source, std::uint16_t handler,
                                std::uint32_t argument = 0);
-    /// As `store`, but returns at once: ok, would_block, no_such_peer or not_allowed (from a
-    /// handler; handler 0). After ok, `source` stays unchanged until `done` was called with the
-    /// end: ok, no_handler, forbidden, peer_lost or closed.
+    /// As `store`, but does not block. ok: the store is queued. The caller must keep `source`
+    /// unchanged until the Endpoint calls `done` with the result: ok, no_handler, forbidden,
+    /// peer_lost or closed. If the call returns would_block, no_such_peer, or not_allowed (called
+    /// inside a handler, or `handler` is 0), the Endpoint does not call `done`.
     [[nodiscard]] Status store_async(std::size_t peer, std::uint64_t address,
                                      std::span<const std::byte> source, std::uint16_t handler,
                                      std::uint32_t argument, Done done);
 
-    /// Copies the peer's registered memory at `address` into `destination`. Blocks until all of it
-    /// has arrived or the peer is lost. forbidden: the peer gave no right to get there. A get of no
-    /// bytes needs it, too. Also peer_lost, no_such_peer, not_allowed.
+    /// Copies the peer's registered memory at `address` into `destination`. The call blocks until
+    /// all bytes have arrived or the peer is lost. ok: they have arrived. forbidden: the peer did
+    /// not give this node the right to get there; a get of 0 bytes needs the right, too. Also
+    /// peer_lost and no_such_peer. not_allowed: called inside a handler or callback.
     [[nodiscard]] Status get(std::size_t peer, std::uint64_t address,
                              std::span<std::byte> destination);
-    /// As `get`, but returns at once: ok, would_block, no_such_peer or not_allowed (from a
-    /// handler). After ok, `destination` stays the Endpoint's until `done` was called with the end:
-    /// ok, forbidden, peer_lost or closed.
+    /// As `get`, but does not block. ok: the get is queued. The caller must not use `destination`
+    /// until the Endpoint calls `done` with the result: ok, forbidden, peer_lost or closed. If the
+    /// call returns would_block, no_such_peer, or not_allowed (called inside a handler), the
+    /// Endpoint does not call `done`.
     [[nodiscard]] Status get_async(std::size_t peer, std::uint64_t address,
                                    std::span<std::byte> destination, Done done);
 
-    // Memory of ours.
+    // Memory of this node.
 
-    /// Zeroed memory that lasts until deallocate() or as long as the Endpoint. Registered, peers on
-    /// shared memory store to it and get from it with one copy, without the kernel. Failure: no
-    /// bytes were asked for, or there is not so much memory.
+    /// Allocates `bytes` bytes, all 0. The Endpoint owns the memory and frees it in deallocate() or
+    /// when the Endpoint ends. If the memory is registered, a store or get of a peer on shared
+    /// memory copies the bytes once, and not through the kernel. Failure: `bytes` is 0, or the
+    /// system has not so much memory.
     [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t bytes);
-    /// Frees what allocate() returned. would_block: some of it is registered, a transfer uses it,
-    /// or a peer may still reach it. not_allowed: allocate() did not return it.
+    /// Frees memory of allocate(). `memory` is the span that allocate() returned. ok: it is freed.
+    /// would_block: it is still registered, a transfer uses it, or a peer may still reach it; the
+    /// memory stays. not_allowed: allocate() did not return this span.
     [[nodiscard]] Status deallocate(std::span<std::byte> memory);
 
-    /// Lets `peer`, or every peer, reach `memory`, which stays in place until it is unregistered.
-    /// Peers name its first byte by the number returned. Failure: no such peer, or the memory
-    /// overlaps other memory that is registered for that peer.
+    /// Lets `peer`, or each peer, get from or store to `memory`, as `rights` says. The memory stays
+    /// the caller's, and the caller must keep it until unregister_memory has returned ok. Returns
+    /// the address by which peers name its first byte. Failure: no peer has this number, or the
+    /// memory overlaps other memory that is registered for that peer.
     [[nodiscard]] Result<std::uint64_t> register_memory(std::size_t peer,
                                                         std::span<std::byte> memory, Rights rights);
     [[nodiscard]] Result<std::uint64_t> register_memory(std::span<std::byte> memory, Rights rights);
-    /// Takes it back, from `peer` or from every peer. Only after ok may the memory go. would_block:
-    /// a transfer is using it, or a peer may still reach it: poll and call again. not_allowed:
-    /// nothing is registered at `address`. A store that was under way may end as forbidden though
-    /// its bytes are in place.
+    /// Takes the memory at `address` back, from `peer` or from each peer. `address` is the number
+    /// that register_memory returned. ok: no peer reaches the memory any more, and the caller may
+    /// free it. would_block: a transfer uses it, or a peer may still reach it: poll and call again.
+    /// not_allowed: nothing is registered at `address`. Also no_such_peer. A store of a peer that
+    /// is under way meanwhile may end there with forbidden though its bytes are in place.
     [[nodiscard]] Status unregister_memory(std::size_t peer, std::uint64_t address);
     [[nodiscard]] Status unregister_memory(std::uint64_t address);
 
-    // Turns.
+    // Polling.
 
-    /// Takes what has arrived, runs handlers, sends what is due. Returns the messages handled. From
-    /// inside a handler or a callback it does nothing.
+    /// Receives frames, runs handlers, and sends what is due. Returns how many messages and other
+    /// events, for example ends of transfers, it handled. Inside a handler or a callback it does
+    /// nothing and returns 0.
     ///
-    /// It may hold back requests, stores and gets that were made since the last poll, to send more
-    /// of them together: while 128 packets to the peer are in flight, or transfers that it has not
-    /// answered, and polls follow one another within 50 us (10 us on shared memory). It holds them
-    /// for that long at most where polls go on. On shared memory with one peer it does not look for
-    /// frames before the last waits show that one can be there, and so for a microsecond at most.
+    /// A poll may hold back requests, stores and gets that were made since the last poll, so that
+    /// later polls send more of them together. It does so only while many packets to the peer are
+    /// in flight (128), or transfers that the peer has not answered, and while each poll follows
+    /// the one before within 50 us (10 us on shared memory). If the program continues to poll, they
+    /// are held for that time at most.
+    ///
+    /// On shared memory with one peer, after a message has been sent, polls may return without
+    /// looking for frames for up to 1 us. How long depends on when earlier answers arrived.
     std::size_t poll();
 
-    /// Blocks until `until` is true: true; or for `limit`: false. It asks `until` after each poll.
-    /// A limit below 0 is as 0, one above 30 days is 30 days. Sleeps while there is nothing to do;
-    /// wake() ends the sleep. From inside a handler or a callback it only asks `until`. While it
-    /// waits, peers with a session are asked for a sign of life, so a dead one is reported.
+    /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:
+    /// false if `limit` has passed. It calls `until` first and then after each poll, and sleeps
+    /// while there is nothing to do; wake() ends the sleep. A limit below 0 counts as 0, one above
+    /// 30 days as 30 days, in flush and close, too. Inside a handler or a callback the call only
+    /// returns what `until` returns. While it waits, the Endpoint sends keep-alives to each silent
+    /// peer with which it has a session, so that it reports a peer that has died.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    // Turns in an event loop (examples/event_loop.cpp):
+    // Polling in an event loop (examples/event_loop.cpp):
     //
     //     poll();
     //     if (arm()) wait until event_fd() is readable, or next_timeout() has passed
     //
-    // again and again. One loop may hold any number of Endpoints.
+    // The loop repeats this. One loop may serve any number of Endpoints.
 
-    /// A descriptor that is readable when frames have arrived or wake() was called. It stays the
-    /// Endpoint's and the same: poll, select or epoll it, and do not read, write or close it. -1:
-    /// closed, or the process may have no more descriptors.
+    /// A file descriptor that becomes readable when frames arrive or wake() is called. The Endpoint
+    /// owns it, and it stays the same: pass it to poll, select or epoll; do not read, write or
+    /// close it. -1: the Endpoint is closed, or the process may open no more descriptors.
     [[nodiscard]] int event_fd() const;
-    /// Asked last before the loop waits. true: wait. false: something has arrived or is due, so
-    /// poll first.
+    /// Call it immediately before the loop waits. true: the loop may wait. false: something has
+    /// arrived or is due, so call poll() first.
     [[nodiscard]] bool arm();
-    /// How long the loop may wait, as of now: zero if something is due, nanoseconds::max() if
-    /// nothing will be.
+    /// How long the loop may wait, counted from this call. Zero: poll() is due now.
+    /// nanoseconds::max(): there is no deadline.
     [[nodiscard]] std::chrono::nanoseconds next_timeout() const;
-    /// Ends the sleep of a wait(), which asks its condition again, and makes event_fd() readable
-    /// until the next poll. Any thread may call it, and a signal handler, while this Endpoint is
-    /// neither moved nor destroyed.
+    /// Ends the sleep of wait(), which then polls and calls its condition again, and makes
+    /// event_fd() readable until the next poll. Any thread and any signal handler may call it while
+    /// no thread moves or destroys this Endpoint.
     void wake() const;
 
-    /// Nothing of ours is unacknowledged or under way, and no acknowledgement of ours is held back:
-    /// an Endpoint that is closed now, or does not poll for a while, leaves nobody waiting.
+    /// True: each message of this node is acknowledged, each of its transfers has ended, and it
+    /// holds back no acknowledgement. If the Endpoint is closed now, or does not poll for a while,
+    /// no peer waits for it.
     [[nodiscard]] bool idle() const;
 
-    /// All 0 of ourselves, and of a number that no peer has.
+    /// The counters of the traffic with `peer`. All are 0 if `peer` is this node or no node at all.
     [[nodiscard]] PeerCounters counters(std::size_t peer) const;
 
 private:
     struct WIREPROOF_HIDDEN Inside;
     explicit Endpoint(std::unique_ptr<Inside> inside);
-    /// What the calls work on; nullptr: `closed`.
+    /// The state that the calls use; nullptr: the Endpoint is closed.
     Inside* open_inside() const;
     static Result<Endpoint> open_as(const Options& options);
     static void end(std::unique_ptr<Inside> inside);

@@ -1,14 +1,26 @@
-// InfiniBand queue pairs over an ordinary network, in the vocabulary of verbs: memory is
-// registered, work is posted, completions are polled. Packets are RoCEv2's on UDP port 4791, so the
-// other end may be another of these, Linux's Soft-RoCE or an adapter. No privilege is needed.
+// InfiniBand queue pairs over an ordinary network, with the terms of the verbs interface: a program
+// registers memory, posts work and polls completions. Packets are those of RoCEv2 on UDP port 4791.
+// The peer may be another Device of this library, Linux's Soft-RoCE or an RDMA adapter. The program
+// needs no privilege.
 //
-// A Device and all that was made from it belong to one thread at a time, Device::wake apart; a
-// build of the library with assertions ends the program where two are inside at once. Work moves
-// while that thread polls or waits, and not otherwise. What was made from a Device keeps it open,
-// and so does a call of it that runs: the condition of a wait may move or destroy everything. A
-// forked child has closed Devices: see Device::is_open.
+// Threads: one thread at a time may use a Device and the objects that were made from it. Only
+// Device::wake may be called by any thread. A build of the library with assertions ends the program
+// when a second thread is inside. The library starts no thread: work moves only while that thread
+// polls or waits.
 //
-// An event loop waits for a Device like this. Device::wait does the same by itself.
+// Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
+// returns. A `limit` below 0 counts as 0, one above 30 days as 30 days.
+//
+// Memory: each call copies the bytes that it takes as std::span<const std::byte>. Registered memory
+// stays the caller's: see MemoryRegion and QueuePair.
+//
+// Lifetime: a Device stays open until it and all objects that were made from it are destroyed, and
+// no call of it runs. So the condition of a wait may move or destroy these objects. In a forked
+// child each Device of the parent is closed: see Device::is_open. A moved-from Device is closed,
+// too. If a program uses another object that was moved from, or makes an object from a moved-from
+// Device, the program ends with one line on standard error.
+//
+// An event loop waits for a Device like this. Device::wait does the same in one call.
 //
 //     while (running) {
 //         device.poll();
@@ -17,15 +29,7 @@
 //         // Sleep until device.event_fd() is readable or device.next_timeout() has passed.
 //     }
 //
-// A call returns at once, unless it takes a limit: then it returns when it has what it waits for or
-// the limit has passed. The device works meanwhile, except in an exchange of contacts. Spans and
-// texts that a call takes are the caller's again when it returns; those that it returns live as
-// long as the object that it was asked of. Memory of a MemoryRegion is the caller's: work uses it
-// until its completion.
-//
-// A moved-from Device is closed. Anything else that is used after it was moved from, or made from a
-// moved-from Device, ends the program with a line on standard error. This header stands alone: it
-// includes the standard library only.
+// This header includes only the standard library and other public headers of Wireproof.
 #pragma once
 
 #include <chrono>
@@ -48,74 +52,80 @@ namespace wireproof::rdma {
 
 using wireproof::Result;
 
+/// An InfiniBand adapter in software, at one address of this host.
 class WIREPROOF_EXPORT Device {
 public:
+    /// Opens a UDP socket at `options.address`. Failure: the text names the option that is wrong,
+    /// or the error of the system.
     static Result<Device> open(const DeviceOptions& options);
 
-    /// False if it was moved from, or in a forked child of the process that opened it. A closed
-    /// Device polls and waits in vain, at once, and counts nothing. In a forked child its sockets
-    /// are closed as soon as fork returns, so that the parent is not disturbed; what was made from
-    /// it takes no work (Status::closed, or a failure that says so) and completes none, and is
-    /// destroyed without a word to any peer. The child may open Devices of its own.
+    /// False: the Device was moved from, or this process is a forked child of the process that
+    /// opened it. A closed Device polls and waits for nothing, returns at once, and its counters
+    /// are 0. In a forked child its sockets are closed before fork returns, so the child does not
+    /// disturb the parent. Objects that were made from it take no work (Status::closed, or a
+    /// failure that says so), deliver no completions, and send nothing to peers when they are
+    /// destroyed. The child may open Devices of its own.
     [[nodiscard]] bool is_open() const;
 
-    /// Takes what has arrived and sends what is due, a few hundred packets at most. Does not block.
-    /// Returns the packets moved: not 0, there may be more.
+    /// Receives packets that have arrived and sends packets that are due, a few hundred at most.
+    /// Returns how many packets it moved. If that is not 0, more may wait: poll again.
     std::size_t poll();
-    /// Polls until `until` says so: true; or for `limit`: false. Sleeps while nothing comes.
-    /// `until` is called after each poll, and again after wake().
+    /// Blocks until `until` returns true: true. Returns false if `limit` passes first. It calls
+    /// `until` after each poll, and sleeps while nothing arrives; wake() ends the sleep.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
-    /// A descriptor for poll(2), epoll(7) and event loops. After arm() has returned true it becomes
-    /// readable when something arrives or wake() is called, and poll() ends that. It belongs to the
-    /// Device: do not read, write or close it. It stays the same when the Device is moved, and is
-    /// closed when the Device and all that was made from it have been destroyed. -1: the Device is
-    /// closed. Does not block; of the Device's thread.
+    /// A file descriptor for poll(2), epoll(7) and event loops. After arm() has returned true, it
+    /// becomes readable when something arrives or wake() is called; poll() ends that. The Device
+    /// owns it: do not read, write or close it. It stays the same when the Device is moved. The
+    /// Device closes it when the Device and all objects that were made from it are destroyed. -1:
+    /// the Device is closed.
     [[nodiscard]] int event_fd() const;
-    /// Called after poll(), immediately before the thread sleeps. True: there is nothing to do
+    /// Call it after poll(), immediately before the thread sleeps. True: there is nothing to do
     /// until event_fd() is readable or next_timeout() has passed. False: something has arrived or
-    /// is due, or work was posted since the last poll; poll again. Does not block; of the Device's
-    /// thread. A closed Device returns true.
+    /// is due, or work was posted since the last poll: poll again. A closed Device returns true.
     [[nodiscard]] bool arm();
-    /// How long the thread may sleep at most: retransmissions and acknowledgements have deadlines.
-    /// Zero: poll() is due now. nanoseconds::max(): there is no deadline, as of a closed Device.
-    /// Counted from this call, and rounded up. Does not block; of the Device's thread.
+    /// How long the thread may sleep at most, counted from this call: retransmissions and
+    /// acknowledgements have deadlines. Zero: poll() is due now. nanoseconds::max(): there is no
+    /// deadline, or the Device is closed. The time is rounded up.
     [[nodiscard]] std::chrono::nanoseconds next_timeout() const;
-    /// Makes event_fd() readable, and ends the sleep of wait(), which calls its condition again.
-    /// The next poll takes it; several before that are one. Any thread and any signal handler may
-    /// call this while the Device is neither moved nor destroyed. Does not block, and does nothing
-    /// to a closed Device.
+    /// Makes event_fd() readable until the next poll, and ends the sleep of wait(), which then
+    /// polls and calls its condition again. Several calls before one poll count as one. Any thread
+    /// and any signal handler may call this while no thread moves or destroys the Device. On a
+    /// closed Device it does nothing.
     void wake() const;
 
-    /// As of the last poll: the device may be destroyed without harm to its peers. Nothing that was
-    /// posted to be sent is unfinished, no connection is being made or ended by connection
-    /// management, and no peer that misses an acknowledgement is likely to ask for it: none has
-    /// sent for 268 ms, which is four times the default of QueuePairOptions::ack_timeout, and the
-    /// longest that InfiniBand allows a peer with that timeout to wait before it sends again. To
-    /// end in good order: `device.wait([&] { return device.idle(); }, limit)`.
+    /// True: at the last poll the Device had nothing left that a peer needs, so the program may
+    /// destroy it. All work that was posted to be sent has ended, no connection is being made or
+    /// ended by connection management, and no peer has sent a packet for 268 ms. A peer that misses
+    /// an acknowledgement sends again within that time: it is four times the default of
+    /// QueuePairOptions::ack_timeout, the longest that InfiniBand lets such a peer wait. To end in
+    /// good order: `device.wait([&] { return device.idle(); }, limit)`. Closed: true.
     [[nodiscard]] bool idle() const;
 
-    /// Packets that were dropped because their check (ICRC) was wrong.
+    /// How many received packets the Device dropped because their checksum (ICRC) was wrong.
     ///
-    /// Over IPv4 the ICRC covers the identification of the IP header. A process with CAP_NET_RAW
-    /// reads it, except on a loopback address. Then a damaged packet passes with a chance of 1 in
-    /// 2^32, as over IPv6. Other processes work it out from the ICRC and believe it if it is 0,
-    /// continues a super-packet, is the peer's first, or is near the peer's last: 32 behind to 223
-    /// ahead, and one further ahead for each millisecond since then, as Linux counts. A damaged
-    /// packet passes with a chance of 256 in 2^32, or of more where the peer was silent: 65,536 in
-    /// 2^32 after 65 s and later.
+    /// Over IPv4 the ICRC covers the identification field of the IP header. If the process has
+    /// CAP_NET_RAW and the address is not a loopback address, the Device reads that field. Then it
+    /// accepts a damaged packet with a probability of 1 in 2^32, as over IPv6. Otherwise the Device
+    /// computes the identification from the ICRC, and accepts it only if it is 0, belongs to a
+    /// segment of a super-packet, is the first from this peer, or is near the last one from this
+    /// peer: from 32 behind to 223 ahead, and 1 further ahead for each millisecond since then,
+    /// which is how Linux counts. Then it accepts a damaged packet with a probability of 256 in
+    /// 2^32; the probability grows while the peer is silent, to 65,536 in 2^32 after 65 s.
     std::uint64_t damaged() const;
-    /// Whether received identifications are read. False over IPv6, which has none, and on loopback.
+    /// True: the Device reads the identification of received packets. False: the process may not,
+    /// or the address is a loopback address or an IPv6 address.
     bool reads_identifications() const;
-    /// Packets that were dropped though they may have been whole: their identification was far from
-    /// the peer's last. The next one near it is believed.
+    /// How many received packets the Device dropped, though they may have been undamaged, because
+    /// their identification was far from the last one of the peer. The Device accepts the next
+    /// packet whose identification is near that one.
     std::uint64_t identification_jumps() const;
-    /// Packets that were dropped because they were meant for no queue pair here or came from
-    /// another host than its peer.
+    /// How many received packets the Device dropped because no queue pair here has their number, or
+    /// because they came from another host, or partition, than that of the queue pair's peer.
     std::uint64_t foreign() const;
-    /// Packets that the kernel refused to send, and why: "Network is unreachable (3 packets)". The
-    /// peer only seems silent then. Empty if there were none.
+    /// How many packets the kernel refused to send, and why: "Network is unreachable (3 packets)".
+    /// To a program, the peer then only seems silent. The text is empty if there were none.
     std::uint64_t packets_refused() const;
     std::string send_errors() const;
 
@@ -132,31 +142,34 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Holds completions until they are polled. It must have room for all that can complete between two
-/// polls: one more is lost, and the queue pair that it is of fails. Completions of a queue pair
-/// that goes, and that were not polled, go with it.
+/// Holds completions until the program polls them. It must have room for all work that can complete
+/// between two polls: if it is full, a further completion is lost, and the queue pair of that
+/// completion fails. When a queue pair is destroyed, its completions in the queue are removed.
 class WIREPROOF_EXPORT CompletionQueue {
 public:
+    /// `capacity`: how many completions it holds. 0 counts as 1.
     CompletionQueue(const Device& device, std::size_t capacity);
 
-    /// The oldest, if there is any. Does not block, and moves no work: see Device::poll.
+    /// Takes the oldest completion out of the queue; nothing if there is none. It moves no packets:
+    /// see Device::poll.
     [[nodiscard]] std::optional<Completion> poll();
-    /// Has the device work until there is one, or for `limit`: nothing. Of a closed Device nothing,
-    /// at once.
+    /// Blocks until there is a completion, and takes it out; nothing if `limit` passes first. If
+    /// the Device is closed, it returns nothing at once.
     [[nodiscard]] std::optional<Completion> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
-    /// Completions were lost for want of room.
+    /// True: the queue was full, and has lost a completion.
     [[nodiscard]] bool overrun() const;
 
-    /// Asks for one notification: of the next completion, or of the next that failed or whose
-    /// sender solicited it. Completions that are there already do not count: poll() until there is
-    /// none, request, and poll() once more. Does not block.
+    /// Asks for one notification, of the next completion that comes. With `solicited_only`: of the
+    /// next one that failed, or whose sender set WorkOptions::solicited. A completion that is in
+    /// the queue already causes no notification. So poll() until the queue is empty, call this, and
+    /// poll() once more.
     void request_notify(bool solicited_only = false);
-    /// True once after request_notify: the completion has come. Does not block, and moves no work:
-    /// ask after each Device::poll. Of a closed Device false.
+    /// True once after request_notify: that completion has come. It moves no packets: call it after
+    /// each Device::poll. If the Device is closed, false.
     [[nodiscard]] bool notified();
-    /// The same, but has the device work until the completion comes: true; or for `limit`: false,
-    /// and it may still come.
+    /// As `notified`, but blocks until the completion comes: true. False if `limit` passes first;
+    /// the request then still stands.
     [[nodiscard]] bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct WIREPROOF_HIDDEN Inside;
@@ -166,15 +179,18 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Memory that work and, with its key, peers may use while this lives; it is not owned. Work that
-/// names it later ends in error.
+/// A registration of memory. While it exists, posted work may use the memory, and so may peers that
+/// have its key. The memory belongs to the caller, who keeps it until the MemoryRegion is
+/// destroyed. Work that names the region after that ends with an error.
 class WIREPROOF_EXPORT MemoryRegion {
 public:
-    /// As which it is named: the address of its first byte.
+    /// The address by which work and peers name its first byte.
     std::uint64_t address() const;
+    /// In bytes.
     std::size_t length() const;
     std::uint32_t key() const;
-    /// Nothing outside of it is ever touched, whatever is asked for here.
+    /// `length` bytes from `offset` on. The call does not check that they lie in the region: work
+    /// with a piece that does not ends with an error, and touches nothing outside the region.
     Piece piece(std::size_t offset, std::size_t length) const;
     Piece all() const { return piece(0, length()); }
 
@@ -186,11 +202,11 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A key that shows part of a region to peers for a while. Nothing, until QueuePair::bind.
+/// A key by which peers use a part of a region for a while. It gives no access before a bind.
 class WIREPROOF_EXPORT MemoryWindow {
 public:
-    /// That of the latest bind which was posted; good once that has completed, until the next, an
-    /// invalidation, or the end of the region or of this.
+    /// The key of the last bind that was posted. It is valid from the completion of that bind until
+    /// the next bind, an invalidation, or the destruction of the region or of this window.
     std::uint32_t key() const;
 
     struct WIREPROOF_HIDDEN Inside;
@@ -202,12 +218,13 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Queue pairs use memory of their own domain only.
+/// Memory regions, windows and queue pairs. A queue pair uses only memory of its own domain.
 class WIREPROOF_EXPORT ProtectionDomain {
 public:
     explicit ProtectionDomain(const Device& device);
 
-    /// Failure: peers may write what its own side may not.
+    /// Registers memory of the caller: see MemoryRegion. Failure: `access` lets peers write but not
+    /// this side, or the Device is closed.
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
     [[nodiscard]] MemoryWindow create_window(WindowType type) const;
 
@@ -219,24 +236,28 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Both sides' contacts over a TCP connection, given as "address:port": one waits for it, the other
-/// makes it, again and again until `limit`. Anything else that tells contacts will do as well. Who
-/// can connect there is believed.
+/// Exchanges the contacts of both sides over a TCP connection. `listen` and `connect` are a numeric
+/// "address:port". The server waits for a connection. The client connects; if the host refuses, it
+/// tries again. Both block until the exchange is done, at most for `limit`, and return the contact
+/// of the other side, or why there is none. They use no Device, so any thread may call them. There
+/// is no authentication: the server takes the contact of whoever connects.
 WIREPROOF_EXPORT Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
                                                     std::chrono::milliseconds limit);
 WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
                                                     std::chrono::milliseconds limit);
 
-// Or both sides meet by the datagrams of communication management, as programs of Linux's rdma_cm
-// do: one listens to a service, the other asks for a connection to it. Private data goes along.
+// Or both sides use connection management, as programs of Linux's rdma_cm do: one side listens to a
+// service, the other requests a connection to it. Each side may send private data along.
 
-/// Receives that several queue pairs use, in the order in which messages begin.
+/// Receives that several queue pairs share. Each message takes the oldest one when it begins.
 class WIREPROOF_EXPORT SharedReceiveQueue {
 public:
-    /// Failure: a limit is not one that this can have.
+    /// At most `receives` receives, at least 1; `pieces` pieces in each, at most 32. Failure: one
+    /// of the two is out of range, or the Device is closed.
     static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
                                              std::size_t receives = 64, std::size_t pieces = 4);
 
+    /// As QueuePair::post_receive.
     Status post_receive(std::uint64_t id, std::span<const Piece> to);
     Status post_receive(std::uint64_t id, const Piece& to) {
         return post_receive(id, std::span(&to, 1));
@@ -250,96 +271,119 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A message's memory stays put until its completion. Messages of no bytes are messages.
+/// Sends work and receives messages: to and from one peer, or datagrams to and from any peer.
 ///
-/// A queue pair for datagrams sends and receives as soon as it is created, and connects to nobody.
-/// A datagram for which there is no receive, or whose oldest receive is too short, is dropped. The
-/// payload begins at the first byte of a receive: the 40 bytes of a global route header that other
-/// libraries put there are left out, and not counted in Completion::length.
+/// A call that posts work moves no packets: see Device::poll. ok: the work is posted, and its
+/// Completion will have the `id` of the call. Any other status: nothing is posted. On a failed
+/// queue pair, posted work completes as flushed. The caller keeps the memory of the work in place
+/// and unchanged until the work has completed; if it is not signalled, until later work of the same
+/// queue pair has. A message may have 0 bytes.
+///
+/// A queue pair for datagrams sends and receives as soon as it is created; it connects to nobody.
+/// It drops a datagram if no receive is posted, or if the oldest receive is too short. The payload
+/// begins at the first byte of the receive. Other libraries put a global route header of 40 bytes
+/// there; this one does not, and Completion::length does not count it.
 class WIREPROOF_EXPORT QueuePair {
 public:
-    /// Failure: an option is not one that this can have; the text names it.
+    /// `sends` and `receives` take the completions of the two kinds of work; they may be the same.
+    /// Failure: an option is out of range, a queue is of another Device, or the Device is closed.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const QueuePairOptions& options = {});
-    /// With the receives of a shared queue of the same domain; it has none of its own.
+    /// The same with a shared queue of the same domain: the queue pair has no receives of its own.
+    /// Not for datagrams.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const SharedReceiveQueue& shared,
                                     const QueuePairOptions& options = {});
 
     std::uint32_t number() const;
-    /// What the peer needs to connect to this.
+    /// What the peer needs to connect to this queue pair, and where the memory `offered` is.
     Contact contact() const;
     Contact contact(const MemoryRegion& offered) const;
-    /// Once. The smaller path MTU of both is used, and at most as many Reads and Atomics are
-    /// outstanding as the peer keeps.
+    /// Connects to the queue pair of `peer`, once. It sends no packet: the peer must connect to
+    /// this queue pair in the same way. Both use the smaller of the two path MTUs. This side has at
+    /// most `peer.responder_resources` Reads and Atomics outstanding. Returns ok, bad_contact or
+    /// closed; wrong_state: connected or failed before; not_supported: for datagrams.
     Status connect(const Contact& peer);
-    /// Once: to whoever listens to that service on that host, which must take our path MTU: the
-    /// device's, or less if the way there carries less. `told` is up to 92 bytes, or 56 to a
-    /// service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: refused, for
-    /// the reason named, or no answer until `limit`; then the queue pair has failed.
+    /// Connects, once, to the program that listens to `service` on `host` (numeric). Blocks until
+    /// the connection stands, at most for `limit`. The path MTU is that of this Device, or less if
+    /// the path carries less; the peer must accept it. `told` goes to the listener: up to 92 bytes,
+    /// or 56 to a service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: the
+    /// text names the reason. If the peer refused, or did not answer within `limit`, the queue pair
+    /// has failed; if the call sent no request, it has not.
     Result<std::vector<std::byte>> connect(
         std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Nothing more is sent or received; a peer that was met by a service is told once the device
-    /// works. The same when this goes.
+    /// Ends the connection: the queue pair fails, and sends and receives no more. If it was
+    /// connected by a service, one of the next polls tells the peer. The destructor does the same,
+    /// and polls.
     void disconnect();
-    /// Nothing more will be sent, and what was posted to be has ended as flushed. A reliable pair
-    /// receives no more either; an unreliable one does, after work of its own that failed.
+    /// True: the queue pair sends no more, and work to be sent has completed as flushed. A reliable
+    /// one receives no more either. An unreliable one, or one for datagrams, still receives if work
+    /// of its own was what failed. Also true if the Device is closed.
     [[nodiscard]] bool failed() const;
 
+    /// Posts room for one incoming message, in one or more pieces. ok, queue_full, too_many_pieces,
+    /// closed; not_supported: this queue pair has shared receives.
     Status post_receive(std::uint64_t id, std::span<const Piece> to);
     Status post_receive(std::uint64_t id, const Piece& to) {
         return post_receive(id, std::span(&to, 1));
     }
 
-    /// Into a receive of the peer's.
+    // The calls below return ok, queue_full, too_long, too_many_pieces or closed; wrong_state: not
+    // connected yet; not_supported: the transport has no such work. Lengths are in bytes.
+
+    /// Sends a message into a receive of the peer. Not for datagrams.
     Status send(std::uint64_t id, const Piece& from,
                 std::optional<std::uint32_t> immediate = std::nullopt,
                 const WorkOptions& options = {});
-    /// The same, of any bytes, which are the caller's again at once.
+    /// The same for bytes that need not be registered; the call copies them. At most
+    /// QueuePairOptions::inlined.
     Status send_inline(std::uint64_t id, std::span<const std::byte> bytes,
                        std::optional<std::uint32_t> immediate = std::nullopt,
                        const WorkOptions& options = {});
-    /// A datagram: up to the device's path MTU, into a receive of the queue pair that `to` names.
-    /// It completes when it has left, and may be lost. `from` stays put until then. Does not block.
+    /// Sends a datagram, up to the path MTU of the Device, into a receive of the queue pair `to`.
+    /// It completes when it is sent; it may be lost. bad_contact: `to` belongs to another Device.
     Status send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
                    std::optional<std::uint32_t> immediate = std::nullopt,
                    const WorkOptions& options = {});
-    /// The same, of any bytes, which are the caller's again at once.
+    /// The same for bytes that need not be registered, as send_inline.
     Status send_inline_to(std::uint64_t id, std::span<const std::byte> bytes,
                           const AddressHandle& to,
                           std::optional<std::uint32_t> immediate = std::nullopt,
                           const WorkOptions& options = {});
-    /// With the end of a key: of a window of type 2 that the peer bound to this connection.
+    /// Sends a message, and ends a key of the peer: that of a window of type 2 that the peer bound
+    /// to this connection. Reliable only.
     Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
                            const WorkOptions& options = {});
-    /// Into the peer's memory. With immediate data it uses a receive of the peer's, which then
-    /// learns of it.
+    /// Copies `from` into the peer's memory. Only a Write with immediate data takes a receive of
+    /// the peer, whose completion tells the program there.
     Status write(std::uint64_t id, const Piece& from, const Remote& to,
                  std::optional<std::uint32_t> immediate = std::nullopt,
                  const WorkOptions& options = {});
     Status write_inline(std::uint64_t id, std::span<const std::byte> bytes, const Remote& to,
                         std::optional<std::uint32_t> immediate = std::nullopt,
                         const WorkOptions& options = {});
-    /// Out of the peer's memory.
+    /// Copies the peer's memory into `into`. Reliable only.
     Status read(std::uint64_t id, const Piece& into, const Remote& from,
                 const WorkOptions& options = {});
-    /// On 8 bytes of the peer's memory, of its byte order, at a multiple of 8. What they were
-    /// before comes to `before`.
+    /// Changes an integer of 8 bytes, in the peer's byte order, at a multiple of 8 in its memory:
+    /// adds `add`, or writes `desired` if it equals `expected`. `before` receives the earlier
+    /// value; it has 8 bytes, or the result is bad_length. Reliable only.
     Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add,
                      const WorkOptions& options = {});
     Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
                         std::uint64_t expected, std::uint64_t desired,
                         const WorkOptions& options = {});
 
-    // These leave no packet, and run in the order of posting.
-    /// Gives the window a new key, for part of a region of the same domain that allows it. A bind
-    /// that a rule forbids ends in window_bind_error, and ends the queue pair's work.
+    // The next two send no packet. They run in order with the other posted work.
+    /// Gives `window` a new key, for a part of a region of the same domain that has
+    /// Access::window_bind. A bind that is not allowed completes as window_bind_error, and the
+    /// queue pair fails.
     Status bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
                 const WindowBind& bind, const WorkOptions& options = {});
-    /// Ends the key of a window of type 2 that this queue pair bound; it may be bound again.
+    /// Ends the key of a window of type 2 that this queue pair bound. A new bind is possible then.
     Status invalidate(std::uint64_t id, const MemoryWindow& window,
                       const WorkOptions& options = {});
 
@@ -356,21 +400,24 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Somebody who asks for a connection. Refused when it goes unanswered.
+/// A request for a connection, from a Listener. If it is destroyed without an answer, it is
+/// refused.
 class WIREPROOF_EXPORT ConnectionRequest {
 public:
-    /// Of the host that asks.
+    /// The address of the host that sent the request.
     const std::string& address() const;
     Transport transport() const;
-    /// What came along: 92 bytes, or 56 to a service of rdma_cm; zeros behind what was given.
+    /// The private data of the request: 92 bytes, or 56 to a service of rdma_cm; unused bytes are
+    /// 0. Valid while this request exists.
     std::span<const std::byte> told() const;
 
-    /// Makes `pair`, of the same device and transport, the other end, and tells up to 196 bytes;
-    /// returns once the pair may send. Failure: the asker has gone, or does not answer until
-    /// `limit`; then the pair has failed, unless it was none for this.
+    /// Connects `pair`, which must be of the same Device and transport and not connected yet, and
+    /// answers with up to 196 bytes. Blocks until `pair` may send, at most for `limit`. Failure:
+    /// the text names the reason. If the requesting host has gone, or did not answer within
+    /// `limit`, `pair` has failed. If an argument was wrong, nothing has changed.
     Result<void> accept(QueuePair& pair, std::span<const std::byte> tell = {},
                         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Tells up to 148 bytes.
+    /// Refuses the request, with up to 148 bytes; further bytes are cut off.
     void reject(std::span<const std::byte> why = {});
 
     struct WIREPROOF_HIDDEN Inside;
@@ -381,16 +428,16 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// While this lives, requests for connections to a service are kept until they are answered. A
-/// device refuses requests for every other service at once.
+/// Keeps requests for connections to one service until the program answers them. It refuses those
+/// that wait when it is destroyed. A Device refuses requests for services without a Listener.
 class WIREPROOF_EXPORT Listener {
 public:
-    /// Failure: somebody listens to it on this device already.
+    /// Failure: this service has a listener on this Device already, or the Device is closed.
     static Result<Listener> open(const Device& device, std::uint64_t service);
 
-    /// The oldest request, if there is any. Moves no work: see Device::poll.
+    /// Takes the oldest request; nothing if there is none. It moves no packets: see Device::poll.
     [[nodiscard]] std::optional<ConnectionRequest> poll();
-    /// Has the device work until there is one; nothing if `limit` passes before.
+    /// As `poll`, but blocks until there is one; nothing if `limit` passes first.
     [[nodiscard]] std::optional<ConnectionRequest> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -401,19 +448,21 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A host that asks for the queue pair behind a datagram service. Refused when it goes unanswered.
+/// The question of a host, from a DatagramListener, which queue pair takes the datagrams of a
+/// service. If it is destroyed without an answer, it is refused.
 class WIREPROOF_EXPORT DatagramQuery {
 public:
-    /// Of the host that asks.
+    /// The address of the host that asks.
     const std::string& address() const;
-    /// What came along: 216 bytes, or 180 to a service of rdma_cm; zeros behind what was given.
+    /// The private data of the question: 216 bytes, or 180 to a service of rdma_cm; unused bytes
+    /// are 0. Valid while this question exists.
     std::span<const std::byte> told() const;
 
-    /// Names `pair`, of the same device and for datagrams, and its Q_Key, and tells up to 136
-    /// bytes. Does not block: the answer leaves when the device works. Failure: the host no longer
-    /// waits, or the pair is none for this.
+    /// Answers with the number and the Q_Key of `pair`, which must be of the same Device and for
+    /// datagrams, and with up to 136 bytes. One of the next polls sends the answer. Failure: the
+    /// host no longer waits, an argument is wrong, or the question has been answered before.
     Result<void> answer(const QueuePair& pair, std::span<const std::byte> tell = {});
-    /// Tells up to 136 bytes. Does not block.
+    /// Refuses the question, with up to 136 bytes; further bytes are cut off.
     void reject(std::span<const std::byte> why = {});
 
     struct WIREPROOF_HIDDEN Inside;
@@ -424,16 +473,16 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// While this lives, questions about a datagram service are kept until they are answered. A device
-/// refuses questions about every other service at once.
+/// Keeps questions about one datagram service until the program answers them. It refuses those that
+/// wait when it is destroyed. A Device refuses questions about services without a DatagramListener.
 class WIREPROOF_EXPORT DatagramListener {
 public:
-    /// Failure: somebody listens to it on this device already.
+    /// Failure: this service has a listener on this Device already, or the Device is closed.
     static Result<DatagramListener> open(const Device& device, std::uint64_t service);
 
-    /// The oldest question, if there is any. Does not block, and moves no work: see Device::poll.
+    /// Takes the oldest question; nothing if there is none. It moves no packets: see Device::poll.
     [[nodiscard]] std::optional<DatagramQuery> poll();
-    /// Has the device work until there is one; nothing if `limit` passes before.
+    /// As `poll`, but blocks until there is one; nothing if `limit` passes first.
     [[nodiscard]] std::optional<DatagramQuery> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
 

@@ -1,5 +1,5 @@
-// The values that calls of wireproof/ib.hpp take and return: options, what memory allows, and how
-// calls and work end. Include that header, not this one.
+// The values that calls of wireproof/ib.hpp take and return: options, rights on memory, statuses
+// and completions. Include that header, not this one.
 #pragma once
 
 #include <chrono>
@@ -18,20 +18,20 @@
 
 namespace wireproof::rdma {
 
-/// What became of a call. All but `ok` leave everything as it was.
+/// The result of a call. After any result but `ok`, the call has changed nothing.
 enum class [[nodiscard]] Status : std::uint8_t{
     ok,
-    queue_full,     // until something completes: poll and call again
-    wrong_state,    // not connected, connected already, or in error
-    not_supported,  // by the transport: Reads and Atomics are reliable
-    too_long,       // more than 2^31 bytes, than a datagram has, or than the room for inline bytes
-    too_many_pieces,  // of this queue pair, or for it
-    bad_length,       // of an Atomic: it has 8 bytes
-    bad_contact,      // names no host, queue pair or path MTU, or keeps no Read; another Device's
-    closed,           // the Device belongs to the parent of this forked process
+    queue_full,       // there is no room until earlier work completes: poll and call again
+    wrong_state,      // the queue pair is not connected; of connect: it is connected, or has failed
+    not_supported,    // the transport, or this kind of queue pair, does not have this work
+    too_long,         // over 2^31 bytes, over the path MTU (datagram), or over `inlined` (inline)
+    too_many_pieces,  // more than QueuePairOptions::pieces
+    bad_length,       // the piece of an Atomic has not 8 bytes
+    bad_contact,      // a value of the Contact is not valid; the AddressHandle is another Device's
+    closed,           // this process is a forked child, and the Device belongs to its parent
 };
 
-/// Its name, as above.
+/// The name of the enumerator: "queue_full".
 WIREPROOF_EXPORT std::string_view name_of(Status status);
 
 namespace detail {
@@ -39,7 +39,7 @@ namespace detail {
 /// Ends the program with a line on standard error.
 [[noreturn]] WIREPROOF_EXPORT void used_after_move() noexcept;
 
-/// What stands behind a public class: shared, and nothing once it was moved from.
+/// A shared pointer to the implementation of a public class. It is null after it was moved from.
 template <class Inside>
 class Held {
 public:
@@ -60,82 +60,88 @@ private:
 }  // namespace detail
 
 struct DeviceOptions {
-    /// Of one interface, numeric: 127.0.0.2, 192.168.1.7 or fe80::1%eth0. One Device per address.
+    /// The numeric address of one network interface of this host: 127.0.0.2, 192.168.1.7 or
+    /// fe80::1%eth0. Only one Device may have an address.
     std::string address;
-    /// 256, 512, 1024, 2048 or 4096 bytes; 0: the most that the interface carries, which of an
-    /// Ethernet of 1500 is 1024.
+    /// The longest payload of a packet: 256, 512, 1024, 2048 or 4096 bytes. 0: the largest of these
+    /// that the interface carries. An Ethernet interface with an MTU of 1500 carries 1024.
     std::size_t path_mtu = 0;
-    /// Bytes of received packets that the kernel is asked to keep, 4096 to 2^30, with what it needs
-    /// beside each packet. An ordinary user is granted 212,992 by default: 25 packets of 4096
-    /// bytes. So few are under way to a peer at first.
+    /// The size of the socket's receive buffer that the Device requests from the kernel, in bytes,
+    /// 4096 to 2^30. The kernel's own data for each packet counts, too. By default Linux grants an
+    /// ordinary user 212,992 bytes: 25 packets of 4096 bytes. So a Device at first has no more than
+    /// that in flight to a peer.
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
-/// What somebody listens to: of Linux's rdma_cm, on a port of its TCP port space.
+/// The number of a service: a `port` in the TCP port space of Linux's rdma_cm.
 constexpr std::uint64_t service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0106} << 16 | port;
 }
-/// The same of datagrams: a port of its UDP port space.
+/// The number of a datagram service: a `port` in the UDP port space of Linux's rdma_cm.
 constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0111} << 16 | port;
 }
 
-/// How work ended.
+/// How work ended. The counts are those of QueuePairOptions.
 enum class WorkStatus : std::uint8_t {
     success,
     local_length_error,
     local_operation_error,
     local_protection_error,
-    flushed,  // never tried, or not known to be done: the queue pair is in error
+    flushed,  // the queue pair has failed: the work was not tried, or nobody knows if it was done
     window_bind_error,
     bad_response,
     remote_invalid_request,
     remote_access_error,
     remote_operation_error,
-    retry_exceeded,
-    receiver_not_ready,  // more often than was to be borne
+    retry_exceeded,      // no acknowledgement came after `retry_count` resends
+    receiver_not_ready,  // the peer still had no receive after `rnr_retry_count` resends
 };
 
+/// The name of the enumerator: "success".
 WIREPROOF_EXPORT std::string_view name_of(WorkStatus status);
 
-/// Which work a completion is of.
+/// The kind of the work that a completion reports.
 enum class Operation : std::uint8_t {
-    // Posted to be sent.
-    send,  // also one that invalidates a key of the peer
+    // Work that was posted to be sent.
+    send,  // also by send_invalidate
     write,
     read,
     compare_swap,
     fetch_add,
     bind,
     invalidate,
-    // Posted to receive.
-    receive,        // of a Send, or ended in error
-    receive_write,  // used by a Write with immediate data
+    // A receive that was posted.
+    receive,        // a Send took it, or it ended with an error
+    receive_write,  // a Write with immediate data took it
 };
 
-/// Its name, as above.
+/// The name of the enumerator: "send".
 WIREPROOF_EXPORT std::string_view name_of(Operation operation);
 
 class Device;
 struct ResolvedService;
 
-/// A queue pair for datagrams on some host, as a sender names it. A value: a copy names the same.
-/// It belongs to the Device's thread, and keeps the Device open.
+/// The address of a queue pair for datagrams, for a sender. A copy names the same queue pair. Only
+/// the thread of the Device may use it. While it exists, the Device stays open.
 class WIREPROOF_EXPORT AddressHandle {
 public:
-    /// `host` is numeric, as a Device's address; `queue_pair` has 24 bits. `qkey` is that of the
-    /// receiving queue pair; a value with its highest bit set stands for the Q_Key of the sending
-    /// one. Does not block, and sends nothing. Failure: the Device cannot send to such a host.
+    /// `host` is numeric, as DeviceOptions::address; `queue_pair` is a number of 24 bits. `qkey` is
+    /// the Q_Key of the receiving queue pair; if its highest bit is set, a datagram carries the
+    /// Q_Key of the sending queue pair instead. Does not block, and sends nothing. Failure: an
+    /// argument is not valid, the Device cannot send to such a host, or it is closed.
     static Result<AddressHandle> create(const Device& device, std::string_view host,
                                         std::uint32_t queue_pair, std::uint32_t qkey);
-    /// Asks the host which queue pair takes the datagrams of a service (SIDR). `tell` is up to 216
-    /// bytes, or 180 to a service of rdma_cm, and is copied. Has the device work until the answer
-    /// has come. Failure: refused, for the reason named, or no answer until `limit`.
+    /// Asks `host` which queue pair takes the datagrams of `service` (SIDR). `tell` goes along: up
+    /// to 216 bytes, or 180 to a service of rdma_cm. Blocks until the answer has come, at most for
+    /// `limit`. Failure: the host refused, or did not answer within `limit`; the text names the
+    /// reason.
     static Result<ResolvedService> resolve(
         const Device& device, std::string_view host, std::uint64_t service,
         std::span<const std::byte> tell = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
 
+    /// The three values that the handle was made of.
     std::string host() const;
     std::uint32_t queue_pair() const;
     std::uint32_t qkey() const;
@@ -149,122 +155,126 @@ private:
     detail::Held<const Inside> inside_;
 };
 
-/// What a host has answered for a datagram service: its queue pair, and 136 bytes that came along.
+/// The answer of a host for a datagram service: its queue pair, and 136 bytes of private data.
 struct ResolvedService {
     AddressHandle address;
     std::vector<std::byte> told;
 };
 
+/// The report that work has ended.
 struct Completion {
-    std::uint64_t id = 0;  // given with the work
+    std::uint64_t id = 0;  // the `id` of the call that posted the work
     WorkStatus status = WorkStatus::success;
     Operation operation = Operation::send;
-    std::uint32_t queue_pair = 0;  // its number
-    std::uint32_t length = 0;      // bytes received or read, if it succeeded
+    std::uint32_t queue_pair = 0;  // the number of the queue pair of this side
+    std::uint32_t length = 0;      // bytes received or read, if the work succeeded
     std::optional<std::uint32_t> immediate = {};
-    std::optional<std::uint32_t> invalidated = {};  // the window's key that a Send ended here
-    /// Of a datagram received: its sender, with the Q_Key that it has sent.
+    std::optional<std::uint32_t> invalidated = {};  // the key of this side that a Send ended
+    /// If a datagram was received: its sender, for a reply with the Q_Key of this queue pair.
     std::optional<AddressHandle> sender = {};
 
-    /// Of a posted receive, not of work that was posted to be sent.
+    /// True: a receive has ended. False: work that was posted to be sent has ended.
     bool is_receive() const {
         return operation == Operation::receive || operation == Operation::receive_write;
     }
 };
 
-/// What may be done with memory. Reading by its own side always may.
+/// The rights on a memory region or window. This side may always read its own memory.
 struct Access {
-    bool local_write = false;  // receives, and what Reads bring
-    bool remote_write = false;
-    bool remote_read = false;
-    bool remote_atomic = false;
-    bool window_bind = false;  // of regions: windows may be bound to it
+    bool local_write = false;    // this side: receives, Reads and Atomics may write to it
+    bool remote_write = false;   // peers, by Write
+    bool remote_read = false;    // peers, by Read
+    bool remote_atomic = false;  // peers, by Atomics
+    bool window_bind = false;    // windows may be bound to this region
 };
 
-/// Some registered bytes of this side.
+/// Some registered bytes of this side: see MemoryRegion::piece.
 struct Piece {
     std::uint64_t address = 0;
-    std::uint32_t length = 0;
-    std::uint32_t key = 0;
+    std::uint32_t length = 0;  // bytes
+    std::uint32_t key = 0;     // of the region
 };
 
-/// Some registered bytes of the other side.
+/// The first of some registered bytes of the peer. The peer tells both numbers to this side.
 struct Remote {
     std::uint64_t address = 0;
-    std::uint32_t key = 0;
+    std::uint32_t key = 0;  // of a region or window
 };
 
-/// Whom a window's key serves: of type 1, all queue pairs of the domain; of type 2A, the one that
-/// bound it; of type 2B, the same, while it is of the domain.
+/// By which queue pairs of this side a peer may use the key of a window. type_1: all of the domain.
+/// type_2a: the one that bound the window. type_2b: the same, if it is of the window's domain.
 enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 
-/// What one side must know of the other, however it comes to know it.
+/// What one side must know of the other to connect. The program carries it there.
 struct Contact {
-    std::string address;  // of the device
+    std::string address;  // of the Device, numeric
     std::uint32_t queue_pair = 0;
-    std::uint32_t psn = 0;  // of its first packet
-    std::size_t path_mtu = 1024;
-    // Memory it offers, if any.
+    std::uint32_t psn = 0;        // the sequence number of the first packet that it sends
+    std::size_t path_mtu = 1024;  // bytes
+    // The memory that it offers, if any: address of the first byte, bytes, key.
     std::uint64_t memory = 0;
     std::uint64_t length = 0;
     std::uint32_t key = 0;
-    /// Reads and Atomics of its peer that it keeps, to answer them again: no more of them are
-    /// outstanding to it. 1 is what a peer has that says nothing of it, as many tools do.
+    /// How many Reads and Atomics of the other side it keeps, so that it can answer a repeated one
+    /// again. The other side has no more than this outstanding. 1 if it does not say a number.
     std::size_t responder_resources = 1;
 };
 
 enum class Transport : std::uint8_t {
-    reliable,    // RC: exactly once and in order, or an error completion
-    unreliable,  // UC: whole messages in order, some missing
-    datagram,    // UD: messages of one packet to any queue pair; some missing, late or twice
+    reliable,    // RC: each message arrives exactly once and in order, or its work fails
+    unreliable,  // UC: whole messages arrive in order; some may be lost
+    datagram,    // UD: messages of one packet, to any peer; some lost, late or duplicated
 };
 
 struct QueuePairOptions {
     Transport transport = Transport::reliable;
-    std::size_t sends = 64;     // posted and not completed, at most; 1 to 65536
-    std::size_t receives = 64;  // posted and not used, at most; 1 to 65536
-    std::size_t pieces = 4;     // of one of those, 1 to 32; of datagrams 1 to 31
-    std::size_t inlined = 64;   // bytes of an inline request, at most; 0 to 4096
-    // Of reliable pairs, 1 to 16 each. What the two sides of a connection say is matched: the
-    // smaller number is used.
-    std::size_t initiator_depth = 16;      // Reads and Atomics of ours outstanding, at most
-    std::size_t responder_resources = 16;  // of the peer's that are kept, to answer them again
+    // Each a maximum.
+    std::size_t sends = 64;     // work posted to be sent and not completed; 1 to 65,536
+    std::size_t receives = 64;  // receives posted and not taken; 1 to 65,536
+    std::size_t pieces = 4;     // pieces of one send or receive, 1 to 32; for datagrams 1 to 31
+    std::size_t inlined = 64;   // bytes of one inline call; 0 to 4096
+    // For reliable queue pairs, 1 to 16 each. This side's initiator_depth is used with the peer's
+    // responder_resources, and the other way round: the smaller of the two is in force.
+    std::size_t initiator_depth = 16;      // Reads and Atomics of this side that are outstanding
+    std::size_t responder_resources = 16;  // Reads and Atomics of the peer kept for a repetition
+    /// The rights of the peer on memory, as far as the key gives them, too. Not for datagrams.
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
 
-    /// Of datagrams: those that come with another Q_Key are dropped. This one is that of programs
-    /// that use rdma_cm.
+    /// For datagrams: the queue pair drops a datagram that has another Q_Key. Programs that use
+    /// rdma_cm have this default.
     std::uint32_t qkey = 0x01234567;
 
-    // Of reliable pairs. InfiniBand has 31 times of each kind: the shortest one is used that is not
-    // shorter than what is said here. Each side uses its own; a peer that is met by a service may
-    // adopt ours, but for min_rnr_timer.
-    /// How long a packet waits for its acknowledgement before it is sent again: at least so long,
-    /// and up to four times. 8.192 us times a power of 2, up to 8796 s; 0: for ever.
+    // For reliable queue pairs. InfiniBand has a fixed list of times for ack_timeout and for
+    // min_rnr_timer: the queue pair uses the shortest of the list that is not shorter than the
+    // option. Each side uses its own options. A peer that is connected by a service may adopt the
+    // options of the side that asks, but not min_rnr_timer.
+    /// How long a packet waits for its acknowledgement before it is sent again: at least this time,
+    /// and at most four times as long. 8.192 us times a power of 2, up to 8796 s; 0: for ever.
     std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
-    /// How often in a row a packet is sent again for want of an acknowledgement, before its work
-    /// ends in retry_exceeded; 0 to 7.
+    /// How many times in a row this side sends a packet again if no acknowledgement comes. After
+    /// that its work ends with retry_exceeded. 0 to 7.
     unsigned retry_count = 7;
-    /// How often in a row a message is tried again where the peer has no receive for it, before its
-    /// work ends in receiver_not_ready; 0 to 6, or 7: for ever.
+    /// How many times in a row this side sends a message again if the peer has no receive for it.
+    /// After that its work ends with receiver_not_ready. 0 to 6; 7: for ever.
     unsigned rnr_retry_count = 7;
-    /// How long a peer is asked to wait where this side has no receive for its message; 10 us to
-    /// 655.36 ms.
+    /// How long this side asks the peer to wait if it has no receive for the peer's message. 10 us
+    /// to 655.36 ms.
     std::chrono::microseconds min_rnr_timer = std::chrono::microseconds(640);
 };
 
-/// Of work that is posted to be sent.
+/// Options of work that is posted to be sent.
 struct WorkOptions {
-    bool signalled = true;   // else it has a completion only if it fails
-    bool solicited = false;  // the peer's completion is told to who asked for those only
-    bool fence = false;      // begins once earlier Reads and Atomics have ended
+    bool signalled = true;   // false: the work has a completion only if it fails
+    bool solicited = false;  // the completion at the peer counts for request_notify(true) there
+    bool fence = false;      // the work begins when all earlier Reads and Atomics have ended
 };
 
-/// What a window shows after a bind.
+/// The part of a region that peers may use by a window after a bind.
 struct WindowBind {
-    std::uint64_t address = 0;  // in the region
-    std::uint64_t length = 0;   // bytes; none: a window of type 1 shows nothing more
-    Access peer = {};
-    bool zero_based = false;  // peers count addresses from 0; not with type 1
+    std::uint64_t address = 0;  // of the first byte, within the region
+    std::uint64_t length = 0;   // bytes; 0, for type 1 only: peers may use nothing by this window
+    Access peer = {};           // the rights of peers
+    bool zero_based = false;    // peers address the first byte as 0; not for type 1
 };
 
 }  // namespace wireproof::rdma
