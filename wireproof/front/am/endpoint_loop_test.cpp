@@ -135,6 +135,7 @@ TEST_P(AmEndpointLoop, NothingMayWaitWhileACallbackIsStillToRun) {
     for (int i = 1; i <= 3; ++i) {
         ASSERT_EQ(a.get_async(1, *address, destination, [&](Status) { ++ended; }), Status::ok);
         EXPECT_FALSE(a.arm());
+        EXPECT_EQ(a.next_timeout(), nanoseconds::zero());
         Loop loop({&a, &b});
         ASSERT_TRUE(loop.run([&] { return ended == i; }));
     }
