@@ -93,6 +93,24 @@ TEST(AmConnection, AForbiddenNoteEndsWithTheReasonWhateverIsLost) {
     }
 }
 
+TEST(AmConnection, AForbiddenNoteThatComesAgainWaitsForItsRefusalAllTheSame) {  // AM-47
+    for (const Config& config : all_small()) {
+        Pair pair(config);
+        requests(pair.a, 1);
+        pair.finish_without(100);  // a session, and nothing lost
+        pair.b.take_log();
+        ASSERT_EQ(note(pair.a, 1, beyond), PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        ASSERT_EQ(frames.size(), 1U);
+        for (int times = 0; times < 3; ++times) {
+            EXPECT_EQ(pair.give(pair.b, frames), (Verdicts{RxVerdict::refused})) << times;
+        }
+        pair.finish_without(100);
+        EXPECT_EQ(pair.a.take_log(), Log{"STORE_ENDED 1 forbidden"});
+        EXPECT_EQ(pair.b.take_log(), Log{});
+    }
+}
+
 TEST(AmConnection, ANoteThatNobodyAwaitsEndsWithoutAWord) {
     for (const Config& config : all_small()) {
         Pair pair(config);
