@@ -3,10 +3,12 @@
 #include <netinet/udp.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "wireproof/wire/udp/rocev2_test_kit.hpp"
@@ -211,6 +213,31 @@ TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
     here.port = rocev2_port;
     raw.send(there, here, 5, good);
     EXPECT_EQ(next(wire).size(), 40U);
+}
+
+// A raw socket takes datagrams for every host until it is bound.
+TEST(Rocev2Wire, NoneForAnotherHostIsTakenWhileAShowingWireOpens) {
+    RawSender raw;
+    if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
+    std::atomic<int> sent = 0;
+    std::atomic<bool> done = false;
+    std::thread others([&] {
+        Address there = host(3);
+        there.port = rocev2_port;
+        const Packet packet = packet_of(40);
+        for (; sent < 1'000'000 && !done; ++sent) raw.send(port_of_a_peer(), there, 5, packet);
+    });
+    while (sent == 0) std::this_thread::yield();
+    std::uint64_t taken = 0;
+    for (int i = 0; i < 500; ++i) {
+        Rocev2Wire wire = open(
+            {.local = host(0), .peers = {host(1)}, .identification = IdentificationSource::shown});
+        EXPECT_TRUE(nothing_comes(wire));
+        taken += wire.counters().udp.unknown_source + wire.counters().icrc_wrong;
+    }
+    done = true;
+    others.join();
+    EXPECT_EQ(taken, 0U);
 }
 
 // What a child would do, done in this process: both handles are gone.

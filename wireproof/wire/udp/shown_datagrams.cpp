@@ -1,6 +1,7 @@
 #include "wireproof/wire/udp/shown_datagrams.hpp"
 
 #include <linux/filter.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,6 +36,13 @@ bool take_nothing(int handle) {
     return attach(handle, program);
 }
 
+// Of a socket that takes nothing more, so this ends.
+void drop_what_came(int handle) {
+    std::byte unused{};
+    while (::recv(handle, &unused, 1, 0) >= 0) {
+    }
+}
+
 }  // namespace
 
 Expected<ShownDatagrams> ShownDatagrams::of(const UdpSocket& hiding, int receive_buffer) {
@@ -45,10 +53,13 @@ Expected<ShownDatagrams> ShownDatagrams::of(const UdpSocket& hiding, int receive
     };
     ShownDatagrams shown(::socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP));
     if (shown.handle_ < 0) return failed("see the headers");
-    // Before it is bound, or others' datagrams would be taken meanwhile.
-    if (!take_only(shown.handle_, local.port)) return failed("filter the datagrams");
+    // A raw socket takes the datagrams of every host from its first moment on, not only once it is
+    // bound.
+    if (!take_nothing(shown.handle_)) return failed("filter the datagrams");
     const SocketAddress here = to_socket_address(local);
     if (::bind(shown.handle_, &here.any, length_of(here)) != 0) return failed("take the datagrams");
+    drop_what_came(shown.handle_);
+    if (!take_only(shown.handle_, local.port)) return failed("filter the datagrams");
     ::setsockopt(shown.handle_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     ::setsockopt(shown.handle_, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof receive_buffer);
     const int on = 1;
