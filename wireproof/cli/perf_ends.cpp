@@ -174,8 +174,11 @@ void PerfEnds::turn_server() {
 
 void PerfEnds::look() {
     check_interrupt();
-    if (lost_ && !parting_) throw Failure(*lost_);
     process_.look(parting_);
+    if (lost_ && !parting_) {
+        process_.look_at_end(parting_);
+        throw Failure(*lost_);
+    }
     // Where both share one processor, the other must have its turn.
     if (alone_) ::sched_yield();
 }

@@ -63,4 +63,11 @@ void PerfProcess::look(bool may_end) {
     if (!may_end || status != 0) throw Failure("the answering process has ended");
 }
 
+void PerfProcess::look_at_end(bool may_end) {
+    for (int millisecond = 0; millisecond < 1000 && id_ > 0; ++millisecond) {
+        look(may_end);
+        ::usleep(1000);
+    }
+}
+
 }  // namespace wireproof::cli

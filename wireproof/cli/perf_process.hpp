@@ -25,6 +25,9 @@ public:
     /// Throws Failure once the process has ended, unless `may_end` and it ended without an error;
     /// Interrupted once a signal asked this process to end.
     void look(bool may_end);
+    /// The same, where its end of the wire is gone: a process that ends closes that before its
+    /// parent can see it end, so this waits up to a second for it.
+    void look_at_end(bool may_end);
 
 private:
     pid_t id_ = 0;
