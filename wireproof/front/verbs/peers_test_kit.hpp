@@ -10,17 +10,13 @@
 
 #include "wireproof/front/verbs/peers.hpp"
 #include "wireproof/proto/ib/packet.hpp"
+#include "wireproof/wire/udp/own_hosts_test_kit.hpp"
 
 namespace wireproof::verbs::peers_test {
 
-/// Of this process: tests that run at the same time are processes with neighbouring numbers.
 inline Address address_of(std::uint8_t last) {
-    const int process = ::getpid();
-    Address address;
-    address.family = Address::Family::ipv4;
+    Address address = wireproof::test::own_host(last);
     address.port = rocev2_port;
-    address.host = {127, static_cast<std::uint8_t>(0x80 | (process >> 8 & 0x3F)),
-                    static_cast<std::uint8_t>(process & 0xFF), last};
     return address;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/wire/udp/own_hosts_test_kit.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 namespace wireproof::test {
@@ -22,13 +23,8 @@ using Packet = std::vector<std::byte>;
 inline constexpr Instant now{};
 inline constexpr PeerId first{0};
 
-/// 127.x.y.z, a host of its own by test and process: tests run side by side.
 inline Address host(unsigned number) {
-    const std::uint64_t seed = mix64(static_cast<std::uint64_t>(::getpid()));
-    Address address{.family = Address::Family::ipv4};
-    address.host = {127, static_cast<std::uint8_t>(1 + seed % 250),
-                    static_cast<std::uint8_t>(seed >> 8), static_cast<std::uint8_t>(1 + number)};
-    return address;
+    return own_host(1 + number);
 }
 
 inline Rocev2Wire open(const Rocev2Wire::Config& config) {

@@ -1,0 +1,69 @@
+// For tests: hosts of the loopback network that no other test has, since tests run side by side and
+// all speak on one port.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "wireproof/base/check.hpp"
+#include "wireproof/wire/udp/address.hpp"
+
+namespace wireproof::test {
+
+/// 127.x.y.0/24 of this process and its forked children. Others are kept out by a name of a local
+/// socket, which the kernel frees when the last of them ends; networks of other namespaces and
+/// their names are others.
+class OwnNetwork {
+public:
+    static constexpr unsigned first_x = 128;  // below are addresses that tests name in full
+    static constexpr unsigned count = 64 * 256;
+
+    OwnNetwork() : handle_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        WIREPROOF_CHECK(handle_ >= 0);
+        const auto process = static_cast<unsigned>(::getpid());
+        for (unsigned tries = 0; tries < count; ++tries) {
+            number_ = (process + tries) % count;
+            if (take("wireproof-test-network-" + std::to_string(number_))) return;
+        }
+        WIREPROOF_CHECK(false);
+    }
+    OwnNetwork(const OwnNetwork&) = delete;
+    OwnNetwork& operator=(const OwnNetwork&) = delete;
+    ~OwnNetwork() { ::close(handle_); }
+
+    Address host(std::uint8_t last) const {
+        Address address{.family = Address::Family::ipv4};
+        address.host = {127, static_cast<std::uint8_t>(first_x + number_ / 256),
+                        static_cast<std::uint8_t>(number_), last};
+        return address;
+    }
+
+private:
+    /// A name that begins with a zero byte is no file.
+    bool take(const std::string& name) const {
+        sockaddr_un at{};
+        at.sun_family = AF_UNIX;
+        std::memcpy(at.sun_path + 1, name.data(), name.size());
+        const auto length = offsetof(sockaddr_un, sun_path) + 1 + name.size();
+        return ::bind(handle_, reinterpret_cast<sockaddr*>(&at), static_cast<socklen_t>(length)) ==
+               0;
+    }
+
+    int handle_;
+    unsigned number_ = 0;
+};
+
+/// Taken before main(), so that tests that count descriptors find it open.
+inline const OwnNetwork own_network;
+
+/// Without a port.
+inline Address own_host(unsigned last) {
+    return own_network.host(static_cast<std::uint8_t>(last));
+}
+
+}  // namespace wireproof::test
