@@ -1,24 +1,16 @@
 #include "wireproof/host/fork_watch.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <memory>
 #include <thread>
 
+#include "wireproof/host/fork_test_kit.hpp"
+
 namespace wireproof::host {
 namespace {
 
-/// What a forked child returns, at most 255.
-template <class Body>
-int in_child(Body&& body) {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(body());
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using test::in_child;
 
 TEST(ForkWatch, RunsInTheChildAndNeverInTheParent) {
     int runs = 0;

@@ -1,12 +1,9 @@
 #include "wireproof/host/loop_handle.hpp"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <system_error>
 #include <utility>
 
 namespace wireproof::host {
@@ -18,14 +15,13 @@ bool watch(int both, int handle) {
     return handle < 0 || ::epoll_ctl(both, EPOLL_CTL_ADD, handle, &event) == 0;
 }
 
-void close(int& handle) {
-    if (handle >= 0) ::close(std::exchange(handle, -1));
-}
-
 }  // namespace
 
-LoopHandle::LoopHandle() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (bell_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+LoopHandle::LoopHandle(int frames) : both_(::epoll_create1(EPOLL_CLOEXEC)) {
+    if (both_ >= 0 && watch(both_, bell()) && watch(both_, frames)) return;
+    const int error = errno;
+    abandon();
+    throw std::system_error(error, std::generic_category());
 }
 
 LoopHandle::~LoopHandle() {
@@ -33,32 +29,26 @@ LoopHandle::~LoopHandle() {
 }
 
 void LoopHandle::abandon() {
-    close(both_);
-    close(bell_);
+    if (both_ >= 0) ::close(std::exchange(both_, -1));
+    bell_.close();
 }
 
-int LoopHandle::handle(int frames) {
-    if (both_ >= 0 || bell_ < 0) return both_;
-    both_ = ::epoll_create1(EPOLL_CLOEXEC);
-    if (both_ >= 0 && !(watch(both_, bell_) && watch(both_, frames))) close(both_);
-    return both_;
-}
-
-// The first of several calls writes: the others find it done.
+// The first of several calls rings: the others find it done.
 void LoopHandle::wake() const noexcept {
-    if (woken_.exchange(true, std::memory_order_acq_rel)) return;
-    const int before = errno;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
-    errno = before;
+    if (!woken_.exchange(true, std::memory_order_acq_rel)) bell_.ring();
 }
 
-// Read first: a wake() in between then writes nothing, and this call answers for it. The other way
-// round the bell would be silent and no later wake() would write.
-bool LoopHandle::silence() {
-    std::uint64_t rings = 0;
-    [[maybe_unused]] const auto read = ::read(bell_, &rings, sizeof rings);
-    return woken_.exchange(false, std::memory_order_acq_rel);
+// Silenced first: a wake() in between then rings no more, and this call answers for it. The other
+// way round the bell would be silent and no later wake() would ring it.
+bool LoopHandle::take() {
+    bell_.silence();
+    const bool woken = woken_.exchange(false, std::memory_order_acq_rel);
+    if (woken) ++taken_;
+    return woken;
+}
+
+std::string no_loop_handle(const std::system_error& error) {
+    return "no descriptor for event loops: " + error.code().message();
 }
 
 }  // namespace wireproof::host

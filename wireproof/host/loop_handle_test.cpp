@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <thread>
 
 namespace wireproof::host {
@@ -16,12 +18,11 @@ bool is_readable(int handle, int milliseconds = 0) {
 }
 
 TEST(LoopHandle, IsReadableFromAWakeUntilItIsTaken) {
-    LoopHandle loop;
-    const int handle = loop.handle(-1);
-    ASSERT_GE(handle, 0);
+    LoopHandle loop(-1);
+    const int handle = loop.handle();
     EXPECT_FALSE(is_readable(handle));
     EXPECT_FALSE(loop.take_wakes());
-    for (int i = 0; i < 3; ++i) {
+    for (std::uint64_t i = 1; i <= 3; ++i) {
         loop.wake();
         loop.wake();
         EXPECT_TRUE(is_readable(handle));
@@ -29,15 +30,15 @@ TEST(LoopHandle, IsReadableFromAWakeUntilItIsTaken) {
         EXPECT_TRUE(loop.take_wakes());
         EXPECT_FALSE(is_readable(handle));
         EXPECT_FALSE(loop.take_wakes());
+        EXPECT_EQ(loop.wakes_taken(), i);
     }
 }
 
 TEST(LoopHandle, IsReadableWhileFramesAre) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
-    LoopHandle loop;
-    const int handle = loop.handle(pipe[0]);
-    EXPECT_EQ(loop.handle(pipe[0]), handle);
+    LoopHandle loop(pipe[0]);
+    const int handle = loop.handle();
     EXPECT_FALSE(is_readable(handle));
     ASSERT_EQ(::write(pipe[1], "x", 1), 1);
     EXPECT_TRUE(is_readable(handle));
@@ -53,7 +54,7 @@ TEST(LoopHandle, IsReadableWhileFramesAre) {
 // is woken: a wake that is lost is a sleep that does not end.
 TEST(LoopHandle, LosesNoWakeOfAnotherThread) {
     constexpr int last = 20'000;
-    LoopHandle loop;
+    LoopHandle loop(-1);
     std::atomic<int> handed{0};
     std::thread other([&] {
         for (int i = 1; i <= last; ++i) {
@@ -63,7 +64,7 @@ TEST(LoopHandle, LosesNoWakeOfAnotherThread) {
     });
     int seen = 0;
     while (seen < last) {
-        ASSERT_TRUE(is_readable(loop.handle(-1), 30'000)) << seen;
+        ASSERT_TRUE(is_readable(loop.handle(), 30'000)) << seen;
         if (loop.take_wakes()) seen = handed.load(std::memory_order_relaxed);
     }
     other.join();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wireproof/base/bytes.hpp"
+#include "wireproof/host/fork_test_kit.hpp"
 #include "wireproof/host/steady_clock.hpp"
 
 namespace wireproof::host {
@@ -55,15 +56,7 @@ bool copies(std::byte* to, const std::byte* from, std::size_t size) {
     return copy_guarded(to, from, size);
 }
 
-/// The exit code, or the signal that ended it, negative.
-template <class Body>
-int in_child(Body&& body) {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(body());
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
+using test::in_child;
 
 TEST(MemoryGuard, CopiesWhatIsThere) {
     const Pages pages(2);

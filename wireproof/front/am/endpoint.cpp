@@ -128,7 +128,6 @@ Status Endpoint::request(std::size_t peer, std::uint16_t handler,
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.wants_turn()) in->poll();
-    if (in->udp && !in->node.in_handler() && !in->can_reach(peer)) return Status::no_such_peer;
     return with_wire_words(words, [&](ConstBytes bytes) {
         return in->node.ask(peer, handler, bytes, [in] { return in->clock.now(); });
     });
@@ -154,12 +153,13 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
     const Awaiting awaiting(node);
     bool met = until();
     while (!met && !node.polling()) {
-        const std::size_t handled = node.poll(now);
-        (void)loop.take_wakes();  // before the question that they ask for
+        const std::size_t handled = poll(now);
+        const std::uint64_t wakes = loop.wakes_taken();
         met = until();
         if (handled > 0) spin.heard(now);
         if (met || now >= end) break;
-        const bool busy = handled > 0 || node.keeps_back();
+        // The condition may have polled, and so taken a wake that came while it was asked.
+        const bool busy = handled > 0 || node.keeps_back() || loop.wakes_taken() != wakes;
         if (!busy && spin.look_again(now)) {
             now = clock.again();
             continue;
@@ -175,16 +175,14 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
 
 int Endpoint::event_fd() const {
     Inside* const in = open_inside();
-    return in != nullptr ? in->loop.handle(in->node.wire().wait_handle()) : -1;
+    return in != nullptr ? in->loop.handle() : -1;
 }
 
 bool Endpoint::arm() {
     Inside* const in = open_inside();
     if (in == nullptr) return true;
     const host::OneUser::Call call(in->user);
-    if (in->node.turn_is_due() || in->node.next_deadline() <= in->clock.steady().now())
-        return false;
-    return in->node.wire().prepare_to_sleep();
+    return next_timeout() > std::chrono::nanoseconds::zero() && in->node.wire().prepare_to_sleep();
 }
 
 std::chrono::nanoseconds Endpoint::next_timeout() const {
@@ -204,7 +202,7 @@ Status Endpoint::flush(std::size_t peer, std::chrono::milliseconds limit) {
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.polling()) return Status::not_allowed;
-    if (peer >= in->node.nodes() || peer == in->node.self()) return Status::no_such_peer;
+    if (!in->node.is_peer(peer)) return Status::no_such_peer;
     const std::uint64_t losses = in->node.losses(peer);
     const auto is_lost = [&] { return in->node.losses(peer) != losses; };
     const bool met = in->wait([&] { return is_lost() || in->node.idle(peer); }, limit);

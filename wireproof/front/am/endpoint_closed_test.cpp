@@ -9,22 +9,12 @@
 #include "wireproof/am.hpp"
 #include "wireproof/front/am/endpoint_test_kit.hpp"
 #include "wireproof/front/am/node_test_kit.hpp"
+#include "wireproof/host/fork_test_kit.hpp"
 
 namespace wireproof::am {
 namespace {
 
 using namespace test;
-
-Options options_on(bool shm) {
-    Options options = options_for(2);
-    static int count = 0;
-    if (shm) {
-        const std::string name =
-            "shm:closed-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-        options.peers.assign(2, name);
-    }
-    return options;
-}
 
 /// What each call answers, where that is not what a closed Endpoint says.
 std::string not_closed(Endpoint& end) {
@@ -67,18 +57,7 @@ std::string not_closed(Endpoint& end) {
     return wrong;
 }
 
-/// What a forked child returns, at most 255.
-template <class Body>
-int in_child(Body&& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(body());
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using host::test::in_child;
 
 class AmEndpointClosed : public testing::TestWithParam<bool> {};  // on shared memory
 

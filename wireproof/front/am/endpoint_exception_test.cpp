@@ -30,14 +30,8 @@ protected:
     /// With any fault, shared memory is a way for packets only.
     void reopen(const Faults& faults) {
         ends.clear();
-        Options options = options_for(2);
+        Options options = options_on(GetParam());
         options.faults = faults;
-        static int count = 0;
-        if (GetParam()) {
-            const std::string name =
-                "shm:throws-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-            options.peers.assign(2, name);
-        }
         for (std::size_t i = 0; i < 2; ++i) ends.push_back(open(options, i));
     }
     Endpoint& a() { return ends[0]; }

@@ -2,8 +2,6 @@
 // back. On UDP and on shared memory.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "wireproof/front/am/endpoint_test_kit.hpp"
 #include "wireproof/front/am/node_test_kit.hpp"
 
@@ -12,25 +10,13 @@ namespace {
 
 using namespace test;
 
-class AmEndpointFlush : public testing::TestWithParam<bool> {  // on shared memory
-protected:
-    static Options options(std::size_t nodes = 2) {
-        Options options = options_for(nodes);
-        if (GetParam()) {
-            static int count = 0;
-            const std::string name =
-                "shm:flush-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-            std::fill(options.peers.begin(), options.peers.end(), name);
-        }
-        return options;
-    }
-};
+class AmEndpointFlush : public testing::TestWithParam<bool> {};  // on shared memory
 
 INSTANTIATE_TEST_SUITE_P(On, AmEndpointFlush, testing::Bool(),
                          [](const auto& on) { return on.param ? "Shm" : "Udp"; });
 
 TEST_P(AmEndpointFlush, ReturnsWhenThePeerHasAll) {
-    const Options both = options();
+    const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);
     Served b(open(both, 1));
     std::atomic<int> handled{0};
@@ -46,7 +32,7 @@ TEST_P(AmEndpointFlush, ReturnsWhenThePeerHasAll) {
 }
 
 TEST_P(AmEndpointFlush, SaysThatTheLimitPassedOrThePeerIsLost) {
-    Options both = options();
+    Options both = options_on(GetParam());
     both.peer_timeout = milliseconds(300);
     Endpoint a = open(both, 0);
     {
@@ -64,7 +50,7 @@ TEST_P(AmEndpointFlush, SaysThatTheLimitPassedOrThePeerIsLost) {
 }
 
 TEST_P(AmEndpointFlush, NothingBlocksInAHandler) {
-    const Options both = options();
+    const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);
     Endpoint b = open(both, 1);
     std::vector<std::byte> bytes(8);
@@ -81,8 +67,15 @@ TEST_P(AmEndpointFlush, NothingBlocksInAHandler) {
     EXPECT_TRUE(b.is_open());
 }
 
+TEST_P(AmEndpointFlush, IsNotClosedByTheConditionOfAWait) {
+    Endpoint a = open(options_on(GetParam()), 0);
+    EXPECT_TRUE(a.wait([&] { return a.close() == Status::not_allowed; }, patience));
+    EXPECT_TRUE(a.is_open());
+    EXPECT_EQ(a.close(), Status::ok);
+}
+
 TEST_P(AmEndpointFlush, CloseWaitsUntilThePeerHasAll) {
-    const Options both = options();
+    const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);
     Served b(open(both, 1));
     std::atomic<int> handled{0};
@@ -97,7 +90,7 @@ TEST_P(AmEndpointFlush, CloseWaitsUntilThePeerHasAll) {
 }
 
 TEST_P(AmEndpointFlush, CloseEndsWhenItsLimitPasses) {
-    Endpoint a = open(options(), 0);
+    Endpoint a = open(options_on(GetParam()), 0);
     std::vector<std::byte> bytes(8);
     Status end = Status::ok;
     ASSERT_EQ(a.get_async(1, 0, bytes, [&](Status status) { end = status; }), Status::ok);
@@ -106,8 +99,22 @@ TEST_P(AmEndpointFlush, CloseEndsWhenItsLimitPasses) {
     EXPECT_EQ(end, Status::closed);
 }
 
+TEST_P(AmEndpointFlush, CloseSaysThatAPeerWasLostMeanwhile) {
+    Options both = options_on(GetParam());
+    both.peer_timeout = milliseconds(300);
+    Endpoint a = open(both, 0);
+    {
+        Endpoint b = open(both, 1);
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+        ASSERT_TRUE(settle(a, b));
+        ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
+    }
+    EXPECT_EQ(a.close(), Status::peer_lost);
+    EXPECT_FALSE(a.is_open());
+}
+
 TEST_P(AmEndpointFlush, AGetBlocksUntilItsBytesAreThere) {
-    const Options both = options();
+    const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);
     Served b(open(both, 1));
     auto memory = pattern(100'000);
@@ -124,7 +131,7 @@ TEST_P(AmEndpointFlush, AGetBlocksUntilItsBytesAreThere) {
 }
 
 TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
-    const Options all = options(3);
+    const Options all = options_on(GetParam(), 3);
     Endpoint a = open(all, 0);
     Endpoint b = open(all, 1);
     Endpoint c = open(all, 2);
@@ -163,7 +170,7 @@ TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
 }
 
 TEST_P(AmEndpointFlush, AllocatedMemoryMayBeGivenBackWhenNobodyMayReachIt) {
-    const Options both = options();
+    const Options both = options_on(GetParam());
     Endpoint a = open(both, 0);
     Endpoint b = open(both, 1);
     ASSERT_TRUE(settle(a, b));

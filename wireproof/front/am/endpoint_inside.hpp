@@ -32,13 +32,14 @@ struct Endpoint::Inside {
         std::unique_ptr<std::byte, Free> bytes;
         std::size_t size = 0;
     };
-    /// Once ended, the status; owned by whom is told of the end, since a store that is left by an
-    /// exception goes on.
+    /// The status, once the transfer has ended. The callback owns it with the caller: a transfer
+    /// goes on after an exception ends the call.
     using Outcome = std::shared_ptr<std::optional<Status>>;
 
-    std::size_t poll() {
+    std::size_t poll() { return poll(clock.now()); }
+    std::size_t poll(Instant now) {
         (void)loop.take_wakes();
-        return node.poll(clock.now());
+        return node.poll(now);
     }
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
     template <class Until>
@@ -49,19 +50,13 @@ struct Endpoint::Inside {
     Status store(std::size_t peer, std::uint64_t address, ConstBytes source, std::uint16_t handler,
                  std::uint32_t argument);
 
-    /// False: no such peer, or one whose address is not known yet.
-    bool can_reach(std::size_t peer) const {
-        if (peer >= node.nodes() || peer == node.self()) return false;
-        return !udp || udp->socket().has_address(PeerId(peer));
-    }
-
     std::string shm_name;  // "shm:NAME", on shared memory
     host::SpinClock clock;
     host::SpinBudget spin;
-    host::LoopHandle loop;
     std::optional<UdpNode> udp;      // which the node's wire then borrows
     std::vector<Allocation> memory;  // where no wire shares any
     Node node;
+    host::LoopHandle loop{node.wire().wait_handle()};
     host::OneUser user{"an Endpoint"};
     host::ForkWatch fork{[this] {
         node.abandon();

@@ -2,29 +2,20 @@
 // shared memory.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "wireproof/front/am/endpoint_test_kit.hpp"
+#include "wireproof/host/fork_test_kit.hpp"
 
 namespace wireproof::am {
 namespace {
 
 using namespace test;
 using std::chrono::nanoseconds;
-
-Options options_on(bool shm, std::size_t nodes = 2) {
-    Options options = options_for(nodes);
-    if (shm) {
-        static int count = 0;
-        const std::string name =
-            "shm:loop-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-        std::fill(options.peers.begin(), options.peers.end(), name);
-    }
-    return options;
-}
 
 bool is_readable(int handle) {
     pollfd wanted{.fd = handle, .events = POLLIN, .revents = 0};
@@ -170,6 +161,38 @@ TEST_P(AmEndpointLoop, AWakeHasAWaitAskAgain) {
     EXPECT_TRUE(a.wait([&] { return told == 3; }, patience));
     EXPECT_LT(Clock::now() - begin, patience / 2);
     other.join();
+}
+
+TEST_P(AmEndpointLoop, AWakeIsNotLostInAConditionThatPolls) {
+    Endpoint a = open(options_on(GetParam()), 0);
+    int calls = 0;
+    const auto begin = Clock::now();
+    EXPECT_TRUE(a.wait(
+        [&] {
+            std::this_thread::sleep_for(milliseconds(1));  // longer than it looks before it sleeps
+            a.wake();
+            a.poll();
+            return ++calls == 5;
+        },
+        patience));
+    EXPECT_LT(Clock::now() - begin, patience / 2);
+}
+
+// From no descriptor at all to as many as an Endpoint needs.
+TEST_P(AmEndpointLoop, NeedsDescriptorsOrIsNotOpened) {
+    const Options options = options_on(GetParam());
+    const int without_loop = host::test::in_child([&] {
+        int count = 0;
+        for (rlim_t most = 0; most < 100; ++most) {
+            const rlimit limit{.rlim_cur = most, .rlim_max = 100};
+            if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 100;
+            const auto opened = Endpoint::open(options);
+            if (opened) return opened->event_fd() >= 0 ? count : 101;
+            count += opened.error() == "no descriptor for event loops: Too many open files" ? 1 : 0;
+        }
+        return 102;
+    });
+    EXPECT_EQ(without_loop, 2);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ Status Endpoint::store_async(std::size_t peer, std::uint64_t address,
     Inside* const in = open_inside();
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
-    if (!in->node.in_handler() && !in->can_reach(peer)) return Status::no_such_peer;
     return in->node.store_async(peer, address, source, handler, argument, std::move(done));
 }
 
@@ -19,7 +18,6 @@ Status Endpoint::store(std::size_t peer, std::uint64_t address, std::span<const 
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.polling()) return Status::not_allowed;
-    if (!in->can_reach(peer)) return Status::no_such_peer;
     return in->store(peer, address, source, handler, argument);
 }
 
@@ -57,7 +55,6 @@ Status Endpoint::get_async(std::size_t peer, std::uint64_t address,
     Inside* const in = open_inside();
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
-    if (!in->node.in_handler() && !in->can_reach(peer)) return Status::no_such_peer;
     return in->node.get(peer, address, destination, std::move(done));
 }
 
@@ -66,7 +63,6 @@ Status Endpoint::get(std::size_t peer, std::uint64_t address, std::span<std::byt
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.polling()) return Status::not_allowed;
-    if (!in->can_reach(peer)) return Status::no_such_peer;
     const auto outcome = std::make_shared<std::optional<Status>>();
     Status posted = Status::would_block;
     in->wait_for([&] {
@@ -124,7 +120,7 @@ Result<std::uint64_t> Endpoint::register_memory(std::size_t peer, std::span<std:
     if (in->node.register_memory(peer, address, memory, rights)) {
         return static_cast<std::uint64_t>(address);
     }
-    return Registered::failure(peer >= nodes() || peer == self()
+    return Registered::failure(!in->node.is_peer(peer)
                                    ? "no peer " + std::to_string(peer)
                                    : "memory overlaps what is registered for peer " +
                                          std::to_string(peer));

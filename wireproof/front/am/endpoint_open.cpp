@@ -89,7 +89,7 @@ Result<Endpoint> Endpoint::open(const Options& options) {
     try {
         return open_as(options);
     } catch (const std::system_error& error) {  // of LoopHandle
-        return Result<Endpoint>::failure("cannot open a descriptor: " + error.code().message());
+        return Result<Endpoint>::failure(host::no_loop_handle(error));
     }
 }
 
@@ -114,21 +114,27 @@ Result<Endpoint> Endpoint::open_as(const Options& options) {
         congestion.push_back(
             congestion_to(peer, read->addresses[options.self], options.congestion_control));
     }
-    return Endpoint(
-        std::make_unique<Inside>(std::move(*wire), read->config, congestion, options.active_peers));
+    auto inside =
+        std::make_unique<Inside>(std::move(*wire), read->config, congestion, options.active_peers);
+    for (std::size_t peer = 0; peer < inside->node.nodes(); ++peer) {
+        inside->node.set_reachable(peer, read->addresses[peer].is_set());
+    }
+    return Endpoint(std::move(inside));
 }
 
 Status Endpoint::close(std::chrono::milliseconds limit) {
     Inside* const in = open_inside();
     if (in == nullptr) return Status::closed;
-    bool met = false;
+    if (in->user.inside()) return Status::not_allowed;
+    const std::uint64_t losses = in->node.losses();
+    Status status = Status::timed_out;
     {
         const host::OneUser::Call call(in->user);
-        if (in->node.polling()) return Status::not_allowed;
-        met = in->wait([in] { return in->node.idle(); }, limit);
+        if (in->wait([in] { return in->node.idle(); }, limit)) status = Status::ok;
     }
+    if (in->node.losses() != losses) status = Status::peer_lost;
     end(std::move(inside_));
-    return met ? Status::ok : Status::timed_out;
+    return status;
 }
 
 std::string Endpoint::local_address() const {
@@ -143,16 +149,16 @@ Result<void> Endpoint::set_peer_address(std::size_t peer, std::string_view addre
     if (in == nullptr) return Set::failure("the Endpoint is closed");
     const host::OneUser::Call call(in->user);
     if (!in->udp) return Set::failure("peers on shared memory have no address");
-    if (peer >= in->node.nodes() || peer == in->node.self()) {
-        return Set::failure("no peer " + std::to_string(peer));
-    }
+    if (!in->node.is_peer(peer)) return Set::failure("no peer " + std::to_string(peer));
     const auto there = Address::parse(address);
     if (!there) return Set::failure(there.error().message);
     if (const auto why = there->why_no_peer(); !why.empty()) {
         return Set::failure(std::string(address) + " " + std::string(why));
     }
     const auto set = in->udp->socket().set_peer(PeerId(peer), *there);
-    return set ? Set() : Set::failure(set.error().message);
+    if (!set) return Set::failure(set.error().message);
+    in->node.set_reachable(peer, true);
+    return {};
 }
 
 }  // namespace wireproof::am

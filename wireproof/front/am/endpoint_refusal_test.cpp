@@ -17,13 +17,7 @@ constexpr std::uint16_t nobody = 77;
 class AmEndpointRefusal : public testing::TestWithParam<bool> {  // on shared memory
 protected:
     AmEndpointRefusal() {
-        Options options = options_for(2);
-        static int count = 0;
-        if (GetParam()) {
-            const std::string name =
-                "shm:refuses-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-            options.peers.assign(2, name);
-        }
+        const Options options = options_on(GetParam());
         for (std::size_t i = 0; i < 2; ++i) ends.push_back(open(options, i));
         ends[1].handle(stored, [this](const Message& m) { sizes.push_back(m.memory().size()); });
     }
@@ -104,8 +98,7 @@ TEST_P(AmEndpointRefusal, AStoreWhoseHandlerWasTakenAwayEndsSo) {  // AM-47
 
 // Its handler was there when the store was made, and is not when the peer looks.
 TEST(AmEndpointRefusalOnShm, AStoreThatIsInPlaceMayMissItsHandlerAndIsToldOf) {
-    Options options = options_for(2);
-    options.peers.assign(2, "shm:misses-" + std::to_string(::getpid()));
+    const Options options = options_on(true);
     std::vector<Endpoint> ends;
     for (std::size_t i = 0; i < 2; ++i) ends.push_back(open(options, i));
     int ran = 0;

@@ -80,6 +80,19 @@ inline Options options_for(std::size_t nodes) {
     return options;
 }
 
+/// "shm:" and a name that no other job has.
+inline std::string shm_name() {
+    static int count = 0;
+    return "shm:test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+}
+
+/// On shared memory, or else on UDP.
+inline Options options_on(bool shm, std::size_t nodes = 2) {
+    Options options = options_for(nodes);
+    if (shm) options.peers.assign(nodes, shm_name());
+    return options;
+}
+
 inline Endpoint open(Options options, std::size_t self, std::uint64_t seed = 0) {
     options.self = self;
     options.seed = seed != 0 ? seed : options.seed + self;

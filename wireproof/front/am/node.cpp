@@ -80,7 +80,7 @@ void Node::handle(std::uint16_t handler, Handler run) {
 // AM-23: a handler sends nothing but a reply.
 Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
-    if (!is_peer(peer)) return Status::no_such_peer;
+    if (!can_ask(peer)) return Status::no_such_peer;
     ++asked_since_poll_;
     if (!may_ask(peer)) return refuse(peer);
     const Status status =
@@ -104,6 +104,12 @@ bool Node::idle() const {
         if (!peers_[met_[i]].connection.idle()) return false;
     }
     return true;
+}
+
+std::uint64_t Node::losses() const {
+    std::uint64_t all = 0;
+    for (const Peer& peer : peers_) all += peer.losses;
+    return all;
 }
 
 // One turn. What is inline comes before its callers.

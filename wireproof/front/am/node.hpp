@@ -50,6 +50,9 @@ public:
 
     std::size_t self() const { return self_; }
     std::size_t nodes() const { return nodes_; }
+    bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
+    /// False: its address is not known yet, and what is asked of it is answered no_such_peer.
+    void set_reachable(std::size_t peer, bool reachable) { peers_[peer].reachable = reachable; }
 
     /// Not handler 0.
     void handle(std::uint16_t handler, Handler run);
@@ -123,8 +126,8 @@ public:
     /// Requests, stores or gets wait for more to leave with, or for their first turn: the next is
     /// due now.
     bool keeps_back() const { return held_ || more_asked_; }
-    /// A turn is due before the caller sleeps: since the last one something was asked for, or a get
-    /// has ended that nobody was told of, or the last one was left by an exception.
+    /// A turn is due before the caller sleeps: since the last turn something was asked for, or the
+    /// callback of a get that has ended is still to run, or an exception ended the last turn.
     bool turn_is_due() const {
         return keeps_back() || asked_since_poll_ > 0 || !finished_.empty() || mid_turn_;
     }
@@ -144,6 +147,7 @@ public:
     }
     /// Sessions with the peer that have ended.
     std::uint64_t losses(std::size_t peer) const { return peers_[peer].losses; }
+    std::uint64_t losses() const;
     bool connected(std::size_t peer) const {
         return is_peer(peer) && peers_[peer].connection.established();
     }
@@ -181,6 +185,7 @@ private:
         host::AnyLane lane;
         ShmLane* shm_lane = nullptr;  // inside it
         Range in_packets;             // where stores go that are out whole with their OPENs
+        bool reachable = true;
         std::uint64_t losses = 0;
         std::uint64_t unhandled_replies = 0;
         std::uint64_t refused = 0;  // asks that found no buffers
@@ -208,7 +213,7 @@ private:
         const Connection::Single<channel> message{static_cast<HandlerId>(handler), words};
         return transmit_single(to.connection, *to.shm_lane, message, now);
     }
-    bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
+    bool can_ask(std::size_t peer) const { return is_peer(peer) && peers_[peer].reachable; }
     /// For all that changes a connection, but a single message that leaves at once.
     Connection& mark_ready(std::size_t peer) {
         ready_.add(peer);
@@ -242,6 +247,7 @@ private:
     /// that is whole in its packet and goes between the same first and last address.
     std::optional<Status> put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                       std::uint16_t handler, std::uint32_t argument, Done done);
+    bool may_register(std::size_t peer, std::uint64_t address, Bytes memory) const;
     bool bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const;
     bool costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size);
     inline std::size_t deliver_all(std::size_t peer);

@@ -13,7 +13,7 @@ constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};  // as a transfer's ta
 Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                          std::uint16_t handler, std::uint32_t argument, Done done) {
     if (in_handler_) return Status::not_allowed;
-    if (!is_peer(peer)) return Status::no_such_peer;
+    if (!can_ask(peer)) return Status::no_such_peer;
     if (!costs_less_in_a_packet(peer, address, source.size())) {
         if (const auto status = put_at_once(peer, address, source, handler, argument, done)) {
             return *status;
@@ -51,7 +51,7 @@ bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::
 
 std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument, Done done) {
-    if (in_handler_ || !is_peer(peer) || handler == 0) return std::nullopt;
+    if (in_handler_ || !can_ask(peer) || handler == 0) return std::nullopt;
     const Connection& connection = peers_[peer].connection;
     if (!connection.established() || bytes_are_out_to(peer, address, source.size())) {
         return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
 
 Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
     if (in_handler_) return Status::not_allowed;
-    if (!is_peer(peer)) return Status::no_such_peer;
+    if (!can_ask(peer)) return Status::no_such_peer;
     // Read at once only what no message of ours can still change.
     const Connection& connection = peers_[peer].connection;
     if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {
@@ -89,10 +89,14 @@ Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Don
     return status;
 }
 
+bool Node::may_register(std::size_t peer, std::uint64_t address, Bytes memory) const {
+    return withdrawn_.count({peer, address}) == 0 && memory_[peer].fits(address, memory);
+}
+
 bool Node::register_memory(std::size_t peer, std::uint64_t address, Bytes memory, Rights rights) {
-    if (!is_peer(peer)) return false;
-    if (withdrawn_.count({peer, address}) > 0) return false;
-    if (!memory_[peer].add(address, memory, Access{rights.get, rights.store})) return false;
+    if (!is_peer(peer) || !may_register(peer, address, memory)) return false;
+    const bool added = memory_[peer].add(address, memory, Access{rights.get, rights.store});
+    WIREPROOF_CHECK(added);
     wire_.share(PeerId(peer), address, memory, rights.get, rights.store);
     return true;
 }
@@ -115,9 +119,7 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
 
 bool Node::register_for_all(std::uint64_t address, Bytes memory, Rights rights) {
     for (std::size_t peer = 0; peer < nodes_; ++peer) {
-        const bool fits = peer == self_ || (withdrawn_.count({peer, address}) == 0 &&
-                                            memory_[peer].fits(address, memory));
-        if (!fits) return false;
+        if (peer != self_ && !may_register(peer, address, memory)) return false;
     }
     for (std::size_t peer = 0; peer < nodes_; ++peer) {
         if (peer != self_) WIREPROOF_CHECK(register_memory(peer, address, memory, rights));

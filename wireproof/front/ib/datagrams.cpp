@@ -24,15 +24,13 @@ void QueuePair::Inside::begin_datagrams() {
                                     .access = {.local_write = true}});
     WIREPROOF_CHECK(key);
     front_key = *key;
-    for (const ib::QueuePairChange& change :
-         {ib::QueuePairChange{.state = ib::QueuePairState::init,
-         .partition_index = 0,
-         .port = 1,
-         .qkey = options.qkey},
-          ib::QueuePairChange{.state = ib::QueuePairState::rtr},
-          ib::QueuePairChange{.state = ib::QueuePairState::rts, .send_psn = ib::Psn(psn)}}) {
+    using State = ib::QueuePairState;
+    const auto modify = [this](const ib::QueuePairChange& change) {
         WIREPROOF_CHECK(port().modify(number, change) == ib::ModifyStatus::done);
-    }
+    };
+    modify({.state = State::init, .partition_index = 0, .port = 1, .qkey = options.qkey});
+    modify({.state = State::rtr});
+    modify({.state = State::rts, .send_psn = ib::Psn(psn)});
 }
 
 Result<AddressHandle> AddressHandle::create(const Device& device, std::string_view host,
@@ -152,8 +150,8 @@ Result<DatagramListener> DatagramListener::open(const Device& device, std::uint6
     if (inside.fork.forked()) return Result<DatagramListener>::failure(closed_in_child);
     const host::OneUser::Call call(inside.user);
     if (!inside.cm.listen_datagrams(service)) {
-        return Result<DatagramListener>::failure("somebody listens to datagram service " +
-                                                 std::to_string(service) + " already");
+        return Result<DatagramListener>::failure("datagram service " + std::to_string(service) +
+                                                 " already has a listener");
     }
     auto listener = std::make_shared<Inside>();
     listener->device = device.inside_.get();
@@ -174,15 +172,7 @@ std::optional<DatagramQuery> DatagramListener::poll() {
 }
 
 std::optional<DatagramQuery> DatagramListener::wait(std::chrono::milliseconds limit) {
-    auto query = poll();
-    if (query) return query;
-    inside_->device->wait(
-        [&] {
-            query = poll();
-            return query.has_value();
-        },
-        limit);
-    return query;
+    return wait_for(*inside_->device, limit, [this] { return poll(); });
 }
 
 }  // namespace wireproof::rdma

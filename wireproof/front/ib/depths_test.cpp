@@ -2,9 +2,7 @@
 // no queue pair of the number that it names, and counts what comes for it.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <string>
-#include <thread>
 
 #include "wireproof/front/ib/scripted_peer_test_kit.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
@@ -57,27 +55,19 @@ TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
     auto listener = Listener::open(passive.device, service);
     ASSERT_TRUE(listener);
     ScriptedPeer peer(36);
-    ib::CmReply reply;
-    std::thread other([&] {
-        ib::ConnectionManagement& cm = peer.device.cm.management();
-        const auto to = peer.device.peer_at(*parse_host(host(35)));
-        const auto id = cm.connect(peer.device.clock.now(), *to,
-                                   {.service = service,
-                                    .queue_pair = peers_number,
-                                    .responder_resources = 3,
-                                    .initiator_depth = 7,
-                                    .path_mtu = ib::path_mtu_code(1024)});
-        peer.device.cm.join(*id, peers_number);
-        peer.device.wait([&] { return peer.device.cm.has_answer(*id); }, 60s);
-        const auto event = peer.device.cm.take_answer(*id);
-        if (!event || event->what != ib::CmEvent::What::replied) return;
-        reply = std::get<ib::CmReply>(event->message);
-        cm.confirm(peer.device.clock.now(), *id);
-        peer.device.poll(peer.device.clock.now());
-    });
-    auto asked = listener->wait(60s);
-    const auto accepted = asked ? asked->accept(passive.pair, {}, 60s) : Result<void>::failure("");
-    other.join();
+    auto accepted = Result<void>::failure("no request came");
+    const ib::CmReply reply = peer.connect_while(35,
+                                                 {.service = service,
+                                                  .queue_pair = peers_number,
+                                                  .responder_resources = 3,
+                                                  .initiator_depth = 7,
+                                                  .path_mtu = ib::path_mtu_code(1024)},
+                                                 [&] {
+                                                     auto asked = listener->wait(60s);
+                                                     if (asked)
+                                                         accepted =
+                                                             asked->accept(passive.pair, {}, 60s);
+                                                 });
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.responder_resources, 7) << "what the asker may have outstanding";
     EXPECT_EQ(reply.initiator_depth, 3) << "what the asker keeps";
@@ -86,28 +76,11 @@ TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
 
 TEST(Depths, OfAReplyBoundWhatIsOutstandingToItsPeer) {
     ScriptedPeer peer(37);
-    ib::CmRequest request;
-    std::atomic<bool> over = false;
-    ASSERT_TRUE(peer.device.cm.listen(service));
     End active(38, 1024, {.initiator_depth = 9, .responder_resources = 12});
-    std::thread other([&] {
-        std::optional<ib::CmEvent> event;
-        peer.device.wait(
-            [&] {
-                event = peer.device.cm.next_request(service);
-                return event.has_value();
-            },
-            60s);
-        if (!event) return;
-        request = std::get<ib::CmRequest>(event->message);
-        peer.device.cm.management().accept(
-            peer.device.clock.now(), event->id,
-            {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4});
-        while (!over) peer.device.wait([] { return false; }, 10ms);
-    });
-    const auto met = active.pair.connect(host(37), service, {}, 60s);
-    over = true;
-    other.join();
+    auto met = Result<std::vector<std::byte>>::failure("not asked");
+    const ib::CmRequest request = peer.accept_while(
+        service, {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4},
+        [&] { met = active.pair.connect(host(37), service, {}, 60s); });
     ASSERT_TRUE(met) << met.error();
     EXPECT_EQ(request.initiator_depth, 9);
     EXPECT_EQ(request.responder_resources, 12);

@@ -1,7 +1,6 @@
 #include "wireproof/front/ib/device.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <random>
 #include <system_error>
@@ -98,18 +97,11 @@ Result<Device> Device::open(const DeviceOptions& options) {
                                   .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
     wire->welcome(strangers_max);  // whoever asks for a connection is answered
-    const auto no_loop = [](int error) {
-        return Result<Device>::failure("no descriptor for event loops: " +
-                                       std::generic_category().message(error));
-    };
     try {
-        auto inside = std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(),
-                                               random_key_seed());
-        // Made now, so that event_fd() does not fail later.
-        if (inside->event_fd() < 0) return no_loop(errno);
-        return Device(std::move(inside));
-    } catch (const std::system_error& error) {
-        return no_loop(error.code().value());
+        return Device(std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(),
+                                               random_key_seed()));
+    } catch (const std::system_error& error) {  // of LoopHandle
+        return Result<Device>::failure(host::no_loop_handle(error));
     }
 }
 
@@ -156,26 +148,22 @@ bool Device::Inside::idle() const {
 }
 
 bool Device::Inside::has_packets() const {
-    std::vector<PeerId> ready;
-    port.ready_peers(ready);
-    return !ready.empty() || cm.management().has_outgoing();
+    port.ready_peers(ready_);
+    return !ready_.empty() || cm.management().has_outgoing();
 }
 
 std::chrono::nanoseconds Device::Inside::next_timeout() const {
-    using std::chrono::nanoseconds;
-    if (posted || has_packets() || !wire.prepare_to_sleep()) return nanoseconds::zero();
-    const Instant next = earliest(next_deadline(), wire.next_deadline());
-    if (next == never) return nanoseconds::max();
-    const Duration left = next - clock.now();
-    if (left <= Duration()) return nanoseconds::zero();
-    return nanoseconds((left - Duration(1)).nanoseconds() + 1);  // rounded up
+    if (poll_is_due || has_packets() || !wire.prepare_to_sleep()) {
+        return std::chrono::nanoseconds::zero();
+    }
+    return host::timeout_until(earliest(next_deadline(), wire.next_deadline()), clock);
 }
 
 std::size_t Device::Inside::poll(Instant now) {
     if (fork.forked()) return 0;
     const host::OneUser::Call call(user);
-    if (loop.take_wakes()) ++wakes_;
-    posted = false;
+    (void)loop.take_wakes();
+    poll_is_due = false;
     std::size_t received = 0;
     while (received < packets_a_turn) {
         const auto frame = any_wire.receive(now);
@@ -231,11 +219,11 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
         const Instant now = clock.now();
         const std::size_t moved = poll(now);
         if (moved > 0) spin.heard(now);
-        const std::uint64_t heard = wakes_;
+        const std::uint64_t heard = loop.wakes_taken();
         if (until()) return true;
         if (now >= end) return false;
         // The condition may have polled, and so taken a wake that came while it was asked.
-        if (moved > 0 || wakes_ != heard || spin.look_again(now)) continue;
+        if (moved > 0 || loop.wakes_taken() != heard || spin.look_again(now)) continue;
         if (next_timeout() == std::chrono::nanoseconds::zero()) continue;
         host::wait_until(any_wire, clock, earliest(end, next_deadline()), loop.bell());
     }
@@ -265,7 +253,7 @@ bool Device::wait(const std::function<bool()>& until, std::chrono::milliseconds 
 }
 
 int Device::event_fd() const {
-    return is_open() ? inside_->event_fd() : -1;
+    return is_open() ? inside_->loop.handle() : -1;
 }
 
 bool Device::arm() {

@@ -40,8 +40,6 @@ struct Device::Inside {
     Instant next_deadline() const;
     bool idle() const;
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
-    /// What an event loop waits for; -1 in a forked child, or for want of descriptors.
-    int event_fd() { return loop.handle(wire.wait_handle()); }
     /// Until poll is due. Zero: now.
     std::chrono::nanoseconds next_timeout() const;
     /// The peer at that address, which it becomes now if it is none.
@@ -61,8 +59,8 @@ struct Device::Inside {
     std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
     ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
-    host::LoopHandle loop;
-    bool posted = false;  // since the last poll
+    host::LoopHandle loop{wire.wait_handle()};
+    bool poll_is_due = false;  // work has ended outside of a poll
     host::ForkWatch fork{[this] {
         wire.abandon();
         loop.abandon();
@@ -73,9 +71,8 @@ private:
     std::size_t transmit(Instant now);
     bool has_packets() const;
 
-    std::vector<PeerId> ready_;  // may have packets to be sent
-    std::uint64_t wakes_ = 0;    // that poll has taken
-    Instant quiet_at_ = never;   // a peer that sent until then may do so again; never: none may
+    mutable std::vector<PeerId> ready_;  // may have packets to be sent; kept for its memory
+    Instant quiet_at_ = never;  // a peer that sent until then may do so again; never: none may
 };
 
 struct CompletionQueue::Inside {
@@ -160,7 +157,7 @@ struct QueuePair::Inside {
     Device::Inside& device() const { return *domain->device; }
     void fail() const {
         port().modify(number, {.state = ib::QueuePairState::error});
-        device().posted = true;  // work has ended outside of a poll
+        device().poll_is_due = true;
     }
     /// Reads and Atomics: of ours to a peer that keeps so many; and of the peer's, kept by us.
     std::uint8_t initiator_depth(std::size_t peers_resources) const {
@@ -193,6 +190,14 @@ struct QueuePair::Inside {
     std::array<std::byte, ib::UdQueuePair::front_room> front{};
     std::uint32_t front_key = 0;
 };
+
+/// Polls until there is something, or the limit has passed: what `poll` returned last.
+template <class Poll>
+auto wait_for(Device::Inside& device, std::chrono::milliseconds limit, Poll&& poll) {
+    auto found = poll();
+    if (!found) device.wait([&] { return (found = poll()).has_value(); }, limit);
+    return found;
+}
 
 ib::Access access_of(const Access& access);
 

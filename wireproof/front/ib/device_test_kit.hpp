@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/host/fork_test_kit.hpp"
 #include "wireproof/ib.hpp"
+#include "wireproof/wire/udp/own_hosts_test_kit.hpp"
 
 namespace wireproof::rdma::test {
 
-/// 127.x.y.z; x and y by process, for tests run side by side and all speak on one port.
+/// As text, for options.
 inline std::string host(unsigned number) {
-    const auto process = static_cast<unsigned>(::getpid());
-    return "127." + std::to_string(100 + process / 256 % 100) + "." +
-           std::to_string(process % 256) + "." + std::to_string(number);
+    return wireproof::test::own_host(number).host_text();
 }
 
 inline constexpr Access all{
@@ -54,18 +53,7 @@ struct End {
     QueuePair pair;
 };
 
-/// What a forked child returns, at most 255.
-template <class Body>
-int in_child(Body&& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(body());
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using host::test::in_child;
 
 /// Two ends, connected.
 class Devices : public testing::Test {

@@ -222,8 +222,8 @@ Result<Listener> Listener::open(const Device& device, std::uint64_t service) {
     if (inside.fork.forked()) return Result<Listener>::failure(closed_in_child);
     const host::OneUser::Call call(inside.user);
     if (!inside.cm.listen(service)) {
-        return Result<Listener>::failure("somebody listens to service " + std::to_string(service) +
-                                         " already");
+        return Result<Listener>::failure("service " + std::to_string(service) +
+                                         " already has a listener");
     }
     auto listener = std::make_shared<Inside>();
     listener->device = device.inside_.get();
@@ -244,15 +244,7 @@ std::optional<ConnectionRequest> Listener::poll() {
 }
 
 std::optional<ConnectionRequest> Listener::wait(std::chrono::milliseconds limit) {
-    auto request = poll();
-    if (request) return request;
-    inside_->device->wait(
-        [&] {
-            request = poll();
-            return request.has_value();
-        },
-        limit);
-    return request;
+    return wait_for(*inside_->device, limit, [this] { return poll(); });
 }
 
 }  // namespace wireproof::rdma

@@ -1,9 +1,6 @@
 // How often and how soon reliable queue pairs send again, as their options say.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 #include "wireproof/front/ib/scripted_peer_test_kit.hpp"
 #include "wireproof/front/ib/timer_codes.hpp"
 
@@ -99,28 +96,11 @@ TEST(Retries, WaitForAReceiverAsLongAsItsOptionsSay) {
 
 TEST(Retries, OfARequestAreToldAndDone) {
     ScriptedPeer peer(46);
-    ib::CmRequest request;
-    ASSERT_TRUE(peer.device.cm.listen(service));
     End active(47, 1024, chosen);
-    std::atomic<bool> over = false;
-    std::thread other([&] {
-        std::optional<ib::CmEvent> event;
-        peer.device.wait(
-            [&] {
-                event = peer.device.cm.next_request(service);
-                return event.has_value();
-            },
-            60s);
-        if (!event) return;
-        request = std::get<ib::CmRequest>(event->message);
-        peer.device.cm.management().accept(
-            peer.device.clock.now(), event->id,
-            {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 1});
-        while (!over) peer.device.wait([] { return false; }, 10ms);
-    });
-    const auto met = active.pair.connect(host(46), service, {}, 60s);
-    over = true;
-    other.join();
+    auto met = Result<std::vector<std::byte>>::failure("not asked");
+    const ib::CmRequest request = peer.accept_while(
+        service, {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 1},
+        [&] { met = active.pair.connect(host(46), service, {}, 60s); });
     ASSERT_TRUE(met) << met.error();
     EXPECT_EQ(request.primary.ack_timeout, 13);
     EXPECT_EQ(request.retry_count, 2);
@@ -133,24 +113,13 @@ TEST(Retries, OfAnAcceptedRequestAreToldAndDone) {
     auto listener = Listener::open(passive.device, service);
     ASSERT_TRUE(listener);
     ScriptedPeer peer(49);
-    ib::CmReply reply;
-    std::thread other([&] {
-        ib::ConnectionManagement& cm = peer.device.cm.management();
-        const auto to = peer.device.peer_at(*parse_host(host(48)));
-        const auto id = cm.connect(
-            peer.device.clock.now(), *to,
-            {.service = service, .queue_pair = peers_number, .path_mtu = ib::path_mtu_code(1024)});
-        peer.device.cm.join(*id, peers_number);
-        peer.device.wait([&] { return peer.device.cm.has_answer(*id); }, 60s);
-        const auto event = peer.device.cm.take_answer(*id);
-        if (!event || event->what != ib::CmEvent::What::replied) return;
-        reply = std::get<ib::CmReply>(event->message);
-        cm.confirm(peer.device.clock.now(), *id);
-        peer.device.poll(peer.device.clock.now());
-    });
-    auto asked = listener->wait(60s);
-    const auto accepted = asked ? asked->accept(passive.pair, {}, 60s) : Result<void>::failure("");
-    other.join();
+    auto accepted = Result<void>::failure("no request came");
+    const ib::CmReply reply = peer.connect_while(
+        48, {.service = service, .queue_pair = peers_number, .path_mtu = ib::path_mtu_code(1024)},
+        [&] {
+            auto asked = listener->wait(60s);
+            if (asked) accepted = asked->accept(passive.pair, {}, 60s);
+        });
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.rnr_retry, 5);
     EXPECT_EQ(packets_of_a_write(passive, peer), 3U);

@@ -1,6 +1,10 @@
 // For tests: a host whose packets and datagrams the test chooses.
 #pragma once
 
+#include <atomic>
+#include <optional>
+#include <thread>
+
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/device_test_kit.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
@@ -21,6 +25,49 @@ struct ScriptedPeer {
         while (device.poll(device.clock.now()) > 0) {
         }
         return device.port.counters().unknown_queue_pair;
+    }
+
+    /// Accepts the first request for `service` with `reply`, while this thread runs `ask`. The
+    /// request is empty if none came within a minute.
+    template <class Ask>
+    ib::CmRequest accept_while(std::uint64_t service, const ib::CmReply& reply, Ask&& ask) {
+        EXPECT_TRUE(device.cm.listen(service));
+        ib::CmRequest request;
+        std::atomic<bool> over = false;
+        std::thread other([&] {
+            std::optional<ib::CmEvent> event;
+            device.wait([&] { return (event = device.cm.next_request(service)).has_value(); },
+                        std::chrono::minutes(1));
+            if (!event) return;
+            request = std::get<ib::CmRequest>(event->message);
+            device.cm.management().accept(device.clock.now(), event->id, reply);
+            while (!over) device.wait([] { return false; }, std::chrono::milliseconds(10));
+        });
+        ask();
+        over = true;
+        other.join();
+        return request;
+    }
+    /// Sends `request` to the device at host(number), while this thread runs `answer`. The reply
+    /// is empty if none came within a minute.
+    template <class Answer>
+    ib::CmReply connect_while(unsigned number, const ib::CmRequest& request, Answer&& answer) {
+        ib::CmReply reply;
+        std::thread other([&] {
+            ib::ConnectionManagement& cm = device.cm.management();
+            const auto to = device.peer_at(*parse_host(host(number)));
+            const auto id = cm.connect(device.clock.now(), *to, request);
+            device.cm.join(*id, request.queue_pair);
+            device.wait([&] { return device.cm.has_answer(*id); }, std::chrono::minutes(1));
+            const auto event = device.cm.take_answer(*id);
+            if (!event || event->what != ib::CmEvent::What::replied) return;
+            reply = std::get<ib::CmReply>(event->message);
+            cm.confirm(device.clock.now(), *id);
+            device.poll(device.clock.now());
+        });
+        answer();
+        other.join();
+        return reply;
     }
 
     Address address;

@@ -33,11 +33,10 @@ Status post_pieces(std::uint64_t id, std::span<const Piece> to, const std::optio
                    Post&& post) {
     std::array<ib::Piece, ib::SendEntry::pieces_max + 1> pieces;
     if (to.size() > ib::SendEntry::pieces_max) return Status::too_many_pieces;
-    const std::size_t before = front ? 1 : 0;
-    if (front) pieces[0] = piece_of(*front);
-    std::transform(to.begin(), to.end(), pieces.begin() + (front ? 1 : 0), piece_of);
-    return status_of(
-        post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces).first(before + to.size())}));
+    auto end = pieces.begin();
+    if (front) *end++ = piece_of(*front);
+    end = std::transform(to.begin(), to.end(), end, piece_of);
+    return status_of(post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces.begin(), end)}));
 }
 
 /// Calls `post`, unless the device is closed.
@@ -45,7 +44,7 @@ template <class Post>
 Status post_to(Device::Inside& device, Post&& post) {
     if (device.fork.forked()) return Status::closed;
     const host::OneUser::Call call(device.user);
-    device.posted = true;  // a failed queue pair completes it at once
+    device.poll_is_due = true;  // a failed queue pair completes it at once
     return post();
 }
 

@@ -11,6 +11,7 @@
 #include "wireproof/front/verbs/limits.hpp"
 #include "wireproof/host/memory_guard.hpp"
 #include "wireproof/host/relax.hpp"
+#include "wireproof/host/wait.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/peer_window.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
@@ -429,7 +430,7 @@ bool Engine::keepers_turn() {
 }
 
 void Engine::nap(Instant until) {
-    sleep_until(clock_, until, {peers_.wait_handle(), bell_.handle()});
+    host::wait_until(peers_.wait_handle(), clock_, until, bell_.handle());
     nappers_.fetch_sub(1);
     bell_.silence();
 }

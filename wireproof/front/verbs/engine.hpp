@@ -222,7 +222,7 @@ private:
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     static constexpr Duration patience = Duration::microseconds(200);
-    Bell bell_;  // wakes those that nap
+    host::Bell bell_;  // wakes those that nap
     std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};
     host::ForkWatch fork_{[this] { peers_.abandon(); }};

@@ -3,6 +3,8 @@
 #include <csignal>
 #include <utility>
 
+#include "wireproof/host/wait.hpp"
+
 namespace wireproof::verbs {
 namespace {
 
@@ -44,9 +46,9 @@ void Keeper::start(int handle, Turn turn) {
 void Keeper::run(int handle, const Turn& turn) {
     while (!ended_) {
         if (turn()) {
-            sleep_until(clock_, until_, {handle, bell_.handle()});
+            host::wait_until(handle, clock_, until_, bell_.handle());
         } else {
-            sleep_until(clock_, clock_.now() + pause, {-1, bell_.handle()});
+            host::wait_until(bell_.handle(), clock_, clock_.now() + pause);
         }
         bell_.silence();
     }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "wireproof/base/instant.hpp"
-#include "wireproof/front/verbs/sleep.hpp"
+#include "wireproof/host/bell.hpp"
 #include "wireproof/host/steady_clock.hpp"
 
 namespace wireproof::verbs {
@@ -42,7 +42,7 @@ private:
     void run(int handle, const Turn& turn);
 
     const host::SteadyClock& clock_;
-    Bell bell_;
+    host::Bell bell_;
     std::atomic<bool> ended_ = false;
     std::atomic<Instant> until_ = Instant();
     std::thread thread_;

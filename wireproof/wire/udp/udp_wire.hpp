@@ -89,11 +89,6 @@ public:
     std::size_t receive_buffer() const { return socket_.receive_buffer(); }
     const UdpCounters& counters() const { return counters_; }
     std::size_t peers() const { return lanes_.size(); }
-    /// Frames to that peer, one of peers(), have somewhere to go.
-    bool has_address(PeerId peer) const {
-        return lanes_[static_cast<std::size_t>(peer)].address().is_set();
-    }
-
     UdpLane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
     /// Of the same super-packet.

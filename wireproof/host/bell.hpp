@@ -1,0 +1,26 @@
+// A descriptor by which a thread, or a signal handler, wakes another thread.
+#pragma once
+
+namespace wireproof::host {
+
+/// Readable from ring() until silence(). Any thread may call both. The constructor throws
+/// std::system_error where the process may have no more descriptors.
+class Bell {
+public:
+    Bell();
+    Bell(const Bell&) = delete;
+    Bell& operator=(const Bell&) = delete;
+    ~Bell();
+
+    /// -1: closed.
+    int handle() const { return handle_; }
+    void ring() const noexcept;
+    void silence() const noexcept;
+    /// In a forked child: the descriptor is shared with the parent.
+    void close();
+
+private:
+    int handle_;
+};
+
+}  // namespace wireproof::host

@@ -1,0 +1,23 @@
+// For tests: what happens in a forked child.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace wireproof::host::test {
+
+/// What `body` returns in a forked child, 0 to 255; or the signal that ended the child, negative.
+/// The child has a minute.
+template <class Body>
+int in_child(Body&& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace wireproof::host::test
