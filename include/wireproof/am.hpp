@@ -29,13 +29,13 @@ using wireproof::Result;
 enum class Status : std::uint8_t {
     ok,
     would_block,   // there is no room now, and nothing was queued: poll and call again
-    too_long,      // the message has more words than one packet holds: see words_max()
+    too_long,      // more than words_max() words, or a transfer of more than 2^62 bytes
     not_allowed,   // a handler or callback may not make this call; or as the call describes
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
     peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
     no_handler,    // the peer has no handler of this number, so no handler ran
     forbidden,     // the peer did not register this memory for this node, or not with this right
-    closed,        // this Endpoint was moved from, closed or destroyed, or is a forked child's
+    closed,        // this Endpoint is closed, or a transfer had not ended when it was closed
     timed_out,     // the limit of flush or close passed first
 };
 
@@ -58,23 +58,24 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-/// The argument of a handler. It is valid until the handler returns. A handler must not block, and
-/// may send nothing but one reply, by `reply`.
+/// The argument of a handler, valid until the handler returns, and only in its thread. A handler
+/// must not block. It may send one reply, by `reply`, and nothing else.
 class WIREPROOF_EXPORT Message {
 public:
     /// The number of the node that sent the message.
     std::size_t peer() const { return peer_; }
     /// The words of a request or a reply. A store has none.
     const Words& words() const { return words_; }
-    /// The registered memory of this node that a store has written. Empty if this is no store.
+    /// The registered memory of this node that a store has written. This memory stays after the
+    /// handler. Empty if the message is a request or a reply, or if the store has 0 bytes.
     std::span<std::byte> memory() const { return memory_; }
-    /// The `argument` that the peer gave to store(). 0 if this is no store.
+    /// The `argument` that the peer gave to store(). 0 if the message is a request or a reply.
     std::uint32_t argument() const { return argument_; }
 
-    /// Sends a reply that runs `handler` at the peer. The words are copied. ok: the reply is
-    /// queued; it always finds room. not_allowed: this message is a reply, its handler has replied
-    /// already, or `handler` is 0. too_long: more than Endpoint::words_max() words. Only the thread
-    /// that runs the handler may call it, and only inside the handler.
+    /// Sends a reply that runs `handler` at the peer. The call copies the words and returns at
+    /// once. ok: the reply is queued or sent; there is always room for it. not_allowed: this
+    /// message is a reply, its handler has replied already, or `handler` is 0. too_long: `words`
+    /// has more than Endpoint::words_max() words.
     Status reply(std::uint16_t handler, std::span<const std::uint32_t> words = {}) const;
     Status reply(std::uint16_t handler, std::initializer_list<std::uint32_t> words) const {
         return reply(handler, std::span(words.begin(), words.size()));
@@ -94,13 +95,15 @@ private:
 
 /// A handler may throw. The exception leaves the call that ran the handler: see Endpoint.
 using Handler = std::function<void(const Message&)>;
-/// The Endpoint calls it once, when a transfer has ended, inside a call that polls. It may begin
-/// another transfer. If the Endpoint ends first (destructor, close(), or a move assignment to it),
-/// that calls it with `closed`; it must not throw then. It may be empty: nothing is called.
+/// The Endpoint calls it once, when a transfer has ended, inside a call that polls. From then on
+/// the bytes of the transfer are the caller's again. A Done may begin another transfer. It may be
+/// empty: then flush() or idle() tells when the transfer has ended. With `closed`: the destructor,
+/// close() or a move assignment ended the Endpoint before the transfer. Nobody knows whether a
+/// store has changed the memory of the peer, or how much of it. Then the Done must not throw.
 using Done = std::function<void(Status)>;
 
 /// A message or transfer of this node that had not ended when the session with the peer ended.
-/// Nobody knows whether it arrived.
+/// Nobody knows whether it arrived. If the caller sends it again, it may take place twice.
 struct Undelivered {
     enum class Kind : std::uint8_t { request, reply, store, get };
     Kind kind = Kind::request;
@@ -108,8 +111,8 @@ struct Undelivered {
     std::vector<std::uint32_t> words;  // empty unless it is a request or a reply
 };
 
-/// The report that a session with a peer has ended, and with it all messages and transfers between
-/// the two nodes.
+/// The report that a peer was lost: the session with it ended, and with it all messages and
+/// transfers between the two nodes. See "Sessions" at Endpoint.
 struct WIREPROOF_EXPORT PeerLost {
     enum class Why : std::uint8_t {
         silent,      // no frame of the peer arrived for Options::peer_timeout
@@ -121,12 +124,13 @@ struct WIREPROOF_EXPORT PeerLost {
     Why why = Why::silent;
     // If `why` is unanswered:
     std::size_t packet_bytes = 0;    // the length of the packet without the headers of IP and UDP
-    std::uint32_t packet_times = 0;  // how many times its sender retransmitted it
+    std::uint32_t packet_times = 0;  // how many times its sender retransmitted the packet
     /// True: the peer ended the session and told this node why. silent: the peer heard nothing from
     /// this node. unanswered: a packet from the peer never arrived at this node.
     bool by_peer = false;
-    /// The error of the operating system for the frames that it refused to send to the peer since
-    /// the last frame from the peer arrived: "Network is unreachable (sendmsg)". Empty: no error.
+    /// The last error of the operating system for frames to the peer, and the system call: "Network
+    /// is unreachable (sendmsg)". Empty: there was no error after the last frame from the peer
+    /// arrived. "Message too long" stays though frames arrive.
     std::string cause;
     /// First the requests, stores and gets that the peer had not acknowledged, then the replies,
     /// then the other transfers that had not ended; each group in the order of sending.
@@ -138,20 +142,23 @@ struct WIREPROOF_EXPORT PeerLost {
     std::string message() const;
 };
 
-/// Faults that the Endpoint applies to each frame that it sends, for tests. Each value is a
+/// Faults that the Endpoint applies to the frames that it sends, for tests. Each value is a
 /// probability, 0 to 1.
 struct Faults {
-    double loss = 0;       // of a frame
-    double bit_error = 0;  // of each bit
-    double duplicate = 0;  // of a frame
-    double reorder = 0;    // of a frame: it leaves after the next 1 to 8 frames
+    double loss = 0;       // that a frame is lost
+    double bit_error = 0;  // that a bit of a frame is inverted
+    double duplicate = 0;  // that a frame leaves twice
+    double reorder = 0;    // that a frame leaves after the next 1 to 8 frames
 };
 
-/// Where an Endpoint sends fewer packets than its windows allow while a network path is congested,
-/// so that the flows on that path get about the same share.
+/// To which peers an Endpoint uses congestion control. With it, the Endpoint sends fewer packets
+/// than its windows allow while the network path is congested, so that all flows on that path get
+/// about the same share. open() decides it for each peer; set_peer_address does not change it.
 enum class CongestionControl : std::uint8_t {
-    between_hosts,  // on UDP, to each peer whose address is not a loopback address
-    always,         // on UDP, to each peer
+    // On UDP, to each peer whose address is not a loopback address. If the address of the peer is
+    // not known, the address of this node counts.
+    between_hosts,
+    always,  // on UDP, to each peer
     never,
 };
 
@@ -179,26 +186,31 @@ struct Options {
     /// the link find damage to them. Headers, messages and the first packet of a store keep their
     /// CRC-32C. The same in all nodes.
     bool trust_payload = false;
-    /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. The
-    /// Endpoint lends each of them a set of windows and send buffers, about 1 MiB, and takes the
-    /// set back when the traffic with that peer has ended. It has an eighth as many sets besides,
-    /// for peers that only send requests, stores and gets to this node. A peer without a set takes
-    /// about 6 KiB. While all sets are lent, a request, a store or a get to another peer returns
-    /// would_block, and messages from another peer wait at that peer.
+    /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each
+    /// of them has a set of windows and send buffers, about 1 MiB, until the traffic with it has
+    /// ended. The Endpoint has an eighth as many sets more, for peers that only send requests,
+    /// stores and gets to this node. A peer without a set takes about 6 KiB. While no set is free,
+    /// request, store_async and get_async to a peer without one return would_block, store and get
+    /// wait for a set, and messages from such a peer wait at that peer.
     std::size_t active_peers = 256;
-    /// The seed of the random numbers that name sessions, and of `faults`. 0: the system chooses
-    /// it.
+    /// The seed of the random numbers for session names and `faults`. 0: the system chooses it.
     std::uint64_t seed = 0;
     Faults faults{};
 };
 
 /// What a peer may do with registered memory.
 struct Rights {
-    bool get = false;    // read it, by get()
-    bool store = false;  // write it, by store()
+    bool get = false;    // the peer may read it, by get()
+    bool store = false;  // the peer may write it, by store()
 };
 
 /// The names of the entries of PeerCounters::received: what the Endpoint did with a received frame.
+///
+/// accepted: it is the next one. held: it waits for a lost frame before it. control: it carries no
+/// message, for example an acknowledgement. duplicate: it came before. out_of_sequence: a frame
+/// before it is missing, and there is no room to hold it. stale: its number is not in the window.
+/// corrupt: its checksum is wrong. malformed: it is no frame of this protocol. foreign: it is of
+/// another session, node or job. refused: there is no room for its message now.
 inline constexpr std::array<std::string_view, 10> verdict_names = {
     "accepted", "held",    "control",   "duplicate", "out_of_sequence",
     "stale",    "corrupt", "malformed", "foreign",   "refused"};
@@ -212,18 +224,18 @@ struct PeerCounters {
     std::uint64_t resent = 0;  // retransmissions
     std::uint64_t acks = 0;    // frames sent that only acknowledge
     std::uint64_t nacks = 0;   // frames sent that name missing packets
-    /// Retransmissions begun because the peer's host had no room for the frames; not single frames.
+    /// How often this node began to retransmit because the peer's host had no room for frames.
     std::uint64_t overruns = 0;
     std::uint64_t keepalives = 0;         // frames sent that ask the peer what has arrived
     std::uint64_t hellos = 0;             // frames sent to agree on a session
     std::uint64_t timeouts = 0;           // keep-alive timers that expired
     std::uint64_t sessions = 0;           // sessions that began
     std::uint64_t unhandled_replies = 0;  // replies received for which this node has no handler
-    std::uint64_t unsent = 0;             // frames that the system refused to send
-    std::uint64_t refused = 0;            // calls that returned would_block for want of a set
+    std::uint64_t unsent = 0;             // frames that the operating system did not send
+    std::uint64_t refused = 0;            // calls that found no free set: Options::active_peers
 };
 
-/// One node of a job. Peers are named by their number: the index in Options::peers.
+/// One node of a job. A peer is named by its number: the index in Options::peers.
 ///
 /// Threads: one thread at a time may call an Endpoint. Only wake() may be called by any thread. If
 /// the library was built with assertions, a second thread inside an Endpoint ends the program with
@@ -231,51 +243,59 @@ struct PeerCounters {
 /// while one of its calls runs.
 ///
 /// Blocking: a call does not block unless its description says so. A call that blocks polls until
-/// it returns, so handlers and callbacks run. store, get, flush and close return not_allowed inside
-/// a handler or a callback; wait does not block there.
+/// it returns, so handlers and callbacks run.
+///
+/// Handlers and callbacks: a callback is a Done, or a report of on_peer_lost or on_refused. Inside
+/// a callback, store, get, flush and close return not_allowed. Inside a handler, request,
+/// store_async and get_async do so, too. Inside both, poll does nothing, and wait does not block.
+/// All other calls are allowed. The condition of a wait may make each call but close.
+///
+/// Sessions: two nodes begin a session when one of them sends to the other. It ends when the peer
+/// is lost: see PeerLost. A peer that never answers is lost after Options::peer_timeout, too. The
+/// Endpoint calls the `done` of each open transfer with peer_lost, then the report of on_peer_lost.
+/// From that report on, the caller may send to the peer again, which begins a new session; until
+/// then, new messages to the peer return would_block. Handlers and registered memory stay.
 ///
 /// Memory: each call copies its words before it returns. The caller lends the bytes of a transfer,
 /// `source` or `destination`, to the Endpoint until store or get returns, or until the Endpoint
 /// calls `done`. The Endpoint owns, and frees, only the memory that allocate() returned.
 ///
-/// Exceptions: an exception of a handler, a callback or the condition of a wait leaves the call
-/// that ran it (poll, wait, store, get, flush, close or request). The calls themselves throw only
-/// std::bad_alloc. The Endpoint stays usable. The message counts as handled; a reply that its
-/// handler made is sent; the next poll handles the other messages that had arrived. If the call was
-/// a request, that request is not posted. If it was a store or a get, that transfer may have begun
-/// or not; nobody learns its status, and its bytes stay lent until idle() is true.
+/// Exceptions: if a handler, a callback or the condition of a wait throws, the exception leaves the
+/// call that ran it (poll, wait, store, get, flush, close or request). The calls themselves throw
+/// only std::bad_alloc. The Endpoint stays usable. The message counts as handled, a reply that its
+/// handler made is sent, and the next poll handles the other messages that had arrived. If the call
+/// was a request, that request is not posted. If it was a store or a get, that transfer may have
+/// begun or not. Nobody learns its status, and its bytes stay lent until idle() is true.
 ///
-/// Moved from: each call on a moved-from Endpoint does nothing. It returns `closed`, 0, false, a
-/// failure, or true (idle, arm). A handler or callback may move its own Endpoint; the new Endpoint
-/// continues. A handler or callback that destroys its own Endpoint, or assigns another to it, ends
-/// the program with one line on standard error.
+/// Closed: an Endpoint is closed after close() or after it was moved from. Each call on it does
+/// nothing. It returns `closed`, 0, -1, false, an empty text, a failure, or true (idle, arm). A
+/// handler, callback or condition may move its own Endpoint; the new Endpoint continues. One that
+/// destroys its own Endpoint, or assigns another to it, ends the program with one line of text.
 ///
-/// fork: in a child process the Endpoint is closed: is_open() is false, and each call does what it
-/// does on a moved-from Endpoint. The socket and the rings in shared memory belong to the parent.
-/// The child may destroy the Endpoint or exit; no callback runs then. The parent and the child
-/// share only memory of allocate(). A child that was forked inside a handler must call exec or exit
-/// and must not return from the handler.
+/// fork: in a child process the Endpoint is closed. The socket and the rings in shared memory
+/// belong to the parent. The child may destroy the Endpoint or exit; no callback runs then. The
+/// parent and the child share only memory of allocate(). A child that was forked inside a handler
+/// must call exec or exit and must not return from the handler.
 class WIREPROOF_EXPORT Endpoint {
 public:
-    /// Opens the node `options.self`. It binds the address of this node and returns; it does not
-    /// wait for peers. Failure: the text names the option that is wrong, or the error of the
-    /// system.
+    /// Opens the node `options.self`: it binds the address of this node. It does not wait for
+    /// peers. Failure: the text names the option that is wrong, or the error of the system.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
-    /// Ends the node without waiting for peers. It calls the `done` of each transfer that has not
-    /// ended with `closed`, so whatever those callbacks refer to must still exist. Nobody knows
-    /// whether those transfers take place. Messages that are not acknowledged may be lost: close()
-    /// waits for them.
+    /// Ends the node without waiting for peers. It calls the `done` of each open transfer with
+    /// `closed`, so the objects that those callbacks use must still exist. Messages that are not
+    /// acknowledged may be lost: close() waits for them.
     ~Endpoint();
     /// Blocks until idle() is true, at most for `limit`; then it does what the destructor does. ok:
-    /// the peers have acknowledged all messages. timed_out: `limit` passed first, and messages may
-    /// be lost; the Endpoint is closed all the same. not_allowed: called inside a handler or
-    /// callback; the Endpoint stays open.
+    /// the peers have acknowledged all messages, except those to a peer that was lost meanwhile:
+    /// only on_peer_lost reports that. timed_out: `limit` passed first, and messages may be lost;
+    /// the Endpoint is closed all the same. not_allowed: called inside a handler or callback; the
+    /// Endpoint stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
-    /// False: the Endpoint was moved from or ended by close(), or this is a forked child.
+    /// False: the Endpoint was moved from or close() ended it, or this is a forked child.
     [[nodiscard]] bool is_open() const;
     /// The number of this node, and how many nodes the job has, this node included.
     [[nodiscard]] std::size_t self() const;
@@ -287,23 +307,26 @@ public:
     [[nodiscard]] std::string local_address() const;
     /// Sets the "address:port" of a peer on UDP: Options::peers had none for it, or the peer has
     /// another address now. While a peer has no address, a request, store or get to it returns
-    /// no_such_peer, and the Endpoint drops its frames. Failure: no peer has this number, `address`
-    /// is not a valid address of a peer, or another peer has it.
+    /// no_such_peer, and the Endpoint drops its frames. A session with the peer goes on with the
+    /// new address, and frames from the old one are dropped. If another Endpoint answers there, the
+    /// peer is lost (restarted). Failure: this node is on shared memory, no peer has this number,
+    /// `address` is not valid or not of the IP version of this node, or another peer has it.
     Result<void> set_peer_address(std::size_t peer, std::string_view address);
 
     // Handlers and reports. The Endpoint calls them inside calls that poll, in the thread of the
     // caller: poll, wait, store, get, flush, close and request.
 
     /// Registers `run`: from now on the Endpoint calls it for each message that names `handler`. It
-    /// replaces an earlier function for that number; an empty `run` removes the handler. Inside a
-    /// handler, the change takes effect when that handler returns. ok; not_allowed: `handler` is 0,
-    /// which no message can name.
+    /// replaces an earlier function for that number. An empty `run` removes the handler. Inside a
+    /// handler, the change takes effect when that handler returns. ok, or not_allowed: `handler` is
+    /// 0, which no message can name.
     Status handle(std::uint16_t handler, Handler run);
-    /// Registers `report`: the Endpoint calls it when it loses a peer. Without a report, only
-    /// statuses and the `done` of transfers show the loss.
+    /// Registers `report`: the Endpoint calls it when a peer is lost. It replaces an earlier one.
+    /// Without a report, only statuses and the `done` of transfers show the loss.
     void on_peer_lost(std::function<void(const PeerLost&)> report);
-    /// Registers `report`: the Endpoint calls it for each request or store of this node that named
-    /// a handler which the peer does not have. Such a store also ends with no_handler.
+    /// Registers `report`: the Endpoint calls it for each request or store of this node that the
+    /// peer refused because it does not have the handler. Such a store also ends with no_handler.
+    /// It replaces an earlier one.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
 
     // Messages.
@@ -311,9 +334,12 @@ public:
     /// Queues a request that runs `handler` at the peer. The next poll sends it. On shared memory
     /// the call itself sends it, if the peer has acknowledged all earlier requests and nothing else
     /// waits to be sent to that peer. The call returns before the request arrives: flush() waits
-    /// for that. Each 32nd call also polls, so handlers may run. Returns ok (queued or sent),
-    /// would_block, too_long or no_such_peer; not_allowed: called inside a handler, or `handler` is
-    /// 0.
+    /// for that. Each 32nd call also polls, so handlers may run.
+    ///
+    /// ok: queued or sent. would_block: the peer has still to acknowledge too many messages, no set
+    /// is free (see Options::active_peers), or the loss of the peer is not reported yet. too_long:
+    /// more than words_max() words. Also no_such_peer. not_allowed: called inside a handler, or
+    /// `handler` is 0.
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
                                  std::span<const std::uint32_t> words = {});
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
@@ -322,9 +348,11 @@ public:
     }
 
     /// Blocks until the peer has acknowledged all messages to it and each transfer with it has
-    /// ended: ok. timed_out: `limit` passed first. peer_lost: the peer was lost while the call
-    /// waited. no_such_peer: no peer has this number. not_allowed: called inside a handler or
-    /// callback.
+    /// ended: ok. The Endpoint of the peer has then received each message. A handler there may
+    /// still run: if the caller must know that it has finished, it lets the handler reply. ok also
+    /// if there is nothing to wait for. timed_out: `limit` passed first; the messages are still
+    /// under way. peer_lost: the peer was lost while the call waited. no_such_peer: no peer has
+    /// this number. not_allowed: called inside a handler or callback.
     [[nodiscard]] Status flush(std::size_t peer,
                                std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -333,13 +361,14 @@ public:
 
     /// Copies `source` to `address` in the peer's registered memory. After that the peer runs
     /// `handler` with the memory and `argument`. The call blocks until the bytes are in place or
-    /// the peer is lost; it does not wait for the handler. On shared memory the bytes may be in
-    /// place before the peer has handled earlier messages.
+    /// the peer is lost. It does not wait for the handler. It never returns would_block: while
+    /// there is no room for the store, it waits. On shared memory the bytes may be in place before
+    /// the peer has handled earlier messages.
     ///
     /// ok: the bytes are in place. no_handler: the peer does not have `handler` when the first
     /// packet of the store arrives, or when the last packet arrives. No handler runs then, and the
     /// bytes may be in place or not. forbidden: the peer did not give this node the right to store
-    /// there; a store of 0 bytes needs the right, too. Also peer_lost and no_such_peer.
+    /// there. A store of 0 bytes needs the right, too. Also peer_lost, no_such_peer and too_long.
     /// not_allowed: called inside a handler or callback, or `handler` is 0.
     ///
     /// On shared memory, the first store to a handler waits until the peer polls. Later stores to
@@ -351,22 +380,26 @@ public:
                                std::uint32_t argument = 0);
     /// As `store`, but does not block. ok: the store is queued. The caller must keep `source`
     /// unchanged until the Endpoint calls `done` with the result: ok, no_handler, forbidden,
-    /// peer_lost or closed. If the call returns would_block, no_such_peer, or not_allowed (called
-    /// inside a handler, or `handler` is 0), the Endpoint does not call `done`.
+    /// peer_lost or closed. After any other status the Endpoint does not call `done`: would_block
+    /// (as of request(), or too many stores to the peer are under way), no_such_peer, too_long, or
+    /// not_allowed (called inside a handler, or `handler` is 0).
     [[nodiscard]] Status store_async(std::size_t peer, std::uint64_t address,
                                      std::span<const std::byte> source, std::uint16_t handler,
                                      std::uint32_t argument, Done done);
 
     /// Copies the peer's registered memory at `address` into `destination`. The call blocks until
-    /// all bytes have arrived or the peer is lost. ok: they have arrived. forbidden: the peer did
-    /// not give this node the right to get there; a get of 0 bytes needs the right, too. Also
-    /// peer_lost and no_such_peer. not_allowed: called inside a handler or callback.
+    /// all bytes have arrived or the peer is lost. It never returns would_block: while there is no
+    /// room for the get, it waits. ok: the bytes have arrived. forbidden: the peer did not give
+    /// this node the right to get there. A get of 0 bytes needs the right, too. Also peer_lost,
+    /// no_such_peer and too_long. not_allowed: called inside a handler or callback. After any
+    /// status but ok, `destination` may hold some of the bytes.
     [[nodiscard]] Status get(std::size_t peer, std::uint64_t address,
                              std::span<std::byte> destination);
     /// As `get`, but does not block. ok: the get is queued. The caller must not use `destination`
-    /// until the Endpoint calls `done` with the result: ok, forbidden, peer_lost or closed. If the
-    /// call returns would_block, no_such_peer, or not_allowed (called inside a handler), the
-    /// Endpoint does not call `done`.
+    /// until the Endpoint calls `done` with the result: ok, forbidden, peer_lost or closed. After
+    /// any other status the Endpoint does not call `done`: would_block (as of request(), or too
+    /// many gets from the peer are under way), no_such_peer, too_long, or not_allowed (called
+    /// inside a handler).
     [[nodiscard]] Status get_async(std::size_t peer, std::uint64_t address,
                                    std::span<std::byte> destination, Done done);
 
@@ -374,26 +407,27 @@ public:
 
     /// Allocates `bytes` bytes, all 0. The Endpoint owns the memory and frees it in deallocate() or
     /// when the Endpoint ends. If the memory is registered, a store or get of a peer on shared
-    /// memory copies the bytes once, and not through the kernel. Failure: `bytes` is 0, or the
-    /// system has not so much memory.
+    /// memory copies the bytes once, and not through the kernel. Failure: `bytes` is 0, or there is
+    /// not so much memory.
     [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t bytes);
     /// Frees memory of allocate(). `memory` is the span that allocate() returned. ok: it is freed.
-    /// would_block: it is still registered, a transfer uses it, or a peer may still reach it; the
-    /// memory stays. not_allowed: allocate() did not return this span.
+    /// would_block: it is still registered, a transfer uses it, or a peer may still reach it. The
+    /// memory stays; poll and call again. not_allowed: allocate() did not return this span.
     [[nodiscard]] Status deallocate(std::span<std::byte> memory);
 
     /// Lets `peer`, or each peer, get from or store to `memory`, as `rights` says. The memory stays
-    /// the caller's, and the caller must keep it until unregister_memory has returned ok. Returns
-    /// the address by which peers name its first byte. Failure: no peer has this number, or the
-    /// memory overlaps other memory that is registered for that peer.
+    /// the caller's, and the caller must keep it until unregister_memory has returned ok or the
+    /// Endpoint has ended. Returns the address by which peers name its first byte. Failure: no peer
+    /// has this number, or the memory overlaps other memory that is registered for such a peer.
     [[nodiscard]] Result<std::uint64_t> register_memory(std::size_t peer,
                                                         std::span<std::byte> memory, Rights rights);
     [[nodiscard]] Result<std::uint64_t> register_memory(std::span<std::byte> memory, Rights rights);
-    /// Takes the memory at `address` back, from `peer` or from each peer. `address` is the number
-    /// that register_memory returned. ok: no peer reaches the memory any more, and the caller may
-    /// free it. would_block: a transfer uses it, or a peer may still reach it: poll and call again.
-    /// not_allowed: nothing is registered at `address`. Also no_such_peer. A store of a peer that
-    /// is under way meanwhile may end there with forbidden though its bytes are in place.
+    /// Takes the memory at `address` back, from `peer` or from each peer that it is registered for.
+    /// `address` is the number that register_memory returned. The first call also works for memory
+    /// that was registered for each peer: the other peers keep it. ok: the peer, or each peer,
+    /// cannot reach the memory any more. would_block: a transfer uses it, or a peer may still reach
+    /// it: poll and call again. not_allowed: it is registered for no such peer. Also no_such_peer.
+    /// A store of a peer that is under way may end with forbidden though its bytes are in place.
     [[nodiscard]] Status unregister_memory(std::size_t peer, std::uint64_t address);
     [[nodiscard]] Status unregister_memory(std::uint64_t address);
 
@@ -404,21 +438,21 @@ public:
     /// nothing and returns 0.
     ///
     /// A poll may hold back requests, stores and gets that were made since the last poll, so that
-    /// later polls send more of them together. It does so only while many packets to the peer are
-    /// in flight (128), or transfers that the peer has not answered, and while each poll follows
-    /// the one before within 50 us (10 us on shared memory). If the program continues to poll, they
-    /// are held for that time at most.
+    /// a later poll sends more of them together. It does so only if (a) and (b) are true. (a) At
+    /// least 128 packets to the peer are in flight, or the peer has still to answer a transfer. (b)
+    /// The last poll was less than 50 us ago (10 us on shared memory). They are held for that time
+    /// at most, if the program continues to poll. A poll sends them if nothing new was asked for.
     ///
-    /// On shared memory with one peer, after a message has been sent, polls may return without
+    /// On shared memory with one peer, after this node has sent a message, polls may return without
     /// looking for frames for up to 1 us. How long depends on when earlier answers arrived.
     std::size_t poll();
 
     /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:
     /// false if `limit` has passed. It calls `until` first and then after each poll, and sleeps
-    /// while there is nothing to do; wake() ends the sleep. A limit below 0 counts as 0, one above
-    /// 30 days as 30 days, in flush and close, too. Inside a handler or a callback the call only
-    /// returns what `until` returns. While it waits, the Endpoint sends keep-alives to each silent
-    /// peer with which it has a session, so that it reports a peer that has died.
+    /// while there is nothing to do; wake() ends the sleep. A limit below 0 counts as 0, and one
+    /// above 30 days as 30 days; so do those of flush and close. Inside a handler or a callback the
+    /// call only returns what `until` returns. While it waits, it sends keep-alives to each silent
+    /// peer with which it has a session, so that it notices the death of a peer.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -431,10 +465,10 @@ public:
 
     /// A file descriptor that becomes readable when frames arrive or wake() is called. The Endpoint
     /// owns it, and it stays the same: pass it to poll, select or epoll; do not read, write or
-    /// close it. -1: the Endpoint is closed, or the process may open no more descriptors.
+    /// close it. -1: the Endpoint is closed.
     [[nodiscard]] int event_fd() const;
-    /// Call it immediately before the loop waits. true: the loop may wait. false: something has
-    /// arrived or is due, so call poll() first.
+    /// Call it after poll(), immediately before the loop waits. True: the loop may wait. False:
+    /// something has arrived or is due: call poll() first.
     [[nodiscard]] bool arm();
     /// How long the loop may wait, counted from this call. Zero: poll() is due now.
     /// nanoseconds::max(): there is no deadline.
@@ -444,9 +478,9 @@ public:
     /// no thread moves or destroys this Endpoint.
     void wake() const;
 
-    /// True: each message of this node is acknowledged, each of its transfers has ended, and it
-    /// holds back no acknowledgement. If the Endpoint is closed now, or does not poll for a while,
-    /// no peer waits for it.
+    /// True: each message of this node is acknowledged or its peer was lost, each transfer has
+    /// ended, and this node holds back no acknowledgement. If the Endpoint is closed now, or does
+    /// not poll for a while, no peer waits for it.
     [[nodiscard]] bool idle() const;
 
     /// The counters of the traffic with `peer`. All are 0 if `peer` is this node or no node at all.
