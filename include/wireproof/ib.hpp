@@ -3,22 +3,23 @@
 // The peer may be another Device of this library, Linux's Soft-RoCE or an RDMA adapter. The program
 // needs no privilege.
 //
-// Threads: one thread at a time may use a Device and the objects that were made from it. Only
-// Device::wake may be called by any thread. A build of the library with assertions ends the program
-// when a second thread is inside. The library starts no thread: work moves only while that thread
-// polls or waits.
+// Threads: one thread at a time may use a Device and the objects that were made from it. Any thread
+// may call Device::wake. A library with assertions ends the program when a second thread is inside.
+// The library starts no thread: work moves only while that thread polls or waits.
 //
 // Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
-// returns. A `limit` below 0 counts as 0, one above 30 days as 30 days.
+// returns. A `limit` below 0 counts as 0, one above 30 days as 30 days. Of the other calls, only
+// Device::poll and the destructor of QueuePair send packets.
 //
 // Memory: each call copies the bytes that it takes as std::span<const std::byte>. Registered memory
 // stays the caller's: see MemoryRegion and QueuePair.
 //
-// Lifetime: a Device stays open until it and all objects that were made from it are destroyed, and
-// no call of it runs. So the condition of a wait may move or destroy these objects. In a forked
-// child each Device of the parent is closed: see Device::is_open. A moved-from Device is closed,
-// too. If a program uses another object that was moved from, or makes an object from a moved-from
-// Device, the program ends with one line on standard error.
+// Lifetime: these classes are references. A copy refers to the same object, and the object lives
+// until its last reference is destroyed. A Device stays open while an object that was made from it
+// exists or a call of it runs. So the program may destroy them in any order, and the condition of a
+// wait may move or destroy them. In a forked child each Device of the parent is closed: see
+// Device::is_open. A moved-from Device is closed, too. If a program uses another moved-from object,
+// or makes an object from a moved-from Device, it ends with one line on standard error.
 //
 // An event loop waits for a Device like this. Device::wait does the same in one call.
 //
@@ -60,26 +61,27 @@ public:
     static Result<Device> open(const DeviceOptions& options);
 
     /// False: the Device was moved from, or this process is a forked child of the process that
-    /// opened it. A closed Device polls and waits for nothing, returns at once, and its counters
-    /// are 0. In a forked child its sockets are closed before fork returns, so the child does not
-    /// disturb the parent. Objects that were made from it take no work (Status::closed, or a
-    /// failure that says so), deliver no completions, and send nothing to peers when they are
-    /// destroyed. The child may open Devices of its own.
+    /// opened it. Each call on a closed Device returns at once, and its counters are 0. In the
+    /// child the sockets are closed before fork returns, so it does not disturb the parent. Objects
+    /// that were made from the Device take no work there (Status::closed, or a failure that says
+    /// so), deliver no completions, and send nothing to peers when they are destroyed. The child
+    /// may open Devices of its own.
     [[nodiscard]] bool is_open() const;
 
     /// Receives packets that have arrived and sends packets that are due, a few hundred at most.
     /// Returns how many packets it moved. If that is not 0, more may wait: poll again.
     std::size_t poll();
-    /// Blocks until `until` returns true: true. Returns false if `limit` passes first. It calls
-    /// `until` after each poll, and sleeps while nothing arrives; wake() ends the sleep.
+    /// Blocks until `until` returns true: true. Returns false if `limit` passes first. It polls
+    /// first, calls `until` after each poll, and sleeps while nothing arrives; wake() ends the
+    /// sleep. If `until` throws, the exception leaves this call, and the Device stays usable. On a
+    /// closed Device it returns false and does not call `until`.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
     /// A file descriptor for poll(2), epoll(7) and event loops. After arm() has returned true, it
     /// becomes readable when something arrives or wake() is called; poll() ends that. The Device
-    /// owns it: do not read, write or close it. It stays the same when the Device is moved. The
-    /// Device closes it when the Device and all objects that were made from it are destroyed. -1:
-    /// the Device is closed.
+    /// owns it: do not read, write or close it. It stays the same when the Device is moved, and as
+    /// long as the Device stays open. -1: the Device is closed.
     [[nodiscard]] int event_fd() const;
     /// Call it after poll(), immediately before the thread sleeps. True: there is nothing to do
     /// until event_fd() is readable or next_timeout() has passed. False: something has arrived or
@@ -90,42 +92,38 @@ public:
     /// deadline, or the Device is closed. The time is rounded up.
     [[nodiscard]] std::chrono::nanoseconds next_timeout() const;
     /// Makes event_fd() readable until the next poll, and ends the sleep of wait(), which then
-    /// polls and calls its condition again. Several calls before one poll count as one. Any thread
-    /// and any signal handler may call this while no thread moves or destroys the Device. On a
-    /// closed Device it does nothing.
+    /// polls and calls its condition again. Any thread and any signal handler may call this while
+    /// no thread moves or destroys the Device. On a closed Device it does nothing.
     void wake() const;
 
     /// True: at the last poll the Device had nothing left that a peer needs, so the program may
     /// destroy it. All work that was posted to be sent has ended, no connection is being made or
     /// ended by connection management, and no peer has sent a packet for 268 ms. A peer that misses
-    /// an acknowledgement sends again within that time: it is four times the default of
-    /// QueuePairOptions::ack_timeout, the longest that InfiniBand lets such a peer wait. To end in
-    /// good order: `device.wait([&] { return device.idle(); }, limit)`. Closed: true.
+    /// an acknowledgement sends again within that time, which is four times the default of
+    /// QueuePairOptions::ack_timeout. A program ends in good order with
+    /// `device.wait([&] { return device.idle(); }, limit)`. A closed Device returns true.
     [[nodiscard]] bool idle() const;
 
-    /// How many received packets the Device dropped because their checksum (ICRC) was wrong.
-    ///
-    /// Over IPv4 the ICRC covers the identification field of the IP header. If the process has
-    /// CAP_NET_RAW and the address is not a loopback address, the Device reads that field. Then it
-    /// accepts a damaged packet with a probability of 1 in 2^32, as over IPv6. Otherwise the Device
-    /// computes the identification from the ICRC, and accepts it only if it is 0, belongs to a
-    /// segment of a super-packet, is the first from this peer, or is near the last one from this
-    /// peer: from 32 behind to 223 ahead, and 1 further ahead for each millisecond since then,
-    /// which is how Linux counts. Then it accepts a damaged packet with a probability of 256 in
-    /// 2^32; the probability grows while the peer is silent, to 65,536 in 2^32 after 65 s.
+    /// How many received packets the Device dropped because their checksum (ICRC) was wrong. Over
+    /// IPv4 the ICRC covers the identification field of the IP header. If the Device cannot read
+    /// it, it computes the value with which the ICRC is right. It accepts the packet if that value
+    /// is possible: 0, that of a segment of a super-packet, the first of this peer, or 32 below to
+    /// 223 above the last of this peer, and 1 more above for each millisecond since then, as Linux
+    /// counts. So it accepts a damaged packet with a probability of 256 in 2^32, or 65,536 in 2^32
+    /// after 65 s of silence. If it can read it, and over IPv6: 1 in 2^32.
     std::uint64_t damaged() const;
-    /// True: the Device reads the identification of received packets. False: the process may not,
-    /// or the address is a loopback address or an IPv6 address.
+    /// True: the Device reads the identification of received packets. It needs CAP_NET_RAW and an
+    /// IPv4 address that is not a loopback address.
     bool reads_identifications() const;
-    /// How many received packets the Device dropped, though they may have been undamaged, because
-    /// their identification was far from the last one of the peer. The Device accepts the next
-    /// packet whose identification is near that one.
+    /// How many received packets the Device dropped because the value that it computed was far from
+    /// the last one of the peer. They may have been undamaged. The Device accepts the next packet
+    /// whose value is near that of the dropped one.
     std::uint64_t identification_jumps() const;
     /// How many received packets the Device dropped because no queue pair here has their number, or
-    /// because they came from another host, or partition, than that of the queue pair's peer.
+    /// that queue pair has another peer or partition, or the Device already knows 4096 hosts.
     std::uint64_t foreign() const;
-    /// How many packets the kernel refused to send, and why: "Network is unreachable (3 packets)".
-    /// To a program, the peer then only seems silent. The text is empty if there were none.
+    /// How many packets the kernel did not send, and why: "Network is unreachable (3 packets)". To
+    /// a program, the peer then only seems silent. The text is empty if there were none.
     std::uint64_t packets_refused() const;
     std::string send_errors() const;
 
@@ -143,7 +141,7 @@ private:
 };
 
 /// Holds completions until the program polls them. It must have room for all work that can complete
-/// between two polls: if it is full, a further completion is lost, and the queue pair of that
+/// between two polls: if it is full, the next completion is lost, and the queue pair of that
 /// completion fails. When a queue pair is destroyed, its completions in the queue are removed.
 class WIREPROOF_EXPORT CompletionQueue {
 public:
@@ -157,19 +155,18 @@ public:
     /// the Device is closed, it returns nothing at once.
     [[nodiscard]] std::optional<Completion> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
-    /// True: the queue was full, and has lost a completion.
+    /// True: the queue was full once, and a completion was lost.
     [[nodiscard]] bool overrun() const;
 
-    /// Asks for one notification, of the next completion that comes. With `solicited_only`: of the
-    /// next one that failed, or whose sender set WorkOptions::solicited. A completion that is in
-    /// the queue already causes no notification. So poll() until the queue is empty, call this, and
-    /// poll() once more.
+    /// Asks for one notification, of the next completion. With `solicited_only`: of the next one
+    /// that failed, or whose sender set WorkOptions::solicited. Completions in the queue cause
+    /// none: the program polls until the queue is empty, calls this, and polls once more.
     void request_notify(bool solicited_only = false);
-    /// True once after request_notify: that completion has come. It moves no packets: call it after
-    /// each Device::poll. If the Device is closed, false.
+    /// True, once for each request_notify: the completion has come. It moves no packets: call it
+    /// after each Device::poll. If the Device is closed, false.
     [[nodiscard]] bool notified();
     /// As `notified`, but blocks until the completion comes: true. False if `limit` passes first;
-    /// the request then still stands.
+    /// the request is still valid then.
     [[nodiscard]] bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct WIREPROOF_HIDDEN Inside;
@@ -184,13 +181,14 @@ private:
 /// destroyed. Work that names the region after that ends with an error.
 class WIREPROOF_EXPORT MemoryRegion {
 public:
-    /// The address by which work and peers name its first byte.
+    /// The address by which work and peers name the first byte, and the length in bytes.
     std::uint64_t address() const;
-    /// In bytes.
     std::size_t length() const;
+    /// The key for Piece::key here and for Remote::key at the peers.
     std::uint32_t key() const;
-    /// `length` bytes from `offset` on. The call does not check that they lie in the region: work
-    /// with a piece that does not ends with an error, and touches nothing outside the region.
+    /// `length` bytes from `offset` on. The call does not check that they lie in the region: if
+    /// they do not, the work ends with an error, and touches nothing outside the region. The call
+    /// cuts a `length` of more than 2^32 - 1 bytes. Work to be sent has at most 2^31 bytes.
     Piece piece(std::size_t offset, std::size_t length) const;
     Piece all() const { return piece(0, length()); }
 
@@ -202,11 +200,12 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A key by which peers use a part of a region for a while. It gives no access before a bind.
+/// Gives peers a key for a part of a region, for a while: see QueuePair::bind.
 class WIREPROOF_EXPORT MemoryWindow {
 public:
-    /// The key of the last bind that was posted. It is valid from the completion of that bind until
-    /// the next bind, an invalidation, or the destruction of the region or of this window.
+    /// The key of the last bind that was posted, for Remote::key at the peers. It is valid from the
+    /// completion of that bind until the next bind, an invalidation, or the destruction of the
+    /// region or of this window. Before the first bind, the key gives no access.
     std::uint32_t key() const;
 
     struct WIREPROOF_HIDDEN Inside;
@@ -226,6 +225,7 @@ public:
     /// Registers memory of the caller: see MemoryRegion. Failure: `access` lets peers write but not
     /// this side, or the Device is closed.
     Result<MemoryRegion> register_memory(std::span<std::byte> memory, const Access& access) const;
+    /// Makes a window that is not bound yet. It cannot fail.
     [[nodiscard]] MemoryWindow create_window(WindowType type) const;
 
     struct WIREPROOF_HIDDEN Inside;
@@ -237,27 +237,27 @@ private:
 };
 
 /// Exchanges the contacts of both sides over a TCP connection. `listen` and `connect` are a numeric
-/// "address:port". The server waits for a connection. The client connects; if the host refuses, it
-/// tries again. Both block until the exchange is done, at most for `limit`, and return the contact
-/// of the other side, or why there is none. They use no Device, so any thread may call them. There
-/// is no authentication: the server takes the contact of whoever connects.
+/// "address:port". The server waits for a connection. The client tries again while nobody listens.
+/// Both block until the exchange is done, at most for `limit`, and return the contact of the other
+/// side, or why there is none. They use no Device: any thread may call them. There is no
+/// authentication: the server takes the contact of any host that connects.
 WIREPROOF_EXPORT Result<Contact> exchange_as_server(std::string_view listen, const Contact& ours,
                                                     std::chrono::milliseconds limit);
 WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
                                                     std::chrono::milliseconds limit);
 
 // Or both sides use connection management, as programs of Linux's rdma_cm do: one side listens to a
-// service, the other requests a connection to it. Each side may send private data along.
+// service, and the other requests a connection to it. Each side may send private data along.
 
-/// Receives that several queue pairs share. Each message takes the oldest one when it begins.
+/// Receives that several queue pairs share. A message takes the oldest when it begins to arrive.
 class WIREPROOF_EXPORT SharedReceiveQueue {
 public:
-    /// At most `receives` receives, at least 1; `pieces` pieces in each, at most 32. Failure: one
-    /// of the two is out of range, or the Device is closed.
+    /// At most `receives` receives, at least 1, and `pieces` pieces in each, at most 32. Failure:
+    /// one of the two is out of range, or the Device is closed.
     static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
                                              std::size_t receives = 64, std::size_t pieces = 4);
 
-    /// As QueuePair::post_receive.
+    /// As QueuePair::post_receive: ok, queue_full, too_many_pieces or closed.
     Status post_receive(std::uint64_t id, std::span<const Piece> to);
     Status post_receive(std::uint64_t id, const Piece& to) {
         return post_receive(id, std::span(&to, 1));
@@ -275,86 +275,86 @@ private:
 ///
 /// A call that posts work moves no packets: see Device::poll. ok: the work is posted, and its
 /// Completion will have the `id` of the call. Any other status: nothing is posted. On a failed
-/// queue pair, posted work completes as flushed. The caller keeps the memory of the work in place
-/// and unchanged until the work has completed; if it is not signalled, until later work of the same
-/// queue pair has. A message may have 0 bytes.
+/// queue pair, posted work completes as flushed. A message may have 0 bytes.
+///
+/// The caller keeps the memory of the pieces in place, and unchanged if it is to be sent, until the
+/// work has completed. Work without a completion (WorkOptions::signalled is false) has completed
+/// when later work of the same queue pair has. The inline calls copy their bytes at once.
 ///
 /// A queue pair for datagrams sends and receives as soon as it is created; it connects to nobody.
 /// It drops a datagram if no receive is posted, or if the oldest receive is too short. The payload
-/// begins at the first byte of the receive. Other libraries put a global route header of 40 bytes
-/// there; this one does not, and Completion::length does not count it.
+/// begins at the first byte of the receive: there is no global route header before it.
 class WIREPROOF_EXPORT QueuePair {
 public:
-    /// `sends` and `receives` take the completions of the two kinds of work; they may be the same.
-    /// Failure: an option is out of range, a queue is of another Device, or the Device is closed.
+    /// `sends` takes the completions of work to be sent, `receives` those of receives; both may be
+    /// one queue. Failure: an option is out of range, a queue is another Device's, or it is closed.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const QueuePairOptions& options = {});
-    /// The same with a shared queue of the same domain: the queue pair has no receives of its own.
-    /// Not for datagrams.
+    /// The same with receives that are shared, of the same domain. Not for datagrams.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const SharedReceiveQueue& shared,
                                     const QueuePairOptions& options = {});
 
+    /// The number of 24 bits by which peers and Completion::queue_pair name it.
     std::uint32_t number() const;
     /// What the peer needs to connect to this queue pair, and where the memory `offered` is.
     Contact contact() const;
     Contact contact(const MemoryRegion& offered) const;
     /// Connects to the queue pair of `peer`, once. It sends no packet: the peer must connect to
     /// this queue pair in the same way. Both use the smaller of the two path MTUs. This side has at
-    /// most `peer.responder_resources` Reads and Atomics outstanding. Returns ok, bad_contact or
-    /// closed; wrong_state: connected or failed before; not_supported: for datagrams.
+    /// most `peer.responder_resources` Reads and Atomics outstanding. ok or closed; bad_contact: a
+    /// value of `peer` is not valid, or its address is of the other IP version; wrong_state:
+    /// connected or failed before; not_supported: for datagrams.
     Status connect(const Contact& peer);
     /// Connects, once, to the program that listens to `service` on `host` (numeric). Blocks until
     /// the connection stands, at most for `limit`. The path MTU is that of this Device, or less if
     /// the path carries less; the peer must accept it. `told` goes to the listener: up to 92 bytes,
     /// or 56 to a service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: the
     /// text names the reason. If the peer refused, or did not answer within `limit`, the queue pair
-    /// has failed; if the call sent no request, it has not.
+    /// has failed. If the call sent no request (`told` is too long, for example), it has not.
     Result<std::vector<std::byte>> connect(
         std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Ends the connection: the queue pair fails, and sends and receives no more. If it was
-    /// connected by a service, one of the next polls tells the peer. The destructor does the same,
-    /// and polls.
+    /// Ends the connection: the queue pair fails. If it was connected by a service, one of the next
+    /// polls tells the peer. The destructor does the same, but polls itself.
     void disconnect();
-    /// True: the queue pair sends no more, and work to be sent has completed as flushed. A reliable
-    /// one receives no more either. An unreliable one, or one for datagrams, still receives if work
-    /// of its own was what failed. Also true if the Device is closed.
+    /// True: the queue pair has failed, for good: it sends and receives no more, and all its work
+    /// has completed. One that is not reliable still receives if work of its own to be sent is what
+    /// failed. Also true if the Device is closed.
     [[nodiscard]] bool failed() const;
 
-    /// Posts room for one incoming message, in one or more pieces. ok, queue_full, too_many_pieces,
-    /// closed; not_supported: this queue pair has shared receives.
+    /// Posts room for one incoming message, in one or more pieces; also before connect. ok,
+    /// queue_full, too_many_pieces or closed; not_supported: this queue pair has shared receives.
     Status post_receive(std::uint64_t id, std::span<const Piece> to);
     Status post_receive(std::uint64_t id, const Piece& to) {
         return post_receive(id, std::span(&to, 1));
     }
 
-    // The calls below return ok, queue_full, too_long, too_many_pieces or closed; wrong_state: not
-    // connected yet; not_supported: the transport has no such work. Lengths are in bytes.
+    // The calls below return ok, queue_full, too_long or closed; wrong_state: not connected yet;
+    // not_supported: the transport has no such work. "Reliable only": other transports do not.
 
     /// Sends a message into a receive of the peer. Not for datagrams.
     Status send(std::uint64_t id, const Piece& from,
                 std::optional<std::uint32_t> immediate = std::nullopt,
                 const WorkOptions& options = {});
-    /// The same for bytes that need not be registered; the call copies them. At most
-    /// QueuePairOptions::inlined.
+    /// The same for bytes that need not be registered: at most QueuePairOptions::inlined.
     Status send_inline(std::uint64_t id, std::span<const std::byte> bytes,
                        std::optional<std::uint32_t> immediate = std::nullopt,
                        const WorkOptions& options = {});
     /// Sends a datagram, up to the path MTU of the Device, into a receive of the queue pair `to`.
-    /// It completes when it is sent; it may be lost. bad_contact: `to` belongs to another Device.
+    /// It completes when it leaves, and may be lost. bad_contact: `to` belongs to another Device.
     Status send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
                    std::optional<std::uint32_t> immediate = std::nullopt,
                    const WorkOptions& options = {});
-    /// The same for bytes that need not be registered, as send_inline.
+    /// The same for bytes that need not be registered: at most `inlined`, and the path MTU.
     Status send_inline_to(std::uint64_t id, std::span<const std::byte> bytes,
                           const AddressHandle& to,
                           std::optional<std::uint32_t> immediate = std::nullopt,
                           const WorkOptions& options = {});
-    /// Sends a message, and ends a key of the peer: that of a window of type 2 that the peer bound
-    /// to this connection. Reliable only.
+    /// Sends a message, and ends `peers_key` there: the key of a window of type 2 that the peer's
+    /// queue pair of this connection bound. Reliable only.
     Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
                            const WorkOptions& options = {});
     /// Copies `from` into the peer's memory. Only a Write with immediate data takes a receive of
@@ -368,9 +368,10 @@ public:
     /// Copies the peer's memory into `into`. Reliable only.
     Status read(std::uint64_t id, const Piece& into, const Remote& from,
                 const WorkOptions& options = {});
-    /// Changes an integer of 8 bytes, in the peer's byte order, at a multiple of 8 in its memory:
-    /// adds `add`, or writes `desired` if it equals `expected`. `before` receives the earlier
-    /// value; it has 8 bytes, or the result is bad_length. Reliable only.
+    /// Changes an integer of 8 bytes in the peer's memory: adds `add`, or writes `desired` if it
+    /// equals `expected`. It has the byte order of the peer's host, and `before` receives the
+    /// earlier value in that of this host. bad_length: `before` has not 8 bytes. If the address is
+    /// no multiple of 8, both queue pairs fail (remote_invalid_request). Reliable only.
     Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add,
                      const WorkOptions& options = {});
     Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
@@ -379,11 +380,12 @@ public:
 
     // The next two send no packet. They run in order with the other posted work.
     /// Gives `window` a new key, for a part of a region of the same domain that has
-    /// Access::window_bind. A bind that is not allowed completes as window_bind_error, and the
-    /// queue pair fails.
+    /// Access::window_bind. If that is not allowed, or a window of type 2 is still bound, the work
+    /// completes as window_bind_error, and the queue pair fails.
     Status bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
                 const WindowBind& bind, const WorkOptions& options = {});
-    /// Ends the key of a window of type 2 that this queue pair bound. A new bind is possible then.
+    /// Ends the key of a window of type 2 that this queue pair bound, so that a new bind is
+    /// possible. On another window the work completes as local_protection_error.
     Status invalidate(std::uint64_t id, const MemoryWindow& window,
                       const WorkOptions& options = {});
 
@@ -400,24 +402,26 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A request for a connection, from a Listener. If it is destroyed without an answer, it is
-/// refused.
+/// A request for a connection, from a Listener. accept or reject answers it, once. If it is
+/// destroyed without an answer, the Device refuses it.
 class WIREPROOF_EXPORT ConnectionRequest {
 public:
-    /// The address of the host that sent the request.
+    /// The numeric address of the host that sent the request.
     const std::string& address() const;
     Transport transport() const;
-    /// The private data of the request: 92 bytes, or 56 to a service of rdma_cm; unused bytes are
-    /// 0. Valid while this request exists.
+    /// 92 bytes of private data, or 56 to a service of rdma_cm; unused bytes are 0. Valid while
+    /// this request exists.
     std::span<const std::byte> told() const;
 
     /// Connects `pair`, which must be of the same Device and transport and not connected yet, and
     /// answers with up to 196 bytes. Blocks until `pair` may send, at most for `limit`. Failure:
     /// the text names the reason. If the requesting host has gone, or did not answer within
-    /// `limit`, `pair` has failed. If an argument was wrong, nothing has changed.
+    /// `limit`, `pair` has failed. If an argument was wrong, or this is the second answer, nothing
+    /// has changed.
     Result<void> accept(QueuePair& pair, std::span<const std::byte> tell = {},
                         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Refuses the request, with up to 148 bytes; further bytes are cut off.
+    /// Refuses the request, with up to 148 bytes; the rest is cut off. A second answer does
+    /// nothing.
     void reject(std::span<const std::byte> why = {});
 
     struct WIREPROOF_HIDDEN Inside;
@@ -428,8 +432,8 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Keeps requests for connections to one service until the program answers them. It refuses those
-/// that wait when it is destroyed. A Device refuses requests for services without a Listener.
+/// Keeps up to 1024 requests for connections to one service until the program takes them. More are
+/// refused, and so are those that it keeps when it is destroyed, and those for other services.
 class WIREPROOF_EXPORT Listener {
 public:
     /// Failure: this service has a listener on this Device already, or the Device is closed.
@@ -448,21 +452,21 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// The question of a host, from a DatagramListener, which queue pair takes the datagrams of a
-/// service. If it is destroyed without an answer, it is refused.
+/// A host asks which queue pair takes the datagrams of a service; from a DatagramListener. answer
+/// or reject answers it, once. If it is destroyed without an answer, the Device refuses it.
 class WIREPROOF_EXPORT DatagramQuery {
 public:
-    /// The address of the host that asks.
+    /// The numeric address of the host that asks.
     const std::string& address() const;
     /// The private data of the question: 216 bytes, or 180 to a service of rdma_cm; unused bytes
     /// are 0. Valid while this question exists.
     std::span<const std::byte> told() const;
 
     /// Answers with the number and the Q_Key of `pair`, which must be of the same Device and for
-    /// datagrams, and with up to 136 bytes. One of the next polls sends the answer. Failure: the
-    /// host no longer waits, an argument is wrong, or the question has been answered before.
+    /// datagrams, and with up to 136 bytes. Failure: the host no longer waits, the question was
+    /// answered before, or an argument was wrong, which changes nothing.
     Result<void> answer(const QueuePair& pair, std::span<const std::byte> tell = {});
-    /// Refuses the question, with up to 136 bytes; further bytes are cut off.
+    /// Refuses the question, as ConnectionRequest::reject, with up to 136 bytes.
     void reject(std::span<const std::byte> why = {});
 
     struct WIREPROOF_HIDDEN Inside;
@@ -473,8 +477,7 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Keeps questions about one datagram service until the program answers them. It refuses those that
-/// wait when it is destroyed. A Device refuses questions about services without a DatagramListener.
+/// Keeps questions about one datagram service until the program takes them: as Listener.
 class WIREPROOF_EXPORT DatagramListener {
 public:
     /// Failure: this service has a listener on this Device already, or the Device is closed.
