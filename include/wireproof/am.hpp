@@ -42,8 +42,7 @@ enum class Status : std::uint8_t {
 /// The name of the enumerator: "would_block".
 [[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(Status status);
 
-/// The 32-bit words of a received message. They are not copied: they are valid until the handler
-/// returns.
+/// The 32-bit words of a received message. They are no copy, so they are valid in the handler only.
 class WIREPROOF_EXPORT Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -179,7 +178,8 @@ struct Options {
     std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
     /// On UDP: bytes of an IP packet, 108 (IPv6: 128) to 65,535. The same in all nodes.
     std::size_t mtu = 1500;
-    /// How long a peer may be silent before the Endpoint reports it lost. 1 ms to 24 hours.
+    /// How long a peer may be silent before it is lost, 1 ms to 24 hours. This counts only while
+    /// the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
     std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
     /// On UDP. True: the bytes of stores and gets have no CRC-32C; only the checks of UDP and of

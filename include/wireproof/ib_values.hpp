@@ -26,7 +26,7 @@ enum class [[nodiscard]] Status : std::uint8_t{
     not_supported,    // the transport, or this kind of queue pair, does not have this work
     too_long,         // over 2^31 bytes, over the path MTU (datagram), or over `inlined` (inline)
     too_many_pieces,  // more than QueuePairOptions::pieces
-    bad_length,       // the piece of an Atomic has not 8 bytes
+    bad_length,       // the piece of an Atomic does not have 8 bytes
     bad_contact,      // a value of the Contact is not valid; the AddressHandle is another Device's
     closed,           // this process is a forked child, and the Device belongs to its parent
 };
@@ -61,15 +61,17 @@ private:
 
 struct DeviceOptions {
     /// The numeric address of one network interface of this host: 127.0.0.2, 192.168.1.7 or
-    /// fe80::1%eth0. Only one Device may have an address.
+    /// fe80::1%eth0. Only one Device may be open at an address, in all processes of this host:
+    /// Device::open fails for a second one.
     std::string address;
     /// The longest payload of a packet: 256, 512, 1024, 2048 or 4096 bytes. 0: the largest of these
     /// that the interface carries. An Ethernet interface with an MTU of 1500 carries 1024.
     std::size_t path_mtu = 0;
-    /// The size of the socket's receive buffer that the Device requests from the kernel, in bytes,
-    /// 4096 to 2^30. The kernel's own data for each packet counts, too. By default Linux grants an
-    /// ordinary user 212,992 bytes: 25 packets of 4096 bytes. So a Device at first has no more than
-    /// that in flight to a peer.
+    /// The size of the receive buffer that the Device requests from the kernel for its socket, in
+    /// bytes, 4096 to 2^30. The kernel may grant less, without an error: by default Linux grants an
+    /// ordinary user 212,992 bytes. That is room for 25 packets of 4096 bytes, because the kernel
+    /// counts its own data for each packet, too. A Device does not know the buffer of its peer. So
+    /// it begins with fewer packets in flight to a peer than such a buffer holds.
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
@@ -82,20 +84,26 @@ constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
     return std::uint64_t{0x0111} << 16 | port;
 }
 
-/// How work ended. The counts are those of QueuePairOptions.
+/// How work ended. After any status but success, the queue pair of the work has failed, with one
+/// exception at remote_invalid_request.
 enum class WorkStatus : std::uint8_t {
     success,
-    local_length_error,
-    local_operation_error,
+    local_length_error,     // of a receive: the message was longer than the receive
+    local_operation_error,  // a Read or an Atomic, and the peer allows none
+    /// A piece does not lie in a region of this domain, or the region does not have local_write and
+    /// the work writes to it. Also an invalidate of a key that this queue pair did not bind.
     local_protection_error,
-    flushed,  // the queue pair has failed: the work was not tried, or nobody knows if it was done
-    window_bind_error,
-    bad_response,
+    flushed,            // the queue pair had failed: nobody knows whether the work was done
+    window_bind_error,  // see QueuePair::bind
+    bad_response,       // the answer of the peer to a Read or an Atomic has the wrong form
+    /// The peer rejects the work: its receive is too short, its QueuePairOptions::peer does not
+    /// give the right, or the address of an Atomic is no multiple of 8. Of a shared receive on an
+    /// unreliable queue pair: the rest of the message was lost. The queue pair has not failed then.
     remote_invalid_request,
-    remote_access_error,
-    remote_operation_error,
-    retry_exceeded,      // no acknowledgement came after `retry_count` resends
-    receiver_not_ready,  // the peer still had no receive after `rnr_retry_count` resends
+    remote_access_error,     // the key of the peer is not valid, or gives no right to these bytes
+    remote_operation_error,  // the receive of the peer names memory that it may not write
+    retry_exceeded,          // no acknowledgement came: see QueuePairOptions::retry_count
+    receiver_not_ready,      // the peer had no receive: see QueuePairOptions::rnr_retry_count
 };
 
 /// The name of the enumerator: "success".
@@ -123,25 +131,25 @@ class Device;
 struct ResolvedService;
 
 /// The address of a queue pair for datagrams, for a sender. A copy names the same queue pair. Only
-/// the thread of the Device may use it. While it exists, the Device stays open.
+/// the thread that uses the Device may use it. While it exists, the Device stays open.
 class WIREPROOF_EXPORT AddressHandle {
 public:
-    /// `host` is numeric, as DeviceOptions::address; `queue_pair` is a number of 24 bits. `qkey` is
-    /// the Q_Key of the receiving queue pair; if its highest bit is set, a datagram carries the
-    /// Q_Key of the sending queue pair instead. Does not block, and sends nothing. Failure: an
-    /// argument is not valid, the Device cannot send to such a host, or it is closed.
+    /// `host` is numeric, as DeviceOptions::address. `queue_pair` is a number of 24 bits. `qkey` is
+    /// the Q_Key of the receiving queue pair. If its highest bit is set, a datagram carries the
+    /// Q_Key of the sending queue pair instead. The call does not block, and sends nothing.
+    /// Failure: an argument is not valid, the Device cannot send to such a host, or it is closed.
     static Result<AddressHandle> create(const Device& device, std::string_view host,
                                         std::uint32_t queue_pair, std::uint32_t qkey);
-    /// Asks `host` which queue pair takes the datagrams of `service` (SIDR). `tell` goes along: up
-    /// to 216 bytes, or 180 to a service of rdma_cm. Blocks until the answer has come, at most for
-    /// `limit`. Failure: the host refused, or did not answer within `limit`; the text names the
-    /// reason.
+    /// Asks `host` which queue pair takes the datagrams of `service` (SIDR), and sends `tell` with
+    /// the question: up to 216 bytes, or 180 to a service of rdma_cm. Blocks until the answer has
+    /// come, at most for `limit`. Failure: the host refused, or did not answer within `limit`, an
+    /// argument is not valid, or the Device is closed. The text names the reason.
     static Result<ResolvedService> resolve(
         const Device& device, std::string_view host, std::uint64_t service,
         std::span<const std::byte> tell = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
 
-    /// The three values that the handle was made of.
+    /// The host, the number of the queue pair and the Q_Key to which this handle sends.
     std::string host() const;
     std::uint32_t queue_pair() const;
     std::uint32_t qkey() const;
@@ -155,10 +163,10 @@ private:
     detail::Held<const Inside> inside_;
 };
 
-/// The answer of a host for a datagram service: its queue pair, and 136 bytes of private data.
+/// The answer of a host for a datagram service.
 struct ResolvedService {
-    AddressHandle address;
-    std::vector<std::byte> told;
+    AddressHandle address;        // the queue pair that takes the datagrams
+    std::vector<std::byte> told;  // private data of the answer: 136 bytes, unused ones are 0
 };
 
 /// The report that work has ended.
@@ -167,10 +175,11 @@ struct Completion {
     WorkStatus status = WorkStatus::success;
     Operation operation = Operation::send;
     std::uint32_t queue_pair = 0;  // the number of the queue pair of this side
-    std::uint32_t length = 0;      // bytes received or read, if the work succeeded
-    std::optional<std::uint32_t> immediate = {};
-    std::optional<std::uint32_t> invalidated = {};  // the key of this side that a Send ended
-    /// If a datagram was received: its sender, for a reply with the Q_Key of this queue pair.
+    std::uint32_t length = 0;      // of a successful receive, Read or Atomic: its bytes
+    std::optional<std::uint32_t> immediate = {};    // of a receive: what the sender gave
+    std::optional<std::uint32_t> invalidated = {};  // of a receive: the key that the Send ended
+    /// Of a received datagram: its sender, as the address for a reply. The Q_Key of this address is
+    /// that of the receiving queue pair.
     std::optional<AddressHandle> sender = {};
 
     /// True: a receive has ended. False: work that was posted to be sent has ended.
@@ -181,42 +190,46 @@ struct Completion {
 
 /// The rights on a memory region or window. This side may always read its own memory.
 struct Access {
-    bool local_write = false;    // this side: receives, Reads and Atomics may write to it
-    bool remote_write = false;   // peers, by Write
-    bool remote_read = false;    // peers, by Read
-    bool remote_atomic = false;  // peers, by Atomics
+    bool local_write = false;    // receives, Reads and Atomics of this side may write to it
+    bool remote_write = false;   // peers may write it, by Write
+    bool remote_read = false;    // peers may read it, by Read
+    bool remote_atomic = false;  // peers may change it, by Atomics
     bool window_bind = false;    // windows may be bound to this region
 };
 
 /// Some registered bytes of this side: see MemoryRegion::piece.
 struct Piece {
-    std::uint64_t address = 0;
-    std::uint32_t length = 0;  // bytes
-    std::uint32_t key = 0;     // of the region
+    std::uint64_t address = 0;  // of the first byte
+    std::uint32_t length = 0;   // bytes
+    std::uint32_t key = 0;      // of the region
 };
 
-/// The first of some registered bytes of the peer. The peer tells both numbers to this side.
+/// Where a Write, a Read or an Atomic begins in the registered memory of the peer. The peer tells
+/// both numbers to this side, for example in a Contact or a message.
 struct Remote {
-    std::uint64_t address = 0;
-    std::uint32_t key = 0;  // of a region or window
+    std::uint64_t address = 0;  // of the first byte
+    std::uint32_t key = 0;      // of a region or window of the peer
 };
 
-/// By which queue pairs of this side a peer may use the key of a window. type_1: all of the domain.
-/// type_2a: the one that bound the window. type_2b: the same, if it is of the window's domain.
+/// Which queue pairs of this side let their peer use the key of a window. type_1: all queue pairs
+/// of the domain. type_2a: only the queue pair that bound the window. type_2b: the same; it must be
+/// of the window's domain, which each bind requires anyway. A window of type 1 may be bound again
+/// at any time. One of type 2 must be invalidated first.
 enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 
-/// What one side must know of the other to connect. The program carries it there.
+/// What one side must know of the other side to connect. QueuePair::contact makes it, and the
+/// program carries it to the other side, for example with exchange_as_server.
 struct Contact {
-    std::string address;  // of the Device, numeric
-    std::uint32_t queue_pair = 0;
-    std::uint32_t psn = 0;        // the sequence number of the first packet that it sends
-    std::size_t path_mtu = 1024;  // bytes
-    // The memory that it offers, if any: address of the first byte, bytes, key.
-    std::uint64_t memory = 0;
-    std::uint64_t length = 0;
-    std::uint32_t key = 0;
-    /// How many Reads and Atomics of the other side it keeps, so that it can answer a repeated one
-    /// again. The other side has no more than this outstanding. 1 if it does not say a number.
+    std::string address;           // the numeric address of the Device
+    std::uint32_t queue_pair = 0;  // QueuePair::number(), 24 bits
+    std::uint32_t psn = 0;         // the sequence number of its first packet, 24 bits
+    std::size_t path_mtu = 1024;   // the longest payload of its packets in bytes
+    // The memory that it offers; length 0: none.
+    std::uint64_t memory = 0;  // the address of the first byte, for Remote::address
+    std::uint64_t length = 0;  // bytes
+    std::uint32_t key = 0;     // for Remote::key
+    /// How many Reads and Atomics of the other side it remembers, so that it can answer each of
+    /// them a second time if the answer was lost. The other side has at most so many outstanding.
     std::size_t responder_resources = 1;
 };
 
@@ -228,26 +241,29 @@ enum class Transport : std::uint8_t {
 
 struct QueuePairOptions {
     Transport transport = Transport::reliable;
-    // Each a maximum.
+    // The largest number of each:
     std::size_t sends = 64;     // work posted to be sent and not completed; 1 to 65,536
-    std::size_t receives = 64;  // receives posted and not taken; 1 to 65,536
-    std::size_t pieces = 4;     // pieces of one send or receive, 1 to 32; for datagrams 1 to 31
+    std::size_t receives = 64;  // receives posted and not taken by messages; 1 to 65,536
+    std::size_t pieces = 4;     // pieces of one receive, 1 to 32; for datagrams 1 to 31
     std::size_t inlined = 64;   // bytes of one inline call; 0 to 4096
-    // For reliable queue pairs, 1 to 16 each. This side's initiator_depth is used with the peer's
-    // responder_resources, and the other way round: the smaller of the two is in force.
+    // For reliable queue pairs, 1 to 16 each. A side has at most as many Reads and Atomics
+    // outstanding as the smaller of its own initiator_depth and the other side's
+    // responder_resources.
     std::size_t initiator_depth = 16;      // Reads and Atomics of this side that are outstanding
-    std::size_t responder_resources = 16;  // Reads and Atomics of the peer kept for a repetition
-    /// The rights of the peer on memory, as far as the key gives them, too. Not for datagrams.
+    std::size_t responder_resources = 16;  // Reads and Atomics of the peer: see Contact
+    /// What the peer may do by this queue pair: its Writes, Reads and Atomics need the right here,
+    /// and from the key of the region or window, too. local_write and window_bind mean nothing
+    /// here. Not for datagrams.
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
 
     /// For datagrams: the queue pair drops a datagram that has another Q_Key. Programs that use
-    /// rdma_cm have this default.
+    /// rdma_cm have the same default.
     std::uint32_t qkey = 0x01234567;
 
     // For reliable queue pairs. InfiniBand has a fixed list of times for ack_timeout and for
     // min_rnr_timer: the queue pair uses the shortest of the list that is not shorter than the
     // option. Each side uses its own options. A peer that is connected by a service may adopt the
-    // options of the side that asks, but not min_rnr_timer.
+    // options of the side that requests the connection, but not min_rnr_timer.
     /// How long a packet waits for its acknowledgement before it is sent again: at least this time,
     /// and at most four times as long. 8.192 us times a power of 2, up to 8796 s; 0: for ever.
     std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
@@ -265,16 +281,16 @@ struct QueuePairOptions {
 /// Options of work that is posted to be sent.
 struct WorkOptions {
     bool signalled = true;   // false: the work has a completion only if it fails
-    bool solicited = false;  // the completion at the peer counts for request_notify(true) there
-    bool fence = false;      // the work begins when all earlier Reads and Atomics have ended
+    bool solicited = false;  // true: the peer's completion counts for request_notify(true) there
+    bool fence = false;      // true: the work begins when all earlier Reads and Atomics have ended
 };
 
 /// The part of a region that peers may use by a window after a bind.
 struct WindowBind {
-    std::uint64_t address = 0;  // of the first byte, within the region
+    std::uint64_t address = 0;  // of the first byte, from MemoryRegion::address() on
     std::uint64_t length = 0;   // bytes; 0, for type 1 only: peers may use nothing by this window
-    Access peer = {};           // the rights of peers
-    bool zero_based = false;    // peers address the first byte as 0; not for type 1
+    Access peer = {};           // the rights of peers; local_write and window_bind mean nothing
+    bool zero_based = false;    // true: peers name the first byte by address 0; not for type 1
 };
 
 }  // namespace wireproof::rdma
