@@ -291,8 +291,8 @@ public:
     /// Blocks until idle() is true, at most for `limit`; then it does what the destructor does. ok:
     /// the peers have acknowledged all messages, except those to a peer that was lost meanwhile:
     /// only on_peer_lost reports that. timed_out: `limit` passed first, and messages may be lost;
-    /// the Endpoint is closed all the same. not_allowed: called inside a handler or callback; the
-    /// Endpoint stays open.
+    /// the Endpoint is closed all the same. not_allowed: called inside a handler, a callback or the
+    /// condition of a wait; the Endpoint stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
     /// False: the Endpoint was moved from or close() ended it, or this is a forked child.
@@ -440,8 +440,8 @@ public:
     /// A poll may hold back requests, stores and gets that were made since the last poll, so that
     /// a later poll sends more of them together. It does so only if (a) and (b) are true. (a) At
     /// least 128 packets to the peer are in flight, or the peer has still to answer a transfer. (b)
-    /// The last poll was less than 50 us ago (10 us on shared memory). They are held for that time
-    /// at most, if the program continues to poll. A poll sends them if nothing new was asked for.
+    /// The last poll was less than 50 us ago (10 us on shared memory). No message waits longer than
+    /// that if the program continues to poll. If it makes no new ones, the next poll sends all.
     ///
     /// On shared memory with one peer, after this node has sent a message, polls may return without
     /// looking for frames for up to 1 us. How long depends on when earlier answers arrived.

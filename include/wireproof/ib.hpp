@@ -5,7 +5,7 @@
 //
 // Threads: one thread at a time may use a Device and the objects that were made from it. Any thread
 // may call Device::wake. A library with assertions ends the program when a second thread is inside.
-// The library starts no thread: work moves only while that thread polls or waits.
+// The library starts no thread: work makes progress only while that thread polls or waits.
 //
 // Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
 // returns. A `limit` below 0 counts as 0, one above 30 days as 30 days. Of the other calls, only
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] bool is_open() const;
 
     /// Receives packets that have arrived and sends packets that are due, a few hundred at most.
-    /// Returns how many packets it moved. If that is not 0, more may wait: poll again.
+    /// Returns how many packets these were. If that is not 0, more may wait: poll again.
     std::size_t poll();
     /// Blocks until `until` returns true: true. Returns false if `limit` passes first. It polls
     /// first, calls `until` after each poll, and sleeps while nothing arrives; wake() ends the
@@ -112,8 +112,8 @@ public:
     /// counts. So it accepts a damaged packet with a probability of 256 in 2^32, or 65,536 in 2^32
     /// after 65 s of silence. If it can read it, and over IPv6: 1 in 2^32.
     std::uint64_t damaged() const;
-    /// True: the Device reads the identification of received packets. It needs CAP_NET_RAW and an
-    /// IPv4 address that is not a loopback address.
+    /// True: the Device reads this field. It needs CAP_NET_RAW and an IPv4 address, not of
+    /// loopback.
     bool reads_identifications() const;
     /// How many received packets the Device dropped because the value that it computed was far from
     /// the last one of the peer. They may have been undamaged. The Device accepts the next packet
@@ -151,8 +151,8 @@ public:
     /// Takes the oldest completion out of the queue; nothing if there is none. It moves no packets:
     /// see Device::poll.
     [[nodiscard]] std::optional<Completion> poll();
-    /// Blocks until there is a completion, and takes it out; nothing if `limit` passes first. If
-    /// the Device is closed, it returns nothing at once.
+    /// As `poll`, but blocks until there is a completion; nothing if `limit` passes first. If the
+    /// Device is closed, it returns nothing at once.
     [[nodiscard]] std::optional<Completion> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
     /// True: the queue was full once, and a completion was lost.
@@ -252,8 +252,8 @@ WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, co
 /// Receives that several queue pairs share. A message takes the oldest when it begins to arrive.
 class WIREPROOF_EXPORT SharedReceiveQueue {
 public:
-    /// At most `receives` receives, at least 1, and `pieces` pieces in each, at most 32. Failure:
-    /// one of the two is out of range, or the Device is closed.
+    /// It holds up to `receives` receives (1 or more) of up to `pieces` pieces (0 to 32) each.
+    /// Failure: one of the two is out of range, or the Device is closed.
     static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
                                              std::size_t receives = 64, std::size_t pieces = 4);
 
@@ -279,7 +279,8 @@ private:
 ///
 /// The caller keeps the memory of the pieces in place, and unchanged if it is to be sent, until the
 /// work has completed. Work without a completion (WorkOptions::signalled is false) has completed
-/// when later work of the same queue pair has. The inline calls copy their bytes at once.
+/// when later work of the same queue pair has. The inline calls copy their bytes at once: at most
+/// QueuePairOptions::inlined bytes, which need not be registered.
 ///
 /// A queue pair for datagrams sends and receives as soon as it is created; it connects to nobody.
 /// It drops a datagram if no receive is posted, or if the oldest receive is too short. The payload
@@ -339,7 +340,7 @@ public:
     Status send(std::uint64_t id, const Piece& from,
                 std::optional<std::uint32_t> immediate = std::nullopt,
                 const WorkOptions& options = {});
-    /// The same for bytes that need not be registered: at most QueuePairOptions::inlined.
+    /// The same, inline.
     Status send_inline(std::uint64_t id, std::span<const std::byte> bytes,
                        std::optional<std::uint32_t> immediate = std::nullopt,
                        const WorkOptions& options = {});
@@ -348,7 +349,7 @@ public:
     Status send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
                    std::optional<std::uint32_t> immediate = std::nullopt,
                    const WorkOptions& options = {});
-    /// The same for bytes that need not be registered: at most `inlined`, and the path MTU.
+    /// The same, inline: at most QueuePairOptions::inlined bytes, and at most the path MTU.
     Status send_inline_to(std::uint64_t id, std::span<const std::byte> bytes,
                           const AddressHandle& to,
                           std::optional<std::uint32_t> immediate = std::nullopt,
@@ -452,8 +453,8 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A host asks which queue pair takes the datagrams of a service; from a DatagramListener. answer
-/// or reject answers it, once. If it is destroyed without an answer, the Device refuses it.
+/// The question of a host which queue pair takes the datagrams of a service. answer or reject
+/// answers it, once. If it is destroyed without an answer, the Device refuses it.
 class WIREPROOF_EXPORT DatagramQuery {
 public:
     /// The numeric address of the host that asks.

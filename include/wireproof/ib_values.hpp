@@ -166,7 +166,7 @@ private:
 /// The answer of a host for a datagram service.
 struct ResolvedService {
     AddressHandle address;        // the queue pair that takes the datagrams
-    std::vector<std::byte> told;  // private data of the answer: 136 bytes, unused ones are 0
+    std::vector<std::byte> told;  // 136 bytes of private data; unused bytes are 0
 };
 
 /// The report that work has ended.
@@ -220,7 +220,7 @@ enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 /// What one side must know of the other side to connect. QueuePair::contact makes it, and the
 /// program carries it to the other side, for example with exchange_as_server.
 struct Contact {
-    std::string address;           // the numeric address of the Device
+    std::string address;           // the numeric address of its Device
     std::uint32_t queue_pair = 0;  // QueuePair::number(), 24 bits
     std::uint32_t psn = 0;         // the sequence number of its first packet, 24 bits
     std::size_t path_mtu = 1024;   // the longest payload of its packets in bytes
@@ -236,7 +236,7 @@ struct Contact {
 enum class Transport : std::uint8_t {
     reliable,    // RC: each message arrives exactly once and in order, or its work fails
     unreliable,  // UC: whole messages arrive in order; some may be lost
-    datagram,    // UD: messages of one packet, to any peer; some lost, late or duplicated
+    datagram,    // UD: messages of one packet, to any peer; some may be lost, late or duplicated
 };
 
 struct QueuePairOptions {
@@ -265,7 +265,8 @@ struct QueuePairOptions {
     // option. Each side uses its own options. A peer that is connected by a service may adopt the
     // options of the side that requests the connection, but not min_rnr_timer.
     /// How long a packet waits for its acknowledgement before it is sent again: at least this time,
-    /// and at most four times as long. 8.192 us times a power of 2, up to 8796 s; 0: for ever.
+    /// and at most four times as long. The list has 8.192 us times each power of 2, up to 8796 s.
+    /// 0: the packet waits for ever.
     std::chrono::nanoseconds ack_timeout = std::chrono::nanoseconds(67'108'864);
     /// How many times in a row this side sends a packet again if no acknowledgement comes. After
     /// that its work ends with retry_exceeded. 0 to 7.
@@ -273,8 +274,8 @@ struct QueuePairOptions {
     /// How many times in a row this side sends a message again if the peer has no receive for it.
     /// After that its work ends with receiver_not_ready. 0 to 6; 7: for ever.
     unsigned rnr_retry_count = 7;
-    /// How long this side asks the peer to wait if it has no receive for the peer's message. 10 us
-    /// to 655.36 ms.
+    /// How long the peer waits before it sends a message again for which this side had no receive.
+    /// 10 us to 655.36 ms.
     std::chrono::microseconds min_rnr_timer = std::chrono::microseconds(640);
 };
 
