@@ -289,9 +289,9 @@ public:
     /// acknowledged may be lost: close() waits for them.
     ~Endpoint();
     /// Blocks until idle() is true, at most for `limit`; then it does what the destructor does. ok:
-    /// the peers have acknowledged all messages, except those to a peer that was lost meanwhile:
-    /// only on_peer_lost reports that. timed_out: `limit` passed first, and messages may be lost;
-    /// the Endpoint is closed all the same. not_allowed: called inside a handler, a callback or the
+    /// the peers have acknowledged all messages. peer_lost: a peer was lost meanwhile, as
+    /// on_peer_lost reports. timed_out: `limit` passed first, and messages may be lost. The Endpoint
+    /// is closed in all three cases. not_allowed: called inside a handler, a callback or the
     /// condition of a wait; the Endpoint stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
