@@ -31,9 +31,9 @@ std::size_t count(std::string_view text, std::string_view what) {
 
 TEST(LadderText, IsOneLineForAFrameWithTimesWhereTheyAre) {
     EXPECT_EQ(text_of(built_in("pcie-lost-nak")),
-              R"(pcie-lost-nak (pcie): TLP 2 is damaged and the Nak for it lost. B says nothing
-more until A's REPLAY_TIMER has TLP 1, which B has and drops, and TLP 2 sent
-again.
+              R"(pcie-lost-nak (pcie): TLP 2 is damaged, and B's Nak for it is lost. B sends no
+second Nak. A's REPLAY_TIMER sends TLP 1 and TLP 2 again; B has TLP 1 and drops
+it.
 
     A, ns |                                     |    B, ns
         0 |---- TLP 0 ------------------------->|      260 message 1
