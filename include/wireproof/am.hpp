@@ -30,7 +30,7 @@ enum class Status : std::uint8_t {
     ok,
     would_block,   // there is no room now, and nothing was queued: poll and call again
     too_long,      // more than words_max() words, or a transfer of more than 2^62 bytes
-    not_allowed,   // a handler or callback may not make this call; or as the call describes
+    not_allowed,   // the call is not allowed here, or not with this argument: see the call
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
     peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
     no_handler,    // the peer has no handler of this number, so no handler ran
@@ -65,8 +65,8 @@ public:
     std::size_t peer() const { return peer_; }
     /// The words of a request or a reply. A store has none.
     const Words& words() const { return words_; }
-    /// The registered memory of this node that a store has written. This memory stays after the
-    /// handler. Empty if the message is a request or a reply, or if the store has 0 bytes.
+    /// The registered memory of this node that a store has written. It stays valid after the
+    /// handler. An empty span: the message is a request or a reply, or the store has 0 bytes.
     std::span<std::byte> memory() const { return memory_; }
     /// The `argument` that the peer gave to store(). 0 if the message is a request or a reply.
     std::uint32_t argument() const { return argument_; }
@@ -92,13 +92,15 @@ private:
     std::uint32_t argument_ = 0;
 };
 
-/// A handler may throw. The exception leaves the call that ran the handler: see Endpoint.
+/// A function that the Endpoint runs for each message with its number. It runs in the thread that
+/// calls the Endpoint. It may throw: see "Exceptions" at Endpoint.
 using Handler = std::function<void(const Message&)>;
-/// The Endpoint calls it once, when a transfer has ended, inside a call that polls. From then on
-/// the bytes of the transfer are the caller's again. A Done may begin another transfer. It may be
-/// empty: then flush() or idle() tells when the transfer has ended. With `closed`: the destructor,
-/// close() or a move assignment ended the Endpoint before the transfer. Nobody knows whether a
-/// store has changed the memory of the peer, or how much of it. Then the Done must not throw.
+/// A callback of store_async or get_async. The Endpoint calls it once, when the transfer has ended,
+/// inside a call that polls. From then on the bytes of the transfer are the caller's again. A Done
+/// may begin another transfer. It may be empty: then flush() or idle() tells when the transfer has
+/// ended. The status is `closed` if the destructor, close() or a move assignment closed the
+/// Endpoint before the transfer had ended. Nobody knows then how much of a store is in the memory
+/// of the peer. A Done must not throw if the status is `closed`.
 using Done = std::function<void(Status)>;
 
 /// A message or transfer of this node that had not ended when the session with the peer ended.
@@ -124,12 +126,12 @@ struct WIREPROOF_EXPORT PeerLost {
     // If `why` is unanswered:
     std::size_t packet_bytes = 0;    // the length of the packet without the headers of IP and UDP
     std::uint32_t packet_times = 0;  // how many times its sender retransmitted the packet
-    /// True: the peer ended the session and told this node why. silent: the peer heard nothing from
-    /// this node. unanswered: a packet from the peer never arrived at this node.
+    /// True: the peer ended the session and told this node why. If `why` is silent, no frame of
+    /// this node arrived at the peer. If it is unanswered, a packet of the peer never arrived here.
     bool by_peer = false;
     /// The last error of the operating system for frames to the peer, and the system call: "Network
-    /// is unreachable (sendmsg)". Empty: there was no error after the last frame from the peer
-    /// arrived. "Message too long" stays though frames arrive.
+    /// is unreachable (sendmsg)". A frame that arrives from the peer clears the error, but not
+    /// "Message too long". Empty: there is no error.
     std::string cause;
     /// First the requests, stores and gets that the peer had not acknowledged, then the replies,
     /// then the other transfers that had not ended; each group in the order of sending.
@@ -141,8 +143,7 @@ struct WIREPROOF_EXPORT PeerLost {
     std::string message() const;
 };
 
-/// Faults that the Endpoint applies to the frames that it sends, for tests. Each value is a
-/// probability, 0 to 1.
+/// Faults that the Endpoint applies to the frames that it sends, for tests: probabilities, 0 to 1.
 struct Faults {
     double loss = 0;       // that a frame is lost
     double bit_error = 0;  // that a bit of a frame is inverted
@@ -176,7 +177,7 @@ struct Options {
     std::vector<std::string> peers;
     std::size_t self = 0;   // the number of this node: an index of `peers`
     std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
-    /// On UDP: bytes of an IP packet, 108 (IPv6: 128) to 65,535. The same in all nodes.
+    /// On UDP: the longest IP packet in bytes, 108 (IPv6: 128) to 65,535. The same in all nodes.
     std::size_t mtu = 1500;
     /// How long a peer may be silent before it is lost, 1 ms to 24 hours. This counts only while
     /// the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
@@ -187,13 +188,13 @@ struct Options {
     /// CRC-32C. The same in all nodes.
     bool trust_payload = false;
     /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each
-    /// of them has a set of windows and send buffers, about 1 MiB, until the traffic with it has
-    /// ended. The Endpoint has an eighth as many sets more, for peers that only send requests,
-    /// stores and gets to this node. A peer without a set takes about 6 KiB. While no set is free,
-    /// request, store_async and get_async to a peer without one return would_block, store and get
-    /// wait for a set, and messages from such a peer wait at that peer.
+    /// such peer has a set of windows and send buffers, about 1 MiB, until the traffic with it has
+    /// ended. The Endpoint has further sets, one eighth of this number, for peers that only send
+    /// requests, stores and gets to this node. A peer without a set takes about 6 KiB. While no set
+    /// is free, request, store_async and get_async to a peer without one return would_block, store
+    /// and get wait for a set, and messages from such a peer wait at that peer.
     std::size_t active_peers = 256;
-    /// The seed of the random numbers for session names and `faults`. 0: the system chooses it.
+    /// The seed of the random numbers for session numbers and `faults`. 0: the system chooses it.
     std::uint64_t seed = 0;
     Faults faults{};
 };
@@ -206,11 +207,12 @@ struct Rights {
 
 /// The names of the entries of PeerCounters::received: what the Endpoint did with a received frame.
 ///
-/// accepted: it is the next one. held: it waits for a lost frame before it. control: it carries no
-/// message, for example an acknowledgement. duplicate: it came before. out_of_sequence: a frame
-/// before it is missing, and there is no room to hold it. stale: its number is not in the window.
-/// corrupt: its checksum is wrong. malformed: it is no frame of this protocol. foreign: it is of
-/// another session, node or job. refused: there is no room for its message now.
+/// accepted: the frame is the next one. held: an earlier frame is missing, and the Endpoint keeps
+/// this one. control: the frame carries no message, for example an acknowledgement. duplicate: it
+/// has arrived before. out_of_sequence: an earlier frame is missing, and there is no room to keep
+/// this one. stale: its number is not in the window. corrupt: its checksum is wrong. malformed: it
+/// is no frame of this protocol. foreign: it is of another session, node or job. refused: there is
+/// no room for it now.
 inline constexpr std::array<std::string_view, 10> verdict_names = {
     "accepted", "held",    "control",   "duplicate", "out_of_sequence",
     "stale",    "corrupt", "malformed", "foreign",   "refused"};
@@ -218,7 +220,7 @@ inline constexpr std::array<std::string_view, 10> verdict_names = {
 struct PeerCounters {
     /// Frames received, by what the Endpoint did with them, in the order of `verdict_names`.
     std::array<std::uint64_t, verdict_names.size()> received{};
-    /// HELLO frames received of this job whose sender has other options, for example another MTU.
+    /// Received HELLO frames of this job from a node with other options, for example another MTU.
     std::uint64_t mismatched = 0;
     std::uint64_t sent = 0;    // frames, retransmissions included
     std::uint64_t resent = 0;  // retransmissions
@@ -237,18 +239,17 @@ struct PeerCounters {
 
 /// One node of a job. A peer is named by its number: the index in Options::peers.
 ///
-/// Threads: one thread at a time may call an Endpoint. Only wake() may be called by any thread. If
-/// the library was built with assertions, a second thread inside an Endpoint ends the program with
-/// one line on standard error. The library starts no thread: an Endpoint sends and receives only
-/// while one of its calls runs.
+/// Threads: one thread at a time may call an Endpoint. Any thread may call wake(). If the library
+/// was built with assertions, a second thread inside it ends the program with one line on standard
+/// error. The library starts no thread: an Endpoint sends and receives only inside its calls.
 ///
 /// Blocking: a call does not block unless its description says so. A call that blocks polls until
 /// it returns, so handlers and callbacks run.
 ///
-/// Handlers and callbacks: a callback is a Done, or a report of on_peer_lost or on_refused. Inside
-/// a callback, store, get, flush and close return not_allowed. Inside a handler, request,
-/// store_async and get_async do so, too. Inside both, poll does nothing, and wait does not block.
-/// All other calls are allowed. The condition of a wait may make each call but close.
+/// Handlers and callbacks: a callback is a Done or a report (on_peer_lost, on_refused). Inside a
+/// handler or callback, store, get, flush and close return not_allowed, poll does nothing, and wait
+/// does not block. Inside a handler, request, store_async and get_async also return not_allowed.
+/// Other calls are allowed. The condition of a wait may make all calls except close.
 ///
 /// Sessions: two nodes begin a session when one of them sends to the other. It ends when the peer
 /// is lost: see PeerLost. A peer that never answers is lost after Options::peer_timeout, too. The
@@ -269,8 +270,8 @@ struct PeerCounters {
 ///
 /// Closed: an Endpoint is closed after close() or after it was moved from. Each call on it does
 /// nothing. It returns `closed`, 0, -1, false, an empty text, a failure, or true (idle, arm). A
-/// handler, callback or condition may move its own Endpoint; the new Endpoint continues. One that
-/// destroys its own Endpoint, or assigns another to it, ends the program with one line of text.
+/// handler, callback or condition may move the Endpoint that runs it; the new Endpoint continues.
+/// If it destroys that Endpoint, or assigns another to it, the program ends with one line of text.
 ///
 /// fork: in a child process the Endpoint is closed. The socket and the rings in shared memory
 /// belong to the parent. The child may destroy the Endpoint or exit; no callback runs then. The
@@ -279,9 +280,10 @@ struct PeerCounters {
 class WIREPROOF_EXPORT Endpoint {
 public:
     /// Opens the node `options.self`: it binds the address of this node. It does not wait for
-    /// peers. Failure: the text names the option that is wrong, or the error of the system.
+    /// peers. Failure: error() of the Result names the wrong option, or the error of the system.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
+    /// A move closes the other Endpoint. An assignment first does what the destructor does.
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
     /// Ends the node without waiting for peers. It calls the `done` of each open transfer with
@@ -290,9 +292,9 @@ public:
     ~Endpoint();
     /// Blocks until idle() is true, at most for `limit`; then it does what the destructor does. ok:
     /// the peers have acknowledged all messages. peer_lost: a peer was lost meanwhile, as
-    /// on_peer_lost reports. timed_out: `limit` passed first, and messages may be lost. The Endpoint
-    /// is closed in all three cases. not_allowed: called inside a handler, a callback or the
-    /// condition of a wait; the Endpoint stays open.
+    /// on_peer_lost reports. timed_out: `limit` passed first, and messages may be lost. The
+    /// Endpoint is closed in all three cases. not_allowed: called inside a handler, a callback or
+    /// the condition of a wait; the Endpoint stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
     /// False: the Endpoint was moved from or close() ended it, or this is a forked child.
@@ -305,8 +307,8 @@ public:
     /// The address at which this node listens, with the port that the system chose:
     /// "127.0.0.1:40123". On shared memory "shm:NAME".
     [[nodiscard]] std::string local_address() const;
-    /// Sets the "address:port" of a peer on UDP: Options::peers had none for it, or the peer has
-    /// another address now. While a peer has no address, a request, store or get to it returns
+    /// Sets the "address:port" of a peer on UDP, if Options::peers had none for it, or if the peer
+    /// has another address now. While a peer has no address, a request, store or get to it returns
     /// no_such_peer, and the Endpoint drops its frames. A session with the peer goes on with the
     /// new address, and frames from the old one are dropped. If another Endpoint answers there, the
     /// peer is lost (restarted). Failure: this node is on shared memory, no peer has this number,
@@ -316,17 +318,16 @@ public:
     // Handlers and reports. The Endpoint calls them inside calls that poll, in the thread of the
     // caller: poll, wait, store, get, flush, close and request.
 
-    /// Registers `run`: from now on the Endpoint calls it for each message that names `handler`. It
-    /// replaces an earlier function for that number. An empty `run` removes the handler. Inside a
-    /// handler, the change takes effect when that handler returns. ok, or not_allowed: `handler` is
-    /// 0, which no message can name.
+    /// Registers `run`, in place of an earlier function: from now on the Endpoint calls it for each
+    /// message that names `handler`. An empty `run` removes the handler. Inside a handler, the
+    /// change takes effect when that handler returns. not_allowed: `handler` is 0. Otherwise ok.
     Status handle(std::uint16_t handler, Handler run);
     /// Registers `report`: the Endpoint calls it when a peer is lost. It replaces an earlier one.
     /// Without a report, only statuses and the `done` of transfers show the loss.
     void on_peer_lost(std::function<void(const PeerLost&)> report);
-    /// Registers `report`: the Endpoint calls it for each request or store of this node that the
-    /// peer refused because it does not have the handler. Such a store also ends with no_handler.
-    /// It replaces an earlier one.
+    /// Registers `report`, in place of an earlier one: the Endpoint calls it for each request or
+    /// store of this node that the peer refused because it has no such handler. Such a store also
+    /// ends with no_handler.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
 
     // Messages.
@@ -336,10 +337,10 @@ public:
     /// waits to be sent to that peer. The call returns before the request arrives: flush() waits
     /// for that. Each 32nd call also polls, so handlers may run.
     ///
-    /// ok: queued or sent. would_block: the peer has still to acknowledge too many messages, no set
-    /// is free (see Options::active_peers), or the loss of the peer is not reported yet. too_long:
-    /// more than words_max() words. Also no_such_peer. not_allowed: called inside a handler, or
-    /// `handler` is 0.
+    /// ok: queued or sent. would_block: too many messages to the peer are not acknowledged yet, no
+    /// set is free (see Options::active_peers), or the loss of the peer is not reported yet.
+    /// too_long: more than words_max() words. Also no_such_peer. not_allowed: called inside a
+    /// handler, or `handler` is 0.
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
                                  std::span<const std::uint32_t> words = {});
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
@@ -348,11 +349,11 @@ public:
     }
 
     /// Blocks until the peer has acknowledged all messages to it and each transfer with it has
-    /// ended: ok. The Endpoint of the peer has then received each message. A handler there may
-    /// still run: if the caller must know that it has finished, it lets the handler reply. ok also
-    /// if there is nothing to wait for. timed_out: `limit` passed first; the messages are still
-    /// under way. peer_lost: the peer was lost while the call waited. no_such_peer: no peer has
-    /// this number. not_allowed: called inside a handler or callback.
+    /// ended: ok. The Endpoint of the peer has then received each message, but a handler there may
+    /// still run. A reply can tell the caller that the handler has finished. ok also if there is
+    /// nothing to wait for. timed_out: `limit` passed first; the messages are still under way.
+    /// peer_lost: the peer was lost while the call waited. no_such_peer: no peer has this number.
+    /// not_allowed: called inside a handler or callback.
     [[nodiscard]] Status flush(std::size_t peer,
                                std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -373,15 +374,15 @@ public:
     ///
     /// On shared memory, the first store to a handler waits until the peer polls. Later stores to
     /// it do not wait, unless the peer has removed a handler since then. If the peer removes the
-    /// handler after such a store and before it polls, the store has returned ok, and on_refused
-    /// reports the missing handler.
+    /// handler after such a store and before it polls, the store has returned ok, and only
+    /// on_refused reports it.
     [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
                                std::span<const std::byte> source, std::uint16_t handler,
                                std::uint32_t argument = 0);
     /// As `store`, but does not block. ok: the store is queued. The caller must keep `source`
     /// unchanged until the Endpoint calls `done` with the result: ok, no_handler, forbidden,
     /// peer_lost or closed. After any other status the Endpoint does not call `done`: would_block
-    /// (as of request(), or too many stores to the peer are under way), no_such_peer, too_long, or
+    /// (see request(); or too many stores to the peer are under way), no_such_peer, too_long, or
     /// not_allowed (called inside a handler, or `handler` is 0).
     [[nodiscard]] Status store_async(std::size_t peer, std::uint64_t address,
                                      std::span<const std::byte> source, std::uint16_t handler,
@@ -397,18 +398,17 @@ public:
                              std::span<std::byte> destination);
     /// As `get`, but does not block. ok: the get is queued. The caller must not use `destination`
     /// until the Endpoint calls `done` with the result: ok, forbidden, peer_lost or closed. After
-    /// any other status the Endpoint does not call `done`: would_block (as of request(), or too
-    /// many gets from the peer are under way), no_such_peer, too_long, or not_allowed (called
-    /// inside a handler).
+    /// any other status the Endpoint does not call `done`: would_block (see request(); or too many
+    /// gets from the peer are under way), no_such_peer, too_long, or not_allowed (inside a
+    /// handler).
     [[nodiscard]] Status get_async(std::size_t peer, std::uint64_t address,
                                    std::span<std::byte> destination, Done done);
 
     // Memory of this node.
 
-    /// Allocates `bytes` bytes, all 0. The Endpoint owns the memory and frees it in deallocate() or
-    /// when the Endpoint ends. If the memory is registered, a store or get of a peer on shared
-    /// memory copies the bytes once, and not through the kernel. Failure: `bytes` is 0, or there is
-    /// not so much memory.
+    /// Allocates `bytes` bytes, all 0. The Endpoint owns them and frees them in deallocate(),
+    /// close() or the destructor. If the memory is registered, a store or get over shared memory
+    /// copies them once, not through the kernel. Failure: `bytes` is 0, or no memory is left.
     [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t bytes);
     /// Frees memory of allocate(). `memory` is the span that allocate() returned. ok: it is freed.
     /// would_block: it is still registered, a transfer uses it, or a peer may still reach it. The
@@ -422,12 +422,12 @@ public:
     [[nodiscard]] Result<std::uint64_t> register_memory(std::size_t peer,
                                                         std::span<std::byte> memory, Rights rights);
     [[nodiscard]] Result<std::uint64_t> register_memory(std::span<std::byte> memory, Rights rights);
-    /// Takes the memory at `address` back, from `peer` or from each peer that it is registered for.
-    /// `address` is the number that register_memory returned. The first call also works for memory
-    /// that was registered for each peer: the other peers keep it. ok: the peer, or each peer,
+    /// Ends the registration of the memory at `address`, for `peer` or for each peer. `address` is
+    /// the number that register_memory returned. The overload with `peer` also works for memory
+    /// that is registered for each peer: the other peers keep it. ok: the peer, or each peer,
     /// cannot reach the memory any more. would_block: a transfer uses it, or a peer may still reach
-    /// it: poll and call again. not_allowed: it is registered for no such peer. Also no_such_peer.
-    /// A store of a peer that is under way may end with forbidden though its bytes are in place.
+    /// it: poll and call again. not_allowed: there is no such registration. Also no_such_peer. A
+    /// store of a peer that is under way may end with forbidden though its bytes are in place.
     [[nodiscard]] Status unregister_memory(std::size_t peer, std::uint64_t address);
     [[nodiscard]] Status unregister_memory(std::uint64_t address);
 
@@ -437,22 +437,23 @@ public:
     /// events, for example ends of transfers, it handled. Inside a handler or a callback it does
     /// nothing and returns 0.
     ///
-    /// A poll may hold back requests, stores and gets that were made since the last poll, so that
-    /// a later poll sends more of them together. It does so only if (a) and (b) are true. (a) At
-    /// least 128 packets to the peer are in flight, or the peer has still to answer a transfer. (b)
+    /// A poll may hold back requests, stores and gets that were made since the last poll, so that a
+    /// later poll sends more of them together. It does so only if (a) and (b) are true. (a) At
+    /// least 128 packets to the peer are in flight, or a transfer with the peer has not ended. (b)
     /// The last poll was less than 50 us ago (10 us on shared memory). No message waits longer than
-    /// that if the program continues to poll. If it makes no new ones, the next poll sends all.
+    /// this time if the program continues to poll. If the program makes no new request, store or
+    /// get, the next poll sends all that wait.
     ///
-    /// On shared memory with one peer, after this node has sent a message, polls may return without
-    /// looking for frames for up to 1 us. How long depends on when earlier answers arrived.
+    /// On shared memory with one peer, polls in the first 1 us after this node has sent a message
+    /// may return without looking for frames. The time depends on earlier answers.
     std::size_t poll();
 
     /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:
     /// false if `limit` has passed. It calls `until` first and then after each poll, and sleeps
-    /// while there is nothing to do; wake() ends the sleep. A limit below 0 counts as 0, and one
-    /// above 30 days as 30 days; so do those of flush and close. Inside a handler or a callback the
-    /// call only returns what `until` returns. While it waits, it sends keep-alives to each silent
-    /// peer with which it has a session, so that it notices the death of a peer.
+    /// while there is nothing to do; wake() ends the sleep. In wait, flush and close, a limit below
+    /// 0 counts as 0, and one above 30 days as 30 days. Inside a handler or a callback the call
+    /// only returns what `until` returns. While it waits, it sends keep-alives to each silent peer
+    /// with which it has a session, so that it notices the death of a peer.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
