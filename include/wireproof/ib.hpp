@@ -1,11 +1,10 @@
 // InfiniBand queue pairs over an ordinary network, with the terms of the verbs interface: a program
 // registers memory, posts work and polls completions. Packets are those of RoCEv2 on UDP port 4791.
-// The peer may be another Device of this library, Linux's Soft-RoCE or an RDMA adapter. The program
-// needs no privilege.
+// The peer may be another Device, Linux's Soft-RoCE or an RDMA adapter. No privilege is needed.
 //
 // Threads: one thread at a time may use a Device and the objects that were made from it. Any thread
-// may call Device::wake. A library with assertions ends the program when a second thread is inside.
-// The library starts no thread: work makes progress only while that thread polls or waits.
+// may call Device::wake. If the library was built with assertions, a second thread inside a call
+// ends the program. The library starts no thread: work makes progress only inside polls and waits.
 //
 // Blocking: a call blocks only if its comment says so. A call that blocks polls the Device until it
 // returns. A `limit` below 0 counts as 0, one above 30 days as 30 days. Of the other calls, only
@@ -15,11 +14,11 @@
 // stays the caller's: see MemoryRegion and QueuePair.
 //
 // Lifetime: these classes are references. A copy refers to the same object, and the object lives
-// until its last reference is destroyed. A Device stays open while an object that was made from it
-// exists or a call of it runs. So the program may destroy them in any order, and the condition of a
-// wait may move or destroy them. In a forked child each Device of the parent is closed: see
-// Device::is_open. A moved-from Device is closed, too. If a program uses another moved-from object,
-// or makes an object from a moved-from Device, it ends with one line on standard error.
+// until its last reference is destroyed. A Device stays open while an object made from it exists or
+// a call of it runs. So the program may destroy them in any order, and the condition of a wait may
+// move or destroy them. In a forked child each Device of the parent is closed: see Device::is_open.
+// A moved-from Device is closed, too. If a program uses a moved-from object of another class, or
+// makes an object from a moved-from Device, the program ends with one line on standard error.
 //
 // An event loop waits for a Device like this. Device::wait does the same in one call.
 //
@@ -56,16 +55,16 @@ using wireproof::Result;
 /// An InfiniBand adapter in software, at one address of this host.
 class WIREPROOF_EXPORT Device {
 public:
-    /// Opens a UDP socket at `options.address`. Failure: the text names the option that is wrong,
-    /// or the error of the system.
+    /// Opens a UDP socket at `options.address`. Failure: error() of the Result names the wrong
+    /// option, or the error of the system.
     static Result<Device> open(const DeviceOptions& options);
 
-    /// False: the Device was moved from, or this process is a forked child of the process that
-    /// opened it. Each call on a closed Device returns at once, and its counters are 0. In the
-    /// child the sockets are closed before fork returns, so it does not disturb the parent. Objects
-    /// that were made from the Device take no work there (Status::closed, or a failure that says
-    /// so), deliver no completions, and send nothing to peers when they are destroyed. The child
-    /// may open Devices of its own.
+    /// False: the Device was moved from, or this process is a forked child of the one that opened
+    /// it. Each call on a closed Device returns at once, and its counters are 0. In the child the
+    /// sockets are closed before fork returns, so the child does not disturb the parent. Objects
+    /// made from the Device take no work there (Status::closed, or a failure), deliver no
+    /// completions, and send nothing to peers when they are destroyed. The child may open other
+    /// Devices.
     [[nodiscard]] bool is_open() const;
 
     /// Receives packets that have arrived and sends packets that are due, a few hundred at most.
@@ -100,30 +99,29 @@ public:
     /// destroy it. All work that was posted to be sent has ended, no connection is being made or
     /// ended by connection management, and no peer has sent a packet for 268 ms. A peer that misses
     /// an acknowledgement sends again within that time, which is four times the default of
-    /// QueuePairOptions::ack_timeout. A program ends in good order with
-    /// `device.wait([&] { return device.idle(); }, limit)`. A closed Device returns true.
+    /// QueuePairOptions::ack_timeout. Before a program ends, it can wait until this is true
+    /// (Device::wait). A closed Device returns true.
     [[nodiscard]] bool idle() const;
 
     /// How many received packets the Device dropped because their checksum (ICRC) was wrong. Over
     /// IPv4 the ICRC covers the identification field of the IP header. If the Device cannot read
-    /// it, it computes the value with which the ICRC is right. It accepts the packet if that value
-    /// is possible: 0, that of a segment of a super-packet, the first of this peer, or 32 below to
-    /// 223 above the last of this peer, and 1 more above for each millisecond since then, as Linux
-    /// counts. So it accepts a damaged packet with a probability of 256 in 2^32, or 65,536 in 2^32
-    /// after 65 s of silence. If it can read it, and over IPv6: 1 in 2^32.
+    /// this field, it computes the value with which the ICRC is right, and accepts the packet if
+    /// this value is 0 or near the last value of the peer (see identification in docs/glossary.md).
+    /// So the Device accepts a damaged packet with a probability of 256 in 2^32, or 65,536 in 2^32
+    /// after 65 s of silence. If it can read the field, or over IPv6, the probability is 1 in 2^32.
     std::uint64_t damaged() const;
-    /// True: the Device reads this field. It needs CAP_NET_RAW and an IPv4 address, not of
-    /// loopback.
+    /// True: the Device can read that field. The program needs CAP_NET_RAW for this, and the Device
+    /// an IPv4 address that is not a loopback address.
     bool reads_identifications() const;
-    /// How many received packets the Device dropped because the value that it computed was far from
-    /// the last one of the peer. They may have been undamaged. The Device accepts the next packet
-    /// whose value is near that of the dropped one.
+    /// How many received packets the Device dropped because the value that it computed (see
+    /// damaged) was not near the last value of the peer. Such a packet may be undamaged. The Device
+    /// accepts the next packet if its value is near that of the dropped packet.
     std::uint64_t identification_jumps() const;
-    /// How many received packets the Device dropped because no queue pair here has their number, or
-    /// that queue pair has another peer or partition, or the Device already knows 4096 hosts.
+    /// How many received packets the Device dropped because no queue pair has their number, or that
+    /// queue pair has another peer or partition (P_Key), or the Device already knows 4096 hosts.
     std::uint64_t foreign() const;
-    /// How many packets the kernel did not send, and why: "Network is unreachable (3 packets)". To
-    /// a program, the peer then only seems silent. The text is empty if there were none.
+    /// How many packets the kernel did not send, and the reasons: "Network is unreachable (3
+    /// packets)". The text is empty if there were none. No completion reports this.
     std::uint64_t packets_refused() const;
     std::string send_errors() const;
 
@@ -148,8 +146,7 @@ public:
     /// `capacity`: how many completions it holds. 0 counts as 1.
     CompletionQueue(const Device& device, std::size_t capacity);
 
-    /// Takes the oldest completion out of the queue; nothing if there is none. It moves no packets:
-    /// see Device::poll.
+    /// Takes the oldest completion; nothing if there is none. Moves no packets: see Device::poll.
     [[nodiscard]] std::optional<Completion> poll();
     /// As `poll`, but blocks until there is a completion; nothing if `limit` passes first. If the
     /// Device is closed, it returns nothing at once.
@@ -159,8 +156,8 @@ public:
     [[nodiscard]] bool overrun() const;
 
     /// Asks for one notification, of the next completion. With `solicited_only`: of the next one
-    /// that failed, or whose sender set WorkOptions::solicited. Completions in the queue cause
-    /// none: the program polls until the queue is empty, calls this, and polls once more.
+    /// that failed, or whose sender set WorkOptions::solicited. Completions already in the queue
+    /// cause no notification: poll until the queue is empty, make this call, and poll once more.
     void request_notify(bool solicited_only = false);
     /// True, once for each request_notify: the completion has come. It moves no packets: call it
     /// after each Device::poll. If the Device is closed, false.
@@ -217,7 +214,7 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Memory regions, windows and queue pairs. A queue pair uses only memory of its own domain.
+/// A group of regions, windows and queue pairs. A queue pair uses only memory of its own domain.
 class WIREPROOF_EXPORT ProtectionDomain {
 public:
     explicit ProtectionDomain(const Device& device);
@@ -246,14 +243,15 @@ WIREPROOF_EXPORT Result<Contact> exchange_as_server(std::string_view listen, con
 WIREPROOF_EXPORT Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours,
                                                     std::chrono::milliseconds limit);
 
-// Or both sides use connection management, as programs of Linux's rdma_cm do: one side listens to a
-// service, and the other requests a connection to it. Each side may send private data along.
+// Instead, both sides can use connection management, as programs of Linux's rdma_cm do: one side
+// listens to a service, and the other requests a connection to it. Each side may add private data:
+// bytes for the other program.
 
-/// Receives that several queue pairs share. A message takes the oldest when it begins to arrive.
+/// A queue of receives for several queue pairs. A message that begins to arrive takes the oldest.
 class WIREPROOF_EXPORT SharedReceiveQueue {
 public:
-    /// It holds up to `receives` receives (1 or more) of up to `pieces` pieces (0 to 32) each.
-    /// Failure: one of the two is out of range, or the Device is closed.
+    /// `receives`: how many receives it can hold, 1 or more. `pieces`: how many pieces each may
+    /// have, 0 to 32. Failure: one of the two is out of range, or the Device is closed.
     static Result<SharedReceiveQueue> create(const ProtectionDomain& domain,
                                              std::size_t receives = 64, std::size_t pieces = 4);
 
@@ -278,9 +276,9 @@ private:
 /// queue pair, posted work completes as flushed. A message may have 0 bytes.
 ///
 /// The caller keeps the memory of the pieces in place, and unchanged if it is to be sent, until the
-/// work has completed. Work without a completion (WorkOptions::signalled is false) has completed
-/// when later work of the same queue pair has. The inline calls copy their bytes at once: at most
-/// QueuePairOptions::inlined bytes, which need not be registered.
+/// work has completed. Work that is not signalled (see WorkOptions) has completed when later work
+/// to be sent on the same queue pair has its completion. The inline calls copy their bytes at once:
+/// at most QueuePairOptions::inlined bytes, which need not be registered.
 ///
 /// A queue pair for datagrams sends and receives as soon as it is created; it connects to nobody.
 /// It drops a datagram if no receive is posted, or if the oldest receive is too short. The payload
@@ -288,11 +286,11 @@ private:
 class WIREPROOF_EXPORT QueuePair {
 public:
     /// `sends` takes the completions of work to be sent, `receives` those of receives; both may be
-    /// one queue. Failure: an option is out of range, a queue is another Device's, or it is closed.
+    /// one queue. Failure: an option is out of range, or a queue is of another or a closed Device.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const QueuePairOptions& options = {});
-    /// The same with receives that are shared, of the same domain. Not for datagrams.
+    /// The same with the receives of `shared`, which must be of the same domain. Not for datagrams.
     static Result<QueuePair> create(const ProtectionDomain& domain, const CompletionQueue& sends,
                                     const CompletionQueue& receives,
                                     const SharedReceiveQueue& shared,
@@ -310,9 +308,9 @@ public:
     /// connected or failed before; not_supported: for datagrams.
     Status connect(const Contact& peer);
     /// Connects, once, to the program that listens to `service` on `host` (numeric). Blocks until
-    /// the connection stands, at most for `limit`. The path MTU is that of this Device, or less if
-    /// the path carries less; the peer must accept it. `told` goes to the listener: up to 92 bytes,
-    /// or 56 to a service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: the
+    /// it is connected, at most for `limit`. The path MTU is that of this Device, or less if the
+    /// path carries less; the peer must accept it. `told` goes to the listener: up to 92 bytes, or
+    /// 56 to a service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: the
     /// text names the reason. If the peer refused, or did not answer within `limit`, the queue pair
     /// has failed. If the call sent no request (`told` is too long, for example), it has not.
     Result<std::vector<std::byte>> connect(
@@ -322,8 +320,8 @@ public:
     /// polls tells the peer. The destructor does the same, but polls itself.
     void disconnect();
     /// True: the queue pair has failed, for good: it sends and receives no more, and all its work
-    /// has completed. One that is not reliable still receives if work of its own to be sent is what
-    /// failed. Also true if the Device is closed.
+    /// has completed. Exception: if work to be sent has failed on a queue pair that is not
+    /// reliable, it still receives. Also true if the Device is closed.
     [[nodiscard]] bool failed() const;
 
     /// Posts room for one incoming message, in one or more pieces; also before connect. ok,
@@ -334,7 +332,7 @@ public:
     }
 
     // The calls below return ok, queue_full, too_long or closed; wrong_state: not connected yet;
-    // not_supported: the transport has no such work. "Reliable only": other transports do not.
+    // not_supported: the transport has no such work. "Reliable only": not UC and UD.
 
     /// Sends a message into a receive of the peer. Not for datagrams.
     Status send(std::uint64_t id, const Piece& from,
@@ -354,8 +352,8 @@ public:
                           const AddressHandle& to,
                           std::optional<std::uint32_t> immediate = std::nullopt,
                           const WorkOptions& options = {});
-    /// Sends a message, and ends `peers_key` there: the key of a window of type 2 that the peer's
-    /// queue pair of this connection bound. Reliable only.
+    /// Sends a message, which also invalidates `peers_key` at the peer: the key of a window of type
+    /// 2 that the peer's queue pair of this connection bound. Reliable only.
     Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
                            const WorkOptions& options = {});
     /// Copies `from` into the peer's memory. Only a Write with immediate data takes a receive of
@@ -363,16 +361,17 @@ public:
     Status write(std::uint64_t id, const Piece& from, const Remote& to,
                  std::optional<std::uint32_t> immediate = std::nullopt,
                  const WorkOptions& options = {});
+    /// The same, inline.
     Status write_inline(std::uint64_t id, std::span<const std::byte> bytes, const Remote& to,
                         std::optional<std::uint32_t> immediate = std::nullopt,
                         const WorkOptions& options = {});
     /// Copies the peer's memory into `into`. Reliable only.
     Status read(std::uint64_t id, const Piece& into, const Remote& from,
                 const WorkOptions& options = {});
-    /// Changes an integer of 8 bytes in the peer's memory: adds `add`, or writes `desired` if it
-    /// equals `expected`. It has the byte order of the peer's host, and `before` receives the
-    /// earlier value in that of this host. bad_length: `before` has not 8 bytes. If the address is
-    /// no multiple of 8, both queue pairs fail (remote_invalid_request). Reliable only.
+    /// Changes an integer of 8 bytes in the peer's memory, in the byte order of that host: adds
+    /// `add`, or writes `desired` if the integer equals `expected`. `before` receives the earlier
+    /// value in this host's byte order. bad_length: `before` is not 8 bytes. If the address is not
+    /// a multiple of 8, both queue pairs fail (remote_invalid_request). Reliable only.
     Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add,
                      const WorkOptions& options = {});
     Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,
@@ -381,8 +380,8 @@ public:
 
     // The next two send no packet. They run in order with the other posted work.
     /// Gives `window` a new key, for a part of a region of the same domain that has
-    /// Access::window_bind. If that is not allowed, or a window of type 2 is still bound, the work
-    /// completes as window_bind_error, and the queue pair fails.
+    /// Access::window_bind. If the region does not allow the bind, or a window of type 2 is still
+    /// bound, the work completes as window_bind_error, and the queue pair fails.
     Status bind(std::uint64_t id, MemoryWindow& window, const MemoryRegion& region,
                 const WindowBind& bind, const WorkOptions& options = {});
     /// Ends the key of a window of type 2 that this queue pair bound, so that a new bind is
@@ -407,7 +406,7 @@ private:
 /// destroyed without an answer, the Device refuses it.
 class WIREPROOF_EXPORT ConnectionRequest {
 public:
-    /// The numeric address of the host that sent the request.
+    /// The numeric address of the requesting host. Valid while this request exists.
     const std::string& address() const;
     Transport transport() const;
     /// 92 bytes of private data, or 56 to a service of rdma_cm; unused bytes are 0. Valid while
@@ -421,8 +420,8 @@ public:
     /// has changed.
     Result<void> accept(QueuePair& pair, std::span<const std::byte> tell = {},
                         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Refuses the request, with up to 148 bytes; the rest is cut off. A second answer does
-    /// nothing.
+    /// Refuses the request, with up to 148 bytes; the rest is cut off. The next poll sends it. A
+    /// second answer does nothing.
     void reject(std::span<const std::byte> why = {});
 
     struct WIREPROOF_HIDDEN Inside;
@@ -433,8 +432,8 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// Keeps up to 1024 requests for connections to one service until the program takes them. More are
-/// refused, and so are those that it keeps when it is destroyed, and those for other services.
+/// Keeps up to 1024 connection requests for one service until the program takes them. It refuses
+/// any more, and its destructor refuses those it keeps. A service without Listener refuses all.
 class WIREPROOF_EXPORT Listener {
 public:
     /// Failure: this service has a listener on this Device already, or the Device is closed.
@@ -442,7 +441,7 @@ public:
 
     /// Takes the oldest request; nothing if there is none. It moves no packets: see Device::poll.
     [[nodiscard]] std::optional<ConnectionRequest> poll();
-    /// As `poll`, but blocks until there is one; nothing if `limit` passes first.
+    /// As `poll`, but blocks until there is one; nothing after `limit`, or on a closed Device.
     [[nodiscard]] std::optional<ConnectionRequest> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -453,11 +452,11 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// The question of a host which queue pair takes the datagrams of a service. answer or reject
-/// answers it, once. If it is destroyed without an answer, the Device refuses it.
+/// A question of a host: which queue pair receives the datagrams of a service? (SIDR) answer or
+/// reject answers it, once. If it is destroyed without an answer, the Device refuses it.
 class WIREPROOF_EXPORT DatagramQuery {
 public:
-    /// The numeric address of the host that asks.
+    /// The numeric address of the host that asks. Valid while this question exists.
     const std::string& address() const;
     /// The private data of the question: 216 bytes, or 180 to a service of rdma_cm; unused bytes
     /// are 0. Valid while this question exists.
@@ -465,7 +464,8 @@ public:
 
     /// Answers with the number and the Q_Key of `pair`, which must be of the same Device and for
     /// datagrams, and with up to 136 bytes. Failure: the host no longer waits, the question was
-    /// answered before, or an argument was wrong, which changes nothing.
+    /// answered before, or an argument is wrong. After a wrong argument, the question is still
+    /// open.
     Result<void> answer(const QueuePair& pair, std::span<const std::byte> tell = {});
     /// Refuses the question, as ConnectionRequest::reject, with up to 136 bytes.
     void reject(std::span<const std::byte> why = {});
@@ -486,7 +486,7 @@ public:
 
     /// Takes the oldest question; nothing if there is none. It moves no packets: see Device::poll.
     [[nodiscard]] std::optional<DatagramQuery> poll();
-    /// As `poll`, but blocks until there is one; nothing if `limit` passes first.
+    /// As `poll`, but blocks until there is one; nothing after `limit`, or on a closed Device.
     [[nodiscard]] std::optional<DatagramQuery> wait(
         std::chrono::milliseconds limit = std::chrono::hours(24));
 

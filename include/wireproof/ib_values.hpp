@@ -71,7 +71,7 @@ struct DeviceOptions {
     /// bytes, 4096 to 2^30. The kernel may grant less, without an error: by default Linux grants an
     /// ordinary user 212,992 bytes. That is room for 25 packets of 4096 bytes, because the kernel
     /// counts its own data for each packet, too. A Device does not know the buffer of its peer. So
-    /// it begins with fewer packets in flight to a peer than such a buffer holds.
+    /// it begins with fewer packets in flight to a peer than a buffer of 212,992 bytes holds.
     std::size_t receive_buffer = std::size_t{4} << 20;
 };
 
@@ -89,7 +89,7 @@ constexpr std::uint64_t datagram_service_of_port(std::uint16_t port) {
 enum class WorkStatus : std::uint8_t {
     success,
     local_length_error,     // of a receive: the message was longer than the receive
-    local_operation_error,  // a Read or an Atomic, and the peer allows none
+    local_operation_error,  // a Read or an Atomic, and the peer has 0 responder_resources
     /// A piece does not lie in a region of this domain, or the region does not have local_write and
     /// the work writes to it. Also an invalidate of a key that this queue pair did not bind.
     local_protection_error,
@@ -97,8 +97,9 @@ enum class WorkStatus : std::uint8_t {
     window_bind_error,  // see QueuePair::bind
     bad_response,       // the answer of the peer to a Read or an Atomic has the wrong form
     /// The peer rejects the work: its receive is too short, its QueuePairOptions::peer does not
-    /// give the right, or the address of an Atomic is no multiple of 8. Of a shared receive on an
-    /// unreliable queue pair: the rest of the message was lost. The queue pair has not failed then.
+    /// give the right, or the address of an Atomic is no multiple of 8. A shared receive of an
+    /// unreliable queue pair also ends with this status if the rest of its message was lost. In
+    /// this one case the queue pair has not failed.
     remote_invalid_request,
     remote_access_error,     // the key of the peer is not valid, or gives no right to these bytes
     remote_operation_error,  // the receive of the peer names memory that it may not write
@@ -137,7 +138,8 @@ public:
     /// `host` is numeric, as DeviceOptions::address. `queue_pair` is a number of 24 bits. `qkey` is
     /// the Q_Key of the receiving queue pair. If its highest bit is set, a datagram carries the
     /// Q_Key of the sending queue pair instead. The call does not block, and sends nothing.
-    /// Failure: an argument is not valid, the Device cannot send to such a host, or it is closed.
+    /// Failure: an argument is not valid, `host` is of the other IP version or is no address of one
+    /// host (multicast, for example), or the Device is closed.
     static Result<AddressHandle> create(const Device& device, std::string_view host,
                                         std::uint32_t queue_pair, std::uint32_t qkey);
     /// Asks `host` which queue pair takes the datagrams of `service` (SIDR), and sends `tell` with
@@ -212,9 +214,9 @@ struct Remote {
 };
 
 /// Which queue pairs of this side let their peer use the key of a window. type_1: all queue pairs
-/// of the domain. type_2a: only the queue pair that bound the window. type_2b: the same; it must be
-/// of the window's domain, which each bind requires anyway. A window of type 1 may be bound again
-/// at any time. One of type 2 must be invalidated first.
+/// of the domain. type_2a and type_2b: only the queue pair that bound the window. These two do not
+/// differ here. A window of type 1 may be bound again at any time. A window of type 2 must be
+/// invalidated first.
 enum class WindowType : std::uint8_t { type_1, type_2a, type_2b };
 
 /// What one side must know of the other side to connect. QueuePair::contact makes it, and the
@@ -228,8 +230,8 @@ struct Contact {
     std::uint64_t memory = 0;  // the address of the first byte, for Remote::address
     std::uint64_t length = 0;  // bytes
     std::uint32_t key = 0;     // for Remote::key
-    /// How many Reads and Atomics of the other side it remembers, so that it can answer each of
-    /// them a second time if the answer was lost. The other side has at most so many outstanding.
+    /// How many Reads and Atomics of the other side the queue pair remembers. If an answer is lost,
+    /// the queue pair can answer these again. The other side has at most this many outstanding.
     std::size_t responder_resources = 1;
 };
 
@@ -251,9 +253,9 @@ struct QueuePairOptions {
     // responder_resources.
     std::size_t initiator_depth = 16;      // Reads and Atomics of this side that are outstanding
     std::size_t responder_resources = 16;  // Reads and Atomics of the peer: see Contact
-    /// What the peer may do by this queue pair: its Writes, Reads and Atomics need the right here,
-    /// and from the key of the region or window, too. local_write and window_bind mean nothing
-    /// here. Not for datagrams.
+    /// What the peer may do through this queue pair. A Write, a Read or an Atomic of the peer needs
+    /// two rights: this one, and that of the region or window whose key it carries. local_write and
+    /// window_bind mean nothing here. Not for datagrams.
     Access peer = {.remote_write = true, .remote_read = true, .remote_atomic = true};
 
     /// For datagrams: the queue pair drops a datagram that has another Q_Key. Programs that use
@@ -262,8 +264,9 @@ struct QueuePairOptions {
 
     // For reliable queue pairs. InfiniBand has a fixed list of times for ack_timeout and for
     // min_rnr_timer: the queue pair uses the shortest of the list that is not shorter than the
-    // option. Each side uses its own options. A peer that is connected by a service may adopt the
-    // options of the side that requests the connection, but not min_rnr_timer.
+    // option. Each side uses its own options. A peer that connects through a service and is not of
+    // this library may use the ack_timeout, the retry_count and the rnr_retry_count of the side
+    // that requests the connection.
     /// How long a packet waits for its acknowledgement before it is sent again: at least this time,
     /// and at most four times as long. The list has 8.192 us times each power of 2, up to 8796 s.
     /// 0: the packet waits for ever.
@@ -288,7 +291,7 @@ struct WorkOptions {
 
 /// The part of a region that peers may use by a window after a bind.
 struct WindowBind {
-    std::uint64_t address = 0;  // of the first byte, from MemoryRegion::address() on
+    std::uint64_t address = 0;  // of the first byte: MemoryRegion::address() plus an offset
     std::uint64_t length = 0;   // bytes; 0, for type 1 only: peers may use nothing by this window
     Access peer = {};           // the rights of peers; local_write and window_bind mean nothing
     bool zero_based = false;    // true: peers name the first byte by address 0; not for type 1
