@@ -332,7 +332,7 @@ public:
     }
 
     // The calls below return ok, queue_full, too_long or closed; wrong_state: not connected yet;
-    // not_supported: the transport has no such work. "Reliable only": not UC and UD.
+    // not_supported: the transport has no such work. "Reliable only": not for UC and UD.
 
     /// Sends a message into a receive of the peer. Not for datagrams.
     Status send(std::uint64_t id, const Piece& from,
@@ -433,7 +433,7 @@ private:
 };
 
 /// Keeps up to 1024 connection requests for one service until the program takes them. It refuses
-/// any more, and its destructor refuses those it keeps. A service without Listener refuses all.
+/// any more, and its destructor refuses those it keeps. Without a Listener, the Device refuses all.
 class WIREPROOF_EXPORT Listener {
 public:
     /// Failure: this service has a listener on this Device already, or the Device is closed.
