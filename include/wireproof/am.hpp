@@ -439,10 +439,10 @@ public:
     ///
     /// A poll may hold back requests, stores and gets that were made since the last poll, so that a
     /// later poll sends more of them together. It does so only if (a) and (b) are true. (a) At
-    /// least 128 packets to the peer are in flight, or a transfer with the peer has not ended. (b)
-    /// The last poll was less than 50 us ago (10 us on shared memory). No message waits longer than
-    /// this time if the program continues to poll. If the program makes no new request, store or
-    /// get, the next poll sends all that wait.
+    /// least 128 packets to the peer are in flight, or the peer has not answered a transfer yet.
+    /// (b) The last poll was less than 50 us ago (10 us on shared memory). No message waits longer
+    /// than this time if the program continues to poll. If the program makes no new request, store
+    /// or get, the next poll sends all that wait.
     ///
     /// On shared memory with one peer, polls in the first 1 us after this node has sent a message
     /// may return without looking for frames. The time depends on earlier answers.
