@@ -143,7 +143,7 @@ private:
 /// completion fails. When a queue pair is destroyed, its completions in the queue are removed.
 class WIREPROOF_EXPORT CompletionQueue {
 public:
-    /// `capacity`: how many completions it holds. 0 counts as 1.
+    /// `capacity`: how many completions it holds, 1 to 1,048,576. Others count as the nearest.
     CompletionQueue(const Device& device, std::size_t capacity);
 
     /// Takes the oldest completion; nothing if there is none. Moves no packets: see Device::poll.

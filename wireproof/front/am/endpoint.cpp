@@ -151,11 +151,11 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
     Instant now = clock.now();
     const Instant end = now + host::duration_of(limit);
     const Awaiting awaiting(node);
-    bool met = until();
+    bool met = until && until();
     while (!met && !node.polling()) {
         const std::size_t handled = poll(now);
         const std::uint64_t wakes = loop.wakes_taken();
-        met = until();
+        met = until && until();
         if (handled > 0) spin.heard(now);
         if (met || now >= end) break;
         // The condition may have polled, and so taken a wake that came while it was asked.

@@ -28,6 +28,7 @@ bool is_of_a_peer(RxVerdict verdict) {
            verdict != RxVerdict::foreign;
 }
 
+constexpr std::size_t completions_max = 1 << 20;
 constexpr std::size_t receive_buffer_min = 4096;
 constexpr std::size_t receive_buffer_max = std::size_t{1} << 30;
 
@@ -220,7 +221,7 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
         const std::size_t moved = poll(now);
         if (moved > 0) spin.heard(now);
         const std::uint64_t heard = loop.wakes_taken();
-        if (until()) return true;
+        if (until && until()) return true;
         if (now >= end) return false;
         // The condition may have polled, and so taken a wake that came while it was asked.
         if (moved > 0 || loop.wakes_taken() != heard || spin.look_again(now)) continue;
@@ -311,7 +312,8 @@ std::uint64_t Device::foreign() const {
 
 CompletionQueue::CompletionQueue(const Device& device, std::size_t capacity)
     : inside_(std::make_shared<Inside>()) {
-    inside_->id = device.inside_->port.add_completion_queue(std::max<std::size_t>(capacity, 1));
+    inside_->id = device.inside_->port.add_completion_queue(
+        std::clamp<std::size_t>(capacity, 1, completions_max));
     inside_->device = device.inside_.get();
 }
 

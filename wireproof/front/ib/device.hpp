@@ -199,6 +199,12 @@ auto wait_for(Device::Inside& device, std::chrono::milliseconds limit, Poll&& po
     return found;
 }
 
+/// So that a queue pair, or a queue of receives, takes a few hundred MB at most.
+inline constexpr std::size_t queue_max = 1 << 16;
+
+/// An error says "name is 7, not 1 to 5".
+Expected<void> within(const char* name, std::size_t value, std::size_t least, std::size_t most);
+
 ib::Access access_of(const Access& access);
 
 /// "10.0.0.1" or "fe80::1%eth0", without a port.

@@ -10,8 +10,6 @@
 namespace wireproof::rdma {
 namespace {
 
-// So that a queue pair takes a few hundred MB at most.
-constexpr std::size_t queue_max = 1 << 16;
 constexpr std::size_t inlined_max = 4096;
 constexpr unsigned retries_max = 7;  // three bits
 
@@ -42,12 +40,6 @@ Expected<void> check_retries(const QueuePairOptions& options) {
 }
 
 Expected<void> check(const QueuePairOptions& options) {
-    const auto within = [](const char* name, std::size_t value, std::size_t least,
-                           std::size_t most) -> Expected<void> {
-        if (value >= least && value <= most) return {};
-        return unexpected(std::string(name) + " is " + std::to_string(value) + ", not " +
-                          std::to_string(least) + " to " + std::to_string(most));
-    };
     const auto transport = transport_of(options.transport);
     if (!transport) return unexpected("transport is none of its names");
     // One is in front of a datagram.
@@ -68,6 +60,12 @@ Expected<void> check(const QueuePairOptions& options) {
 }
 
 }  // namespace
+
+Expected<void> within(const char* name, std::size_t value, std::size_t least, std::size_t most) {
+    if (value >= least && value <= most) return {};
+    return unexpected(std::string(name) + " is " + std::to_string(value) + ", not " +
+                      std::to_string(least) + " to " + std::to_string(most));
+}
 
 ib::Connection QueuePair::Inside::retries() const {
     return {.min_rnr_timer = rnr_timer_code(options.min_rnr_timer),

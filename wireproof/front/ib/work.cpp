@@ -59,10 +59,10 @@ ib::WorkTerms with(ib::WorkTerms terms, const WorkOptions& options) {
 
 Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& domain,
                                                       std::size_t receives, std::size_t pieces) {
-    if (receives == 0 || pieces > ib::SendEntry::pieces_max) {
-        return Result<SharedReceiveQueue>::failure(
-            "shared receives are one at least, of 32 pieces at most");
-    }
+    const auto fits = within("receives", receives, 1, queue_max).and_then([&] {
+        return within("pieces", pieces, 0, ib::SendEntry::pieces_max);
+    });
+    if (!fits) return Result<SharedReceiveQueue>::failure(fits.error().message);
     if (domain.inside_->device->fork.forked()) {
         return Result<SharedReceiveQueue>::failure(closed_in_child);
     }

@@ -9,10 +9,11 @@
 // One thread uses a wire. A forked child must not use its parent's: see adopt.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -246,7 +247,7 @@ private:
     Instant looked_at_by_{};  // what look_at_ was before a sleep
     Instant now_{};
     Instant next_call_ = never;
-    std::deque<std::pair<PeerId, WireEvent>> events_;
+    std::list<std::pair<PeerId, WireEvent>> events_;
 
     Descriptor watch_;  // epoll
     Listener listener_;
@@ -256,5 +257,7 @@ private:
 };
 
 static_assert(Wire<ShmWire>);
+// tl::expected ends the program where a move throws.
+static_assert(std::is_nothrow_move_constructible_v<ShmWire>);
 
 }  // namespace wireproof
