@@ -349,11 +349,11 @@ public:
     }
 
     /// Blocks until the peer has acknowledged all messages to it and each transfer with it has
-    /// ended: ok. The Endpoint of the peer has then received each message, but a handler there may
-    /// still run. A reply can tell the caller that the handler has finished. ok also if there is
-    /// nothing to wait for. timed_out: `limit` passed first; the messages are still under way.
-    /// peer_lost: the peer was lost while the call waited. no_such_peer: no peer has this number.
-    /// not_allowed: called inside a handler or callback.
+    /// ended, then returns ok. If there is nothing to wait for, it returns ok at once. The Endpoint
+    /// of the peer has then received each message, but a handler there may still run. A reply can
+    /// tell the caller that the handler has finished. timed_out: `limit` passed first; the messages
+    /// are still under way. peer_lost: the peer was lost while the call waited. no_such_peer: no
+    /// peer has this number. not_allowed: called inside a handler or callback.
     [[nodiscard]] Status flush(std::size_t peer,
                                std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -373,9 +373,9 @@ public:
     /// not_allowed: called inside a handler or callback, or `handler` is 0.
     ///
     /// On shared memory, the first store to a handler waits until the peer polls. Later stores to
-    /// it do not wait, unless the peer has removed a handler since then. If the peer removes the
-    /// handler after such a store and before it polls, the store has returned ok, and only
-    /// on_refused reports it.
+    /// it do not wait, unless the peer has removed a handler since then. If a later store has
+    /// returned ok, and the peer removes the handler before its next poll, the handler does not run
+    /// for this store. Only on_refused reports that.
     [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
                                std::span<const std::byte> source, std::uint16_t handler,
                                std::uint32_t argument = 0);
@@ -444,8 +444,8 @@ public:
     /// than this time if the program continues to poll. If the program makes no new request, store
     /// or get, the next poll sends all that wait.
     ///
-    /// On shared memory with one peer, polls in the first 1 us after this node has sent a message
-    /// may return without looking for frames. The time depends on earlier answers.
+    /// On shared memory with one peer, polls may begin to look for frames only some time after this
+    /// node has sent a message: at most 1 us, and less if earlier answers came sooner.
     std::size_t poll();
 
     /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:

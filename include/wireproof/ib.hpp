@@ -70,10 +70,10 @@ public:
     /// Receives packets that have arrived and sends packets that are due, a few hundred at most.
     /// Returns how many packets these were. If that is not 0, more may wait: poll again.
     std::size_t poll();
-    /// Blocks until `until` returns true: true. Returns false if `limit` passes first. It polls
-    /// first, calls `until` after each poll, and sleeps while nothing arrives; wake() ends the
-    /// sleep. If `until` throws, the exception leaves this call, and the Device stays usable. On a
-    /// closed Device it returns false and does not call `until`.
+    /// Blocks until `until` returns true, and then returns true. If `limit` passes first, it
+    /// returns false. It polls first, calls `until` after each poll, and sleeps while nothing
+    /// arrives; wake() ends the sleep. If `until` throws, the exception leaves this call, and the
+    /// Device stays usable. On a closed Device it returns false and does not call `until`.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -162,8 +162,8 @@ public:
     /// True, once for each request_notify: the completion has come. It moves no packets: call it
     /// after each Device::poll. If the Device is closed, false.
     [[nodiscard]] bool notified();
-    /// As `notified`, but blocks until the completion comes: true. False if `limit` passes first;
-    /// the request is still valid then.
+    /// As `notified`, but blocks until the completion comes, and then returns true. If `limit`
+    /// passes first, it returns false, and the request is still valid.
     [[nodiscard]] bool wait_notified(std::chrono::milliseconds limit = std::chrono::hours(24));
 
     struct WIREPROOF_HIDDEN Inside;
@@ -316,8 +316,8 @@ public:
     Result<std::vector<std::byte>> connect(
         std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
-    /// Ends the connection: the queue pair fails. If it was connected by a service, one of the next
-    /// polls tells the peer. The destructor does the same, but polls itself.
+    /// Ends the connection: the queue pair fails. If connection management made the connection,
+    /// one of the next polls tells the peer. The destructor does the same, but polls itself.
     void disconnect();
     /// True: the queue pair has failed, for good: it sends and receives no more, and all its work
     /// has completed. Exception: if work to be sent has failed on a queue pair that is not
@@ -352,8 +352,8 @@ public:
                           const AddressHandle& to,
                           std::optional<std::uint32_t> immediate = std::nullopt,
                           const WorkOptions& options = {});
-    /// Sends a message, which also invalidates `peers_key` at the peer: the key of a window of type
-    /// 2 that the peer's queue pair of this connection bound. Reliable only.
+    /// Sends a message that also invalidates `peers_key`, the key of a window of type 2. The peer
+    /// must have bound this window by the queue pair that receives the message. Reliable only.
     Status send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
                            const WorkOptions& options = {});
     /// Copies `from` into the peer's memory. Only a Write with immediate data takes a receive of
@@ -452,8 +452,9 @@ private:
     detail::Held<Inside> inside_;
 };
 
-/// A question of a host: which queue pair receives the datagrams of a service? (SIDR) answer or
-/// reject answers it, once. If it is destroyed without an answer, the Device refuses it.
+/// A question of a host (SIDR): which queue pair receives the datagrams of a service? The program
+/// answers it once, by `answer` or `reject`. If the DatagramQuery is destroyed without an answer,
+/// the Device refuses the question.
 class WIREPROOF_EXPORT DatagramQuery {
 public:
     /// The numeric address of the host that asks. Valid while this question exists.
@@ -464,8 +465,7 @@ public:
 
     /// Answers with the number and the Q_Key of `pair`, which must be of the same Device and for
     /// datagrams, and with up to 136 bytes. Failure: the host no longer waits, the question was
-    /// answered before, or an argument is wrong. After a wrong argument, the question is still
-    /// open.
+    /// answered before, or an argument is wrong. In the last case, the question stays open.
     Result<void> answer(const QueuePair& pair, std::span<const std::byte> tell = {});
     /// Refuses the question, as ConnectionRequest::reject, with up to 136 bytes.
     void reject(std::span<const std::byte> why = {});

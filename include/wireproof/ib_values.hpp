@@ -264,9 +264,9 @@ struct QueuePairOptions {
 
     // For reliable queue pairs. InfiniBand has a fixed list of times for ack_timeout and for
     // min_rnr_timer: the queue pair uses the shortest of the list that is not shorter than the
-    // option. Each side uses its own options. A peer that connects through a service and is not of
-    // this library may use the ack_timeout, the retry_count and the rnr_retry_count of the side
-    // that requests the connection.
+    // option. Each side uses its own options. But if this side requests a connection to a service,
+    // and the program that accepts it does not use this library, that program may use the
+    // ack_timeout, the retry_count and the rnr_retry_count of this side for its own packets.
     /// How long a packet waits for its acknowledgement before it is sent again: at least this time,
     /// and at most four times as long. The list has 8.192 us times each power of 2, up to 8796 s.
     /// 0: the packet waits for ever.
