@@ -1,13 +1,21 @@
-// Link-level retry in a laboratory: one point of a sweep, and ladders, from C++. A saturated sender
-// on a line with bit errors is simulated with the engines that carry live traffic, next to what the
-// closed form says; a rate of 1e-15 is reached by jumping over what repeats between two errors.
+// Simulations of retransmission on a link with bit errors, and drawings of small exchanges
+// (ladders).
 //
-// Lengths and times are bytes on the line. A call depends on its arguments only: the same seed
-// gives the same figures on every machine. Calls share nothing, so any threads may make them at
-// once; each runs in its caller's thread and returns values that are the caller's own. This header
-// stands alone: it includes the standard library only.
+// run_point simulates one setting of the link and returns its results: a point. The sender always
+// has one more message to send. The simulation runs the protocol engines that also carry live
+// traffic. For comparison, the results include those of a formula, the closed form. Between two bit
+// errors the states of the link repeat. The simulation skips the repetitions, so it reaches bit
+// error rates such as 1e-15.
 //
-// What is counted, the closed forms and their limits: docs/link-retry.md. Ladders: docs/ladders.md.
+// A unit is what the sender retransmits: a packet, or a micropacket of HIPPI-6400. All lengths and
+// times are in bytes on the line: a time is the number of bytes that the line can carry in it.
+//
+// The results depend only on the arguments: the same seed gives the same results on each machine.
+// Each call runs in the thread of its caller. Several threads may make calls at the same time.
+// This header includes only the standard library and other public headers of Wireproof.
+//
+// The page docs/link-retry.md describes the results and the closed forms, docs/ladders.md the
+// ladders.
 #pragma once
 
 #include <array>
@@ -25,93 +33,117 @@ namespace wireproof::lab {
 
 using wireproof::Result;
 
-/// What `PointSettings::protocol` may be: the engines, and the models beside them.
+/// The names that `PointSettings::protocol` may have: "pcie", "hippi6400", "sp-am",
+/// "sp-am-selective", "rc" and "uc", and two models for comparison, "go-back-n" and "ideal". The
+/// models have no engine, no timers and no frames.
 WIREPROOF_EXPORT std::vector<std::string_view> point_protocols();
 
-/// What is varied. 0 stands for what the protocol itself would choose, where it says so.
+/// The settings of a point. "Forward" is the direction from the sender to the receiver, "back" the
+/// direction of the acknowledgements.
 struct PointSettings {
     std::string protocol = "pcie";
-    double bit_error_rate = 0;     // of each bit, independent, both ways: 0, or 1e-17 to 0.1
-    bool clean_back = false;       // none on the way back
-    double notice_loss = 0;        // probability that a notice (a Nak, a repeated number) vanishes
-    std::uint32_t payload = 4096;  // bytes of a message, 1 to 65536
-    std::uint64_t loop = 2000;     // bytes, from a bad unit's end until the first resent may start
-    std::uint32_t buffer = 0;      // units that may be unacknowledged; 0: the protocol's choice
-    std::uint32_t ack_every = 0;   // units for each acknowledgement; 0: the protocol's choice
-    std::uint64_t timer = 0;  // bytes after which silence is a failure; 0: the protocol's choice
-    bool renak_on_bad_head = false;  // pcie: a resent TLP that is bad draws another Nak
-    bool loaded_back = false;        // the other direction is saturated, too
+    /// The probability that a bit is wrong, in both directions: 0, or 1e-17 to 0.1.
+    double bit_error_rate = 0;
+    bool clean_back = false;  // true: there are no bit errors back
+    /// The probability that a notice is lost, in addition to bit errors. A notice tells the sender
+    /// that a unit is missing: a Nak, for example.
+    double notice_loss = 0;
+    std::uint32_t payload = 4096;  // bytes of a message: 1 to 65,536, or fewer (see run_point)
+    /// The time from the end of a damaged unit to the earliest start of its retransmission.
+    std::uint64_t loop = 2000;
+    // 0 in the next three: the library chooses a value for the protocol.
+    std::uint32_t buffer = 0;     // how many units may be unacknowledged
+    std::uint32_t ack_every = 0;  // how many units the receiver acknowledges together
+    std::uint64_t timer = 0;      // how long the sender waits for an acknowledgement
+    /// Only for pcie. True: if a retransmitted TLP is damaged, the receiver sends another Nak.
+    /// False: the sender then waits for its timer.
+    bool renak_on_bad_head = false;
+    bool loaded_back = false;  // true: the receiver always has messages to send, too
 
-    /// Gilbert-Elliott losses of forward frames, units or not, drawn frame by frame: probabilities
-    /// of entering and of leaving the bad state, and of a frame's being bad in it. `begin` 0: none.
+    /// Bursts of bad frames forward, after the model of Gilbert and Elliott: the line has a good
+    /// and a bad state.
     struct Bursts {
-        double begin = 0;
-        double end = 1;
-        double bad = 1;
+        double begin = 0;  // the probability that the bad state begins with a frame; 0: no bursts
+        double end = 1;    // the probability that the bad state ends with a frame
+        double bad = 1;    // the probability that a frame is bad in the bad state
     };
     Bursts bursts{};
 };
 
-/// How long, and how.
+/// How the simulation runs, and when it ends.
 struct PointPlan {
-    std::uint64_t packets = 0;     // exactly so many units; 0: until the relative error is reached
-    double relative_error = 0.02;  // one standard error of the resend ratio, divided by it
-    std::uint64_t packets_max = 1'000'000'000'000'000'000;  // of what ends by its error
-    bool jump = true;        // off: every frame is simulated, with the same figures
-    std::uint64_t seed = 1;  // of the bit errors
-    /// Told some times a second, or more often, of the share that is done, 0 to 1, as far as that
-    /// is foreseen; by `draw_first_failure`, which cannot foresee it, 0. What it throws ends the
-    /// point and comes through.
+    /// The simulation ends when the receiver has accepted this many units. 0: it ends when the
+    /// relative error is small enough.
+    std::uint64_t packets = 0;
+    // Only if `packets` is 0: it ends when PointFigures::relative_error is at most this value, or
+    // when the receiver has accepted `packets_max` units. If no unit can be bad, it ends after at
+    // most 100,000 units.
+    double relative_error = 0.02;
+    std::uint64_t packets_max = 1'000'000'000'000'000'000;
+    bool jump = true;        // false: each frame is simulated; the results are the same
+    std::uint64_t seed = 1;  // of all random numbers
+    /// The simulation calls it several times per second, with an estimate of the share that is
+    /// done, 0 to 1. draw_first_failure has no estimate and always passes 0. If the function
+    /// throws, the simulation ends, and the exception leaves the call of the library.
     std::function<void(double)> progress = {};
 };
 
-/// What came of a point. Counts above 2^53 are as exact as a double is.
+/// The results of a point. A count above 2^53 is rounded to a double.
 struct PointFigures {
-    double packets = 0;                    // units that the receiver took
-    double etr = 0;                        // payload over all bytes put on the line for it
-    double throughput = 0;                 // payload over the line's time
-    double resend_ratio = 0;               // units sent in vain for each that was taken
-    std::optional<double> relative_error;  // of it; nothing where nothing was sent in vain
+    double packets = 0;     // units that the receiver accepted
+    double etr = 0;         // accepted payload, divided by the bytes of all units that were sent
+    double throughput = 0;  // accepted payload, divided by the time
+    /// Units that arrived and that the receiver did not accept, divided by `packets`. It does not
+    /// accept a damaged unit, for example, and in go-back-N the units behind it.
+    double resend_ratio = 0;
+    /// The standard error of `resend_ratio`, divided by it. Nothing if `resend_ratio` is 0.
+    std::optional<double> relative_error;
 
-    std::optional<double> closed_etr;    // by the closed form, where there is one
-    std::optional<double> closed_ratio;  // the same
-    std::optional<double> deviation;     // of the resend ratio from it, in its standard errors
+    // Nothing if there is no closed form for the settings: with bursts or `loaded_back`.
+    std::optional<double> closed_etr;    // `etr` by the closed form
+    std::optional<double> closed_ratio;  // `resend_ratio` by the closed form
+    /// `resend_ratio` minus `closed_ratio`, divided by the standard error of the closed form.
+    /// Nothing also if there are no bit errors.
+    std::optional<double> deviation;
 
-    double resent = 0;  // units
-    double timeouts = 0;
-    double notices = 0;      // frames that asked for a replay
-    double acks = 0;         // frames for nothing but to acknowledge
-    double frames = 0;       // put on the line, both ways
-    double line_bytes = 0;   // how long it took
-    double jumped = 0;       // of the packets: not simulated one by one
-    double unit_bytes = 0;   // of one unit on the line
-    double buffer_mean = 0;  // units in the replay buffer
-    std::uint64_t buffer_most = 0;
-    /// From a unit's first departure until it is taken, bytes: 50, 99, 99.9 and 100 %.
+    double resent = 0;              // retransmissions of units
+    double timeouts = 0;            // timers of the sender that expired
+    double notices = 0;             // notices that the receiver sent
+    double acks = 0;                // frames of the receiver that only acknowledge
+    double frames = 0;              // all frames, in both directions
+    double line_bytes = 0;          // the simulated time
+    double jumped = 0;              // how many of the `packets` were not simulated one by one
+    double unit_bytes = 0;          // the length of a unit on the line
+    double buffer_mean = 0;         // how many units the replay buffer had, on average
+    std::uint64_t buffer_most = 0;  // and at most
+    /// The time from the first departure of a unit until the receiver accepts it. 50, 99, 99.9 and
+    /// 100 % of the units take at most this time.
     std::array<std::uint64_t, 4> latency{};
 };
 
-/// Simulates it. Failure, in one line: settings that cannot work, a protocol that is none of
-/// `point_protocols`, or a link that comes to rest.
+/// Simulates a point. Failure: error() says in one line which setting is not possible (a protocol
+/// may have narrower limits than PointSettings), or that the link stopped: neither end sends
+/// anything more.
 WIREPROOF_EXPORT Result<PointFigures> run_point(const PointSettings& settings,
                                                 const PointPlan& plan = {});
 
-/// A small exchange, frame by frame.
+/// A drawing of a small exchange, frame by frame.
 struct DrawnLadder {
     std::string name;
-    std::string text;        // for 80 columns, in ASCII but for names that are not
-    std::string svg;         // one element, self-contained, in light or dark colours
-    std::size_t frames = 0;  // that are drawn
+    std::string text;        // lines of up to 80 columns; ASCII, except in names that are not ASCII
+    std::string svg;         // one <svg> element that needs no other file, in light or dark colours
+    std::size_t frames = 0;  // how many frames the drawing has
 };
 
-/// The first failure of the run that `run_point` makes of these. Long stretches of like frames are
-/// cut to their ends. Failure: as of `run_point`, a model, which has no frames, or a run in which
-/// nothing is sent in vain.
+/// Draws the first failure in the simulation that run_point makes with the same arguments. If many
+/// similar frames follow one another, only the first and the last few are drawn. Failure: as
+/// run_point; or the protocol is a model; or the receiver accepted each unit that arrived.
 WIREPROOF_EXPORT Result<DrawnLadder> draw_first_failure(const PointSettings& settings,
                                                         const PointPlan& plan = {});
 
-/// The scenario that this TOML describes, as `wireproof ladder FILE` draws it. Failure: its first
-/// mistake as "scenario:LINE:COLUMN: what", or ends that do not come up.
+/// Runs the scenario `toml` and draws it as `wireproof ladder FILE` does: docs/ladders.md describes
+/// scenarios. Failure: the first mistake in the text, as "scenario:LINE:COLUMN: mistake"; or the
+/// two ends could not begin their connection.
 WIREPROOF_EXPORT Result<DrawnLadder> draw_scenario(std::string_view toml);
 
 }  // namespace wireproof::lab

@@ -1,4 +1,5 @@
-// What a call returns that may fail for a reason worth a line. Standard library only.
+// The result of a call that can fail: a value, or a text of one line that says why there is none.
+// This header includes only the standard library.
 #pragma once
 
 #include <string>
@@ -7,8 +8,9 @@
 
 namespace wireproof {
 
-/// A value, or one line that says why there is none. The value of a failure and the error() of a
-/// success do not exist: std::bad_variant_access is thrown.
+/// A value (success), or one line of text that says why there is none (failure). Converted to bool,
+/// it is true for a success. The value of a failure and the error() of a success do not exist: a
+/// call that asks for them throws std::bad_variant_access.
 template <class T>
 class [[nodiscard]] Result {
 public:
@@ -30,8 +32,8 @@ private:
     std::variant<T, Failure> state_;
 };
 
-/// Success, or one line that says why not. The error() of a success does not exist:
-/// std::bad_variant_access is thrown.
+/// The same for a call that returns no value. The error() of a success does not exist: a call that
+/// asks for it throws std::bad_variant_access.
 template <>
 class [[nodiscard]] Result<void> {
 public:
