@@ -8,6 +8,8 @@ import re
 import sys
 import tempfile
 
+# By folder, and a folder with a row of its own is no part of the folder around it. A name stands for
+# all that lies below it, too.
 MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "public": set(),  # the standard library only
     "base": set(),
@@ -17,15 +19,24 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "sim": {"base", "core"},
     "host": {"base", "core"},
     "front": {"public", "base", "core", "proto", "wire", "host"},
-    "lab": {"public", "base", "core", "proto", "sim"},  # no wire, no host: a run is a function of its seed
-    "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "lab"},
+    "report": {"base"},  # pages and plots, for lab and for the command
+    # No wire, no host: a run is a function of its seed.
+    "lab": {"public", "base", "core", "proto", "sim", "report"},
+    "lab/drive": {"base", "core", "proto", "sim"},
+    "lab/ladder": {"base", "core", "proto", "sim", "report", "lab/drive"},
+    "lab/search": {"base", "core", "proto", "sim", "lab/ladder"},
+    "lab/worlds": {"base", "core", "proto", "sim", "lab/drive"},
+    "lab/retry": {"base", "core", "proto", "sim", "lab/drive", "lab/ladder"},
+    "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/retry"},
+    "lab/sp2": {"base", "core", "proto", "sim", "lab/drive"},
+    "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},
     "examples": {"public"},
-    "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "lab"},
+    "examples/inside": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab"},
 }
 SLICED = {"proto", "wire", "front"}  # folders of these are strangers to each other
 # What these compute follows from what they are given: no clock, no random source, no environment, no
 # thread, no file, no socket. They may use the system headers named here and no others.
-PURE = {"base", "core", "proto", "sim", "lab"}
+PURE = {"base", "core", "proto", "sim", "report", "lab"}
 PURE_HEADERS = set(
     """
     algorithm array bit charconv cmath compare concepts cstddef cstdint cstring deque functional
@@ -65,18 +76,24 @@ STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")
 
 
 def unit(path):
-    """wireproof/proto/pcie/link.hpp -> ("proto", "pcie"); wireproof/am.hpp -> ("public", "")"""
-    parts = path.split("/")
-    if parts[0] == "examples":
-        return ("examples/inside" if parts[1] == "inside" else "examples"), ""
-    parts = parts[1:]
-    if len(parts) == 1:
+    """proto/pcie/link.hpp -> ("proto", "pcie"); lab/retry/a.hpp -> ("lab/retry", ""); am.hpp -> ("public", "")"""
+    folders = path.removeprefix("wireproof/").split("/")[:-1]
+    if not folders:
         return "public", ""
-    return parts[0], parts[1] if parts[0] in SLICED and len(parts) > 2 else ""
+    if folders[0] in SLICED:
+        return folders[0], folders[1] if len(folders) > 1 else ""
+    rows = ("/".join(folders[:length]) for length in range(len(folders), 1, -1))
+    return next((row for row in rows if row in MAY_INCLUDE), folders[0]), ""
+
+
+def covers(name, row):
+    return row == name or row.startswith(name + "/")
 
 
 def allowed(here, there):
-    return there == here or there[0] in MAY_INCLUDE[here[0]]
+    if here[0] in SLICED and there[0] == here[0]:
+        return there == here
+    return any(covers(name, there[0]) for name in (here[0], *MAY_INCLUDE[here[0]]))
 
 
 def is_for_tests(name):
@@ -142,9 +159,10 @@ def check_file(file, name, types):
         wrong = check_includes(here, name, line)
         if wrong:
             yield f"{name}:{number}: {wrong}"
-        impure = impurity(here[0], name, line) if here[0] in PURE else None
+        top = here[0].split("/")[0]
+        impure = impurity(top, name, line) if top in PURE else None
         if impure and not wrong:
-            yield f"{name}:{number}: {here[0]} is pure and has no {impure}"
+            yield f"{name}:{number}: {top} is pure and has no {impure}"
 
 
 def check(root):
@@ -182,6 +200,8 @@ IMPURE_LINES = [
     ("base", '    const char* home = getenv("HOME");'),
     ("lab", "    const auto start = std::chrono::steady_clock::now();"),
     ("lab", "    std::random_device source;"),
+    ("lab/worlds", "    std::random_device source;"),
+    ("report", "    const auto now = std::time(nullptr);"),
     ("lab", '    std::ifstream file("a");'),
     ("sim", "    using Clock = std::chrono::steady_clock;"),
     ("sim", "    std::random_device source;"),
@@ -210,6 +230,11 @@ def self_test():
         "wireproof/proto/am/a.cpp": '#include "wireproof/wire/udp/b.hpp"\n',
         "wireproof/proto/am/b.cpp": '#include "wireproof/proto/pcie/link.hpp"\n',
         "wireproof/lab/d.cpp": '#include "wireproof/host/clock.hpp"\n',
+        "wireproof/lab/retry/d.cpp": '#include "wireproof/host/clock.hpp"\n',
+        "wireproof/lab/drive/a.cpp": '#include "wireproof/lab/lab.hpp"\n',
+        "wireproof/lab/worlds/a.cpp": '#include "wireproof/lab/sp2/b.hpp"\n',
+        "wireproof/lab/sp2/deep/a.cpp": '#include "wireproof/lab/retry/b.hpp"\n',
+        "wireproof/report/a.cpp": '#include "wireproof/lab/retry/b.hpp"\n',
         "wireproof/wire/udp/e.hpp": '#include "wireproof/wire/memory/f.hpp"\n',
         "wireproof/wire/udp/f.hpp": '#include "../../host/clock.hpp"\n',
         "wireproof/wire/udp/g.hpp": '#include "wireproof/wire/udp/udp_test_kit.hpp"\n',
@@ -232,6 +257,9 @@ def self_test():
         "wireproof/front/verbs/hooks/ok.c": '#include "wireproof/front/verbs/hooks/a.h"\n#include <dlfcn.h>\n',
         "wireproof/lab/j.hpp": "namespace wireproof::lab {\nstruct Twice {\n",
         "include/wireproof/shown.hpp": "namespace wireproof::lab {\nclass WIREPROOF_EXPORT Shown {\n",
+        "wireproof/lab/all.cpp": '#include "wireproof/lab/retry/b.hpp"\n#include "wireproof/lab/sp2/deep/b.hpp"\n',
+        "wireproof/lab/retry/ok.cpp": '#include "wireproof/lab/drive/b.hpp"\n#include "wireproof/lab/retry/b.hpp"\n',
+        "wireproof/cli/ok.cpp": '#include "wireproof/lab/retry/b.hpp"\n#include "wireproof/report/b.hpp"\n',
         "wireproof/lab/ok.hpp": "namespace wireproof::sim {\nstruct Twice {\n",
         "examples/ok.cpp": "#include <wireproof/am.hpp>\n",
     }
