@@ -5,7 +5,7 @@
 set(parts base core proto_am proto_pcie proto_hippi proto_ib wire_memory wire_udp wire_shm wire_faulty
   host front_am front_ib)
 if(WIREPROOF_LAB)
-  list(APPEND parts sim sim_sp2 lab)
+  list(APPEND parts sim sim_sp2 report lab)
 endif()
 set(objects "")
 foreach(part ${parts})

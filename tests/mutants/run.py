@@ -26,7 +26,8 @@ import time
 
 # Each with the tests that kill its mutants.
 MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
-           "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "cli/capture", "lab"]
+           "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "cli/capture", "report",
+           "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITH_OTHERS = ["front/verbs/hooks"]  # a folder above adds it
 INTEROP = pathlib.Path(__file__).resolve().parents[1] / "interop"

@@ -9,7 +9,7 @@
 #include "wireproof/cli/perf_json.hpp"
 #include "wireproof/cli/perf_text.hpp"
 #include "wireproof/cli/provenance.hpp"
-#include "wireproof/lab/report_page.hpp"
+#include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {
 

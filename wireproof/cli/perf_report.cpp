@@ -5,7 +5,7 @@
 #include "wireproof/cli/perf_plan.hpp"
 #include "wireproof/cli/perf_text.hpp"
 #include "wireproof/cli/provenance.hpp"
-#include "wireproof/lab/report_page.hpp"
+#include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "wireproof/cli/sweep_paper.hpp"
 #include "wireproof/cli/version.hpp"
-#include "wireproof/lab/report_page.hpp"
 #include "wireproof/lab/retry_paper.hpp"
+#include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {
 namespace {

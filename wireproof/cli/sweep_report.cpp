@@ -13,9 +13,9 @@
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/version.hpp"
 #include "wireproof/lab/ladder_render.hpp"
-#include "wireproof/lab/plot_svg.hpp"
 #include "wireproof/lab/retry_ladder.hpp"
 #include "wireproof/lab/sweep_curves.hpp"
+#include "wireproof/report/plot_svg.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "wireproof/lab/ladder_render.hpp"
-#include "wireproof/lab/markup.hpp"
+#include "wireproof/report/markup.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/lab/report_page.hpp"
 #include "wireproof/lab/retry_point.hpp"
+#include "wireproof/report/report_page.hpp"
 
 namespace wireproof::lab {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "wireproof/lab/plot_svg.hpp"
+#include "wireproof/report/plot_svg.hpp"
 
 namespace wireproof::lab {
 namespace {

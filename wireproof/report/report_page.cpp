@@ -1,12 +1,12 @@
-#include "wireproof/lab/report_page.hpp"
+#include "wireproof/report/report_page.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
-#include "wireproof/lab/markup.hpp"
-#include "wireproof/lab/plot_svg.hpp"
+#include "wireproof/report/markup.hpp"
+#include "wireproof/report/plot_svg.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wireproof/lab/report_page.hpp"
+#include "wireproof/report/report_page.hpp"
 
 namespace wireproof::lab {
 

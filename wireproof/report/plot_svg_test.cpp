@@ -1,4 +1,4 @@
-#include "wireproof/lab/plot_svg.hpp"
+#include "wireproof/report/plot_svg.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "wireproof/lab/report_page.hpp"
+#include "wireproof/report/report_page.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "wireproof/lab/plot_svg.hpp"
+#include "wireproof/report/plot_svg.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "wireproof/lab/markup.hpp"
+#include "wireproof/report/markup.hpp"
 
 namespace wireproof::lab {
 namespace {
