@@ -117,31 +117,31 @@ OrderedJson run_object(const PerfPlan& plan, const PerfIbRun& run, std::string_v
     return one;
 }
 
-void add_plots(lab::ReportPage& page, const PerfPlan& plan, const PerfIbReport& report) {
+void add_plots(report::ReportPage& page, const PerfPlan& plan, const PerfIbReport& report) {
     std::set<std::size_t> sizes;
     for (const PerfIbRun& run : report.runs) sizes.insert(run.size);
-    lab::ReportPlot latency;
+    report::ReportPlot latency;
     latency.title = "Latency (p50) over size";
     latency.y_name = "ns";
-    lab::ReportPlot rate;
+    report::ReportPlot rate;
     rate.title = "Rate over size";
     rate.y_name = "messages/s";
-    for (lab::ReportPlot* const plot : {&latency, &rate}) {
+    for (report::ReportPlot* const plot : {&latency, &rate}) {
         plot->x_name = "bytes";
         plot->log_x = plot->log_y = true;
         plot->x.assign(sizes.begin(), sizes.end());
     }
     for (const PerfIbOp op : plan.ib_ops) {
-        lab::ReportPlot::Series ours{name_of(op), {}};
-        lab::ReportPlot::Series bare{name_of(op) + ", limit", {}};
-        lab::ReportPlot::Series our_rate = ours;
-        lab::ReportPlot::Series bare_rate = bare;
+        report::ReportPlot::Series ours{name_of(op), {}};
+        report::ReportPlot::Series bare{name_of(op) + ", limit", {}};
+        report::ReportPlot::Series our_rate = ours;
+        report::ReportPlot::Series bare_rate = bare;
         for (const std::size_t size : sizes) {
             const auto run = std::ranges::find_if(report.runs, [&](const PerfIbRun& one) {
                 return one.op == op && one.size == size;
             });
             const bool there = run != report.runs.end();
-            const auto add = [&](lab::ReportPlot::Series& series, std::optional<double> value) {
+            const auto add = [&](report::ReportPlot::Series& series, std::optional<double> value) {
                 series.values.push_back(there ? value : std::nullopt);
             };
             add(ours,
@@ -197,11 +197,11 @@ std::string perf_ib_json(const PerfPlan& plan, const PerfIbReport& report) {
 }
 
 std::string perf_ib_html(const PerfPlan& plan, const PerfIbReport& report) {
-    lab::ReportPage page("wireproof perf: " + ib_title(plan, report));
+    report::ReportPage page("wireproof perf: " + ib_title(plan, report));
     page.add_text(ib_conditions(plan, report));
     page.add_terms(provenance());
     for (Lines lines : {latency_lines(plan, report), rate_lines(plan, report)}) {
-        lab::ReportTable table;
+        report::ReportTable table;
         table.head = std::move(lines.front());
         table.rows.assign(lines.begin() + 1, lines.end());
         page.add_table(table);

@@ -136,26 +136,26 @@ std::string perf_json(const PerfPlan& plan, const PerfReport& report) {
 }
 
 std::string perf_html(const PerfPlan& plan, const PerfReport& report) {
-    lab::ReportPage page("wireproof perf: " + what(plan));
+    report::ReportPage page("wireproof perf: " + what(plan));
     page.add_text(conditions(plan, report));
     page.add_terms(provenance());
-    lab::ReportTable table;
+    report::ReportTable table;
     table.head = head_of(plan);
-    lab::ReportPlot main;
-    lab::ReportPlot ratio;
+    report::ReportPlot main;
+    report::ReportPlot ratio;
     const bool latency = plan.op == PerfOp::request_reply;
     main.title = latency ? "Half a round trip over size" : "Rate over size";
     main.x_name = ratio.x_name = "bytes";
     main.y_name = main_unit(plan);
     main.log_x = ratio.log_x = true;
     main.log_y = true;
-    std::vector<lab::ReportPlot::Series> series;
+    std::vector<report::ReportPlot::Series> series;
     if (latency) {
         series = {{"p50", {}}, {"p99", {}}, {"p99.9", {}}, {report.limit_name, {}}};
     } else {
         series = {{"sp-am", {}}, {report.limit_name, {}}};
     }
-    lab::ReportPlot::Series quotient{"ours / limit", {}};
+    report::ReportPlot::Series quotient{"ours / limit", {}};
     for (const PerfRun& run : report.runs) {
         table.rows.push_back(row_of(plan, run));
         main.x.push_back(static_cast<double>(run.size));

@@ -32,13 +32,13 @@ std::vector<double> rates_of(const SweepPaper& result) {
 }
 
 /// Both sides by their closed forms and, where they were simulated, as that came out.
-lab::ReportPlot plot_of(const SweepPaper& result, std::string title,
-                        const std::array<lab::RetryCurve, 2>& curves, bool simulated) {
-    lab::ReportPlot plot{
+report::ReportPlot plot_of(const SweepPaper& result, std::string title,
+                           const std::array<lab::RetryCurve, 2>& curves, bool simulated) {
+    report::ReportPlot plot{
         std::move(title), "bit error rate", "ETR", true, false, rates_of(result), {}};
     plot.decades = plot.percent = true;
     for (std::size_t side = 0; side < 2; ++side) {
-        lab::ReportPlot::Series series{sides[side], {}};
+        report::ReportPlot::Series series{sides[side], {}};
         for (const double rate : plot.x) {
             std::optional<double> etr;
             for (const SweepPaper::Row& row : result.rows) {
@@ -49,7 +49,7 @@ lab::ReportPlot plot_of(const SweepPaper& result, std::string title,
         plot.series.push_back(std::move(series));
     }
     for (std::size_t side = 0; simulated && side < 2; ++side) {
-        lab::ReportPlot::Series series{std::string(sides[side]) + ", closed form", {}};
+        report::ReportPlot::Series series{std::string(sides[side]) + ", closed form", {}};
         series.color = series.formula_of = side;
         for (const double rate : plot.x) series.values.push_back(curves[side].etr(rate));
         plot.series.push_back(std::move(series));
@@ -57,8 +57,8 @@ lab::ReportPlot plot_of(const SweepPaper& result, std::string title,
     return plot;
 }
 
-lab::ReportTable crossovers_of(const SweepPaper& result) {
-    lab::ReportTable table;
+report::ReportTable crossovers_of(const SweepPaper& result) {
+    report::ReportTable table;
     table.head = {"both are worth the same at", "closed form", "simulated", "± %"};
     table.rows.push_back({"as printed", fmt::format("{:.4g}", paper::printed_crossover), "", ""});
     table.rows.push_back({"the paper's own arithmetic, done exactly",
@@ -75,8 +75,8 @@ lab::ReportTable crossovers_of(const SweepPaper& result) {
     return table;
 }
 
-lab::ReportTable figures_table() {
-    lab::ReportTable table{.head = {"figure", "printed", "recomputed"}, .rows = {}};
+report::ReportTable figures_table() {
+    report::ReportTable table{.head = {"figure", "printed", "recomputed"}, .rows = {}};
     for (const paper::Figure& figure : paper::figures()) {
         table.rows.push_back({std::string(figure.what), fmt::format("{:.4g}", figure.printed),
                               fmt::format("{:.5g}", figure.recomputed)});
@@ -84,8 +84,8 @@ lab::ReportTable figures_table() {
     return table;
 }
 
-lab::ReportTable rates_table(const SweepPaper& result) {
-    lab::ReportTable table;
+report::ReportTable rates_table(const SweepPaper& result) {
+    report::ReportTable table;
     table.head = {"bit error rate", "packets, closed form", "simulated",
                   "micropackets, closed form", "simulated"};
     for (const SweepPaper::Row& row : result.rows) {
@@ -100,7 +100,7 @@ lab::ReportTable rates_table(const SweepPaper& result) {
 }  // namespace
 
 std::string paper_html(const SweepPaper& result, std::uint64_t seed) {
-    lab::ReportPage page("PCI Express against HIPPI-6400: section 5 of the paper, put right");
+    report::ReportPage page("PCI Express against HIPPI-6400: section 5 of the paper, put right");
     page.add_text(
         "At which bit error rate are packets of 4096 bytes and micropackets of 32 worth the same? "
         "The paper counts the retries of a packet as 4 k and those of micropackets as 1 + k, "

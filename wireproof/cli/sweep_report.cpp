@@ -173,7 +173,7 @@ private:
     }
 
     void add_terms() {
-        lab::ReportPage::Terms terms;
+        report::ReportPage::Terms terms;
         const auto& asked = points_.front().asked;
         for (std::size_t i = 0; i < asked.size(); ++i) {
             if (lab::varies(points_, i)) continue;
@@ -252,7 +252,7 @@ private:
     }
 
     void add_table() {
-        lab::ReportTable table{.head = {"point"}, .rows = {}, .sortable = true};
+        report::ReportTable table{.head = {"point"}, .rows = {}, .sortable = true};
         std::vector<std::size_t> varied;
         for (std::size_t i = 0; i < points_.front().asked.size(); ++i) {
             const bool names_it = points_.front().asked[i].name == "protocol";
@@ -308,7 +308,7 @@ private:
     }
 
     const SweepReport& report_;
-    lab::ReportPage page_;
+    report::ReportPage page_;
     std::vector<SweepFigures> points_;
 };
 
@@ -322,7 +322,7 @@ std::string sweep_html(const SweepReport& report) {
 std::string sweep_svg(const SweepReport& report) {
     const lab::SweepCurves curves = lab::curves_of(figures_of(report));
     if (curves.etr.empty()) throw Failure("this part of the sweep has no points to draw");
-    return lab::svg_of(std::array{curves.etr, curves.resends, curves.throughput});
+    return report::svg_of(std::array{curves.etr, curves.resends, curves.throughput});
 }
 
 void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings) {

@@ -78,7 +78,7 @@ std::string path(std::string_view classes, const std::string& steps) {
 std::string text_at(std::string_view classes, Point at, std::string_view text,
                     std::string_view more = {}) {
     return "<text class=\"" + std::string(classes) + "\" x=\"" + number(at.x) + "\" y=\"" +
-           number(at.y) + "\"" + std::string(more) + ">" + escaped(text) + "</text>\n";
+           number(at.y) + "\"" + std::string(more) + ">" + report::escaped(text) + "</text>\n";
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -120,8 +120,9 @@ public:
         const double height = bottom_ + 34 + (legend.empty() ? 0 : 22);
         return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) +
                "\" height=\"" + number(height) + "\" viewBox=\"0 0 " + number(width) + " " +
-               number(height) + "\" role=\"img\">\n<title>" + escaped(ladder_.name) +
-               "</title>\n<desc>" + escaped(ladder_.title) + "</desc>\n" + std::string(style) +
+               number(height) + "\" role=\"img\">\n<title>" + report::escaped(ladder_.name) +
+               "</title>\n<desc>" + report::escaped(ladder_.title) + "</desc>\n" +
+               std::string(style) +
                "<rect class=\"bg\" fill=\"#ffffff\" width=\"100%\" height=\"100%\"/>\n" +
                heading() + life_lines() + frames + labels + beside_lines() + legend + "</svg>\n";
     }

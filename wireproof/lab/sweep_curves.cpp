@@ -96,14 +96,14 @@ std::vector<Curve> divide(const std::vector<const SweepFigures*>& points,
     return curves;
 }
 
-bool has_values(const ReportPlot::Series& series) {
+bool has_values(const report::ReportPlot::Series& series) {
     return std::any_of(series.values.begin(), series.values.end(),
                        [](const auto& value) { return value.has_value(); });
 }
 
-bool has_values(const ReportPlot& plot) {
+bool has_values(const report::ReportPlot& plot) {
     return std::any_of(plot.series.begin(), plot.series.end(),
-                       [](const ReportPlot::Series& series) { return has_values(series); });
+                       [](const report::ReportPlot::Series& series) { return has_values(series); });
 }
 
 class Panel {
@@ -118,8 +118,8 @@ public:
         places_.assign(places.begin(), places.end());
     }
 
-    ReportPlot etr() const {
-        ReportPlot plot = empty("ETR");
+    report::ReportPlot etr() const {
+        report::ReportPlot plot = empty("ETR");
         plot.percent = true;
         add_measured(
             plot, [](const SweepFigures& point) { return point.etr; },
@@ -131,8 +131,8 @@ public:
             [](const SweepFigures& point) { return point.closed_etr; });
         return plot;
     }
-    ReportPlot resends() const {
-        ReportPlot plot = empty("resend ratio, S − 1");
+    report::ReportPlot resends() const {
+        report::ReportPlot plot = empty("resend ratio, S − 1");
         plot.log_y = true;
         const auto positive = [](std::optional<double> ratio) {
             return ratio && *ratio > 0 ? ratio : std::nullopt;
@@ -145,11 +145,11 @@ public:
             [&](const SweepFigures& point) { return positive(point.closed_ratio); });
         return plot;
     }
-    ReportPlot throughput() const {
-        ReportPlot plot = empty("throughput");
+    report::ReportPlot throughput() const {
+        report::ReportPlot plot = empty("throughput");
         plot.percent = true;
         for (const Curve& curve : curves_) {
-            ReportPlot::Series series{curve.name, room()};
+            report::ReportPlot::Series series{curve.name, room()};
             for (const SweepFigures* point : curve.points) {
                 series.values[place_of(*point)] = point->throughput;
             }
@@ -166,7 +166,7 @@ private:
         const auto at = std::lower_bound(places_.begin(), places_.end(), x_of(point));
         return static_cast<std::size_t>(at - places_.begin());
     }
-    ReportPlot::Values room() const { return ReportPlot::Values(places_.size()); }
+    report::ReportPlot::Values room() const { return report::ReportPlot::Values(places_.size()); }
 
     static void add_places_between(std::set<double>& places) {
         double from = std::log10(*places.begin());
@@ -181,8 +181,8 @@ private:
         }
     }
 
-    ReportPlot empty(std::string y_name) const {
-        ReportPlot plot;
+    report::ReportPlot empty(std::string y_name) const {
+        report::ReportPlot plot;
         plot.title = title_;
         plot.x_name = name_of(quantity());
         plot.y_name = std::move(y_name);
@@ -194,9 +194,9 @@ private:
 
     /// `of(point)` is the value; `with(point, ratio)` what it would be with another resend ratio.
     template <class Of, class With>
-    void add_measured(ReportPlot& plot, Of&& of, With&& with) const {
+    void add_measured(report::ReportPlot& plot, Of&& of, With&& with) const {
         for (const Curve& curve : curves_) {
-            ReportPlot::Series series{curve.name, room(), room(), room()};
+            report::ReportPlot::Series series{curve.name, room(), room(), room()};
             for (const SweepFigures* point : curve.points) {
                 const std::size_t place = place_of(*point);
                 const std::optional<double> value = of(*point);
@@ -212,9 +212,9 @@ private:
 
     /// Over rates at every place, else where points are.
     template <class At, class Of>
-    void add_closed(ReportPlot& plot, At&& at, Of&& of) const {
+    void add_closed(report::ReportPlot& plot, At&& at, Of&& of) const {
         for (std::size_t i = 0; i < curves_.size(); ++i) {
-            ReportPlot::Series series{curves_[i].name + ", closed form", room()};
+            report::ReportPlot::Series series{curves_[i].name + ", closed form", room()};
             series.color = series.formula_of = i;
             if (over_rates()) {
                 for (std::size_t place = 0; place < places_.size(); ++place) {
@@ -328,7 +328,7 @@ SweepCurves curves_of(Points points) {
         const Panel shown(title, divide(part.points, others), x, log_x);
         curves.etr.push_back(shown.etr());
         // Of a line on which nothing was resent there is nothing on a logarithmic axis.
-        if (ReportPlot resends = shown.resends(); has_values(resends)) {
+        if (report::ReportPlot resends = shown.resends(); has_values(resends)) {
             curves.resends.push_back(std::move(resends));
         }
         if (varies(points, x)) curves.throughput.push_back(shown.throughput());

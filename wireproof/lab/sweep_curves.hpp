@@ -42,11 +42,11 @@ bool varies(std::span<const SweepFigures> points, std::size_t quantity);
 /// points that have it. A curve for each
 /// combination of all others; where these are many, a plot for each value of one.
 struct SweepCurves {
-    std::vector<ReportPlot> etr;         // with 95 % confidence and the closed form
-    std::vector<ReportPlot> resends;     // the same of the resend ratio, on a logarithmic axis;
-                                         // not where it is zero throughout
-    std::vector<ReportPlot> throughput;  // none over a single value
-    std::size_t left_out = 0;            // points without x, or at zero of a logarithmic axis
+    std::vector<report::ReportPlot> etr;      // with 95 % confidence and the closed form
+    std::vector<report::ReportPlot> resends;  // the same of the resend ratio, on a logarithmic
+                                              // axis; not where it is zero throughout
+    std::vector<report::ReportPlot> throughput;  // none over a single value
+    std::size_t left_out = 0;  // points without x, or at zero of a logarithmic axis
 };
 SweepCurves curves_of(std::span<const SweepFigures> points);
 

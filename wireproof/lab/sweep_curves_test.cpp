@@ -27,13 +27,13 @@ SweepFigures point(RetryProtocol protocol, double ber, std::uint32_t payload = 4
     return figures;
 }
 
-std::vector<std::string> names(const ReportPlot& plot) {
+std::vector<std::string> names(const report::ReportPlot& plot) {
     std::vector<std::string> all;
     for (const auto& series : plot.series) all.push_back(series.name);
     return all;
 }
 
-std::optional<double> value_at(const ReportPlot& plot, std::size_t series, double x) {
+std::optional<double> value_at(const report::ReportPlot& plot, std::size_t series, double x) {
     for (std::size_t i = 0; i < plot.x.size(); ++i) {
         if (plot.x[i] == x) return plot.series[series].values[i];
     }
@@ -50,7 +50,7 @@ TEST(SweepCurves, RatesAreTheAxisAndEveryOtherCombinationACurve) {
     }
     const SweepCurves curves = curves_of(points);
     ASSERT_EQ(curves.etr.size(), 1U);
-    const ReportPlot& etr = curves.etr[0];
+    const report::ReportPlot& etr = curves.etr[0];
     EXPECT_EQ(names(etr), (std::vector<std::string>{
                               "pcie, payload 256", "pcie, payload 4096", "ideal, payload 256",
                               "ideal, payload 4096", "pcie, payload 256, closed form",
@@ -82,7 +82,7 @@ TEST(SweepCurves, EveryCurveHasAName) {
 TEST(SweepCurves, AClosedFormIsThereBetweenThePointsToo) {
     const std::vector<SweepFigures> points = {point(RetryProtocol::pcie, 1e-7),
                                               point(RetryProtocol::pcie, 1e-5)};
-    const ReportPlot plot = curves_of(points).resends[0];
+    const report::ReportPlot plot = curves_of(points).resends[0];
     EXPECT_GE(plot.x.size(), 17U);
     for (std::size_t i = 0; i < plot.x.size(); ++i) {
         RetrySettings settings = points[0].settings;
@@ -96,7 +96,7 @@ TEST(SweepCurves, AClosedFormIsThereBetweenThePointsToo) {
 TEST(SweepCurves, APointAloneStandsOnTheClosedFormAroundIt) {
     const SweepCurves curves = curves_of(std::vector{point(RetryProtocol::pcie, 1e-9)});
     EXPECT_TRUE(curves.throughput.empty());
-    const ReportPlot& plot = curves.etr[0];
+    const report::ReportPlot& plot = curves.etr[0];
     EXPECT_NEAR(plot.x.front() / 1e-11, 1, 1e-6);
     EXPECT_NEAR(plot.x.back() / 1e-7, 1, 1e-6);
     EXPECT_EQ(names(plot), (std::vector<std::string>{"pcie", "pcie, closed form"}));
@@ -124,7 +124,7 @@ TEST(SweepCurves, TheQuantityOfTheMostValuesIsTheAxis) {
     for (const std::uint64_t loop : {500U, 2000U, 8000U}) {
         points.push_back(point(RetryProtocol::pcie, 1e-6, 4096, loop));
     }
-    const ReportPlot plot = curves_of(points).etr[0];
+    const report::ReportPlot plot = curves_of(points).etr[0];
     EXPECT_EQ(plot.x_name, "loop, bytes");
     EXPECT_EQ(plot.x, (std::vector<double>{500, 2000, 8000}));
     EXPECT_TRUE(plot.log_x && !plot.decades);
@@ -163,7 +163,7 @@ TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
         points.push_back(point(RetryProtocol::pcie, ber));
         points.back().asked.push_back(points[1].asked.back());
     }
-    const ReportPlot rates = curves_of(points).etr[0];
+    const report::ReportPlot rates = curves_of(points).etr[0];
     EXPECT_EQ(rates.x_name, bit_error_rate);
     EXPECT_EQ(names(rates)[0], "uc, replay buffer the protocol's own");
 }
@@ -177,7 +177,7 @@ TEST(SweepCurves, LinesWithNamesAreCurvesOverRatesByTheirNames) {
             points.back().asked.push_back({"preset", "", "line-" + std::to_string(loop)});
         }
     }
-    const ReportPlot plot = curves_of(points).etr[0];
+    const report::ReportPlot plot = curves_of(points).etr[0];
     EXPECT_EQ(plot.x_name, bit_error_rate);
     ASSERT_EQ(plot.series.size(), 8U);
     EXPECT_EQ(names(plot)[1], "line-1000");

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace wireproof::lab {
+namespace wireproof::report {
 
 /// What a tag or an attribute could be made of is spelt out.
 inline std::string escaped(std::string_view text) {
@@ -21,4 +21,4 @@ inline std::string escaped(std::string_view text) {
     return out;
 }
 
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

@@ -5,7 +5,7 @@
 
 #include "wireproof/report/plot_svg.hpp"
 
-namespace wireproof::lab {
+namespace wireproof::report {
 namespace {
 
 std::string shortest(double value) {
@@ -112,4 +112,4 @@ std::vector<AxisMark> axis_marks(AxisScale scale, double from, double to, std::s
     return {};
 }
 
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

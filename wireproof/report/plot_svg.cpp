@@ -6,7 +6,7 @@
 
 #include "wireproof/report/markup.hpp"
 
-namespace wireproof::lab {
+namespace wireproof::report {
 namespace {
 
 constexpr double left = 62;  // room for what stands at the y axis
@@ -293,4 +293,4 @@ std::string svg_of(std::span<const std::vector<ReportPlot>> rows) {
            plots + "</svg>\n";
 }
 
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

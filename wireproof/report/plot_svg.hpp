@@ -9,7 +9,7 @@
 
 #include "wireproof/report/report_page.hpp"
 
-namespace wireproof::lab {
+namespace wireproof::report {
 
 /// On white; a series without a colour of its own has that of its place, modulo their number.
 inline constexpr std::array<std::string_view, 8> plot_colors = {
@@ -37,4 +37,4 @@ enum class AxisScale : std::uint8_t { plain, percent, decades, sizes };
 /// the scale has as many.
 std::vector<AxisMark> axis_marks(AxisScale scale, double from, double to, std::size_t most);
 
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

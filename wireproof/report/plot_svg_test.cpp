@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace wireproof::lab {
+namespace wireproof::report {
 namespace {
 
 std::string texts(const std::vector<AxisMark>& marks) {
@@ -204,4 +204,4 @@ TEST(PlotSvg, NamesAreOnlyText) {
 }
 
 }  // namespace
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

@@ -8,7 +8,7 @@
 #include "wireproof/report/markup.hpp"
 #include "wireproof/report/plot_svg.hpp"
 
-namespace wireproof::lab {
+namespace wireproof::report {
 namespace {
 
 // As a string of the script: what could end it, or the script, is written by number.
@@ -182,4 +182,4 @@ std::string ReportPage::html() const {
     return page + "</body>\n</html>\n";
 }
 
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

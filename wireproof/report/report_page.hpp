@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace wireproof::lab {
+namespace wireproof::report {
 
 /// Values over a common x, drawn as lines; a missing value is passed over.
 struct ReportPlot {
@@ -79,4 +79,4 @@ std::string_view dygraphs_style();
 std::string_view report_script();
 std::string_view report_style();
 
-}  // namespace wireproof::lab
+}  // namespace wireproof::report

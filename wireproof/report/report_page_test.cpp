@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace wireproof::lab {
+namespace wireproof::report {
 namespace {
 
 TEST(ReportPage, HasEverythingInOneFile) {
@@ -101,4 +101,4 @@ TEST(ReportPage, WithoutPlotsNeedsNoScript) {
 }
 
 }  // namespace
-}  // namespace wireproof::lab
+}  // namespace wireproof::report
