@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "wireproof/lab/link_pair.hpp"
+#include "wireproof/lab/drive/link_pair.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 
 namespace wireproof::lab {

@@ -1,7 +1,7 @@
 // The defaults that docs/ladders.md states are those of a scenario that says nothing.
 #include "tests/docs/document.hpp"
 
-#include "wireproof/lab/scenario_file.hpp"
+#include "wireproof/lab/ladder/scenario_file.hpp"
 
 namespace wireproof::lab {
 namespace {

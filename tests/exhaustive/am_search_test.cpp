@@ -2,7 +2,7 @@
 // all, wherever they fall, because each lets the round grow and with it the number of states.
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search_am.hpp"
+#include "wireproof/lab/search/search_am.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -2,9 +2,9 @@
 // says of each. Beside each stands that the engine as shipped is not refuted by the same question.
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search_am.hpp"
-#include "wireproof/lab/search_ib.hpp"
-#include "wireproof/lab/search_link.hpp"
+#include "wireproof/lab/search/search_am.hpp"
+#include "wireproof/lab/search/search_ib.hpp"
+#include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "wireproof/lab/search_am.hpp"
+#include "wireproof/lab/search/search_am.hpp"
 
 namespace wireproof::tiny {
 

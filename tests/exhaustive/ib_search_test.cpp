@@ -3,7 +3,7 @@
 // delivers whole messages, in order and at most once.
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search_ib.hpp"
+#include "wireproof/lab/search/search_ib.hpp"
 
 namespace wireproof::lab {
 namespace {

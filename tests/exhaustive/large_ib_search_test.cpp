@@ -1,7 +1,7 @@
 // The same promises in larger worlds, too large for sanitizers.
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search_ib.hpp"
+#include "wireproof/lab/search/search_ib.hpp"
 
 namespace wireproof::lab {
 namespace {

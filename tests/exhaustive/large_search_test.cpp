@@ -1,7 +1,7 @@
 // Windows 3 and 4 of both links: millions of states. SP AM's are smaller (am_search_test.cpp).
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search_link.hpp"
+#include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::lab {
 namespace {

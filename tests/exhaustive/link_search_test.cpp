@@ -2,7 +2,7 @@
 // lost and damaged and timers end early as often as they like, unless a world counts faults.
 #include "tests/exhaustive/search_report.hpp"
 
-#include "wireproof/lab/search_link.hpp"
+#include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tests/docs/document.hpp"
 
-#include "wireproof/lab/search_pair.hpp"
+#include "wireproof/lab/search/search_pair.hpp"
 
 namespace wireproof::lab {
 

@@ -5,7 +5,7 @@
 
 #include "tests/sim/am_script.hpp"
 
-#include "wireproof/lab/am_world_plan.hpp"
+#include "wireproof/lab/worlds/am_world_plan.hpp"
 
 namespace wireproof {
 namespace {

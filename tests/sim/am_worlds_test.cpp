@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "wireproof/lab/am_world.hpp"
+#include "wireproof/lab/worlds/am_world.hpp"
 
 namespace wireproof::lab {
 namespace {

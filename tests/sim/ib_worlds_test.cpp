@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "wireproof/lab/ib_world.hpp"
+#include "wireproof/lab/worlds/ib_world.hpp"
 
 namespace wireproof::lab {
 namespace {

@@ -7,9 +7,9 @@
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/built_in.hpp"
-#include "wireproof/lab/ladder_render.hpp"
-#include "wireproof/lab/scenario_file.hpp"
+#include "wireproof/lab/ladder/built_in.hpp"
+#include "wireproof/lab/ladder/ladder_render.hpp"
+#include "wireproof/lab/ladder/scenario_file.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -16,9 +16,9 @@
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/scenario.hpp"
-#include "wireproof/lab/search_am.hpp"
-#include "wireproof/lab/search_link.hpp"
+#include "wireproof/lab/ladder/scenario.hpp"
+#include "wireproof/lab/search/search_am.hpp"
+#include "wireproof/lab/search/search_link.hpp"
 
 namespace wireproof::cli {
 namespace {

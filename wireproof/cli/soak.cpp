@@ -17,8 +17,8 @@
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/am_world.hpp"
-#include "wireproof/lab/ib_world.hpp"
+#include "wireproof/lab/worlds/am_world.hpp"
+#include "wireproof/lab/worlds/ib_world.hpp"
 
 namespace wireproof::cli {
 namespace {

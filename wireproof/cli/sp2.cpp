@@ -9,7 +9,7 @@
 #include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/sp2_figures.hpp"
+#include "wireproof/lab/sp2/sp2_figures.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "wireproof/cli/files.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/retry_presets.hpp"
+#include "wireproof/lab/retry/retry_presets.hpp"
 
 namespace wireproof::cli {
 namespace {

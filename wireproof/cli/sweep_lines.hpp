@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "wireproof/lab/loss_trace.hpp"
-#include "wireproof/lab/retry_point.hpp"
-#include "wireproof/lab/sweep_file.hpp"
+#include "wireproof/lab/retry/loss_trace.hpp"
+#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/sweep/sweep_file.hpp"
 
 namespace wireproof::cli {
 

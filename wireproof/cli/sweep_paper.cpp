@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/lab/retry_paper.hpp"
+#include "wireproof/lab/retry/retry_paper.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "wireproof/cli/sweep_paper.hpp"
 #include "wireproof/cli/version.hpp"
-#include "wireproof/lab/retry_paper.hpp"
+#include "wireproof/lab/retry/retry_paper.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {

@@ -12,9 +12,9 @@
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/version.hpp"
-#include "wireproof/lab/ladder_render.hpp"
-#include "wireproof/lab/retry_ladder.hpp"
-#include "wireproof/lab/sweep_curves.hpp"
+#include "wireproof/lab/ladder/ladder_render.hpp"
+#include "wireproof/lab/retry/retry_ladder.hpp"
+#include "wireproof/lab/sweep/sweep_curves.hpp"
 #include "wireproof/report/plot_svg.hpp"
 
 namespace wireproof::cli {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/lab/loss_trace.hpp"
-#include "wireproof/lab/retry_presets.hpp"
+#include "wireproof/lab/retry/loss_trace.hpp"
+#include "wireproof/lab/retry/retry_presets.hpp"
 
 namespace wireproof::cli {
 namespace {

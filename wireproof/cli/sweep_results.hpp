@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/lab/retry_point.hpp"
+#include "wireproof/lab/retry/retry_point.hpp"
 
 namespace wireproof::cli {
 

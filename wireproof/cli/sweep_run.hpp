@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "wireproof/cli/sweep_results.hpp"
-#include "wireproof/lab/sweep_file.hpp"
+#include "wireproof/lab/sweep/sweep_file.hpp"
 
 namespace wireproof::cli {
 

@@ -1,9 +1,9 @@
 // The public header over the laboratory's own parts.
 #include "wireproof/lab.hpp"
 
-#include "wireproof/lab/ladder_render.hpp"
-#include "wireproof/lab/retry_ladder.hpp"
-#include "wireproof/lab/scenario_file.hpp"
+#include "wireproof/lab/ladder/ladder_render.hpp"
+#include "wireproof/lab/ladder/scenario_file.hpp"
+#include "wireproof/lab/retry/retry_ladder.hpp"
 
 namespace wireproof::lab {
 namespace {

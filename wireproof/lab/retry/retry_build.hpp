@@ -1,0 +1,39 @@
+// The ends of a point as its settings want them: every time in bytes on the line.
+#pragma once
+
+#include <vector>
+
+#include "wireproof/lab/retry/retry_am_end.hpp"
+#include "wireproof/lab/retry/retry_ib_end.hpp"
+#include "wireproof/lab/retry/retry_point.hpp"
+
+namespace wireproof::lab {
+
+/// What the engines of a point, and their copies, send from and write to; outlives them all.
+struct RetryMemory {
+    explicit RetryMemory(std::size_t payload)
+        : source(payload, std::byte{0x5A}), landing(payload) {}
+
+    std::vector<std::byte> source;
+    std::vector<std::byte> landing;
+    am::MemoryTable none;
+};
+
+/// Of node 0, the sender, or of node 1.
+template <class End>
+End build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int node);
+
+template <>
+PcieEnd build_end(const RetrySettings&, const RetryLink&, RetryMemory&, int);
+template <>
+HippiEnd build_end(const RetrySettings&, const RetryLink&, RetryMemory&, int);
+template <>
+AmGoBackNEnd build_end(const RetrySettings&, const RetryLink&, RetryMemory&, int);
+template <>
+AmSelectiveEnd build_end(const RetrySettings&, const RetryLink&, RetryMemory&, int);
+template <>
+RcEnd build_end(const RetrySettings&, const RetryLink&, RetryMemory&, int);
+template <>
+UcEnd build_end(const RetrySettings&, const RetryLink&, RetryMemory&, int);
+
+}  // namespace wireproof::lab

@@ -1,0 +1,102 @@
+// InfiniBand's RC and UC as ends of a point: an RDMA Write of one packet a unit.
+#pragma once
+
+#include "wireproof/lab/retry/retry_ends.hpp"
+#include "wireproof/proto/ib/connection.hpp"
+
+namespace wireproof::lab {
+
+/// A port on a line where a byte takes a nanosecond: RC counts its timeouts in 4.096 us.
+class BytePort {
+public:
+    using Delivery = ib::PortEvent;
+
+    static constexpr std::int64_t byte_time = 1000;  // picoseconds
+
+    explicit BytePort(ib::Port port) : port_(std::move(port)) {}
+
+    RxVerdict on_frame(Instant now, const RxFrame& frame) {
+        return port_.on_frame(inside(now), frame);
+    }
+    std::optional<Delivery> next_delivery() { return port_.next_delivery(); }
+    void on_deadline(Instant now) { port_.on_deadline(inside(now)); }
+    void on_wire_event(Instant now, WireEvent event) { port_.on_wire_event(inside(now), event); }
+    bool poll_transmit(Instant now, TxFrame& out) { return port_.poll_transmit(inside(now), out); }
+    Instant next_deadline() const {
+        const Instant deadline = port_.next_deadline();
+        if (deadline == never) return never;
+        const std::int64_t time = deadline.since_start().picoseconds();
+        return Instant(Duration((time + byte_time - 1) / byte_time));
+    }
+    void fingerprint(Instant now, Fingerprint& sink) const { port_.fingerprint(inside(now), sink); }
+
+    ib::Port& port() { return port_; }
+    const ib::Port& port() const { return port_; }
+
+private:
+    static Instant inside(Instant now) { return Instant(now.since_start() * byte_time); }
+
+    ib::Port port_;
+};
+
+template <ib::Transport transport>
+struct IbRetryEnd {
+    static constexpr bool reliable = transport == ib::Transport::rc;
+    static constexpr std::uint32_t queue_pair = 2;
+    static constexpr std::size_t own_max = 64;
+    static constexpr RetryOrder order = reliable ? RetryOrder::oldest : RetryOrder::never_again;
+
+    BytePort engine;
+    ib::Piece source;     // what is written, here
+    ib::WorkTerms write;  // and where, over there
+
+    void feed() {
+        if (waits()) return;
+        (void)engine.port().post_send(queue_pair,
+                                      {.terms = write, .pieces = std::span(&source, 1)});
+    }
+    LinkStats stats() const {
+        const ib::QueuePairCounters& all = core().counters;
+        return {.received = engine.port().counters().received,
+                .numbered = all.sent,
+                .resent = all.resent,
+                .acks = all.acks_sent,
+                .naks = all.naks_sent,
+                .upkeep = 0,
+                .replays = all.went_back + all.timeouts,
+                .timeouts = all.timeouts,
+                .resets = 0};
+    }
+    std::uint64_t numbered() const { return core().counters.sent; }
+    bool up() const { return core().state() == ib::QueuePairState::rts; }
+    bool quiet() const { return false; }
+    std::size_t kept() const { return core().sends.size() - (waits() ? 1 : 0); }
+    std::uint64_t stride() const { return 64; }  // of the numbers, a power of two
+
+    static FrameInfo describe(ConstBytes frame) { return ib::describe(frame); }
+    static bool is_notice(ConstBytes frame) {
+        const auto packet = ib::Packet::decode({.bytes = frame});
+        return packet && packet->opcode->verb == ib::Verb::acknowledge &&
+               packet->headers.aeth.syndrome.nak_code().has_value();
+    }
+
+private:
+    const ib::QueuePairCore& core() const { return *engine.port().queue_pair(queue_pair); }
+    // There is one that has not left at all.
+    bool waits() const {
+        const ib::SendQueue& sends = core().sends;
+        return !sends.empty() && !sends[sends.size() - 1].begun;
+    }
+
+public:
+    IbRetryEnd(ib::Port port, const ib::Piece& from, const ib::WorkTerms& terms)
+        : engine(std::move(port)), source(from), write(terms) {}
+};
+
+using RcEnd = IbRetryEnd<ib::Transport::rc>;
+using UcEnd = IbRetryEnd<ib::Transport::uc>;
+
+static_assert(RetryEnd<RcEnd>);
+static_assert(RetryEnd<UcEnd>);
+
+}  // namespace wireproof::lab

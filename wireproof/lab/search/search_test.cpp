@@ -1,0 +1,128 @@
+// The search itself, on worlds of a few states drawn by hand: what it must find, and what it must
+// not miss.
+#include "wireproof/lab/search/search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace wireproof::lab {
+namespace {
+
+struct Way {
+    std::uint32_t to = 0;
+    bool fault = false;
+    bool wait = false;
+};
+
+/// States by number, from 0, and where each leads.
+struct Map {
+    std::map<std::uint32_t, std::vector<Way>> ways;
+    std::uint32_t goal = 9;
+    std::uint32_t forbidden = 99;
+};
+
+struct Walker {
+    const Map* map;
+    std::uint32_t at = 0;
+
+    const std::vector<Way>& ways() const {
+        static const std::vector<Way> none;
+        const auto found = map->ways.find(at);
+        return found == map->ways.end() ? none : found->second;
+    }
+    void moves(std::vector<SearchMove>& moves) const {
+        for (std::uint8_t i = 0; i < ways().size(); ++i) {
+            const Way way = ways()[i];
+            const auto what = way.wait ? SearchMove::What::wait : SearchMove::What::leave;
+            moves.push_back({.what = what, .place = i, .fault = way.fault});
+        }
+    }
+    void take(SearchMove move) { at = ways()[move.place].to; }
+    bool finished() const { return at == map->goal; }
+    std::string violation() const { return at == map->forbidden ? "forbidden" : ""; }
+    void fingerprint(Fingerprint& sink) const { sink.add(at); }
+};
+static_assert(SearchWorld<Walker>);
+
+SearchResult search(const Map& map, SearchLimits limits = {}) {
+    return Search<Walker>(std::move(limits)).run(Walker{&map});
+}
+
+std::vector<std::uint32_t> places(const Map& map, const SearchResult& result) {
+    Walker walker{&map};
+    std::vector<std::uint32_t> places;
+    for (const SearchMove move : result.path) {
+        walker.take(move);
+        places.push_back(walker.at);
+    }
+    return places;
+}
+
+using Places = std::vector<std::uint32_t>;
+
+TEST(Search, CountsStatesAndWaysAndWhatTheWorstStateStillNeeds) {
+    const Map map{{{0, {{1}, {2, true}}}, {1, {{9}}}, {2, {{3, false, true}}}, {3, {{9}}}}};
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::holds);
+    EXPECT_FALSE(result.found());
+    EXPECT_EQ(result.states, 5U);
+    EXPECT_EQ(result.edges, 5U);
+    EXPECT_EQ(result.finished, 1U);
+    EXPECT_EQ(result.moves_to_finish, 2U);
+    EXPECT_EQ(result.waits_to_finish, 1U);
+}
+
+TEST(Search, FindsTheShortestWayToABrokenPromise) {
+    const Map map{{{0, {{1}, {2}}}, {1, {{3}}}, {3, {{99}}}, {2, {{99, true}}}, {99, {{9}}}}};
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::broken);
+    EXPECT_EQ(result.violation, "forbidden");
+    EXPECT_EQ(places(map, result), (Places{2, 99}));
+    EXPECT_EQ(result.circle, 2U);
+}
+
+TEST(Search, FindsADeadEnd) {
+    const Map map{{{0, {{9}, {1, true}}}, {1, {{2}}}}};
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::stuck);
+    EXPECT_EQ(result.stuck, 2U);
+    EXPECT_EQ(places(map, result), (Places{1, 2}));
+    EXPECT_EQ(result.circle, 2U) << "nothing is repeated";
+}
+
+TEST(Search, FindsALivelockThatOnlyAFaultLeadsOutOf) {
+    const Map map{{{0, {{9}, {1, true}}}, {1, {{2}}}, {2, {{3}}}, {3, {{2}, {9, true}}}}};
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::stuck);
+    EXPECT_EQ(result.stuck, 3U);
+    EXPECT_EQ(places(map, result), (Places{1, 2, 3, 2}));
+    EXPECT_EQ(result.circle, 2U) << "2 and 3 are repeated";
+}
+
+// Somebody could hurry and finish; nobody does.
+TEST(Search, FindsACircleOfARunInWhichNobodyHurries) {
+    const Map map{{{0, {{1}}}, {1, {{2}}}, {2, {{1}, {9}}}}};
+    const SearchResult result = search(map);
+    EXPECT_EQ(result.verdict, SearchVerdict::in_circles);
+    EXPECT_EQ(result.stuck, 0U);
+    EXPECT_EQ(places(map, result).back(), places(map, result)[result.circle - 1]);
+}
+
+TEST(Search, SaysThatItWasNotCompleted) {
+    Map map;
+    for (std::uint32_t i = 100; i < 10'100; ++i) map.ways[i] = {{i + 1}};
+    map.ways[0] = {{100}};
+    const SearchResult too_many = search(map, {.states = 50});
+    EXPECT_EQ(too_many.verdict, SearchVerdict::too_many_states);
+    EXPECT_FALSE(too_many.found());
+    EXPECT_EQ(too_many.states, 51U);
+    const SearchResult interrupted =
+        search(map, {.go_on = [](std::size_t states) { return states < 4'000; }});
+    EXPECT_EQ(interrupted.verdict, SearchVerdict::interrupted);
+    EXPECT_FALSE(interrupted.found());
+    EXPECT_LT(interrupted.states, 10'000U);
+}
+
+}  // namespace
+}  // namespace wireproof::lab

@@ -1,0 +1,270 @@
+#include "wireproof/lab/sweep/sweep_file.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "wireproof/base/toml_text.hpp"
+#include "wireproof/lab/retry/retry_presets.hpp"
+
+namespace wireproof::lab {
+namespace {
+
+using namespace toml_text;
+
+constexpr std::size_t points_max = 1'000'000;
+
+std::string name_from(std::string_view file) {
+    file = file.substr(file.rfind('/') + 1);
+    file = file.substr(0, file.rfind('.'));
+    return is_plain(file) && !file.empty() && file.size() <= 60 ? std::string(file) : "sweep";
+}
+
+/// What a grid is made of: a list for each thing that varies. An empty one leaves what a preset
+/// says, or else what RetrySettings does.
+struct Axes {
+    std::vector<RetryProtocol> protocols;
+    std::vector<const RetryPreset*> presets;
+    std::vector<double> bit_errors{1e-9};
+    std::vector<std::uint32_t> payloads;
+    std::vector<std::uint64_t> loops;
+    std::vector<std::uint32_t> buffers;
+    std::vector<std::uint32_t> acks;
+    std::vector<std::uint64_t> timers;
+    std::vector<bool> loaded;
+};
+
+/// Points that a list makes of one.
+template <class Value>
+double times(const std::vector<Value>& axis) {
+    return static_cast<double>(std::max<std::size_t>(axis.size(), 1));
+}
+
+void read_protocols(Section& grid, std::vector<RetryProtocol>& protocols) {
+    grid.list("protocol", protocols, [&](const toml::node& node) {
+        const auto name = node.value_exact<std::string_view>();
+        const auto known = name ? retry_protocol(*name) : std::nullopt;
+        if (known) {
+            protocols.push_back(*known);
+        } else {
+            grid.complain(node, quoted("protocol") + " must be " + one_of(retry_protocol_names));
+        }
+    });
+}
+
+void read_presets(Section& grid, Axes& axes) {
+    grid.list("preset", axes.presets, [&](const toml::node& node) {
+        const auto name = node.value_exact<std::string_view>();
+        const RetryPreset* const known = name ? retry_preset(*name) : nullptr;
+        if (known == nullptr) {
+            grid.complain(node, "there is no such preset; wireproof sweep --presets lists them");
+        } else if (!axes.protocols.empty()) {
+            grid.complain(node, "a preset has its own protocol: give one of both");
+        } else {
+            axes.presets.push_back(known);
+        }
+    });
+}
+
+std::optional<double> rate_of(Section& grid, const toml::node& node) {
+    const auto rate = node.is_number() ? node.value<double>() : std::nullopt;
+    if (rate && (*rate == 0 || (*rate >= 1e-17 && *rate <= 0.1))) return rate;
+    grid.complain(node, "a bit error rate is 0, or 1e-17 to 0.1");
+    return std::nullopt;
+}
+
+// Rates, or { from = 1e-9, to = 1e-4, points = 13 }: equal steps of their logarithm.
+void read_rates(Section& grid, std::vector<double>& rates) {
+    const toml::node* const node = grid.take("ber");
+    if (node == nullptr) return;
+    if (!node->is_table()) {
+        grid.list("ber", rates, [&](const toml::node& one) {
+            if (const auto rate = rate_of(grid, one)) rates.push_back(*rate);
+        });
+        return;
+    }
+    grid.table("ber", [&](Section& range) {
+        const toml::node* const from = range.take("from");
+        const toml::node* const to = range.take("to");
+        std::int64_t points = 0;
+        range.number("points", points, 2, 1000);
+        if (from == nullptr) return range.miss("from");
+        if (to == nullptr) return range.miss("to");
+        if (range.take("points") == nullptr) return range.miss("points");
+        const auto first = rate_of(range, *from);
+        const auto last = rate_of(range, *to);
+        if (!first || !last || points == 0) return;
+        if (*first == 0 || *last == 0) return range.complain(*from, "a range begins above 0");
+        rates.clear();
+        const double step = std::log10(*last / *first) / static_cast<double>(points - 1);
+        for (std::int64_t i = 0; i < points; ++i) {
+            // To five digits, so that a rate is what it seems to be where it is printed.
+            const double exact = std::log10(*first) + step * static_cast<double>(i);
+            const double unit = std::pow(10.0, 4 - std::floor(exact + 1e-9));
+            rates.push_back(std::round(std::pow(10.0, exact) * unit) / unit);
+        }
+    });
+}
+
+template <class Value>
+void read_wholes(Section& grid, std::string_view key, std::vector<Value>& values,
+                 std::int64_t least, std::int64_t most) {
+    grid.list(key, values, [&](const toml::node& node) {
+        if (const auto value = grid.whole_of(node, key, least, most)) {
+            values.push_back(static_cast<Value>(*value));
+        }
+    });
+}
+
+void read_grid(Section& grid, Axes& axes) {
+    read_protocols(grid, axes.protocols);
+    read_presets(grid, axes);
+    read_rates(grid, axes.bit_errors);
+    read_wholes(grid, "payload", axes.payloads, 1, 65536);
+    read_wholes(grid, "loop", axes.loops, 0, 100'000'000);
+    read_wholes(grid, "buffer", axes.buffers, 1, 2047);
+    read_wholes(grid, "ack_every", axes.acks, 1, 1024);
+    read_wholes(grid, "timer", axes.timers, 1, 10'000'000'000);
+    grid.list("loaded_back", axes.loaded, [&](const toml::node& node) {
+        if (const auto given = node.value_exact<bool>()) {
+            axes.loaded.push_back(*given);
+        } else {
+            grid.complain(node, "\"loaded_back\" must be true or false");
+        }
+    });
+}
+
+void read_fixed(Section& line, RetrySettings& all, std::string& loss_trace) {
+    line.truth("clean_back", all.clean_back);
+    line.text("loss_trace", loss_trace, 4096);
+    line.truth("renak_on_bad_head", all.renak_on_bad_head);
+    line.probability("notice_loss", all.notice_loss);
+    line.table("bursts", [&](Section& bursts) {
+        bursts.probability("begin", all.bursts.begin);
+        if (bursts.take("begin") == nullptr) bursts.miss("begin");
+        bursts.probability("end", all.bursts.end);
+        bursts.probability("bad", all.bursts.loss_in_burst);
+    });
+}
+
+std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) {
+    std::vector<RetrySettings> points{all};
+    const auto vary = [&points](const auto& values, auto&& set) {
+        if (values.empty()) return;
+        std::vector<RetrySettings> more;
+        for (const RetrySettings& point : points) {
+            for (const auto value : values) {
+                set(more.emplace_back(point), value);
+                if (more.size() > points_max) return;
+            }
+        }
+        points = std::move(more);
+    };
+    vary(axes.protocols, [](RetrySettings& s, RetryProtocol value) { s.protocol = value; });
+    vary(axes.presets,
+         [&all](RetrySettings& s, const RetryPreset* value) { s = with_preset(all, *value); });
+    vary(axes.payloads, [](RetrySettings& s, std::uint32_t value) { s.payload = value; });
+    vary(axes.loops, [](RetrySettings& s, std::uint64_t value) { s.loop = value; });
+    vary(axes.buffers, [](RetrySettings& s, std::uint32_t value) { s.buffer = value; });
+    vary(axes.acks, [](RetrySettings& s, std::uint32_t value) { s.ack_every = value; });
+    vary(axes.timers, [](RetrySettings& s, std::uint64_t value) { s.timer = value; });
+    vary(axes.loaded, [](RetrySettings& s, bool value) { s.loaded_back = value; });
+    vary(axes.bit_errors, [](RetrySettings& s, double value) { s.bit_error = value; });
+    return points;
+}
+
+// What one protocol has and another has not is no reason to leave either out of a grid.
+void fit_to_protocol(RetrySettings& settings) {
+    if (settings.protocol != RetryProtocol::pcie) settings.renak_on_bad_head = false;
+    switch (settings.protocol) {
+        case RetryProtocol::sp_am:
+        case RetryProtocol::sp_am_selective:
+        case RetryProtocol::rc: settings.ack_every = 0; break;
+        case RetryProtocol::uc:
+            settings.buffer = settings.ack_every = 0;
+            settings.timer = 0;
+            settings.notice_loss = 0;
+            settings.loaded_back = false;
+            break;
+        case RetryProtocol::go_back_n:
+        case RetryProtocol::ideal:
+            settings.timer = 0;
+            settings.notice_loss = 0;
+            settings.loaded_back = false;
+            break;
+        default: break;
+    }
+}
+
+// Of points that are the same once they fit, the first.
+void leave_out_equal(std::vector<RetrySettings>& points) {
+    std::set<RetrySettings> seen;
+    std::erase_if(points,
+                  [&seen](const RetrySettings& point) { return !seen.insert(point).second; });
+}
+
+void read_measure(Section& root, std::string_view key, double& value, double least, double most,
+                  std::string_view range) {
+    const toml::node* const node = root.take(key);
+    if (node == nullptr) return;
+    const auto given = node->is_number() ? node->value<double>() : std::nullopt;
+    if (given && *given >= least && *given <= most) {
+        value = *given;
+        return;
+    }
+    root.complain(*node, quoted(key) + " must be " + std::string(range));
+}
+
+void read_all(Section& root, Sweep& sweep, Complaints& complaints) {
+    root.text("name", sweep.name, 60);
+    if (sweep.name.find('/') != std::string::npos) {
+        root.complain(*root.take("name"), "\"name\" is of files in this folder, without a /");
+    }
+    root.number("seed", sweep.plan.seed, 0, whole_max);
+    root.number("packets", sweep.plan.packets, 1, 1'000'000'000'000'000'000);
+    root.number("packets_max", sweep.plan.packets_max, 1, 1'000'000'000'000'000'000);
+    read_measure(root, "relative_error", sweep.plan.relative_error, 1e-4, 0.5, "0.0001 to 0.5");
+    read_measure(root, "point_seconds", sweep.point_seconds, point_seconds_min, point_seconds_max,
+                 "0.01 to 10000000");
+    Axes axes;
+    RetrySettings all;
+    toml::source_position grid_at = root.at();
+    root.table("grid", [&](Section& grid) {
+        grid_at = grid.at();
+        read_grid(grid, axes);
+    });
+    if (root.take("grid") == nullptr) root.miss("grid");
+    root.table("line", [&](Section& line) { read_fixed(line, all, sweep.loss_trace); });
+    root.finish();
+    if (!complaints.none()) return;
+    const double size = times(axes.protocols) * times(axes.presets) * times(axes.bit_errors) *
+                        times(axes.payloads) * times(axes.loops) * times(axes.buffers) *
+                        times(axes.acks) * times(axes.timers) * times(axes.loaded);
+    if (size > static_cast<double>(points_max)) {
+        complaints.add(grid_at, "this grid has more than a million points");
+        return;
+    }
+    sweep.points = multiply(axes, all);
+    for (RetrySettings& point : sweep.points) {
+        fit_to_protocol(point);
+        if (const auto link = resolve(point); !link) {
+            complaints.add(grid_at, std::string(name_of(point.protocol)) + " with a payload of " +
+                                        std::to_string(point.payload) +
+                                        " bytes: " + link.error().message);
+            return;
+        }
+    }
+    leave_out_equal(sweep.points);
+}
+
+}  // namespace
+
+Expected<Sweep> read_sweep(std::string_view text, std::string_view file) {
+    Complaints complaints;
+    Sweep sweep;
+    sweep.name = name_from(file);
+    const auto read = [&](Section& root) { read_all(root, sweep, complaints); };
+    if (!read_toml(text, complaints, read)) return complaints.in(file);
+    return sweep;
+}
+
+}  // namespace wireproof::lab

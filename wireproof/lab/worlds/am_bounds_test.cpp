@@ -1,0 +1,201 @@
+// The bounds that worlds are held to: each is kept by honest spending, and each is broken by what
+// it is for. Worlds that keep them all would not notice if one were gone.
+#include "wireproof/lab/worlds/am_bounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace wireproof::lab {
+namespace {
+
+void say(am::Stats& stats, am::Kind kind, std::uint64_t times) {
+    stats.sent[static_cast<std::size_t>(kind)] = times;
+}
+
+void hear(am::Stats& stats, RxVerdict verdict, std::uint64_t times) {
+    stats.received[static_cast<std::size_t>(verdict)] = times;
+}
+
+class AmBounds : public testing::Test {
+protected:
+    AmBounds() {
+        plan.network.jitter = Duration();
+        plan.am.recovery = am::Recovery::go_back_n;
+        plan.am.cookie = 7;
+        plan.am.window = {8, 8};
+        plan.am.keepalive_after = Duration::milliseconds(1);
+        plan.am.probe_after = Duration();
+        plan.am.chunk_packets = 32;
+        plan.am.resend_limit = 64;
+        for (FaultRates& faults : plan.faults) faults = {};
+        say(spent.own, am::Kind::request, 100);
+        hear(spent.own, RxVerdict::accepted, 40);
+        spent.messages = 100;
+        spent.duration = Duration::milliseconds(5);
+    }
+
+    std::string broken() const { return broken_bound(plan, plan.pair(0, 1), spent); }
+    bool breaks(std::string_view words) const {
+        const std::string what = broken();
+        EXPECT_NE(what.find(words), std::string::npos) << "\"" << what << "\" is not " << words;
+        return !what.empty();
+    }
+
+    AmWorldPlan plan{1};
+    AmSpending spent;
+};
+
+TEST_F(AmBounds, HonestSpendingBreaksNone) {
+    EXPECT_EQ(broken(), "");
+    EXPECT_EQ(broken_bound(plan, spent.own), "");
+}
+
+// AM-38: one resend of at most a window for each NACK.
+TEST_F(AmBounds, AResendIsAWindowAtMost) {
+    spent.there.lost = spent.own.nacks_acted_on = 1;
+    spent.own.resent = 8;
+    EXPECT_EQ(broken(), "");
+    spent.own.resent = 9;
+    EXPECT_TRUE(breaks("packets resent 9, and asked for were at most 8"));
+}
+
+TEST_F(AmBounds, NoPeerIsToldWhatItCannotPlace) {
+    for (const RxVerdict verdict : {RxVerdict::stale, RxVerdict::malformed, RxVerdict::foreign}) {
+        hear(spent.own, verdict, 1);
+        EXPECT_TRUE(breaks("1 frames were " + std::string(name_of(verdict))));
+        hear(spent.own, verdict, 0);
+    }
+    // Sessions that are agreed upon by HELLO have some that cross.
+    plan.am.cookie.reset();
+    hear(spent.own, RxVerdict::foreign, 1);
+    EXPECT_EQ(broken(), "");
+    hear(spent.own, RxVerdict::stale, 1);
+    EXPECT_TRUE(breaks("1 frames were stale"));
+}
+
+// AM-38: and each resend has a reason of its own.
+TEST_F(AmBounds, AResendHasAReason) {
+    spent.own.nacks_acted_on = 1;
+    EXPECT_TRUE(breaks("resends begun 1, and reasons for one 0"));
+    for (std::uint64_t* const reason :
+         {&spent.there.lost, &spent.there.damaged, &spent.there.held,
+          &spent.own.sent[static_cast<std::size_t>(am::Kind::keepalive)],
+          &spent.peer.received[static_cast<std::size_t>(RxVerdict::refused)],
+          &spent.peer.unpacked[static_cast<std::size_t>(RxVerdict::refused)]}) {
+        *reason = 1;
+        EXPECT_EQ(broken(), "");
+        spent.own.nacks_acted_on = 2;
+        EXPECT_TRUE(breaks("resends begun 2, and reasons for one 1"));
+        spent.own.nacks_acted_on = 1;
+        *reason = 0;
+    }
+    // What is lost on the way back is no gap here.
+    spent.back.lost = 5;
+    EXPECT_TRUE(breaks("resends begun"));
+    // A packet ahead that could not be kept is a gap where packets ahead are kept.
+    hear(spent.peer, RxVerdict::out_of_sequence, 1);
+    EXPECT_TRUE(breaks("resends begun"));
+    plan.am.recovery = am::Recovery::selective;
+    EXPECT_EQ(broken(), "");
+    // Nobody counts what jitter reorders.
+    plan.am.recovery = am::Recovery::go_back_n;
+    plan.network.jitter = Duration::nanoseconds(1);
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(AmBounds, PacketsSentAreBoundedByPipelineAndFaults) {
+    spent.there.lost = spent.own.nacks_acted_on = 1'000;
+    const double needed = 100;
+    const double most = 2 * (needed * plan.expected_cost(plan.pair(0, 1)) + 8);
+    spent.own.resent = static_cast<std::uint64_t>(most - needed);
+    say(spent.own, am::Kind::request, 100 + spent.own.resent);
+    EXPECT_EQ(broken(), "");
+    spent.own.resent += 2;
+    say(spent.own, am::Kind::request, 100 + spent.own.resent);
+    EXPECT_TRUE(breaks("numbered packets sent"));
+    // A peer without room wastes a window each time.
+    hear(spent.peer, RxVerdict::refused, 1);
+    EXPECT_EQ(broken(), "");
+}
+
+TEST_F(AmBounds, AnAnswerAnswersAFrame) {
+    say(spent.own, am::Kind::ack, 30);
+    say(spent.own, am::Kind::nack, 10);
+    EXPECT_EQ(broken(), "");
+    say(spent.own, am::Kind::nack, 11);
+    EXPECT_TRUE(breaks("ACKs and NACKs sent 41, and frames received were 40"));
+}
+
+TEST_F(AmBounds, ATimeoutHasAReasonAndTime) {
+    // Two of either channel in 5 ms of 1 ms each, and the two with which it begins.
+    spent.own.keepalive_timeouts = 12;
+    EXPECT_EQ(broken(), "");
+    spent.own.keepalive_timeouts = 13;
+    EXPECT_TRUE(breaks("keep-alive timeouts 13, and reasons for one 12"));
+    plan.am.probe_after = Duration::microseconds(100);
+    EXPECT_EQ(broken(), "");
+    spent.messages = 3;
+    EXPECT_TRUE(breaks("keep-alive timeouts 13, and reasons for one 3"));
+    spent.there.lost = spent.back.damaged = 5;
+    EXPECT_EQ(broken(), "");
+    spent.back.damaged = 0;
+    EXPECT_TRUE(breaks("reasons for one 8"));
+    spent.pauses = 2;
+    spent.paused = Duration::microseconds(100);
+    EXPECT_EQ(broken(), "");
+}
+
+// AM-53: eight for one needed, and two windows for the luck of few packets.
+TEST_F(AmBounds, AllConnectionsTogetherKeepToTheFigureOfTheRule) {
+    plan.am.recovery = am::Recovery::selective;
+    am::Stats totals;
+    say(totals, am::Kind::request, 816);
+    totals.resent = 716;
+    EXPECT_EQ(broken_bound(plan, totals), "");
+    say(totals, am::Kind::reply, 1);
+    totals.resent = 717;
+    EXPECT_EQ(broken_bound(plan, totals), "numbered packets sent 817, and AM-53 allows 816");
+}
+
+// AM-53: the same packet leaves again at once some times, and then after waits that double.
+TEST_F(AmBounds, TheSamePacketLeavesAgainEverMoreSeldom) {
+    plan.am.keepalive_max = Duration::milliseconds(4);
+    const auto broken_after = [&](std::uint64_t times, Duration lasted) {
+        return broken_bound(plan.am, {.first_missing = times, .lasted = lasted});
+    };
+    EXPECT_EQ(broken_after(10, Duration()), "");
+    EXPECT_NE(broken_after(11, Duration()), "");
+    // After 1, 3, 7, 11 and 15 ms.
+    for (const auto& [ms, times] : {std::pair{1, 11U}, {3, 12U}, {7, 13U}, {11, 14U}, {15, 15U}}) {
+        EXPECT_EQ(broken_after(times, Duration::milliseconds(ms)), "") << ms;
+        EXPECT_NE(broken_after(times + 1, Duration::milliseconds(ms)), "") << ms;
+    }
+    plan.am.resend_limit = 0;
+    EXPECT_EQ(broken_after(1'000, Duration()), "");
+}
+
+// AM-53
+TEST_F(AmBounds, SendsOnlySoMuchAgainWhileNothingArrives) {
+    EXPECT_EQ(broken_bound(plan.am, {.since_arrival = 2 * (9 * 8 + 10 * 32)}), "");
+    EXPECT_NE(broken_bound(plan.am, {.since_arrival = 2 * (9 * 8 + 10 * 32) + 1}), "");
+    plan.am.recovery = am::Recovery::selective;
+    EXPECT_EQ(broken_bound(plan.am, {.since_arrival = 2 * (8 + 40)}), "");
+    EXPECT_NE(broken_bound(plan.am, {.since_arrival = 2 * (8 + 40) + 1}), "");
+}
+
+// AM-53: new packets and questions too.
+TEST_F(AmBounds, SendsOnlySoMuchWhileNothingArrives) {
+    plan.am.recovery = am::Recovery::selective;
+    plan.am.keepalive_max = Duration::milliseconds(4);
+    const std::uint64_t most = 2 * (8 + 40) + 2 * (8 + 3 * 10);
+    EXPECT_EQ(broken_bound(plan.am, {.sent_since_arrival = most}), "");
+    EXPECT_NE(broken_bound(plan.am, {.sent_since_arrival = most + 1}), "");
+    // Two timers later.
+    const Duration later = Duration::milliseconds(3);
+    EXPECT_EQ(broken_bound(plan.am, {.sent_since_arrival = most + 12, .since = later}), "");
+    EXPECT_NE(broken_bound(plan.am, {.sent_since_arrival = most + 13, .since = later}), "");
+}
+
+}  // namespace
+}  // namespace wireproof::lab
