@@ -2,9 +2,9 @@
 // connections.
 #include "fuzz/input.hpp"
 
+#include "wireproof/app/capture/capture_walk.hpp"
+#include "wireproof/app/capture/connection_events.hpp"
 #include "wireproof/base/check.hpp"
-#include "wireproof/cli/capture/capture_walk.hpp"
-#include "wireproof/cli/capture/connection_events.hpp"
 
 namespace wireproof::capture {
 namespace {

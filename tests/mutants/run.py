@@ -26,7 +26,7 @@ import time
 
 # Each with the tests that kill its mutants.
 MODULES = ["base", "core", "proto/am", "proto/pcie", "proto/hippi", "proto/ib", "wire/shm", "wire/udp", "host",
-           "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "cli/capture", "report",
+           "front/am", "front/ib", "front/link", "front/verbs/hooks", "front/verbs", "report", "app/capture",
            "lab"]
 FOLDERS = [*MODULES[:-1], "wire/memory", "wire/faulty", "sim", "lab"]
 WITH_OTHERS = ["front/verbs/hooks"]  # a folder above adds it

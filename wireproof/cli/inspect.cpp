@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "wireproof/cli/capture/capture_walk.hpp"
-#include "wireproof/cli/capture/connection_events.hpp"
+#include "wireproof/app/capture/capture_walk.hpp"
+#include "wireproof/app/capture/connection_events.hpp"
 #include "wireproof/cli/capture_source.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/option_rules.hpp"

@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/link_layer.hpp"
+#include "wireproof/app/capture/link_layer.hpp"
 
 #include <fmt/format.h>
 

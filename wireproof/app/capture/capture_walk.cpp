@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/capture_walk.hpp"
+#include "wireproof/app/capture/capture_walk.hpp"
 
 #include <algorithm>
 

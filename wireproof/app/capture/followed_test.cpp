@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "wireproof/app/capture/followed_answers.hpp"
+#include "wireproof/app/capture/followed_responder.hpp"
+#include "wireproof/app/capture/sent_sequence.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/capture/followed_answers.hpp"
-#include "wireproof/cli/capture/followed_responder.hpp"
-#include "wireproof/cli/capture/sent_sequence.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
 namespace wireproof::capture {

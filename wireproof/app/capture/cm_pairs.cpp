@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/cm_pairs.hpp"
+#include "wireproof/app/capture/cm_pairs.hpp"
 
 #include <variant>
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "wireproof/cli/capture/path_mtu_set.hpp"
+#include "wireproof/app/capture/path_mtu_set.hpp"
 
 namespace wireproof::capture {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <tuple>
 
-#include "wireproof/cli/capture/capture_walk.hpp"
+#include "wireproof/app/capture/capture_walk.hpp"
 #include "wireproof/proto/ib/cm_messages.hpp"
 
 namespace wireproof::capture {

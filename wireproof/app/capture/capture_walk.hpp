@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wireproof/app/capture/link_layer.hpp"
 #include "wireproof/base/pcap.hpp"
-#include "wireproof/cli/capture/link_layer.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/wire/udp/rocev2_segments.hpp"
 

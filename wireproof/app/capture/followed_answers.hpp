@@ -7,7 +7,7 @@
 #include <deque>
 #include <optional>
 
-#include "wireproof/cli/capture/path_mtu_set.hpp"
+#include "wireproof/app/capture/path_mtu_set.hpp"
 
 namespace wireproof::capture {
 

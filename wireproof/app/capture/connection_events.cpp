@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/connection_events.hpp"
+#include "wireproof/app/capture/connection_events.hpp"
 
 #include <fmt/format.h>
 

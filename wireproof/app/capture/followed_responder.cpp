@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/followed_responder.hpp"
+#include "wireproof/app/capture/followed_responder.hpp"
 
 namespace wireproof::capture {
 namespace {

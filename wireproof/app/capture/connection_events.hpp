@@ -11,13 +11,13 @@
 #include <tuple>
 #include <vector>
 
-#include "wireproof/cli/capture/capture_walk.hpp"
-#include "wireproof/cli/capture/cm_pairs.hpp"
-#include "wireproof/cli/capture/followed_answers.hpp"
-#include "wireproof/cli/capture/followed_responder.hpp"
-#include "wireproof/cli/capture/pairing.hpp"
-#include "wireproof/cli/capture/path_mtu_set.hpp"
-#include "wireproof/cli/capture/sent_sequence.hpp"
+#include "wireproof/app/capture/capture_walk.hpp"
+#include "wireproof/app/capture/cm_pairs.hpp"
+#include "wireproof/app/capture/followed_answers.hpp"
+#include "wireproof/app/capture/followed_responder.hpp"
+#include "wireproof/app/capture/pairing.hpp"
+#include "wireproof/app/capture/path_mtu_set.hpp"
+#include "wireproof/app/capture/sent_sequence.hpp"
 
 namespace wireproof::capture {
 

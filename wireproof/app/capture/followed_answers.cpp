@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/followed_answers.hpp"
+#include "wireproof/app/capture/followed_answers.hpp"
 
 namespace wireproof::capture {
 

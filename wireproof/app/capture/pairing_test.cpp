@@ -1,4 +1,4 @@
-#include "wireproof/cli/capture/pairing.hpp"
+#include "wireproof/app/capture/pairing.hpp"
 
 #include <gtest/gtest.h>
 
