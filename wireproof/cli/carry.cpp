@@ -8,6 +8,7 @@
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"
+#include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 namespace {

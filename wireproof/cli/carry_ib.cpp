@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/ib_transfer.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/front/ib/native_wire.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"

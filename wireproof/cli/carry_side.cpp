@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "wireproof/cli/carry_ib.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/link_transfer.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 #include "wireproof/wire/sequenced/sequenced_wire.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/failure.hpp"
 
 namespace wireproof::cli {
 

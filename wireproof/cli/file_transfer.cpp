@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/cli/no_answer.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/text.hpp"
-#include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -65,26 +64,6 @@ std::vector<std::byte> text_words(std::string text, const am::Connection& connec
 }
 
 }  // namespace
-
-std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing) {
-    switch (lost.why) {
-        case am::PeerLost::Why::silent:
-            if (lost.by_peer) return "the other side heard nothing from here for its peer timeout";
-            return silence(config.peer_timeout, lost.cause);
-        case am::PeerLost::Why::restarted: return "the other side was restarted";
-        case am::PeerLost::Why::gone: return "the other side is gone";
-        case am::PeerLost::Why::unanswered:
-            if (lost.by_peer) {
-                return fmt::format(
-                    "a packet of {} bytes, which the other side sent {} times again, never arrived "
-                    "here: does the path carry packets of that size? (--mtu {})",
-                    lost.packet_bytes + framing, lost.packet_times, config.packet_max + framing);
-            }
-            return no_answer({.times = lost.packet_times, .bytes = lost.packet_bytes},
-                             config.peer_timeout, framing, config.packet_max + framing, lost.cause);
-    }
-    return {};
-}
 
 FileSender::FileSender(am::Node& node, std::size_t peer, const InputFile& file, std::size_t framing)
     : node_(node), peer_(peer), file_(file), framing_(framing), slots_(slots_max) {

@@ -22,6 +22,7 @@
 
 #include "wireproof/cli/digest.hpp"
 #include "wireproof/cli/files.hpp"
+#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/front/am/node.hpp"
 
 namespace wireproof::cli {
@@ -32,10 +33,6 @@ struct TransferEnd {
     std::string failure;     // one line; empty: none
     std::string cause = {};  // of a silent peer: what the kernel said; empty: nothing
 };
-
-/// Bytes of the headers of IP and UDP around a frame.
-inline constexpr std::size_t ipv4_framing = 28;
-inline constexpr std::size_t ipv6_framing = 48;
 
 class FileSender {
 public:
@@ -129,8 +126,5 @@ private:
     std::optional<Instant> finished_;
     std::optional<TransferEnd> end_;
 };
-
-/// One line for a person. `framing` as above.
-std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing);
 
 }  // namespace wireproof::cli

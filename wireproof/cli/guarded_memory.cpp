@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/failure.hpp"
 
 namespace wireproof::cli {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/failure.hpp"
 
 namespace wireproof::cli {
 namespace {

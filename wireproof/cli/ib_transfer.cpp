@@ -5,8 +5,8 @@
 
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/cli/digest.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/text.hpp"
-#include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/wire/udp/address.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 

@@ -18,4 +18,24 @@ std::string no_answer(const Unanswered& frame, Duration peer_timeout, std::size_
         cause.empty() ? "" : ", and the kernel says: " + cause, mtu);
 }
 
+std::string describe_loss(const am::PeerLost& lost, const am::Config& config, std::size_t framing) {
+    switch (lost.why) {
+        case am::PeerLost::Why::silent:
+            if (lost.by_peer) return "the other side heard nothing from here for its peer timeout";
+            return silence(config.peer_timeout, lost.cause);
+        case am::PeerLost::Why::restarted: return "the other side was restarted";
+        case am::PeerLost::Why::gone: return "the other side is gone";
+        case am::PeerLost::Why::unanswered:
+            if (lost.by_peer) {
+                return fmt::format(
+                    "a packet of {} bytes, which the other side sent {} times again, never arrived "
+                    "here: does the path carry packets of that size? (--mtu {})",
+                    lost.packet_bytes + framing, lost.packet_times, config.packet_max + framing);
+            }
+            return no_answer({.times = lost.packet_times, .bytes = lost.packet_bytes},
+                             config.peer_timeout, framing, config.packet_max + framing, lost.cause);
+    }
+    return {};
+}
+
 }  // namespace wireproof::cli

@@ -6,9 +6,9 @@
 
 #include "wireproof/base/crc.hpp"
 #include "wireproof/base/random.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/perf_figures.hpp"
 #include "wireproof/cli/perf_server.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

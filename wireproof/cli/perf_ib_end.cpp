@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "wireproof/base/random.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/no_answer.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/peer_window.hpp"

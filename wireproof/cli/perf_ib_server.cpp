@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/perf_ends.hpp"
 #include "wireproof/cli/perf_server.hpp"
-#include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 

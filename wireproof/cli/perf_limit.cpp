@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/page_bytes.hpp"
 #include "wireproof/cli/perf_datagrams.hpp"
 #include "wireproof/cli/perf_ends.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

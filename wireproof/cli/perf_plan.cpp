@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::cli {

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <string>
 
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/text.hpp"
-#include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "wireproof/cli/carry_ib.hpp"
+#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/loopback_host.hpp"
-#include "wireproof/cli/verbs.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"

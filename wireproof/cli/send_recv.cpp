@@ -15,6 +15,7 @@
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/text.hpp"
 #include "wireproof/cli/udp_session.hpp"
+#include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {
 namespace {

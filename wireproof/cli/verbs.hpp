@@ -2,11 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
-#include "wireproof/base/expected.hpp"
+#include "wireproof/cli/failure.hpp"
 
 namespace CLI {
 class App;
@@ -14,22 +11,8 @@ class App;
 
 namespace wireproof::cli {
 
-/// Exit codes: the command line was not understood; it was, and failed.
+/// Exit code: the command line was not understood. Where it was, and the verb failed: exit_failed.
 inline constexpr int exit_usage = 2;
-inline constexpr int exit_failed = 1;
-
-/// What a verb could not do, in one line; main prints it and ends with exit_failed.
-class Failure : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-/// The value; a Failure with its error if there is none.
-template <class T>
-T opened(Expected<T> value) {
-    if (!value) throw Failure(value.error().message);
-    return std::move(*value);
-}
 
 /// Runs the chosen verb; returns the exit code.
 using Run = std::function<int()>;

@@ -1,0 +1,27 @@
+// What could not be done, in one line for the user.
+#pragma once
+
+#include <stdexcept>
+#include <utility>
+
+#include "wireproof/base/expected.hpp"
+
+namespace wireproof::cli {
+
+/// Exit code of a run, and of a child process, that failed.
+inline constexpr int exit_failed = 1;
+
+/// What a verb could not do, in one line; main prints it and ends with exit_failed.
+class Failure : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The value; a Failure with its error if there is none.
+template <class T>
+T opened(Expected<T> value) {
+    if (!value) throw Failure(value.error().message);
+    return std::move(*value);
+}
+
+}  // namespace wireproof::cli
