@@ -29,6 +29,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "lab/retry": {"base", "core", "proto", "sim", "lab/drive", "lab/ladder"},
     "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/retry"},
     "lab/sp2": {"base", "core", "proto", "sim", "lab/drive"},
+    "app/common": {"public", "base", "core", "proto", "wire"},
     "app/capture": {"base", "core", "proto", "wire"},
     "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
     "examples": {"public"},

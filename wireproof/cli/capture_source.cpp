@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {

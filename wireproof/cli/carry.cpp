@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/cli/ib_transfer.hpp"
 #include "wireproof/front/ib/native_wire.hpp"
 #include "wireproof/proto/ib/packet.hpp"

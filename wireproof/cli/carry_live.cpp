@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_run.hpp"
 #include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/live_end.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/receiving_process.hpp"
 #include "wireproof/cli/udp_session.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "wireproof/cli/files.hpp"
+#include "wireproof/app/common/files.hpp"
 #include "wireproof/core/fault_plan.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/wire/udp/address.hpp"

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/cli/carry_ib.hpp"
-#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/link_transfer.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"

@@ -1,9 +1,9 @@
 #include <functional>
 
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_run.hpp"
 #include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/front/verbs/counters_name.hpp"
 #include "wireproof/host/published_text.hpp"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 
 namespace wireproof::cli {
 

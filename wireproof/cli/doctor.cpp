@@ -7,9 +7,9 @@
 #include <array>
 #include <memory>
 
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/doctor_checks.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/text.hpp"
 
 namespace wireproof::cli {
 namespace {

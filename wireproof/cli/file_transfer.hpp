@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/app/common/files.hpp"
+#include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/cli/digest.hpp"
-#include "wireproof/cli/files.hpp"
-#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/front/am/node.hpp"
 
 namespace wireproof::cli {

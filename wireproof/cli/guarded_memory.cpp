@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 
 namespace wireproof::cli {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/failure.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
 namespace wireproof::cli {

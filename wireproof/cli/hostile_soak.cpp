@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/loopback_host.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/attacked_device.hpp"
 #include "wireproof/cli/honest_pair.hpp"
 #include "wireproof/cli/hostile_host.hpp"
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/loopback_host.hpp"
-#include "wireproof/cli/progress.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"

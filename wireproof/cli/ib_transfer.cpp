@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/base/bytes.hpp"
 #include "wireproof/cli/digest.hpp"
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/text.hpp"
 
 namespace wireproof::cli {
 namespace {

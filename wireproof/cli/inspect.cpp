@@ -8,11 +8,11 @@
 
 #include "wireproof/app/capture/capture_walk.hpp"
 #include "wireproof/app/capture/connection_events.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/capture_source.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {

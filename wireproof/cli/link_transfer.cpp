@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/no_answer.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/no_answer.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/wire/sequenced/datagram_header.hpp"
 
 namespace wireproof::cli {

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/digest.hpp"
 #include "wireproof/cli/file_transfer.hpp"
-#include "wireproof/cli/files.hpp"
 #include "wireproof/front/link/node.hpp"
 
 namespace wireproof::cli {

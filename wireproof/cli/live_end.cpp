@@ -2,9 +2,9 @@
 
 #include <optional>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/cli/carry_ib.hpp"
 #include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/udp_session.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"

@@ -12,12 +12,12 @@
 #include <memory>
 #include <string_view>
 
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/provenance.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/provenance.hpp"
+#include "wireproof/app/common/text.hpp"
+#include "wireproof/app/common/version.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/cli/version.hpp"
 #include "wireproof/cli/write_signals.hpp"
 
 namespace {

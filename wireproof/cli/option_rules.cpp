@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "wireproof/cli/files.hpp"
+#include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 

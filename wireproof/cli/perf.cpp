@@ -7,16 +7,16 @@
 #include <map>
 #include <memory>
 
+#include "wireproof/app/common/files.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_options.hpp"
-#include "wireproof/cli/files.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/perf_client.hpp"
 #include "wireproof/cli/perf_ib.hpp"
 #include "wireproof/cli/perf_ib_end.hpp"
 #include "wireproof/cli/perf_ib_wires.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/wire/udp/address.hpp"

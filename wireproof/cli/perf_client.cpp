@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/base/crc.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/failure.hpp"
 #include "wireproof/cli/perf_figures.hpp"
 #include "wireproof/cli/perf_server.hpp"
 #include "wireproof/host/ticks.hpp"

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <string_view>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/no_answer.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/no_answer.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/perf_server.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/wait.hpp"

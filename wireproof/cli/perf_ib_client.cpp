@@ -7,11 +7,11 @@
 #include <cstring>
 #include <new>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/page_bytes.hpp"
 #include "wireproof/cli/perf_figures.hpp"
 #include "wireproof/cli/perf_server.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

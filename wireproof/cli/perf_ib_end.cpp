@@ -4,9 +4,9 @@
 
 #include <cstring>
 
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/no_answer.hpp"
 #include "wireproof/core/pump.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/peer_window.hpp"

@@ -5,10 +5,10 @@
 #include <array>
 #include <set>
 
+#include "wireproof/app/common/provenance.hpp"
 #include "wireproof/cli/perf_ib.hpp"
 #include "wireproof/cli/perf_json.hpp"
 #include "wireproof/cli/perf_text.hpp"
-#include "wireproof/cli/provenance.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/cli/perf_ends.hpp"
 #include "wireproof/cli/perf_server.hpp"
 

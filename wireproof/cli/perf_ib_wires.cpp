@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/loopback_host.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/loopback_host.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
 #include "wireproof/front/ib/native_wire.hpp"
 #include "wireproof/proto/ib/packet.hpp"

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/cli/page_bytes.hpp"
 #include "wireproof/cli/perf_datagrams.hpp"
 #include "wireproof/cli/perf_ends.hpp"

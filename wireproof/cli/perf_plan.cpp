@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
 namespace wireproof::cli {

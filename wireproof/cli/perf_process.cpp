@@ -10,9 +10,9 @@
 #include <cstring>
 #include <string>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/text.hpp"
 
 namespace wireproof::cli {
 

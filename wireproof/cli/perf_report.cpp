@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "wireproof/app/common/provenance.hpp"
 #include "wireproof/cli/perf_json.hpp"
 #include "wireproof/cli/perf_plan.hpp"
 #include "wireproof/cli/perf_text.hpp"
-#include "wireproof/cli/provenance.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {

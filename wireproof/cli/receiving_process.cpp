@@ -10,8 +10,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/text.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {

@@ -6,9 +6,9 @@
 
 #include <functional>
 
+#include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/common/loopback_host.hpp"
 #include "wireproof/cli/carry_ib.hpp"
-#include "wireproof/cli/failure.hpp"
-#include "wireproof/cli/loopback_host.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/drop_in.hpp"
 #include "wireproof/cli/option_rules.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/cli/write_signals.hpp"
 #include "wireproof/front/verbs/settings.hpp"

@@ -5,15 +5,15 @@
 #include <chrono>
 #include <memory>
 
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/file_transfer.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/report.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/udp_session.hpp"
 #include "wireproof/cli/verbs.hpp"
 

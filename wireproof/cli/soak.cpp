@@ -8,12 +8,12 @@
 #include <limits>
 #include <optional>
 
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_options.hpp"
 #include "wireproof/cli/hostile_soak.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"

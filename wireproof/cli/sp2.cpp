@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "wireproof/cli/progress.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/sp2/sp2_figures.hpp"

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
+#include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/cli/device_counters.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/verbs.hpp"

@@ -8,19 +8,19 @@
 #include <chrono>
 #include <limits>
 
+#include "wireproof/app/common/files.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
+#include "wireproof/app/common/text.hpp"
 #include "wireproof/cli/carry_options.hpp"
-#include "wireproof/cli/files.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
-#include "wireproof/cli/progress.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/sweep_lines.hpp"
 #include "wireproof/cli/sweep_paper.hpp"
 #include "wireproof/cli/sweep_report.hpp"
 #include "wireproof/cli/sweep_results.hpp"
 #include "wireproof/cli/sweep_run.hpp"
-#include "wireproof/cli/text.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
 

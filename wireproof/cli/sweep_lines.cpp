@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "wireproof/app/common/files.hpp"
 #include "wireproof/cli/carry_options.hpp"
-#include "wireproof/cli/files.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/verbs.hpp"
 #include "wireproof/lab/retry/retry_presets.hpp"

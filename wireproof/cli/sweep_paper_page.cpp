@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "wireproof/app/common/version.hpp"
 #include "wireproof/cli/sweep_paper.hpp"
-#include "wireproof/cli/version.hpp"
 #include "wireproof/lab/retry/retry_paper.hpp"
 #include "wireproof/report/report_page.hpp"
 

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <map>
 
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/text.hpp"
+#include "wireproof/app/common/version.hpp"
 #include "wireproof/cli/verbs.hpp"
-#include "wireproof/cli/version.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
 #include "wireproof/lab/retry/retry_ladder.hpp"
 #include "wireproof/lab/sweep/sweep_curves.hpp"

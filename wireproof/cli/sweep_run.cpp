@@ -15,9 +15,9 @@
 #include <set>
 #include <thread>
 
-#include "wireproof/cli/files.hpp"
-#include "wireproof/cli/interrupt.hpp"
-#include "wireproof/cli/progress.hpp"
+#include "wireproof/app/common/files.hpp"
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/cli/carry_run.hpp"
-#include "wireproof/cli/interrupt.hpp"
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"

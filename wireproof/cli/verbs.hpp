@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 
 namespace CLI {
 class App;

@@ -1,4 +1,4 @@
-#include "wireproof/cli/text.hpp"
+#include "wireproof/app/common/text.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/app/common/interrupt.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/progress.hpp"
+#include "wireproof/app/common/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

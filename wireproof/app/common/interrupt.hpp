@@ -1,7 +1,7 @@
 // Ctrl-C and its like as something that loops look at, so that what was begun is put away first.
 #pragma once
 
-#include "wireproof/cli/failure.hpp"
+#include "wireproof/app/common/failure.hpp"
 
 namespace wireproof::cli {
 

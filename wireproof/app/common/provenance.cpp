@@ -1,4 +1,4 @@
-#include "wireproof/cli/provenance.hpp"
+#include "wireproof/app/common/provenance.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "wireproof/cli/version.hpp"
+#include "wireproof/app/common/version.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "wireproof/cli/version.hpp"
+#include "wireproof/app/common/version.hpp"
 
 namespace wireproof::cli {
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/files.hpp"
+#include "wireproof/app/common/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "wireproof/cli/interrupt.hpp"
+#include "wireproof/app/common/interrupt.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "wireproof/cli/no_answer.hpp"
+#include "wireproof/app/common/no_answer.hpp"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/failure.hpp"
 #include "wireproof/wire/udp/address.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
