@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_server.hpp"
+#include "wireproof/app/perf/perf_server.hpp"
 
 #include <ctime>
 

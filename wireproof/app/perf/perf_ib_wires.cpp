@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_ib_wires.hpp"
+#include "wireproof/app/perf/perf_ib_wires.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_message_order.hpp"
+#include "wireproof/app/perf/perf_message_order.hpp"
 
 #include <gtest/gtest.h>
 

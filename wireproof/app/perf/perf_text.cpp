@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_text.hpp"
+#include "wireproof/app/perf/perf_text.hpp"
 
 #include <fmt/format.h>
 

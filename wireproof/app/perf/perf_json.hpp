@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "wireproof/cli/perf_plan.hpp"
-#include "wireproof/cli/perf_text.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
+#include "wireproof/app/perf/perf_text.hpp"
 
 namespace wireproof::cli {
 

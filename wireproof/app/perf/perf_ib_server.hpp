@@ -5,8 +5,8 @@
 #include <atomic>
 #include <memory>
 
-#include "wireproof/cli/perf_ib_end.hpp"
-#include "wireproof/cli/perf_limit.hpp"
+#include "wireproof/app/perf/perf_ib_end.hpp"
+#include "wireproof/app/perf/perf_limit.hpp"
 
 namespace wireproof::cli {
 

@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "wireproof/app/common/provenance.hpp"
-#include "wireproof/cli/perf_json.hpp"
-#include "wireproof/cli/perf_plan.hpp"
-#include "wireproof/cli/perf_text.hpp"
+#include "wireproof/app/perf/perf_json.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
+#include "wireproof/app/perf/perf_text.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {

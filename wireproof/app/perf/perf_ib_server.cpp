@@ -1,10 +1,10 @@
-#include "wireproof/cli/perf_ib_server.hpp"
+#include "wireproof/app/perf/perf_ib_server.hpp"
 
 #include <algorithm>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/cli/perf_ends.hpp"
-#include "wireproof/cli/perf_server.hpp"
+#include "wireproof/app/perf/perf_ends.hpp"
+#include "wireproof/app/perf/perf_server.hpp"
 
 namespace wireproof::cli {
 

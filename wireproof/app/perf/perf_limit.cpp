@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_limit.hpp"
+#include "wireproof/app/perf/perf_limit.hpp"
 
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -12,9 +12,9 @@
 #include <cstring>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/cli/page_bytes.hpp"
-#include "wireproof/cli/perf_datagrams.hpp"
-#include "wireproof/cli/perf_ends.hpp"
+#include "wireproof/app/perf/page_bytes.hpp"
+#include "wireproof/app/perf/perf_datagrams.hpp"
+#include "wireproof/app/perf/perf_ends.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
 
 namespace wireproof::cli {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "wireproof/cli/perf_plan.hpp"
-#include "wireproof/cli/perf_process.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
+#include "wireproof/app/perf/perf_process.hpp"
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/host/spin_clock.hpp"
 

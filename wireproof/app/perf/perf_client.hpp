@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "wireproof/cli/page_bytes.hpp"
-#include "wireproof/cli/perf_ends.hpp"
-#include "wireproof/cli/perf_limit.hpp"
+#include "wireproof/app/perf/page_bytes.hpp"
+#include "wireproof/app/perf/perf_ends.hpp"
+#include "wireproof/app/perf/perf_limit.hpp"
 
 namespace wireproof::cli {
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
 
 #include <algorithm>
 #include <array>

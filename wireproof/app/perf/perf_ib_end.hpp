@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/app/perf/perf_ib_wires.hpp"
+#include "wireproof/app/perf/perf_message_order.hpp"
 #include "wireproof/base/bytes.hpp"
-#include "wireproof/cli/perf_ib_wires.hpp"
-#include "wireproof/cli/perf_message_order.hpp"
 #include "wireproof/host/spin_clock.hpp"
 #include "wireproof/proto/ib/port.hpp"
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "wireproof/cli/perf_ends.hpp"
-#include "wireproof/cli/perf_ib.hpp"
-#include "wireproof/cli/perf_ib_server.hpp"
-#include "wireproof/cli/perf_process.hpp"
+#include "wireproof/app/perf/perf_ends.hpp"
+#include "wireproof/app/perf/perf_ib.hpp"
+#include "wireproof/app/perf/perf_ib_server.hpp"
+#include "wireproof/app/perf/perf_process.hpp"
 
 namespace wireproof::cli {
 

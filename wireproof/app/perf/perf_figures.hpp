@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

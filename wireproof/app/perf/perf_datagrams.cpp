@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_datagrams.hpp"
+#include "wireproof/app/perf/perf_datagrams.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_process.hpp"
+#include "wireproof/app/perf/perf_process.hpp"
 
 #include <sched.h>
 #include <sys/prctl.h>

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "wireproof/app/common/provenance.hpp"
-#include "wireproof/cli/perf_ib.hpp"
-#include "wireproof/cli/perf_json.hpp"
-#include "wireproof/cli/perf_text.hpp"
+#include "wireproof/app/perf/perf_ib.hpp"
+#include "wireproof/app/perf/perf_json.hpp"
+#include "wireproof/app/perf/perf_text.hpp"
 #include "wireproof/report/report_page.hpp"
 
 namespace wireproof::cli {

@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_ib_client.hpp"
+#include "wireproof/app/perf/perf_ib_client.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -9,9 +9,9 @@
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/cli/page_bytes.hpp"
-#include "wireproof/cli/perf_figures.hpp"
-#include "wireproof/cli/perf_server.hpp"
+#include "wireproof/app/perf/page_bytes.hpp"
+#include "wireproof/app/perf/perf_figures.hpp"
+#include "wireproof/app/perf/perf_server.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/base/histogram.hpp"
-#include "wireproof/cli/perf_plan.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
 namespace wireproof::cli {

@@ -1,14 +1,14 @@
-#include "wireproof/cli/perf_client.hpp"
+#include "wireproof/app/perf/perf_client.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "wireproof/app/common/failure.hpp"
+#include "wireproof/app/perf/perf_figures.hpp"
+#include "wireproof/app/perf/perf_server.hpp"
 #include "wireproof/base/crc.hpp"
 #include "wireproof/base/random.hpp"
-#include "wireproof/cli/perf_figures.hpp"
-#include "wireproof/cli/perf_server.hpp"
 #include "wireproof/host/ticks.hpp"
 
 namespace wireproof::cli {

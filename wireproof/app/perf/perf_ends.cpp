@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_ends.hpp"
+#include "wireproof/app/perf/perf_ends.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/no_answer.hpp"
 #include "wireproof/app/common/text.hpp"
-#include "wireproof/cli/perf_server.hpp"
+#include "wireproof/app/perf/perf_server.hpp"
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/wait.hpp"

@@ -1,4 +1,4 @@
-#include "wireproof/cli/perf_ib_end.hpp"
+#include "wireproof/app/perf/perf_ib_end.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "wireproof/cli/perf_plan.hpp"
+#include "wireproof/app/perf/perf_plan.hpp"
 #include "wireproof/host/any_wire.hpp"
 
 namespace wireproof::cli {
