@@ -14,11 +14,9 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr std::size_t ip_and_udp = 28;
-
 // One figure on all wires, so that their columns can be compared.
 std::size_t path_mtu_of(const CarryOptions& options) {
-    constexpr std::size_t around = ip_and_udp + IcrcCover::icrc_size;
+    constexpr std::size_t around = ipv4_framing + IcrcCover::icrc_size;
     const std::size_t path_mtu =
         options.mtu > around ? ib::path_mtu_within(options.mtu - around) : 0;
     if (path_mtu == 0) {
@@ -37,14 +35,15 @@ IbTransferTerms terms_of(const CarryOptions& options) {
 IbSession::Config session_config(const CarryOptions& options, std::uint16_t node) {
     const std::size_t path_mtu = path_mtu_of(options);
     const bool rocev2 = options.wire == "udp";
-    return {.data = options.protocol == "rc" ? ib::Transport::rc : ib::Transport::uc,
-            .node = node,
-            .path_mtu = path_mtu,
-            .piece_max = 16 * path_mtu,
-            .seed = options.seed,
-            .peer_timeout = Duration::from_seconds(options.peer_timeout),
-            .framing = rocev2 ? ip_and_udp + IcrcCover::icrc_size : ib::Lrh::size + ib::native_tail,
-            .mtu = options.mtu};
+    return {
+        .data = options.protocol == "rc" ? ib::Transport::rc : ib::Transport::uc,
+        .node = node,
+        .path_mtu = path_mtu,
+        .piece_max = 16 * path_mtu,
+        .seed = options.seed,
+        .peer_timeout = Duration::from_seconds(options.peer_timeout),
+        .framing = rocev2 ? ipv4_framing + IcrcCover::icrc_size : ib::Lrh::size + ib::native_tail,
+        .mtu = options.mtu};
 }
 
 /// RoCEv2's ends come framed; on any other wire frames are those of a native link.

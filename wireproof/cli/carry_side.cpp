@@ -13,8 +13,6 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr std::size_t ip_and_udp = 28;
-
 /// Both halves of a transfer, as far as carry is concerned.
 template <class Node, class Half>
 class SideOf final : public CarrySide {
@@ -144,7 +142,7 @@ std::unique_ptr<CarrySide> make_receiving_side(const CarryOptions& options, host
 
 std::size_t datagram_max(const CarryOptions& options) {
     if (is_ib(options.protocol)) return ib_frame_max(options);
-    if (link_protocol(options.protocol) != nullptr) return options.mtu - ip_and_udp;
+    if (link_protocol(options.protocol) != nullptr) return options.mtu - ipv4_framing;
     return carry_config(options, 0).packet_max;
 }
 
