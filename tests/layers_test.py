@@ -30,6 +30,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "lab/sweep": {"base", "core", "proto", "sim", "report", "lab/retry"},
     "lab/sp2": {"base", "core", "proto", "sim", "lab/drive"},
     "app/common": {"public", "base", "core", "proto", "wire"},
+    "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "app/common"},
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
     "app/capture": {"base", "core", "proto", "wire"},
     "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},

@@ -251,7 +251,7 @@ class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         commands = self.commands()
         self.assertIn("front/am/endpoint.cpp", commands)
-        for left_out in ("-Werror", "_test.cpp", "wireproof/cli/", "wireproof/lab/", "link_retry"):
+        for left_out in ("-Werror", "_test.cpp", "wireproof/cli/", "wireproof/app/", "wireproof/lab/", "link_retry"):
             self.assertNotIn(left_out, commands)
 
     def test_or_it_is_built_without_the_laboratory(self):
@@ -259,7 +259,7 @@ class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         commands = self.commands()
         self.assertIn("-Werror", commands)
-        for left_out in ("wireproof/cli/", "wireproof/lab/", "link_retry"):
+        for left_out in ("wireproof/cli/", "wireproof/app/", "wireproof/lab/", "link_retry"):
             self.assertNotIn(left_out, commands)
 
     def test_the_laboratory_says_what_it_misses(self):

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/app/transfer/carry_side.hpp"
 #include "wireproof/cli/carry_options.hpp"
-#include "wireproof/cli/carry_side.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"

@@ -1,7 +1,7 @@
 // The options that carry, send and recv have in common.
 #pragma once
 
-#include "wireproof/cli/carry_run.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wireproof/cli/carry_run.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
 
 namespace wireproof::cli {
 

@@ -8,13 +8,13 @@
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
 #include "wireproof/app/common/text.hpp"
+#include "wireproof/app/transfer/file_transfer.hpp"
+#include "wireproof/app/transfer/udp_session.hpp"
 #include "wireproof/cli/carry_options.hpp"
-#include "wireproof/cli/file_transfer.hpp"
 #include "wireproof/cli/numbers.hpp"
 #include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/report.hpp"
 #include "wireproof/cli/result.hpp"
-#include "wireproof/cli/udp_session.hpp"
 #include "wireproof/cli/verbs.hpp"
 
 namespace wireproof::cli {

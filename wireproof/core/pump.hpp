@@ -5,7 +5,7 @@
 //   front/am/node       many engines on one wire, and handlers that may send between two frames
 //   front/link/node     its engine is behind AnyLink, and is filled from a stream while it sends
 //   front/ib/device     one engine for many peers, asked for each peer apart
-//   cli/ib_session      posts receives again between two frames
+//   app/transfer        posts receives again between two frames
 //   lab/worlds          its users act between receiving and sending
 //   lab/drive, lab/sp2  many engines on a node; what each frame costs the node is simulated time
 //   lab/ladder          notes every frame for the drawing

@@ -1,4 +1,4 @@
-#include "wireproof/cli/ib_session.hpp"
+#include "wireproof/app/transfer/ib_session.hpp"
 
 #include <algorithm>
 

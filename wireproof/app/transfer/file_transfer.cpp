@@ -1,4 +1,4 @@
-#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/app/transfer/file_transfer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "wireproof/cli/carry_side.hpp"
+#include "wireproof/app/transfer/carry_side.hpp"
 
 #include <array>
 #include <utility>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/cli/carry_ib.hpp"
-#include "wireproof/cli/link_transfer.hpp"
+#include "wireproof/app/transfer/carry_ib.hpp"
+#include "wireproof/app/transfer/link_transfer.hpp"
 #include "wireproof/proto/hippi/link.hpp"
 #include "wireproof/proto/pcie/link.hpp"
 #include "wireproof/wire/sequenced/sequenced_wire.hpp"

@@ -1,12 +1,12 @@
-#include "wireproof/cli/ib_transfer.hpp"
+#include "wireproof/app/transfer/ib_transfer.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/text.hpp"
+#include "wireproof/app/transfer/digest.hpp"
 #include "wireproof/base/bytes.hpp"
-#include "wireproof/cli/digest.hpp"
 
 namespace wireproof::cli {
 namespace {

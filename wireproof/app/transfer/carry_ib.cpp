@@ -1,11 +1,11 @@
-#include "wireproof/cli/carry_ib.hpp"
+#include "wireproof/app/transfer/carry_ib.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/cli/ib_transfer.hpp"
+#include "wireproof/app/transfer/ib_transfer.hpp"
 #include "wireproof/front/ib/native_wire.hpp"
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"

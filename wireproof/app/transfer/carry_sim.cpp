@@ -2,8 +2,8 @@
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/cli/carry_run.hpp"
-#include "wireproof/cli/carry_side.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
+#include "wireproof/app/transfer/carry_side.hpp"
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/loopback_host.hpp"
-#include "wireproof/cli/carry_ib.hpp"
+#include "wireproof/app/transfer/carry_ib.hpp"
 #include "wireproof/front/ib/icrc_wire.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"

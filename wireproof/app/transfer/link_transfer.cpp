@@ -1,4 +1,4 @@
-#include "wireproof/cli/link_transfer.hpp"
+#include "wireproof/app/transfer/link_transfer.hpp"
 
 #include <fmt/format.h>
 

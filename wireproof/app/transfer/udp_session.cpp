@@ -1,4 +1,4 @@
-#include "wireproof/cli/udp_session.hpp"
+#include "wireproof/app/transfer/udp_session.hpp"
 
 namespace wireproof::cli {
 UdpSession::UdpSession(am::UdpNode wire, const am::Config& config)

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "wireproof/cli/carry_run.hpp"
-#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
+#include "wireproof/app/transfer/file_transfer.hpp"
 #include "wireproof/host/any_wire.hpp"
 
 namespace wireproof::cli {

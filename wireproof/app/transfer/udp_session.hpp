@@ -6,7 +6,7 @@
 #include <string>
 
 #include "wireproof/app/common/interrupt.hpp"
-#include "wireproof/cli/carry_run.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
 #include "wireproof/front/am/udp_node.hpp"
 #include "wireproof/host/spin_budget.hpp"
 #include "wireproof/host/steady_clock.hpp"

@@ -22,7 +22,7 @@
 
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/no_answer.hpp"
-#include "wireproof/cli/digest.hpp"
+#include "wireproof/app/transfer/digest.hpp"
 #include "wireproof/front/am/node.hpp"
 
 namespace wireproof::cli {

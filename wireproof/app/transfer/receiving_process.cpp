@@ -1,4 +1,4 @@
-#include "wireproof/cli/receiving_process.hpp"
+#include "wireproof/app/transfer/receiving_process.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,11 +1,11 @@
-#include "wireproof/cli/live_end.hpp"
+#include "wireproof/app/transfer/live_end.hpp"
 
 #include <optional>
 
 #include "wireproof/app/common/failure.hpp"
-#include "wireproof/cli/carry_ib.hpp"
-#include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/udp_session.hpp"
+#include "wireproof/app/transfer/carry_ib.hpp"
+#include "wireproof/app/transfer/carry_side.hpp"
+#include "wireproof/app/transfer/udp_session.hpp"
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/shm/shm_wire.hpp"
 

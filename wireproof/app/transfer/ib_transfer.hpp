@@ -20,9 +20,9 @@
 #include <optional>
 #include <string>
 
-#include "wireproof/cli/carry_run.hpp"
-#include "wireproof/cli/file_transfer.hpp"
-#include "wireproof/cli/ib_session.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
+#include "wireproof/app/transfer/file_transfer.hpp"
+#include "wireproof/app/transfer/ib_session.hpp"
 
 namespace wireproof::cli {
 

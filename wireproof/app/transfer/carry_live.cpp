@@ -5,11 +5,11 @@
 
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/cli/carry_run.hpp"
-#include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/live_end.hpp"
-#include "wireproof/cli/receiving_process.hpp"
-#include "wireproof/cli/udp_session.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
+#include "wireproof/app/transfer/carry_side.hpp"
+#include "wireproof/app/transfer/live_end.hpp"
+#include "wireproof/app/transfer/receiving_process.hpp"
+#include "wireproof/app/transfer/udp_session.hpp"
 
 namespace wireproof::cli {
 namespace {

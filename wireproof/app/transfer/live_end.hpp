@@ -5,7 +5,7 @@
 #include <array>
 #include <memory>
 
-#include "wireproof/cli/carry_run.hpp"
+#include "wireproof/app/transfer/carry_run.hpp"
 #include "wireproof/host/any_wire.hpp"
 
 namespace wireproof::cli {

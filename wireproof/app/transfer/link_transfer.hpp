@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "wireproof/app/common/files.hpp"
-#include "wireproof/cli/digest.hpp"
-#include "wireproof/cli/file_transfer.hpp"
+#include "wireproof/app/transfer/digest.hpp"
+#include "wireproof/app/transfer/file_transfer.hpp"
 #include "wireproof/front/link/node.hpp"
 
 namespace wireproof::cli {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string_view>
 
-#include "wireproof/cli/carry_side.hpp"
-#include "wireproof/cli/live_end.hpp"
+#include "wireproof/app/transfer/carry_side.hpp"
+#include "wireproof/app/transfer/live_end.hpp"
 
 namespace wireproof::cli {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "wireproof/app/transfer/carry_run.hpp"
 #include "wireproof/base/instant.hpp"
-#include "wireproof/cli/carry_run.hpp"
 
 namespace wireproof::cli {
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/digest.hpp"
+#include "wireproof/app/transfer/digest.hpp"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
