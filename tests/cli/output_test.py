@@ -65,8 +65,8 @@ class WhatIsPrintedFitsItsReader(Case):
         self.assertRegex(shown, r"states: \d+  [\d.]+ [kM]? ?states/s")
         for drawn in re.split("[\r\n]", shown):
             self.assertLess(len(drawn.replace("\x1b[K", "")), 80)
-        _, shown = self.on_a_terminal("soak", "--protocol", "rc", "--hostile", "100000")
-        self.assertRegex(shown, r"packets \[=* *\] +\d+ %  [\d.]+ [kM]? ?packets/s")
+        _, shown = self.on_a_terminal("soak", "--worlds", "500", "--seed", "1")
+        self.assertRegex(shown, r"worlds \[=* *\] +\d+ %  [\d.]+ [kM]? ?worlds/s")
 
     def test_a_terminal_gets_a_bar_that_goes_away(self):
         # Long enough for a second draw, which has a rate.
@@ -139,52 +139,6 @@ class ASimulationSaysWhatCameOut(Case):
             ended = self.run_command(*arguments)
             self.assertEqual((ended.code, ended.err), (0, ""))
             self.assertLessEqual(max(map(len, ended.out.splitlines())), 80)
-
-
-class AHostileHostGetsNowhere(Case):
-    """Which the command itself looks at; here is seen that the host tried, and how it fared."""
-
-    def attack(self, protocol):
-        ended, out = self.run_json("soak", "--protocol", protocol, "--hostile", "20000",
-                                   "--seed", "11")
-        self.assertEqual((ended.code, ended.err), (0, ""))
-        self.assertEqual((out["schema"], out["protocol"], out["seed"], out["hostile"]),
-                         ("wireproof.soak-hostile/1", protocol, 11, 20000))
-        self.assertEqual(sum(out["sent_as"].values()), 20000)
-        self.assertGreater(min(out["sent_as"].values()), 100)
-        self.assertEqual(out["datagrams"], 20000 + out["harmless"] + out["honest"])
-        self.assertEqual(out["datagrams"], sum(out["received"].values()) + out["kernel_dropped"])
-        # By name, where a kind can end in one way only.
-        if out["kernel_dropped"] == 0:
-            for kind, reason in (("too_long", "too_long"), ("cut", "too_short"),
-                                 ("stranger", "unknown_source")):
-                self.assertEqual(out["received"][reason], out["sent_as"][kind], kind)
-        for reason in ("icrc_wrong", "identification_jumped", "unknown_queue_pair",
-                       "foreign_partition", "foreign_source", "wrong_transport",
-                       "unknown_transport_version", "headers_cut_short", "duplicates", "gaps",
-                       "sequence_broken", "bad_length", "bad_key", "bad_qkey", "not_allowed",
-                       "executed"):
-            self.assertGreater(out["received"][reason], 0, reason)
-        # The connections of the hostile host do go on between, and the honest one all the time.
-        self.assertGreater(out["completed"], 500)
-        self.assertGreater(out["honest_messages"], 500)
-        self.assertLessEqual(out["honest_lost"], out["kernel_dropped"])
-        self.assertGreater(out["memory_checks"], 10)
-        return out
-
-    def test_with_reliable_connections(self):
-        out = self.attack("rc")
-        self.assertGreater(min(out["received"]["answers"], out["received"]["stale"]), 0)
-        self.assertEqual(out["honest_lost"], 0)
-        self.assertGreater(out["reconnected"], 20)
-
-    def test_with_unreliable_connections(self):
-        out = self.attack("uc")
-        self.assertGreater(min(out["received"]["rest_dropped"], out["received"]["not_ready"]), 0)
-        self.assertEqual(out["received"]["answers"], 0)
-
-    def test_with_both(self):
-        self.attack("ib")
 
 
 if __name__ == "__main__":

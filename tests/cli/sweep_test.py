@@ -191,10 +191,6 @@ class TheSameSeedGivesTheSameBytes(Case):
         self.same("search", "pcie", "--faults", "1")
         self.same("search", "hippi6400", "--rule", "literal", "--no-damage", "--no-early-timers", code=1)
 
-    def test_what_no_seed_decides_has_no_such_option(self):
-        ended = self.run_command("soak", "--protocol", "rc", "--hostile", "10", "--no-timing")
-        self.expect_failure(ended, 2, "--no-timing", "--hostile")
-
 
 class PacketsOfHostsAreRows(Case):
     def point(self, *arguments):

@@ -82,10 +82,6 @@ class ACommandLineThatMakesNoSenseEndsWithTwo(Case):
                 "--seconds": ("nan", "0", "-5", "inf", "long")}.items():
             for value in values:
                 self.refuses("soak", option, value, words=[option])
-        for options in (("--hostile", "0"), ("--hostile", "many"), ("--hostile", "5"),
-                        ("--hostile", "5", "--protocol", "rc", "--worlds", "5"),
-                        ("--hostile", "5", "--protocol", "rc", "--seconds", "5")):
-            self.refuses("soak", *options, words=["--hostile"])
         for value in ("1", "-2", "two", "1000"):
             self.refuses("sp2", "--nodes", value, words=["--nodes"])
 
@@ -155,10 +151,9 @@ class AnOptionThatCanHaveNoEffectIsRefused(Case):
         self.refuses("--merge", "sweep", "--ber", "1e-9", "--merge", needs="a sweep FILE")
         self.refuses("--ladder-point", "sweep", "grid.toml", "--ladder-point", "1", needs="--html")
 
-    def test_by_search_soak_and_inspect(self):
+    def test_by_search_and_inspect(self):
         self.refuses("--rule", "search", "pcie", "--rule", "literal", needs="hippi6400")
         self.refuses("--recovery", "search", "pcie", "--recovery", "selective", needs="sp-am")
-        self.refuses("--hostile", "soak", "--hostile", "5", needs="--protocol rc")
         ended = self.run_command("inspect", "any.pcap", "--events", "--json")
         self.expect_failure(ended, 2, "--events has no effect here")
 

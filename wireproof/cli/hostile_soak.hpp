@@ -36,14 +36,8 @@ struct HostileSoakResult {
     std::string violation{};          // in one line; empty: none
 };
 
-struct HostileSoakRun {
-    std::string protocol{};
-    std::uint64_t seed = 0;
-    bool json = false;
-    double seconds = 0;
-};
-/// As tables, or as one JSON object (schema wireproof.soak-hostile/1), to standard output.
-void print_hostile_soak(const HostileSoakResult& result, const HostileSoakRun& run);
+/// As tables.
+std::string text_of(const HostileSoakResult& result, std::uint64_t seed);
 
 /// Throws Failure when a socket cannot be had, Interrupted after a signal.
 HostileSoakResult run_hostile_soak(const HostileSoakConfig& config);

@@ -1,5 +1,4 @@
-// Random simulated worlds, one seed after another, until one breaks a rule; or a real device that a
-// hostile host sends all it can think of.
+// Random simulated worlds, one seed after another, until one breaks a rule.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,9 +10,7 @@
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
 #include "wireproof/cli/carry_options.hpp"
-#include "wireproof/cli/hostile_soak.hpp"
 #include "wireproof/cli/numbers.hpp"
-#include "wireproof/cli/option_rules.hpp"
 #include "wireproof/cli/result.hpp"
 #include "wireproof/cli/timing.hpp"
 #include "wireproof/cli/verbs.hpp"
@@ -27,12 +24,8 @@ constexpr auto soak_examples = R"(Examples:
   wireproof soak --worlds 10000
   wireproof soak --protocol rc --seconds 28800
   wireproof soak --worlds 1 --seed 4711     repeats one world
-  wireproof soak --protocol ib --hostile 10000000
 
-Exit code 0: every world kept every rule; 1: one did not, and is named.
---hostile: a device on the loopback network is sent random and altered packets
-beside an honest connection. Nothing may be written outside of what was offered,
-nothing complete that was not asked for, and every packet counts for one reason.)";
+Exit code 0: every world kept every rule; 1: one did not, and is named.)";
 
 using Json = nlohmann::ordered_json;
 
@@ -112,7 +105,6 @@ struct SoakVerb {
     std::uint64_t worlds = 0;
     double seconds = 0;
     std::uint64_t seed = 0;
-    std::uint64_t hostile = 0;  // packets
     bool json = false;
     Timing timing;
 
@@ -120,7 +112,6 @@ struct SoakVerb {
         catch_interrupts();
         timing.start();
         seed = chosen_seed(seed);
-        if (hostile > 0) return attack();
         if (protocol == "sp-am") return simulate(AmWorlds());
         return simulate(IbWorlds(transport()));
     }
@@ -129,19 +120,6 @@ struct SoakVerb {
     std::optional<ib::Transport> transport() const {
         if (protocol == "ib") return std::nullopt;
         return protocol == "rc" ? ib::Transport::rc : ib::Transport::uc;
-    }
-
-    int attack() {
-        const auto start = std::chrono::steady_clock::now();
-        const HostileSoakResult result =
-            run_hostile_soak({.packets = hostile, .seed = seed, .transport = transport()});
-        const double took =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        print_hostile_soak(result,
-                           {.protocol = protocol, .seed = seed, .json = json, .seconds = took});
-        if (result.violation.empty()) return 0;
-        throw Failure(fmt::format("{}; repeat: wireproof soak --protocol {} --hostile {} --seed {}",
-                                  result.violation, protocol, hostile, seed));
     }
 
     template <class Worlds>
@@ -213,26 +191,13 @@ void add_soak(CLI::App& app, Run& run) {
         1, any);
     accept_range(*verb->add_option("--seconds", soak->seconds, "for how long")->type_name("S"), 0.1,
                  1e7);
-    CLI::Option* const hostile =
-        verb->add_option("--hostile", soak->hostile, "attack a device with so many packets instead")
-            ->type_name("N")
-            ->excludes("--worlds", "--seconds");
-    accept_whole(*hostile, 1, any);
-    const auto rules = std::make_shared<OptionRules>();
-    rules->applies(
-        hostile, [soak] { return soak->protocol != "sp-am"; }, "--protocol rc, uc or ib");
     accept_whole(*verb->add_option("--seed", soak->seed, "of the first world; the others follow")
                       ->type_name("N"),
                  0, any);
-    // What a device meets on the loopback network is not a function of the seed.
-    soak->timing.add(*verb)->excludes("--hostile");
-    verb->add_flag("--json", soak->json,
-                   "print one JSON object (schema wireproof.soak/1,\nor wireproof.soak-hostile/1)");
+    soak->timing.add(*verb);
+    verb->add_flag("--json", soak->json, "print one JSON object (schema wireproof.soak/1)");
     verb->footer(soak_examples);
-    verb->callback([soak, rules, verb, &run] {
-        rules->check(*verb);
-        run = [soak] { return soak->run(); };
-    });
+    verb->callback([soak, &run] { run = [soak] { return soak->run(); }; });
 }
 
 }  // namespace wireproof::cli

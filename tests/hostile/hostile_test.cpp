@@ -1,0 +1,97 @@
+// The attack itself looks at what it may not reach. Here is seen that the host tried, and how it
+// fared.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "wireproof/cli/hostile_soak.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr std::uint64_t packets = 20'000;
+
+class HostileHostTest : public testing::Test {
+protected:
+    void attack(std::optional<ib::Transport> transport) {
+        result_ = run_hostile_soak({.packets = packets, .seed = 11, .transport = transport});
+        EXPECT_EQ(result_.violation, "");
+        for (const auto& [reason, count] : result_.received) {
+            EXPECT_TRUE(received_.emplace(reason, count).second) << reason;
+        }
+    }
+
+    std::uint64_t sent_as(Hostility kind) const {
+        return result_.sent_as[static_cast<std::size_t>(kind)];
+    }
+
+    void expect_that_it_tried() {
+        EXPECT_EQ(result_.hostile, packets);
+        EXPECT_GT(*std::ranges::min_element(result_.sent_as), 100U);
+        EXPECT_EQ(result_.datagrams, packets + result_.harmless + result_.honest);
+        std::uint64_t told = result_.kernel_dropped;
+        for (const auto& [reason, count] : received_) told += count;
+        EXPECT_EQ(told, result_.datagrams);
+    }
+
+    void expect_every_reason() {
+        // By name, where a kind can end in one way only.
+        if (result_.kernel_dropped == 0) {
+            EXPECT_EQ(received_.at("too_long"), sent_as(Hostility::too_long));
+            EXPECT_EQ(received_.at("too_short"), sent_as(Hostility::cut));
+            EXPECT_EQ(received_.at("unknown_source"), sent_as(Hostility::stranger));
+        }
+        for (const char* const reason :
+             {"icrc_wrong", "identification_jumped", "unknown_queue_pair", "foreign_partition",
+              "foreign_source", "wrong_transport", "unknown_transport_version", "headers_cut_short",
+              "duplicates", "gaps", "sequence_broken", "bad_length", "bad_key", "bad_qkey",
+              "not_allowed", "executed"}) {
+            EXPECT_GT(received_.at(reason), 0U) << reason;
+        }
+    }
+
+    // The connections of the hostile host do go on between, and the honest one all the time.
+    void expect_that_others_went_on() {
+        EXPECT_GT(result_.completed, 500U);
+        EXPECT_GT(result_.honest_messages, 500U);
+        EXPECT_LE(result_.honest_lost, result_.kernel_dropped);
+        EXPECT_GT(result_.memory_checks, 10U);
+    }
+
+    HostileSoakResult result_;
+    std::map<std::string, std::uint64_t> received_;  // packets, by what became of them
+};
+
+TEST_F(HostileHostTest, GetsNowhereWithReliableConnections) {
+    attack(ib::Transport::rc);
+    expect_that_it_tried();
+    expect_every_reason();
+    expect_that_others_went_on();
+    EXPECT_GT(received_.at("answers"), 0U);
+    EXPECT_GT(received_.at("stale"), 0U);
+    EXPECT_EQ(result_.honest_lost, 0U);
+    EXPECT_GT(result_.reconnected, 20U);
+}
+
+TEST_F(HostileHostTest, GetsNowhereWithUnreliableConnections) {
+    attack(ib::Transport::uc);
+    expect_that_it_tried();
+    expect_every_reason();
+    expect_that_others_went_on();
+    EXPECT_GT(received_.at("rest_dropped"), 0U);
+    EXPECT_GT(received_.at("not_ready"), 0U);
+    EXPECT_EQ(received_.at("answers"), 0U);
+}
+
+TEST_F(HostileHostTest, GetsNowhereWithBoth) {
+    attack(std::nullopt);
+    expect_that_it_tried();
+    expect_every_reason();
+    expect_that_others_went_on();
+}
+
+}  // namespace
+}  // namespace wireproof::cli

@@ -1,0 +1,57 @@
+// Sends a device on the loopback network random and altered packets, beside an honest connection.
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "wireproof/app/common/interrupt.hpp"
+#include "wireproof/cli/hostile_soak.hpp"
+
+namespace wireproof::cli {
+namespace {
+
+constexpr auto usage =
+    "wireproof_hostile rc|uc|ib PACKETS [SEED]\n"
+    "ib: queue pairs of rc and uc. Exit code 0: nothing was written outside of what was offered,\n"
+    "nothing completed that was not asked for, and every packet counts for one reason; 1: not so,\n"
+    "or no socket; 2: the command line is wrong.\n";
+
+bool read(std::string_view word, std::uint64_t& number) {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    return error == std::errc() && end == word.data() + word.size();
+}
+
+bool read(std::string_view word, std::optional<ib::Transport>& transport) {
+    if (word == "rc") transport = ib::Transport::rc;
+    if (word == "uc") transport = ib::Transport::uc;
+    return transport || word == "ib";
+}
+
+int run(const HostileSoakConfig& config) {
+    catch_interrupts();
+    const HostileSoakResult result = run_hostile_soak(config);
+    std::fputs(text_of(result, config.seed).c_str(), stdout);
+    if (result.violation.empty()) return 0;
+    std::fprintf(stderr, "%s\n", result.violation.c_str());
+    return 1;
+}
+
+}  // namespace
+}  // namespace wireproof::cli
+
+int main(int argc, char** argv) {
+    using namespace wireproof::cli;
+    HostileSoakConfig config;
+    if (argc < 3 || argc > 4 || !read(argv[1], config.transport) ||
+        !read(argv[2], config.packets) || config.packets == 0 ||
+        (argc == 4 && !read(argv[3], config.seed))) {
+        std::fputs(usage, stderr);
+        return 2;
+    }
+    try {
+        return run(config);
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "%s\n", failure.what());
+        return 1;
+    }
+}
