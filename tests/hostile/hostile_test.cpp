@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "wireproof/cli/hostile_soak.hpp"
+#include "tests/hostile/hostile_soak.hpp"
 
 namespace wireproof::cli {
 namespace {

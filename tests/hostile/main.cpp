@@ -4,8 +4,9 @@
 #include <exception>
 #include <string_view>
 
+#include "tests/hostile/hostile_soak.hpp"
+
 #include "wireproof/app/common/interrupt.hpp"
-#include "wireproof/cli/hostile_soak.hpp"
 
 namespace wireproof::cli {
 namespace {

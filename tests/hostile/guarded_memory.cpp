@@ -1,4 +1,4 @@
-#include "wireproof/cli/guarded_memory.hpp"
+#include "tests/hostile/guarded_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

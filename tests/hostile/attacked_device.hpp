@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "wireproof/cli/conversation.hpp"
-#include "wireproof/cli/guarded_memory.hpp"
-#include "wireproof/cli/hostile_packets.hpp"
+#include "tests/hostile/conversation.hpp"
+#include "tests/hostile/guarded_memory.hpp"
+#include "tests/hostile/hostile_packets.hpp"
+
 #include "wireproof/front/ib/device.hpp"
 
 namespace wireproof::cli {

@@ -1,16 +1,17 @@
-#include "wireproof/cli/hostile_soak.hpp"
+#include "tests/hostile/hostile_soak.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "tests/hostile/attacked_device.hpp"
+#include "tests/hostile/honest_pair.hpp"
+#include "tests/hostile/hostile_host.hpp"
+
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/loopback_host.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/cli/attacked_device.hpp"
-#include "wireproof/cli/honest_pair.hpp"
-#include "wireproof/cli/hostile_host.hpp"
 
 namespace wireproof::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "wireproof/cli/hostile_host.hpp"
+#include "tests/hostile/hostile_host.hpp"
 
 #include <algorithm>
 

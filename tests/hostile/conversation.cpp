@@ -1,4 +1,4 @@
-#include "wireproof/cli/conversation.hpp"
+#include "tests/hostile/conversation.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/attacked_device.hpp"
+#include "tests/hostile/attacked_device.hpp"
 
 #include <fmt/format.h>
 

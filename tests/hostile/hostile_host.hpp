@@ -8,8 +8,9 @@
 #include <deque>
 #include <vector>
 
-#include "wireproof/cli/conversation.hpp"
-#include "wireproof/cli/hostile_packets.hpp"
+#include "tests/hostile/conversation.hpp"
+#include "tests/hostile/hostile_packets.hpp"
+
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 namespace wireproof::cli {

@@ -1,4 +1,4 @@
-#include "wireproof/cli/honest_pair.hpp"
+#include "tests/hostile/honest_pair.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "wireproof/cli/hostile_packets.hpp"
+#include "tests/hostile/hostile_packets.hpp"
 
 #include <algorithm>
 

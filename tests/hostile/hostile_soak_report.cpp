@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wireproof/cli/hostile_soak.hpp"
+#include "tests/hostile/hostile_soak.hpp"
 
 namespace wireproof::cli {
 

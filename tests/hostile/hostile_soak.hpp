@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "wireproof/cli/hostile_packets.hpp"
+#include "tests/hostile/hostile_packets.hpp"
 
 namespace wireproof::cli {
 
