@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 
 #include "wireproof/app/common/files.hpp"
@@ -104,7 +105,7 @@ struct SweepVerb {
         OutputFile table(csv);
         OutputFile page(html);
         OutputFile picture(svg);
-        std::vector<SweepJson> points;
+        std::vector<lab::SweepPoint> points;
         std::optional<SweepWall> wall;
         if (file.empty()) {
             points = {run_point(wall)};
@@ -112,8 +113,8 @@ struct SweepVerb {
             points = merge ? merge_sweep(sweep) : run_sweep(sweep, part, !no_jump);
         }
         const std::string unfinished = unfinished_of(points, sweep.point_seconds);
-        if (!unfinished.empty() && std::all_of(points.begin(), points.end(), is_stopped)) {
-            print(points, sweep.plan.seed, wall, unfinished);
+        if (!unfinished.empty() && std::ranges::all_of(points, &lab::SweepPoint::stopped)) {
+            print(points, sweep.plan, wall, unfinished);
             throw Failure(unfinished);
         }
         // All or none.
@@ -127,14 +128,14 @@ struct SweepVerb {
         table.finish();
         page.finish();
         picture.finish();
-        print(points, sweep.plan.seed, wall, unfinished);
+        print(points, sweep.plan, wall, unfinished);
         if (!unfinished.empty()) throw Failure(unfinished);
         return 0;
     }
 
     /// Why the sweep is no success, if points were stopped.
-    std::string unfinished_of(const std::vector<SweepJson>& points, double limit) const {
-        const auto stopped = std::count_if(points.begin(), points.end(), is_stopped);
+    std::string unfinished_of(const std::vector<lab::SweepPoint>& points, double limit) const {
+        const auto stopped = std::ranges::count_if(points, &lab::SweepPoint::stopped);
         if (stopped == 0) return {};
         return fmt::format("{} of {} points stopped after {} s ({})", stopped, points.size(), limit,
                            point_seconds > 0 ? "--point-seconds" : "point_seconds");
@@ -149,26 +150,29 @@ struct SweepVerb {
         return sweep;
     }
 
-    SweepReport report_of(const lab::Sweep& sweep, const std::vector<SweepJson>& points) const {
-        SweepReport report{sweep.name, sweep.plan, sweep.points, points};
-        std::erase_if(report.points, is_stopped);
+    SweepReport report_of(const lab::Sweep& sweep,
+                          const std::vector<lab::SweepPoint>& points) const {
+        SweepReport report{sweep.name, sweep.plan, points};
+        std::erase_if(report.points, std::mem_fn(&lab::SweepPoint::stopped));
         report.stopped = points.size() - report.points.size();
         report.plan.jump = plan.jump;
         if (ladder_point > 0) report.ladder_point = ladder_point;
         return report;
     }
 
-    void print(std::vector<SweepJson>& points, std::uint64_t seed,
+    void print(const std::vector<lab::SweepPoint>& points, const lab::RetryPlan& of,
                const std::optional<SweepWall>& wall, const std::string& error) const {
-        for (SweepJson& point : points) add_wall(point, wall);
         if (json) {
-            SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", seed}};
-            out["points"] = points;
+            SweepJson out = {{"schema", "wireproof.sweep/1"}, {"seed", of.seed}};
+            out["points"] = SweepJson::array();
+            for (const lab::SweepPoint& point : points) {
+                add_wall(out["points"].emplace_back(sweep_json(point, of)), wall);
+            }
             if (!error.empty()) out["error"] = error;
             print_result(out.dump() + "\n");
             return;
         }
-        std::string text = fmt::format("{}seed {}", sweep_table(points), seed);
+        std::string text = fmt::format("{}seed {}", sweep_table(points), of.seed);
         if (wall) {
             text += fmt::format("; {:.3g} frames/s in {:.2f} s", wall->frames_per_second,
                                 wall->seconds);
@@ -196,7 +200,7 @@ struct SweepVerb {
         return shard.empty() ? shard_from_environment() : shard_of(shard);
     }
 
-    SweepJson run_point(std::optional<SweepWall>& wall) const {
+    lab::SweepPoint run_point(std::optional<SweepWall>& wall) const {
         using Clock = std::chrono::steady_clock;
         Progress bar("simulating", 1000);
         lab::RetryPlan own = plan;
@@ -213,7 +217,7 @@ struct SweepVerb {
         if (timing.seconds()) {
             wall = SweepWall{seconds, sweep_frames(*point) / std::max(seconds, 1e-9)};
         }
-        return sweep_json(settings, plan, *point);
+        return lab::sweep_point(settings, *point);
     }
 
     int run_paper() const {

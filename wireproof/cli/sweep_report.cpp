@@ -1,19 +1,19 @@
 #include "wireproof/cli/sweep_report.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/interrupt.hpp"
-#include "wireproof/app/common/text.hpp"
 #include "wireproof/app/common/version.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/sweep_results.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
+#include "wireproof/lab/retry/loss_trace.hpp"
 #include "wireproof/lab/retry/retry_ladder.hpp"
+#include "wireproof/lab/retry/retry_presets.hpp"
 #include "wireproof/lab/sweep/sweep_curves.hpp"
 #include "wireproof/report/plot_svg.hpp"
 
@@ -25,18 +25,6 @@ using lab::SweepQuantity;
 
 // A ladder of frames that are nearly all bad tells nobody anything.
 constexpr double told_unit_error = 0.05;
-
-struct Named {
-    const char* key;
-    const char* name;
-    const char* unit;
-};
-constexpr std::array<Named, 6> named = {{{"ber", lab::bit_error_rate.data(), ""},
-                                         {"payload", "payload", "bytes"},
-                                         {"loop", "loop", "bytes"},
-                                         {"buffer", "replay buffer", "units"},
-                                         {"ack_every", "units an ack", ""},
-                                         {"timer", "timer", "bytes"}}};
 
 // "1e-9": without the zero that C writes into the exponent.
 std::string figure(double value, int digits = 6) {
@@ -50,82 +38,75 @@ std::string figure(double value, int digits = 6) {
 }
 
 // Whole while that can be read: 1 234 567, and 3.2e10.
-std::string count(const SweepJson& value) {
-    const double number = value.get<double>();
+std::string count(double number) {
     if (number >= 1e7) return figure(number, 3);
     std::string digits = fmt::format("{:.0f}", number);
     for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, "\u202f");
     return digits;
 }
 
-std::string percent(const SweepJson& value, int decimals) {
-    return value.is_null() ? "" : fmt::format("{:.{}f}", value.get<double>() * 100, decimals);
+template <class Whole>
+std::string count_of(Whole number) {
+    return count(static_cast<double>(number));
 }
 
-std::string fixed(const SweepJson& value, const char* format) {
-    return value.is_null() ? "" : fmt::format(fmt::runtime(format), value.get<double>());
+std::string percent(std::optional<double> value, int decimals) {
+    return value ? fmt::format("{:.{}f}", *value * 100, decimals) : "";
 }
 
-std::optional<double> maybe(const SweepJson& value) {
-    return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+SweepQuantity of_number(std::string_view name, std::string unit, double value) {
+    return {std::string(name), std::move(unit), figure(value), value};
 }
 
-// Of bursts: three probabilities.
-std::string text_of(const SweepJson& value) {
-    if (value.is_string()) return value.get<std::string>();
-    if (value.is_number()) return figure(value.get<double>());
-    if (!value.is_array()) return value.dump();
-    std::string text;
-    for (const SweepJson& one : value) text += (text.empty() ? "" : ", ") + text_of(one);
-    return text;
+// 0 stands for what the protocol would choose.
+SweepQuantity of_choice(std::string name, std::string unit, double value) {
+    if (value != 0) return of_number(name, std::move(unit), value);
+    return {std::move(name), "", "the protocol's own", std::nullopt, true};
 }
 
-SweepQuantity quantity_of(const std::string& key, const SweepJson& value) {
-    SweepQuantity quantity{key, "", text_of(value)};
-    std::replace(quantity.name.begin(), quantity.name.end(), '_', ' ');
-    for (const Named& one : named) {
-        if (key == one.key) quantity = {one.name, one.unit, quantity.text};
+SweepQuantity of_flag(const std::string& name, bool set) {
+    return {name, "", set ? name : ""};
+}
+
+// Three probabilities.
+std::string text_of(const LossBursts& bursts) {
+    if (bursts.begin == 0) return "";
+    return figure(bursts.begin) + ", " + figure(bursts.end) + ", " + figure(bursts.loss_in_burst);
+}
+
+std::vector<SweepQuantity> quantities_of(const lab::RetrySettings& s) {
+    std::vector<SweepQuantity> asked = {
+        {"protocol", "", std::string(name_of(s.protocol))},
+        of_number(lab::bit_error_rate, "", s.bit_error),
+        of_number("payload", "bytes", s.payload),
+        of_number("loop", "bytes", static_cast<double>(s.loop)),
+        of_choice("replay buffer", "units", s.buffer),
+        of_choice("units an ack", "", s.ack_every),
+        of_choice("timer", "bytes", static_cast<double>(s.timer)),
+        of_flag("loaded back", s.loaded_back),
+        of_flag("clean back", s.clean_back),
+        of_flag("renak on bad head", s.renak_on_bad_head),
+        of_number("notice loss", "", s.notice_loss),
+        {"bursts", "", text_of(s.bursts)},
+    };
+    if (s.preset != nullptr) asked.push_back({"preset", "", std::string(s.preset->name)});
+    if (s.loss_trace) {
+        asked.push_back({"loss trace", "", fmt::format("{:016x}", s.loss_trace->digest())});
     }
-    const bool own = value.is_number() && value == 0 &&
-                     (key == "buffer" || key == "ack_every" || key == "timer");
-    if (own) {
-        quantity.unit = "";
-        quantity.text = "the protocol's own";
-        quantity.own = true;
-    } else if (value.is_boolean()) {
-        quantity.text = value.get<bool>() ? quantity.name : "";
-    } else if (value.is_array() && value.front() == 0) {
-        quantity.text = "";
-    } else if (value.is_number()) {
-        quantity.number = value.get<double>();
-    }
-    return quantity;
-}
-
-bool is_of_plan(const std::string& key) {
-    return key == "seed" || key == "packets" || key == "relative_error";
+    return asked;
 }
 
 std::vector<SweepFigures> figures_of(const SweepReport& report) {
-    std::map<std::string, const lab::RetrySettings*> settings;
-    for (const lab::RetrySettings& one : report.settings) {
-        settings[sweep_key(one, report.plan).dump()] = &one;
-    }
     std::vector<SweepFigures> points;
-    for (const SweepJson& point : report.points) {
-        const SweepJson& asked = point["asked"];
-        SweepFigures figures{.settings = *settings.at(asked.dump()),
-                             .asked = {},
-                             .etr = point["etr"].get<double>(),
-                             .throughput = point["throughput"].get<double>(),
-                             .resend_ratio = point["resend_ratio"].get<double>(),
-                             .relative_error = maybe(point["relative_error"]),
-                             .closed_etr = maybe(point["closed_form"]),
-                             .closed_ratio = maybe(point["closed_ratio"])};
-        for (const auto& [key, value] : asked.items()) {
-            if (!is_of_plan(key)) figures.asked.push_back(quantity_of(key, value));
-        }
-        points.push_back(std::move(figures));
+    for (const lab::SweepPoint& point : report.points) {
+        points.push_back({.settings = point.settings,
+                          .asked = quantities_of(point.settings),
+                          .etr = point.etr.value(),
+                          .throughput = point.throughput.value(),
+                          .resend_ratio = point.resend_ratio.value(),
+                          .relative_error = point.relative_error,
+                          .closed_etr = point.closed_etr,
+                          .closed_ratio = point.closed_ratio});
     }
     return points;
 }
@@ -164,10 +145,9 @@ private:
                             "are not shown.",
                             report_.stopped));
         }
-        for (const SweepJson& point : report_.points) {
-            if (!point.contains("cannot_jump")) continue;
-            page_.add_text("Simulated frame by frame because of " +
-                           point["cannot_jump"].get<std::string>() + ".");
+        for (const lab::SweepPoint& point : report_.points) {
+            if (point.cannot_jump.empty()) continue;
+            page_.add_text("Simulated frame by frame because of " + point.cannot_jump + ".");
             break;
         }
     }
@@ -280,13 +260,13 @@ private:
         add_largest_deviation();
     }
 
-    static void add_figures(const SweepJson& p, std::vector<std::string>& row) {
-        for (std::string cell :
-             {count(p["packets"]), percent(p["etr"], 4), percent(p["closed_form"], 4),
-              fixed(p["deviation"], "{:+.1f}"), figure(p["resend_ratio"].get<double>(), 4),
-              percent(p["relative_error"], 2), percent(p["throughput"], 2), count(p["resent"]),
-              count(p["timeouts"]), count(p["buffer_most"]), count(p["latency"]["p50"]),
-              count(p["latency"]["p99.9"]), count(p["latency"]["max"])}) {
+    static void add_figures(const lab::SweepPoint& p, std::vector<std::string>& row) {
+        for (std::string cell : {count_of(p.packets), percent(p.etr, 4), percent(p.closed_etr, 4),
+                                 p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "",
+                                 figure(p.resend_ratio.value(), 4), percent(p.relative_error, 2),
+                                 percent(p.throughput, 2), count_of(p.resent), count_of(p.timeouts),
+                                 count_of(p.kept_most), count_of(p.latency[0]),
+                                 count_of(p.latency[2]), count_of(p.latency[3])}) {
             row.push_back(std::move(cell));
         }
     }
@@ -295,7 +275,7 @@ private:
         std::size_t at = 0;
         double largest = -1;
         for (std::size_t i = 0; i < report_.points.size(); ++i) {
-            const auto deviation = maybe(report_.points[i]["deviation"]);
+            const std::optional<double> deviation = report_.points[i].deviation;
             if (!deviation || std::abs(*deviation) <= largest) continue;
             largest = std::abs(*deviation);
             at = i + 1;

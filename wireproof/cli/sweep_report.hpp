@@ -6,17 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/cli/sweep_results.hpp"
+#include "wireproof/lab/sweep/sweep_point.hpp"
 
 namespace wireproof::cli {
 
-/// What the page is of. `settings` are those that the points were made of, in any order; of each
-/// point there are some.
+/// What the page is of.
 struct SweepReport {
     std::string name;
-    lab::RetryPlan plan;  // the sweep's: its seed is not the points'
-    std::vector<lab::RetrySettings> settings;
-    std::vector<SweepJson> points;                 // finished ones
+    lab::RetryPlan plan;                           // the sweep's: its seed is not the points'
+    std::vector<lab::SweepPoint> points;           // finished ones
     std::size_t stopped = 0;                       // points besides
     std::optional<std::size_t> ladder_point = {};  // 1 is the first; without it, one that tells
 };

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
+#include <algorithm>
 
 #include "wireproof/base/random.hpp"
 #include "wireproof/lab/retry/loss_trace.hpp"
@@ -24,13 +24,25 @@ SweepJson whole(lab::Wide value) {
     return number(value);
 }
 
-// A point that was stopped may have taken no unit, and has no figures for one.
-SweepJson finite(double value) {
-    return std::isfinite(value) ? SweepJson(value) : SweepJson();
+lab::Wide whole_of(const SweepJson& value) {
+    if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+    // Of what no run has written, what fits.
+    constexpr double most = 1e38;
+    const double read = value.is_number() ? value.get<double>() : 0;
+    return read > 0 ? static_cast<lab::Wide>(std::min(read, most)) : 0;
+}
+
+template <class Word>
+Word word_of(const SweepJson& value) {
+    return static_cast<Word>(whole_of(value));
 }
 
 SweepJson maybe(std::optional<double> value) {
-    return value ? finite(*value) : SweepJson();
+    return value ? SweepJson(*value) : SweepJson();
+}
+
+std::optional<double> maybe_of(const SweepJson& value) {
+    return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
 std::string cell(const SweepJson& value) {
@@ -38,42 +50,44 @@ std::string cell(const SweepJson& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string percent(const SweepJson& value) {
-    return value.is_null() ? "-" : fmt::format("{:.2f}", value.get<double>() * 100);
+std::string percent(std::optional<double> value) {
+    return value ? fmt::format("{:.2f}", *value * 100) : "-";
 }
 
 constexpr std::array<const char*, 4> latency_names = {"p50", "p99", "p99.9", "max"};
 
-// Of a protocol that resends, nothing.
-lab::Wide lost_for_ever(const lab::RetrySettings& s, const lab::RetryTotals& totals) {
-    return s.protocol == lab::RetryProtocol::uc ? totals[RetryCount::wasted] : 0;
+std::optional<double> goodput(const lab::SweepPoint& point) {
+    if (!point.throughput) return std::nullopt;
+    return *point.throughput * point.settings.preset->bytes_per_second;
+}
+
+double nanoseconds(const lab::SweepPoint& point, std::size_t latency) {
+    return point.settings.preset->nanoseconds(static_cast<double>(point.latency[latency]));
 }
 
 // In seconds, where a preset says how long a byte takes.
-SweepJson line_json(const lab::RetryPreset& preset, const lab::RetryPoint& point) {
+SweepJson line_json(const lab::SweepPoint& point) {
+    const lab::RetryPreset& preset = *point.settings.preset;
     SweepJson json = {{"preset", preset.name},
                       {"line_rate", preset.bytes_per_second},
-                      {"goodput", finite(point.throughput() * preset.bytes_per_second)}};
+                      {"goodput", maybe(goodput(point))}};
     for (std::size_t i = 0; i < latency_names.size(); ++i) {
-        json["latency_ns"][latency_names[i]] =
-            preset.nanoseconds(static_cast<double>(point.latency[i]));
+        json["latency_ns"][latency_names[i]] = nanoseconds(point, i);
     }
     if (!preset.link_layer_retry) return json;
-    const lab::RetryTotals& totals = point.totals;
-    json["sender"] = {{"LLR_TX_OK", whole(totals[RetryCount::units])},
-                      {"LLR_TX_REPLAY", whole(totals[RetryCount::replays])}};
-    json["receiver"] = {{"LLR_RX_EXPECTED_SEQ_GOOD", whole(totals[RetryCount::accepted])},
-                        {"LLR_TX_ACK_CTL_OS", whole(totals[RetryCount::acks])},
-                        {"LLR_TX_NACK_CTL_OS", whole(totals[RetryCount::naks])}};
+    json["sender"] = {{"LLR_TX_OK", whole(point.sent)}, {"LLR_TX_REPLAY", whole(point.replays)}};
+    json["receiver"] = {{"LLR_RX_EXPECTED_SEQ_GOOD", whole(point.packets)},
+                        {"LLR_TX_ACK_CTL_OS", whole(point.acks)},
+                        {"LLR_TX_NACK_CTL_OS", whole(point.naks)}};
     return json;
 }
 
 // For people: what the table has no column for.
-std::string line_note(const SweepJson& line) {
-    return fmt::format(
-        "{}: {:.4g} of {:.4g} GB/s; latency {:.4g} ns, p99.9 {:.4g} ns\n", cell(line["preset"]),
-        line["goodput"].get<double>() / 1e9, line["line_rate"].get<double>() / 1e9,
-        line["latency_ns"]["p50"].get<double>(), line["latency_ns"]["p99.9"].get<double>());
+std::string line_note(const lab::SweepPoint& point) {
+    const lab::RetryPreset& preset = *point.settings.preset;
+    return fmt::format("{}: {:.4g} of {:.4g} GB/s; latency {:.4g} ns, p99.9 {:.4g} ns\n",
+                       preset.name, goodput(point).value() / 1e9, preset.bytes_per_second / 1e9,
+                       nanoseconds(point, 0), nanoseconds(point, 2));
 }
 
 // Of a field of `line` that is not as in `whole`, its name; empty: there is none. What is null in
@@ -118,39 +132,36 @@ SweepJson sweep_key(const lab::RetrySettings& s, const lab::RetryPlan& plan) {
     return key;
 }
 
-SweepJson sweep_json(const lab::RetrySettings& s, const lab::RetryPlan& plan,
-                     const lab::RetryPoint& point) {
-    const lab::RetryTotals& totals = point.totals;
+SweepJson sweep_json(const lab::SweepPoint& point, const lab::RetryPlan& plan) {
+    const lab::RetrySettings& s = point.settings;
     SweepJson json = {{"protocol", name_of(s.protocol)},
                       {"ber", s.bit_error},
-                      {"packets", whole(totals[RetryCount::accepted])},
+                      {"packets", whole(point.packets)},
                       {"payload", s.payload},
-                      {"etr", finite(point.etr())},
-                      {"throughput", finite(point.throughput())},
-                      {"relative_error", maybe(point.relative_error())},
-                      {"closed_form", maybe(point.closed_etr())},
-                      {"resent", whole(totals[RetryCount::resent])},
-                      {"timeouts", whole(totals[RetryCount::timeouts])},
-                      {"lost", whole(lost_for_ever(s, totals))},
-                      {"resend_ratio", finite(point.resend_ratio())},
-                      {"closed_ratio", maybe(point.closed_ratio())},
-                      {"deviation", maybe(point.deviation())},
-                      {"loop", point.link.loop},
-                      {"buffer", point.link.buffer},
-                      {"ack_every", point.link.ack_every},
-                      {"timer", point.link.timer},
-                      {"acks", whole(totals[RetryCount::acks])},
-                      {"naks", whole(totals[RetryCount::naks])},
+                      {"etr", maybe(point.etr)},
+                      {"throughput", maybe(point.throughput)},
+                      {"relative_error", maybe(point.relative_error)},
+                      {"closed_form", maybe(point.closed_etr)},
+                      {"resent", whole(point.resent)},
+                      {"timeouts", whole(point.timeouts)},
+                      {"lost", whole(point.lost)},
+                      {"resend_ratio", maybe(point.resend_ratio)},
+                      {"closed_ratio", maybe(point.closed_ratio)},
+                      {"deviation", maybe(point.deviation)},
+                      {"loop", point.loop},
+                      {"buffer", point.buffer},
+                      {"ack_every", point.ack_every},
+                      {"timer", point.timer},
+                      {"acks", whole(point.acks)},
+                      {"naks", whole(point.naks)},
                       {"buffer_mean", point.kept_mean},
-                      {"buffer_most", point.kept_most},
-                      {"latency",
-                       {{"p50", point.latency[0]},
-                        {"p99", point.latency[1]},
-                        {"p99.9", point.latency[2]},
-                        {"max", point.latency[3]}}},
-                      {"jumped", whole(point.jumped)}};
+                      {"buffer_most", point.kept_most}};
+    for (std::size_t i = 0; i < latency_names.size(); ++i) {
+        json["latency"][latency_names[i]] = point.latency[i];
+    }
+    json["jumped"] = whole(point.jumped);
     if (!point.cannot_jump.empty()) json["cannot_jump"] = point.cannot_jump;
-    if (s.preset != nullptr) json["line"] = line_json(*s.preset, point);
+    if (s.preset != nullptr) json["line"] = line_json(point);
     if (point.stopped) json["stopped"] = true;
     json["asked"] = sweep_key(s, plan);
     return json;
@@ -161,11 +172,43 @@ std::string lacking(const SweepJson& line, const lab::RetrySettings& s,
     lab::RetryPoint blank;
     blank.totals[RetryCount::accepted] = 1;
     blank.has_closed_form = false;
-    return not_as_in(sweep_json(s, plan, blank), line);
+    return not_as_in(sweep_json(lab::sweep_point(s, blank), plan), line);
 }
 
-bool is_stopped(const SweepJson& point) {
-    return point.contains("stopped");
+lab::SweepPoint read_sweep_point(const SweepJson& line, const lab::RetrySettings& settings) {
+    lab::SweepPoint point{.settings = settings,
+                          .packets = whole_of(line["packets"]),
+                          .resent = whole_of(line["resent"]),
+                          .lost = whole_of(line["lost"]),
+                          .jumped = whole_of(line["jumped"]),
+                          .timeouts = whole_of(line["timeouts"]),
+                          .acks = whole_of(line["acks"]),
+                          .naks = whole_of(line["naks"]),
+                          .etr = maybe_of(line["etr"]),
+                          .throughput = maybe_of(line["throughput"]),
+                          .resend_ratio = maybe_of(line["resend_ratio"]),
+                          .relative_error = maybe_of(line["relative_error"]),
+                          .closed_etr = maybe_of(line["closed_form"]),
+                          .closed_ratio = maybe_of(line["closed_ratio"]),
+                          .deviation = maybe_of(line["deviation"]),
+                          .loop = word_of<std::uint64_t>(line["loop"]),
+                          .buffer = word_of<std::uint32_t>(line["buffer"]),
+                          .ack_every = word_of<std::uint32_t>(line["ack_every"]),
+                          .timer = word_of<std::uint64_t>(line["timer"]),
+                          .kept_mean = line["buffer_mean"].get<double>(),
+                          .kept_most = word_of<std::uint64_t>(line["buffer_most"])};
+    for (std::size_t i = 0; i < latency_names.size(); ++i) {
+        point.latency[i] = word_of<std::uint64_t>(line["latency"][latency_names[i]]);
+    }
+    if (const auto why = line.find("cannot_jump"); why != line.end() && why->is_string()) {
+        point.cannot_jump = why->get<std::string>();
+    }
+    if (settings.preset != nullptr && settings.preset->link_layer_retry) {
+        const SweepJson& sender = line["line"]["sender"];
+        point.sent = whole_of(sender["LLR_TX_OK"]);
+        point.replays = whole_of(sender["LLR_TX_REPLAY"]);
+    }
+    return point;
 }
 
 void add_wall(SweepJson& point, const std::optional<SweepWall>& wall) {
@@ -177,36 +220,34 @@ double sweep_frames(const lab::RetryPoint& point) {
     return number(point.totals[RetryCount::frames_forward] + point.totals[RetryCount::frames_back]);
 }
 
-std::string sweep_table(const std::vector<SweepJson>& points) {
+std::string sweep_table(const std::vector<lab::SweepPoint>& points) {
     std::string text =
         fmt::format("{:<16}{:>7}{:>8}{:>8}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n", "protocol", "ber",
                     "payload", "packets", "ETR %", "closed", "dev", "thru %", "buffer", "p99.9");
     std::string notes;
     std::string lines;
-    for (const SweepJson& p : points) {
-        if (is_stopped(p)) continue;
-        const std::string deviation =
-            p["deviation"].is_null() ? "-" : fmt::format("{:+.1f}", p["deviation"].get<double>());
+    for (const lab::SweepPoint& p : points) {
+        if (p.stopped) continue;
+        const std::string deviation = p.deviation ? fmt::format("{:+.1f}", *p.deviation) : "-";
         text += fmt::format("{:<16}{:>7.2g}{:>8}{:>8.2g}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}\n",
-                            cell(p["protocol"]), p["ber"].get<double>(), cell(p["payload"]),
-                            p["packets"].get<double>(), percent(p["etr"]),
-                            percent(p["closed_form"]), deviation, percent(p["throughput"]),
-                            cell(p["buffer_most"]), cell(p["latency"]["p99.9"]));
-        if (p.contains("line")) lines += line_note(p["line"]);
-        if (p.contains("cannot_jump") && notes.empty()) {
-            notes = fmt::format("simulated frame by frame because of {}\n", cell(p["cannot_jump"]));
+                            name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
+                            number(p.packets), percent(p.etr), percent(p.closed_etr), deviation,
+                            percent(p.throughput), p.kept_most, p.latency[2]);
+        if (p.settings.preset != nullptr) lines += line_note(p);
+        if (!p.cannot_jump.empty() && notes.empty()) {
+            notes = fmt::format("simulated frame by frame because of {}\n", p.cannot_jump);
         }
     }
-    for (const SweepJson& p : points) {
-        if (!is_stopped(p)) continue;
+    for (const lab::SweepPoint& p : points) {
+        if (!p.stopped) continue;
         text += fmt::format("stopped: {}, ber {:.2g}, payload {}, after {:.2g} packets\n",
-                            cell(p["protocol"]), p["ber"].get<double>(), cell(p["payload"]),
-                            p["packets"].get<double>());
+                            name_of(p.settings.protocol), p.settings.bit_error, p.settings.payload,
+                            number(p.packets));
     }
     return text + lines + notes;
 }
 
-std::string sweep_csv(const std::vector<SweepJson>& points) {
+std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
     static constexpr std::array<const char*, 22> columns = {
         "protocol",       "ber",          "packets",      "payload",  "etr",       "throughput",
         "relative_error", "closed_form",  "resent",       "timeouts", "deviation", "loop",
@@ -215,17 +256,17 @@ std::string sweep_csv(const std::vector<SweepJson>& points) {
     std::string text;
     for (const char* const column : columns) text += std::string(column) + ",";
     text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped\n";
-    for (const SweepJson& point : points) {
-        for (const char* const column : columns) text += cell(point[column]) + ",";
-        const SweepJson& latency = point["latency"];
-        text += cell(latency["p50"]) + "," + cell(latency["p99"]) + "," + cell(latency["p99.9"]) +
-                "," + cell(latency["max"]) + ",";
-        if (const auto line = point.find("line"); line != point.end()) {
+    for (const lab::SweepPoint& point : points) {
+        // Numbers in a cell are as in JSON.
+        SweepJson json = sweep_json(point, {});
+        for (const char* const column : columns) text += cell(json[column]) + ",";
+        for (const std::uint64_t latency : point.latency) text += fmt::format("{},", latency);
+        if (const auto line = json.find("line"); line != json.end()) {
             text += cell(line->at("preset")) + "," + cell(line->at("goodput"));
         } else {
             text += ",";
         }
-        text += is_stopped(point) ? ",true\n" : ",\n";
+        text += point.stopped ? ",true\n" : ",\n";
     }
     return text;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/lab/retry/retry_point.hpp"
+#include "wireproof/lab/sweep/sweep_point.hpp"
 
 namespace wireproof::cli {
 
@@ -24,23 +24,21 @@ struct SweepWall {
 SweepJson sweep_key(const lab::RetrySettings& settings, const lab::RetryPlan& plan);
 
 /// The point as it is printed and kept; nothing that differs from run to run.
-SweepJson sweep_json(const lab::RetrySettings& settings, const lab::RetryPlan& plan,
-                     const lab::RetryPoint& point);
+SweepJson sweep_json(const lab::SweepPoint& point, const lab::RetryPlan& plan);
 /// The first field in which a line that was kept is not one of such a point as it is written now,
 /// or nothing: lines outlive the versions that wrote them.
 std::string lacking(const SweepJson& line, const lab::RetrySettings& settings,
                     const lab::RetryPlan& plan);
-/// Its time was over before it was finished: its figures are of no use, and it is in no results
-/// file.
-bool is_stopped(const SweepJson& point);
+/// The point that sweep_json() has made such a line of, which lacks nothing.
+lab::SweepPoint read_sweep_point(const SweepJson& line, const lab::RetrySettings& settings);
 void add_wall(SweepJson& point, const std::optional<SweepWall>& wall);
 
 /// Frames of both directions.
 double sweep_frames(const lab::RetryPoint& point);
 
 /// For 80 columns, with notes of what could not be jumped over and of what was stopped.
-std::string sweep_table(const std::vector<SweepJson>& points);
-std::string sweep_csv(const std::vector<SweepJson>& points);
+std::string sweep_table(const std::vector<lab::SweepPoint>& points);
+std::string sweep_csv(const std::vector<lab::SweepPoint>& points);
 
 /// A seed of a point's own: a function of the sweep's and of the settings.
 std::uint64_t point_seed(const lab::RetrySettings& settings, std::uint64_t seed);

@@ -15,10 +15,11 @@
 #include <set>
 #include <thread>
 
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/cli/sweep_results.hpp"
 
 namespace wireproof::cli {
 namespace {
@@ -69,23 +70,20 @@ public:
                     "wrote this point; another name or another folder keeps both",
                     path, number, field));
             }
-            done_.insert_or_assign(asked->dump(), line);
+            done_.insert_or_assign(wanted->first, read_sweep_point(point, wanted->second));
         }
     }
     bool has(const std::string& key) const { return done_.contains(key); }
-    void add(const std::string& key, std::string line) {
-        done_.insert_or_assign(key, std::move(line));
-    }
-    /// Is not written, so that the next run takes it up again.
-    void add_stopped(const std::string& key, std::string line) {
-        stopped_.insert_or_assign(key, std::move(line));
+    /// One that was stopped is not written, so that the next run takes it up again.
+    void add(const std::string& key, lab::SweepPoint point) {
+        (point.stopped ? stopped_ : done_).insert_or_assign(key, std::move(point));
     }
     std::size_t missing() const { return wanted_.size() - done_.size(); }
 
     /// All lines in one order, under the final name at once.
     void write(const std::string& path) const {
         std::vector<std::string> lines;
-        for (const auto& [key, line] : done_) lines.push_back(line);
+        for (const auto& [key, point] : done_) lines.push_back(sweep_json(point, plan_).dump());
         std::sort(lines.begin(), lines.end());
         std::string text;
         for (const std::string& line : lines) text += line + "\n";
@@ -95,13 +93,13 @@ public:
     }
 
     /// In the order of the sweep.
-    std::vector<SweepJson> points(const lab::Sweep& sweep) const {
-        std::vector<SweepJson> all;
+    std::vector<lab::SweepPoint> points(const lab::Sweep& sweep) const {
+        std::vector<lab::SweepPoint> all;
         for (const lab::RetrySettings& point : sweep.points) {
             const std::string key = sweep_key(point, sweep.plan).dump();
-            for (const auto* const lines : {&done_, &stopped_}) {
-                const auto at = lines->find(key);
-                if (at != lines->end()) all.push_back(SweepJson::parse(at->second));
+            for (const auto* const points : {&done_, &stopped_}) {
+                const auto at = points->find(key);
+                if (at != points->end()) all.push_back(at->second);
             }
         }
         return all;
@@ -110,8 +108,8 @@ public:
 private:
     const lab::RetryPlan& plan_;
     std::map<std::string, lab::RetrySettings> wanted_;
-    std::map<std::string, std::string> done_;
-    std::map<std::string, std::string> stopped_;
+    std::map<std::string, lab::SweepPoint> done_;
+    std::map<std::string, lab::SweepPoint> stopped_;
 };
 
 /// Points that wait, taken by any thread; the first thing that goes wrong ends all of them.
@@ -177,13 +175,15 @@ private:
         };
         const auto point = lab::run_retry_point(settings, plan);
         if (!point) throw Failure(point.error().message);
-        const std::string line = sweep_json(settings, sweep_.plan, *point).dump();
+        lab::SweepPoint done = lab::sweep_point(settings, *point);
         const std::string key = sweep_key(settings, sweep_.plan).dump();
+        const std::string line = sweep_json(done, sweep_.plan).dump() + "\n";
         const std::lock_guard lock(mutex_);
-        if (point->stopped) return results_.add_stopped(key, line);
-        journal_ << line + "\n" << std::flush;
-        if (!journal_) throw Failure(fmt::format("cannot write {}", path_));
-        results_.add(key, line);
+        if (!done.stopped) {
+            journal_ << line << std::flush;
+            if (!journal_) throw Failure(fmt::format("cannot write {}", path_));
+        }
+        results_.add(key, std::move(done));
     }
     void stop(std::exception_ptr why) {
         const std::lock_guard lock(mutex_);
@@ -264,7 +264,8 @@ std::function<bool()> out_of_time_after(double seconds) {
     };
 }
 
-std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump) {
+std::vector<lab::SweepPoint> run_sweep(const lab::Sweep& sweep, const SweepShard& shard,
+                                       bool jump) {
     const lab::Sweep mine = share_of(sweep, shard);
     const std::string path = results_path(sweep, shard);
     SweepResults results(mine);
@@ -282,7 +283,7 @@ std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shar
     return results.points(mine);
 }
 
-std::vector<SweepJson> merge_sweep(const lab::Sweep& sweep) {
+std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep) {
     SweepResults results(sweep);
     const std::string begin = sweep.name + ".";
     std::set<std::string> parts;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "wireproof/cli/sweep_results.hpp"
 #include "wireproof/lab/sweep/sweep_file.hpp"
+#include "wireproof/lab/sweep/sweep_point.hpp"
 
 namespace wireproof::cli {
 
@@ -38,9 +38,9 @@ std::function<bool()> out_of_time_after(double seconds);
 /// shard in the order of the sweep. Those that were stopped are not in the file. Throws Failure
 /// with one line: what cannot be simulated, or a file of another sweep. `jump` as in
 /// lab::RetryPlan.
-std::vector<SweepJson> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump);
+std::vector<lab::SweepPoint> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump);
 
 /// Gathers NAME.K-of-N.results into NAME.results; throws if points are missing.
-std::vector<SweepJson> merge_sweep(const lab::Sweep& sweep);
+std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep);
 
 }  // namespace wireproof::cli

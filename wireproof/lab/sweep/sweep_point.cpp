@@ -1,0 +1,45 @@
+#include "wireproof/lab/sweep/sweep_point.hpp"
+
+#include <cmath>
+
+namespace wireproof::lab {
+namespace {
+
+std::optional<double> finite(std::optional<double> value) {
+    return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+}  // namespace
+
+SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point) {
+    const RetryTotals& totals = point.totals;
+    const bool resends = settings.protocol != RetryProtocol::uc;
+    return {.settings = settings,
+            .packets = totals[RetryCount::accepted],
+            .sent = totals[RetryCount::units],
+            .resent = totals[RetryCount::resent],
+            .lost = resends ? 0 : totals[RetryCount::wasted],
+            .jumped = point.jumped,
+            .replays = totals[RetryCount::replays],
+            .timeouts = totals[RetryCount::timeouts],
+            .acks = totals[RetryCount::acks],
+            .naks = totals[RetryCount::naks],
+            .etr = finite(point.etr()),
+            .throughput = finite(point.throughput()),
+            .resend_ratio = finite(point.resend_ratio()),
+            .relative_error = finite(point.relative_error()),
+            .closed_etr = finite(point.closed_etr()),
+            .closed_ratio = finite(point.closed_ratio()),
+            .deviation = finite(point.deviation()),
+            .loop = point.link.loop,
+            .buffer = point.link.buffer,
+            .ack_every = point.link.ack_every,
+            .timer = point.link.timer,
+            .kept_mean = point.kept_mean,
+            .kept_most = point.kept_most,
+            .latency = point.latency,
+            .cannot_jump = std::string(point.cannot_jump),
+            .stopped = point.stopped};
+}
+
+}  // namespace wireproof::lab
