@@ -32,6 +32,7 @@ MAY_INCLUDE = {  # besides its own folder; "public" = include/wireproof/*.hpp
     "app/common": {"public", "base", "core", "proto", "wire"},
     "app/transfer": {"base", "core", "proto", "wire", "sim", "host", "front", "app/common"},
     "app/perf": {"base", "core", "proto", "wire", "host", "front", "report", "app/common"},
+    "app/sweep": {"base", "core", "report", "lab", "app/common"},
     "app/capture": {"base", "core", "proto", "wire"},
     "cli": {"public", "base", "core", "proto", "wire", "sim", "host", "front", "report", "lab", "app"},
     "examples": {"public"},

@@ -1,4 +1,4 @@
-#include "wireproof/cli/sweep_results.hpp"
+#include "wireproof/app/sweep/sweep_results.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "wireproof/cli/sweep_run.hpp"
+#include "wireproof/app/sweep/sweep_run.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@
 #include "wireproof/app/common/files.hpp"
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/progress.hpp"
-#include "wireproof/cli/sweep_results.hpp"
+#include "wireproof/app/sweep/sweep_results.hpp"
 
 namespace wireproof::cli {
 namespace {

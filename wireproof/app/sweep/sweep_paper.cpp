@@ -1,9 +1,9 @@
-#include "wireproof/cli/sweep_paper.hpp"
+#include "wireproof/app/sweep/sweep_paper.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "wireproof/cli/verbs.hpp"
+#include "wireproof/app/common/failure.hpp"
 #include "wireproof/lab/retry/retry_paper.hpp"
 
 namespace wireproof::cli {

@@ -1,4 +1,4 @@
-#include "wireproof/cli/sweep_report.hpp"
+#include "wireproof/app/sweep/sweep_report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "wireproof/app/common/failure.hpp"
 #include "wireproof/app/common/interrupt.hpp"
 #include "wireproof/app/common/version.hpp"
-#include "wireproof/cli/sweep_results.hpp"
+#include "wireproof/app/sweep/sweep_results.hpp"
 #include "wireproof/lab/ladder/ladder_render.hpp"
 #include "wireproof/lab/retry/loss_trace.hpp"
 #include "wireproof/lab/retry/retry_ladder.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "wireproof/app/common/version.hpp"
-#include "wireproof/cli/sweep_paper.hpp"
+#include "wireproof/app/sweep/sweep_paper.hpp"
 #include "wireproof/lab/retry/retry_paper.hpp"
 #include "wireproof/report/report_page.hpp"
 
