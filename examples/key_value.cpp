@@ -1,10 +1,11 @@
 // A key-value store over active messages: values lie in the server's memory, and the client writes
 // and reads them there itself. The server only says where.
 //
-//   put:  request(reserve)  -> reply(address);           store(value), whose handler marks it valid
-//   get:  request(find)     -> reply(address, length);   get(value)
+//   put:  request(reserve, key)  -> reply(place);   store(value), whose handler notes its length
+//   get:  request(find, key)     -> reply(place);   get(value)
 #include <wireproof/am.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -26,50 +27,60 @@ constexpr std::uint16_t place = 4;
 constexpr std::size_t value_max = 256;  // bytes
 constexpr std::size_t slots = 64;
 
+/// Where a value is. A message has bytes: this is one, in the byte order of both processes.
+struct Place {
+    std::uint64_t address = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t length = 0;  // 0: there is none
+};
+
 class Server {
 public:
     Server(Endpoint& endpoint, std::uint64_t base) : base_(base) {
         endpoint.handle(reserve, [this](const Message& m) {
-            const auto slot = slot_of_.try_emplace(m.words()[0], slot_of_.size()).first->second;
-            answer(m, slot < slots ? slot : 0, slot < slots ? value_max : 0);
+            const auto slot = slot_of_.try_emplace(key_of(m), slot_of_.size()).first->second;
+            answer(m, slot, slot < slots ? value_max : 0);
         });
         endpoint.handle(committed,
-                        [this](const Message& m) { length_of_[m.argument()] = m.memory().size(); });
+                        [this](const Message& m) { lengths_[m.argument()] = m.memory().size(); });
         endpoint.handle(find, [this](const Message& m) {
-            const auto length = length_of_.find(m.words()[0]);
-            if (length == length_of_.end()) return answer(m, 0, 0);
-            answer(m, slot_of_[m.words()[0]], length->second);
+            const auto slot = slot_of_.find(key_of(m));
+            if (slot == slot_of_.end() || slot->second >= slots) return answer(m, 0, 0);
+            answer(m, slot->second, lengths_[slot->second]);
         });
     }
 
 private:
+    static std::string key_of(const Message& m) {
+        return {reinterpret_cast<const char*>(m.bytes().data()), m.bytes().size()};
+    }
     void answer(const Message& m, std::size_t slot, std::size_t length) const {
-        const std::uint64_t address = base_ + slot * value_max;
-        m.reply(place,
-                {static_cast<std::uint32_t>(address), static_cast<std::uint32_t>(address >> 32),
-                 static_cast<std::uint32_t>(length)});
+        const Place at{base_ + slot * value_max, static_cast<std::uint32_t>(slot),
+                       static_cast<std::uint32_t>(length)};
+        m.reply(place, std::as_bytes(std::span(&at, 1)));
     }
 
     std::uint64_t base_;
-    std::map<std::uint32_t, std::size_t> slot_of_;    // by key
-    std::map<std::uint32_t, std::size_t> length_of_;  // of values that are whole
+    std::map<std::string, std::size_t> slot_of_;  // by key
+    std::array<std::size_t, slots> lengths_{};    // of values that are whole
 };
 
 class Client {
 public:
     explicit Client(Endpoint& endpoint) : endpoint_(endpoint) {
         endpoint.handle(place, [this](const Message& m) {
-            place_ = Place{m.words()[0] | std::uint64_t{m.words()[1]} << 32, m.words()[2]};
+            if (m.bytes().size() != sizeof(Place)) return;
+            std::memcpy(&place_.emplace(), m.bytes().data(), sizeof(Place));
         });
     }
 
-    bool put(std::uint32_t key, const std::string& value) {
+    bool put(const std::string& key, const std::string& value) {
         const auto where = ask(reserve, key);
         if (!where || value.size() > where->length) return false;
         const auto bytes = std::as_bytes(std::span(value));
-        return endpoint_.store(1, where->address, bytes, committed, key) == Status::ok;
+        return endpoint_.store(1, where->address, bytes, committed, where->slot) == Status::ok;
     }
-    std::optional<std::string> get(std::uint32_t key) {
+    std::optional<std::string> get(const std::string& key) {
         const auto where = ask(find, key);
         if (!where || where->length == 0) return std::nullopt;
         std::string value(where->length, '\0');
@@ -79,14 +90,10 @@ public:
     }
 
 private:
-    struct Place {
-        std::uint64_t address = 0;
-        std::uint32_t length = 0;
-    };
-
-    std::optional<Place> ask(std::uint16_t handler, std::uint32_t key) {
+    std::optional<Place> ask(std::uint16_t handler, const std::string& key) {
         place_.reset();
-        if (endpoint_.request(1, handler, {key}) != Status::ok) return std::nullopt;
+        const auto bytes = std::as_bytes(std::span(key));
+        if (endpoint_.request(1, handler, bytes) != Status::ok) return std::nullopt;
         endpoint_.wait([this] { return place_.has_value(); }, std::chrono::seconds(10));
         return place_;
     }
@@ -119,9 +126,10 @@ int main(int argc, char** argv) {
     std::thread serving([&] { server_end->wait([&] { return done.load(); }); });
 
     Client client(*client_end);
-    const bool put = client.put(7, "seven") && client.put(8, "eight") && client.put(7, "SEVEN");
-    for (const std::uint32_t key : {7U, 8U, 9U}) {
-        std::printf("%u is %s\n", key, client.get(key).value_or("nothing").c_str());
+    const bool put =
+        client.put("one", "first") && client.put("two", "second") && client.put("one", "1st");
+    for (const char* const key : {"one", "two", "three"}) {
+        std::printf("%s is %s\n", key, client.get(key).value_or("nothing").c_str());
     }
     done = true;
     server_end->wake();

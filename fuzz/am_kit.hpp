@@ -20,7 +20,7 @@ inline Config small_config(std::uint8_t choice) {
     config.layout = (choice & 1) != 0 ? Layout::ethernet : Layout::sp2;
     config.recovery = (choice & 2) != 0 ? Recovery::selective : Recovery::go_back_n;
     config.packet_max = config.header_size() + 32;
-    config.words_max = 8;
+    config.message_max = 32;
     config.modulus = std::uint64_t{1} << 16;
     config.first_number = {65'530, 65'500};
     config.chunk_packets = roomy ? 4 : 2;

@@ -97,13 +97,13 @@ private:
 
     // What users ask for.
 
-    std::vector<std::byte> arguments(End& end, std::size_t words) {
-        return pattern(words * 4, 1000U + end.posts++);
+    std::vector<std::byte> arguments(End& end, std::size_t size) {
+        return pattern(size, 1000U + end.posts++);
     }
 
     void request(End& end, std::uint8_t shape) {
         const HandlerId handler = std::array{silent, echoed, missing}[shape % 3U];
-        const auto words = arguments(end, shape / 3 % 9);
+        const auto words = arguments(end, shape / 3 % 33);
         const PostStatus status = end.engine.request(handler, words);
         if (!taken(status)) return;
         other_end(end).requests.emplace_back(handler, words);

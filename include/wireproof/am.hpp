@@ -6,7 +6,6 @@
 // includes only the standard library and other public headers of Wireproof.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,226 +15,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "wireproof/am_values.hpp"
 #include "wireproof/export.hpp"
 #include "wireproof/result.hpp"
 
 namespace wireproof::am {
 
 using wireproof::Result;
-
-/// The result of a call.
-enum class Status : std::uint8_t {
-    ok,
-    would_block,   // there is no room now, and nothing was queued: poll and call again
-    too_long,      // more than words_max() words, or a transfer of more than 2^62 bytes
-    not_allowed,   // the call is not allowed here, or not with this argument: see the call
-    no_such_peer,  // no peer has this number, or the address of the peer is not known yet
-    peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
-    no_handler,    // the peer has no handler of this number, so no handler ran
-    forbidden,     // the peer did not register this memory for this node, or not with this right
-    closed,        // this Endpoint is closed, or a transfer had not ended when it was closed
-    timed_out,     // the limit of flush or close passed first
-};
-
-/// The name of the enumerator: "would_block".
-[[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(Status status);
-
-/// The 32-bit words of a received message. They are no copy, so they are valid in the handler only.
-class WIREPROOF_EXPORT Words {
-public:
-    explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
-    /// The number of words. The peer chooses it.
-    std::size_t size() const { return bytes_.size() / 4; }
-    /// The word at `index`; 0 if the message has fewer words.
-    std::uint32_t operator[](std::size_t index) const;
-    /// The same words as bytes, little-endian.
-    std::span<const std::byte> bytes() const { return bytes_; }
-
-private:
-    std::span<const std::byte> bytes_;
-};
-
-/// The argument of a handler, valid until the handler returns, and only in its thread. A handler
-/// must not block. It may send one reply, by `reply`, and nothing else.
-class WIREPROOF_EXPORT Message {
-public:
-    /// The number of the node that sent the message.
-    std::size_t peer() const { return peer_; }
-    /// The words of a request or a reply. A store has none.
-    const Words& words() const { return words_; }
-    /// The registered memory of this node that a store has written. It stays valid after the
-    /// handler. An empty span: the message is a request or a reply, or the store has 0 bytes.
-    std::span<std::byte> memory() const { return memory_; }
-    /// The `argument` that the peer gave to store(). 0 if the message is a request or a reply.
-    std::uint32_t argument() const { return argument_; }
-
-    /// Sends a reply that runs `handler` at the peer. The call copies the words and returns at
-    /// once. ok: the reply is queued or sent; there is always room for it. not_allowed: this
-    /// message is a reply, its handler has replied already, or `handler` is 0. too_long: `words`
-    /// has more than Endpoint::words_max() words.
-    Status reply(std::uint16_t handler, std::span<const std::uint32_t> words = {}) const;
-    Status reply(std::uint16_t handler, std::initializer_list<std::uint32_t> words) const {
-        return reply(handler, std::span(words.begin(), words.size()));
-    }
-
-private:
-    friend class Node;
-    Message(class Node* node, std::size_t peer, std::span<const std::byte> words)
-        : node_(node), peer_(peer), words_(words) {}
-
-    class Node* node_;
-    std::size_t peer_;
-    Words words_;
-    std::span<std::byte> memory_;
-    std::uint32_t argument_ = 0;
-};
-
-/// A function that the Endpoint runs for each message with its number. It runs in the thread that
-/// calls the Endpoint. It may throw: see "Exceptions" at Endpoint.
-using Handler = std::function<void(const Message&)>;
-/// A callback of store_async or get_async. The Endpoint calls it once, when the transfer has ended,
-/// inside a call that polls. From then on the bytes of the transfer are the caller's again. A Done
-/// may begin another transfer. It may be empty: then flush() or idle() tells when the transfer has
-/// ended. The status is `closed` if the destructor, close() or a move assignment closed the
-/// Endpoint before the transfer had ended. Nobody knows then how much of a store is in the memory
-/// of the peer. A Done must not throw if the status is `closed`.
-using Done = std::function<void(Status)>;
-
-/// A message or transfer of this node that had not ended when the session with the peer ended.
-/// Nobody knows whether it arrived. If the caller sends it again, it may take place twice.
-struct Undelivered {
-    enum class Kind : std::uint8_t { request, reply, store, get };
-    Kind kind = Kind::request;
-    std::uint16_t handler = 0;         // 0 if it is a get
-    std::vector<std::uint32_t> words;  // empty unless it is a request or a reply
-};
-
-/// The report that a peer was lost: the session with it ended, and with it all messages and
-/// transfers between the two nodes. See "Sessions" at Endpoint.
-struct WIREPROOF_EXPORT PeerLost {
-    enum class Why : std::uint8_t {
-        silent,      // no frame of the peer arrived for Options::peer_timeout
-        restarted,   // the peer has a new session: its process or its Endpoint was started again
-        gone,        // on shared memory: the process of the peer, or the memory, is gone
-        unanswered,  // the peer answers, but one packet never arrived though it was sent many times
-    };
-    std::size_t peer = 0;
-    Why why = Why::silent;
-    // If `why` is unanswered:
-    std::size_t packet_bytes = 0;    // the length of the packet without the headers of IP and UDP
-    std::uint32_t packet_times = 0;  // how many times its sender retransmitted the packet
-    /// True: the peer ended the session and told this node why. If `why` is silent, no frame of
-    /// this node arrived at the peer. If it is unanswered, a packet of the peer never arrived here.
-    bool by_peer = false;
-    /// The last error of the operating system for frames to the peer, and the system call: "Network
-    /// is unreachable (sendmsg)". A frame that arrives from the peer clears the error, but not
-    /// "Message too long". Empty: there is no error.
-    std::string cause;
-    /// First the requests, stores and gets that the peer had not acknowledged, then the replies,
-    /// then the other transfers that had not ended; each group in the order of sending.
-    std::vector<Undelivered> undelivered;
-
-    /// The report as one line without a newline: "node 1 is silent", "node 1 is unreachable:
-    /// Network is unreachable (sendmsg)", "node 1 was restarted", "node 1 is gone". For an
-    /// unanswered packet the line has its size.
-    std::string message() const;
-};
-
-/// Faults that the Endpoint applies to the frames that it sends, for tests: probabilities, 0 to 1.
-struct Faults {
-    double loss = 0;       // that a frame is lost
-    double bit_error = 0;  // that a bit of a frame is inverted
-    double duplicate = 0;  // that a frame leaves twice
-    double reorder = 0;    // that a frame leaves after the next 1 to 8 frames
-};
-
-/// To which peers an Endpoint uses congestion control. With it, the Endpoint sends fewer packets
-/// than its windows allow while the network path is congested, so that all flows on that path get
-/// about the same share. open() decides it for each peer; set_peer_address does not change it.
-enum class CongestionControl : std::uint8_t {
-    // On UDP, to each peer whose address is not a loopback address. If the address of the peer is
-    // not known, the address of this node counts.
-    between_hosts,
-    always,  // on UDP, to each peer
-    never,
-};
-
-struct Options {
-    /// The address of each node of the job, this node included. The index is the node's number.
-    ///
-    /// On UDP: numeric "address:port", all IPv4 or all IPv6, each different. The address of this
-    /// node may be 0.0.0.0 or [::]: it listens at each address of this host. Its port may be 0: the
-    /// system chooses one, see Endpoint::local_address. The address of a peer may be empty: it is
-    /// not known yet, see Endpoint::set_peer_address. At most 65,536 nodes.
-    ///
-    /// On shared memory, for processes of one host: "shm:NAME" for each node, with one NAME for all
-    /// of them. The job then leaves no file. If NAME has a '/', it is the beginning of a path, for
-    /// containers that share a folder. At most 256 nodes. The Endpoint takes one file descriptor
-    /// for each peer, and one for each allocation of a peer that it maps.
-    std::vector<std::string> peers;
-    std::size_t self = 0;   // the number of this node: an index of `peers`
-    std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
-    /// On UDP: the longest IP packet in bytes, 108 (IPv6: 128) to 65,535. The same in all nodes.
-    std::size_t mtu = 1500;
-    /// How long a peer may be silent before it is lost, 1 ms to 24 hours. This counts only while
-    /// the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
-    std::chrono::milliseconds peer_timeout{10'000};
-    CongestionControl congestion_control = CongestionControl::between_hosts;
-    /// On UDP. True: the bytes of stores and gets have no CRC-32C; only the checks of UDP and of
-    /// the link find damage to them. Headers, messages and the first packet of a store keep their
-    /// CRC-32C. The same in all nodes.
-    bool trust_payload = false;
-    /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each
-    /// such peer has a set of windows and send buffers, about 1 MiB, until the traffic with it has
-    /// ended. The Endpoint has further sets, one eighth of this number, for peers that only send
-    /// requests, stores and gets to this node. A peer without a set takes about 6 KiB. While no set
-    /// is free, request, store_async and get_async to a peer without one return would_block, store
-    /// and get wait for a set, and messages from such a peer wait at that peer.
-    std::size_t active_peers = 256;
-    /// The seed of the random numbers for session numbers and `faults`. 0: the system chooses it.
-    std::uint64_t seed = 0;
-    Faults faults{};
-};
-
-/// What a peer may do with registered memory.
-struct Rights {
-    bool get = false;    // the peer may read it, by get()
-    bool store = false;  // the peer may write it, by store()
-};
-
-/// The names of the entries of PeerCounters::received: what the Endpoint did with a received frame.
-///
-/// accepted: the frame is the next one. held: an earlier frame is missing, and the Endpoint keeps
-/// this one. control: the frame carries no message, for example an acknowledgement. duplicate: it
-/// has arrived before. out_of_sequence: an earlier frame is missing, and there is no room to keep
-/// this one. stale: its number is not in the window. corrupt: its checksum is wrong. malformed: it
-/// is no frame of this protocol. foreign: it is of another session, node or job. refused: there is
-/// no room for it now.
-inline constexpr std::array<std::string_view, 10> verdict_names = {
-    "accepted", "held",    "control",   "duplicate", "out_of_sequence",
-    "stale",    "corrupt", "malformed", "foreign",   "refused"};
-/// Counters of the traffic with one peer since the Endpoint was opened.
-struct PeerCounters {
-    /// Frames received, by what the Endpoint did with them, in the order of `verdict_names`.
-    std::array<std::uint64_t, verdict_names.size()> received{};
-    /// Received HELLO frames of this job from a node with other options, for example another MTU.
-    std::uint64_t mismatched = 0;
-    std::uint64_t sent = 0;    // frames, retransmissions included
-    std::uint64_t resent = 0;  // retransmissions
-    std::uint64_t acks = 0;    // frames sent that only acknowledge
-    std::uint64_t nacks = 0;   // frames sent that name missing packets
-    /// How often this node began to retransmit because the peer's host had no room for frames.
-    std::uint64_t overruns = 0;
-    std::uint64_t keepalives = 0;         // frames sent that ask the peer what has arrived
-    std::uint64_t hellos = 0;             // frames sent to agree on a session
-    std::uint64_t timeouts = 0;           // keep-alive timers that expired
-    std::uint64_t sessions = 0;           // sessions that began
-    std::uint64_t unhandled_replies = 0;  // replies received for which this node has no handler
-    std::uint64_t unsent = 0;             // frames that the operating system did not send
-    std::uint64_t refused = 0;            // calls that found no free set: Options::active_peers
-};
 
 /// One node of a job. A peer is named by its number: the index in Options::peers.
 ///
@@ -257,9 +44,9 @@ struct PeerCounters {
 /// From that report on, the caller may send to the peer again, which begins a new session; until
 /// then, new messages to the peer return would_block. Handlers and registered memory stay.
 ///
-/// Memory: each call copies its words before it returns. The caller lends the bytes of a transfer,
-/// `source` or `destination`, to the Endpoint until store or get returns, or until the Endpoint
-/// calls `done`. The Endpoint owns, and frees, only the memory that allocate() returned.
+/// Memory: each call copies its message before it returns. The caller lends the bytes of a
+/// transfer, `source` or `destination`, to the Endpoint until store or get returns, or until the
+/// Endpoint calls `done`. The Endpoint owns, and frees, only the memory that allocate() returned.
 ///
 /// Exceptions: if a handler, a callback or the condition of a wait throws, the exception leaves the
 /// call that ran it (poll, wait, store, get, flush, close or request). The calls themselves throw
@@ -302,8 +89,8 @@ public:
     /// The number of this node, and how many nodes the job has, this node included.
     [[nodiscard]] std::size_t self() const;
     [[nodiscard]] std::size_t nodes() const;
-    /// The longest request or reply, in 32-bit words.
-    [[nodiscard]] std::size_t words_max() const;
+    /// The length of the longest request or reply, in bytes.
+    [[nodiscard]] std::size_t message_max() const;
     /// The address at which this node listens, with the port that the system chose:
     /// "127.0.0.1:40123". On shared memory "shm:NAME".
     [[nodiscard]] std::string local_address() const;
@@ -332,15 +119,17 @@ public:
 
     // Messages.
 
-    /// Queues a request that runs `handler` at the peer. The next poll sends it. On shared memory
-    /// the call itself sends it, if the peer has acknowledged all earlier requests and nothing else
-    /// waits to be sent to that peer. The call returns before the request arrives: flush() waits
-    /// for that. Each 32nd call also polls, so handlers may run.
+    /// Queues a request of these bytes, or of these words, that runs `handler` at the peer. The
+    /// next poll sends it. On shared memory the call itself sends it, if the peer has acknowledged
+    /// all earlier requests and nothing else waits to be sent to that peer. The call returns before
+    /// the request arrives: flush() waits for that. Each 32nd call also polls, so handlers may run.
     ///
     /// ok: queued or sent. would_block: too many messages to the peer are not acknowledged yet, no
     /// set is free (see Options::active_peers), or the loss of the peer is not reported yet.
-    /// too_long: more than words_max() words. Also no_such_peer. not_allowed: called inside a
+    /// too_long: more than message_max() bytes. Also no_such_peer. not_allowed: called inside a
     /// handler, or `handler` is 0.
+    [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
+                                 std::span<const std::byte> bytes);
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
                                  std::span<const std::uint32_t> words = {});
     [[nodiscard]] Status request(std::size_t peer, std::uint16_t handler,
@@ -449,11 +238,12 @@ public:
     std::size_t poll();
 
     /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:
-    /// false if `limit` has passed. It calls `until` first and then after each poll, and sleeps
-    /// while there is nothing to do; wake() ends the sleep. In wait, flush and close, a limit below
-    /// 0 counts as 0, and one above 30 days as 30 days. Inside a handler or a callback the call
-    /// only returns what `until` returns. While it waits, it sends keep-alives to each silent peer
-    /// with which it has a session, so that it notices the death of a peer.
+    /// false if `limit` has passed, or if `until` is empty. It calls `until` first and then after
+    /// each poll, and sleeps while there is nothing to do; wake() ends the sleep. In wait, flush
+    /// and close, a limit below 0 counts as 0, and one above 30 days as 30 days. Inside a handler
+    /// or a callback the call only returns what `until` returns. While it waits, it sends
+    /// keep-alives to each silent peer with which it has a session, so that it notices the death of
+    /// a peer.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 

@@ -245,7 +245,7 @@ class QueuePairsAreMeasuredOnBothWires(Case):
 
 class AMeasurementThatCannotBeIsToldInOneLine(Case):
     def test_a_command_line_that_makes_no_sense(self):
-        for arguments, word in ((["--size", "6"], "words"), (["--size", "0"], "--size"), (["--size", "8,"], "--size"),
+        for arguments, word in ((["--size", "6"], "multiple"), (["--size", "0"], "--size"), (["--size", "8,"], "--size"),
                                 (["--op", "fly"], "--op"), (["--wire", "pigeon"], "--wire"),
                                 (["--protocol", "pcie"], "pcie"), (["--memory", "borrowed"], "borrowed"),
                                 (["--memory", "private", "--wire", "udp"], "--memory"),

@@ -14,8 +14,8 @@ namespace {
 auto figures_of(Config config) {
     config.first_number = {};
     return std::tuple(
-        config.terms(), config.congestion, config.words_max, config.reply_places, config.save_bytes,
-        config.held_packets,
+        config.terms(), config.congestion, config.message_max, config.reply_places,
+        config.save_bytes, config.held_packets,
         std::tuple(config.keepalive_after, config.probe_after, config.ack_after,
                    config.keepalive_max, config.keepalive_limit, config.peer_timeout),
         std::tuple(config.resend_limit, config.first_flight, config.fast_paths, config.poll_every,

@@ -68,7 +68,7 @@ TEST(AmStall, AStalledChannelDoesNotComplainOfPacketsAhead) {
         am::Config config = model_config();
         config.recovery = recovery;
         config.held_packets = 0;
-        config.words_max = 40;
+        config.message_max = 160;
         config.reply_places = 4;
         lab::AmNet net(model_network(), config, 1);
         Script script(net);

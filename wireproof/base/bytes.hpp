@@ -82,11 +82,11 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
     }
 }
 
-/// The same for whole words of 4 bytes, written one by one just before, as a message's arguments
-/// are: who reads two of them at once waits until both are in the cache.
+/// The same for bytes that were written as words of 4 bytes just before, as a message's arguments
+/// are: to read two of them at once would wait until both are in the cache.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const std::byte* from,
                                               std::size_t size) {
-    if (size > 16) return copy_short(to, from, size);
+    if (size > 16 || size % 4 != 0) return copy_short(to, from, size);
     for (std::size_t i = 0; i < size; i += 4) {
         std::uint32_t word;
         std::memcpy(&word, from + i, 4);

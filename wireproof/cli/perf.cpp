@@ -197,7 +197,7 @@ struct PerfVerb {
     void check_config() const {
         std::size_t most = 0;
         try {
-            most = perf_config(plan, 0).words_max * 4;
+            most = perf_config(plan, 0).message_max;
         } catch (const Failure& failure) {
             refuse_usage(failure.what());
         }
@@ -205,7 +205,7 @@ struct PerfVerb {
         for (const std::size_t size : plan.sizes) {
             if (size % 4 == 0 && size <= most) continue;
             refuse_usage(fmt::format(
-                "--size: a message carries whole words, 4 to {} bytes here, not {}", most, size));
+                "--size: a message has 4 to {} bytes here, a multiple of 4, not {}", most, size));
         }
     }
 

@@ -56,7 +56,7 @@ std::uint64_t wide_at(const am::Words& words, std::size_t index) {
 // there stands the reason.
 std::vector<std::byte> text_words(std::string text, const am::Connection& connection) {
     constexpr std::size_t longest = 400;
-    const std::size_t room = std::min<std::size_t>(connection.words_max() * 4, longest);
+    const std::size_t room = std::min<std::size_t>(connection.message_max(), longest);
     if (text.size() > room) text.replace(0, text.size() - room + 3, "...");
     text.resize((text.size() + 3) / 4 * 4, ' ');
     const ConstBytes bytes = std::as_bytes(std::span(text));

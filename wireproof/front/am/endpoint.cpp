@@ -58,8 +58,12 @@ private:
 
 }  // namespace
 
+Status Message::reply(std::uint16_t handler, std::span<const std::byte> bytes) const {
+    return node_->reply(handler, bytes);
+}
+
 Status Message::reply(std::uint16_t handler, std::span<const std::uint32_t> words) const {
-    return with_wire_words(words, [&](ConstBytes bytes) { return node_->reply(handler, bytes); });
+    return with_wire_words(words, [&](ConstBytes bytes) { return reply(handler, bytes); });
 }
 
 std::string PeerLost::message() const {
@@ -91,11 +95,11 @@ std::size_t Endpoint::nodes() const {
     return in != nullptr ? in->node.nodes() : 0;
 }
 
-std::size_t Endpoint::words_max() const {
+std::size_t Endpoint::message_max() const {
     const Inside* const in = open_inside();
     if (in == nullptr) return 0;
     const std::size_t other = self() == 0 && nodes() > 1 ? 1 : 0;
-    return in->node.connection(other).words_max();
+    return in->node.connection(other).message_max();
 }
 
 Status Endpoint::handle(std::uint16_t handler, Handler run) {
@@ -123,14 +127,17 @@ void Endpoint::on_refused(std::function<void(std::size_t, std::uint16_t)> report
 
 // The turn comes first: what it throws leaves a request that is not posted.
 Status Endpoint::request(std::size_t peer, std::uint16_t handler,
-                         std::span<const std::uint32_t> words) {
+                         std::span<const std::byte> bytes) {
     Inside* const in = open_inside();
     if (in == nullptr) return Status::closed;
     const host::OneUser::Call call(in->user);
     if (in->node.wants_turn()) in->poll();
-    return with_wire_words(words, [&](ConstBytes bytes) {
-        return in->node.ask(peer, handler, bytes, [in] { return in->clock.now(); });
-    });
+    return in->node.ask(peer, handler, bytes, [in] { return in->clock.now(); });
+}
+
+Status Endpoint::request(std::size_t peer, std::uint16_t handler,
+                         std::span<const std::uint32_t> words) {
+    return with_wire_words(words, [&](ConstBytes bytes) { return request(peer, handler, bytes); });
 }
 
 std::size_t Endpoint::poll() {

@@ -27,7 +27,7 @@ std::string not_closed(Endpoint& end) {
     check("is_open", !end.is_open());
     check("self", end.self() == 0);
     check("nodes", end.nodes() == 0);
-    check("words_max", end.words_max() == 0);
+    check("message_max", end.message_max() == 0);
     check("handle", end.handle(ask, echo()) == Status::closed);
     end.on_peer_lost([](const PeerLost&) {});
     end.on_refused([](std::size_t, std::uint16_t) {});

@@ -23,7 +23,7 @@ TEST(AmEndpoint, CarriesRequestsRepliesStoresAndGets) {
     EXPECT_EQ(a.self(), 0U);
     EXPECT_EQ(b.self(), 1U);
     EXPECT_EQ(b.nodes(), 2U);
-    EXPECT_EQ(a.words_max(), 356U);
+    EXPECT_EQ(a.message_max(), 1424U);
     std::vector<std::byte> memory(50'000);
     auto address = b.register_memory(0, memory, {.get = true, .store = true});
     ASSERT_TRUE(address);
@@ -48,6 +48,38 @@ TEST(AmEndpoint, CarriesRequestsRepliesStoresAndGets) {
     EXPECT_EQ(memory, source);
     EXPECT_EQ(destination.size(), source.size());
     EXPECT_EQ(b.unregister_memory(0, *address), Status::ok);
+}
+
+TEST(AmEndpoint, CarriesMessagesOfAnyLength) {
+    for (const bool shm : {false, true}) {
+        const Options options = options_on(shm);
+        Endpoint a = open(options, 0);
+        Endpoint b = open(options, 1);
+        const auto source = pattern(a.message_max() + 1);
+        b.handle(ask, [](const Message& m) {
+            EXPECT_EQ(m.words().size(), m.bytes().size() / 4);
+            EXPECT_EQ(m.reply(answer, m.bytes()), Status::ok);
+        });
+        std::size_t wanted = 0;
+        int answers = 0;
+        a.handle(answer, [&](const Message& m) {
+            ++answers;
+            EXPECT_TRUE(std::equal(m.bytes().begin(), m.bytes().end(), source.begin(),
+                                   source.begin() + static_cast<std::ptrdiff_t>(wanted)));
+        });
+        for (const std::size_t size : std::vector<std::size_t>{0, 1, 3, 4, 5, 7, 8, 13, 17, 1001}) {
+            answers = 0;
+            wanted = size;
+            for (int i = 0; i < 3; ++i) {
+                ASSERT_EQ(a.request(1, ask, std::span(source).first(size)), Status::ok);
+            }
+            ASSERT_TRUE(run({&a, &b}, [&] { return answers == 3; })) << size;
+        }
+        EXPECT_EQ(a.request(1, ask, source), Status::too_long);
+        EXPECT_EQ(a.request(1, ask, std::span(source).first(source.size() - 1)), Status::ok);
+        wanted = source.size() - 1;
+        EXPECT_TRUE(settle(a, b));
+    }
 }
 
 // Whose path is shared asks how much of a long store has come; a loopback peer's is not.

@@ -403,8 +403,7 @@ void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
         case FateUnknown::What::get: message.kind = Undelivered::Kind::get; break;
     }
     message.handler = static_cast<std::uint16_t>(fate.handler);
-    const Words words(fate.arguments);
-    for (std::size_t i = 0; i < words.size(); ++i) message.words.push_back(words[i]);
+    message.bytes.assign(fate.arguments.begin(), fate.arguments.end());
     peers_[peer].undelivered.push_back(std::move(message));
     const bool transfer =
         fate.what == FateUnknown::What::store || fate.what == FateUnknown::What::get;

@@ -20,7 +20,8 @@ std::string text(const PeerLost& lost) {
     for (const Undelivered& message : lost.undelivered) {
         out += std::string(" | ") + kinds[static_cast<std::size_t>(message.kind)] + " " +
                std::to_string(message.handler);
-        for (const std::uint32_t word : message.words) out += " " + std::to_string(word);
+        const Words words = message.words();
+        for (std::size_t i = 0; i < words.size(); ++i) out += " " + std::to_string(words[i]);
     }
     return out;
 }
@@ -216,7 +217,8 @@ TEST(AmNodePeers, ThePeerMayBeAskedAgainFromTheReportOfItsLoss) {
     town.job[0].on_peer_lost([&](const PeerLost& lost) {
         for (const Undelivered& message : lost.undelivered) {
             if (message.kind != Undelivered::Kind::request) continue;
-            in_report.push_back(town.job.request(0, 1, message.handler, message.words));
+            in_report.push_back(
+                town.job[0].request(town.job.now, 1, message.handler, message.bytes));
         }
     });
     town.job.wire(0).events.emplace_back(PeerId{1}, WireEvent::peer_gone);

@@ -108,7 +108,7 @@ std::size_t Scenario::bytes_max(Traffic::What what) const {
     if (const auto* config = std::get_if<hippi::Config>(&engine)) return config->message_max;
     constexpr std::size_t transfer_max = std::size_t{1} << 20;
     const auto& config = std::get<am::Config>(engine);
-    return what == Traffic::What::request ? config.words_max * 4 : transfer_max;
+    return what == Traffic::What::request ? config.message_max : transfer_max;
 }
 
 }  // namespace wireproof::lab

@@ -18,7 +18,7 @@ std::uint64_t circle_for(std::uint32_t window) {
 am::Config am_config(am::Config config, const RetryLink& link, int node) {
     constexpr std::size_t nack_max = 8 + 2048 / 8;  // bytes of the body
     config.packet_max = config.header_size() + nack_max;
-    config.words_max = 1;
+    config.message_max = 4;
     config.bundle_max = config.open_bytes = 0;
     config.modulus = circle_for(link.buffer);
     config.first_number.fill(static_cast<std::uint32_t>(config.modulus - 16));

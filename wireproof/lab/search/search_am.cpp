@@ -89,7 +89,7 @@ am::Config am_search_config(am::Recovery recovery, std::uint32_t window, std::ui
     am::Config config = am::Config::sp2();
     config.recovery = recovery;
     config.packet_max = AmEnd::frame_max;
-    config.words_max = 2;
+    config.message_max = 8;
     config.chunk_packets = 2;
     config.chunks_in_flight = 2;
     config.window = {window, window};

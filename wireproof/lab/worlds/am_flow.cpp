@@ -52,13 +52,14 @@ std::optional<AmOperation> AmFlow::draw() {
     AmOperation operation;
     const double all = plan_.requests + plan_.stores + plan_.gets;
     const double which = random_.uniform() * all;
-    const auto words = [this] {  // as many small ones as large ones
-        const std::uint64_t most = random_.chance(0.5) ? plan_.words_max : 4;
-        return static_cast<std::size_t>(
-            random_.below(std::min<std::uint64_t>(most, plan_.words_max) + 1));
+    const auto length = [this] {  // as many small ones as large ones, and of any remainder
+        const std::uint64_t words_max = plan_.message_max / 4;
+        const std::uint64_t most = random_.chance(0.5) ? words_max : 4;
+        const std::uint64_t bytes = 4 * random_.below(std::min(most, words_max) + 1);
+        return static_cast<std::size_t>(bytes - std::min(bytes, next_number_ % 7 % 4));
     };
     if (random_.chance(plan_.answered)) operation.answer = Answer::reply;
-    operation.answer_words = words();
+    operation.answer_length = length();
     if (which >= plan_.requests) {
         operation.what = which < plan_.requests + plan_.stores ? What::store : What::get;
         const auto slot = memory_.claim();
@@ -69,7 +70,7 @@ std::optional<AmOperation> AmFlow::draw() {
     if (operation.what != What::request) {
         shape_transfer(operation);
     } else {
-        operation.words = words();
+        operation.length = length();
         if (random_.chance(plan_.refused)) operation.answer = Answer::refuse;
         packets_left_ -= 1;
     }
@@ -121,9 +122,9 @@ bool AmFlow::post(am::Connection& connection) {
 am::PostStatus AmFlow::post(const AmOperation& operation, am::Connection& connection) {
     switch (operation.what) {
         case What::request: {
-            std::vector<std::byte> words(operation.words * 4);
-            Content(key(operation, of_question)).write(words);
-            return connection.request(operation.handler(), words);
+            std::vector<std::byte> question(operation.length);
+            Content(key(operation, of_question)).write(question);
+            return connection.request(operation.handler(), question);
         }
         case What::store:
             return connection.store({.address = operation.refusal == am::Reason::forbidden
@@ -226,7 +227,7 @@ AmOperation AmFlow::take(std::deque<AmOperation>& queue, const char* what) {
 void AmFlow::on_request(const am::Request& request, am::Connection& answering) {
     const AmOperation due = take(due_at_target_, "a request arrived that was not sent");
     expect(due.what == What::request, "a request arrived before a store", due.number);
-    expect(request.handler == due.handler() && request.arguments.size() == due.words * 4 &&
+    expect(request.handler == due.handler() && request.arguments.size() == due.length &&
                Content(key(due, of_question)).is(request.arguments),
            "a request arrived out of order or changed", due.number);
     answer(due, answering);
@@ -247,15 +248,15 @@ void AmFlow::on_stored(const am::Stored& stored, am::Connection& answering) {
 void AmFlow::answer(const AmOperation& operation, am::Connection& connection) {
     if (operation.answer == Answer::none) return;
     am::PostStatus status{};
-    std::vector<std::byte> words(operation.answer_words * 4);
-    Content(key(operation, of_answer)).write(words);
+    std::vector<std::byte> reply(operation.answer_length);
+    Content(key(operation, of_answer)).write(reply);
     if (operation.answer == Answer::refuse) {
         status = connection.refuse(AmOperation::missing_handler);
     } else {
-        status = connection.reply(operation.answer_handler(), words);
+        status = connection.reply(operation.answer_handler(), reply);
     }
     expect(status == am::PostStatus::accepted, "a reply was not accepted", operation.number);
-    expect(connection.reply(operation.answer_handler(), words) == am::PostStatus::not_allowed,
+    expect(connection.reply(operation.answer_handler(), reply) == am::PostStatus::not_allowed,
            "a second reply was accepted", operation.number);
     answered_.push_back(operation);
     ++answers_;
@@ -265,8 +266,7 @@ void AmFlow::on_reply(const am::Reply& reply) {
     const AmOperation due = take(due_answers_, "a reply arrived that was not sent");
     expect(due.what != What::get && due.answer == Answer::reply, "a reply arrived out of order",
            due.number);
-    expect(reply.handler == due.answer_handler() &&
-               reply.arguments.size() == due.answer_words * 4 &&
+    expect(reply.handler == due.answer_handler() && reply.arguments.size() == due.answer_length &&
                Content(key(due, of_answer)).is(reply.arguments),
            "a reply arrived out of order or changed", due.number);
 }

@@ -29,9 +29,9 @@ struct AmOperation {
     What what = What::request;
     Answer answer = Answer::none;
     std::uint64_t number = 0;  // in the flow: tag, and key of the content
-    std::size_t words = 0;
-    std::size_t answer_words = 0;
-    std::uint64_t bytes = 0;
+    std::size_t length = 0;    // of a request
+    std::size_t answer_length = 0;
+    std::uint64_t bytes = 0;   // of a transfer
     std::uint64_t offset = 0;  // of a get in the shelf
     std::uint32_t slot = 0;    // of a transfer
     // A transfer of memory that is not theirs, or a store to no handler: the reason it ends with.

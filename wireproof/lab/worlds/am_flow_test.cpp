@@ -28,7 +28,7 @@ AmTrafficPlan traffic() {
             .gets = 1,
             .answered = 0.5,
             .refused = 0.2,
-            .words_max = 4,
+            .message_max = 16,
             .bytes_max = 2'000};
 }
 

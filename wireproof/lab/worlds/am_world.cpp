@@ -247,9 +247,9 @@ void World::on_bundle_departure(std::size_t node, std::size_t peer, const am::He
     header.kind = bundle.channel == am::Channel::request ? am::Kind::request : am::Kind::reply;
     for (std::uint32_t i = 0; i < bundle.count; ++i) {
         const auto entry = am::BundleEntry::decode(entries.first<am::BundleEntry::size>());
-        const std::size_t size = entry.words * std::size_t{4};
+        const std::size_t size = entry.bytes;
         header.id = entry.handler;
-        header.count = entry.words;
+        header.count = entry.bytes;
         on_numbered_departure(node, peer, header, entries.subspan(am::BundleEntry::size, size));
         header.number =
             static_cast<std::uint32_t>((std::uint64_t{header.number} + 1) % plan_.am.modulus);

@@ -62,7 +62,7 @@ am::Config draw_small(Dice& dice) {
     config.layout = dice.chance(0.5) ? am::Layout::sp2 : am::Layout::ethernet;
     config.recovery = dice.chance(0.5) ? am::Recovery::go_back_n : am::Recovery::selective;
     config.packet_max = config.header_size() + 32 + 4 * dice.below(30);
-    config.words_max = dice.between(0, static_cast<std::uint32_t>(config.data_max() / 4));
+    config.message_max = 4 * dice.between(0, static_cast<std::uint32_t>(config.data_max() / 4));
     config.chunk_packets = dice.between(1, 9);
     config.chunks_in_flight = dice.between(1, 3);
     config.ack_chunks = dice.between(1, config.chunks_in_flight);
@@ -74,7 +74,7 @@ am::Config draw_small(Dice& dice) {
     config.gets_max = dice.between(1, 4);
     config.get_slots = dice.between(1, 3);
     config.save_bytes =
-        std::max<std::size_t>({config.words_max * 4 + am::BundleEntry::size, am::HelloBody::size}) +
+        std::max<std::size_t>({config.message_max + am::BundleEntry::size, am::HelloBody::size}) +
         dice.below(20 * config.data_max());
     config.held_packets = dice.between(0, 8);
     config.poll_every = 1;
@@ -233,7 +233,7 @@ AmTrafficPlan draw_traffic(Dice& dice, const am::Config& config, std::uint32_t p
     traffic.gets = dice.chance(0.7) ? dice.spread(0.01, 1) : 0;
     traffic.answered = dice.chance(0.3) ? 1 : dice.uniform();
     traffic.refused = dice.chance(0.3) ? 0.1 * dice.uniform() : 0;
-    traffic.words_max = static_cast<std::uint32_t>(config.words_max);
+    traffic.message_max = config.message_max;
     traffic.bytes_max = std::min<std::uint64_t>(
         transfer_bytes_max, config.chunk_bytes() * dice.between(1, 5) + dice.below(1000));
     return traffic;

@@ -24,9 +24,9 @@ struct AmTrafficPlan {
     double requests = 1;
     double stores = 0;
     double gets = 0;
-    double answered = 0.5;  // share of requests and stores whose handler replies
-    double refused = 0;     // share that names a missing handler or memory that is not theirs
-    std::uint32_t words_max = 0;
+    double answered = 0.5;        // share of requests and stores whose handler replies
+    double refused = 0;           // share that names a missing handler or memory that is not theirs
+    std::size_t message_max = 0;  // bytes
     std::uint64_t bytes_max = 0;  // of a transfer
 };
 

@@ -14,7 +14,7 @@ Config Config::sp2() {
     config.layout = Layout::sp2;
     config.recovery = Recovery::go_back_n;
     config.packet_max = 256;  // AM-1: at most 224 bytes of data
-    config.words_max = 4;
+    config.message_max = 16;  // four words
     config.modulus = std::uint64_t{1} << 16;
     config.first_number = {65'500, 65'500};  // the wrap is met early, not after an hour
     config.window = {75, 76};
@@ -41,7 +41,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
     const std::size_t header = config.header_size();
     const std::size_t data = config.packet_max > header ? (config.packet_max - header) / 8 * 8 : 0;
     config.packet_max = header + data;
-    config.words_max = data / 4;
+    config.message_max = data;
     config.bundle_max = data;
     // Of as many stores as may be open the save queue has room.
     config.open_bytes =
@@ -70,7 +70,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
 Config Config::shared_memory() {
     Config config;
     config.packet_max = 16 * 1024 - 8;  // a ring's frame of whole cache lines
-    config.words_max = config.data_max() / 4;
+    config.message_max = config.data_max();
     config.bundle_max = 2048;
     config.open_bytes = 2048;
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
@@ -108,8 +108,9 @@ Expected<void> Config::check() const {
     if (layout == Layout::sp2 && modulus > 1U << 16) {
         return unexpected("modulus " + std::to_string(modulus) + " does not fit in 16 bits");
     }
-    if (words_max * 4 > data_max()) {
-        return unexpected(std::to_string(words_max) + " argument words do not fit in one packet");
+    if (message_max > data_max() || message_max > 0xFFFF) {
+        return unexpected("a message of " + std::to_string(message_max) +
+                          " bytes does not fit in one packet");
     }
     if (bundle_max > data_max()) {
         return unexpected("bundles of " + std::to_string(bundle_max) +
@@ -135,8 +136,8 @@ Expected<void> Config::check() const {
     if (stores_max < 1 || gets_max < 1 || get_slots < 1) {
         return unexpected("stores, gets and get slots must each be at least 1");
     }
-    const std::size_t words = words_max * 4 + (bundle_max > 0 ? BundleEntry::size : 0);
-    const std::size_t longest = std::max({words, body_max, OpenBody::size + open_bytes});
+    const std::size_t message = message_max + (bundle_max > 0 ? BundleEntry::size : 0);
+    const std::size_t longest = std::max({message, body_max, OpenBody::size + open_bytes});
     if (save_bytes < longest) {
         return unexpected(too_small("save queue", save_bytes, longest));
     }

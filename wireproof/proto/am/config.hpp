@@ -52,9 +52,9 @@ struct Config {
     /// Bytes of stores and gets are trusted to the carrier: a CHUNK's checksum covers its header
     /// alone, an OPEN's all of it.
     bool trusts_payload = false;
-    std::size_t packet_max = 1472;  // bytes, header included
-    std::size_t words_max = 356;    // 32-bit arguments of a request or reply
-    std::size_t bundle_max = 0;     // bytes of short messages that leave as one packet; 0: never
+    std::size_t packet_max = 1472;   // bytes, header included
+    std::size_t message_max = 1424;  // bytes of a request or reply
+    std::size_t bundle_max = 0;      // bytes of short messages that leave as one packet; 0: never
     /// Bytes of a store that travel with its OPEN: one that has no more needs no chunk.
     std::size_t open_bytes = 0;
 

@@ -26,7 +26,7 @@ TEST(AmConfig, Sp2HasThePapersFigures) {
     EXPECT_EQ(config.window_of(Channel::request), 75);
     EXPECT_EQ(config.window_of(Channel::reply), 76);
     EXPECT_EQ(config.chunks_in_flight, 2);
-    EXPECT_EQ(config.words_max, 4);
+    EXPECT_EQ(config.message_max, 16);
     EXPECT_EQ(config.fifo_entries, 64);
     EXPECT_EQ(config.modulus, 65'536);
     EXPECT_EQ(config.transfer_max(), 0xFFFFFFFF);
@@ -40,7 +40,7 @@ TEST(AmConfig, EthernetFillsThePacketThatTheMtuAllows) {
         EXPECT_LE(config.packet_max + 28, mtu);
         EXPECT_GT(config.packet_max + 28 + 8, mtu);
         EXPECT_EQ(config.data_max() % 8, 0);
-        EXPECT_EQ(config.words_max * 4, config.data_max());
+        EXPECT_EQ(config.message_max, config.data_max());
     }
     EXPECT_TRUE(Config::ethernet(108).check());
     EXPECT_FALSE(Config::ethernet(107).check());
@@ -163,7 +163,7 @@ TEST(AmConfig, RefusesALazyPopThatWouldNeverReturnAnEntry) {
 TEST(AmConfig, RefusesWhatCannotCarryOrQueueAMessage) {
     for (const Config& base : {Config::sp2(), Config::ethernet()}) {
         EXPECT_TRUE(refused(base, [](Config& c) { c.packet_max = c.header_size() + 31; }));
-        EXPECT_TRUE(refused(base, [](Config& c) { c.words_max = c.data_max() / 4 + 1; }));
+        EXPECT_TRUE(refused(base, [](Config& c) { c.message_max = c.data_max() + 1; }));
         EXPECT_TRUE(refused(base, [](Config& c) { c.chunks_in_flight = 0; }));
         EXPECT_TRUE(refused(base, [](Config& c) { c.reply_places = 0; }));
         EXPECT_TRUE(refused(base, [](Config& c) { c.stores_max = 0; }));

@@ -146,7 +146,7 @@ inline Config small(Config config) {
     config.stores_max = config.gets_max = 3;
     config.held_packets = config.recovery == Recovery::selective ? 12 : 0;
     config.packet_max = std::min<std::size_t>(config.packet_max, 4088);  // soon compared
-    config.words_max = std::min(config.words_max, config.data_max() / 4);
+    config.message_max = std::min(config.message_max, config.data_max());
     return config;
 }
 

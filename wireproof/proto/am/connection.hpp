@@ -66,7 +66,7 @@ public:
 
     // Asked for by the caller (send/post.cpp).
 
-    /// Has the peer run `handler`. Arguments: whole words, at most words_max(), copied.
+    /// Has the peer run `handler`. Arguments: at most message_max() bytes, copied.
     using Sender::request;
     /// Answers the request or store delivered last, once, before the next draw. Never fails for
     /// room.
@@ -114,7 +114,7 @@ public:
     /// Nothing of ours is unacknowledged, waiting or under way, and no acknowledgement is held
     /// back.
     bool idle() const;
-    std::uint32_t words_max() const { return static_cast<std::uint32_t>(config_.words_max); }
+    std::size_t message_max() const { return config_.message_max; }
     const Config& config() const { return config_; }
     const Stats& stats() const { return stats_; }
     /// What of a channel waits, is in flight or unacknowledged.

@@ -63,6 +63,59 @@ TEST(AmBundle, IsNoLongerThanItMayBe) {
     EXPECT_EQ(pair.carry(pair.a), "REQ 6..7");
 }
 
+// A message has bytes, not words: its length is in its entry, and nothing is added to it.
+TEST(AmBundle, MessagesOfAnyLengthShareOne) {
+    Config config = selective();
+    config.bundle_max = config.data_max();
+    Pair pair(config);
+    const auto bytes = pattern(9);
+    for (std::size_t length = 0; length <= 9; ++length) {
+        EXPECT_EQ(pair.a.engine.request(HandlerId(1), ConstBytes(bytes).first(length)),
+                  PostStatus::accepted);
+    }
+    const Frames frames = pair.a.take(pair.now);
+    ASSERT_EQ(frames.size(), 1U);
+    EXPECT_EQ(frames[0].header.kind, Kind::bundle);
+    EXPECT_EQ(frames[0].header.count, 10);
+    EXPECT_EQ(frames[0].bytes.size(), config.header_size() + 10 * BundleEntry::size + 45);
+    std::size_t length = 0;
+    pair.b.handler = [&](const Delivery& delivery) {
+        const auto* const request = std::get_if<Request>(&delivery);
+        ASSERT_NE(request, nullptr);
+        EXPECT_TRUE(same(request->arguments, ConstBytes(bytes).first(length++)));
+    };
+    pair.give(pair.b, frames);
+    EXPECT_EQ(length, 10U);
+}
+
+TEST(AmBundle, AMessageOfAnyLengthIsOnePacketOfThatLength) {
+    Pair pair(selective());
+    const auto bytes = pattern(9);
+    for (std::size_t length = 0; length <= 9; ++length) {
+        EXPECT_EQ(pair.a.engine.request(HandlerId(1), ConstBytes(bytes).first(length)),
+                  PostStatus::accepted);
+        const Frames frames = pair.a.take(pair.now);
+        ASSERT_EQ(frames.size(), 1U);
+        EXPECT_EQ(frames[0].header.kind, Kind::request);
+        EXPECT_EQ(frames[0].header.count, length);
+        EXPECT_EQ(frames[0].bytes.size(), pair.a.engine.config().header_size() + length);
+        pair.b.handler = [&](const Delivery& delivery) {
+            const auto* const request = std::get_if<Request>(&delivery);
+            ASSERT_NE(request, nullptr);
+            EXPECT_TRUE(same(request->arguments, ConstBytes(bytes).first(length)));
+            EXPECT_EQ(pair.b.engine.reply(HandlerId(2), request->arguments), PostStatus::accepted);
+        };
+        pair.give(pair.b, frames);
+        pair.a.handler = [&](const Delivery& delivery) {
+            const auto* const reply = std::get_if<Reply>(&delivery);
+            ASSERT_NE(reply, nullptr);
+            EXPECT_TRUE(same(reply->arguments, ConstBytes(bytes).first(length)));
+        };
+        pair.settle();
+        EXPECT_EQ(pair.a.log.size(), length + 1);
+    }
+}
+
 // The order of calls is that of the packets: a store between two requests stays there.
 TEST(AmBundle, AStoreEndsOne) {
     Pair pair(selective());
@@ -78,7 +131,7 @@ TEST(AmBundle, AStoreEndsOne) {
 // The save queue ends somewhere; what lies on both sides of its end does not lie together.
 TEST(AmBundle, TheEndOfTheSaveQueueEndsOne) {
     Config config = selective();
-    config.words_max = 4;
+    config.message_max = 16;
     config.save_bytes = 5 * 8 + 4;
     Pair pair(config);
     requests(pair.a, 3);
@@ -128,7 +181,7 @@ TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
     Frame middle = whole;  // the second message by itself
     middle.header.kind = Kind::request;
     middle.header.number = pair.number(Channel::request, 1);
-    middle.header.count = 1;
+    middle.header.count = 4;
     middle.header.id = 1;
     const std::size_t header = pair.config.header_size();
     const std::vector<std::byte> word(

@@ -19,7 +19,7 @@ Config tight(Config config) {
     config.chunk_packets = 4;
     config.save_bytes = 8192;
     config.packet_max = 512;
-    config.words_max = config.data_max() / 4;
+    config.message_max = config.data_max();
     config.bundle_max = std::min(config.bundle_max, config.data_max());
     config.open_bytes = 100;
     config.first_number = {0xFFFFFFF0, 0xFFFFFFFA};

@@ -11,7 +11,7 @@ namespace {
 Config narrow(Recovery recovery = Recovery::selective) {
     Config config = bare();
     config.packet_max = 48 + 64;
-    config.words_max = 16;
+    config.message_max = 64;
     config.chunk_packets = 8;
     config.chunks_in_flight = 6;
     config.window = {64, 64};

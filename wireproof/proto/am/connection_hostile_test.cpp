@@ -183,8 +183,8 @@ TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
             EXPECT_EQ(target.attempt(request, [](Header& h) { h.filler = 1; }), malformed);
         }
         Frame many = request;
-        many.header.count = static_cast<std::uint16_t>(config.words_max + 1);
-        many.bytes.resize(config.header_size() + (config.words_max + 1) * 4);
+        many.header.count = static_cast<std::uint16_t>(config.message_max + 1);
+        many.bytes.resize(config.header_size() + config.message_max + 1);
         if (many.bytes.size() <= config.packet_max) {
             EXPECT_EQ(target.attempt(target.pair.sealed(many)), malformed);
         }
@@ -318,10 +318,10 @@ TEST(AmConnection, ARequestForNoHandlerIsAnsweredSo) {
 TEST(AmConnection, RefusesToPostWhatNoPacketHolds) {
     for (const Config& config : all()) {
         Pair pair(config);
-        std::vector<std::uint32_t> most(config.words_max, 7);
-        EXPECT_EQ(request(pair.a, 1, most), PostStatus::accepted);
-        most.push_back(7);
-        EXPECT_EQ(request(pair.a, 1, most), PostStatus::too_long);
+        std::vector<std::byte> most(config.message_max);
+        EXPECT_EQ(pair.a.engine.request(HandlerId(1), most), PostStatus::accepted);
+        most.push_back(std::byte{7});
+        EXPECT_EQ(pair.a.engine.request(HandlerId(1), most), PostStatus::too_long);
         EXPECT_EQ(request(pair.a, 0, {}), PostStatus::not_allowed);
         EXPECT_EQ(pair.a.engine.store({.address = 0, .source = {}, .handler = {}}),
                   PostStatus::not_allowed);

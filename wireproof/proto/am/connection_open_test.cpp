@@ -333,7 +333,7 @@ TEST(AmOpen, IsPartOfTheTermsAndOfTheCheck) {
               "an OPEN with 1401 bytes of its store does not fit in one packet");
     config = bare();
     config.open_bytes = 1400;
-    config.words_max = 4;
+    config.message_max = 16;
     config.save_bytes = 1423;
     EXPECT_FALSE(config.check());
     ++config.save_bytes;

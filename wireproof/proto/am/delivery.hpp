@@ -32,7 +32,7 @@ enum class Reason : std::uint32_t {
 /// Fingerprints leave their bytes out.
 struct Request {
     HandlerId handler{};
-    ConstBytes arguments;  // 4 bytes a word, little-endian
+    ConstBytes arguments;
 
     void fingerprint(Fingerprint& sink) const {
         sink.add(handler);

@@ -199,7 +199,7 @@ public:
     bool established() const { return fast_.established(); }
     bool idle() const { return fast_.idle(); }
     const SendWindow& sending(Channel channel) const { return fast_.sending(channel); }
-    std::uint32_t words_max() const { return fast_.words_max(); }
+    std::size_t message_max() const { return fast_.message_max(); }
     const Config& config() const { return fast_.config(); }
     const Stats& stats() const { return fast_.stats(); }
 

@@ -150,7 +150,7 @@ private:
             case 0:
                 if (below(2) == 0) {
                     const std::uint32_t handler = 1 + below(3);  // drawn before the words
-                    leave<Channel::request>(end, HandlerId(handler), next_words());
+                    leave<Channel::request>(end, HandlerId(handler), next_message());
                 } else {
                     for (std::uint32_t i = weather_.bundles ? below(5) : 1; i > 0; --i) ask(end);
                 }
@@ -182,7 +182,7 @@ private:
         if (!on_way_[1 - to].empty()) {
             arrive(to);
         } else {
-            leave<Channel::request>(*ends_[to], HandlerId(1), next_words());
+            leave<Channel::request>(*ends_[to], HandlerId(1), next_message());
         }
         return to;
     }
@@ -196,14 +196,15 @@ private:
         note("sent", sent.frames, sent.lane_full);
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
-    std::vector<std::byte> next_words() {
-        const std::uint32_t count = below(40) == 0 ? 60 : below(5);
-        std::vector<std::uint32_t> values(count);
-        for (std::uint32_t& value : values) value = ++asked_;
-        return words(values);
+    /// Often of whole words, which the fast path copies in another way.
+    std::vector<std::byte> next_message() {
+        const std::uint32_t most = below(40) == 0 ? 240 : below(20);
+        std::vector<std::byte> message(below(2) == 0 ? most / 4 * 4 : most);
+        for (std::byte& byte : message) byte = static_cast<std::byte>(++asked_);
+        return message;
     }
     void ask(End& end) {
-        const auto arguments = next_words();
+        const auto arguments = next_message();
         note("ask", static_cast<int>(end.engine.request(HandlerId(1 + below(3)), arguments)));
     }
     /// All that waits leaves with it: by itself, if that may be, or as any other.
@@ -275,7 +276,7 @@ private:
             const bool alone = end.engine.would_leave_single();
             note("again", alone);
             now_ = now_ + Duration::nanoseconds(below(2) * 500);
-            if (alone) leave<Channel::request>(end, HandlerId(1), next_words());
+            if (alone) leave<Channel::request>(end, HandlerId(1), next_message());
             asked_again += alone ? 1U : 0U;
         }
         meddle(end);

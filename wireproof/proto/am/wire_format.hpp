@@ -12,7 +12,7 @@
 namespace wireproof::am {
 
 /// Part of what HELLOs compare: ends of different versions do not meet.
-inline constexpr std::uint64_t wire_format_version = 6;
+inline constexpr std::uint64_t wire_format_version = 7;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
@@ -54,8 +54,8 @@ struct Header {
     bool in_place = false;   // of an OPEN: no chunks follow, its bytes are there or behind its body
     std::uint8_t route = 0;  // 0..3
     std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
-    std::uint16_t count = 0;   // arguments; packets of the chunk; messages of the bundle; HELLO:
-                               // answer me; NACK: bits, above
+    std::uint16_t count = 0;   // REQ, REP: bytes; packets of the chunk; messages of the bundle;
+                               // HELLO: answer me; NACK: bits, above
     std::uint64_t cookie = 0;  // 0 only in HELLO
     std::uint32_t number = 0;  // own; NACK: the one expected; KEEPALIVE: first that has not left
     std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
@@ -91,13 +91,13 @@ std::optional<Header> decode(Layout layout, ConstBytes packet);
 /// Whether the checksum that the packet carries is that of the bytes which it covers.
 bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload = false);
 
-/// In front of the arguments of each message of a BUNDLE.
+/// In front of each message of a BUNDLE.
 struct BundleEntry {
     static constexpr std::size_t size = 4;
     std::uint16_t handler = 0;
-    std::uint16_t words = 0;
+    std::uint16_t bytes = 0;
     void encode(std::span<std::byte, size> to) const {
-        store_le_at<std::uint32_t, 0>(to, handler | std::uint32_t{words} << 16);
+        store_le_at<std::uint32_t, 0>(to, handler | std::uint32_t{bytes} << 16);
     }
     static BundleEntry decode(std::span<const std::byte, size> from) {
         const auto word = load_le_at<std::uint32_t, 0>(from);

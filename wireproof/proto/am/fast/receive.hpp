@@ -45,11 +45,11 @@ template <Channel channel>
     const ShortHeader header = ShortHeader::decode(head);
     const ConstBytes arguments = frame.bytes.subspan(ShortHeader::size);
     const ReceiveWindow& window = receive_[static_cast<std::size_t>(channel)].window;
-    const bool predicted = is_next(header, window) && header.id - 1 < handler_max &&
-                           header.count * std::size_t{4} == arguments.size() &&
-                           header.count <= config_.words_max && ShortHeader::filler_in(head) == 0 &&
-                           (predicting_ || takes_message(channel)) &&
-                           (frame.integrity == Integrity::intact || is_signed(frame));
+    const bool predicted =
+        is_next(header, window) && header.id - 1 < handler_max &&
+        header.count == arguments.size() && header.count <= config_.message_max &&
+        ShortHeader::filler_in(head) == 0 && (predicting_ || takes_message(channel)) &&
+        (frame.integrity == Integrity::intact || is_signed(frame));
     if (!predicted) return false;
     if (frame.after_overrun) overrun_ = true;
     bundle_.left = 0;  // of a frame that is gone
@@ -78,8 +78,7 @@ template <Channel channel>
     if (!usual) return false;
     const auto entry =
         BundleEntry::decode(std::span<const std::byte, BundleEntry::size>(bundle_.at, 4));
-    pass_message<channel>(entry.handler,
-                          ConstBytes(bundle_.at + BundleEntry::size, entry.words * std::size_t{4}));
+    pass_message<channel>(entry.handler, ConstBytes(bundle_.at + BundleEntry::size, entry.bytes));
     bundle_.number = window.expected();
     bundle_.at += BundleEntry::size + short_.size;
     --bundle_.left;

@@ -25,7 +25,7 @@ template <Channel channel>
     // parts and read in words, which waits for the parts.
     ShortHeader header = fast_header(channel);
     header.address = sender(channel).addresses.single;
-    header.count = static_cast<std::uint16_t>(arguments.size() / 4);
+    header.count = static_cast<std::uint16_t>(arguments.size());
     header.id = handler;
     header.encode(room.first<ShortHeader::size>());
     copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
@@ -43,7 +43,7 @@ template <Channel channel>
                                                      const SendWindow::Saved& message,
                                                      TxFrame& out) {
     const bool alone = message.kind <= Kind::reply && sender(channel).window.single() &&
-                       message.count * std::size_t{4} <= copied_max;
+                       message.count <= copied_max;
     if (!alone) return fill_other(channel, message, out);
     if (channel == Channel::request) return fill_single<Channel::request>(message, out);
     fill_single<Channel::reply>(message, out);
@@ -93,7 +93,7 @@ template <Channel channel>
     constexpr auto at = static_cast<std::size_t>(channel);
     const std::size_t size = message.arguments.size();
     return predicting_ && (channel == Channel::request || may_reply_) &&
-           message.handler != HandlerId{} && size % 4 == 0 && size <= config_.words_max * 4 &&
+           message.handler != HandlerId{} && size <= config_.message_max &&
            send_[0].window.waiting() == 0 && send_[1].window.waiting() == 0 &&
            send_[at].window.takes_with_ease(size);
 }
@@ -111,9 +111,8 @@ template <Channel channel>
     constexpr auto at = static_cast<std::size_t>(channel);
     constexpr Kind kind = message_kind(channel);
     if constexpr (channel == Channel::reply) may_reply_ = false;
-    const auto words = static_cast<std::uint16_t>(message.arguments.size() / 4);
     WIREPROOF_CHECK(send_[at].window.push_here(kind, static_cast<std::uint32_t>(message.handler),
-                                               words, message.arguments));
+                                               message.arguments));
     note_left(channel, kind, 1, 1);
     note_departure(now, channel);
 }

@@ -75,15 +75,13 @@ RxVerdict Receiver::put_off(const Header& header) {
 
 // What no sender of this configuration writes, told without knowing any state.
 bool Receiver::well_formed(const Header& header, ConstBytes data) const {
-    const bool words_fit =
-        header.count <= config_.words_max && std::size_t{header.count} * 4 == data.size();
+    const bool fits = header.count <= config_.message_max && header.count == data.size();
     switch (header.kind) {
-        case Kind::request: return words_fit && header.id != 0 && header.id <= handler_max;
+        case Kind::request: return fits && header.id != 0 && header.id <= handler_max;
         case Kind::reply:
             if (header.id == 0)
-                return std::size_t{header.count} * 4 == data.size() &&
-                       data.size() == RefusalBody::size;
-            return words_fit && header.id <= handler_max;
+                return header.count == data.size() && data.size() == RefusalBody::size;
+            return fits && header.id <= handler_max;
         case Kind::open: {
             if (data.size() < OpenBody::size || header.id >= config_.stores_max) return false;
             const auto body = OpenBody::decode(data.first<OpenBody::size>());
@@ -114,8 +112,8 @@ bool Receiver::is_bundle(ConstBytes data, std::uint32_t messages) const {
     for (std::uint32_t i = 0; i < messages; ++i) {
         if (data.size() < BundleEntry::size) return false;
         const auto entry = BundleEntry::decode(data.first<BundleEntry::size>());
-        const std::size_t size = BundleEntry::size + entry.words * std::size_t{4};
-        if (entry.handler == 0 || entry.words > config_.words_max || size > data.size()) {
+        const std::size_t size = BundleEntry::size + entry.bytes;
+        if (entry.handler == 0 || entry.bytes > config_.message_max || size > data.size()) {
             return false;
         }
         data = data.subspan(size);
@@ -142,10 +140,10 @@ RxVerdict Receiver::unpack_next() {
     header.kind = message_kind(bundle_.channel);
     header.channel = bundle_.channel;
     header.round = bundle_.round;
-    header.count = entry.words;
+    header.count = entry.bytes;
     header.number = bundle_.number;
     header.id = entry.handler;
-    const ConstBytes data(bundle_.at + BundleEntry::size, entry.words * std::size_t{4});
+    const ConstBytes data(bundle_.at + BundleEntry::size, entry.bytes);
     --bundle_.left;
     bundle_.number = window.number_after(bundle_.number);
     bundle_.at = data.data() + data.size();

@@ -114,8 +114,7 @@ void Sender::refill_waiting(Channel channel) {
         while (!bulk.waits() && !replies_.empty()) {
             const auto& reply = replies_.front();
             const ConstBytes arguments = replies_.arguments(reply);
-            const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
-            if (!window.push(Kind::reply, reply.id, words, arguments, reply.owner)) break;
+            if (!window.push(Kind::reply, reply.id, arguments, reply.owner)) break;
             replies_.pop();
         }
     }

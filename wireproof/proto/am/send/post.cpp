@@ -14,13 +14,10 @@ PostStatus Sender::readiness() const {
 PostStatus Sender::request(HandlerId handler, ConstBytes arguments) {
     if (const PostStatus status = readiness(); status != PostStatus::accepted) return status;
     if (handler == HandlerId{}) return PostStatus::not_allowed;
-    if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
-    WIREPROOF_CHECK(arguments.size() % 4 == 0);
-    const auto words = static_cast<std::uint16_t>(arguments.size() / 4);
+    if (arguments.size() > config_.message_max) return PostStatus::too_long;
     if (sender(Channel::request).bulk.waits() ||
         !sender(Channel::request)
-             .window.push_here(Kind::request, static_cast<std::uint32_t>(handler), words,
-                               arguments)) {
+             .window.push_here(Kind::request, static_cast<std::uint32_t>(handler), arguments)) {
         return PostStatus::window_full;
     }
     return PostStatus::accepted;
@@ -29,15 +26,13 @@ PostStatus Sender::request(HandlerId handler, ConstBytes arguments) {
 PostStatus Sender::reply(HandlerId handler, ConstBytes arguments) {
     // AM-22, AM-23: one reply to a request or store, and none to a reply.
     if (!may_reply_ || handler == HandlerId{}) return PostStatus::not_allowed;
-    if (arguments.size() > config_.words_max * 4) return PostStatus::too_long;
-    WIREPROOF_CHECK(arguments.size() % 4 == 0);
+    if (arguments.size() > config_.message_max) return PostStatus::too_long;
     may_reply_ = false;
     // With nothing before it, it need not pass through the queue.
     const bool straight =
         fast_ && replies_.empty() && !sender(Channel::reply).bulk.waits() &&
         sender(Channel::reply)
-            .window.push_here(Kind::reply, static_cast<std::uint32_t>(handler),
-                              static_cast<std::uint16_t>(arguments.size() / 4), arguments);
+            .window.push_here(Kind::reply, static_cast<std::uint32_t>(handler), arguments);
     if (straight) return PostStatus::accepted;
     predicting_ = false;
     replies_.push(static_cast<std::uint32_t>(handler), arguments, 0);
@@ -125,7 +120,7 @@ PostStatus Sender::get(const Get& get) {
     const auto id = static_cast<std::uint32_t>(free - gets.begin());
     std::array<std::byte, GetBody::size> body{};
     GetBody{get.address, get.destination.size()}.encode(body);
-    if (!sender(Channel::request).window.push(Kind::get_request, id, 0, body, id)) {
+    if (!sender(Channel::request).window.push(Kind::get_request, id, body, id)) {
         return PostStatus::window_full;
     }
     Incoming& arriving = receiver(Channel::reply).begin_transfer(id);

@@ -22,7 +22,7 @@ public:
     };
 
     explicit ReplyQueue(const Config& config)
-        : stride_(std::max(config.words_max * 4, RefusalBody::size)),
+        : stride_(std::max(config.message_max, RefusalBody::size)),
           waiting_(config.reply_places),
           bytes_(config.reply_places * stride_) {}
 

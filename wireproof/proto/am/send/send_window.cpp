@@ -46,9 +46,8 @@ void SendWindow::exchange(Buffers& buffers) {
     std::swap(round_sent_, buffers.round_sent);
 }
 
-bool SendWindow::push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
-                      std::uint32_t owner) {
-    return push_here(kind, id, count, data, owner);
+bool SendWindow::push(Kind kind, std::uint32_t id, ConstBytes data, std::uint32_t owner) {
+    return push_here(kind, id, data, owner);
 }
 
 SendWindow::Saved* SendWindow::save_open(std::uint32_t transfer, const OpenBody& body,

@@ -148,11 +148,10 @@ public:
     std::uint32_t under_way() const { return static_cast<std::uint32_t>(high_ - una_); }
 
     /// Saves a short message under the next number. False: the window or the save queue is full.
-    [[nodiscard]] bool push(Kind kind, std::uint32_t id, std::uint16_t count, ConstBytes data,
-                            std::uint32_t owner = 0);
+    [[nodiscard]] bool push(Kind kind, std::uint32_t id, ConstBytes data, std::uint32_t owner = 0);
     /// The same, written out where it is called, for a kind that is known there.
-    [[nodiscard]] inline bool push_here(Kind kind, std::uint32_t id, std::uint16_t count,
-                                        ConstBytes data, std::uint32_t owner = 0);
+    [[nodiscard]] inline bool push_here(Kind kind, std::uint32_t id, ConstBytes data,
+                                        std::uint32_t owner = 0);
     /// Saves a store's OPEN with the store's first bytes. False: as above.
     [[nodiscard]] bool push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin);
     /// Saves the OPEN of a note, with its bytes where they are not in place already; `awaited`: its
@@ -283,7 +282,7 @@ public:
 
     /// Of a request or reply that is single(): the last of its row, if it is of one.
     ConstBytes single_arguments(const Saved& message) const {
-        const std::size_t size = message.count * std::size_t{4};
+        const std::size_t size = message.count;
         const std::size_t end = message.copy.at + std::size_t{message.copy.size};
         return bytes_.view(end - size, size);
     }
@@ -324,7 +323,7 @@ private:
     static std::uint64_t end_of(const Saved& message) { return message.position + message.span; }
     /// Bytes in the save queue of each message of a row.
     static std::uint32_t size_in_row(const Saved& row) {
-        return static_cast<std::uint32_t>(BundleEntry::size) + row.count * 4U;
+        return static_cast<std::uint32_t>(BundleEntry::size) + row.count;
     }
     /// Where the one lies that stands there.
     static SaveBytes::Place place_at(const Saved& message, std::uint64_t position) {
@@ -462,8 +461,8 @@ private:
 }
 
 [[gnu::always_inline]] inline bool SendWindow::push_here(Kind kind, std::uint32_t id,
-                                                         std::uint16_t count, ConstBytes data,
-                                                         std::uint32_t owner) {
+                                                         ConstBytes data, std::uint32_t owner) {
+    const auto count = static_cast<std::uint16_t>(kind <= Kind::reply ? data.size() : 0);
     WIREPROOF_CHECK(owner == 0 || id == 0 || kind > Kind::reply);  // as is_next_of believes
     SaveBytes::Place place;
     std::byte* const to = take_bytes(kind, id, count, data.size(), place);

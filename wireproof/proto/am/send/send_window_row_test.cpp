@@ -89,22 +89,20 @@ private:
     void push() {
         Message message;
         message.id = random_.below(8) == 0 ? 2 : 1;
-        std::size_t count = random_.below(8) == 0 ? random_.below(7) : 1;
+        std::size_t size = random_.below(8) == 0 ? random_.below(28) : 4;
         const std::uint64_t kind = random_.below(16);
         if (kind == 0) message.kind = Kind::get_request;
         if (kind == 1 || kind == 2) message.kind = Kind::reply;  // as good here as on its channel
         if (kind == 2) {                                         // a refusal
             message.id = 0;
             message.owner = 5;
-            count = 3;
+            size = RefusalBody::size;
         }
-        message.data = pattern(count * 4, random_.next());
+        message.data = pattern(size, random_.next());
         const std::size_t entry = message.kind <= Kind::reply ? BundleEntry::size : 0;
         const bool room =
-            messages_.size() < config_.window[0] && bytes_.take(entry + count * 4, message.place);
-        const bool pushed =
-            window_.push(message.kind, message.id, static_cast<std::uint16_t>(count), message.data,
-                         message.owner);
+            messages_.size() < config_.window[0] && bytes_.take(entry + size, message.place);
+        const bool pushed = window_.push(message.kind, message.id, message.data, message.owner);
         ASSERT_EQ(pushed, room);
         if (!room) return;
         messages_.push_back(std::move(message));
@@ -155,7 +153,8 @@ private:
             EXPECT_EQ(saved.kind, at(position).kind);
             EXPECT_EQ(saved.id, at(position).id);
             EXPECT_EQ(saved.owner, at(position).owner);
-            EXPECT_EQ(saved.count * 4U, at(position).data.size());
+            const bool counts = saved.kind <= Kind::reply;
+            EXPECT_EQ(saved.count, counts ? at(position).data.size() : 0);
             EXPECT_TRUE(same(data, at(position).data)) << position;
             return;
         }
@@ -167,7 +166,7 @@ private:
             EXPECT_NE(message.id, 0U);
             std::array<std::byte, BundleEntry::size> entry{};
             BundleEntry{static_cast<std::uint16_t>(message.id),
-                        static_cast<std::uint16_t>(message.data.size() / 4)}
+                        static_cast<std::uint16_t>(message.data.size())}
                 .encode(entry);
             entries.insert(entries.end(), entry.begin(), entry.end());
             entries.insert(entries.end(), message.data.begin(), message.data.end());
@@ -266,7 +265,7 @@ TEST(AmSendRow, NobodyCanTellItFromSingleMessages) {
 TEST(AmSendRow, ABundleBeginsWithWhatWaits) {
     SendWindow window(row_config(bare()), Channel::request);
     const auto push = [&](std::uint32_t id, std::uint32_t value) {
-        ASSERT_TRUE(window.push(Kind::request, id, 1, words({value})));
+        ASSERT_TRUE(window.push(Kind::request, id, words({value})));
     };
     for (const std::uint32_t id : {1U, 2U}) {
         push(id, 10 + id);
@@ -287,7 +286,7 @@ TEST(AmSendRow, AnAcknowledgementInsideOneMovesAResendOn) {
     const Circle circle(row_config(sp2()).modulus);
     const Number first(window.first_unsent());
     for (std::uint32_t i = 0; i < 8; ++i) {
-        ASSERT_TRUE(window.push(Kind::request, 1, 1, words({i})));
+        ASSERT_TRUE(window.push(Kind::request, 1, words({i})));
     }
     while (window.next_departure()) window.departed();
     EXPECT_TRUE(window.on_nack({}));
@@ -310,7 +309,7 @@ TEST(AmSendRow, EachMessageOfABundleLeftWhenTheBundleDid) {
     for (std::uint32_t i = 0; i < 40; ++i) {
         const std::uint8_t round = window.round();
         for (const std::uint32_t value : {1U, 2U, 3U}) {
-            ASSERT_TRUE(window.push(Kind::request, 1, 1, words({value})));
+            ASSERT_TRUE(window.push(Kind::request, 1, words({value})));
         }
         const auto leaves = [&](std::uint32_t messages) {
             const auto departure = window.next_departure();
@@ -333,7 +332,7 @@ TEST(AmSendRow, EachMessageOfABundleLeftWhenTheBundleDid) {
         acknowledge(2);
         const std::uint32_t more = 1 + i % 2;  // before all has ended
         for (std::uint32_t k = 0; k < more; ++k) {
-            ASSERT_TRUE(window.push(Kind::request, 1, 1, words({4})));
+            ASSERT_TRUE(window.push(Kind::request, 1, words({4})));
         }
         leaves(more);
         acknowledge(1 + more);
@@ -354,8 +353,7 @@ TEST(AmSendRow, HowMessagesWereSavedIsNoPartOfTheState) {
         for (const std::size_t earlier : {1U, 6U}) {
             SendWindow& window = windows.emplace_back(config, Channel::request);
             const auto push = [&](std::uint32_t id, std::vector<std::uint32_t> values) {
-                ASSERT_TRUE(window.push(Kind::request, id,
-                                        static_cast<std::uint16_t>(values.size()), words(values)));
+                ASSERT_TRUE(window.push(Kind::request, id, words(values)));
             };
             for (int i = 0; i < 3; ++i) push(2, std::vector<std::uint32_t>(earlier));
             while (window.next_departure()) window.departed();
@@ -368,9 +366,9 @@ TEST(AmSendRow, HowMessagesWereSavedIsNoPartOfTheState) {
         EXPECT_EQ(windows[0].saved().size(), 1U);
         EXPECT_EQ(windows[1].saved().size(), 2U);
         EXPECT_EQ(mark_of(windows[0]), mark_of(windows[1]));
-        ASSERT_TRUE(windows[1].push(Kind::request, 1, 1, words({5})));
+        ASSERT_TRUE(windows[1].push(Kind::request, 1, words({5})));
         EXPECT_NE(mark_of(windows[0]), mark_of(windows[1]));
-        ASSERT_TRUE(windows[0].push(Kind::request, 1, 1, words({6})));
+        ASSERT_TRUE(windows[0].push(Kind::request, 1, words({6})));
         EXPECT_NE(mark_of(windows[0]), mark_of(windows[1]));
     }
 }

@@ -24,7 +24,7 @@ Configs alone_small() {
 struct Sender {
     explicit Sender(const Config& of) : config(of), window(of, Channel::request) {}
 
-    bool push(std::uint32_t value = 0) { return window.push(Kind::request, 1, 1, words({value})); }
+    bool push(std::uint32_t value = 0) { return window.push(Kind::request, 1, words({value})); }
 
     std::vector<std::uint64_t> leave(std::size_t most = 1000) {
         std::vector<std::uint64_t> left;
@@ -129,7 +129,7 @@ TEST(AmSendWindow, KnowsANumberThatEndsAllAndThatNobodyAwaitsIt) {
         EXPECT_TRUE(window.saved().empty());
         EXPECT_EQ(window.room(), config.window[0]);
         EXPECT_EQ(window.first_unacknowledged(), sender.number(2));
-        ASSERT_TRUE(window.push(Kind::get_request, 0, 0, {}));
+        ASSERT_TRUE(window.push(Kind::get_request, 0, {}));
         sender.leave();
         EXPECT_FALSE(window.ends_all(sender.number(3))) << "its end is awaited";
     }
