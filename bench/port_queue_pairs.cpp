@@ -8,7 +8,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::size_t path_mtu = 1024;
@@ -96,4 +96,4 @@ BENCHMARK(find_nothing_to_send)->Arg(1)->Arg(100)->Arg(10000);
 BENCHMARK(next_deadline)->Arg(1)->Arg(100)->Arg(10000);
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

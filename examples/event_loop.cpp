@@ -14,7 +14,7 @@
 #include <string>
 
 namespace am = wireproof::am;
-namespace ib = wireproof::rdma;
+namespace ib = wireproof::ib;
 using std::chrono::nanoseconds;
 
 namespace {

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-using namespace wireproof::rdma;
+using namespace wireproof::ib;
 using namespace std::chrono_literals;
 
 namespace {

@@ -16,8 +16,8 @@ namespace {
 
 // What decodes is within the frame, and what is written of it decodes to the same.
 void read_packet(ConstBytes bytes) {
-    WIREPROOF_CHECK(ib::describe(bytes).length == bytes.size());
-    const auto packet = ib::Packet::decode({.bytes = bytes});
+    WIREPROOF_CHECK(proto::ib::describe(bytes).length == bytes.size());
+    const auto packet = proto::ib::Packet::decode({.bytes = bytes});
     if (!packet) return;
     fuzz::touch(packet->payload);
     std::vector<std::byte> room(bytes.size() + 4);
@@ -26,27 +26,28 @@ void read_packet(ConstBytes bytes) {
     encode(packet->headers, std::span(&packet->payload, 1), out);
     std::vector<std::byte> written(out.size());
     out.gather(written);
-    const auto again = ib::Packet::decode({.bytes = written});
+    const auto again = proto::ib::Packet::decode({.bytes = written});
     WIREPROOF_CHECK(again && again->padded_right());
     WIREPROOF_CHECK(again->payload.size() == packet->payload.size());
     WIREPROOF_CHECK(again->headers.aeth == packet->headers.aeth);
     WIREPROOF_CHECK(again->headers.reth == packet->headers.reth);
     // Payload that lies elsewhere is the same payload.
-    const std::size_t head = ib::Bth::size + packet->opcode->extended_size();
+    const std::size_t head = proto::ib::Bth::size + packet->opcode->extended_size();
     std::vector<std::byte> rest(written.begin(),
                                 written.begin() + static_cast<std::ptrdiff_t>(head));
     rest.insert(rest.end(), again->bth().pad, std::byte{0});
-    const auto lent = ib::Packet::decode({.bytes = rest, .lent = packet->payload, .lent_at = head});
+    const auto lent =
+        proto::ib::Packet::decode({.bytes = rest, .lent = packet->payload, .lent_at = head});
     WIREPROOF_CHECK(lent && lent->payload.size() == packet->payload.size());
 }
 
 // What is read of a datagram is written to the same, but for what is reserved.
 void read_datagram(ConstBytes bytes) {
-    const auto datagram = ib::CmDatagram::decode(bytes);
+    const auto datagram = proto::ib::CmDatagram::decode(bytes);
     if (!datagram) return;
-    std::array<std::byte, ib::cm_datagram_size> written{};
+    std::array<std::byte, proto::ib::cm_datagram_size> written{};
     datagram->encode(written);
-    WIREPROOF_CHECK(ib::CmDatagram::decode(written) == *datagram);
+    WIREPROOF_CHECK(proto::ib::CmDatagram::decode(written) == *datagram);
 }
 
 void read_frame(ConstBytes bytes) {
@@ -55,7 +56,7 @@ void read_frame(ConstBytes bytes) {
         fuzz::touch(found->packet);
         read_packet(found->packet);
     }
-    if (const auto native = ib::NativeFrame::decode(bytes)) fuzz::touch(native->packet);
+    if (const auto native = proto::ib::NativeFrame::decode(bytes)) fuzz::touch(native->packet);
 }
 
 void read_capture(ConstBytes file) {

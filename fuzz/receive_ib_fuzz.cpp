@@ -10,7 +10,7 @@
 #include "wireproof/base/check.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using wireproof::fuzz::Input;
@@ -284,12 +284,12 @@ private:
 };
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     wireproof::fuzz::Input in(data, size);
-    wireproof::ib::Target target(in.byte());
+    wireproof::proto::ib::Target target(in.byte());
     while (!in.empty()) target.turn(in);
     target.finish();
     return 0;

@@ -23,7 +23,7 @@ namespace {
 using wireproof::fuzz::Input;
 
 constexpr std::size_t lines = 8192;  // of a ring, as the device wants them
-const std::size_t frame_max = ib::packet_max(4096);
+const std::size_t frame_max = proto::ib::packet_max(4096);
 
 Address address_of(std::uint8_t last) {
     Address address;
@@ -258,7 +258,7 @@ public:
             case 2: peers_.call(peer); break;
             case 3: send(peer); break;
             case 4: {
-                ib::Neighbours neighbours;
+                proto::ib::Neighbours neighbours;
                 peers_.judge(now_, neighbours);
                 break;
             }

@@ -48,7 +48,7 @@
 #include "wireproof/ib_values.hpp"
 #include "wireproof/result.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 
 using wireproof::Result;
 
@@ -497,4 +497,4 @@ private:
     detail::Held<Inside> inside_;
 };
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

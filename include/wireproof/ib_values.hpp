@@ -16,7 +16,7 @@
 #include "wireproof/export.hpp"
 #include "wireproof/result.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 
 /// The result of a call. After any result but `ok`, the call has changed nothing.
 enum class [[nodiscard]] Status : std::uint8_t{
@@ -297,4 +297,4 @@ struct WindowBind {
     bool zero_based = false;    // true: peers name the first byte by address 0; not for type 1
 };
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

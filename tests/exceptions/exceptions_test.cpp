@@ -116,23 +116,23 @@ TEST_P(ExceptionsOfAnEndpoint, EmptyHandlersAndCallbacksAreNotCalled) {
 }
 
 TEST(ExceptionsOfADevice, WithoutMemoryItIsNotOpenedAndLeavesNothing) {
-    const rdma::DeviceOptions options{.address = rdma::test::host(1), .path_mtu = 1024};
-    const int failures = failures_until_open([&] { return rdma::Device::open(options); });
+    const ib::DeviceOptions options{.address = ib::test::host(1), .path_mtu = 1024};
+    const int failures = failures_until_open([&] { return ib::Device::open(options); });
     EXPECT_GT(failures, 10);
     EXPECT_LT(failures, 1'000);
-    EXPECT_TRUE(rdma::Device::open(options)) << "its address is free";
+    EXPECT_TRUE(ib::Device::open(options)) << "its address is free";
 }
 
 TEST(ExceptionsOfADevice, AConditionsLeavesTheWait) {
-    rdma::test::End a(1, 1024, {});
-    rdma::test::End b(2, 1024, {});
-    ASSERT_EQ(a.pair.connect(b.pair.contact()), rdma::Status::ok);
-    ASSERT_EQ(b.pair.connect(a.pair.contact()), rdma::Status::ok);
+    ib::test::End a(1, 1024, {});
+    ib::test::End b(2, 1024, {});
+    ASSERT_EQ(a.pair.connect(b.pair.contact()), ib::Status::ok);
+    ASSERT_EQ(b.pair.connect(a.pair.contact()), ib::Status::ok);
     EXPECT_THROW(a.device.wait([]() -> bool { throw std::string("its own"); }, milliseconds(1)),
                  std::string);
     EXPECT_FALSE(a.device.wait({}, milliseconds(1))) << "an empty one is never true";
-    ASSERT_EQ(a.pair.write(1, a.region->piece(0, 8), b.remote(0)), rdma::Status::ok);
-    std::optional<rdma::Completion> ended;
+    ASSERT_EQ(a.pair.write(1, a.region->piece(0, 8), b.remote(0)), ib::Status::ok);
+    std::optional<ib::Completion> ended;
     EXPECT_TRUE(a.device.wait(
         [&] {
             b.device.poll();
@@ -140,23 +140,23 @@ TEST(ExceptionsOfADevice, AConditionsLeavesTheWait) {
         },
         std::chrono::minutes(1)));
     ASSERT_TRUE(ended);
-    EXPECT_EQ(ended->status, rdma::WorkStatus::success);
+    EXPECT_EQ(ended->status, ib::WorkStatus::success);
 }
 
 // No size that a program can name has a call throw anything.
 TEST(ExceptionsOfADevice, SizesThatNoMachineHasAreRefused) {
     constexpr std::size_t huge = std::numeric_limits<std::size_t>::max();
-    rdma::test::End end(1, 1024, {});
-    const auto receives = rdma::SharedReceiveQueue::create(end.domain, huge);
+    ib::test::End end(1, 1024, {});
+    const auto receives = ib::SharedReceiveQueue::create(end.domain, huge);
     ASSERT_FALSE(receives);
     EXPECT_EQ(receives.error(), "receives is " + std::to_string(huge) + ", not 1 to 65536");
-    const auto pieces = rdma::SharedReceiveQueue::create(end.domain, 1, huge);
+    const auto pieces = ib::SharedReceiveQueue::create(end.domain, 1, huge);
     ASSERT_FALSE(pieces);
     EXPECT_EQ(pieces.error(), "pieces is " + std::to_string(huge) + ", not 0 to 32");
-    EXPECT_NO_THROW(rdma::CompletionQueue(end.device, huge));
+    EXPECT_NO_THROW(ib::CompletionQueue(end.device, huge));
     EXPECT_FALSE(
-        rdma::QueuePair::create(end.domain, end.completions, end.completions, {.sends = huge}));
-    EXPECT_FALSE(rdma::Device::open({.address = rdma::test::host(2), .receive_buffer = huge}));
+        ib::QueuePair::create(end.domain, end.completions, end.completions, {.sends = huge}));
+    EXPECT_FALSE(ib::Device::open({.address = ib::test::host(2), .receive_buffer = huge}));
 }
 
 TEST(ExceptionsOfAnEndpointsSizes, ThatNoMachineHasAreRefused) {
@@ -181,8 +181,8 @@ TEST(ExceptionsOfAnEndpointsSizes, ThatNoMachineHasAreRefused) {
 static_assert(std::is_nothrow_move_constructible_v<am::Endpoint>);
 static_assert(std::is_nothrow_move_assignable_v<am::Endpoint>);
 static_assert(std::is_nothrow_destructible_v<am::Endpoint>);
-static_assert(std::is_nothrow_move_constructible_v<rdma::Device>);
-static_assert(std::is_nothrow_destructible_v<rdma::Device>);
+static_assert(std::is_nothrow_move_constructible_v<ib::Device>);
+static_assert(std::is_nothrow_destructible_v<ib::Device>);
 
 }  // namespace
 }  // namespace wireproof

@@ -174,7 +174,7 @@ TEST(BrokenAm, AWindowOfTheWholeCircleDeliversAnOldRequestForANewOne) {
 
 // RC-4: nothing less than a requester that believes such an acknowledgement shows it.
 TEST(BrokenIb, AnAckThatNamesAReadWhoseAnswerWasLostCompletesItWithoutData) {
-    using ib::Request;
+    using proto::ib::Request;
     const SearchSetting two_lost{.faults = 2, .damage = false, .early_timers = false};
     const IbTask read{.calls = {{Request::send, 8}, {Request::read, 8}}};
     IbSearch broken(read, two_lost, {completes_from_acks(read), acknowledges_newest(read)});

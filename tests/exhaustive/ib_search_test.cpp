@@ -8,8 +8,8 @@
 namespace wireproof::lab {
 namespace {
 
-using ib::Request;
-using ib::Transport;
+using proto::ib::Request;
+using proto::ib::Transport;
 
 constexpr IbCall small_send{Request::send, 8};
 constexpr IbCall large_send{Request::send, 300};  // two packets

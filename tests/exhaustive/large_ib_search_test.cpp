@@ -6,7 +6,7 @@
 namespace wireproof::lab {
 namespace {
 
-using ib::Request;
+using proto::ib::Request;
 
 constexpr IbCall send{Request::send, 300};
 constexpr IbCall write{Request::write_immediate, 8};

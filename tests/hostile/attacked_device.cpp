@@ -11,30 +11,30 @@ constexpr std::size_t areas_and_gaps = 2 * 4 + 1;
 
 }  // namespace
 
-AttackedDevice::AttackedDevice(rdma::Device::Inside& device, std::uint64_t seed)
+AttackedDevice::AttackedDevice(ib::Device::Inside& device, std::uint64_t seed)
     : device_(&device), memory_(areas_and_gaps * area_size) {
     Random dice(seed);
     for (std::byte& byte : memory_.bytes()) byte = static_cast<std::byte>(dice.next());
     original_.assign(memory_.bytes().begin(), memory_.bytes().end());
-    const auto add = [this](Area area, std::uint32_t owner, const ib::Access& access) {
+    const auto add = [this](Area area, std::uint32_t owner, const proto::ib::Access& access) {
         const auto key = device_->port.memory().add_region({.domain = owner,
                                                             .address = place(area).address,
                                                             .memory = bytes(area),
                                                             .access = access});
         keys_[static_cast<std::size_t>(area)] = key.value();
     };
-    const ib::Access everything{.local_write = true,
-                                .remote_write = true,
-                                .remote_read = true,
-                                .remote_atomic = true,
-                                .window_bind = true};
+    const proto::ib::Access everything{.local_write = true,
+                                       .remote_write = true,
+                                       .remote_read = true,
+                                       .remote_atomic = true,
+                                       .window_bind = true};
     add(Area::open, domain, everything);
     add(Area::readable, domain, {.local_write = true, .remote_read = true});
     add(Area::local, domain, {.local_write = true});
     add(Area::foreign, foreign_domain, everything);
 }
 
-Conversation& AttackedDevice::add_conversation(ib::Transport transport, std::uint64_t seed) {
+Conversation& AttackedDevice::add_conversation(proto::ib::Transport transport, std::uint64_t seed) {
     Conversation& one = conversations_.emplace_back(
         device_->port, Conversation::Config{
                            .transport = transport, .domain = domain, .own = open(), .seed = seed});
@@ -46,7 +46,7 @@ Bytes AttackedDevice::bytes(Area area) const {
     return memory_.bytes().subspan((2 * static_cast<std::size_t>(area) + 1) * area_size, area_size);
 }
 
-ib::Piece AttackedDevice::place(Area area) const {
+proto::ib::Piece AttackedDevice::place(Area area) const {
     return {reinterpret_cast<std::uintptr_t>(bytes(area).data()), area_size,
             keys_[static_cast<std::size_t>(area)]};
 }
@@ -75,7 +75,7 @@ std::string AttackedDevice::check_memory() const {
                        begin, end - 1);
 }
 
-std::uint64_t AttackedDevice::sum(std::uint64_t ib::QueuePairCounters::*count) const {
+std::uint64_t AttackedDevice::sum(std::uint64_t proto::ib::QueuePairCounters::*count) const {
     std::uint64_t sum = 0;
     for (const std::uint32_t number : queue_pairs_) {
         sum += device_->port.queue_pair(number)->counters.*count;
@@ -85,7 +85,7 @@ std::uint64_t AttackedDevice::sum(std::uint64_t ib::QueuePairCounters::*count) c
 
 std::vector<std::pair<std::string, std::uint64_t>> AttackedDevice::received() const {
     const Rocev2Counters& wire = device_->wire.counters();
-    const ib::PortCounters& port = device_->port.counters();
+    const proto::ib::PortCounters& port = device_->port.counters();
     std::vector<std::pair<std::string, std::uint64_t>> counts = {
         {"too_short", wire.too_short},
         {"too_long", wire.udp.too_long},
@@ -100,15 +100,15 @@ std::vector<std::pair<std::string, std::uint64_t>> AttackedDevice::received() co
     };
     for (std::size_t i = 0; i < port.malformed.size(); ++i) {
         // A queue pair, or what keeps it from one, answers for those.
-        if (static_cast<ib::Malformed>(i) == ib::Malformed::unknown_opcode) continue;
-        std::string name(ib::malformed_names[i]);
+        if (static_cast<proto::ib::Malformed>(i) == proto::ib::Malformed::unknown_opcode) continue;
+        std::string name(proto::ib::malformed_names[i]);
         std::ranges::replace(name, ' ', '_');
         counts.emplace_back(name, port.malformed[i]);
     }
-    for (const ib::QueuePairCounter& counter : ib::reception_counters) {
+    for (const proto::ib::QueuePairCounter& counter : proto::ib::reception_counters) {
         std::uint64_t packets = sum(counter.count);
         // Those are in the counter of what became of them.
-        if (counter.name == "gaps") packets -= sum(&ib::QueuePairCounters::resumed);
+        if (counter.name == "gaps") packets -= sum(&proto::ib::QueuePairCounters::resumed);
         counts.emplace_back(counter.name, packets);
     }
     return counts;

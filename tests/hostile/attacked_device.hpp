@@ -18,17 +18,17 @@ namespace wireproof::cli {
 
 class AttackedDevice {
 public:
-    AttackedDevice(rdma::Device::Inside& device, std::uint64_t seed);
+    AttackedDevice(ib::Device::Inside& device, std::uint64_t seed);
 
     /// Packets for this queue pair are counted, too.
     void also_count(std::uint32_t number) { queue_pairs_.push_back(number); }
 
-    Conversation& add_conversation(ib::Transport transport, std::uint64_t seed);
+    Conversation& add_conversation(proto::ib::Transport transport, std::uint64_t seed);
     std::deque<Conversation>& conversations() { return conversations_; }
     const std::deque<Conversation>& conversations() const { return conversations_; }
 
     /// What the hostile host is told of, since it may read and write there.
-    ib::Piece open() const { return place(Area::open); }
+    proto::ib::Piece open() const { return place(Area::open); }
     /// What it can only guess.
     void add_aims(HostileAims& aims) const;
 
@@ -46,10 +46,10 @@ private:
     static constexpr std::uint32_t foreign_domain = 2;
 
     Bytes bytes(Area area) const;
-    ib::Piece place(Area area) const;
-    std::uint64_t sum(std::uint64_t ib::QueuePairCounters::*count) const;
+    proto::ib::Piece place(Area area) const;
+    std::uint64_t sum(std::uint64_t proto::ib::QueuePairCounters::*count) const;
 
-    rdma::Device::Inside* device_;
+    ib::Device::Inside* device_;
     GuardedMemory memory_;
     std::vector<std::byte> original_;  // of all the memory
     std::array<std::uint32_t, static_cast<std::size_t>(Area::count)> keys_{};

@@ -7,13 +7,13 @@
 namespace wireproof::cli {
 namespace {
 
-using ib::Request;
+using proto::ib::Request;
 
 constexpr std::uint32_t receive_size = 2 * Conversation::longest;
 
 }  // namespace
 
-Conversation::Conversation(ib::Port& port, const Config& config)
+Conversation::Conversation(proto::ib::Port& port, const Config& config)
     : port_(&port), config_(config), dice_(config.seed) {
     sent_ = port.add_completion_queue(2 * asked_max);
     received_ = port.add_completion_queue(2 * asked_max);
@@ -27,51 +27,53 @@ Conversation::Conversation(ib::Port& port, const Config& config)
     number_ = *number;
 }
 
-void Conversation::connect(const ib::Connection& connection) {
+void Conversation::connect(const proto::ib::Connection& connection) {
     draw();
-    if (port_->queue_pair(number_)->state() != ib::QueuePairState::reset) {
-        const auto reset = port_->modify(number_, {.state = ib::QueuePairState::reset});
-        WIREPROOF_CHECK(reset == ib::ModifyStatus::done);
+    if (port_->queue_pair(number_)->state() != proto::ib::QueuePairState::reset) {
+        const auto reset = port_->modify(number_, {.state = proto::ib::QueuePairState::reset});
+        WIREPROOF_CHECK(reset == proto::ib::ModifyStatus::done);
     }
     sends_.oldest = sends_.next;
     receives_.oldest = receives_.next;
     const auto init = port_->modify(
-        number_, ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
-    const auto ready = ib::connect(*port_, number_, connection);
-    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
+        number_,
+        proto::ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
+    const auto ready = proto::ib::connect(*port_, number_, connection);
+    WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
+                    ready == proto::ib::ModifyStatus::done);
 }
 
 bool Conversation::failed() const {
-    const ib::QueuePairState state = port_->queue_pair(number_)->state();
-    return state == ib::QueuePairState::error || state == ib::QueuePairState::sqe;
+    const proto::ib::QueuePairState state = port_->queue_pair(number_)->state();
+    return state == proto::ib::QueuePairState::error || state == proto::ib::QueuePairState::sqe;
 }
 
-ib::Piece Conversation::own_piece(std::uint32_t length) {
+proto::ib::Piece Conversation::own_piece(std::uint32_t length) {
     const auto at = dice_.below(config_.own.length - length + 1);
     return {config_.own.address + at, length, config_.own.key};
 }
 
 void Conversation::go_on() {
-    const ib::Piece into = own_piece(receive_size);
+    const proto::ib::Piece into = own_piece(receive_size);
     const auto received =
         port_->post_receive(number_, {.id = receives_.next, .pieces = std::span(&into, 1)});
-    if (received == ib::PostStatus::accepted) ++receives_.next;
+    if (received == proto::ib::PostStatus::accepted) ++receives_.next;
     constexpr std::array requests = {
         Request::send, Request::send_immediate, Request::write,       Request::write_immediate,
         Request::read, Request::fetch_add,      Request::compare_swap};
     constexpr std::size_t of_uc = 4;
-    ib::WorkTerms terms{.id = sends_.next};
-    const bool rc = config_.transport == ib::Transport::rc;
+    proto::ib::WorkTerms terms{.id = sends_.next};
+    const bool rc = config_.transport == proto::ib::Transport::rc;
     terms.request = requests[dice_.below(rc ? requests.size() : of_uc)];
     const auto length =
-        ib::is_atomic(terms.request) ? 8U : static_cast<std::uint32_t>(dice_.below(longest));
+        proto::ib::is_atomic(terms.request) ? 8U : static_cast<std::uint32_t>(dice_.below(longest));
     std::uint64_t at = dice_.below(config_.remote.length - length + 1);
-    if (ib::is_atomic(terms.request)) at = at / 8 * 8;
+    if (proto::ib::is_atomic(terms.request)) at = at / 8 * 8;
     terms.remote_address = config_.remote.address + at;
     terms.remote_key = config_.remote.key;
-    const ib::Piece piece = own_piece(length);
+    const proto::ib::Piece piece = own_piece(length);
     const auto posted = port_->post_send(number_, {.terms = terms, .pieces = std::span(&piece, 1)});
-    if (posted == ib::PostStatus::accepted) ++sends_.next;
+    if (posted == proto::ib::PostStatus::accepted) ++sends_.next;
 }
 
 void Conversation::draw() {
@@ -85,7 +87,7 @@ void Conversation::draw() {
     }
 }
 
-void Conversation::on_completion(const ib::Completion& completion, Ledger& ledger,
+void Conversation::on_completion(const proto::ib::Completion& completion, Ledger& ledger,
                                  const char* what) {
     const bool next = completion.id == ledger.oldest && ledger.oldest < ledger.next;
     if (!next && violation_.empty()) {
@@ -94,7 +96,7 @@ void Conversation::on_completion(const ib::Completion& completion, Ledger& ledge
                                  ledger.oldest, ledger.next);
     }
     ++ledger.oldest;
-    if (completion.status == ib::CompletionStatus::success) ++completed_;
+    if (completion.status == proto::ib::CompletionStatus::success) ++completed_;
 }
 
 }  // namespace wireproof::cli

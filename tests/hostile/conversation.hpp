@@ -15,22 +15,22 @@ namespace wireproof::cli {
 class Conversation {
 public:
     struct Config {
-        ib::Transport transport = ib::Transport::rc;
+        proto::ib::Transport transport = proto::ib::Transport::rc;
         std::uint32_t domain = 0;
-        ib::Piece own = {};     // sent from and received into
-        ib::Piece remote = {};  // of the other side's
+        proto::ib::Piece own = {};     // sent from and received into
+        proto::ib::Piece remote = {};  // of the other side's
         std::uint64_t seed = 0;
     };
     static constexpr std::uint32_t longest = 3000;  // message, bytes
 
     /// `port` outlives this.
-    Conversation(ib::Port& port, const Config& config);
+    Conversation(proto::ib::Port& port, const Config& config);
 
     std::uint32_t number() const { return number_; }
-    void set_remote(const ib::Piece& remote) { config_.remote = remote; }
+    void set_remote(const proto::ib::Piece& remote) { config_.remote = remote; }
 
     /// From whatever state. What was asked before and has not completed is forgotten.
-    void connect(const ib::Connection& connection);
+    void connect(const proto::ib::Connection& connection);
     /// It takes a connect to go on.
     bool failed() const;
     /// Asks for one thing more, and for one receive, which may be too few.
@@ -49,14 +49,14 @@ private:
         std::uint64_t next = 0;
         std::uint64_t oldest = 0;
     };
-    ib::Piece own_piece(std::uint32_t length);
-    void on_completion(const ib::Completion& completion, Ledger& ledger, const char* what);
+    proto::ib::Piece own_piece(std::uint32_t length);
+    void on_completion(const proto::ib::Completion& completion, Ledger& ledger, const char* what);
 
-    ib::Port* port_;
+    proto::ib::Port* port_;
     Config config_;
     Random dice_;
-    ib::CompletionQueueId sent_{};
-    ib::CompletionQueueId received_{};
+    proto::ib::CompletionQueueId sent_{};
+    proto::ib::CompletionQueueId received_{};
     std::uint32_t number_ = 0;
     Ledger sends_;
     Ledger receives_;

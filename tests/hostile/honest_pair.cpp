@@ -18,17 +18,18 @@ bool is_write(std::uint32_t number) {
 
 }  // namespace
 
-ib::Piece HonestPair::End::slot(std::size_t area, std::uint32_t slot, std::uint32_t length) const {
+proto::ib::Piece HonestPair::End::slot(std::size_t area, std::uint32_t slot,
+                                       std::uint32_t length) const {
     const auto base = reinterpret_cast<std::uintptr_t>(memory.data());
     return {base + (area * slots + slot % slots) * message_max, length, key};
 }
 
-Bytes HonestPair::End::bytes(const ib::Piece& piece) {
+Bytes HonestPair::End::bytes(const proto::ib::Piece& piece) {
     const auto base = reinterpret_cast<std::uintptr_t>(memory.data());
     return Bytes(memory).subspan(static_cast<std::size_t>(piece.address - base), piece.length);
 }
 
-HonestPair::HonestPair(rdma::Device::Inside& a, rdma::Device::Inside& b, ib::Transport transport,
+HonestPair::HonestPair(ib::Device::Inside& a, ib::Device::Inside& b, proto::ib::Transport transport,
                        std::uint64_t seed)
     : transport_(transport), seed_(seed) {
     open(ends_[0], a);
@@ -36,18 +37,20 @@ HonestPair::HonestPair(rdma::Device::Inside& a, rdma::Device::Inside& b, ib::Tra
     for (std::size_t i = 0; i < 2; ++i) {
         End& end = ends_[i];
         End& other = ends_[1 - i];
-        const auto peer = end.device->peer_at(*rdma::parse_host(other.device->options.address));
+        const auto peer = end.device->peer_at(*ib::parse_host(other.device->options.address));
         if (!peer) throw Failure(peer.error().message);
-        const auto init = end.device->port.modify(end.number, ib::to_init({.remote_write = true}));
-        const auto ready = ib::connect(end.device->port, end.number,
-                                       {.peer = *peer,
-                                        .path_mtu = end.device->options.path_mtu,
-                                        .dest_queue_pair = other.number});
-        WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
+        const auto init =
+            end.device->port.modify(end.number, proto::ib::to_init({.remote_write = true}));
+        const auto ready = proto::ib::connect(end.device->port, end.number,
+                                              {.peer = *peer,
+                                               .path_mtu = end.device->options.path_mtu,
+                                               .dest_queue_pair = other.number});
+        WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
+                        ready == proto::ib::ModifyStatus::done);
     }
 }
 
-void HonestPair::open(End& end, rdma::Device::Inside& device) {
+void HonestPair::open(End& end, ib::Device::Inside& device) {
     end.device = &device;
     end.sends = device.port.add_completion_queue(slots);
     end.receives = device.port.add_completion_queue(slots);
@@ -82,10 +85,11 @@ void HonestPair::work(bool more) {
     for (std::size_t i = 0; i < 2; ++i) {
         End& end = ends_[i];
         for (; end.posted - end.received < slots; ++end.posted) {
-            const ib::Piece into = end.slot(receiving, end.posted, message_max);
+            const proto::ib::Piece into = end.slot(receiving, end.posted, message_max);
             const auto posted = end.device->port.post_receive(
                 end.number, {.id = end.posted, .pieces = std::span(&into, 1)});
-            if (posted != ib::PostStatus::accepted) return fail("an honest receive is refused");
+            if (posted != proto::ib::PostStatus::accepted)
+                return fail("an honest receive is refused");
         }
         if (more) post(i);
     }
@@ -95,26 +99,27 @@ void HonestPair::post(std::size_t i) {
     End& end = ends_[i];
     if (end.sent - end.completed == under_way) return;
     const std::vector<std::byte> bytes = message(i, end.sent);
-    const ib::Piece from = end.slot(sending, end.sent, static_cast<std::uint32_t>(bytes.size()));
+    const proto::ib::Piece from =
+        end.slot(sending, end.sent, static_cast<std::uint32_t>(bytes.size()));
     std::ranges::copy(bytes, end.bytes(from).begin());
-    ib::WorkTerms terms{
-        .id = end.sent, .request = ib::Request::send_immediate, .immediate = end.sent};
+    proto::ib::WorkTerms terms{
+        .id = end.sent, .request = proto::ib::Request::send_immediate, .immediate = end.sent};
     if (is_write(end.sent)) {
-        const ib::Piece to = ends_[1 - i].slot(written, end.sent, 0);
-        terms.request = ib::Request::write_immediate;
+        const proto::ib::Piece to = ends_[1 - i].slot(written, end.sent, 0);
+        terms.request = proto::ib::Request::write_immediate;
         terms.remote_address = to.address;
         terms.remote_key = to.key;
     }
     const auto posted =
         end.device->port.post_send(end.number, {.terms = terms, .pieces = std::span(&from, 1)});
-    if (posted != ib::PostStatus::accepted) return fail("an honest request is refused");
+    if (posted != proto::ib::PostStatus::accepted) return fail("an honest request is refused");
     ++end.sent;
 }
 
 void HonestPair::draw(std::size_t i) {
     End& end = ends_[i];
     while (const auto one = end.device->port.poll(end.sends)) {
-        if (one->status != ib::CompletionStatus::success || one->id != end.completed) {
+        if (one->status != proto::ib::CompletionStatus::success || one->id != end.completed) {
             return fail(fmt::format("request {} of the honest connection: {}", end.completed,
                                     name_of(one->status)));
         }
@@ -123,21 +128,22 @@ void HonestPair::draw(std::size_t i) {
     while (const auto one = end.device->port.poll(end.receives)) on_received(i, *one);
 }
 
-void HonestPair::on_received(std::size_t i, const ib::Completion& completion) {
+void HonestPair::on_received(std::size_t i, const proto::ib::Completion& completion) {
     End& end = ends_[i];
-    if (completion.status != ib::CompletionStatus::success || completion.id != end.received ||
-        !completion.immediate) {
+    if (completion.status != proto::ib::CompletionStatus::success ||
+        completion.id != end.received || !completion.immediate) {
         return fail(fmt::format("receive {} of the honest connection: {}", end.received,
                                 name_of(completion.status)));
     }
     const std::uint32_t number = *completion.immediate;
     const std::uint32_t skipped = number - end.expected;
-    const bool uc = transport_ == ib::Transport::uc;
+    const bool uc = transport_ == proto::ib::Transport::uc;
     if (number >= ends_[1 - i].sent || (skipped != 0 && !uc)) {
         return fail(fmt::format("honest message {} came as {}", end.expected, number));
     }
-    const ib::Piece at = is_write(number) ? end.slot(written, number, completion.length)
-                                          : end.slot(receiving, end.received, completion.length);
+    const proto::ib::Piece at = is_write(number)
+                                    ? end.slot(written, number, completion.length)
+                                    : end.slot(receiving, end.received, completion.length);
     if (!std::ranges::equal(message(1 - i, number), end.bytes(at))) {
         return fail(fmt::format("honest message {} came with other bytes", number));
     }

@@ -17,7 +17,7 @@ public:
     static constexpr std::uint32_t domain = 77;
 
     /// Both devices outlive this.
-    HonestPair(rdma::Device::Inside& a, rdma::Device::Inside& b, ib::Transport transport,
+    HonestPair(ib::Device::Inside& a, ib::Device::Inside& b, proto::ib::Transport transport,
                std::uint64_t seed);
 
     /// Both ends post and draw. Without `more` nothing new is sent.
@@ -25,7 +25,7 @@ public:
     bool idle() const;
 
     /// Where messages come to rest at an end.
-    ib::Piece memory(std::size_t end) const {
+    proto::ib::Piece memory(std::size_t end) const {
         return ends_[end].slot(0, 0, 3 * slots * message_max);
     }
     std::uint32_t number(std::size_t end) const { return ends_[end].number; }
@@ -39,10 +39,10 @@ private:
     static constexpr std::size_t slots = 2 * under_way;  // of messages at each end, each way
 
     struct End {
-        rdma::Device::Inside* device = nullptr;
+        ib::Device::Inside* device = nullptr;
         std::uint32_t number = 0;
-        ib::CompletionQueueId sends{};
-        ib::CompletionQueueId receives{};
+        proto::ib::CompletionQueueId sends{};
+        proto::ib::CompletionQueueId receives{};
         std::vector<std::byte> memory = std::vector<std::byte>(3 * slots * message_max);
         std::uint32_t key = 0;
         std::uint32_t sent = 0;       // messages
@@ -51,20 +51,20 @@ private:
         std::uint32_t received = 0;
         std::uint32_t expected = 0;  // the next message
 
-        ib::Piece slot(std::size_t area, std::uint32_t number, std::uint32_t length) const;
-        Bytes bytes(const ib::Piece& piece);
+        proto::ib::Piece slot(std::size_t area, std::uint32_t number, std::uint32_t length) const;
+        Bytes bytes(const proto::ib::Piece& piece);
     };
 
-    void open(End& end, rdma::Device::Inside& device);
+    void open(End& end, ib::Device::Inside& device);
     void post(std::size_t end);
     void draw(std::size_t end);
-    void on_received(std::size_t end, const ib::Completion& completion);
+    void on_received(std::size_t end, const proto::ib::Completion& completion);
     void fail(std::string what) {
         if (violation_.empty()) violation_ = std::move(what);
     }
     std::vector<std::byte> message(std::size_t end, std::uint32_t number) const;
 
-    ib::Transport transport_;
+    proto::ib::Transport transport_;
     std::uint64_t seed_;
     std::array<End, 2> ends_;
     std::uint64_t delivered_ = 0;

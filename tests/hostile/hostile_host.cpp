@@ -61,19 +61,19 @@ HostileHost::Mouth HostileHost::opened_impostor() const {
     return {std::move(*wire), {}};
 }
 
-ib::Piece HostileHost::open() const {
+proto::ib::Piece HostileHost::open() const {
     return {reinterpret_cast<std::uintptr_t>(memory_.data()),
             static_cast<std::uint32_t>(memory_.size()), key_};
 }
 
-Conversation& HostileHost::add_conversation(ib::Transport transport, std::uint64_t seed) {
+Conversation& HostileHost::add_conversation(proto::ib::Transport transport, std::uint64_t seed) {
     return conversations_.emplace_back(
         port_, Conversation::Config{
                    .transport = transport, .domain = domain, .own = open(), .seed = seed});
 }
 
 PacketBytes HostileHost::genuine(Instant now) {
-    std::array<std::byte, ib::packet_max(4096)> room;
+    std::array<std::byte, proto::ib::packet_max(4096)> room;
     TxFrame frame;
     frame.open(room, {.frame_max = room.size()});
     PacketBytes packet;

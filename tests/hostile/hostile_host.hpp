@@ -26,9 +26,9 @@ public:
     HostileHost(UdpWire own, UdpWire stranger, const Config& config);
 
     Address address() const { return own_.wire.local_address(); }
-    Conversation& add_conversation(ib::Transport transport, std::uint64_t seed);
+    Conversation& add_conversation(proto::ib::Transport transport, std::uint64_t seed);
     std::deque<Conversation>& conversations() { return conversations_; }
-    ib::Piece open() const;
+    proto::ib::Piece open() const;
     void aim(const HostileAims& aims) { packets_ = HostilePackets(config_.seed, aims); }
 
     /// Sends so many packets of harm, and good ones between them.
@@ -59,7 +59,7 @@ private:
     Mouth own_;
     Mouth stranger_;
     Mouth impostor_;
-    ib::Port port_;
+    proto::ib::Port port_;
     std::vector<std::byte> memory_;
     std::uint32_t key_ = 0;
     std::deque<Conversation> conversations_;

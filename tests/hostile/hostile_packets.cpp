@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::size_t masked_byte = 4;  // of the base header: no check covers it
 
-void write(const ib::Headers& headers, ConstBytes payload, PacketBytes& to) {
-    std::vector<std::byte> room(ib::packet_size(*ib::find_opcode(headers.bth.opcode),  //
-                                                payload.size()));
+void write(const proto::ib::Headers& headers, ConstBytes payload, PacketBytes& to) {
+    std::vector<std::byte> room(
+        proto::ib::packet_size(*proto::ib::find_opcode(headers.bth.opcode),  //
+                               payload.size()));
     TxFrame frame;
     frame.open(room, {.frame_max = room.size()});
     encode(headers, std::span(&payload, 1), frame);
@@ -22,14 +23,14 @@ void write(const ib::Headers& headers, ConstBytes payload, PacketBytes& to) {
 }  // namespace
 
 /// Around either end of a region.
-std::uint64_t HostilePackets::near(const ib::Piece& region) {
+std::uint64_t HostilePackets::near(const proto::ib::Piece& region) {
     if (chance(0.02)) return dice_.next();
     const std::uint64_t border = region.address + (chance(0.5) ? region.length : 0);
     return border + dice_.below(64) - (chance(0.5) ? 32 : dice_.below(4096));
 }
 
 /// With its key, and often within it: only rights are in the way.
-void HostilePackets::aim_at(const ib::Piece& region, ib::Headers& headers) {
+void HostilePackets::aim_at(const proto::ib::Piece& region, proto::ib::Headers& headers) {
     const bool within = chance(0.5);
     headers.reth.rkey = headers.atomic.rkey = region.key;
     headers.reth.address = within ? region.address + dice_.below(region.length / 2) : near(region);
@@ -45,25 +46,26 @@ std::uint32_t HostilePackets::length() {
     }
 }
 
-ib::Psn HostilePackets::near(ib::Psn psn) {
-    const std::uint64_t far = chance(0.2) ? dice_.below(ib::wire_circle.modulus())
-                                          : ib::wire_circle.modulus() + dice_.below(9) - 4;
-    return ib::wire_circle.advance(psn, far % ib::wire_circle.modulus());
+proto::ib::Psn HostilePackets::near(proto::ib::Psn psn) {
+    const std::uint64_t far = chance(0.2) ? dice_.below(proto::ib::wire_circle.modulus())
+                                          : proto::ib::wire_circle.modulus() + dice_.below(9) - 4;
+    return proto::ib::wire_circle.advance(psn, far % proto::ib::wire_circle.modulus());
 }
 
-void HostilePackets::alter_headers(ib::Headers& headers) {
+void HostilePackets::alter_headers(proto::ib::Headers& headers) {
     switch (dice_.below(12)) {
         case 0: {
-            const auto& all = ib::opcodes::all;
+            const auto& all = proto::ib::opcodes::all;
             headers.bth.opcode = all[dice_.below(all.size())].byte;
             break;
         }
         case 1: {
-            const auto& all = ib::opcodes::connected;
-            const std::size_t count =
-                aims_.transport == ib::Transport::uc ? ib::opcodes::unreliable : all.size();
+            const auto& all = proto::ib::opcodes::connected;
+            const std::size_t count = aims_.transport == proto::ib::Transport::uc
+                                          ? proto::ib::opcodes::unreliable
+                                          : all.size();
             headers.bth.opcode =
-                ib::opcode_of(aims_.transport, all[dice_.below(count)].operation());
+                proto::ib::opcode_of(aims_.transport, all[dice_.below(count)].operation());
             break;
         }
         case 2: headers.bth.dest_qp = any_of(aims_.queue_pairs); break;
@@ -75,8 +77,8 @@ void HostilePackets::alter_headers(ib::Headers& headers) {
         case 8: headers.reth.rkey ^= static_cast<std::uint32_t>(1 + dice_.below(0x3FF)); break;
         case 9: headers.reth.length = length(); break;
         case 10: {
-            headers.aeth = ib::Aeth::decode(std::array{std::byte(dice_.next()), std::byte(0),
-                                                       std::byte(0), std::byte(dice_.next())});
+            headers.aeth = proto::ib::Aeth::decode(std::array{
+                std::byte(dice_.next()), std::byte(0), std::byte(0), std::byte(dice_.next())});
             break;
         }
         default:
@@ -100,9 +102,9 @@ void HostilePackets::alter_bytes(PacketBytes& packet) {
 }
 
 void HostilePackets::alter(PacketBytes& packet) {
-    const auto decoded = ib::Packet::decode({.bytes = packet});
+    const auto decoded = proto::ib::Packet::decode({.bytes = packet});
     if (!decoded || chance(0.25)) return alter_bytes(packet);
-    ib::Headers headers = decoded->headers;
+    proto::ib::Headers headers = decoded->headers;
     const PacketBytes payload(decoded->payload.begin(), decoded->payload.end());
     if (chance(0.3)) {
         aim_at(any_of(aims_.regions), headers);
@@ -115,15 +117,16 @@ void HostilePackets::alter(PacketBytes& packet) {
 }
 
 PacketBytes HostilePackets::invented() {
-    constexpr std::size_t least = ib::Bth::size;
+    constexpr std::size_t least = proto::ib::Bth::size;
     PacketBytes packet(least + dice_.below(aims_.packet_max - least));
     for (std::byte& byte : packet) byte = std::byte(dice_.next());
     if (chance(0.7)) {
-        ib::Bth bth = ib::Bth::decode(std::span(packet).first<ib::Bth::size>());
+        proto::ib::Bth bth =
+            proto::ib::Bth::decode(std::span(packet).first<proto::ib::Bth::size>());
         bth.version = 0;
-        bth.partition = ib::default_partition;
+        bth.partition = proto::ib::default_partition;
         bth.dest_qp = any_of(aims_.queue_pairs);
-        bth.encode(std::span(packet).first<ib::Bth::size>());
+        bth.encode(std::span(packet).first<proto::ib::Bth::size>());
     }
     return packet;
 }
@@ -131,10 +134,10 @@ PacketBytes HostilePackets::invented() {
 PacketBytes HostilePackets::plausible() {
     PacketBytes payload(64 + dice_.below(500));
     for (std::byte& byte : payload) byte = std::byte(dice_.next());
-    ib::Headers headers;
-    headers.bth.opcode = ib::opcode_of(aims_.transport, ib::Operation::write_only);
+    proto::ib::Headers headers;
+    headers.bth.opcode = proto::ib::opcode_of(aims_.transport, proto::ib::Operation::write_only);
     headers.bth.dest_qp = any_of(aims_.queue_pairs);
-    headers.bth.psn = ib::Psn(static_cast<std::uint32_t>(dice_.below(1U << 24)));
+    headers.bth.psn = proto::ib::Psn(static_cast<std::uint32_t>(dice_.below(1U << 24)));
     headers.reth.length = static_cast<std::uint32_t>(payload.size());
     aim_at(any_of(aims_.regions), headers);
     PacketBytes packet;
@@ -144,31 +147,33 @@ PacketBytes HostilePackets::plausible() {
 
 PacketBytes HostilePackets::meeting() {
     constexpr std::array<unsigned char, 4> head = {1, 7, 2, 3};
-    PacketBytes payload(ib::cm_datagram_size);
+    PacketBytes payload(proto::ib::cm_datagram_size);
     for (std::byte& byte : payload) byte = std::byte(dice_.next());
     if (chance(0.95)) std::ranges::copy(std::as_bytes(std::span(head)), payload.begin());
     payload[16] = std::byte{0};
-    constexpr std::size_t attributes = std::variant_size_v<ib::CmMessage>;
+    constexpr std::size_t attributes = std::variant_size_v<proto::ib::CmMessage>;
     payload[17] = std::byte(0x10 + dice_.below(attributes));
-    if (auto datagram = ib::CmDatagram::decode(payload)) {
-        if (auto* request = std::get_if<ib::CmRequest>(&datagram->message)) {
+    if (auto datagram = proto::ib::CmDatagram::decode(payload)) {
+        if (auto* request = std::get_if<proto::ib::CmRequest>(&datagram->message)) {
             if (chance(0.8)) request->service = aims_.service;
             request->local_id = static_cast<std::uint32_t>(dice_.below(256));
             request->transport = static_cast<std::uint8_t>(dice_.below(3));
             request->path_mtu = static_cast<std::uint8_t>(dice_.below(7));
         }
-        if (auto* question = std::get_if<ib::CmServiceRequest>(&datagram->message)) {
+        if (auto* question = std::get_if<proto::ib::CmServiceRequest>(&datagram->message)) {
             if (chance(0.8)) question->service = aims_.service;
             question->request_id = static_cast<std::uint32_t>(dice_.below(256));
         }
-        datagram->encode(std::span(payload).first<ib::cm_datagram_size>());
+        datagram->encode(std::span(payload).first<proto::ib::cm_datagram_size>());
     }
     if (chance(0.05)) payload.resize(dice_.below(payload.size()));
-    ib::Headers headers;
-    headers.bth.opcode = ib::opcode_of(ib::Transport::ud, ib::Operation::send_only);
-    headers.bth.dest_qp = ib::cm_queue_pair;
-    headers.deth.qkey = chance(0.95) ? ib::cm_qkey : static_cast<std::uint32_t>(dice_.next());
-    headers.deth.source_qp = ib::cm_queue_pair;
+    proto::ib::Headers headers;
+    headers.bth.opcode =
+        proto::ib::opcode_of(proto::ib::Transport::ud, proto::ib::Operation::send_only);
+    headers.bth.dest_qp = proto::ib::cm_queue_pair;
+    headers.deth.qkey =
+        chance(0.95) ? proto::ib::cm_qkey : static_cast<std::uint32_t>(dice_.next());
+    headers.deth.source_qp = proto::ib::cm_queue_pair;
     PacketBytes packet;
     write(headers, payload, packet);
     return packet;

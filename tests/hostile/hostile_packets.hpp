@@ -35,9 +35,9 @@ inline constexpr std::array<std::string_view, 11> hostility_names = {
 
 /// What is worth aiming at.
 struct HostileAims {
-    ib::Transport transport = ib::Transport::rc;
+    proto::ib::Transport transport = proto::ib::Transport::rc;
     std::vector<std::uint32_t> queue_pairs = {};
-    std::vector<ib::Piece> regions = {};
+    std::vector<proto::ib::Piece> regions = {};
     std::uint64_t service = 0;   // that somebody listens to
     std::size_t packet_max = 0;  // that the target takes, bytes
 };
@@ -73,12 +73,12 @@ private:
         return all[dice_.below(all.size())];
     }
     bool chance(double probability) { return dice_.chance(probability); }
-    void alter_headers(ib::Headers& headers);
+    void alter_headers(proto::ib::Headers& headers);
     void alter_bytes(PacketBytes& packet);
-    void aim_at(const ib::Piece& region, ib::Headers& headers);
-    std::uint64_t near(const ib::Piece& region);
+    void aim_at(const proto::ib::Piece& region, proto::ib::Headers& headers);
+    std::uint64_t near(const proto::ib::Piece& region);
     std::uint32_t length();
-    ib::Psn near(ib::Psn psn);
+    proto::ib::Psn near(proto::ib::Psn psn);
 
     Random dice_;
     HostileAims aims_;

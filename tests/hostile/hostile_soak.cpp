@@ -19,20 +19,20 @@ namespace {
 constexpr std::size_t soak_path_mtu = 1024;
 constexpr std::size_t hostile_connections = 4;
 constexpr std::uint64_t packets_per_turn = 48;  // which every socket buffer holds
-constexpr std::uint64_t service = ib::service_of_port(7174);
+constexpr std::uint64_t service = proto::ib::service_of_port(7174);
 constexpr std::uint64_t turns_between_checks = 32;
 constexpr double begun_anew = 1.0 / 256;  // of the connections in a turn, though nothing broke
 // Time is counted, not measured, so that a seed repeats what the kernel lets repeat.
 constexpr Duration turn_time = Duration::microseconds(50);
 constexpr int quiet_turns = 20'000;  // one second: more than any timer
 
-std::unique_ptr<rdma::Device::Inside> opened_device(std::uint64_t number) {
+std::unique_ptr<ib::Device::Inside> opened_device(std::uint64_t number) {
     Rocev2Wire wire = opened_on_free_host(number, [](const Address& host) {
-        return Rocev2Wire::open({.local = host, .frame_max = ib::packet_max(soak_path_mtu)});
+        return Rocev2Wire::open({.local = host, .frame_max = proto::ib::packet_max(soak_path_mtu)});
     });
     const std::string address = wire.local_address().host_text();
-    return std::make_unique<rdma::Device::Inside>(
-        std::move(wire), rdma::DeviceOptions{.address = address, .path_mtu = soak_path_mtu});
+    return std::make_unique<ib::Device::Inside>(
+        std::move(wire), ib::DeviceOptions{.address = address, .path_mtu = soak_path_mtu});
 }
 
 UdpWire opened_mouth(std::uint64_t number) {
@@ -67,10 +67,10 @@ public:
             connect(i);
         }
         attacked_.also_count(honest_.number(0));
-        attacked_.also_count(ib::cm_queue_pair);
+        attacked_.also_count(proto::ib::cm_queue_pair);
         HostileAims aims{.transport = transport_of(0),
                          .service = service,
-                         .packet_max = ib::packet_max(soak_path_mtu)};
+                         .packet_max = proto::ib::packet_max(soak_path_mtu)};
         attacked_.add_aims(aims);
         aims.regions.push_back(honest_.memory(0));
         hostile_.aim(aims);
@@ -98,25 +98,27 @@ public:
 
 private:
     /// One for all, or by turns.
-    ib::Transport transport_of(std::size_t i) const {
-        return config_.transport.value_or(i % 2 == 0 ? ib::Transport::rc : ib::Transport::uc);
+    proto::ib::Transport transport_of(std::size_t i) const {
+        return config_.transport.value_or(i % 2 == 0 ? proto::ib::Transport::rc
+                                                     : proto::ib::Transport::uc);
     }
 
     void connect(std::size_t i) {
         Conversation& here = attacked_.conversations()[i];
         Conversation& there = hostile_.conversations()[i];
         const auto psn = [this] {
-            return ib::Psn(static_cast<std::uint32_t>(dice_.below(ib::wire_circle.modulus())));
+            return proto::ib::Psn(
+                static_cast<std::uint32_t>(dice_.below(proto::ib::wire_circle.modulus())));
         };
-        ib::Connection ours{.peer = peer_,
-                            .path_mtu = soak_path_mtu,
-                            .dest_queue_pair = there.number(),
-                            .receive_psn = psn(),
-                            .send_psn = psn(),
-                            .max_dest_rd_atomic = 4,
-                            .max_rd_atomic = 4,
-                            .min_rnr_timer = 1,
-                            .timeout = 8};
+        proto::ib::Connection ours{.peer = peer_,
+                                   .path_mtu = soak_path_mtu,
+                                   .dest_queue_pair = there.number(),
+                                   .receive_psn = psn(),
+                                   .send_psn = psn(),
+                                   .max_dest_rd_atomic = 4,
+                                   .max_rd_atomic = 4,
+                                   .min_rnr_timer = 1,
+                                   .timeout = 8};
         here.connect(ours);
         ours.peer = PeerId{0};
         ours.dest_queue_pair = here.number();
@@ -154,15 +156,15 @@ private:
     void answer_requests() {
         if (dice_.chance(0.5)) return;
         while (const auto request = device_->cm.next_request(service)) {
-            ib::ConnectionManagement& cm = device_->cm.management();
+            proto::ib::ConnectionManagement& cm = device_->cm.management();
             const bool done = dice_.chance(0.5)
                                   ? cm.accept(now_, request->id, {})
-                                  : cm.reject(now_, request->id, ib::CmReason::consumer);
+                                  : cm.reject(now_, request->id, proto::ib::CmReason::consumer);
             if (!done) fail("a request for a connection cannot be answered");
         }
         while (const auto query = device_->cm.next_query(service)) {
-            ib::CmServiceReply reply{.queue_pair = honest_.number(0), .qkey = 1};
-            if (dice_.chance(0.5)) reply.status = ib::CmServiceStatus::rejected;
+            proto::ib::CmServiceReply reply{.queue_pair = honest_.number(0), .qkey = 1};
+            if (dice_.chance(0.5)) reply.status = proto::ib::CmServiceStatus::rejected;
             if (!device_->cm.management().answer(now_, query->id, reply)) {
                 fail("a question for a queue pair cannot be answered");
             }
@@ -205,12 +207,12 @@ private:
     }
 
     std::string check_counts(const HostileSoakResult& result) const {
-        const ib::CmCounters& cm = device_->cm.management().counters();
+        const proto::ib::CmCounters& cm = device_->cm.management().counters();
         std::uint64_t datagrams =
             cm.taken + cm.duplicates + cm.unknown + cm.out_of_state + cm.refused;
         for (const std::uint64_t count : cm.malformed) datagrams += count;
         const std::uint64_t executed =
-            device_->port.queue_pair(ib::cm_queue_pair)->counters.executed;
+            device_->port.queue_pair(proto::ib::cm_queue_pair)->counters.executed;
         if (datagrams != executed) {
             return fmt::format("queue pair 1 took {} datagrams, and its counters tell of {}",
                                executed, datagrams);
@@ -234,8 +236,8 @@ private:
 
     HostileSoakConfig config_;
     Random dice_;
-    std::unique_ptr<rdma::Device::Inside> device_;
-    std::unique_ptr<rdma::Device::Inside> friend_;
+    std::unique_ptr<ib::Device::Inside> device_;
+    std::unique_ptr<ib::Device::Inside> friend_;
     AttackedDevice attacked_;
     HonestPair honest_;
     HostileHost hostile_;

@@ -16,7 +16,7 @@ namespace wireproof::cli {
 struct HostileSoakConfig {
     std::uint64_t packets = 0;  // of harm
     std::uint64_t seed = 1;
-    std::optional<ib::Transport> transport = {};  // RC, UC, or both
+    std::optional<proto::ib::Transport> transport = {};  // RC, UC, or both
 };
 
 struct HostileSoakResult {

@@ -16,7 +16,7 @@ constexpr std::uint64_t packets = 20'000;
 
 class HostileHostTest : public testing::Test {
 protected:
-    void attack(std::optional<ib::Transport> transport) {
+    void attack(std::optional<proto::ib::Transport> transport) {
         result_ = run_hostile_soak({.packets = packets, .seed = 11, .transport = transport});
         EXPECT_EQ(result_.violation, "");
         for (const auto& [reason, count] : result_.received) {
@@ -66,7 +66,7 @@ protected:
 };
 
 TEST_F(HostileHostTest, GetsNowhereWithReliableConnections) {
-    attack(ib::Transport::rc);
+    attack(proto::ib::Transport::rc);
     expect_that_it_tried();
     expect_every_reason();
     expect_that_others_went_on();
@@ -77,7 +77,7 @@ TEST_F(HostileHostTest, GetsNowhereWithReliableConnections) {
 }
 
 TEST_F(HostileHostTest, GetsNowhereWithUnreliableConnections) {
-    attack(ib::Transport::uc);
+    attack(proto::ib::Transport::uc);
     expect_that_it_tried();
     expect_every_reason();
     expect_that_others_went_on();

@@ -22,9 +22,9 @@ bool read(std::string_view word, std::uint64_t& number) {
     return error == std::errc() && end == word.data() + word.size();
 }
 
-bool read(std::string_view word, std::optional<ib::Transport>& transport) {
-    if (word == "rc") transport = ib::Transport::rc;
-    if (word == "uc") transport = ib::Transport::uc;
+bool read(std::string_view word, std::optional<proto::ib::Transport>& transport) {
+    if (word == "rc") transport = proto::ib::Transport::rc;
+    if (word == "uc") transport = proto::ib::Transport::uc;
     return transport || word == "ib";
 }
 

@@ -14,8 +14,8 @@
 namespace wireproof::test {
 namespace {
 
-using ib::Operation;
-using ib::Packet;
+using proto::ib::Operation;
+using proto::ib::Packet;
 
 // UC-2: all but the one that was made wrong.
 TEST(Captures, EveryIcrcIsRightButOne) {
@@ -119,20 +119,20 @@ std::string short_name(const Packet& packet) {
     const auto& aeth = packet.headers.aeth;
     if (packet.bth().dest_qp == 1) return "QP1.MAD";
     switch (opcode.verb) {
-        case ib::Verb::read_request: return "RREQ";
-        case ib::Verb::compare_swap: return "CMP_SWAP";
-        case ib::Verb::fetch_add: return "FETCH_ADD";
-        case ib::Verb::atomic_acknowledge: return "ATOMIC_ACK";
-        case ib::Verb::acknowledge:
-            if (aeth.syndrome.kind() == ib::SyndromeKind::ack) return "ACK";
-            return (aeth.syndrome.kind() == ib::SyndromeKind::nak ? "NAK" : "RNR") +
+        case proto::ib::Verb::read_request: return "RREQ";
+        case proto::ib::Verb::compare_swap: return "CMP_SWAP";
+        case proto::ib::Verb::fetch_add: return "FETCH_ADD";
+        case proto::ib::Verb::atomic_acknowledge: return "ATOMIC_ACK";
+        case proto::ib::Verb::acknowledge:
+            if (aeth.syndrome.kind() == proto::ib::SyndromeKind::ack) return "ACK";
+            return (aeth.syndrome.kind() == proto::ib::SyndromeKind::nak ? "NAK" : "RNR") +
                    std::to_string(aeth.syndrome.code());
         default: break;
     }
-    std::string name = opcode.verb == ib::Verb::send ? "S." : "W.";
-    if (opcode.verb == ib::Verb::read_response) name = "RR.";
+    std::string name = opcode.verb == proto::ib::Verb::send ? "S." : "W.";
+    if (opcode.verb == proto::ib::Verb::read_response) name = "RR.";
     name += std::string("FMLO")[static_cast<std::size_t>(opcode.part)];
-    return name + (opcode.has(ib::Extended::immediate) ? "+imm" : "");
+    return name + (opcode.has(proto::ib::Extended::immediate) ? "+imm" : "");
 }
 
 /// Who sent it: the scripted peer, the client, or the server, which towards a script is guest 1.
@@ -188,28 +188,28 @@ std::string like_tshark(const Packet& packet) {
         line << ' ' << (prefix ? "0x" : "") << std::hex << std::setw(digits) << std::setfill('0')
              << value << std::dec;
     };
-    const ib::Headers& headers = packet.headers;
-    const ib::Opcode& opcode = *packet.opcode;
+    const proto::ib::Headers& headers = packet.headers;
+    const proto::ib::Opcode& opcode = *packet.opcode;
     line << +headers.bth.opcode << ' ' << headers.bth.psn.value();
     hex(headers.bth.dest_qp, 6);
     line << ' ' << +headers.bth.pad << ' ' << headers.bth.ack_request << ' '
          << headers.bth.solicited << ' ' << headers.bth.migrated << ' ' << headers.bth.partition;
-    if (opcode.has(ib::Extended::aeth)) {
+    if (opcode.has(proto::ib::Extended::aeth)) {
         line << ' ' << +headers.aeth.syndrome.byte << ' ' << headers.aeth.msn.value();
     }
-    if (opcode.has(ib::Extended::reth)) {
+    if (opcode.has(proto::ib::Extended::reth)) {
         line << ' ' << headers.reth.length;
         hex(headers.reth.address, 16);
         hex(headers.reth.rkey, 8);
     }
-    if (opcode.has(ib::Extended::atomic)) {
+    if (opcode.has(proto::ib::Extended::atomic)) {
         hex(headers.atomic.address, 16);
         hex(headers.atomic.rkey, 8);
         line << ' ' << headers.atomic.swap_or_add << ' ' << headers.atomic.compare;
     }
-    if (opcode.has(ib::Extended::atomic_ack)) line << ' ' << headers.atomic_ack.original;
-    if (opcode.has(ib::Extended::immediate)) hex(headers.immediate.value, 8, false);
-    if (opcode.has(ib::Extended::deth)) {
+    if (opcode.has(proto::ib::Extended::atomic_ack)) line << ' ' << headers.atomic_ack.original;
+    if (opcode.has(proto::ib::Extended::immediate)) hex(headers.immediate.value, 8, false);
+    if (opcode.has(proto::ib::Extended::deth)) {
         hex(headers.deth.qkey, 16);
         hex(headers.deth.source_qp, 8);
     }

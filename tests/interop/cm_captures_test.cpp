@@ -6,7 +6,7 @@
 namespace wireproof::test {
 namespace {
 
-using namespace wireproof::ib;
+using namespace wireproof::proto::ib;
 
 struct CapturedCm {
     Headers headers;

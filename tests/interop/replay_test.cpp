@@ -15,7 +15,7 @@
 namespace wireproof::test {
 namespace {
 
-using namespace ib;
+using namespace proto::ib;
 
 constexpr std::uint32_t domain = 1;
 

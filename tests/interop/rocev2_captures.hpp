@@ -26,7 +26,9 @@ struct CapturedRocev2 {
     std::uint64_t time = 0;  // nanoseconds since 1970; 0: not known
 
     Rocev2Datagram datagram() const { return Rocev2Datagram::find(frame).value(); }
-    ib::Packet packet() const { return ib::Packet::decode({.bytes = datagram().packet}).value(); }
+    proto::ib::Packet packet() const {
+        return proto::ib::Packet::decode({.bytes = datagram().packet}).value();
+    }
 };
 
 struct Capture {

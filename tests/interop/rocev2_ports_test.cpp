@@ -10,7 +10,7 @@
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 constexpr PeerId peer{0};
@@ -173,4 +173,4 @@ TEST(Rocev2Ports, AnotherHostCannotSpeakToAQueuePair) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

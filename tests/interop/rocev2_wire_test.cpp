@@ -72,21 +72,21 @@ private:
 std::vector<Frame> packets_of_every_opcode() {
     std::vector<Frame> packets;
     std::uint32_t psn = 0xFFFFF0;
-    for (const ib::Opcode& opcode : ib::opcodes::all) {
-        ib::Headers headers;
+    for (const proto::ib::Opcode& opcode : proto::ib::opcodes::all) {
+        proto::ib::Headers headers;
         headers.bth.opcode = opcode.byte;
         headers.bth.dest_qp = 0x47;
-        headers.bth.psn = ib::Psn(psn++ & 0xFFFFFF);
+        headers.bth.psn = proto::ib::Psn(psn++ & 0xFFFFFF);
         headers.reth = {0x7FCF96D34000, 0x67BF, 100};
         headers.atomic = {0x7FCF96D34000, 0x67BF, 1, 2};
         headers.deth = {0x11111111, 0x48};
         std::size_t size = 101;
-        if (opcode.payload == ib::PayloadRule::none) size = 0;
-        if (opcode.payload == ib::PayloadRule::whole) size = 1024;
-        if (opcode.payload == ib::PayloadRule::reserved_16) size = 16;
+        if (opcode.payload == proto::ib::PayloadRule::none) size = 0;
+        if (opcode.payload == proto::ib::PayloadRule::whole) size = 1024;
+        if (opcode.payload == proto::ib::PayloadRule::reserved_16) size = 16;
         const Frame payload(size, std::byte{0xA5});
         const ConstBytes piece(payload);
-        Frame room(ib::packet_max(1024));
+        Frame room(proto::ib::packet_max(1024));
         TxFrame frame;
         frame.open(room, {.frame_max = room.size()});
         encode(headers, std::span(&piece, 1), frame);
@@ -135,7 +135,7 @@ void expect_nothing_but_fields(const std::vector<Frame>& packets,
                                const std::vector<std::string>& lines) {
     ASSERT_EQ(lines.size(), packets.size());
     for (std::size_t i = 0; i < packets.size(); ++i) {
-        const auto packet = ib::Packet::decode({.bytes = packets[i]});
+        const auto packet = proto::ib::Packet::decode({.bytes = packets[i]});
         EXPECT_EQ(lines[i], std::to_string(packet->bth().opcode) + " " +
                                 std::to_string(packet->bth().psn.value()))
             << packet->opcode->name;

@@ -60,8 +60,8 @@ TEST(IbWorlds, AreOfOneTransportIfAsked) {
     IbWorldsSummary rc;
     IbWorldsSummary uc;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        rc.add(run_ib_world({.seed = seed, .transport = ib::Transport::rc}));
-        uc.add(run_ib_world({.seed = seed, .transport = ib::Transport::uc}));
+        rc.add(run_ib_world({.seed = seed, .transport = proto::ib::Transport::rc}));
+        uc.add(run_ib_world({.seed = seed, .transport = proto::ib::Transport::uc}));
     }
     EXPECT_EQ(rc.broken + uc.broken, 0U);
     EXPECT_EQ(rc.sum.lost, 0U);
@@ -74,7 +74,8 @@ TEST(IbWorlds, AreOfOneTransportIfAsked) {
 // for nothing arrives that would wake an unreliable sender.
 TEST(IbWorlds, AFlushThatLosesAllLeavesRoomForTheNext) {
     for (const std::uint32_t seed : {201'030U, 119'155U, 311'264U, 804'688U}) {
-        const IbWorldResult result = run_ib_world({.seed = seed, .transport = ib::Transport::uc});
+        const IbWorldResult result =
+            run_ib_world({.seed = seed, .transport = proto::ib::Transport::uc});
         EXPECT_TRUE(result.ok()) << result.violation << ", seed " << seed;
     }
 }

@@ -10,7 +10,7 @@
 #include "wireproof/sim/network.hpp"
 #include "wireproof/sim/run.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 constexpr std::size_t path_mtu = 512;
@@ -132,4 +132,4 @@ TEST(NativeWireOnCables, ReliableConnectionsRepairWhatTheVariantCrcCaught) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -125,7 +125,7 @@ Check check_address(const verbs::Settings& settings) {
                           "let it through: a firewall or a sandbox drops it");
         }
         const auto room = Rocev2Wire::frame_max_at(address);
-        const std::size_t path_mtu = room ? ib::path_mtu_within(*room) : 0;
+        const std::size_t path_mtu = room ? proto::ib::path_mtu_within(*room) : 0;
         if (path_mtu == 0) {
             return failed("address", address.host_text() + " carries no path MTU",
                           "raise the MTU of its interface to 320 or more");

@@ -44,20 +44,20 @@ Exit code 0: the file was read whole, whatever it holds; 1: it is damaged, cut
 short, or cannot be read; 2: the command line is wrong.)";
 
 /// What the row of a packet has no column for.
-std::string fields_of(const ib::Packet& packet) {
+std::string fields_of(const proto::ib::Packet& packet) {
     std::string text;
     const auto add = [&text](const std::string& word) { text += text.empty() ? word : " " + word; };
-    const ib::Headers& headers = packet.headers;
-    const ib::Opcode& opcode = *packet.opcode;
-    if (opcode.has(ib::Extended::aeth)) add(fmt::format("msn {}", headers.aeth.msn.value()));
-    if (opcode.has(ib::Extended::reth)) add(fmt::format("of {}", headers.reth.length));
-    if (opcode.has(ib::Extended::deth)) {
+    const proto::ib::Headers& headers = packet.headers;
+    const proto::ib::Opcode& opcode = *packet.opcode;
+    if (opcode.has(proto::ib::Extended::aeth)) add(fmt::format("msn {}", headers.aeth.msn.value()));
+    if (opcode.has(proto::ib::Extended::reth)) add(fmt::format("of {}", headers.reth.length));
+    if (opcode.has(proto::ib::Extended::deth)) {
         add(fmt::format("from qp {:06x}", headers.deth.source_qp));
     }
-    if (opcode.has(ib::Extended::immediate)) {
+    if (opcode.has(proto::ib::Extended::immediate)) {
         add(fmt::format("imm {:08x}", headers.immediate.value));
     }
-    if (opcode.has(ib::Extended::invalidate)) {
+    if (opcode.has(proto::ib::Extended::invalidate)) {
         add(fmt::format("inv {:08x}", headers.invalidate.rkey));
     }
     if (headers.bth.ack_request) add("AckReq");
@@ -67,8 +67,9 @@ std::string fields_of(const ib::Packet& packet) {
     return text;
 }
 
-std::string_view packet_name(const ib::Packet& packet) {
-    if (packet.opcode->verb == ib::Verb::acknowledge) return name_of(packet.headers.aeth.syndrome);
+std::string_view packet_name(const proto::ib::Packet& packet) {
+    if (packet.opcode->verb == proto::ib::Verb::acknowledge)
+        return name_of(packet.headers.aeth.syndrome);
     return packet.opcode->name;
 }
 
@@ -153,7 +154,7 @@ private:
     std::string introduction(std::size_t direction) const {
         const Direction& way = story_.directions()[direction];
         return fmt::format("way {}: {} ({})\n", direction + 1, way.name(),
-                           ib::name_of(way.transport));
+                           proto::ib::name_of(way.transport));
     }
 
     static std::string place(const SeenPacket& seen) {
@@ -162,7 +163,7 @@ private:
     }
 
     static std::string row(const SeenPacket& seen, std::size_t direction) {
-        const ib::Packet& packet = *seen.packet;
+        const proto::ib::Packet& packet = *seen.packet;
         std::string fields = fields_of(packet);
         if (seen.icrc == IcrcState::not_captured) {
             fields += fields.empty() ? "ICRC cut" : " ICRC cut";
@@ -219,7 +220,7 @@ private:
             const auto peer = story_.answered_by(i);
             object["connections"].push_back(
                 {{"name", way.name()},
-                 {"transport", ib::name_of(way.transport)},
+                 {"transport", proto::ib::name_of(way.transport)},
                  {"qp", way.queue_pair},
                  {"answered_by", peer ? Json(story_.directions()[*peer].name()) : Json()}});
         }

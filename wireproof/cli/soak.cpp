@@ -63,7 +63,7 @@ private:
 
 class IbWorlds {
 public:
-    explicit IbWorlds(std::optional<ib::Transport> transport) : transport_(transport) {}
+    explicit IbWorlds(std::optional<proto::ib::Transport> transport) : transport_(transport) {}
 
     std::string run(std::uint64_t seed) {
         const lab::IbWorldResult result =
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    std::optional<ib::Transport> transport_;
+    std::optional<proto::ib::Transport> transport_;
     lab::IbWorldsSummary summary_;
 };
 
@@ -117,9 +117,9 @@ struct SoakVerb {
     }
 
     /// Nothing: of both.
-    std::optional<ib::Transport> transport() const {
+    std::optional<proto::ib::Transport> transport() const {
         if (protocol == "ib") return std::nullopt;
-        return protocol == "rc" ? ib::Transport::rc : ib::Transport::uc;
+        return protocol == "rc" ? proto::ib::Transport::rc : proto::ib::Transport::uc;
     }
 
     template <class Worlds>

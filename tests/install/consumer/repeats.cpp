@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-using namespace wireproof::rdma;
+using namespace wireproof::ib;
 using namespace std::chrono_literals;
 
 namespace {

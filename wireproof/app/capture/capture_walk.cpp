@@ -14,9 +14,10 @@ double seconds_from(std::uint64_t first, std::uint64_t second) {
 
 /// Up to the end of the headers that its opcode names.
 bool headers_are_there(ConstBytes packet) {
-    if (packet.size() < ib::Bth::size) return false;
-    const ib::Opcode* opcode = ib::find_opcode(std::to_integer<std::uint8_t>(packet[0]));
-    return opcode == nullptr || packet.size() >= ib::Bth::size + opcode->extended_size();
+    if (packet.size() < proto::ib::Bth::size) return false;
+    const proto::ib::Opcode* opcode =
+        proto::ib::find_opcode(std::to_integer<std::uint8_t>(packet[0]));
+    return opcode == nullptr || packet.size() >= proto::ib::Bth::size + opcode->extended_size();
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ void CaptureWalk::look_into(const Rocev2Datagram& datagram, SeenPacket& seen) {
     } else {
         seen.icrc = datagram.icrc_right() ? IcrcState::right : IcrcState::wrong;
     }
-    const auto packet = ib::Packet::decode({.bytes = bytes});
+    const auto packet = proto::ib::Packet::decode({.bytes = bytes});
     if (!packet) {
         seen.malformed = name_of(packet.error());
     } else if (!packet->padded_right()) {

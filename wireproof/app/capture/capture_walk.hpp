@@ -31,7 +31,7 @@ struct SeenPacket {
     std::string network = {};            // of a tunnel, as open_frame() names it
     IcrcState icrc = IcrcState::wrong;
     /// Nothing: malformed. Where the end was not captured, zeros stand for it.
-    std::optional<ib::Packet> packet = {};
+    std::optional<proto::ib::Packet> packet = {};
     std::string_view malformed = {};  // why
     std::string_view comment = {};    // of whoever captured it; anything may stand there
 

@@ -20,13 +20,13 @@ struct ConnectedEnd {
     Address from = {};
     Address to = {};
     std::uint32_t queue_pair = 0;
-    ib::Psn psn = {};
+    proto::ib::Psn psn = {};
 };
 
 struct ConnectedPair {
     ConnectedEnd requester = {};  // what it sends
     ConnectedEnd listener = {};   // what that one sends
-    ib::Transport transport = ib::Transport::rc;
+    proto::ib::Transport transport = proto::ib::Transport::rc;
     std::optional<std::size_t> path_mtu = {};  // bytes
     std::string network = {};
 };
@@ -39,7 +39,7 @@ public:
 private:
     using Host = std::array<std::uint8_t, 16>;
     struct Requested {
-        ib::CmRequest request = {};
+        proto::ib::CmRequest request = {};
         bool answered = false;
     };
     /// Requester, listener, network, and the requester's identifier.

@@ -15,9 +15,9 @@ std::string refused_way(const Pairing::Answered& answered) {
     return fmt::format(" (way {} or {})", answered.possible[0] + 1, answered.possible[1] + 1);
 }
 
-bool is_fatal(ib::Syndrome syndrome) {
-    return syndrome.kind() == ib::SyndromeKind::nak &&
-           syndrome.nak_code() != ib::NakCode::sequence_error;
+bool is_fatal(proto::ib::Syndrome syndrome) {
+    return syndrome.kind() == proto::ib::SyndromeKind::nak &&
+           syndrome.nak_code() != proto::ib::NakCode::sequence_error;
 }
 
 std::string_view answer_name(bool atomic) {
@@ -33,9 +33,10 @@ std::string Direction::name() const {
 
 std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
     const std::size_t direction = direction_of(seen);
-    const ib::Transport transport = seen.packet->opcode->transport();
+    const proto::ib::Transport transport = seen.packet->opcode->transport();
     if (const auto pair = cm_.on_packet(seen)) connect(*pair);
-    if (transport != ib::Transport::rc && transport != ib::Transport::uc) return direction;
+    if (transport != proto::ib::Transport::rc && transport != proto::ib::Transport::uc)
+        return direction;
     if (seen.packet->opcode->is_response()) {
         on_response(seen, direction);
     } else {
@@ -46,7 +47,7 @@ std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
 
 // A route and its opposite are numbered together: 2 n and 2 n + 1.
 std::size_t ConnectionEvents::route_of(const Address& from, const Address& to,
-                                       const std::string& network, ib::Transport transport) {
+                                       const std::string& network, proto::ib::Transport transport) {
     const bool forward = from.host <= to.host;
     const RouteKey key{forward ? from.host : to.host, forward ? to.host : from.host, network,
                        transport};
@@ -56,7 +57,7 @@ std::size_t ConnectionEvents::route_of(const Address& from, const Address& to,
 
 std::size_t ConnectionEvents::direction_of(const SeenPacket& seen) {
     const Rocev2Datagram& datagram = seen.datagram;
-    const ib::Transport transport = seen.packet->opcode->transport();
+    const proto::ib::Transport transport = seen.packet->opcode->transport();
     const Key key{route_of(datagram.from, datagram.to, seen.network, transport),
                   seen.packet->bth().dest_qp};
     const auto [place, fresh] = numbers_.emplace(key, directions_.size());
@@ -106,10 +107,10 @@ void ConnectionEvents::begin(std::size_t direction, const Announced& connection)
 
 void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction) {
     Followed& followed = followed_[direction];
-    const ib::Packet& request = *seen.packet;
-    const ib::Opcode& opcode = *request.opcode;
-    const ib::Psn psn = request.bth().psn;
-    const bool reliable = directions_[direction].transport == ib::Transport::rc;
+    const proto::ib::Packet& request = *seen.packet;
+    const proto::ib::Opcode& opcode = *request.opcode;
+    const proto::ib::Psn psn = request.bth().psn;
+    const bool reliable = directions_[direction].transport == proto::ib::Transport::rc;
     followed.path_mtus.learn(request);
 
     // On UC nothing is sent again; there a second copy is the network's.
@@ -118,7 +119,7 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction)
     const FollowedResponder::Outcome outcome =
         followed.responder.on_request(request, followed.path_mtus);
     std::string what;
-    if (reliable && opcode.verb != ib::Verb::send && opcode.verb != ib::Verb::write) {
+    if (reliable && opcode.verb != proto::ib::Verb::send && opcode.verb != proto::ib::Verb::write) {
         const auto asked = followed.answers.on_request(request, followed.path_mtus);
         if (asked && asked->request != psn) {
             what = fmt::format(", the rest of the Read {:06x}", asked->request.value());
@@ -143,11 +144,11 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction)
 }
 
 void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction) {
-    const ib::Packet& response = *seen.packet;
-    const ib::Aeth& aeth = response.headers.aeth;
-    const bool acknowledges = response.opcode->verb == ib::Verb::acknowledge;
-    const bool refuses = acknowledges && (aeth.syndrome.kind() == ib::SyndromeKind::nak ||
-                                          aeth.syndrome.kind() == ib::SyndromeKind::rnr_nak);
+    const proto::ib::Packet& response = *seen.packet;
+    const proto::ib::Aeth& aeth = response.headers.aeth;
+    const bool acknowledges = response.opcode->verb == proto::ib::Verb::acknowledge;
+    const bool refuses = acknowledges && (aeth.syndrome.kind() == proto::ib::SyndromeKind::nak ||
+                                          aeth.syndrome.kind() == proto::ib::SyndromeKind::rnr_nak);
     Pairing::Answer answer{
         .psn = response.bth().psn, .port = seen.datagram.from.port, .refuses = refuses};
     if (acknowledges) answer.msn = aeth.msn;
@@ -162,12 +163,12 @@ void ConnectionEvents::on_response(const SeenPacket& seen, std::size_t direction
 
 void ConnectionEvents::tell_refusal(const SeenPacket& seen, std::size_t direction,
                                     const Pairing::Answered& answered) {
-    const ib::Syndrome syndrome = seen.packet->headers.aeth.syndrome;
+    const proto::ib::Syndrome syndrome = seen.packet->headers.aeth.syndrome;
     const std::uint32_t psn = seen.packet->bth().psn.value();
     std::string what;
-    if (syndrome.kind() == ib::SyndromeKind::rnr_nak) {
+    if (syndrome.kind() == proto::ib::SyndromeKind::rnr_nak) {
         what = fmt::format("rnr: not ready for PSN {:06x}, wait {:g} ms", psn,
-                           ib::rnr_wait(syndrome.code()).seconds() * 1e3);
+                           proto::ib::rnr_wait(syndrome.code()).seconds() * 1e3);
     } else {
         const std::string_view name = name_of(syndrome);
         what = fmt::format("nak: {}, PSN {:06x}", name.substr(name.find(' ') + 1), psn);
@@ -177,7 +178,8 @@ void ConnectionEvents::tell_refusal(const SeenPacket& seen, std::size_t directio
     events_.back().possible = answered.possible;
 }
 
-void ConnectionEvents::take_refusal(const ib::Packet& refusal, const Pairing::Answered& answered) {
+void ConnectionEvents::take_refusal(const proto::ib::Packet& refusal,
+                                    const Pairing::Answered& answered) {
     const bool fatal = is_fatal(refusal.headers.aeth.syndrome);
     if (!answered.way) {
         // One of these has failed: what goes on with the next PSN has not.
@@ -203,13 +205,13 @@ void ConnectionEvents::take_refusal(const ib::Packet& refusal, const Pairing::An
 void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction,
                                    std::size_t requests) {
     Followed& followed = followed_[requests];
-    const ib::Packet& response = *seen.packet;
-    const ib::Psn psn = response.bth().psn;
+    const proto::ib::Packet& response = *seen.packet;
+    const proto::ib::Psn psn = response.bth().psn;
     followed.path_mtus.learn(response);
     // In responses without an AETH the syndrome is that of an acknowledgement.
-    if (response.headers.aeth.syndrome.kind() != ib::SyndromeKind::ack) return;
+    if (response.headers.aeth.syndrome.kind() != proto::ib::SyndromeKind::ack) return;
     const FollowedAnswers::Outcome outcome =
-        response.opcode->verb == ib::Verb::acknowledge
+        response.opcode->verb == proto::ib::Verb::acknowledge
             ? followed.answers.on_acknowledge(psn, followed.path_mtus)
             : followed.answers.on_answer(psn, followed.path_mtus);
     if (outcome.lost) {
@@ -221,7 +223,7 @@ void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction
                         : fmt::format("lost: {}s PSN {:06x} to {:06x}", name, from, to));
     }
     if (outcome.duplicate) {
-        const bool atomic = response.opcode->verb == ib::Verb::atomic_acknowledge;
+        const bool atomic = response.opcode->verb == proto::ib::Verb::atomic_acknowledge;
         tell(seen, direction,
              fmt::format("duplicate: {} PSN {:06x}", answer_name(atomic), psn.value()));
     }

@@ -26,7 +26,7 @@ struct Direction {
     Address from;  // without port: that of a sender need not stay the same
     Address to;
     std::uint32_t queue_pair = 0;
-    ib::Transport transport = ib::Transport::rc;
+    proto::ib::Transport transport = proto::ib::Transport::rc;
     std::string network = {};  // of a tunnel
 
     /// "198.18.0.2 > 198.18.0.3 qp 000047"
@@ -60,7 +60,7 @@ public:
 private:
     using Host = std::array<std::uint8_t, 16>;
     /// Sender, receiver, network and transport of a route; a queue pair makes it a direction.
-    using RouteKey = std::tuple<Host, Host, std::string, ib::Transport>;
+    using RouteKey = std::tuple<Host, Host, std::string, proto::ib::Transport>;
     struct Key {
         std::size_t route = 0;
         std::uint32_t queue_pair = 0;
@@ -74,13 +74,13 @@ private:
     };
     /// What CM told of a direction of which no packet came yet.
     struct Announced {
-        ib::Psn psn = {};
+        proto::ib::Psn psn = {};
         std::optional<std::size_t> path_mtu = {};
         Key peer = {};
     };
 
     std::size_t route_of(const Address& from, const Address& to, const std::string& network,
-                         ib::Transport transport);
+                         proto::ib::Transport transport);
     std::size_t direction_of(const SeenPacket& seen);
     void connect(const ConnectedPair& pair);
     void begin(std::size_t direction, const Announced& connection);
@@ -88,7 +88,7 @@ private:
     void on_response(const SeenPacket& seen, std::size_t direction);
     void tell_refusal(const SeenPacket& seen, std::size_t direction,
                       const Pairing::Answered& answered);
-    void take_refusal(const ib::Packet& refusal, const Pairing::Answered& answered);
+    void take_refusal(const proto::ib::Packet& refusal, const Pairing::Answered& answered);
     void take_answer(const SeenPacket& seen, std::size_t direction, std::size_t requests);
     void tell(const SeenPacket& seen, std::size_t direction, std::string what);
 

@@ -3,10 +3,10 @@
 namespace wireproof::capture {
 
 std::optional<FollowedAnswers::AskedAgain> FollowedAnswers::on_request(
-    const ib::Packet& request, const PathMtuSet& path_mtus) {
-    const ib::Psn psn = request.bth().psn;
+    const proto::ib::Packet& request, const PathMtuSet& path_mtus) {
+    const proto::ib::Psn psn = request.bth().psn;
     const bool beyond =
-        asked_.empty() || ib::difference(psn, asked_.back().behind.last(path_mtus)) >= 0;
+        asked_.empty() || proto::ib::difference(psn, asked_.back().behind.last(path_mtus)) >= 0;
     // From the newest on: only what wrapped around could have the number of an older one.
     for (std::size_t i = beyond ? 0 : asked_.size(); i-- > 0;) {
         if (!within(asked_[i], psn, path_mtus)) continue;
@@ -19,40 +19,44 @@ std::optional<FollowedAnswers::AskedAgain> FollowedAnswers::on_request(
     asked_.push_back({.psn = psn,
                       .behind = PsnBehind(request),
                       .next = psn,
-                      .atomic = request.opcode->verb != ib::Verb::read_request});
+                      .atomic = request.opcode->verb != proto::ib::Verb::read_request});
     if (asked_.size() > asked_max) asked_.pop_front();
     return std::nullopt;
 }
 
-FollowedAnswers::Outcome FollowedAnswers::on_answer(ib::Psn psn, const PathMtuSet& path_mtus) {
+FollowedAnswers::Outcome FollowedAnswers::on_answer(proto::ib::Psn psn,
+                                                    const PathMtuSet& path_mtus) {
     Outcome outcome;
     for (std::size_t i = asked_.size(); i-- > 0;) {
         Asked& asked = asked_[i];
         if (!within(asked, psn, path_mtus)) continue;
-        outcome.duplicate = ib::difference(psn, asked.next) < 0;
+        outcome.duplicate = proto::ib::difference(psn, asked.next) < 0;
         if (outcome.duplicate) return outcome;
         outcome.lost = lost_of(i, path_mtus);
         if (psn != asked.next && !asked.told) {
             if (!outcome.lost) outcome.lost = Lost{asked.next, asked.next, asked.atomic};
-            outcome.lost->to = ib::before(psn);
+            outcome.lost->to = proto::ib::before(psn);
             asked.told = true;
         }
-        asked.next = ib::wire_circle.advance(psn, 1);
+        asked.next = proto::ib::wire_circle.advance(psn, 1);
         return outcome;
     }
     return outcome;
 }
 
-FollowedAnswers::Outcome FollowedAnswers::on_acknowledge(ib::Psn psn, const PathMtuSet& path_mtus) {
-    const ib::Psn behind = ib::wire_circle.advance(psn, 1);
+FollowedAnswers::Outcome FollowedAnswers::on_acknowledge(proto::ib::Psn psn,
+                                                         const PathMtuSet& path_mtus) {
+    const proto::ib::Psn behind = proto::ib::wire_circle.advance(psn, 1);
     std::size_t done = asked_.size();
-    while (done > 0 && ib::difference(behind, asked_[done - 1].behind.last(path_mtus)) < 0) --done;
+    while (done > 0 && proto::ib::difference(behind, asked_[done - 1].behind.last(path_mtus)) < 0)
+        --done;
     return {.lost = lost_of(done, path_mtus)};
 }
 
-bool FollowedAnswers::within(const Asked& asked, ib::Psn psn, const PathMtuSet& path_mtus) const {
-    return ib::difference(psn, asked.psn) >= 0 &&
-           ib::difference(psn, asked.behind.last(path_mtus)) < 0;
+bool FollowedAnswers::within(const Asked& asked, proto::ib::Psn psn,
+                             const PathMtuSet& path_mtus) const {
+    return proto::ib::difference(psn, asked.psn) >= 0 &&
+           proto::ib::difference(psn, asked.behind.last(path_mtus)) < 0;
 }
 
 std::optional<FollowedAnswers::Lost> FollowedAnswers::lost_of(std::size_t count,
@@ -60,10 +64,10 @@ std::optional<FollowedAnswers::Lost> FollowedAnswers::lost_of(std::size_t count,
     std::optional<Lost> lost;
     for (std::size_t i = 0; i < count; ++i) {
         Asked& asked = asked_[i];
-        const ib::Psn behind = asked.behind.first(path_mtus);
-        if (asked.told || ib::difference(asked.next, behind) >= 0) continue;
+        const proto::ib::Psn behind = asked.behind.first(path_mtus);
+        if (asked.told || proto::ib::difference(asked.next, behind) >= 0) continue;
         if (!lost) lost = Lost{asked.next, asked.next, asked.atomic};
-        lost->to = ib::before(behind);
+        lost->to = proto::ib::before(behind);
         asked.told = true;
     }
     return lost;

@@ -15,16 +15,17 @@ class FollowedAnswers {
 public:
     /// A Read or Atomic that was asked for before.
     struct AskedAgain {
-        ib::Psn request;  // the PSN of the first asking
+        proto::ib::Psn request;  // the PSN of the first asking
         bool atomic = false;
     };
     /// Of a Read or an Atomic that goes to the responder; nothing if it is the first asking.
-    std::optional<AskedAgain> on_request(const ib::Packet& request, const PathMtuSet& path_mtus);
+    std::optional<AskedAgain> on_request(const proto::ib::Packet& request,
+                                         const PathMtuSet& path_mtus);
 
     /// PSNs of answers that did not come, the first and the last, told once.
     struct Lost {
-        ib::Psn from;
-        ib::Psn to;
+        proto::ib::Psn from;
+        proto::ib::Psn to;
         bool atomic = false;  // the first of them
     };
     struct Outcome {
@@ -32,17 +33,17 @@ public:
         bool duplicate = false;  // it came before and was not asked for again
     };
     /// A response to a Read, or the acknowledgement of an Atomic.
-    Outcome on_answer(ib::Psn psn, const PathMtuSet& path_mtus);
+    Outcome on_answer(proto::ib::Psn psn, const PathMtuSet& path_mtus);
     /// Everything up to `psn` is done: answers that should have come before this are lost.
-    Outcome on_acknowledge(ib::Psn psn, const PathMtuSet& path_mtus);
+    Outcome on_acknowledge(proto::ib::Psn psn, const PathMtuSet& path_mtus);
 
     void reset() { asked_.clear(); }
 
 private:
     struct Asked {
-        ib::Psn psn;
+        proto::ib::Psn psn;
         PsnBehind behind;
-        ib::Psn next;  // answer
+        proto::ib::Psn next;  // answer
         bool atomic = false;
         bool told = false;  // that `next` is lost
     };
@@ -50,7 +51,7 @@ private:
     // lost behind the place of the capture, and is then asked for again.
     static constexpr std::size_t asked_max = 128;
 
-    bool within(const Asked& asked, ib::Psn psn, const PathMtuSet& path_mtus) const;
+    bool within(const Asked& asked, proto::ib::Psn psn, const PathMtuSet& path_mtus) const;
     /// What is unanswered of the first `count` and was not told yet.
     std::optional<Lost> lost_of(std::size_t count, const PathMtuSet& path_mtus);
 

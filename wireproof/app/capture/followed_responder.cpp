@@ -8,34 +8,34 @@ constexpr std::uint32_t unreliable_behind_max = 65'536;
 
 }  // namespace
 
-FollowedResponder::Outcome FollowedResponder::on_request(const ib::Packet& request,
+FollowedResponder::Outcome FollowedResponder::on_request(const proto::ib::Packet& request,
                                                          PathMtuSet& path_mtus) {
-    const ib::Psn psn = request.bth().psn;
+    const proto::ib::Psn psn = request.bth().psn;
     if (may_be_new_ && expected_ && !expected_->may_be(psn, path_mtus)) expected_.reset();
     may_be_new_ = false;
     if (!expected_) {
         if (!request.opcode->begins()) return {};
         expect(psn);
     }
-    return transport_ == ib::Transport::rc ? on_reliable(request, path_mtus)
-                                           : on_unreliable(request, path_mtus);
+    return transport_ == proto::ib::Transport::rc ? on_reliable(request, path_mtus)
+                                                  : on_unreliable(request, path_mtus);
 }
 
-void FollowedResponder::expect(ib::Psn psn) {
+void FollowedResponder::expect(proto::ib::Psn psn) {
     expected_ = PsnBehind(psn);
     open_.reset();
     open_unknown_ = in_gap_ = dropping_ = false;
 }
 
-FollowedResponder::Outcome FollowedResponder::on_reliable(const ib::Packet& request,
+FollowedResponder::Outcome FollowedResponder::on_reliable(const proto::ib::Packet& request,
                                                           PathMtuSet& path_mtus) {
     Outcome outcome;
-    const ib::Psn psn = request.bth().psn;
+    const proto::ib::Psn psn = request.bth().psn;
     if (!expected_->may_be(psn, path_mtus)) {
         // Within the PSNs of a Read, only the rest of that Read can be asked for.
-        const bool behind = ib::difference(psn, expected_->first(path_mtus)) < 0;
-        const bool within = request.opcode->verb == ib::Verb::read_request &&
-                            ib::difference(psn, expected_->last(path_mtus)) < 0;
+        const bool behind = proto::ib::difference(psn, expected_->first(path_mtus)) < 0;
+        const bool within = request.opcode->verb == proto::ib::Verb::read_request &&
+                            proto::ib::difference(psn, expected_->last(path_mtus)) < 0;
         outcome.duplicate = behind || within;
         if (!outcome.duplicate) note_gap(outcome, path_mtus);
         return outcome;
@@ -49,12 +49,12 @@ FollowedResponder::Outcome FollowedResponder::on_reliable(const ib::Packet& requ
     return outcome;
 }
 
-FollowedResponder::Outcome FollowedResponder::on_unreliable(const ib::Packet& request,
+FollowedResponder::Outcome FollowedResponder::on_unreliable(const proto::ib::Packet& request,
                                                             const PathMtuSet& path_mtus) {
     Outcome outcome;
-    const ib::Psn psn = request.bth().psn;
-    const ib::Psn expected = expected_->first(path_mtus);
-    const std::uint32_t behind = ib::wire_circle.steps_after(expected, psn);
+    const proto::ib::Psn psn = request.bth().psn;
+    const proto::ib::Psn expected = expected_->first(path_mtus);
+    const std::uint32_t behind = proto::ib::wire_circle.steps_after(expected, psn);
     if (behind > 0 && behind <= unreliable_behind_max) {
         outcome.duplicate = true;
         return outcome;
@@ -72,12 +72,12 @@ FollowedResponder::Outcome FollowedResponder::on_unreliable(const ib::Packet& re
     return outcome;
 }
 
-bool FollowedResponder::continues_message(const ib::Opcode& opcode) const {
+bool FollowedResponder::continues_message(const proto::ib::Opcode& opcode) const {
     if (open_unknown_) return true;
     return open_ ? !opcode.begins() && opcode.verb == *open_ : opcode.begins();
 }
 
-void FollowedResponder::execute(const ib::Packet& request) {
+void FollowedResponder::execute(const proto::ib::Packet& request) {
     expected_ = PsnBehind(request);
     open_.reset();
     if (!request.opcode->ends()) open_ = request.opcode->verb;
@@ -97,13 +97,13 @@ void FollowedResponder::note_gap(Outcome& outcome, const PathMtuSet& path_mtus) 
 
 // What is still on its way behind the refused packet is dropped for the same reason, and shows no
 // gap of its own.
-void FollowedResponder::on_refusal(ib::Psn psn) {
+void FollowedResponder::on_refusal(proto::ib::Psn psn) {
     expect(psn);
     open_unknown_ = in_gap_ = true;
 }
 
-void FollowedResponder::on_acknowledge(ib::Psn psn, const PathMtuSet& path_mtus) {
-    if (expected_ && ib::difference(psn, expected_->last(path_mtus)) >= 0) on_failure();
+void FollowedResponder::on_acknowledge(proto::ib::Psn psn, const PathMtuSet& path_mtus) {
+    if (expected_ && proto::ib::difference(psn, expected_->last(path_mtus)) >= 0) on_failure();
 }
 
 }  // namespace wireproof::capture

@@ -12,34 +12,35 @@
 namespace wireproof::capture {
 namespace {
 
-using ib::Operation;
-using ib::Transport;
+using proto::ib::Operation;
+using proto::ib::Transport;
 
 constexpr std::size_t path_mtu = 256;
 constexpr std::uint32_t queue_pair = 2;
 constexpr std::uint64_t address = 0x10000;
 
-ib::Psn psn(std::uint32_t value) {
-    return ib::Psn(value & 0xFFFFFF);
+proto::ib::Psn psn(std::uint32_t value) {
+    return proto::ib::Psn(value & 0xFFFFFF);
 }
 
 /// A packet and its payload.
 struct Request {
     Request(Transport transport, Operation operation, std::uint32_t number, std::uint32_t length) {
-        packet.headers.bth.opcode = ib::opcode_of(transport, operation);
+        packet.headers.bth.opcode = proto::ib::opcode_of(transport, operation);
         packet.headers.bth.dest_qp = queue_pair;
         packet.headers.bth.psn = psn(number);
         packet.headers.reth = {.address = address, .length = length};
         packet.headers.atomic.address = address;
-        packet.opcode = ib::find_opcode(packet.headers.bth.opcode);
-        if (packet.opcode->payload != ib::PayloadRule::none) packet.payload = payload(length);
+        packet.opcode = proto::ib::find_opcode(packet.headers.bth.opcode);
+        if (packet.opcode->payload != proto::ib::PayloadRule::none)
+            packet.payload = payload(length);
     }
     static ConstBytes payload(std::uint32_t length) {
         static const std::vector<std::byte> zeros(4096);
         return ConstBytes(zeros).first(std::min<std::size_t>(length, zeros.size()));
     }
 
-    ib::Packet packet;
+    proto::ib::Packet packet;
 };
 
 /// A queue pair of our own, with memory and receives for everything.
@@ -47,7 +48,7 @@ class Responder {
 public:
     Responder(Transport transport, std::uint32_t first)
         : memory_(1 << 16), port_({.path_mtu = path_mtu}) {
-        const ib::Access all{
+        const proto::ib::Access all{
             .local_write = true, .remote_write = true, .remote_read = true, .remote_atomic = true};
         key_ = port_.memory()
                    .add_region({.address = address, .memory = memory_, .access = all})
@@ -58,35 +59,38 @@ public:
                                           .send_completions = completions_,
                                           .receive_completions = completions_,
                                           .limits = {.sends = 1, .receives = 4, .pieces = 1}}));
-        port_.modify(
-            queue_pair,
-            {.state = ib::QueuePairState::init, .partition_index = 0, .port = 1, .access = all});
-        ib::QueuePairChange ready{.state = ib::QueuePairState::rtr,
-                                  .address = PeerId{0},
-                                  .path_mtu = path_mtu,
-                                  .dest_queue_pair = queue_pair,
-                                  .receive_psn = psn(first)};
+        port_.modify(queue_pair, {.state = proto::ib::QueuePairState::init,
+                                  .partition_index = 0,
+                                  .port = 1,
+                                  .access = all});
+        proto::ib::QueuePairChange ready{.state = proto::ib::QueuePairState::rtr,
+                                         .address = PeerId{0},
+                                         .path_mtu = path_mtu,
+                                         .dest_queue_pair = queue_pair,
+                                         .receive_psn = psn(first)};
         if (transport == Transport::rc) {
             ready.max_dest_rd_atomic = 16;
             ready.min_rnr_timer = 0;
         }
-        EXPECT_EQ(port_.modify(queue_pair, ready), ib::ModifyStatus::done);
+        EXPECT_EQ(port_.modify(queue_pair, ready), proto::ib::ModifyStatus::done);
     }
 
-    const ib::QueuePairCounters& counters() const { return port_.queue_pair(queue_pair)->counters; }
+    const proto::ib::QueuePairCounters& counters() const {
+        return port_.queue_pair(queue_pair)->counters;
+    }
 
     void on_request(const Request& request) {
-        const ib::Piece all{address, 1 << 16, key_};
+        const proto::ib::Piece all{address, 1 << 16, key_};
         while (port_.post_receive(queue_pair, {.pieces = std::span(&all, 1)}) ==
-               ib::PostStatus::accepted) {
+               proto::ib::PostStatus::accepted) {
         }
-        ib::Headers headers = request.packet.headers;
+        proto::ib::Headers headers = request.packet.headers;
         headers.reth.rkey = headers.atomic.rkey = key_;
         TxFrame frame;
         frame.open(room_, {.frame_max = room_.size()});
         encode(headers, std::span(&request.packet.payload, 1), frame);
         port_.on_frame({}, {.bytes = frame.gather_in_place(), .integrity = Integrity::intact});
-        std::vector<std::byte> answer_room(ib::packet_max(path_mtu));
+        std::vector<std::byte> answer_room(proto::ib::packet_max(path_mtu));
         TxFrame answer;
         do {
             answer.open(answer_room, {.frame_max = answer_room.size()});
@@ -100,8 +104,8 @@ public:
 private:
     std::vector<std::byte> memory_;
     std::vector<std::byte> room_ = std::vector<std::byte>(8192);
-    ib::Port port_;
-    ib::CompletionQueueId completions_{};
+    proto::ib::Port port_;
+    proto::ib::CompletionQueueId completions_{};
     std::uint32_t key_ = 0;
 };
 
@@ -128,7 +132,7 @@ std::vector<Request> traffic(Transport transport, std::uint32_t first, Random& r
             case 3: {
                 const auto length = static_cast<std::uint32_t>(random.below(2'000));
                 add(Operation::read_request, length,
-                    static_cast<std::uint32_t>(ib::packets_of(length, path_mtu)));
+                    static_cast<std::uint32_t>(proto::ib::packets_of(length, path_mtu)));
                 break;
             }
             default: add(Operation::fetch_add, 0); break;
@@ -168,9 +172,9 @@ TEST(FollowedResponder, MakesOfPacketsWhatTheEnginesResponderMakes) {
             bool in_gap = false;
             for (const Request& request :
                  over_a_network(transport, traffic(transport, first, random), random)) {
-                const ib::QueuePairCounters before = responder.counters();
+                const proto::ib::QueuePairCounters before = responder.counters();
                 responder.on_request(request);
-                const ib::QueuePairCounters& after = responder.counters();
+                const proto::ib::QueuePairCounters& after = responder.counters();
                 const bool gap = after.gaps > before.gaps;
                 const auto outcome = followed.on_request(request.packet, path_mtus);
                 ASSERT_EQ(outcome.duplicate, after.duplicates > before.duplicates);
@@ -187,7 +191,7 @@ TEST(FollowedResponder, MakesOfPacketsWhatTheEnginesResponderMakes) {
 }
 
 TEST(FollowedResponder, APathMtuThatIsNotKnownIsLearntFromTheNextPsn) {
-    for (const std::size_t mtu : ib::path_mtus) {
+    for (const std::size_t mtu : proto::ib::path_mtus) {
         PathMtuSet path_mtus;
         FollowedResponder followed(Transport::rc);
         SentSequence sent;
@@ -197,7 +201,7 @@ TEST(FollowedResponder, APathMtuThatIsNotKnownIsLearntFromTheNextPsn) {
             EXPECT_FALSE(sent.goes_back(read.packet, path_mtus));
             const auto outcome = followed.on_request(read.packet, path_mtus);
             EXPECT_FALSE(outcome.duplicate || outcome.missing_from) << mtu;
-            next += static_cast<std::uint32_t>(ib::packets_of(9'000, mtu));
+            next += static_cast<std::uint32_t>(proto::ib::packets_of(9'000, mtu));
         }
         EXPECT_EQ(path_mtus.least(), mtu);
         EXPECT_EQ(path_mtus.largest(), mtu);

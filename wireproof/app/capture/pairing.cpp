@@ -28,7 +28,7 @@ void Pairing::on_request(std::size_t number, const Sent& sent) {
         way.first = way.next = sent.psn;
         if (!way.peer) routes_[way.route].unpaired.insert(number);
     }
-    const std::int64_t ahead = ib::difference(sent.psn, way.next);
+    const std::int64_t ahead = proto::ib::difference(sent.psn, way.next);
     // What begins anew without a word, or was missed for long, says nothing of what was before.
     if (ahead < -near || ahead > near) {
         way.first = way.next = sent.psn;
@@ -38,8 +38,9 @@ void Pairing::on_request(std::size_t number, const Sent& sent) {
     way.next = sent.end;
     // Half a circle behind, PSNs would look as if they were to come.
     constexpr std::int64_t kept = 1 << 22;
-    if (ib::difference(way.next, *way.first) > kept) {
-        way.first = ib::wire_circle.advance(way.next, ib::wire_circle.modulus() - kept);
+    if (proto::ib::difference(way.next, *way.first) > kept) {
+        way.first =
+            proto::ib::wire_circle.advance(way.next, proto::ib::wire_circle.modulus() - kept);
     }
     if (sent.ends) ++way.messages;
     note_recent(number, sent);
@@ -58,10 +59,11 @@ void Pairing::note_recent(std::size_t number, const Sent& sent) {
     Way& way = ways_[number];
     auto& by_psn = routes_[way.route].by_psn;
     // Of a Read, any of its PSNs may be answered first; but not many of them are.
-    const std::int64_t size =
-        std::clamp<std::int64_t>(ib::difference(sent.end, sent.psn), 1, std::int64_t{recent_max});
+    const std::int64_t size = std::clamp<std::int64_t>(proto::ib::difference(sent.end, sent.psn), 1,
+                                                       std::int64_t{recent_max});
     for (std::int64_t i = 0; i < size; ++i) {
-        const ib::Psn psn = ib::wire_circle.advance(sent.psn, static_cast<std::uint64_t>(i));
+        const proto::ib::Psn psn =
+            proto::ib::wire_circle.advance(sent.psn, static_cast<std::uint64_t>(i));
         Recent& place = way.recent[psn.value() % recent_max];
         if (!way.peer) {
             if (place.used) {
@@ -92,7 +94,7 @@ void Pairing::unlist(std::size_t number) {
     }
 }
 
-void Pairing::note_refusal(std::size_t number, ib::Psn psn) {
+void Pairing::note_refusal(std::size_t number, proto::ib::Psn psn) {
     forget_refusal(number);
     Way& way = ways_[number];
     auto& same = routes_[way.route ^ 1].refusals[psn.value()];
@@ -112,15 +114,16 @@ void Pairing::forget_refusal(std::size_t number) {
     way.refused.reset();
 }
 
-bool Pairing::has_sent(const Way& way, ib::Psn psn) const {
-    return way.first && ib::difference(psn, *way.first) >= 0 && ib::difference(psn, way.next) < 0;
+bool Pairing::has_sent(const Way& way, proto::ib::Psn psn) const {
+    return way.first && proto::ib::difference(psn, *way.first) >= 0 &&
+           proto::ib::difference(psn, way.next) < 0;
 }
 
 // A responder counts the messages that it has completed. From the connection's first packet on,
 // the count of those that were sent is the same.
 bool Pairing::counts_as(const Way& way, const Answer& answer) const {
     if (!answer.msn) return false;
-    const ib::Psn done = answer.refuses ? ib::before(answer.psn) : answer.psn;
+    const proto::ib::Psn done = answer.refuses ? proto::ib::before(answer.psn) : answer.psn;
     const Recent& place = way.recent[done.value() % recent_max];
     return place.used && place.psn == done && place.messages == answer.msn->value();
 }
@@ -129,7 +132,8 @@ Pairing::Answered Pairing::on_answer(std::size_t number, const Answer& answer) {
     note_port(number, answer.port);
     if (const auto peer = ways_[number].peer) {
         const Way& requests = ways_[*peer];
-        const std::int64_t ahead = requests.first ? ib::difference(answer.psn, requests.next) : 0;
+        const std::int64_t ahead =
+            requests.first ? proto::ib::difference(answer.psn, requests.next) : 0;
         if (ways_[number].certain || (ahead < 0 && ahead >= -near)) return {.way = peer};
         // It answers what its peer, as far as seen, has not asked: is there another that has?
         bool many = false;
@@ -174,7 +178,8 @@ Pairing::Answered Pairing::search(std::size_t number, const Answer& answer) {
 }
 
 // What answered before leaves over fewer than what has the PSN now.
-std::vector<std::size_t> Pairing::those_that_sent(std::size_t number, ib::Psn psn, bool& many) {
+std::vector<std::size_t> Pairing::those_that_sent(std::size_t number, proto::ib::Psn psn,
+                                                  bool& many) {
     const Way& way = ways_[number];
     const Route& back = routes_[way.route ^ 1];
     std::vector<std::size_t> found;
@@ -220,7 +225,7 @@ std::optional<std::size_t> Pairing::nearest(std::size_t route, const Answer& ans
     std::optional<std::size_t> found;
     for (const std::size_t one : unpaired) {
         ++looked_at_;
-        const std::int64_t ahead = ib::difference(answer.psn, ways_[one].next);
+        const std::int64_t ahead = proto::ib::difference(answer.psn, ways_[one].next);
         if (ahead < (answer.refuses ? -near : 0) || ahead >= near) continue;
         if (found) return std::nullopt;
         found = one;
@@ -228,7 +233,7 @@ std::optional<std::size_t> Pairing::nearest(std::size_t route, const Answer& ans
     return found;
 }
 
-bool Pairing::was_refused(std::size_t number, ib::Psn psn) {
+bool Pairing::was_refused(std::size_t number, proto::ib::Psn psn) {
     const Way& way = ways_[number];
     if (way.peer) return false;
     const auto& refusals = routes_[way.route].refusals;

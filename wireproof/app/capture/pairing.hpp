@@ -25,18 +25,18 @@ public:
 
     /// Requests that take the PSNs from `psn` to before `end`. `ends`: a message is complete.
     struct Sent {
-        ib::Psn psn;
-        ib::Psn end;
+        proto::ib::Psn psn;
+        proto::ib::Psn end;
         std::uint16_t port = 0;  // UDP source
         bool ends = false;
     };
     void on_request(std::size_t way, const Sent& sent);
 
     struct Answer {
-        ib::Psn psn;
-        std::uint16_t port = 0;           // UDP source
-        bool refuses = false;             // a NAK or RNR NAK, of the packet with this PSN
-        std::optional<ib::Msn> msn = {};  // where it belongs to this PSN
+        proto::ib::Psn psn;
+        std::uint16_t port = 0;                  // UDP source
+        bool refuses = false;                    // a NAK or RNR NAK, of the packet with this PSN
+        std::optional<proto::ib::Msn> msn = {};  // where it belongs to this PSN
     };
     struct Answered {
         std::optional<std::size_t> way = {};     // whose requests they are
@@ -47,7 +47,7 @@ public:
 
     /// Whether the sender of this way, which goes back to `psn`, was asked to by a refusal that
     /// could not be attributed. If only one was, the two are a pair from now on.
-    bool was_refused(std::size_t way, ib::Psn psn);
+    bool was_refused(std::size_t way, proto::ib::Psn psn);
 
     /// Known for sure, as from CM. Whatever either was paired with is free again.
     void pair(std::size_t way, std::size_t other);
@@ -67,7 +67,7 @@ private:
     static constexpr std::int64_t near = 1 << 16;
 
     struct Recent {
-        ib::Psn psn;
+        proto::ib::Psn psn;
         bool used = false;
         std::uint32_t messages = 0;  // complete with this packet
     };
@@ -77,13 +77,13 @@ private:
         bool certain = false;  // the peer is, whatever PSNs say
         std::optional<std::uint16_t> port = {};
         // As a sender of requests.
-        std::optional<ib::Psn> first = {};  // seen
-        ib::Psn next = {};                  // behind all that was sent
-        std::uint32_t messages = 0;         // complete
+        std::optional<proto::ib::Psn> first = {};  // seen
+        proto::ib::Psn next = {};                  // behind all that was sent
+        std::uint32_t messages = 0;                // complete
         std::array<Recent, recent_max> recent = {};
         // As a sender of answers.
-        std::vector<std::size_t> candidates = {};  // while they are few
-        std::optional<ib::Psn> refused = {};       // and not attributed
+        std::vector<std::size_t> candidates = {};    // while they are few
+        std::optional<proto::ib::Psn> refused = {};  // and not attributed
     };
     struct Route {
         std::unordered_set<std::size_t> unpaired;  // that sent requests
@@ -98,12 +98,12 @@ private:
     /// Among those that answers are searched for in, which no paired one is.
     void list(std::size_t way);
     void unlist(std::size_t way);
-    void note_refusal(std::size_t way, ib::Psn psn);
+    void note_refusal(std::size_t way, proto::ib::Psn psn);
     void forget_refusal(std::size_t way);
-    bool has_sent(const Way& way, ib::Psn psn) const;
+    bool has_sent(const Way& way, proto::ib::Psn psn) const;
     bool counts_as(const Way& way, const Answer& answer) const;
     Answered search(std::size_t way, const Answer& answer);
-    std::vector<std::size_t> those_that_sent(std::size_t way, ib::Psn psn, bool& many);
+    std::vector<std::size_t> those_that_sent(std::size_t way, proto::ib::Psn psn, bool& many);
     std::optional<std::size_t> with_port(std::size_t way, const Answer& answer);
     std::optional<std::size_t> nearest(std::size_t route, const Answer& answer);
     void join(std::size_t way, std::size_t other);

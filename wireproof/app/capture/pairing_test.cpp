@@ -8,8 +8,8 @@ namespace {
 constexpr std::size_t there = 0;
 constexpr std::size_t back = 1;
 
-ib::Psn psn(std::uint32_t value) {
-    return ib::Psn(value & 0xFFFFFF);
+proto::ib::Psn psn(std::uint32_t value) {
+    return proto::ib::Psn(value & 0xFFFFFF);
 }
 
 /// Connections between two hosts: ways 0, 2, 4 … send requests, 1, 3, 5 … their answers.
@@ -85,7 +85,8 @@ TEST(Pairing, TheCountOfMessagesDecidesWherePsnsDoNot) {
     hosts.send(0, 0, 3, 7, false);
     hosts.send(0, 3, 1, 7, true);  // one message of four packets
     hosts.send(2, 0, 4);           // four messages
-    const auto answered = hosts.pairing.on_answer(1, {.psn = psn(3), .port = 7, .msn = ib::Msn(4)});
+    const auto answered =
+        hosts.pairing.on_answer(1, {.psn = psn(3), .port = 7, .msn = proto::ib::Msn(4)});
     EXPECT_EQ(answered.way, 2U);
 }
 

@@ -14,10 +14,10 @@ namespace wireproof::capture {
 class PathMtuSet {
 public:
     /// A packet that begins or continues a message fills its path MTU; no other exceeds it.
-    void learn(const ib::Packet& packet) {
+    void learn(const proto::ib::Packet& packet) {
         const std::size_t size = packet.payload.size();
-        if (packet.opcode->payload == ib::PayloadRule::whole) {
-            if (ib::is_path_mtu(size)) learn_exactly(size);
+        if (packet.opcode->payload == proto::ib::PayloadRule::whole) {
+            if (proto::ib::is_path_mtu(size)) learn_exactly(size);
         } else {
             keep_if([size](std::size_t path_mtu) { return path_mtu >= size; });
         }
@@ -47,7 +47,7 @@ public:
     }
 
     std::size_t least() const {
-        std::size_t least = ib::path_mtus.back();
+        std::size_t least = proto::ib::path_mtus.back();
         each([&](std::size_t path_mtu, std::uint8_t) { least = std::min(least, path_mtu); });
         return least;
     }
@@ -58,13 +58,13 @@ public:
     }
 
 private:
-    static constexpr std::uint8_t all = (1U << ib::path_mtus.size()) - 1;
+    static constexpr std::uint8_t all = (1U << proto::ib::path_mtus.size()) - 1;
 
     template <class Function>
     void each(Function&& function) const {
-        for (std::size_t i = 0; i < ib::path_mtus.size(); ++i) {
+        for (std::size_t i = 0; i < proto::ib::path_mtus.size(); ++i) {
             const auto bit = static_cast<std::uint8_t>(1U << i);
-            if ((possible_ & bit) != 0) function(ib::path_mtus[i], bit);
+            if ((possible_ & bit) != 0) function(proto::ib::path_mtus[i], bit);
         }
     }
 
@@ -75,33 +75,33 @@ private:
 /// is not known there are several possible ones.
 class PsnBehind {
 public:
-    explicit PsnBehind(const ib::Packet& request) : psn_(request.bth().psn) {
-        if (request.opcode->verb == ib::Verb::read_request) {
+    explicit PsnBehind(const proto::ib::Packet& request) : psn_(request.bth().psn) {
+        if (request.opcode->verb == proto::ib::Verb::read_request) {
             read_length_ = request.headers.reth.length;
         } else {
-            psn_ = ib::wire_circle.advance(psn_, 1);
+            psn_ = proto::ib::wire_circle.advance(psn_, 1);
         }
     }
     /// This PSN itself.
-    explicit PsnBehind(ib::Psn psn) : psn_(psn) {}
+    explicit PsnBehind(proto::ib::Psn psn) : psn_(psn) {}
 
-    ib::Psn first(const PathMtuSet& path_mtus) const { return with(path_mtus.largest()); }
-    ib::Psn last(const PathMtuSet& path_mtus) const { return with(path_mtus.least()); }
-    bool may_be(ib::Psn psn, const PathMtuSet& path_mtus) const {
+    proto::ib::Psn first(const PathMtuSet& path_mtus) const { return with(path_mtus.largest()); }
+    proto::ib::Psn last(const PathMtuSet& path_mtus) const { return with(path_mtus.least()); }
+    bool may_be(proto::ib::Psn psn, const PathMtuSet& path_mtus) const {
         return path_mtus.any([&](std::size_t path_mtu) { return with(path_mtu) == psn; });
     }
     /// Once it has been seen to be this PSN.
-    void teach(ib::Psn psn, PathMtuSet& path_mtus) const {
+    void teach(proto::ib::Psn psn, PathMtuSet& path_mtus) const {
         path_mtus.keep_if([&](std::size_t path_mtu) { return with(path_mtu) == psn; });
     }
 
 private:
-    ib::Psn with(std::size_t path_mtu) const {
+    proto::ib::Psn with(std::size_t path_mtu) const {
         if (!read_length_) return psn_;
-        return ib::wire_circle.advance(psn_, ib::packets_of(*read_length_, path_mtu));
+        return proto::ib::wire_circle.advance(psn_, proto::ib::packets_of(*read_length_, path_mtu));
     }
 
-    ib::Psn psn_;
+    proto::ib::Psn psn_;
     std::optional<std::uint32_t> read_length_ = {};
 };
 

@@ -11,15 +11,15 @@ namespace wireproof::capture {
 class SentSequence {
 public:
     /// Whether a request is sent again: true once for each going back, at its first packet.
-    bool goes_back(const ib::Packet& request, const PathMtuSet& path_mtus) {
-        const ib::Psn psn = request.bth().psn;
+    bool goes_back(const proto::ib::Packet& request, const PathMtuSet& path_mtus) {
+        const proto::ib::Psn psn = request.bth().psn;
         const bool continues = follows_ && follows_->may_be(psn, path_mtus);
         if (may_be_new_ && !continues) next_.reset();
         may_be_new_ = false;
-        const bool known = next_ && ib::difference(psn, next_->first(path_mtus)) < 0;
+        const bool known = next_ && proto::ib::difference(psn, next_->first(path_mtus)) < 0;
         follows_ = PsnBehind(request);
-        const ib::Psn behind = follows_->last(path_mtus);
-        if (!next_ || ib::difference(behind, next_->last(path_mtus)) > 0) next_ = follows_;
+        const proto::ib::Psn behind = follows_->last(path_mtus);
+        if (!next_ || proto::ib::difference(behind, next_->last(path_mtus)) > 0) next_ = follows_;
         return known && !continues;
     }
 

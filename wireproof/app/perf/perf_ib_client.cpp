@@ -71,12 +71,13 @@ PerfIbClient::PerfIbClient(const PerfPlan& plan)
       board_(new (board_memory_.data()) PerfIbBoard) {
     const PerfIbWires wires = open_perf_ib_wires(plan);
     const auto end_of = [&](std::uint16_t node) {
-        const PerfIbEnd::Config config{
-            .transport = plan.protocol == PerfProtocol::rc ? ib::Transport::rc : ib::Transport::uc,
-            .node = node,
-            .path_mtu = path_mtu_,
-            .over_udp = plan.wire == PerfWire::udp,
-            .seed = plan.seed};
+        const PerfIbEnd::Config config{.transport = plan.protocol == PerfProtocol::rc
+                                                        ? proto::ib::Transport::rc
+                                                        : proto::ib::Transport::uc,
+                                       .node = node,
+                                       .path_mtu = path_mtu_,
+                                       .over_udp = plan.wire == PerfWire::udp,
+                                       .seed = plan.seed};
         return std::make_unique<PerfIbEnd>(wires.take(node), config,
                                            quarter(memory_, 2 * std::size_t{node}),
                                            quarter(memory_, 2 * std::size_t{node} + 1));

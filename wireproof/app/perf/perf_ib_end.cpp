@@ -28,15 +28,15 @@ constexpr std::size_t around_packet = 28 + IcrcCover::icrc_size;
 // nothing follows costs the wait.
 constexpr std::uint8_t timeout_code = 11;
 
-ib::Psn psn_of(std::uint64_t seed, std::uint16_t node) {
-    return ib::Psn(
-        static_cast<std::uint32_t>(mix64(mix64(seed) + node) % ib::wire_circle.modulus()));
+proto::ib::Psn psn_of(std::uint64_t seed, std::uint16_t node) {
+    return proto::ib::Psn(
+        static_cast<std::uint32_t>(mix64(mix64(seed) + node) % proto::ib::wire_circle.modulus()));
 }
 
-ib::PortConfig port_config(const PerfIbEnd::Config& config) {
-    ib::PortConfig port{.path_mtu = config.path_mtu};
+proto::ib::PortConfig port_config(const PerfIbEnd::Config& config) {
+    proto::ib::PortConfig port{.path_mtu = config.path_mtu};
     // Rings of shared memory lend no more room than there is; a receive buffer drops the rest.
-    if (config.over_udp) port.peer_window = ib::peer_window_of(config.path_mtu);
+    if (config.over_udp) port.peer_window = proto::ib::peer_window_of(config.path_mtu);
     return port;
 }
 
@@ -48,8 +48,9 @@ PerfIbEnd::PerfIbEnd(PerfIbWire wire, const Config& config, Bytes source, Bytes 
       port_(port_config(config)),
       source_(source),
       destination_(destination),
-      order_(config.transport == ib::Transport::rc, first_number) {
-    const auto key_of = [this](std::uint64_t address, Bytes memory, const ib::Access& access) {
+      order_(config.transport == proto::ib::Transport::rc, first_number) {
+    const auto key_of = [this](std::uint64_t address, Bytes memory,
+                               const proto::ib::Access& access) {
         const auto key = port_.memory().add_region(
             {.domain = perf_domain, .address = address, .memory = memory, .access = access});
         WIREPROOF_CHECK(key.has_value());
@@ -64,7 +65,7 @@ PerfIbEnd::PerfIbEnd(PerfIbWire wire, const Config& config, Bytes source, Bytes 
 void PerfIbEnd::open() {
     sent_ = port_.add_completion_queue(2 * in_flight_max);
     came_ = port_.add_completion_queue(2 * receives_posted);
-    ib::QueuePairConfig config;
+    proto::ib::QueuePairConfig config;
     config.transport = config_.transport;
     config.number = perf_queue_pair;
     config.domain = perf_domain;
@@ -75,57 +76,60 @@ void PerfIbEnd::open() {
     // look() gives the other end up, by time.
     config.retries_unlimited = true;
     config.backs_off = true;
-    if (config_.over_udp) config.ack_delay = ib::usual_ack_delay;
+    if (config_.over_udp) config.ack_delay = proto::ib::usual_ack_delay;
     const auto number = port_.add_queue_pair(config);
     WIREPROOF_CHECK(number.has_value());
     number_ = *number;
     const auto peer_node = static_cast<std::uint16_t>(1 - config_.node);
     const auto init = port_.modify(
-        number_, ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
-    const auto ready = ib::connect(port_, number_,
-                                   {.peer = wire_.peer,
-                                    .path_mtu = config_.path_mtu,
-                                    .dest_queue_pair = perf_queue_pair,
-                                    .receive_psn = psn_of(config_.seed, peer_node),
-                                    .send_psn = psn_of(config_.seed, config_.node),
-                                    .max_dest_rd_atomic = rd_atomic,
-                                    .max_rd_atomic = rd_atomic,
-                                    .timeout = timeout_code});
-    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
+        number_,
+        proto::ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
+    const auto ready = proto::ib::connect(port_, number_,
+                                          {.peer = wire_.peer,
+                                           .path_mtu = config_.path_mtu,
+                                           .dest_queue_pair = perf_queue_pair,
+                                           .receive_psn = psn_of(config_.seed, peer_node),
+                                           .send_psn = psn_of(config_.seed, config_.node),
+                                           .max_dest_rd_atomic = rd_atomic,
+                                           .max_rd_atomic = rd_atomic,
+                                           .timeout = timeout_code});
+    WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
+                    ready == proto::ib::ModifyStatus::done);
     for (std::size_t i = 0; i < receives_posted; ++i) post_receive();
 }
 
 void PerfIbEnd::post_receive() {
-    const ib::Piece piece{.address = destination_at,
-                          .length = static_cast<std::uint32_t>(destination_.size()),
-                          .key = destination_key_};
+    const proto::ib::Piece piece{.address = destination_at,
+                                 .length = static_cast<std::uint32_t>(destination_.size()),
+                                 .key = destination_key_};
     const auto status = port_.post_receive(number_, {.pieces = std::span(&piece, 1)});
-    WIREPROOF_CHECK(status == ib::PostStatus::accepted);
+    WIREPROOF_CHECK(status == proto::ib::PostStatus::accepted);
 }
 
-bool PerfIbEnd::post(const ib::WorkTerms& terms, std::size_t offset, std::size_t length) {
-    const bool into = ib::wants_data(terms.request);
-    const ib::Piece piece{.address = (into ? destination_at : source_at) + offset,
-                          .length = static_cast<std::uint32_t>(length),
-                          .key = into ? destination_key_ : source_key_};
+bool PerfIbEnd::post(const proto::ib::WorkTerms& terms, std::size_t offset, std::size_t length) {
+    const bool into = proto::ib::wants_data(terms.request);
+    const proto::ib::Piece piece{.address = (into ? destination_at : source_at) + offset,
+                                 .length = static_cast<std::uint32_t>(length),
+                                 .key = into ? destination_key_ : source_key_};
     const auto status = port_.post_send(number_, {.terms = terms, .pieces = std::span(&piece, 1)});
-    WIREPROOF_CHECK(status == ib::PostStatus::accepted || status == ib::PostStatus::queue_full);
-    return status == ib::PostStatus::accepted;
+    WIREPROOF_CHECK(status == proto::ib::PostStatus::accepted ||
+                    status == proto::ib::PostStatus::queue_full);
+    return status == proto::ib::PostStatus::accepted;
 }
 
 bool PerfIbEnd::send(std::uint32_t number, std::size_t size) {
-    return post({.request = ib::Request::send_immediate, .immediate = number}, 0, size);
+    return post({.request = proto::ib::Request::send_immediate, .immediate = number}, 0, size);
 }
 
 bool PerfIbEnd::write(std::size_t size) {
-    return post({.request = ib::Request::write,
+    return post({.request = proto::ib::Request::write,
                  .remote_address = destination_at,
                  .remote_key = destination_key_},
                 0, size);
 }
 
 bool PerfIbEnd::write_numbered(std::uint32_t number, std::size_t size) {
-    return post({.request = ib::Request::write_immediate,
+    return post({.request = proto::ib::Request::write_immediate,
                  .immediate = number,
                  .remote_address = destination_at,
                  .remote_key = destination_key_},
@@ -133,15 +137,16 @@ bool PerfIbEnd::write_numbered(std::uint32_t number, std::size_t size) {
 }
 
 bool PerfIbEnd::read(std::size_t size) {
-    return post(
-        {.request = ib::Request::read, .remote_address = source_at, .remote_key = source_key_}, 0,
-        size);
+    return post({.request = proto::ib::Request::read,
+                 .remote_address = source_at,
+                 .remote_key = source_key_},
+                0, size);
 }
 
 bool PerfIbEnd::fetch_add() {
     const std::size_t place = adds_posted_ % in_flight_max * result_size;
     const bool posted = post({.id = place,
-                              .request = ib::Request::fetch_add,
+                              .request = proto::ib::Request::fetch_add,
                               .remote_address = destination_at,
                               .remote_key = destination_key_,
                               .swap_or_add = 1},
@@ -150,16 +155,16 @@ bool PerfIbEnd::fetch_add() {
     return posted;
 }
 
-void PerfIbEnd::on_done(const ib::Completion& completion) {
-    if (completion.status != ib::CompletionStatus::success) {
+void PerfIbEnd::on_done(const proto::ib::Completion& completion) {
+    if (completion.status != proto::ib::CompletionStatus::success) {
         throw Failure(fmt::format("an operation failed: {}", name_of(completion.status)));
     }
     ++completed_;
-    if (completion.kind == ib::CompletionKind::read && completion.length != order_.size()) {
+    if (completion.kind == proto::ib::CompletionKind::read && completion.length != order_.size()) {
         throw Failure(
             fmt::format("a read of {} bytes brought {}", order_.size(), completion.length));
     }
-    if (completion.kind != ib::CompletionKind::fetch_add) return;
+    if (completion.kind != proto::ib::CompletionKind::fetch_add) return;
     std::uint64_t before = 0;
     std::memcpy(&before, destination_.data() + completion.id, sizeof before);
     if (before != added_) {
@@ -168,8 +173,8 @@ void PerfIbEnd::on_done(const ib::Completion& completion) {
     ++added_;
 }
 
-void PerfIbEnd::on_message(const ib::Completion& completion) {
-    if (completion.status != ib::CompletionStatus::success) {
+void PerfIbEnd::on_message(const proto::ib::Completion& completion) {
+    if (completion.status != proto::ib::CompletionStatus::success) {
         throw Failure(fmt::format("a message failed: {}", name_of(completion.status)));
     }
     post_receive();
@@ -221,7 +226,7 @@ void PerfIbEnd::transmit() {
 
 void PerfIbEnd::heed_events() {
     while (const auto event = port_.next_delivery()) {
-        using What = ib::PortEvent::What;
+        using What = proto::ib::PortEvent::What;
         switch (event->what) {
             case What::completion:
             case What::established:
@@ -246,7 +251,7 @@ void PerfIbEnd::look() {
                             wire_.wire.trouble(wire_.peer).cause));
 }
 
-const ib::QueuePairCounters& PerfIbEnd::counters() const {
+const proto::ib::QueuePairCounters& PerfIbEnd::counters() const {
     return port_.queue_pair(number_)->counters;
 }
 

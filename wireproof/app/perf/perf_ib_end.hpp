@@ -27,7 +27,7 @@ public:
     static constexpr Duration peer_timeout = Duration::milliseconds(30'000);
 
     struct Config {
-        ib::Transport transport = ib::Transport::rc;
+        proto::ib::Transport transport = proto::ib::Transport::rc;
         std::uint16_t node = 0;
         std::size_t path_mtu = 4096;
         bool over_udp = false;
@@ -62,7 +62,7 @@ public:
 
     Bytes source() const { return source_; }
     Bytes destination() const { return destination_; }
-    ib::Transport transport() const { return config_.transport; }
+    proto::ib::Transport transport() const { return config_.transport; }
     /// Operations of this end that have completed, and messages that came.
     std::uint64_t completed() const { return completed_; }
     std::uint64_t received() const { return order_.received(); }
@@ -76,26 +76,26 @@ public:
     Instant now() const { return now_; }
 
 private:
-    bool post(const ib::WorkTerms& terms, std::size_t offset, std::size_t length);
+    bool post(const proto::ib::WorkTerms& terms, std::size_t offset, std::size_t length);
     void open();
     void post_receive();
     std::size_t draw();
-    void on_done(const ib::Completion& completion);
-    void on_message(const ib::Completion& completion);
+    void on_done(const proto::ib::Completion& completion);
+    void on_message(const proto::ib::Completion& completion);
     void heed_events();
-    const ib::QueuePairCounters& counters() const;
+    const proto::ib::QueuePairCounters& counters() const;
 
     Config config_;
     PerfIbWire wire_;
-    ib::Port port_;
+    proto::ib::Port port_;
     host::SpinClock clock_;
     Instant now_;
     Bytes source_;
     Bytes destination_;
     std::uint32_t source_key_ = 0;  // the other end has the same keys
     std::uint32_t destination_key_ = 0;
-    ib::CompletionQueueId sent_{};
-    ib::CompletionQueueId came_{};
+    proto::ib::CompletionQueueId sent_{};
+    proto::ib::CompletionQueueId came_{};
     std::uint32_t number_ = 0;  // of the queue pair, the same at both ends
     std::uint64_t heard_ = 0;
     std::uint64_t completed_ = 0;

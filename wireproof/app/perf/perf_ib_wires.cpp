@@ -42,7 +42,7 @@ PerfIbWires open_roce(const PerfPlan& plan) {
         (*ends)[node] =
             std::make_shared<Rocev2Wire>(opened_on_free_host(node, [&](const Address& host) {
                 return Rocev2Wire::open(
-                    {.local = host, .frame_max = ib::packet_max(perf_path_mtu(plan))});
+                    {.local = host, .frame_max = proto::ib::packet_max(perf_path_mtu(plan))});
             }));
     }
     for (std::size_t node = 0; node < 2; ++node) {
@@ -67,7 +67,7 @@ PerfIbWires open_lossy_roce(const PerfPlan& plan) {
         UdpWire udp = opened_on_free_host(node, [&](const Address& host) {
             UdpWire::Config config;
             config.local = host;
-            config.frame_max = ib::packet_max(perf_path_mtu(plan)) + IcrcCover::icrc_size;
+            config.frame_max = proto::ib::packet_max(perf_path_mtu(plan)) + IcrcCover::icrc_size;
             config.segments = false;  // of which the kernel would count the identifications up
             return UdpWire::open(config);
         });
@@ -88,7 +88,7 @@ PerfIbWires open_lossy_roce(const PerfPlan& plan) {
     return {[ends](std::uint16_t node) {
         ends->wires[1 - node].reset();
         const std::shared_ptr<Faulty> mine = std::move(ends->wires[node]);
-        ib::IcrcWire<host::AnyWire> checked(
+        proto::ib::IcrcWire<host::AnyWire> checked(
             host::AnyWire(std::ref(*mine)),
             {.local = ends->addresses[node], .peers = ends->addresses});
         return PerfIbWire{mine, host::AnyWire(std::move(checked)), static_cast<PeerId>(1 - node)};
@@ -108,7 +108,7 @@ PerfIbWires open_shared_memory(const PerfPlan& plan) {
         if (plan.loss == 0) return PerfIbWire{nullptr, host::AnyWire(std::move(wire)), peer};
         host::AnyWire lossy(FaultyWire<ShmWire>(std::move(wire), faults_for<ShmWire>(plan, node)));
         return PerfIbWire{nullptr,
-                          host::AnyWire(ib::NativeWire<host::AnyWire>(
+                          host::AnyWire(proto::ib::NativeWire<host::AnyWire>(
                               std::move(lossy), {.local = static_cast<PeerId>(node)})),
                           peer};
     }};
@@ -117,16 +117,17 @@ PerfIbWires open_shared_memory(const PerfPlan& plan) {
 }  // namespace
 
 std::size_t perf_path_mtu(const PerfPlan& plan) {
-    if (plan.wire == PerfWire::shm) return ib::path_mtus.back();
-    return plan.mtu > around_roce_packet ? ib::path_mtu_within(plan.mtu - around_roce_packet) : 0;
+    if (plan.wire == PerfWire::shm) return proto::ib::path_mtus.back();
+    return plan.mtu > around_roce_packet ? proto::ib::path_mtu_within(plan.mtu - around_roce_packet)
+                                         : 0;
 }
 
 std::size_t perf_ib_mtu_least() {
-    return around_roce_packet + ib::packet_max(ib::path_mtus.front());
+    return around_roce_packet + proto::ib::packet_max(proto::ib::path_mtus.front());
 }
 
 std::size_t perf_ib_mtu_usual() {
-    return around_roce_packet + ib::packet_max(ib::path_mtus.back());
+    return around_roce_packet + proto::ib::packet_max(proto::ib::path_mtus.back());
 }
 
 PerfIbWires open_perf_ib_wires(const PerfPlan& plan) {

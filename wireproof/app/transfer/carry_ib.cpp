@@ -18,10 +18,10 @@ namespace {
 std::size_t path_mtu_of(const CarryOptions& options) {
     constexpr std::size_t around = ipv4_framing + IcrcCover::icrc_size;
     const std::size_t path_mtu =
-        options.mtu > around ? ib::path_mtu_within(options.mtu - around) : 0;
+        options.mtu > around ? proto::ib::path_mtu_within(options.mtu - around) : 0;
     if (path_mtu == 0) {
         throw Failure(fmt::format("--mtu: packets of InfiniBand take {} bytes at least",
-                                  around + ib::packet_max(ib::path_mtus.front())));
+                                  around + proto::ib::packet_max(proto::ib::path_mtus.front())));
     }
     return path_mtu;
 }
@@ -35,22 +35,22 @@ IbTransferTerms terms_of(const CarryOptions& options) {
 IbSession::Config session_config(const CarryOptions& options, std::uint16_t node) {
     const std::size_t path_mtu = path_mtu_of(options);
     const bool rocev2 = options.wire == "udp";
-    return {
-        .data = options.protocol == "rc" ? ib::Transport::rc : ib::Transport::uc,
-        .node = node,
-        .path_mtu = path_mtu,
-        .piece_max = 16 * path_mtu,
-        .seed = options.seed,
-        .peer_timeout = Duration::from_seconds(options.peer_timeout),
-        .framing = rocev2 ? ipv4_framing + IcrcCover::icrc_size : ib::Lrh::size + ib::native_tail,
-        .mtu = options.mtu};
+    return {.data = options.protocol == "rc" ? proto::ib::Transport::rc : proto::ib::Transport::uc,
+            .node = node,
+            .path_mtu = path_mtu,
+            .piece_max = 16 * path_mtu,
+            .seed = options.seed,
+            .peer_timeout = Duration::from_seconds(options.peer_timeout),
+            .framing = rocev2 ? ipv4_framing + IcrcCover::icrc_size
+                              : proto::ib::Lrh::size + proto::ib::native_tail,
+            .mtu = options.mtu};
 }
 
 /// RoCEv2's ends come framed; on any other wire frames are those of a native link.
 host::AnyWire framed(const CarryOptions& options, std::uint16_t node, host::AnyWire wire) {
     if (options.wire == "udp") return wire;
-    return host::AnyWire(
-        ib::NativeWire<host::AnyWire>(std::move(wire), {.local = static_cast<PeerId>(node)}));
+    return host::AnyWire(proto::ib::NativeWire<host::AnyWire>(
+        std::move(wire), {.local = static_cast<PeerId>(node)}));
 }
 
 template <class Half>
@@ -75,7 +75,7 @@ public:
 
     SideCounts engine_counts() const override {
         SideCounts counts;
-        for (const ib::QueuePairCounters* pair :
+        for (const proto::ib::QueuePairCounters* pair :
              {&session_.control_counters(), &session_.data_counters()}) {
             counts.acks += pair->acks_sent;
             counts.nacks += pair->naks_sent + pair->rnr_naks_sent;
@@ -97,9 +97,9 @@ bool is_ib(std::string_view protocol) {
 }
 
 std::size_t ib_frame_max(const CarryOptions& options) {
-    const std::size_t packet = ib::packet_max(path_mtu_of(options));
+    const std::size_t packet = proto::ib::packet_max(path_mtu_of(options));
     if (options.wire == "udp") return packet + IcrcCover::icrc_size;
-    return packet + ib::Lrh::size + ib::native_tail;
+    return packet + proto::ib::Lrh::size + proto::ib::native_tail;
 }
 
 std::unique_ptr<CarrySide> make_ib_sending_side(const CarryOptions& options, host::AnyWire wire,

@@ -55,14 +55,14 @@ IbSession::IbSession(host::AnyWire wire, const Config& config)
     open(Line::data);
 }
 
-ib::Psn IbSession::first_psn(Line line, std::uint16_t node) const {
+proto::ib::Psn IbSession::first_psn(Line line, std::uint16_t node) const {
     const std::uint64_t salt = 2 * static_cast<std::uint64_t>(line) + node;
-    return ib::Psn(
-        static_cast<std::uint32_t>(mix64(mix64(config_.seed) + salt) % ib::wire_circle.modulus()));
+    return proto::ib::Psn(static_cast<std::uint32_t>(mix64(mix64(config_.seed) + salt) %
+                                                     proto::ib::wire_circle.modulus()));
 }
 
 void IbSession::open(Line which) {
-    ib::QueuePairConfig config;
+    proto::ib::QueuePairConfig config;
     config.transport = transport_of(which);
     config.number = 0x11 + static_cast<std::uint32_t>(which);
     config.domain = domain;
@@ -88,15 +88,16 @@ void IbSession::open(Line which) {
 void IbSession::connect(Line which) {
     const Connection& connection = line(which);
     const auto peer_node = static_cast<std::uint16_t>(peer_);
-    const auto init = port_.modify(connection.number, ib::to_init({}));
-    const auto ready = ib::connect(port_, connection.number,
-                                   {.peer = peer_,
-                                    .path_mtu = config_.path_mtu,
-                                    .dest_queue_pair = connection.number,
-                                    .receive_psn = first_psn(which, peer_node),
-                                    .send_psn = first_psn(which, config_.node),
-                                    .timeout = timeout_code});
-    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
+    const auto init = port_.modify(connection.number, proto::ib::to_init({}));
+    const auto ready = proto::ib::connect(port_, connection.number,
+                                          {.peer = peer_,
+                                           .path_mtu = config_.path_mtu,
+                                           .dest_queue_pair = connection.number,
+                                           .receive_psn = first_psn(which, peer_node),
+                                           .send_psn = first_psn(which, config_.node),
+                                           .timeout = timeout_code});
+    WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
+                    ready == proto::ib::ModifyStatus::done);
     const std::size_t buffers = which == Line::control ? control_buffers : receives_of_data;
     // Only the receiver of the data takes any; the sender's slots are its own.
     if (which == Line::data && config_.node == 0) return;
@@ -106,30 +107,31 @@ void IbSession::connect(Line which) {
 void IbSession::post_receive(Line which, std::size_t buffer) {
     const bool control = which == Line::control;
     const std::size_t size = control ? control_max : config_.piece_max;
-    const ib::Piece piece{.address = (control ? control_base : data_base) + buffer * size,
-                          .length = static_cast<std::uint32_t>(size),
-                          .key = control ? control_key_ : data_key_};
+    const proto::ib::Piece piece{.address = (control ? control_base : data_base) + buffer * size,
+                                 .length = static_cast<std::uint32_t>(size),
+                                 .key = control ? control_key_ : data_key_};
     const auto status = port_.post_receive(
         line(which).number,
         {.id = (control ? 0 : data_id) + buffer, .pieces = std::span(&piece, 1)});
-    WIREPROOF_CHECK(status == ib::PostStatus::accepted);
+    WIREPROOF_CHECK(status == proto::ib::PostStatus::accepted);
 }
 
 void IbSession::post(Line which, const Posted& message) {
-    ib::WorkRequest request;
+    proto::ib::WorkRequest request;
     const ConstBytes inlined(message.control);
-    const ib::Piece piece{.address = data_base + message.slot * config_.piece_max,
-                          .length = static_cast<std::uint32_t>(message.length),
-                          .key = data_key_};
+    const proto::ib::Piece piece{.address = data_base + message.slot * config_.piece_max,
+                                 .length = static_cast<std::uint32_t>(message.length),
+                                 .key = data_key_};
     if (which == Line::control) {
         request.inlined = std::span(&inlined, 1);
     } else {
         request.terms.id = data_id;
-        request.terms.request = ib::Request::send_immediate;
+        request.terms.request = proto::ib::Request::send_immediate;
         request.terms.immediate = message.immediate;
         request.pieces = std::span(&piece, 1);
     }
-    WIREPROOF_CHECK(port_.post_send(line(which).number, request) == ib::PostStatus::accepted);
+    WIREPROOF_CHECK(port_.post_send(line(which).number, request) ==
+                    proto::ib::PostStatus::accepted);
 }
 
 void IbSession::send_control(ConstBytes message) {
@@ -165,9 +167,9 @@ void IbSession::send_piece(std::size_t slot, std::size_t length, std::uint32_t i
     post(Line::data, posted.back());
 }
 
-void IbSession::on_sent(const ib::Completion& completion) {
-    if (completion.status == ib::CompletionStatus::flushed) return;
-    if (completion.status != ib::CompletionStatus::success) {
+void IbSession::on_sent(const proto::ib::Completion& completion) {
+    if (completion.status == proto::ib::CompletionStatus::flushed) return;
+    if (completion.status != proto::ib::CompletionStatus::success) {
         if (failure_.empty()) failure_ = name_of(completion.status);
         return;
     }
@@ -178,9 +180,9 @@ void IbSession::on_sent(const ib::Completion& completion) {
     connection.posted.pop_front();
 }
 
-void IbSession::on_received(const ib::Completion& completion) {
-    if (completion.status == ib::CompletionStatus::flushed) return;
-    if (completion.status != ib::CompletionStatus::success) {
+void IbSession::on_received(const proto::ib::Completion& completion) {
+    if (completion.status == proto::ib::CompletionStatus::flushed) return;
+    if (completion.status != proto::ib::CompletionStatus::success) {
         if (failure_.empty()) failure_ = name_of(completion.status);
         return;
     }
@@ -274,11 +276,11 @@ Instant IbSession::next_deadline() const {
     return earliest(next, since + config_.peer_timeout, spoke_ + fraction(config_.peer_timeout, 4));
 }
 
-const ib::QueuePairCounters& IbSession::control_counters() const {
+const proto::ib::QueuePairCounters& IbSession::control_counters() const {
     return port_.queue_pair(line(Line::control).number)->counters;
 }
 
-const ib::QueuePairCounters& IbSession::data_counters() const {
+const proto::ib::QueuePairCounters& IbSession::data_counters() const {
     return port_.queue_pair(line(Line::data).number)->counters;
 }
 

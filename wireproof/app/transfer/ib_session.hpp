@@ -25,7 +25,7 @@ public:
     static constexpr std::size_t slots = 32;         // pieces on their way, or received at once
 
     struct Config {
-        ib::Transport data = ib::Transport::rc;
+        proto::ib::Transport data = proto::ib::Transport::rc;
         std::uint16_t node = 0;  // 0 or 1; the peer is the other
         std::size_t path_mtu = 1024;
         std::size_t piece_max = 0;  // bytes
@@ -71,8 +71,8 @@ public:
     const std::string& failure() const { return failure_; }
     bool connected() const { return heard_ != never; }
     Duration peer_timeout() const { return config_.peer_timeout; }
-    const ib::QueuePairCounters& control_counters() const;
-    const ib::QueuePairCounters& data_counters() const;
+    const proto::ib::QueuePairCounters& control_counters() const;
+    const proto::ib::QueuePairCounters& data_counters() const;
     std::uint64_t keepalives() const { return keepalives_; }
 
 private:
@@ -91,10 +91,10 @@ private:
 
     Connection& line(Line line) { return lines_[static_cast<std::size_t>(line)]; }
     const Connection& line(Line line) const { return lines_[static_cast<std::size_t>(line)]; }
-    ib::Transport transport_of(Line line) const {
-        return line == Line::control ? ib::Transport::rc : config_.data;
+    proto::ib::Transport transport_of(Line line) const {
+        return line == Line::control ? proto::ib::Transport::rc : config_.data;
     }
-    ib::Psn first_psn(Line line, std::uint16_t node) const;
+    proto::ib::Psn first_psn(Line line, std::uint16_t node) const;
 
     void open(Line line);
     void connect(Line line);
@@ -102,18 +102,18 @@ private:
     void post_receive(Line line, std::size_t buffer);
     void post_waiting();
     std::size_t draw_completions();
-    void on_sent(const ib::Completion& completion);
-    void on_received(const ib::Completion& completion);
+    void on_sent(const proto::ib::Completion& completion);
+    void on_received(const proto::ib::Completion& completion);
     void watch(Instant now);
     std::size_t transmit_all(Instant now);
 
     Config config_;
     host::AnyWire wire_;
     PeerId peer_;
-    ib::Port port_;
+    proto::ib::Port port_;
     std::array<Connection, 2> lines_;
-    ib::CompletionQueueId sent_{};
-    ib::CompletionQueueId received_{};
+    proto::ib::CompletionQueueId sent_{};
+    proto::ib::CompletionQueueId received_{};
     std::vector<std::byte> control_memory_;
     std::vector<std::byte> data_memory_;
     std::vector<bool> busy_;  // slots on their way

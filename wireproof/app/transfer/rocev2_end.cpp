@@ -55,8 +55,8 @@ public:
 
     std::unique_ptr<LiveEnd> open() override { return std::make_unique<Rocev2End>(*this); }
     host::AnyWire wire() override {
-        return host::AnyWire(ib::IcrcWire<host::AnyWire>(host::AnyWire(std::ref(*wire_)),
-                                                         {.local = local_, .peers = peers_}));
+        return host::AnyWire(proto::ib::IcrcWire<host::AnyWire>(
+            host::AnyWire(std::ref(*wire_)), {.local = local_, .peers = peers_}));
     }
     void add_counts(SideCounts& counts) const override {
         const SentCounts sent = wire_->total_sent();

@@ -12,7 +12,7 @@
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 #include "wireproof/wire/udp/udp_wire.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 constexpr std::size_t path_mtu = 1024;
@@ -30,7 +30,7 @@ struct LossyHost {
                          std::uint64_t seed) {
         auto udp = UdpWire::open({.local = address_of(own),
                                   .peers = {address_of(other)},
-                                  .frame_max = ib::packet_max(path_mtu) + 4,
+                                  .frame_max = proto::ib::packet_max(path_mtu) + 4,
                                   .segments = false});
         EXPECT_TRUE(udp) << udp.error().message;
         return Faulty(std::move(*udp), {.rates = rates, .seed = seed});
@@ -43,12 +43,12 @@ struct LossyHost {
           cm(port,
              {.path_mtu = path_mtu, .management = {.ca_guid = seed, .first_id = 0xFFFFFFFE}}) {
         completions = port.add_completion_queue(16);
-        pair = port.add_queue_pair({.transport = ib::Transport::rc,
+        pair = port.add_queue_pair({.transport = proto::ib::Transport::rc,
                                     .domain = 1,
                                     .send_completions = completions,
                                     .receive_completions = completions})
                    .value();
-        EXPECT_EQ(port.modify(pair, ib::to_init({})), ib::ModifyStatus::done);
+        EXPECT_EQ(port.modify(pair, proto::ib::to_init({})), proto::ib::ModifyStatus::done);
     }
 
     void turn(Instant now) {
@@ -63,12 +63,14 @@ struct LossyHost {
         }
         wire.flush(now);
     }
-    bool failed() const { return port.queue_pair(pair)->state() == ib::QueuePairState::error; }
+    bool failed() const {
+        return port.queue_pair(pair)->state() == proto::ib::QueuePairState::error;
+    }
 
-    ib::IcrcWire<Faulty> wire;
-    ib::Port port;
-    ib::CmQueuePair cm;
-    ib::CompletionQueueId completions{};
+    proto::ib::IcrcWire<Faulty> wire;
+    proto::ib::Port port;
+    proto::ib::CmQueuePair cm;
+    proto::ib::CompletionQueueId completions{};
     std::uint32_t pair = 0;
 };
 
@@ -84,10 +86,10 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
             active.cm.management().connect(now, peer,
                                            {.service = service,
                                             .queue_pair = active.pair,
-                                            .path_mtu = ib::path_mtu_code(path_mtu)});
+                                            .path_mtu = proto::ib::path_mtu_code(path_mtu)});
         ASSERT_TRUE(asked);
         active.cm.join(*asked, active.pair);
-        std::optional<ib::CmId> id;
+        std::optional<proto::ib::CmId> id;
         bool up = false;
         bool told = false;
         for (int i = 0; i < 4000 && !(active.failed() && passive.failed()); ++i) {
@@ -101,7 +103,7 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
                 EXPECT_TRUE(passive.cm.management().accept(now, *id, {.queue_pair = passive.pair}));
             }
             if (const auto answer = active.cm.take_answer(*asked)) {
-                EXPECT_EQ(answer->what, ib::CmEvent::What::replied);
+                EXPECT_EQ(answer->what, proto::ib::CmEvent::What::replied);
                 EXPECT_TRUE(active.cm.management().confirm(now, *asked));
             }
             if (id && passive.cm.take_answer(*id)) up = true;
@@ -109,7 +111,7 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
             if (up && !told) {
                 told = true;
                 passive.cm.part(now, passive.pair);
-                passive.port.modify(passive.pair, {.state = ib::QueuePairState::error});
+                passive.port.modify(passive.pair, {.state = proto::ib::QueuePairState::error});
             }
         }
         EXPECT_TRUE(up) << seed;
@@ -134,12 +136,14 @@ TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
         }
         return false;
     };
-    const auto asked = active.cm.management().connect(
-        now, peer,
-        {.service = service, .queue_pair = active.pair, .path_mtu = ib::path_mtu_code(path_mtu)});
+    const auto asked =
+        active.cm.management().connect(now, peer,
+                                       {.service = service,
+                                        .queue_pair = active.pair,
+                                        .path_mtu = proto::ib::path_mtu_code(path_mtu)});
     ASSERT_TRUE(asked);
     active.cm.join(*asked, active.pair);
-    std::optional<ib::CmEvent> request;
+    std::optional<proto::ib::CmEvent> request;
     ASSERT_TRUE(
         turn_until([&] { return (request = passive.cm.next_request(service)).has_value(); }));
     passive.cm.join(request->id, passive.pair);
@@ -156,4 +160,4 @@ TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

@@ -9,23 +9,23 @@
 #include "wireproof/proto/ib/completion_queue.hpp"
 #include "wireproof/proto/ib/opcode.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 
-inline Status status_of(ib::PostStatus status) {
+inline Status status_of(proto::ib::PostStatus status) {
     switch (status) {
-        case ib::PostStatus::accepted: return Status::ok;
-        case ib::PostStatus::queue_full: return Status::queue_full;
-        case ib::PostStatus::wrong_state: return Status::wrong_state;
-        case ib::PostStatus::not_supported: return Status::not_supported;
-        case ib::PostStatus::too_long: return Status::too_long;
-        case ib::PostStatus::too_many_pieces: return Status::too_many_pieces;
-        case ib::PostStatus::bad_length: return Status::bad_length;
+        case proto::ib::PostStatus::accepted: return Status::ok;
+        case proto::ib::PostStatus::queue_full: return Status::queue_full;
+        case proto::ib::PostStatus::wrong_state: return Status::wrong_state;
+        case proto::ib::PostStatus::not_supported: return Status::not_supported;
+        case proto::ib::PostStatus::too_long: return Status::too_long;
+        case proto::ib::PostStatus::too_many_pieces: return Status::too_many_pieces;
+        case proto::ib::PostStatus::bad_length: return Status::bad_length;
     }
     WIREPROOF_CHECK(false);
 }
 
-inline WorkStatus work_status_of(ib::CompletionStatus status) {
-    using From = ib::CompletionStatus;
+inline WorkStatus work_status_of(proto::ib::CompletionStatus status) {
+    using From = proto::ib::CompletionStatus;
     switch (status) {
         case From::success: return WorkStatus::success;
         case From::local_length_error: return WorkStatus::local_length_error;
@@ -43,39 +43,39 @@ inline WorkStatus work_status_of(ib::CompletionStatus status) {
     WIREPROOF_CHECK(false);
 }
 
-inline Operation operation_of(ib::CompletionKind kind) {
+inline Operation operation_of(proto::ib::CompletionKind kind) {
     switch (kind) {
-        case ib::CompletionKind::send: return Operation::send;
-        case ib::CompletionKind::write: return Operation::write;
-        case ib::CompletionKind::read: return Operation::read;
-        case ib::CompletionKind::compare_swap: return Operation::compare_swap;
-        case ib::CompletionKind::fetch_add: return Operation::fetch_add;
-        case ib::CompletionKind::bind_window: return Operation::bind;
-        case ib::CompletionKind::local_invalidate: return Operation::invalidate;
-        case ib::CompletionKind::receive: return Operation::receive;
-        case ib::CompletionKind::receive_write: return Operation::receive_write;
+        case proto::ib::CompletionKind::send: return Operation::send;
+        case proto::ib::CompletionKind::write: return Operation::write;
+        case proto::ib::CompletionKind::read: return Operation::read;
+        case proto::ib::CompletionKind::compare_swap: return Operation::compare_swap;
+        case proto::ib::CompletionKind::fetch_add: return Operation::fetch_add;
+        case proto::ib::CompletionKind::bind_window: return Operation::bind;
+        case proto::ib::CompletionKind::local_invalidate: return Operation::invalidate;
+        case proto::ib::CompletionKind::receive: return Operation::receive;
+        case proto::ib::CompletionKind::receive_write: return Operation::receive_write;
     }
     WIREPROOF_CHECK(false);
 }
 
 /// Nothing: the caller's value has no name.
-inline std::optional<ib::Transport> transport_of(Transport transport) {
+inline std::optional<proto::ib::Transport> transport_of(Transport transport) {
     switch (transport) {
-        case Transport::reliable: return ib::Transport::rc;
-        case Transport::unreliable: return ib::Transport::uc;
-        case Transport::datagram: return ib::Transport::ud;
+        case Transport::reliable: return proto::ib::Transport::rc;
+        case Transport::unreliable: return proto::ib::Transport::uc;
+        case Transport::datagram: return proto::ib::Transport::ud;
     }
     return std::nullopt;
 }
 
 /// The caller's value: one without a name is a window of type 1.
-inline ib::WindowType window_type_of(WindowType type) {
+inline proto::ib::WindowType window_type_of(WindowType type) {
     switch (type) {
-        case WindowType::type_1: return ib::WindowType::type_1;
-        case WindowType::type_2a: return ib::WindowType::type_2a;
-        case WindowType::type_2b: return ib::WindowType::type_2b;
+        case WindowType::type_1: return proto::ib::WindowType::type_1;
+        case WindowType::type_2a: return proto::ib::WindowType::type_2a;
+        case WindowType::type_2b: return proto::ib::WindowType::type_2b;
     }
-    return ib::WindowType::type_1;
+    return proto::ib::WindowType::type_1;
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

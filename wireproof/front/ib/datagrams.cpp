@@ -4,12 +4,12 @@
 #include "wireproof/front/ib/private_data.hpp"
 #include "wireproof/proto/ib/psn.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
-std::string refusal(ib::CmServiceStatus status) {
-    const std::string_view name = ib::name_of(status);
-    if (status == ib::CmServiceStatus::rejected) return std::string(name);
+std::string refusal(proto::ib::CmServiceStatus status) {
+    const std::string_view name = proto::ib::name_of(status);
+    if (status == proto::ib::CmServiceStatus::rejected) return std::string(name);
     return "refused: " + (name.empty() ? "status " + std::to_string(static_cast<int>(status))
                                        : std::string(name));
 }
@@ -24,13 +24,13 @@ void QueuePair::Inside::begin_datagrams() {
                                     .access = {.local_write = true}});
     WIREPROOF_CHECK(key);
     front_key = *key;
-    using State = ib::QueuePairState;
-    const auto modify = [this](const ib::QueuePairChange& change) {
-        WIREPROOF_CHECK(port().modify(number, change) == ib::ModifyStatus::done);
+    using State = proto::ib::QueuePairState;
+    const auto modify = [this](const proto::ib::QueuePairChange& change) {
+        WIREPROOF_CHECK(port().modify(number, change) == proto::ib::ModifyStatus::done);
     };
     modify({.state = State::init, .partition_index = 0, .port = 1, .qkey = options.qkey});
     modify({.state = State::rtr});
-    modify({.state = State::rts, .send_psn = ib::Psn(psn)});
+    modify({.state = State::rts, .send_psn = proto::ib::Psn(psn)});
 }
 
 Result<AddressHandle> AddressHandle::create(const Device& device, std::string_view host,
@@ -39,7 +39,7 @@ Result<AddressHandle> AddressHandle::create(const Device& device, std::string_vi
     const std::shared_ptr<Device::Inside>& inside = device.inside_.get();
     if (inside->fork.forked()) return Handle::failure(closed_in_child);
     const host::OneUser::Call call(inside->user);
-    if (!ib::wire_circle.holds(queue_pair)) {
+    if (!proto::ib::wire_circle.holds(queue_pair)) {
         return Handle::failure("queue_pair is " + std::to_string(queue_pair) +
                                ", not 0 to 16777215");
     }
@@ -65,8 +65,8 @@ Result<ResolvedService> AddressHandle::resolve(const Device& device, std::string
     if (!address) return failed(address.error().message);
     const auto peer = inside->peer_at(*address);
     if (!peer) return failed(peer.error().message);
-    ib::CmServiceRequest request{.service = service};
-    if (ib::is_ip_service(service)) {
+    proto::ib::CmServiceRequest request{.service = service};
+    if (proto::ib::is_ip_service(service)) {
         put_addresses(inside->wire.local_address(), *address, service, request.private_bytes);
     }
     if (!put(tell, told_at(service), request.private_bytes)) return failed("too much to tell");
@@ -75,11 +75,11 @@ Result<ResolvedService> AddressHandle::resolve(const Device& device, std::string
     inside->wait([&] { return inside->cm.has_answer(*id); }, limit);
     const auto event = inside->cm.take_answer(*id);
     if (!event) inside->cm.give_up(*id);
-    if (!event || event->what != ib::CmEvent::What::resolved) {
+    if (!event || event->what != proto::ib::CmEvent::What::resolved) {
         return failed(inside->no_answer_of(*peer));
     }
-    const auto& reply = std::get<ib::CmServiceReply>(event->message);
-    if (reply.status != ib::CmServiceStatus::valid) return failed(refusal(reply.status));
+    const auto& reply = std::get<proto::ib::CmServiceReply>(event->message);
+    if (reply.status != proto::ib::CmServiceStatus::valid) return failed(refusal(reply.status));
     return ResolvedService{.address = AddressHandle(std::make_shared<const Inside>(
                                Inside{inside, *peer, reply.queue_pair, reply.qkey})),
                            .told = {reply.private_bytes.begin(), reply.private_bytes.end()}};
@@ -100,7 +100,7 @@ std::uint32_t AddressHandle::qkey() const {
 DatagramQuery::Inside::~Inside() {
     if (answered || device->fork.forked()) return;
     device->cm.management().answer(device->clock.now(), event.id,
-                                   {.status = ib::CmServiceStatus::rejected});
+                                   {.status = proto::ib::CmServiceStatus::rejected});
 }
 
 const std::string& DatagramQuery::address() const {
@@ -108,7 +108,7 @@ const std::string& DatagramQuery::address() const {
 }
 
 std::span<const std::byte> DatagramQuery::told() const {
-    const auto& request = std::get<ib::CmServiceRequest>(inside_->event.message);
+    const auto& request = std::get<proto::ib::CmServiceRequest>(inside_->event.message);
     return std::span(request.private_bytes).subspan(told_at(request.service));
 }
 
@@ -123,7 +123,7 @@ Result<void> DatagramQuery::answer(const QueuePair& pair, std::span<const std::b
     if (inside_->answered) return failed("answered before");
     if (&named.device() != &device) return failed("the queue pair is of another device");
     if (!named.is_datagram()) return failed("the queue pair is none for datagrams");
-    ib::CmServiceReply reply{.queue_pair = named.number, .qkey = named.options.qkey};
+    proto::ib::CmServiceReply reply{.queue_pair = named.number, .qkey = named.options.qkey};
     if (!put(tell, 0, reply.private_bytes)) return failed("too much to tell");
     inside_->answered = true;
     if (device.cm.management().answer(device.clock.now(), inside_->event.id, reply)) return {};
@@ -134,7 +134,7 @@ void DatagramQuery::reject(std::span<const std::byte> why) {
     Device::Inside& device = *inside_->device;
     if (inside_->answered || device.fork.forked()) return;
     const host::OneUser::Call call(device.user);
-    ib::CmServiceReply reply{.status = ib::CmServiceStatus::rejected};
+    proto::ib::CmServiceReply reply{.status = proto::ib::CmServiceStatus::rejected};
     put(why.first(std::min(why.size(), reply.private_bytes.size())), 0, reply.private_bytes);
     inside_->answered = true;
     device.cm.management().answer(device.clock.now(), inside_->event.id, reply);
@@ -175,4 +175,4 @@ std::optional<DatagramQuery> DatagramListener::wait(std::chrono::milliseconds li
     return wait_for(*inside_->device, limit, [this] { return poll(); });
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

@@ -9,7 +9,7 @@
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -274,4 +274,4 @@ TEST(DatagramServices, AreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

@@ -7,7 +7,7 @@
 #include "wireproof/front/ib/scripted_peer_test_kit.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,18 +56,17 @@ TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
     ASSERT_TRUE(listener);
     ScriptedPeer peer(36);
     auto accepted = Result<void>::failure("no request came");
-    const ib::CmReply reply = peer.connect_while(35,
-                                                 {.service = service,
-                                                  .queue_pair = peers_number,
-                                                  .responder_resources = 3,
-                                                  .initiator_depth = 7,
-                                                  .path_mtu = ib::path_mtu_code(1024)},
-                                                 [&] {
-                                                     auto asked = listener->wait(60s);
-                                                     if (asked)
-                                                         accepted =
-                                                             asked->accept(passive.pair, {}, 60s);
-                                                 });
+    const proto::ib::CmReply reply =
+        peer.connect_while(35,
+                           {.service = service,
+                            .queue_pair = peers_number,
+                            .responder_resources = 3,
+                            .initiator_depth = 7,
+                            .path_mtu = proto::ib::path_mtu_code(1024)},
+                           [&] {
+                               auto asked = listener->wait(60s);
+                               if (asked) accepted = asked->accept(passive.pair, {}, 60s);
+                           });
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.responder_resources, 7) << "what the asker may have outstanding";
     EXPECT_EQ(reply.initiator_depth, 3) << "what the asker keeps";
@@ -78,7 +77,7 @@ TEST(Depths, OfAReplyBoundWhatIsOutstandingToItsPeer) {
     ScriptedPeer peer(37);
     End active(38, 1024, {.initiator_depth = 9, .responder_resources = 12});
     auto met = Result<std::vector<std::byte>>::failure("not asked");
-    const ib::CmRequest request = peer.accept_while(
+    const proto::ib::CmRequest request = peer.accept_while(
         service, {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 4},
         [&] { met = active.pair.connect(host(37), service, {}, 60s); });
     ASSERT_TRUE(met) << met.error();
@@ -110,4 +109,4 @@ TEST(QueuePairOptions, AreRefusedByNameWhereNoQueuePairCanHaveThem) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

@@ -11,7 +11,7 @@
 #include "wireproof/proto/ib/path_mtu.hpp"
 #include "wireproof/proto/ib/peer_window.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 // So that what one peer sends or asks for holds up neither the others nor the caller.
@@ -19,7 +19,7 @@ constexpr std::size_t packets_a_turn = 256;  // each way
 constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
 // The specification lets a peer wait so much longer than its timeout before it sends again.
 constexpr Duration quiet_time =
-    Duration::nanoseconds(4096) * (std::int64_t{1} << ib::Connection().timeout) * 4;
+    Duration::nanoseconds(4096) * (std::int64_t{1} << proto::ib::Connection().timeout) * 4;
 constexpr std::size_t strangers_max = 4096;  // hosts that a device may get to know by their packets
 
 /// Of a peer that this device is connected to, so that no stranger keeps it from being idle.
@@ -43,7 +43,7 @@ std::uint64_t random_key_seed() {
     return std::uint64_t{system()} << 32 | system();
 }
 
-ib::ConnectionManagement::Config random_management() {
+proto::ib::ConnectionManagement::Config random_management() {
     std::random_device system;
     return {.ca_guid = std::uint64_t{system()} << 32 | system(),
             .first_id = static_cast<std::uint32_t>(system())};
@@ -51,7 +51,7 @@ ib::ConnectionManagement::Config random_management() {
 
 }  // namespace
 
-ib::Access access_of(const Access& access) {
+proto::ib::Access access_of(const Access& access) {
     return {.local_write = access.local_write,
             .remote_write = access.remote_write,
             .remote_read = access.remote_read,
@@ -66,7 +66,7 @@ Expected<Address> parse_host(std::string_view text) {
 }
 
 Result<Device> Device::open(const DeviceOptions& options) {
-    if (options.path_mtu != 0 && !ib::is_path_mtu(options.path_mtu)) {
+    if (options.path_mtu != 0 && !proto::ib::is_path_mtu(options.path_mtu)) {
         return Result<Device>::failure("path_mtu is " + std::to_string(options.path_mtu) +
                                        ", not 0, 256, 512, 1024, 2048 or 4096");
     }
@@ -86,14 +86,14 @@ Result<Device> Device::open(const DeviceOptions& options) {
     if (chosen.path_mtu == 0) {
         const auto room = Rocev2Wire::frame_max_at(*local);
         if (!room) return Result<Device>::failure(room.error().message);
-        chosen.path_mtu = ib::path_mtu_within(*room);
+        chosen.path_mtu = proto::ib::path_mtu_within(*room);
         if (chosen.path_mtu == 0) {
             return Result<Device>::failure("the interface of " + options.address +
                                            " carries no path MTU, not even 256");
         }
     }
     auto wire = Rocev2Wire::open({.local = *local,
-                                  .frame_max = ib::packet_max(chosen.path_mtu),
+                                  .frame_max = proto::ib::packet_max(chosen.path_mtu),
                                   .receive_buffer = static_cast<int>(options.receive_buffer),
                                   .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
@@ -114,7 +114,7 @@ Device::Inside::Inside(Rocev2Wire opened, const DeviceOptions& chosen,
       port({.path_mtu = chosen.path_mtu,
             .first_number = first_queue_pair,
             .key_seed = key_seed,
-            .peer_window = ib::peer_window_of(chosen.path_mtu)}),
+            .peer_window = proto::ib::peer_window_of(chosen.path_mtu)}),
       cm(port, {.path_mtu = chosen.path_mtu, .management = random_management()}) {}
 
 Expected<PeerId> Device::Inside::peer_at(const Address& address) {
@@ -184,8 +184,8 @@ std::size_t Device::Inside::poll(Instant now) {
 // What goes wrong is in completions and states: most events are not asked for here.
 void Device::Inside::heed_events() {
     while (const auto event = port.next_delivery()) {
-        if (event->what == ib::PortEvent::What::completion) {
-            notified.insert(ib::CompletionQueueId(event->number));
+        if (event->what == proto::ib::PortEvent::What::completion) {
+            notified.insert(proto::ib::CompletionQueueId(event->number));
         }
         cm.on_event(*event);
     }
@@ -305,7 +305,7 @@ std::uint64_t Device::identification_jumps() const {
 std::uint64_t Device::foreign() const {
     const Inside* const in = open_inside();
     if (in == nullptr) return 0;
-    const ib::PortCounters& counters = in->port.counters();
+    const proto::ib::PortCounters& counters = in->port.counters();
     return in->wire.counters().udp.unknown_source + counters.unknown_queue_pair +
            counters.foreign_partition + counters.foreign_source;
 }
@@ -331,9 +331,9 @@ std::optional<Completion> CompletionQueue::poll() {
                           .immediate = one->immediate,
                           .invalidated = one->invalidated};
     if (!completion.is_receive() || completion.status != WorkStatus::success) return completion;
-    const ib::QueuePairCore* const pair = device.port.queue_pair(one->queue_pair);
-    if (pair != nullptr && pair->config().transport == ib::Transport::ud) {
-        completion.length -= ib::UdQueuePair::front_room;
+    const proto::ib::QueuePairCore* const pair = device.port.queue_pair(one->queue_pair);
+    if (pair != nullptr && pair->config().transport == proto::ib::Transport::ud) {
+        completion.length -= proto::ib::UdQueuePair::front_room;
         completion.sender =
             AddressHandle(std::make_shared<const AddressHandle::Inside>(AddressHandle::Inside{
                 inside_->device, one->from, one->from_queue_pair, pair->attributes().qkey}));
@@ -342,7 +342,7 @@ std::optional<Completion> CompletionQueue::poll() {
 }
 
 std::optional<Completion> CompletionQueue::wait(std::chrono::milliseconds limit) {
-    ib::CompletionQueue& queue = inside_->device->port.completion_queue(inside_->id);
+    proto::ib::CompletionQueue& queue = inside_->device->port.completion_queue(inside_->id);
     if (queue.size() == 0) {
         inside_->device->wait([&queue] { return queue.size() > 0; }, limit);
     }
@@ -418,4 +418,4 @@ Piece MemoryRegion::piece(std::size_t offset, std::size_t length) const {
     return {address() + offset, static_cast<std::uint32_t>(std::min(length, most)), key()};
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

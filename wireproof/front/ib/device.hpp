@@ -19,7 +19,7 @@
 #include "wireproof/proto/ib/port.hpp"
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 
 /// What is said where a forked child uses what its parent opened.
 inline constexpr const char* closed_in_child =
@@ -54,10 +54,10 @@ struct Device::Inside {
     host::SpinBudget spin;
     Rocev2Wire wire;
     host::AnyWire any_wire;
-    ib::Port port;
+    proto::ib::Port port;
     std::uint32_t domains = 0;
-    std::set<ib::CompletionQueueId> notified;  // asked to be told, and have not heard
-    ib::CmQueuePair cm;
+    std::set<proto::ib::CompletionQueueId> notified;  // asked to be told, and have not heard
+    proto::ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
     host::LoopHandle loop{wire.wait_handle()};
     bool poll_is_due = false;  // work has ended outside of a poll
@@ -82,7 +82,7 @@ struct CompletionQueue::Inside {
         device->notified.erase(id);
     }
     std::shared_ptr<Device::Inside> device;
-    ib::CompletionQueueId id{};
+    proto::ib::CompletionQueueId id{};
 };
 
 struct ProtectionDomain::Inside {
@@ -112,7 +112,7 @@ struct SharedReceiveQueue::Inside {
         if (!domain->device->fork.forked()) domain->device->port.remove(id);
     }
     std::shared_ptr<ProtectionDomain::Inside> domain;
-    ib::SharedReceiveQueueId id{};
+    proto::ib::SharedReceiveQueueId id{};
 };
 
 struct Listener::Inside {
@@ -124,7 +124,7 @@ struct Listener::Inside {
 struct ConnectionRequest::Inside {
     ~Inside();
     std::shared_ptr<Device::Inside> device;
-    ib::CmEvent event;
+    proto::ib::CmEvent event;
     std::string address;
     bool answered = false;
 };
@@ -145,7 +145,7 @@ struct DatagramListener::Inside {
 struct DatagramQuery::Inside {
     ~Inside();
     std::shared_ptr<Device::Inside> device;
-    ib::CmEvent event;
+    proto::ib::CmEvent event;
     std::string address;
     bool answered = false;
 };
@@ -153,10 +153,10 @@ struct DatagramQuery::Inside {
 struct QueuePair::Inside {
     ~Inside();
     bool is_datagram() const { return options.transport == Transport::datagram; }
-    ib::Port& port() const { return domain->device->port; }
+    proto::ib::Port& port() const { return domain->device->port; }
     Device::Inside& device() const { return *domain->device; }
     void fail() const {
-        port().modify(number, {.state = ib::QueuePairState::error});
+        port().modify(number, {.state = proto::ib::QueuePairState::error});
         device().poll_is_due = true;
     }
     /// Reads and Atomics: of ours to a peer that keeps so many; and of the peer's, kept by us.
@@ -167,17 +167,17 @@ struct QueuePair::Inside {
         return static_cast<std::uint8_t>(std::min(options.responder_resources, peers_depth));
     }
     /// A connection of which only retransmission is said.
-    ib::Connection retries() const;
+    proto::ib::Connection retries() const;
     /// Of datagrams: it needs no peer to begin with.
     void begin_datagrams();
     /// Sends it there; not ok: it cannot.
-    Status put_address(ib::WorkTerms& terms, const AddressHandle::Inside& to) const;
+    Status put_address(proto::ib::WorkTerms& terms, const AddressHandle::Inside& to) const;
     /// Of a piece, or of bytes that are copied.
-    Status post(ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
-    Status post_inline(ib::WorkTerms terms, const WorkOptions& how,
+    Status post(proto::ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
+    Status post_inline(proto::ib::WorkTerms terms, const WorkOptions& how,
                        std::span<const std::byte> bytes) const;
     /// Of a request for which no packet leaves.
-    Status post_local(ib::WorkTerms terms, const WorkOptions& how) const;
+    Status post_local(proto::ib::WorkTerms terms, const WorkOptions& how) const;
 
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::shared_ptr<CompletionQueue::Inside> sends;
@@ -187,7 +187,7 @@ struct QueuePair::Inside {
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
     // Of datagrams: where the engine has room for a network header in front of each message.
-    std::array<std::byte, ib::UdQueuePair::front_room> front{};
+    std::array<std::byte, proto::ib::UdQueuePair::front_room> front{};
     std::uint32_t front_key = 0;
 };
 
@@ -205,9 +205,9 @@ inline constexpr std::size_t queue_max = 1 << 16;
 /// An error says "name is 7, not 1 to 5".
 Expected<void> within(const char* name, std::size_t value, std::size_t least, std::size_t most);
 
-ib::Access access_of(const Access& access);
+proto::ib::Access access_of(const Access& access);
 
 /// "10.0.0.1" or "fe80::1%eth0", without a port.
 Expected<Address> parse_host(std::string_view text);
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

@@ -14,7 +14,7 @@
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -168,4 +168,4 @@ TEST_F(DeviceIdle, ComesAfterWorkHasFailed) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

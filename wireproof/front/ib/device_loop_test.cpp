@@ -11,7 +11,7 @@
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -236,4 +236,4 @@ TEST_F(DeviceLoop, NeedsDescriptorsOrIsNotOpened) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

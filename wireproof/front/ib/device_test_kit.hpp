@@ -14,7 +14,7 @@
 #include "wireproof/ib.hpp"
 #include "wireproof/wire/udp/own_hosts_test_kit.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 
 /// As text, for options.
 inline std::string host(unsigned number) {
@@ -83,4 +83,4 @@ protected:
     std::optional<End> b;
 };
 
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

@@ -20,7 +20,7 @@
 #include "wireproof/ib.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 constexpr std::size_t line_max = 512;
@@ -171,4 +171,4 @@ Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours
     }
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

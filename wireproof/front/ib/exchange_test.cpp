@@ -9,7 +9,7 @@
 
 #include "wireproof/ib.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,4 +127,4 @@ TEST(Exchange, DoesNotBelieveWhatIsNoContact) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

@@ -15,7 +15,7 @@
 #include "wireproof/core/wire.hpp"
 #include "wireproof/wire/udp/icrc.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 template <class InnerLane>
 class IcrcLane {
@@ -127,4 +127,4 @@ private:
     std::uint64_t icrc_wrong_ = 0;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

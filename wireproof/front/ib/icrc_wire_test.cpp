@@ -5,7 +5,7 @@
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 #include "wireproof/wire/memory/memory_wire.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 static_assert(Wire<IcrcWire<MemoryWire>>);
@@ -91,4 +91,4 @@ TEST(IcrcWire, OnlyWhatIsNotDamagedArrives) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

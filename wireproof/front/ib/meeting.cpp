@@ -7,7 +7,7 @@
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address
@@ -15,9 +15,9 @@ constexpr std::uint8_t hop_limit = 64;
 constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: a process may sleep
 
 /// `ours`: how we send again.
-ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service,
-                         const ib::Connection& ours) {
-    ib::CmRequest request{.service = service};
+proto::ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service,
+                                const proto::ib::Connection& ours) {
+    proto::ib::CmRequest request{.service = service};
     request.primary = {.local_lid = permissive_lid,
                        .remote_lid = permissive_lid,
                        .local_gid = gid_of(from),
@@ -26,23 +26,23 @@ ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t s
                        .ack_timeout = ours.timeout};
     request.retry_count = ours.retry_count;
     request.rnr_retry = ours.rnr_retry;
-    if (ib::is_ip_service(service)) {
+    if (proto::ib::is_ip_service(service)) {
         put_addresses(from, to, service, request.private_bytes);
     }
     return request;
 }
 
-std::string why(const Device::Inside& device, const ib::CmEvent& event) {
-    if (event.what != ib::CmEvent::What::rejected) return device.no_answer_of(event.peer);
-    const ib::CmReason reason = std::get<ib::CmReject>(event.message).reason;
-    const std::string_view name = ib::name_of(reason);
+std::string why(const Device::Inside& device, const proto::ib::CmEvent& event) {
+    if (event.what != proto::ib::CmEvent::What::rejected) return device.no_answer_of(event.peer);
+    const proto::ib::CmReason reason = std::get<proto::ib::CmReject>(event.message).reason;
+    const std::string_view name = proto::ib::name_of(reason);
     return "refused: " + (name.empty() ? "reason " + std::to_string(static_cast<int>(reason))
                                        : std::string(name));
 }
 
 /// What our request or reply has become; nothing: too late, or the other side has parted.
-std::optional<ib::CmEvent> answer_to(Device::Inside& device, ib::CmId id,
-                                     std::chrono::milliseconds limit) {
+std::optional<proto::ib::CmEvent> answer_to(Device::Inside& device, proto::ib::CmId id,
+                                            std::chrono::milliseconds limit) {
     device.wait([&] { return device.cm.has_answer(id) || !device.cm.is_joined(id); }, limit);
     return device.cm.take_answer(id);
 }
@@ -73,14 +73,14 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
                                                   std::chrono::milliseconds limit) {
     using Answer = Result<std::vector<std::byte>>;
     Device::Inside& device = inside_->device();
-    ib::Port& port = inside_->port();
+    proto::ib::Port& port = inside_->port();
     const auto failed = [&host](const std::string& reason) {
         return Answer::failure("connection to " + std::string(host) + ": " + reason);
     };
     if (device.fork.forked()) return failed(closed_in_child);
     const host::OneUser::Call call(device.user);
     if (inside_->is_datagram()) return failed("a queue pair for datagrams has no connection");
-    if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
+    if (port.queue_pair(inside_->number)->state() != proto::ib::QueuePairState::init) {
         return failed("the queue pair has been connected before");
     }
     const auto address = parse_host(host);
@@ -90,41 +90,43 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     // The way may be narrower than the interface, as far as the kernel knows.
     const auto room = Rocev2Wire::frame_max_between(device.wire.local_address(), *address);
     if (!room) return failed(room.error().message);
-    const std::size_t path_mtu = std::min(device.options.path_mtu, ib::path_mtu_within(*room));
+    const std::size_t path_mtu =
+        std::min(device.options.path_mtu, proto::ib::path_mtu_within(*room));
     if (path_mtu == 0) return failed("the way carries no path MTU, not even 256");
-    ib::CmRequest request =
+    proto::ib::CmRequest request =
         request_of(device.wire.local_address(), *address, service, inside_->retries());
     if (!put(told, told_at(service), request.private_bytes)) return failed("too much to tell");
     const bool reliable = inside_->options.transport == Transport::reliable;
     request.queue_pair = inside_->number;
-    request.starting_psn = ib::Psn(inside_->psn);
+    request.starting_psn = proto::ib::Psn(inside_->psn);
     request.transport = reliable ? 0 : 1;
-    request.path_mtu = ib::path_mtu_code(path_mtu);
+    request.path_mtu = proto::ib::path_mtu_code(path_mtu);
     if (reliable) {
         request.responder_resources = inside_->responder_resources();
         request.initiator_depth = inside_->initiator_depth(outstanding_reads_max);
     }
-    ib::CmQueuePair& cm = device.cm;
+    proto::ib::CmQueuePair& cm = device.cm;
     const auto id = cm.management().connect(device.clock.now(), *peer, request);
     if (!id) return failed("too many connections");
     cm.join(*id, inside_->number);
 
     const auto event = answer_to(device, *id, limit);
-    if (!event || event->what != ib::CmEvent::What::replied) {
+    if (!event || event->what != proto::ib::CmEvent::What::replied) {
         disconnect();
         return failed(event ? why(device, *event) : device.no_answer_of(*peer));
     }
-    const auto& reply = std::get<ib::CmReply>(event->message);
-    ib::Connection connection = inside_->retries();
+    const auto& reply = std::get<proto::ib::CmReply>(event->message);
+    proto::ib::Connection connection = inside_->retries();
     connection.peer = *peer;
     connection.path_mtu = path_mtu;
     connection.dest_queue_pair = reply.queue_pair;
-    connection.receive_psn = ib::Psn(inside_->psn);
+    connection.receive_psn = proto::ib::Psn(inside_->psn);
     connection.send_psn = reply.starting_psn;
     connection.max_dest_rd_atomic = inside_->responder_resources(reply.initiator_depth);
     connection.max_rd_atomic = inside_->initiator_depth(reply.responder_resources);
-    const auto connected = ib::connect(port, inside_->number, connection);
-    if (connected != ib::ModifyStatus::done || !cm.management().confirm(device.clock.now(), *id)) {
+    const auto connected = proto::ib::connect(port, inside_->number, connection);
+    if (connected != proto::ib::ModifyStatus::done ||
+        !cm.management().confirm(device.clock.now(), *id)) {
         disconnect();
         return failed("the answer makes no sense");
     }
@@ -134,7 +136,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
 
 ConnectionRequest::Inside::~Inside() {
     if (answered || device->fork.forked()) return;
-    device->cm.management().reject(device->clock.now(), event.id, ib::CmReason::consumer);
+    device->cm.management().reject(device->clock.now(), event.id, proto::ib::CmReason::consumer);
 }
 
 const std::string& ConnectionRequest::address() const {
@@ -142,23 +144,23 @@ const std::string& ConnectionRequest::address() const {
 }
 
 Transport ConnectionRequest::transport() const {
-    const auto& request = std::get<ib::CmRequest>(inside_->event.message);
+    const auto& request = std::get<proto::ib::CmRequest>(inside_->event.message);
     return request.transport == 0 ? Transport::reliable : Transport::unreliable;
 }
 
 std::span<const std::byte> ConnectionRequest::told() const {
-    const auto& request = std::get<ib::CmRequest>(inside_->event.message);
+    const auto& request = std::get<proto::ib::CmRequest>(inside_->event.message);
     return std::span(request.private_bytes).subspan(told_at(request.service));
 }
 
 void ConnectionRequest::reject(std::span<const std::byte> why) {
-    ib::PrivateBytes<148> bytes{};
+    proto::ib::PrivateBytes<148> bytes{};
     put(why.first(std::min(why.size(), bytes.size())), 0, bytes);
     if (inside_->answered || inside_->device->fork.forked()) return;
     const host::OneUser::Call call(inside_->device->user);
     inside_->answered = true;
     inside_->device->cm.management().reject(inside_->device->clock.now(), inside_->event.id,
-                                            ib::CmReason::consumer, bytes);
+                                            proto::ib::CmReason::consumer, bytes);
 }
 
 Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byte> tell,
@@ -168,42 +170,43 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
     };
     QueuePair::Inside& inside = *pair.inside_;
     Device::Inside& device = *inside_->device;
-    ib::Port& port = device.port;
+    proto::ib::Port& port = device.port;
     if (device.fork.forked()) return failed(closed_in_child);
     const host::OneUser::Call call(device.user);
     if (inside_->answered) return failed("answered before");
     if (&inside.device() != &device) return failed("the queue pair is of another device");
     if (inside.options.transport != transport()) return failed("asks for the other transport");
-    if (port.queue_pair(inside.number)->state() != ib::QueuePairState::init) {
+    if (port.queue_pair(inside.number)->state() != proto::ib::QueuePairState::init) {
         return failed("the queue pair has been connected before");
     }
-    const auto& request = std::get<ib::CmRequest>(inside_->event.message);
-    ib::Connection connection = inside.retries();
+    const auto& request = std::get<proto::ib::CmRequest>(inside_->event.message);
+    proto::ib::Connection connection = inside.retries();
     connection.peer = inside_->event.peer;
-    connection.path_mtu = ib::path_mtu_of(request.path_mtu).value();
+    connection.path_mtu = proto::ib::path_mtu_of(request.path_mtu).value();
     connection.dest_queue_pair = request.queue_pair;
-    connection.receive_psn = ib::Psn(inside.psn);
+    connection.receive_psn = proto::ib::Psn(inside.psn);
     connection.send_psn = request.starting_psn;
     connection.max_dest_rd_atomic = inside.responder_resources(request.initiator_depth);
     connection.max_rd_atomic = inside.initiator_depth(request.responder_resources);
-    ib::CmReply reply{.queue_pair = inside.number,
-                      .starting_psn = connection.receive_psn,
-                      .responder_resources = connection.max_dest_rd_atomic,
-                      .initiator_depth = connection.max_rd_atomic,
-                      .target_ack_delay = target_ack_delay,
-                      .rnr_retry = connection.rnr_retry};
+    proto::ib::CmReply reply{.queue_pair = inside.number,
+                             .starting_psn = connection.receive_psn,
+                             .responder_resources = connection.max_dest_rd_atomic,
+                             .initiator_depth = connection.max_rd_atomic,
+                             .target_ack_delay = target_ack_delay,
+                             .rnr_retry = connection.rnr_retry};
     if (!put(tell, 0, reply.private_bytes)) return failed("too much to tell");
     inside_->answered = true;
     // Ready for the first packet before it can come.
-    const ib::Transport kind = port.queue_pair(inside.number)->config().transport;
-    const ib::CmId id = inside_->event.id;
+    const proto::ib::Transport kind = port.queue_pair(inside.number)->config().transport;
+    const proto::ib::CmId id = inside_->event.id;
     device.cm.join(id, inside.number);
     const bool ready =
-        port.modify(inside.number, to_rtr(kind, connection)) == ib::ModifyStatus::done &&
+        port.modify(inside.number, to_rtr(kind, connection)) == proto::ib::ModifyStatus::done &&
         device.cm.management().accept(device.clock.now(), id, reply);
     const auto event = ready ? answer_to(device, id, limit) : std::nullopt;
-    const bool up = event && event->what == ib::CmEvent::What::established &&
-                    port.modify(inside.number, to_rts(kind, connection)) == ib::ModifyStatus::done;
+    const bool up =
+        event && event->what == proto::ib::CmEvent::What::established &&
+        port.modify(inside.number, to_rts(kind, connection)) == proto::ib::ModifyStatus::done;
     if (up) return {};
     const bool gone = !ready || !device.cm.is_joined(id);
     pair.disconnect();
@@ -247,4 +250,4 @@ std::optional<ConnectionRequest> Listener::wait(std::chrono::milliseconds limit)
     return wait_for(*inside_->device, limit, [this] { return poll(); });
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

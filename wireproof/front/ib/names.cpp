@@ -2,7 +2,7 @@
 // empty name.
 #include "wireproof/ib_values.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 
 std::string_view name_of(Status status) {
     switch (status) {
@@ -52,4 +52,4 @@ std::string_view name_of(Operation operation) {
     return "";
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

@@ -14,7 +14,7 @@
 #include "wireproof/core/wire.hpp"
 #include "wireproof/proto/ib/native_frame.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 struct NativeCounters {
     std::array<std::uint64_t, native_fault_names.size()>
@@ -157,4 +157,4 @@ private:
     NativeCounters counters_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -5,7 +5,7 @@
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 #include "wireproof/wire/memory/memory_wire.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 static_assert(Wire<NativeWire<MemoryWire>>);
@@ -118,4 +118,4 @@ TEST(NativeWire, WhatIsDroppedIsCountedByItsReason) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

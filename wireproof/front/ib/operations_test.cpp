@@ -6,7 +6,7 @@
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -86,4 +86,4 @@ TEST(Names, BelongToOneValueEach) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

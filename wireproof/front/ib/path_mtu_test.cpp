@@ -19,7 +19,7 @@
 #include "wireproof/proto/ib/cm_messages.hpp"
 #include "wireproof/wire/udp/socket.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 constexpr int no_network = 100;
@@ -107,9 +107,9 @@ int asked_on_a_narrow_way() {
         const ssize_t got = ::recv(listener, bytes.data(), bytes.size(), MSG_DONTWAIT);
         constexpr std::size_t headers = 20;  // base and datagram headers
         if (got < 0 || pair->contact().path_mtu != 4096) ::_exit(no_device);
-        const auto datagram =
-            ib::CmDatagram::decode(ConstBytes(bytes).subspan(headers, ib::cm_datagram_size));
-        const auto& request = std::get<ib::CmRequest>(datagram.value().message);
+        const auto datagram = proto::ib::CmDatagram::decode(
+            ConstBytes(bytes).subspan(headers, proto::ib::cm_datagram_size));
+        const auto& request = std::get<proto::ib::CmRequest>(datagram.value().message);
         ::_exit(request.path_mtu - 1);
     }
     int status = 0;
@@ -172,4 +172,4 @@ TEST(DevicePathMtu, AnAddressOfNoInterfaceIsToldInOneLine) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

@@ -5,7 +5,7 @@
 #include "wireproof/front/ib/device_test_kit.hpp"
 #include "wireproof/proto/ib/connection.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 constexpr std::size_t message = 65'536;
@@ -31,39 +31,39 @@ struct Host {
     static Rocev2Wire opened(const DeviceOptions& options) {
         auto local = Address::parse(options.address + ":4791");
         auto wire = Rocev2Wire::open({.local = *local,
-                                      .frame_max = ib::packet_max(options.path_mtu),
+                                      .frame_max = proto::ib::packet_max(options.path_mtu),
                                       .receive_buffer = 106'496});
         EXPECT_TRUE(wire);
         return std::move(*wire);
     }
     std::uint32_t add() {
         const auto number = inside.port
-                                .add_queue_pair({.transport = ib::Transport::rc,
+                                .add_queue_pair({.transport = proto::ib::Transport::rc,
                                                  .domain = domain,
                                                  .send_completions = completions,
                                                  .receive_completions = completions})
                                 .value();
-        EXPECT_EQ(
-            inside.port.modify(number, ib::to_init({.remote_write = true, .remote_read = true})),
-            ib::ModifyStatus::done);
+        EXPECT_EQ(inside.port.modify(
+                      number, proto::ib::to_init({.remote_write = true, .remote_read = true})),
+                  proto::ib::ModifyStatus::done);
         return number;
     }
     void connect(std::uint32_t own, Host& peer, std::uint32_t to) {
         const auto there = Address::parse(peer.options.address + ":4791");
-        EXPECT_EQ(ib::connect(inside.port, own,
-                              {.peer = inside.peer_at(*there).value(),
-                               .path_mtu = options.path_mtu,
-                               .dest_queue_pair = to,
-                               .max_dest_rd_atomic = 4,
-                               .max_rd_atomic = 4}),
-                  ib::ModifyStatus::done);
+        EXPECT_EQ(proto::ib::connect(inside.port, own,
+                                     {.peer = inside.peer_at(*there).value(),
+                                      .path_mtu = options.path_mtu,
+                                      .dest_queue_pair = to,
+                                      .max_dest_rd_atomic = 4,
+                                      .max_rd_atomic = 4}),
+                  proto::ib::ModifyStatus::done);
     }
 
     static constexpr std::uint64_t base = 0x10000;
     DeviceOptions options;
     Device::Inside inside;
     std::vector<std::byte> memory;
-    ib::CompletionQueueId completions{};
+    proto::ib::CompletionQueueId completions{};
     std::uint32_t key = 0;
 };
 
@@ -74,7 +74,7 @@ struct Traffic {
 };
 
 /// Each device polls as much as it can before the other does, as two processes on one processor do.
-Traffic move_all(ib::Request request, std::size_t path_mtu, unsigned queue_pairs) {
+Traffic move_all(proto::ib::Request request, std::size_t path_mtu, unsigned queue_pairs) {
     Host a(1, path_mtu);
     Host b(2, path_mtu);
     std::vector<std::uint32_t> pairs;
@@ -92,19 +92,19 @@ Traffic move_all(ib::Request request, std::size_t path_mtu, unsigned queue_pairs
     while (ended < messages && std::chrono::steady_clock::now() < patience) {
         for (unsigned i = 0; i < queue_pairs; ++i) {
             for (; posted < messages && outstanding[i] < posted_max; ++posted, ++outstanding[i]) {
-                const ib::Piece local{Host::base, message, a.key};
+                const proto::ib::Piece local{Host::base, message, a.key};
                 EXPECT_EQ(a.inside.port.post_send(pairs[i], {.terms = {.id = i,
                                                                        .request = request,
                                                                        .remote_address = Host::base,
                                                                        .remote_key = b.key},
                                                              .pieces = std::span(&local, 1)}),
-                          ib::PostStatus::accepted);
+                          proto::ib::PostStatus::accepted);
             }
         }
         a.inside.poll(a.inside.clock.now());
         b.inside.poll(b.inside.clock.now());
         while (const auto one = a.inside.port.poll(a.completions)) {
-            EXPECT_EQ(one->status, ib::CompletionStatus::success);
+            EXPECT_EQ(one->status, proto::ib::CompletionStatus::success);
             ++ended;
             --outstanding[static_cast<std::size_t>(one->id)];
         }
@@ -112,8 +112,8 @@ Traffic move_all(ib::Request request, std::size_t path_mtu, unsigned queue_pairs
     EXPECT_EQ(ended, messages);
     Traffic traffic;
     for (unsigned i = 0; i < queue_pairs; ++i) {
-        const ib::QueuePairCounters& out = a.inside.port.queue_pair(pairs[i])->counters;
-        const ib::QueuePairCounters& in = b.inside.port.queue_pair(peers[i])->counters;
+        const proto::ib::QueuePairCounters& out = a.inside.port.queue_pair(pairs[i])->counters;
+        const proto::ib::QueuePairCounters& in = b.inside.port.queue_pair(peers[i])->counters;
         traffic.packets += out.sent + in.responses_sent;
         traffic.again += out.resent + in.replayed;
         traffic.recoveries += out.timeouts + out.went_back;
@@ -124,7 +124,7 @@ Traffic move_all(ib::Request request, std::size_t path_mtu, unsigned queue_pairs
 TEST(PeerWindow, ManyWritesFitAStockReceiveBuffer) {
     for (const std::size_t path_mtu : {std::size_t{1024}, std::size_t{4096}}) {
         for (const unsigned queue_pairs : {1U, 4U}) {
-            const Traffic traffic = move_all(ib::Request::write, path_mtu, queue_pairs);
+            const Traffic traffic = move_all(proto::ib::Request::write, path_mtu, queue_pairs);
             EXPECT_LE(traffic.again * 100, traffic.packets) << path_mtu << ", " << queue_pairs;
         }
     }
@@ -133,7 +133,7 @@ TEST(PeerWindow, ManyWritesFitAStockReceiveBuffer) {
 TEST(PeerWindow, ManyReadsFitAStockReceiveBuffer) {
     for (const std::size_t path_mtu : {std::size_t{1024}, std::size_t{4096}}) {
         for (const unsigned queue_pairs : {1U, 4U}) {
-            const Traffic traffic = move_all(ib::Request::read, path_mtu, queue_pairs);
+            const Traffic traffic = move_all(proto::ib::Request::read, path_mtu, queue_pairs);
             const std::uint64_t needed = std::uint64_t{messages} * message / path_mtu;
             EXPECT_LE(traffic.recoveries, 4U) << path_mtu << ", " << queue_pairs;
             EXPECT_LE(traffic.packets, needed + needed / 10) << path_mtu << ", " << queue_pairs;
@@ -142,4 +142,4 @@ TEST(PeerWindow, ManyReadsFitAStockReceiveBuffer) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

@@ -9,30 +9,30 @@
 #include "wireproof/proto/ib/cm_messages.hpp"
 #include "wireproof/wire/udp/address.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 
 /// Both families have the place of an IPv6 address.
-inline ib::Gid gid_of(const Address& address) {
-    ib::Gid gid{};
+inline proto::ib::Gid gid_of(const Address& address) {
+    proto::ib::Gid gid{};
     if (address.family == Address::Family::ipv6) return address.host;
     gid[10] = gid[11] = 0xFF;
     std::copy_n(address.host.begin(), 4, gid.begin() + 12);
     return gid;
 }
 
-inline ib::Gid ip_of(const Address& address) {
-    ib::Gid ip = gid_of(address);
+inline proto::ib::Gid ip_of(const Address& address) {
+    proto::ib::Gid ip = gid_of(address);
     if (address.family == Address::Family::ipv4) ip[10] = ip[11] = 0;
     return ip;
 }
 
 /// Where the user's own bytes begin.
 constexpr std::size_t told_at(std::uint64_t service) {
-    return ib::is_ip_service(service) ? ib::CmIpAddresses::size : 0;
+    return proto::ib::is_ip_service(service) ? proto::ib::CmIpAddresses::size : 0;
 }
 
 template <std::size_t Size>
-bool put(std::span<const std::byte> told, std::size_t at, ib::PrivateBytes<Size>& to) {
+bool put(std::span<const std::byte> told, std::size_t at, proto::ib::PrivateBytes<Size>& to) {
     if (told.size() > Size - at) return false;
     std::ranges::copy(told, to.begin() + static_cast<std::ptrdiff_t>(at));
     return true;
@@ -41,12 +41,12 @@ bool put(std::span<const std::byte> told, std::size_t at, ib::PrivateBytes<Size>
 /// Of a service of rdma_cm.
 template <std::size_t Size>
 void put_addresses(const Address& from, const Address& to, std::uint64_t service,
-                   ib::PrivateBytes<Size>& bytes) {
-    const ib::CmIpAddresses addresses{.ipv6 = from.family == Address::Family::ipv6,
-                                      .source_port = static_cast<std::uint16_t>(service),
-                                      .source = ip_of(from),
-                                      .destination = ip_of(to)};
-    addresses.encode(std::span(bytes).template first<ib::CmIpAddresses::size>());
+                   proto::ib::PrivateBytes<Size>& bytes) {
+    const proto::ib::CmIpAddresses addresses{.ipv6 = from.family == Address::Family::ipv6,
+                                             .source_port = static_cast<std::uint16_t>(service),
+                                             .source = ip_of(from),
+                                             .destination = ip_of(to)};
+    addresses.encode(std::span(bytes).template first<proto::ib::CmIpAddresses::size>());
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

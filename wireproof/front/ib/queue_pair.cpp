@@ -7,7 +7,7 @@
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
 constexpr std::size_t inlined_max = 4096;
@@ -44,7 +44,7 @@ Expected<void> check(const QueuePairOptions& options) {
     if (!transport) return unexpected("transport is none of its names");
     // One is in front of a datagram.
     const std::size_t pieces_max =
-        ib::SendEntry::pieces_max - (transport == ib::Transport::ud ? 1 : 0);
+        proto::ib::SendEntry::pieces_max - (transport == proto::ib::Transport::ud ? 1 : 0);
     return within("sends", options.sends, 1, queue_max)
         .and_then([&] { return within("receives", options.receives, 1, queue_max); })
         .and_then([&] { return within("pieces", options.pieces, 1, pieces_max); })
@@ -67,7 +67,7 @@ Expected<void> within(const char* name, std::size_t value, std::size_t least, st
                       std::to_string(least) + " to " + std::to_string(most));
 }
 
-ib::Connection QueuePair::Inside::retries() const {
+proto::ib::Connection QueuePair::Inside::retries() const {
     return {.min_rnr_timer = rnr_timer_code(options.min_rnr_timer),
             .timeout = ack_timeout_code(options.ack_timeout),
             .retry_count = static_cast<std::uint8_t>(options.retry_count),
@@ -103,7 +103,7 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
         receives.inside_->device != domain.inside_->device) {
         return Result<QueuePair>::failure("the completion queues are of another device");
     }
-    ib::QueuePairConfig config;
+    proto::ib::QueuePairConfig config;
     const bool datagram = options.transport == Transport::datagram;
     if (datagram && shared != nullptr) {
         return Result<QueuePair>::failure("datagrams are received by no shared receives");
@@ -129,13 +129,14 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     inside->number = *number;
     // Not to be guessed, so that a late packet of an earlier connection is none of this.
     std::random_device system;
-    inside->psn = static_cast<std::uint32_t>(system() % ib::wire_circle.modulus());
+    inside->psn = static_cast<std::uint32_t>(system() % proto::ib::wire_circle.modulus());
     if (datagram) {
         inside->begin_datagrams();
     } else {
         // Receives may be posted before the peer is known.
-        const auto status = inside->port().modify(*number, ib::to_init(access_of(options.peer)));
-        WIREPROOF_CHECK(status == ib::ModifyStatus::done);
+        const auto status =
+            inside->port().modify(*number, proto::ib::to_init(access_of(options.peer)));
+        WIREPROOF_CHECK(status == proto::ib::ModifyStatus::done);
     }
     return QueuePair(std::move(inside));
 }
@@ -165,34 +166,36 @@ Status QueuePair::connect(const Contact& peer) {
     if (inside_->device().fork.forked()) return Status::closed;
     const host::OneUser::Call call(inside_->device().user);
     if (inside_->is_datagram()) return Status::not_supported;
-    ib::Port& port = inside_->port();
-    if (port.queue_pair(inside_->number)->state() != ib::QueuePairState::init) {
+    proto::ib::Port& port = inside_->port();
+    if (port.queue_pair(inside_->number)->state() != proto::ib::QueuePairState::init) {
         return Status::wrong_state;
     }
     const auto host = parse_host(peer.address);
-    if (!host || !ib::is_path_mtu(peer.path_mtu) || !ib::wire_circle.holds(peer.psn) ||
-        !ib::wire_circle.holds(peer.queue_pair) || peer.responder_resources == 0) {
+    if (!host || !proto::ib::is_path_mtu(peer.path_mtu) ||
+        !proto::ib::wire_circle.holds(peer.psn) || !proto::ib::wire_circle.holds(peer.queue_pair) ||
+        peer.responder_resources == 0) {
         return Status::bad_contact;
     }
     const auto address = inside_->domain->device->peer_at(*host);
     if (!address) return Status::bad_contact;
-    ib::Connection connection = inside_->retries();
+    proto::ib::Connection connection = inside_->retries();
     connection.peer = *address;
     connection.path_mtu = std::min(peer.path_mtu, inside_->domain->device->options.path_mtu);
     connection.dest_queue_pair = peer.queue_pair;
-    connection.receive_psn = ib::Psn(peer.psn);
-    connection.send_psn = ib::Psn(inside_->psn);
+    connection.receive_psn = proto::ib::Psn(peer.psn);
+    connection.send_psn = proto::ib::Psn(inside_->psn);
     // The peer heeds our contact; what it says of its own is what it keeps.
     connection.max_dest_rd_atomic = inside_->responder_resources();
     connection.max_rd_atomic = inside_->initiator_depth(peer.responder_resources);
-    const bool done = ib::connect(port, inside_->number, connection) == ib::ModifyStatus::done;
+    const bool done =
+        proto::ib::connect(port, inside_->number, connection) == proto::ib::ModifyStatus::done;
     return done ? Status::ok : Status::bad_contact;
 }
 
 bool QueuePair::failed() const {
     if (inside_->device().fork.forked()) return true;
-    const ib::QueuePairState state = inside_->port().queue_pair(inside_->number)->state();
-    return state == ib::QueuePairState::error || state == ib::QueuePairState::sqe;
+    const proto::ib::QueuePairState state = inside_->port().queue_pair(inside_->number)->state();
+    return state == proto::ib::QueuePairState::error || state == proto::ib::QueuePairState::sqe;
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

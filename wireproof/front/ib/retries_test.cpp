@@ -4,7 +4,7 @@
 #include "wireproof/front/ib/scripted_peer_test_kit.hpp"
 #include "wireproof/front/ib/timer_codes.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,10 +30,10 @@ TEST(TimerCodes, AreTheShortestThatAreNotShorter) {
 
 TEST(TimerCodes, OfTheDefaultsAreTheEngines) {
     const QueuePairOptions options;
-    EXPECT_EQ(ack_timeout_code(options.ack_timeout), ib::Connection().timeout);
-    EXPECT_EQ(rnr_timer_code(options.min_rnr_timer), ib::Connection().min_rnr_timer);
-    EXPECT_EQ(options.retry_count, ib::Connection().retry_count);
-    EXPECT_EQ(options.rnr_retry_count, ib::Connection().rnr_retry);
+    EXPECT_EQ(ack_timeout_code(options.ack_timeout), proto::ib::Connection().timeout);
+    EXPECT_EQ(rnr_timer_code(options.min_rnr_timer), proto::ib::Connection().min_rnr_timer);
+    EXPECT_EQ(options.retry_count, proto::ib::Connection().retry_count);
+    EXPECT_EQ(options.rnr_retry_count, proto::ib::Connection().rnr_retry);
 }
 
 TEST(Retries, AreRefusedByNameWhereInfiniBandHasNoSuch) {
@@ -98,7 +98,7 @@ TEST(Retries, OfARequestAreToldAndDone) {
     ScriptedPeer peer(46);
     End active(47, 1024, chosen);
     auto met = Result<std::vector<std::byte>>::failure("not asked");
-    const ib::CmRequest request = peer.accept_while(
+    const proto::ib::CmRequest request = peer.accept_while(
         service, {.queue_pair = peers_number, .responder_resources = 1, .initiator_depth = 1},
         [&] { met = active.pair.connect(host(46), service, {}, 60s); });
     ASSERT_TRUE(met) << met.error();
@@ -114,16 +114,19 @@ TEST(Retries, OfAnAcceptedRequestAreToldAndDone) {
     ASSERT_TRUE(listener);
     ScriptedPeer peer(49);
     auto accepted = Result<void>::failure("no request came");
-    const ib::CmReply reply = peer.connect_while(
-        48, {.service = service, .queue_pair = peers_number, .path_mtu = ib::path_mtu_code(1024)},
-        [&] {
-            auto asked = listener->wait(60s);
-            if (asked) accepted = asked->accept(passive.pair, {}, 60s);
-        });
+    const proto::ib::CmReply reply =
+        peer.connect_while(48,
+                           {.service = service,
+                            .queue_pair = peers_number,
+                            .path_mtu = proto::ib::path_mtu_code(1024)},
+                           [&] {
+                               auto asked = listener->wait(60s);
+                               if (asked) accepted = asked->accept(passive.pair, {}, 60s);
+                           });
     ASSERT_TRUE(accepted) << accepted.error();
     EXPECT_EQ(reply.rnr_retry, 5);
     EXPECT_EQ(packets_of_a_write(passive, peer), 3U);
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

@@ -9,14 +9,14 @@
 #include "wireproof/front/ib/device_test_kit.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 
 inline constexpr std::uint32_t peers_number = 0x777777;  // of no queue pair
 
 struct ScriptedPeer {
     explicit ScriptedPeer(unsigned number)
         : address(*parse_host(host(number))),
-          device(*Rocev2Wire::open({.local = address, .frame_max = ib::packet_max(1024)}),
+          device(*Rocev2Wire::open({.local = address, .frame_max = proto::ib::packet_max(1024)}),
                  {.address = host(number), .path_mtu = 1024}) {
         device.wire.welcome(4);
     }
@@ -30,16 +30,17 @@ struct ScriptedPeer {
     /// Accepts the first request for `service` with `reply`, while this thread runs `ask`. The
     /// request is empty if none came within a minute.
     template <class Ask>
-    ib::CmRequest accept_while(std::uint64_t service, const ib::CmReply& reply, Ask&& ask) {
+    proto::ib::CmRequest accept_while(std::uint64_t service, const proto::ib::CmReply& reply,
+                                      Ask&& ask) {
         EXPECT_TRUE(device.cm.listen(service));
-        ib::CmRequest request;
+        proto::ib::CmRequest request;
         std::atomic<bool> over = false;
         std::thread other([&] {
-            std::optional<ib::CmEvent> event;
+            std::optional<proto::ib::CmEvent> event;
             device.wait([&] { return (event = device.cm.next_request(service)).has_value(); },
                         std::chrono::minutes(1));
             if (!event) return;
-            request = std::get<ib::CmRequest>(event->message);
+            request = std::get<proto::ib::CmRequest>(event->message);
             device.cm.management().accept(device.clock.now(), event->id, reply);
             while (!over) device.wait([] { return false; }, std::chrono::milliseconds(10));
         });
@@ -51,17 +52,18 @@ struct ScriptedPeer {
     /// Sends `request` to the device at host(number), while this thread runs `answer`. The reply
     /// is empty if none came within a minute.
     template <class Answer>
-    ib::CmReply connect_while(unsigned number, const ib::CmRequest& request, Answer&& answer) {
-        ib::CmReply reply;
+    proto::ib::CmReply connect_while(unsigned number, const proto::ib::CmRequest& request,
+                                     Answer&& answer) {
+        proto::ib::CmReply reply;
         std::thread other([&] {
-            ib::ConnectionManagement& cm = device.cm.management();
+            proto::ib::ConnectionManagement& cm = device.cm.management();
             const auto to = device.peer_at(*parse_host(host(number)));
             const auto id = cm.connect(device.clock.now(), *to, request);
             device.cm.join(*id, request.queue_pair);
             device.wait([&] { return device.cm.has_answer(*id); }, std::chrono::minutes(1));
             const auto event = device.cm.take_answer(*id);
-            if (!event || event->what != ib::CmEvent::What::replied) return;
-            reply = std::get<ib::CmReply>(event->message);
+            if (!event || event->what != proto::ib::CmEvent::What::replied) return;
+            reply = std::get<proto::ib::CmReply>(event->message);
             cm.confirm(device.clock.now(), *id);
             device.poll(device.clock.now());
         });
@@ -74,4 +76,4 @@ struct ScriptedPeer {
     Device::Inside device;
 };
 
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

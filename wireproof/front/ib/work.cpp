@@ -5,23 +5,23 @@
 #include "wireproof/front/ib/conversions.hpp"
 #include "wireproof/front/ib/device.hpp"
 
-namespace wireproof::rdma {
+namespace wireproof::ib {
 namespace {
 
-ib::Piece piece_of(const Piece& piece) {
+proto::ib::Piece piece_of(const Piece& piece) {
     return {piece.address, piece.length, piece.key};
 }
 
-ib::WorkTerms send_terms(std::uint64_t id, std::optional<std::uint32_t> immediate) {
+proto::ib::WorkTerms send_terms(std::uint64_t id, std::optional<std::uint32_t> immediate) {
     return {.id = id,
-            .request = immediate ? ib::Request::send_immediate : ib::Request::send,
+            .request = immediate ? proto::ib::Request::send_immediate : proto::ib::Request::send,
             .immediate = immediate.value_or(0)};
 }
 
-ib::WorkTerms write_terms(std::uint64_t id, const Remote& to,
-                          std::optional<std::uint32_t> immediate) {
+proto::ib::WorkTerms write_terms(std::uint64_t id, const Remote& to,
+                                 std::optional<std::uint32_t> immediate) {
     return {.id = id,
-            .request = immediate ? ib::Request::write_immediate : ib::Request::write,
+            .request = immediate ? proto::ib::Request::write_immediate : proto::ib::Request::write,
             .immediate = immediate.value_or(0),
             .remote_address = to.address,
             .remote_key = to.key};
@@ -31,12 +31,13 @@ ib::WorkTerms write_terms(std::uint64_t id, const Remote& to,
 template <class Post>
 Status post_pieces(std::uint64_t id, std::span<const Piece> to, const std::optional<Piece>& front,
                    Post&& post) {
-    std::array<ib::Piece, ib::SendEntry::pieces_max + 1> pieces;
-    if (to.size() > ib::SendEntry::pieces_max) return Status::too_many_pieces;
+    std::array<proto::ib::Piece, proto::ib::SendEntry::pieces_max + 1> pieces;
+    if (to.size() > proto::ib::SendEntry::pieces_max) return Status::too_many_pieces;
     auto end = pieces.begin();
     if (front) *end++ = piece_of(*front);
     end = std::transform(to.begin(), to.end(), end, piece_of);
-    return status_of(post(ib::ReceiveRequest{.id = id, .pieces = std::span(pieces.begin(), end)}));
+    return status_of(
+        post(proto::ib::ReceiveRequest{.id = id, .pieces = std::span(pieces.begin(), end)}));
 }
 
 /// Calls `post`, unless the device is closed.
@@ -48,7 +49,7 @@ Status post_to(Device::Inside& device, Post&& post) {
     return post();
 }
 
-ib::WorkTerms with(ib::WorkTerms terms, const WorkOptions& options) {
+proto::ib::WorkTerms with(proto::ib::WorkTerms terms, const WorkOptions& options) {
     terms.signalled = options.signalled;
     terms.solicited = options.solicited;
     terms.fence = options.fence;
@@ -60,7 +61,7 @@ ib::WorkTerms with(ib::WorkTerms terms, const WorkOptions& options) {
 Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& domain,
                                                       std::size_t receives, std::size_t pieces) {
     const auto fits = within("receives", receives, 1, queue_max).and_then([&] {
-        return within("pieces", pieces, 0, ib::SendEntry::pieces_max);
+        return within("pieces", pieces, 0, proto::ib::SendEntry::pieces_max);
     });
     if (!fits) return Result<SharedReceiveQueue>::failure(fits.error().message);
     if (domain.inside_->device->fork.forked()) {
@@ -76,7 +77,7 @@ Result<SharedReceiveQueue> SharedReceiveQueue::create(const ProtectionDomain& do
 Status SharedReceiveQueue::post_receive(std::uint64_t id, std::span<const Piece> to) {
     Device::Inside& device = *inside_->domain->device;
     return post_to(device, [&] {
-        return post_pieces(id, to, {}, [&](const ib::ReceiveRequest& one) {
+        return post_pieces(id, to, {}, [&](const proto::ib::ReceiveRequest& one) {
             return device.port.post_receive(inside_->id, one);
         });
     });
@@ -89,22 +90,22 @@ Status QueuePair::post_receive(std::uint64_t id, std::span<const Piece> to) {
                       static_cast<std::uint32_t>(inside_->front.size()), inside_->front_key};
     }
     return post_to(inside_->device(), [&] {
-        return post_pieces(id, to, front, [&](const ib::ReceiveRequest& one) {
+        return post_pieces(id, to, front, [&](const proto::ib::ReceiveRequest& one) {
             return inside_->port().post_receive(inside_->number, one);
         });
     });
 }
 
-Status QueuePair::Inside::post(ib::WorkTerms terms, const WorkOptions& how,
+Status QueuePair::Inside::post(proto::ib::WorkTerms terms, const WorkOptions& how,
                                const Piece& local) const {
-    const ib::Piece piece = piece_of(local);
+    const proto::ib::Piece piece = piece_of(local);
     return post_to(device(), [&] {
         return status_of(
             port().post_send(number, {.terms = with(terms, how), .pieces = std::span(&piece, 1)}));
     });
 }
 
-Status QueuePair::Inside::post_inline(ib::WorkTerms terms, const WorkOptions& how,
+Status QueuePair::Inside::post_inline(proto::ib::WorkTerms terms, const WorkOptions& how,
                                       std::span<const std::byte> bytes) const {
     return post_to(device(), [&] {
         return status_of(
@@ -112,7 +113,7 @@ Status QueuePair::Inside::post_inline(ib::WorkTerms terms, const WorkOptions& ho
     });
 }
 
-Status QueuePair::Inside::post_local(ib::WorkTerms terms, const WorkOptions& how) const {
+Status QueuePair::Inside::post_local(proto::ib::WorkTerms terms, const WorkOptions& how) const {
     return post_to(
         device(), [&] { return status_of(port().post_send(number, {.terms = with(terms, how)})); });
 }
@@ -129,7 +130,8 @@ Status QueuePair::send_inline(std::uint64_t id, std::span<const std::byte> bytes
     return inside_->post_inline(send_terms(id, immediate), options, bytes);
 }
 
-Status QueuePair::Inside::put_address(ib::WorkTerms& terms, const AddressHandle::Inside& to) const {
+Status QueuePair::Inside::put_address(proto::ib::WorkTerms& terms,
+                                      const AddressHandle::Inside& to) const {
     if (!is_datagram()) return Status::not_supported;
     if (to.device != domain->device) return Status::bad_contact;
     terms.to = to.peer;
@@ -140,7 +142,7 @@ Status QueuePair::Inside::put_address(ib::WorkTerms& terms, const AddressHandle:
 
 Status QueuePair::send_to(std::uint64_t id, const Piece& from, const AddressHandle& to,
                           std::optional<std::uint32_t> immediate, const WorkOptions& options) {
-    ib::WorkTerms terms = send_terms(id, immediate);
+    proto::ib::WorkTerms terms = send_terms(id, immediate);
     const Status right = inside_->put_address(terms, *to.inside_);
     return right == Status::ok ? inside_->post(terms, options, from) : right;
 }
@@ -148,7 +150,7 @@ Status QueuePair::send_to(std::uint64_t id, const Piece& from, const AddressHand
 Status QueuePair::send_inline_to(std::uint64_t id, std::span<const std::byte> bytes,
                                  const AddressHandle& to, std::optional<std::uint32_t> immediate,
                                  const WorkOptions& options) {
-    ib::WorkTerms terms = send_terms(id, immediate);
+    proto::ib::WorkTerms terms = send_terms(id, immediate);
     const Status right = inside_->put_address(terms, *to.inside_);
     return right == Status::ok ? inside_->post_inline(terms, options, bytes) : right;
 }
@@ -156,8 +158,8 @@ Status QueuePair::send_inline_to(std::uint64_t id, std::span<const std::byte> by
 Status QueuePair::send_invalidate(std::uint64_t id, const Piece& from, std::uint32_t peers_key,
                                   const WorkOptions& options) {
     return inside_->post(
-        {.id = id, .request = ib::Request::send_invalidate, .remote_key = peers_key}, options,
-        from);
+        {.id = id, .request = proto::ib::Request::send_invalidate, .remote_key = peers_key},
+        options, from);
 }
 
 Status QueuePair::write(std::uint64_t id, const Piece& from, const Remote& to,
@@ -173,7 +175,7 @@ Status QueuePair::write_inline(std::uint64_t id, std::span<const std::byte> byte
 Status QueuePair::read(std::uint64_t id, const Piece& into, const Remote& from,
                        const WorkOptions& options) {
     return inside_->post({.id = id,
-                          .request = ib::Request::read,
+                          .request = proto::ib::Request::read,
                           .remote_address = from.address,
                           .remote_key = from.key},
                          options, into);
@@ -182,7 +184,7 @@ Status QueuePair::read(std::uint64_t id, const Piece& into, const Remote& from,
 Status QueuePair::fetch_add(std::uint64_t id, const Piece& before, const Remote& at,
                             std::uint64_t add, const WorkOptions& options) {
     return inside_->post({.id = id,
-                          .request = ib::Request::fetch_add,
+                          .request = proto::ib::Request::fetch_add,
                           .remote_address = at.address,
                           .remote_key = at.key,
                           .swap_or_add = add},
@@ -193,7 +195,7 @@ Status QueuePair::compare_swap(std::uint64_t id, const Piece& before, const Remo
                                std::uint64_t expected, std::uint64_t desired,
                                const WorkOptions& options) {
     return inside_->post({.id = id,
-                          .request = ib::Request::compare_swap,
+                          .request = proto::ib::Request::compare_swap,
                           .remote_address = at.address,
                           .remote_key = at.key,
                           .compare = expected,
@@ -206,7 +208,7 @@ Status QueuePair::bind(std::uint64_t id, MemoryWindow& window, const MemoryRegio
     const std::uint32_t before = window.inside_->key;
     const auto key_byte = static_cast<std::uint8_t>(before + 1);
     const Status status = inside_->post_local({.id = id,
-                                               .request = ib::Request::bind_window,
+                                               .request = proto::ib::Request::bind_window,
                                                .bind = {.window = before,
                                                         .key_byte = key_byte,
                                                         .region = region.key(),
@@ -222,7 +224,8 @@ Status QueuePair::bind(std::uint64_t id, MemoryWindow& window, const MemoryRegio
 Status QueuePair::invalidate(std::uint64_t id, const MemoryWindow& window,
                              const WorkOptions& options) {
     return inside_->post_local(
-        {.id = id, .request = ib::Request::local_invalidate, .remote_key = window.key()}, options);
+        {.id = id, .request = proto::ib::Request::local_invalidate, .remote_key = window.key()},
+        options);
 }
 
-}  // namespace wireproof::rdma
+}  // namespace wireproof::ib

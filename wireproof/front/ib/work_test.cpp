@@ -6,7 +6,7 @@
 
 #include "wireproof/front/ib/device_test_kit.hpp"
 
-namespace wireproof::rdma::test {
+namespace wireproof::ib::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -237,4 +237,4 @@ TEST_F(Devices, ReceivesMayBeSharedByQueuePairs) {
 }
 
 }  // namespace
-}  // namespace wireproof::rdma::test
+}  // namespace wireproof::ib::test

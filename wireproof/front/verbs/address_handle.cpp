@@ -27,7 +27,7 @@ int create(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*& created) {
 }
 
 /// Who sent a datagram, from the 40 bytes before it: an IPv6 header, or an IPv4 one in the last 20.
-void read_network_header(const ibv_grh& header, ib::Gid& from) {
+void read_network_header(const ibv_grh& header, proto::ib::Gid& from) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&header);
     constexpr std::size_t ipv6_source = 8;
     constexpr std::size_t ipv4_source = 20 + 12;
@@ -43,7 +43,7 @@ void read_network_header(const ibv_grh& header, ib::Gid& from) {
 int fill(std::uint8_t port, const ibv_wc& completion, const ibv_grh& header,
          ibv_ah_attr& attributes) {
     if (port != limits::port || (completion.wc_flags & IBV_WC_GRH) == 0) return EINVAL;
-    ib::Gid from{};
+    proto::ib::Gid from{};
     read_network_header(header, from);
     attributes = {};
     std::copy_n(from.begin(), from.size(), attributes.grh.dgid.raw);

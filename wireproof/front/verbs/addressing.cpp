@@ -17,22 +17,22 @@ constexpr std::size_t ipv4_at = 12;  // in a GID that has an IPv4 address in it
 constexpr std::array<std::uint8_t, ipv4_at> isatap = {0xFE, 0x80, 0, 0, 0,    0,
                                                       0,    0,    0, 0, 0x5E, 0xFE};
 
-bool is_isatap(const ib::Gid& gid) {
+bool is_isatap(const proto::ib::Gid& gid) {
     return std::equal(isatap.begin(), isatap.end(), gid.begin());
 }
 
 }  // namespace
 
-ib::Gid gid_of(const Address& address) {
+proto::ib::Gid gid_of(const Address& address) {
     if (address.family == Address::Family::ipv6) return address.host;
-    ib::Gid gid{};
+    proto::ib::Gid gid{};
     gid[10] = gid[11] = 0xFF;
     std::copy_n(address.host.begin(), 4, gid.begin() + ipv4_at);
     return gid;
 }
 
-ib::Gid link_local_gid_of(const Address& address) {
-    ib::Gid gid{};
+proto::ib::Gid link_local_gid_of(const Address& address) {
+    proto::ib::Gid gid{};
     if (address.family == Address::Family::ipv6) {
         gid = address.host;
         std::fill_n(gid.begin(), 8, std::uint8_t{0});
@@ -45,10 +45,10 @@ ib::Gid link_local_gid_of(const Address& address) {
     return gid;
 }
 
-std::optional<Address> address_of(const ib::Gid& gid) {
+std::optional<Address> address_of(const proto::ib::Gid& gid) {
     Address address;
     address.port = rocev2_port;
-    if (ib::is_ipv4(gid) || is_isatap(gid)) {
+    if (proto::ib::is_ipv4(gid) || is_isatap(gid)) {
         address.family = Address::Family::ipv4;
         std::copy_n(gid.begin() + ipv4_at, 4, address.host.begin());
     } else {
@@ -77,7 +77,7 @@ std::optional<Address> address_of(const ibv_ah_attr& attributes, const Address* 
         return named;
     }
     if (attributes.grh.sgid_index >= limits::gids) return std::nullopt;
-    ib::Gid gid{};
+    proto::ib::Gid gid{};
     std::copy_n(attributes.grh.dgid.raw, gid.size(), gid.begin());
     return address_of(gid);
 }

@@ -11,14 +11,14 @@
 namespace wireproof::verbs {
 
 /// An IPv6 address, or an IPv4 one as ::ffff:a.b.c.d.
-ib::Gid gid_of(const Address& address);
+proto::ib::Gid gid_of(const Address& address);
 
 /// What stands at index 0 of the table of GIDs, as an adapter has it: a link-local name of the same
 /// port. That of an IPv4 address is fe80::5efe:a.b.c.d (RFC 5214), and leads there, too.
-ib::Gid link_local_gid_of(const Address& address);
+proto::ib::Gid link_local_gid_of(const Address& address);
 
 /// Nothing: no host can have this name. The address has the port of RoCEv2.
-std::optional<Address> address_of(const ib::Gid& gid);
+std::optional<Address> address_of(const proto::ib::Gid& gid);
 
 /// On an InfiniBand link: the last 16 bits of an IPv4 address, if one host may have such a LID.
 /// Else 0.

@@ -9,9 +9,9 @@
 namespace wireproof::verbs {
 namespace {
 
-using ib::QueuePairChange;
-using ib::QueuePairCore;
-using ib::QueuePairState;
+using proto::ib::QueuePairChange;
+using proto::ib::QueuePairCore;
+using proto::ib::QueuePairState;
 
 constexpr std::array states = {
     std::pair{IBV_QPS_RESET, QueuePairState::reset}, std::pair{IBV_QPS_INIT, QueuePairState::init},
@@ -29,10 +29,10 @@ bool is_state(ibv_qp_state state) {
 struct Row {
     int bit;
     bool (*take)(const ibv_qp_attr& from, QueuePairChange& to);
-    void (*show)(const QueuePairCore& from, const ib::Psns& psns, ibv_qp_attr& to);
+    void (*show)(const QueuePairCore& from, const proto::ib::Psns& psns, ibv_qp_attr& to);
 };
 
-void show_nothing(const QueuePairCore&, const ib::Psns&, ibv_qp_attr&) {}
+void show_nothing(const QueuePairCore&, const proto::ib::Psns&, ibv_qp_attr&) {}
 
 const std::array rows = {
     Row{IBV_QP_STATE,
@@ -41,7 +41,7 @@ const std::array rows = {
             to.state = state_of(from.qp_state);
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.qp_state = shown(from.state());
         }},
     Row{IBV_QP_CUR_STATE,
@@ -50,7 +50,7 @@ const std::array rows = {
             to.current_state = state_of(from.cur_qp_state);
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.cur_qp_state = shown(from.state());
         }},
     Row{IBV_QP_EN_SQD_ASYNC_NOTIFY,
@@ -64,7 +64,7 @@ const std::array rows = {
             to.access = access_of(from.qp_access_flags);
             return to.access.has_value();
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.qp_access_flags = flags_of(from.attributes().access);
         }},
     Row{IBV_QP_PKEY_INDEX,
@@ -72,7 +72,7 @@ const std::array rows = {
             to.partition_index = from.pkey_index;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.pkey_index = from.attributes().partition_index;
         }},
     Row{IBV_QP_PORT,
@@ -80,7 +80,7 @@ const std::array rows = {
             to.port = from.port_num;
             return from.port_num == limits::port;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.port_num = from.attributes().port;
         }},
     Row{IBV_QP_QKEY,
@@ -88,7 +88,7 @@ const std::array rows = {
             to.qkey = from.qkey;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.qkey = from.attributes().qkey;
         }},
     Row{IBV_QP_AV, [](const ibv_qp_attr&, QueuePairChange&) { return true; }, show_nothing},
@@ -97,7 +97,7 @@ const std::array rows = {
             to.path_mtu = bytes_of(from.path_mtu);
             return to.path_mtu != 0;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.path_mtu = mtu_of(from.attributes().path_mtu);
         }},
     Row{IBV_QP_TIMEOUT,
@@ -105,7 +105,7 @@ const std::array rows = {
             to.timeout = from.timeout;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.timeout = from.attributes().timeout;
         }},
     Row{IBV_QP_RETRY_CNT,
@@ -113,7 +113,7 @@ const std::array rows = {
             to.retry_count = from.retry_cnt;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.retry_cnt = from.attributes().retry_count;
         }},
     Row{IBV_QP_RNR_RETRY,
@@ -121,16 +121,16 @@ const std::array rows = {
             to.rnr_retry = from.rnr_retry;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.rnr_retry = from.attributes().rnr_retry;
         }},
     Row{IBV_QP_RQ_PSN,
         [](const ibv_qp_attr& from, QueuePairChange& to) {
             // Programs give random words: adapters take the lower 24 bits.
-            to.receive_psn = ib::Psn(from.rq_psn & 0xFFFFFF);
+            to.receive_psn = proto::ib::Psn(from.rq_psn & 0xFFFFFF);
             return true;
         },
-        [](const QueuePairCore&, const ib::Psns& psns, ibv_qp_attr& to) {
+        [](const QueuePairCore&, const proto::ib::Psns& psns, ibv_qp_attr& to) {
             to.rq_psn = static_cast<std::uint32_t>(psns.receive.value());
         }},
     Row{IBV_QP_MAX_QP_RD_ATOMIC,
@@ -138,7 +138,7 @@ const std::array rows = {
             to.max_rd_atomic = from.max_rd_atomic;
             return from.max_rd_atomic <= limits::outstanding_reads;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.max_rd_atomic = from.attributes().max_rd_atomic;
         }},
     // Paths do not migrate here.
@@ -148,15 +148,15 @@ const std::array rows = {
             to.min_rnr_timer = from.min_rnr_timer;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.min_rnr_timer = from.attributes().min_rnr_timer;
         }},
     Row{IBV_QP_SQ_PSN,
         [](const ibv_qp_attr& from, QueuePairChange& to) {
-            to.send_psn = ib::Psn(from.sq_psn & 0xFFFFFF);
+            to.send_psn = proto::ib::Psn(from.sq_psn & 0xFFFFFF);
             return true;
         },
-        [](const QueuePairCore&, const ib::Psns& psns, ibv_qp_attr& to) {
+        [](const QueuePairCore&, const proto::ib::Psns& psns, ibv_qp_attr& to) {
             to.sq_psn = static_cast<std::uint32_t>(psns.send.value());
         }},
     Row{IBV_QP_MAX_DEST_RD_ATOMIC,
@@ -164,7 +164,7 @@ const std::array rows = {
             to.max_dest_rd_atomic = from.max_dest_rd_atomic;
             return from.max_dest_rd_atomic <= limits::outstanding_reads;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.max_dest_rd_atomic = from.attributes().max_dest_rd_atomic;
         }},
     Row{IBV_QP_PATH_MIG_STATE, [](const ibv_qp_attr&, QueuePairChange&) { return false; },
@@ -174,7 +174,7 @@ const std::array rows = {
             to.dest_queue_pair = from.dest_qp_num;
             return true;
         },
-        [](const QueuePairCore& from, const ib::Psns&, ibv_qp_attr& to) {
+        [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.dest_qp_num = from.attributes().dest_queue_pair;
         }},
 };
@@ -194,7 +194,7 @@ ibv_qp_state shown(QueuePairState state) {
 
 std::size_t bytes_of(ibv_mtu mtu) {
     const bool known = mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096;
-    return known ? ib::path_mtus[static_cast<std::size_t>(mtu - IBV_MTU_256)] : 0;
+    return known ? proto::ib::path_mtus[static_cast<std::size_t>(mtu - IBV_MTU_256)] : 0;
 }
 
 ibv_mtu mtu_of(std::size_t bytes) {
@@ -214,7 +214,7 @@ std::optional<QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask
     return change;
 }
 
-ibv_qp_attr shown(const QueuePairCore& core, const ib::Psns& psns) {
+ibv_qp_attr shown(const QueuePairCore& core, const proto::ib::Psns& psns) {
     ibv_qp_attr attributes{};
     for (const Row& row : rows) row.show(core, psns, attributes);
     attributes.path_mig_state = IBV_MIG_MIGRATED;

@@ -8,8 +8,8 @@
 
 namespace wireproof::verbs {
 
-ib::QueuePairState state_of(ibv_qp_state state);
-ibv_qp_state shown(ib::QueuePairState state);
+proto::ib::QueuePairState state_of(ibv_qp_state state);
+ibv_qp_state shown(proto::ib::QueuePairState state);
 
 /// Bytes of payload; 0: none has this name.
 std::size_t bytes_of(ibv_mtu mtu);
@@ -18,10 +18,10 @@ ibv_mtu mtu_of(std::size_t bytes);
 
 /// What a program asks for; nothing, where a value or a part of the mask means nothing. The address
 /// vector is left to the caller: only it knows peers.
-std::optional<ib::QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask);
+std::optional<proto::ib::QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask);
 
 /// What a queue pair has been told, as a query shows it: all but its address vector and its
 /// capacities.
-ibv_qp_attr shown(const ib::QueuePairCore& core, const ib::Psns& psns);
+ibv_qp_attr shown(const proto::ib::QueuePairCore& core, const proto::ib::Psns& psns);
 
 }  // namespace wireproof::verbs

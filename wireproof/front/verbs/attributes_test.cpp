@@ -28,7 +28,7 @@ ibv_qp_attr distinct_values() {
 
 TEST(VerbsAttributes, EachBitOfTheMaskTakesItsValueAndNoOther) {
     const ibv_qp_attr given = distinct_values();
-    using ib::Attribute;
+    using proto::ib::Attribute;
     const std::array<std::pair<int, Attribute>, 16> bits = {{
         {IBV_QP_CUR_STATE, Attribute::current_state},
         {IBV_QP_EN_SQD_ASYNC_NOTIFY, Attribute::drained_notify},
@@ -50,10 +50,10 @@ TEST(VerbsAttributes, EachBitOfTheMaskTakesItsValueAndNoOther) {
     for (const auto& [bit, attribute] : bits) {
         const auto change = change_of(given, bit);
         ASSERT_TRUE(change) << bit;
-        EXPECT_EQ(change->given(), ib::AttributeSet{attribute}) << bit;
+        EXPECT_EQ(change->given(), proto::ib::AttributeSet{attribute}) << bit;
         EXPECT_FALSE(change->state) << bit;
     }
-    EXPECT_EQ(change_of(given, IBV_QP_STATE)->state, ib::QueuePairState::rts);
+    EXPECT_EQ(change_of(given, IBV_QP_STATE)->state, proto::ib::QueuePairState::rts);
 }
 
 TEST(VerbsAttributes, ValuesArriveAsTheEngineCountsThem) {
@@ -64,9 +64,9 @@ TEST(VerbsAttributes, ValuesArriveAsTheEngineCountsThem) {
     EXPECT_EQ(change->path_mtu, 2048U);
     EXPECT_EQ(change->receive_psn->value(), 3U);  // PSNs have 24 bits
     EXPECT_EQ(change->send_psn->value(), 4U);
-    EXPECT_EQ(change->access, (ib::Access{.remote_read = true}));
+    EXPECT_EQ(change->access, (proto::ib::Access{.remote_read = true}));
     EXPECT_EQ(change->timeout, 9U);
-    EXPECT_EQ(change->current_state, ib::QueuePairState::rtr);
+    EXPECT_EQ(change->current_state, proto::ib::QueuePairState::rtr);
 }
 
 TEST(VerbsAttributes, WhatMeansNothingIsRefused) {
@@ -91,15 +91,16 @@ TEST(VerbsAttributes, WhatMeansNothingIsRefused) {
 
 TEST(VerbsAttributes, AQueryShowsWhatWasTold) {
     const ibv_qp_attr given = distinct_values();
-    ib::QueuePairCore core{ib::QueuePairConfig{}};
+    proto::ib::QueuePairCore core{proto::ib::QueuePairConfig{}};
     auto change = change_of(
         given, IBV_QP_ACCESS_FLAGS | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_PATH_MTU | IBV_QP_TIMEOUT |
                    IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_DEST_QPN);
     ASSERT_TRUE(change);
     core.apply(*change);
-    core.set_state(ib::QueuePairState::sqd);
-    const ibv_qp_attr told = shown(core, {.send = ib::Psn(0xFFFFFF), .receive = ib::Psn(12)});
+    core.set_state(proto::ib::QueuePairState::sqd);
+    const ibv_qp_attr told =
+        shown(core, {.send = proto::ib::Psn(0xFFFFFF), .receive = proto::ib::Psn(12)});
     EXPECT_EQ(told.qp_state, IBV_QPS_SQD);
     EXPECT_EQ(told.cur_qp_state, IBV_QPS_SQD);
     EXPECT_EQ(told.sq_psn, 0xFFFFFFU);
@@ -121,8 +122,8 @@ TEST(VerbsAttributes, StatesHaveOneNameEachWay) {
     for (int state = IBV_QPS_RESET; state <= IBV_QPS_ERR; ++state) {
         EXPECT_EQ(shown(state_of(static_cast<ibv_qp_state>(state))), state);
     }
-    EXPECT_EQ(state_of(IBV_QPS_SQE), ib::QueuePairState::sqe);
-    EXPECT_EQ(state_of(IBV_QPS_ERR), ib::QueuePairState::error);
+    EXPECT_EQ(state_of(IBV_QPS_SQE), proto::ib::QueuePairState::sqe);
+    EXPECT_EQ(state_of(IBV_QPS_ERR), proto::ib::QueuePairState::error);
 }
 
 TEST(VerbsAttributes, AnMtuIsTheLongestThatFits) {

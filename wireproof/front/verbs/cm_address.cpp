@@ -50,7 +50,7 @@ std::optional<CmName> cm_name_of(const void* socket_address, std::size_t size) {
     if (family != AF_INET6 || size < sizeof one.v6) return std::nullopt;
     std::memcpy(&one.v6, socket_address, sizeof one.v6);
     Address address = from_socket_address(one);
-    if (ib::is_ipv4(address.host)) {
+    if (proto::ib::is_ipv4(address.host)) {
         Address inner{.family = Address::Family::ipv4, .port = address.port};
         std::copy_n(address.host.begin() + 12, 4, inner.host.begin());
         address = inner;

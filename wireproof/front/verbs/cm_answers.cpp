@@ -16,7 +16,7 @@ namespace wireproof::verbs {
 namespace {
 
 using State = CmIdentifier::State;
-using ib::store_be_at;
+using proto::ib::store_be_at;
 
 constexpr std::uint16_t partition = 0xFFFF;
 constexpr std::uint8_t hop_limit = 64;
@@ -43,7 +43,8 @@ void store(std::uint64_t value, std::uint8_t (&to)[Size]) {
     store_be_at<0, Size>(std::as_writable_bytes(std::span(to)), value);
 }
 
-std::uint16_t store_native(const ib::Gid& gid, std::uint16_t space, std::uint16_t port, void* to) {
+std::uint16_t store_native(const proto::ib::Gid& gid, std::uint16_t space, std::uint16_t port,
+                           void* to) {
     NativeAddress address{};
     address.family = 27;
     store(partition, address.partition);
@@ -62,13 +63,13 @@ std::uint8_t lifetime(const CmIdentifier& one) {
     return static_cast<std::uint8_t>(one.ack_timeout > 0 ? one.ack_timeout - 1 : 0);
 }
 
-ib_user_path_rec path_of(const CmIdentifier& one, const ib::Gid& own) {
+ib_user_path_rec path_of(const CmIdentifier& one, const proto::ib::Gid& own) {
     ib_user_path_rec path{};
     std::ranges::copy(one.peer_gid, path.dgid);
     std::ranges::copy(own, path.sgid);
     path.reversible = 1;
     path.numb_path = 1;
-    path.mtu = ib::path_mtu_code(one.path_mtu);
+    path.mtu = proto::ib::path_mtu_code(one.path_mtu);
     path.pkey = partition;
     path.hop_limit = hop_limit;
     path.traffic_class = one.traffic_class;
@@ -101,7 +102,7 @@ std::uint8_t within_device(std::uint8_t outstanding) {
 void to_rtr(const CmIdentifier& one, ib_uverbs_qp_attr& to) {
     to.qp_attr_mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     describe_address_vector(one, to.ah_attr);
-    to.path_mtu = ib::path_mtu_code(one.path_mtu);
+    to.path_mtu = proto::ib::path_mtu_code(one.path_mtu);
     to.dest_qp_num = one.remote_queue_pair;
     to.rq_psn = one.receive_psn.value();
     if (one.qp_type != IBV_QPT_RC) return;
@@ -143,14 +144,16 @@ void describe_addresses(const CmIdentifier& one, rdma_ucm_query_addr_resp& to) {
     to.pkey = partition;
 }
 
-void describe_gids(const CmIdentifier& one, const ib::Gid& own, rdma_ucm_query_addr_resp& to) {
+void describe_gids(const CmIdentifier& one, const proto::ib::Gid& own,
+                   rdma_ucm_query_addr_resp& to) {
     describe_addresses(one, to);
-    to.src_size =
-        store_native(one.on_device ? own : ib::Gid(), one.space, one.source.port, &to.src_addr);
+    to.src_size = store_native(one.on_device ? own : proto::ib::Gid(), one.space, one.source.port,
+                               &to.src_addr);
     to.dst_size = store_native(one.peer_gid, one.space, one.destination.port, &to.dst_addr);
 }
 
-void describe_route(const CmIdentifier& one, const ib::Gid& own, rdma_ucm_query_route_resp& to) {
+void describe_route(const CmIdentifier& one, const proto::ib::Gid& own,
+                    rdma_ucm_query_route_resp& to) {
     store_socket_address(one.source, &to.src_addr);
     store_socket_address(one.destination, &to.dst_addr);
     to.ibdev_index = no_index;
@@ -168,7 +171,7 @@ void describe_route(const CmIdentifier& one, const ib::Gid& own, rdma_ucm_query_
 }
 
 // As on the wire, in answers of a subnet's administration.
-bool describe_path(const CmIdentifier& one, const ib::Gid& own, ib_path_rec_data& to) {
+bool describe_path(const CmIdentifier& one, const proto::ib::Gid& own, ib_path_rec_data& to) {
     if (!has_route(one)) return false;
     const ib_user_path_rec path = path_of(one, own);
     to = {};

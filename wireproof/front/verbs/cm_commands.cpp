@@ -130,7 +130,7 @@ int query(const Call& call, const rdma_ucm_query& command, std::size_t least, De
     Answer answer{};
     const int error =
         call.cm().with(call.channel(), command.id,
-                       [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+                       [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
                            return describe(one, answer);
                        });
     return error != 0 ? error : write_answer(call, command.response, answer);
@@ -158,7 +158,7 @@ int query_path(const Call& call, const rdma_ucm_query& command) {
     if (call.room < offsetof(Answer, path)) return ENOSPC;
     const int error = call.cm().with(
         call.channel(), command.id,
-        [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+        [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
             answer.paths = describe_path(one, call.cm().own_gid(), answer.path) ? 1 : 0;
             return 0;
         });
@@ -212,9 +212,10 @@ int reject(const Call& call) {
     constexpr std::uint8_t vendor_option = 35;
     rdma_ucm_reject command{};
     if (!read(call, command)) return EINVAL;
-    if (command.reason == 0) command.reason = static_cast<std::uint8_t>(ib::CmReason::consumer);
-    const auto reason = static_cast<ib::CmReason>(command.reason);
-    if (reason != ib::CmReason::consumer && command.reason != vendor_option) return EINVAL;
+    if (command.reason == 0)
+        command.reason = static_cast<std::uint8_t>(proto::ib::CmReason::consumer);
+    const auto reason = static_cast<proto::ib::CmReason>(command.reason);
+    if (reason != proto::ib::CmReason::consumer && command.reason != vendor_option) return EINVAL;
     return call.cm().reject(
         call.channel(), command.id, reason,
         std::as_bytes(std::span(command.private_data).first(command.private_data_len)));

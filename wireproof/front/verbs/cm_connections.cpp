@@ -1,5 +1,4 @@
-// Connections of identifiers, and datagram services: asked for, accepted, ended. The starting PSN
-// that one side names is that of the first packet it receives.
+// Connections of identifiers, and datagram services. A side names the first PSN that it receives.
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 namespace wireproof::verbs {
 namespace {
 
+namespace ib = proto::ib;
 using State = CmIdentifier::State;
 
 constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address

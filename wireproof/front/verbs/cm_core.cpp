@@ -59,8 +59,8 @@ RdmaCm::~RdmaCm() {
 void RdmaCm::linger() {
     constexpr int longest = 1000;  // milliseconds; some four DREQs
     for (int waited = 0; waited < longest; ++waited) {
-        const bool done =
-            engine_->managing([&](Instant, ib::ConnectionManagement&) { return parting_.empty(); });
+        const bool done = engine_->managing(
+            [&](Instant, proto::ib::ConnectionManagement&) { return parting_.empty(); });
         if (done) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -80,11 +80,11 @@ CmIdentifier& RdmaCm::add(const ChannelPointer& channel) {
     CmIdentifier& one = identifiers_[number];
     one.number = number;
     one.channel = channel;
-    one.receive_psn = ib::Psn(static_cast<std::uint32_t>(random_.below(1 << 24)));
+    one.receive_psn = proto::ib::Psn(static_cast<std::uint32_t>(random_.below(1 << 24)));
     return one;
 }
 
-ib::Gid RdmaCm::own_gid() const {
+proto::ib::Gid RdmaCm::own_gid() const {
     return gid_of(engine_->address());
 }
 
@@ -97,7 +97,7 @@ int RdmaCm::create(const ChannelPointer& channel, std::uint64_t uid, std::uint16
         case RDMA_PS_IB: break;
         default: return EINVAL;
     }
-    return engine_->managing([&](Instant, ib::ConnectionManagement&) {
+    return engine_->managing([&](Instant, proto::ib::ConnectionManagement&) {
         if (identifiers_.size() >= identifiers_max) return ENOMEM;
         CmIdentifier& one = add(channel);
         one.uid = uid;
@@ -109,16 +109,18 @@ int RdmaCm::create(const ChannelPointer& channel, std::uint64_t uid, std::uint16
 }
 
 int RdmaCm::destroy(const ChannelPointer& channel, std::uint32_t number, std::uint32_t& taken) {
-    return with(channel, number,
-                [&](const CmIdentifier& one, Instant now, ib::ConnectionManagement& management) {
-                    const auto counted = one.taken;
-                    forget(now, management, number);
-                    taken = *counted;
-                    return 0;
-                });
+    return with(
+        channel, number,
+        [&](const CmIdentifier& one, Instant now, proto::ib::ConnectionManagement& management) {
+            const auto counted = one.taken;
+            forget(now, management, number);
+            taken = *counted;
+            return 0;
+        });
 }
 
-void RdmaCm::forget(Instant now, ib::ConnectionManagement& management, std::uint32_t number) {
+void RdmaCm::forget(Instant now, proto::ib::ConnectionManagement& management,
+                    std::uint32_t number) {
     CmIdentifier& one = identifiers_.at(number);
     end(now, management, one);
     give_up_port(one);
@@ -131,7 +133,7 @@ void RdmaCm::forget(Instant now, ib::ConnectionManagement& management, std::uint
 }
 
 void RdmaCm::close_identifiers(const CmChannel* channel) {
-    engine_->managing([&](Instant now, ib::ConnectionManagement& management) {
+    engine_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
         std::vector<std::uint32_t> numbers;
         for (const auto& [number, one] : identifiers_) {
             if (channel == nullptr || one.channel.get() == channel) numbers.push_back(number);
@@ -154,7 +156,7 @@ void RdmaCm::close_all() {
 }
 
 int RdmaCm::bind(const ChannelPointer& channel, std::uint32_t number, const CmName& name) {
-    return with(channel, number, [&](CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+    return with(channel, number, [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         if (one.state != State::idle) return EINVAL;
         if (name.native) {
             one.native = true;
@@ -247,21 +249,22 @@ int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
                             const std::optional<CmName>& source, const CmName& destination,
                             Duration limit) {
     if (destination.native || (source && source->native)) return ENODEV;
-    return with(channel, number, [&](CmIdentifier& one, Instant now, ib::ConnectionManagement&) {
-        if (one.native) return EINVAL;
-        if (one.state == State::idle) {
-            Address from{.family = destination.address.family};
-            if (source) from = source->address;
-            const int bound = bind_to(one, from, false);
-            if (bound != 0) return bound;
-        }
-        if (one.state != State::bound) return EINVAL;
-        one.destination = destination.address;
-        one.state = State::resolving;
-        one.resolved_by = now + std::min(limit, early_most);
-        seek(now, one);
-        return 0;
-    });
+    return with(channel, number,
+                [&](CmIdentifier& one, Instant now, proto::ib::ConnectionManagement&) {
+                    if (one.native) return EINVAL;
+                    if (one.state == State::idle) {
+                        Address from{.family = destination.address.family};
+                        if (source) from = source->address;
+                        const int bound = bind_to(one, from, false);
+                        if (bound != 0) return bound;
+                    }
+                    if (one.state != State::bound) return EINVAL;
+                    one.destination = destination.address;
+                    one.state = State::resolving;
+                    one.resolved_by = now + std::min(limit, early_most);
+                    seek(now, one);
+                    return 0;
+                });
 }
 
 // The program at the other end may have been told to listen just when this one was told to ask.
@@ -298,7 +301,7 @@ void RdmaCm::resolve_to(CmIdentifier& one, Address to) {
     tell(one, cm_event::address_resolved);
 }
 
-void RdmaCm::on_deadline(Instant now, ib::ConnectionManagement& management) {
+void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& management) {
     if (next_watch_ <= now) look_after_peers(now, management);
     if (next_look_ > now) return;
     next_look_ = never;
@@ -324,7 +327,7 @@ void RdmaCm::watch(Instant now, CmIdentifier& one) {
     if (one.peer_socket) next_watch_ = earliest(next_watch_, now + between_watches);
 }
 
-void RdmaCm::look_after_peers(Instant now, ib::ConnectionManagement& management) {
+void RdmaCm::look_after_peers(Instant now, proto::ib::ConnectionManagement& management) {
     next_watch_ = never;
     const SocketsOfHost sockets;
     for (const auto& [number, one] : identifiers_) {
@@ -337,7 +340,7 @@ void RdmaCm::look_after_peers(Instant now, ib::ConnectionManagement& management)
 }
 
 int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {
-    return with(channel, number, [&](CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+    return with(channel, number, [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         if (one.state != State::address_resolved) return EINVAL;
         one.path_mtu = engine_->path_mtu();
         one.state = State::route_resolved;
@@ -348,7 +351,8 @@ int RdmaCm::resolve_route(const ChannelPointer& channel, std::uint32_t number) {
 
 int RdmaCm::listen(const ChannelPointer& channel, std::uint32_t number, std::uint32_t backlog) {
     return with(
-        channel, number, [&](CmIdentifier& one, Instant, ib::ConnectionManagement& management) {
+        channel, number,
+        [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement& management) {
             if (one.native) return ENODEV;
             if (one.state == State::idle) {
                 const int bound = bind_to(one, {.family = Address::Family::ipv4}, true);
@@ -374,7 +378,7 @@ int RdmaCm::listen(const ChannelPointer& channel, std::uint32_t number, std::uin
 }
 
 /// The connection or service that it stands for.
-void RdmaCm::end(Instant now, ib::ConnectionManagement& management, CmIdentifier& one) {
+void RdmaCm::end(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one) {
     if (one.state == State::listening) {
         const std::uint64_t service = service_of(one);
         auto& listeners = listeners_[service];
@@ -389,24 +393,24 @@ void RdmaCm::end(Instant now, ib::ConnectionManagement& management, CmIdentifier
         }
     }
     if (!one.connection) return;
-    const ib::CmId id = *one.connection;
+    const proto::ib::CmId id = *one.connection;
     connections_.erase(id);
     one.connection.reset();
     if (one.is_datagram()) {
         if (!management.give_up(id)) {
-            management.answer(now, id, {.status = ib::CmServiceStatus::rejected});
+            management.answer(now, id, {.status = proto::ib::CmServiceStatus::rejected});
         }
     } else if (one.disconnecting || management.disconnect(now, id)) {
         parting_.insert(id);
     } else {
-        management.reject(now, id, ib::CmReason::consumer);
+        management.reject(now, id, proto::ib::CmReason::consumer);
     }
     one.state = State::over;
 }
 
 int RdmaCm::migrate(const ChannelPointer& from, const ChannelPointer& to, std::uint32_t number,
                     std::uint32_t& taken) {
-    return with(from, number, [&](CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+    return with(from, number, [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         if (from != to) {
             one.channel = to;
             for (CmChannelEvent& event : from->remove(number)) {
@@ -424,7 +428,7 @@ int RdmaCm::migrate(const ChannelPointer& from, const ChannelPointer& to, std::u
 
 int RdmaCm::set_option(const ChannelPointer& channel, std::uint32_t number, std::uint32_t level,
                        std::uint32_t name, ConstBytes value) {
-    return with(channel, number, [&](CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+    return with(channel, number, [&](CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH) return set_path(one, value);
         if (level != RDMA_OPTION_ID || name > RDMA_OPTION_ID_ACK_TIMEOUT) return ENOSYS;
         const bool is_byte = name == RDMA_OPTION_ID_TOS || name == RDMA_OPTION_ID_ACK_TIMEOUT;

@@ -55,14 +55,15 @@ struct CmIdentifier {
     Instant resolved_by{};
     bool nobody = false;  // has the destination
     PeerId peer{};
-    ib::Gid peer_gid{};
+    proto::ib::Gid peer_gid{};
     std::optional<std::uint64_t> peer_socket;  // of a process of this host
-    std::optional<ib::CmId> connection;  // or resolution, or query; nothing: not asked, or over
+    std::optional<proto::ib::CmId>
+        connection;  // or resolution, or query; nothing: not asked, or over
     bool disconnecting = false;
 
     /// That was sent to the other side; and until when a refusal may only mean that it was too
     /// early.
-    std::variant<std::monostate, ib::CmRequest, ib::CmServiceRequest> question;
+    std::variant<std::monostate, proto::ib::CmRequest, proto::ib::CmServiceRequest> question;
     Instant may_be_early_until{};
     Instant asks_again_at = never;
 
@@ -70,8 +71,8 @@ struct CmIdentifier {
     std::uint8_t traffic_class = 0;
     std::uint8_t ack_timeout = 14;  // 4.096 us x 2^n: 67 ms
     std::size_t path_mtu = 0;       // bytes
-    ib::Psn receive_psn{};
-    ib::Psn send_psn{};
+    proto::ib::Psn receive_psn{};
+    proto::ib::Psn send_psn{};
     std::uint32_t remote_queue_pair = 0;
     std::uint8_t responder_resources = 0;
     std::uint8_t initiator_depth = 0;
@@ -113,7 +114,7 @@ public:
     /// Of the side that was asked, with parameters; of the one that asked, without.
     int accept(const ChannelPointer& channel, std::uint32_t number, std::uint64_t uid,
                const rdma_ucm_conn_param& asked);
-    int reject(const ChannelPointer& channel, std::uint32_t number, ib::CmReason reason,
+    int reject(const ChannelPointer& channel, std::uint32_t number, proto::ib::CmReason reason,
                ConstBytes why);
     int disconnect(const ChannelPointer& channel, std::uint32_t number);
     int notify(const ChannelPointer& channel, std::uint32_t number, std::uint32_t event);
@@ -127,7 +128,7 @@ public:
     /// What `use` makes of an identifier, under the engine's lock. It may throw nothing.
     template <class Use>
     int with(const ChannelPointer& channel, std::uint32_t number, Use&& use) {
-        return engine_->managing([&](Instant now, ib::ConnectionManagement& management) {
+        return engine_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
             CmIdentifier* one = nullptr;
             const int error = find(channel, number, one);
             if (error != 0) return error;
@@ -135,13 +136,13 @@ public:
         });
     }
 
-    void on_event(Instant now, ib::ConnectionManagement& management,
-                  const ib::CmEvent& event) override;
-    void on_deadline(Instant now, ib::ConnectionManagement& management) override;
+    void on_event(Instant now, proto::ib::ConnectionManagement& management,
+                  const proto::ib::CmEvent& event) override;
+    void on_deadline(Instant now, proto::ib::ConnectionManagement& management) override;
     Instant next_deadline() const override { return earliest(next_look_, next_watch_); }
 
     // For answers.
-    ib::Gid own_gid() const;
+    proto::ib::Gid own_gid() const;
     std::size_t device_path_mtu() const { return engine_->path_mtu(); }
 
 private:
@@ -156,46 +157,48 @@ private:
     int claim(const CmIdentifier& one, std::uint16_t port);
     void seek(Instant now, CmIdentifier& one);
     void resolve_to(CmIdentifier& one, Address to);
-    int request(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
+    int request(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one,
                 const rdma_ucm_conn_param& asked);
-    int ask_service(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
+    int ask_service(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one,
                     const rdma_ucm_conn_param& asked);
-    int accept_request(Instant now, ib::ConnectionManagement& management, CmIdentifier& one,
+    int accept_request(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one,
                        const rdma_ucm_conn_param& asked);
     int set_path(CmIdentifier& one, ConstBytes paths);
-    void end(Instant now, ib::ConnectionManagement& management, CmIdentifier& one);
-    void forget(Instant now, ib::ConnectionManagement& management, std::uint32_t number);
+    void end(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
+    void forget(Instant now, proto::ib::ConnectionManagement& management, std::uint32_t number);
     void close_identifiers(const CmChannel* channel);
     void linger();
 
     void watch(Instant now, CmIdentifier& one);
-    void look_after_peers(Instant now, ib::ConnectionManagement& management);
-    void take(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event);
-    void on_request(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event);
-    std::optional<ib::CmReason> why_unfit(const CmIdentifier& heard,
-                                          const ib::CmRequest& request) const;
-    CmIdentifier& add_requested(const CmIdentifier& heard, ib::CmId id, PeerId peer,
-                                const ib::Gid& gid);
-    void on_answer(Instant now, CmIdentifier& one, const ib::CmEvent& event);
-    int send_question(Instant now, ib::ConnectionManagement& management, CmIdentifier& one);
-    bool may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& event);
-    void ask_again(Instant now, ib::ConnectionManagement& management, CmIdentifier& one);
+    void look_after_peers(Instant now, proto::ib::ConnectionManagement& management);
+    void take(Instant now, proto::ib::ConnectionManagement& management,
+              const proto::ib::CmEvent& event);
+    void on_request(Instant now, proto::ib::ConnectionManagement& management,
+                    const proto::ib::CmEvent& event);
+    std::optional<proto::ib::CmReason> why_unfit(const CmIdentifier& heard,
+                                                 const proto::ib::CmRequest& request) const;
+    CmIdentifier& add_requested(const CmIdentifier& heard, proto::ib::CmId id, PeerId peer,
+                                const proto::ib::Gid& gid);
+    void on_answer(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
+    int send_question(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
+    bool may_ask_again(Instant now, CmIdentifier& one, const proto::ib::CmEvent& event);
+    void ask_again(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one);
     CmIdentifier* listener(std::uint64_t service, bool ipv6);
     void tell(const CmIdentifier& one, std::uint32_t event, int status = 0);
     void tell(const CmIdentifier& one, const rdma_ucm_event_resp& what);
     void over(CmIdentifier& one);
-    static void describe_request(CmIdentifier& one, const ib::CmRequest& request,
+    static void describe_request(CmIdentifier& one, const proto::ib::CmRequest& request,
                                  rdma_ucm_conn_param& to);
 
     std::shared_ptr<Engine> engine_;
     // All of these under the engine's lock.
     Random random_;
     std::map<std::uint32_t, CmIdentifier> identifiers_;
-    std::map<ib::CmId, std::uint32_t> connections_;
+    std::map<proto::ib::CmId, std::uint32_t> connections_;
     std::map<std::uint64_t, std::vector<std::uint32_t>> listeners_;  // by service
-    std::set<ib::CmId> parting_;  // disconnected by identifiers that are gone; no answer yet
-    Instant next_look_ = never;   // at those that are resolving, or ask again
-    Instant next_watch_ = never;  // whether those that connections are with still live
+    std::set<proto::ib::CmId> parting_;  // disconnected by identifiers that are gone; no answer yet
+    Instant next_look_ = never;          // at those that are resolving, or ask again
+    Instant next_watch_ = never;         // whether those that connections are with still live
     bool explained_ = false;
 };
 
@@ -204,10 +207,12 @@ Expected<std::shared_ptr<RdmaCm>> shared_rdma_cm();
 
 // Answers to queries: how an identifier looks to the program.
 void describe_addresses(const CmIdentifier& one, rdma_ucm_query_addr_resp& to);
-void describe_gids(const CmIdentifier& one, const ib::Gid& own, rdma_ucm_query_addr_resp& to);
-void describe_route(const CmIdentifier& one, const ib::Gid& own, rdma_ucm_query_route_resp& to);
+void describe_gids(const CmIdentifier& one, const proto::ib::Gid& own,
+                   rdma_ucm_query_addr_resp& to);
+void describe_route(const CmIdentifier& one, const proto::ib::Gid& own,
+                    rdma_ucm_query_route_resp& to);
 /// False: there is none.
-bool describe_path(const CmIdentifier& one, const ib::Gid& own, ib_path_rec_data& to);
+bool describe_path(const CmIdentifier& one, const proto::ib::Gid& own, ib_path_rec_data& to);
 /// What takes its queue pair to a state. EINVAL: it is not where that could be done.
 int describe_queue_pair(const CmIdentifier& one, std::uint32_t state, ib_uverbs_qp_attr& to);
 void describe_address_vector(const CmIdentifier& one, ib_uverbs_ah_attr& to);

@@ -29,27 +29,29 @@ protected:
     void TearDown() override { cm.close(channel); }
     virtual std::uint16_t space() const { return RDMA_PS_TCP; }
 
-    std::optional<ib::CmId> connection() {
-        std::optional<ib::CmId> found;
-        cm.with(channel, id, [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
-            found = one.connection;
-            return 0;
-        });
+    std::optional<proto::ib::CmId> connection() {
+        std::optional<proto::ib::CmId> found;
+        cm.with(channel, id,
+                [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
+                    found = one.connection;
+                    return 0;
+                });
         return found;
     }
     /// So long after now.
-    void refuse(Duration later, ib::CmEvent event) {
+    void refuse(Duration later, proto::ib::CmEvent event) {
         event.id = connection().value();
-        cm.engine().managing([&](Instant now, ib::ConnectionManagement& management) {
+        cm.engine().managing([&](Instant now, proto::ib::ConnectionManagement& management) {
             cm.on_event(now + later, management, event);
             return 0;
         });
     }
-    static ib::CmEvent rejection(ib::CmReason reason) {
-        return {.what = ib::CmEvent::What::rejected, .message = ib::CmReject{.reason = reason}};
+    static proto::ib::CmEvent rejection(proto::ib::CmReason reason) {
+        return {.what = proto::ib::CmEvent::What::rejected,
+                .message = proto::ib::CmReject{.reason = reason}};
     }
     /// A question other than `before`.
-    bool asks_again(ib::CmId before) {
+    bool asks_again(proto::ib::CmId before) {
         const auto end = std::chrono::steady_clock::now() + 30s;
         while (std::chrono::steady_clock::now() < end) {
             const auto now = connection();
@@ -70,31 +72,31 @@ class RefusedDatagrams : public Refused {
 };
 
 TEST_F(Refused, BecauseItWasTooEarlyAsksAgain) {
-    const ib::CmId first = connection().value();
-    refuse({}, rejection(ib::CmReason::invalid_service));
+    const proto::ib::CmId first = connection().value();
+    refuse({}, rejection(proto::ib::CmReason::invalid_service));
     EXPECT_TRUE(asks_again(first));
     EXPECT_EQ(told(cm_event::rejected), 0U);
-    refuse(early_most, rejection(ib::CmReason::invalid_service));
+    refuse(early_most, rejection(proto::ib::CmReason::invalid_service));
     EXPECT_EQ(told(cm_event::rejected), 1U);
     EXPECT_FALSE(connection());
 }
 
 TEST_F(Refused, ForAnotherReasonIsTold) {
-    refuse({}, rejection(ib::CmReason::consumer));
+    refuse({}, rejection(proto::ib::CmReason::consumer));
     EXPECT_EQ(told(cm_event::rejected), 1U);
 }
 
 TEST_F(Refused, ForItsPathMtuAsksForTheOneThatWouldDo) {
-    ib::CmEvent narrow = rejection(ib::CmReason::invalid_path_mtu);
-    auto& why = std::get<ib::CmReject>(narrow.message);
+    proto::ib::CmEvent narrow = rejection(proto::ib::CmReason::invalid_path_mtu);
+    auto& why = std::get<proto::ib::CmReject>(narrow.message);
     why.detail_length = 1;
     why.detail[0] = std::byte{1};
-    const ib::CmId first = connection().value();
+    const proto::ib::CmId first = connection().value();
     refuse({}, narrow);
     EXPECT_TRUE(asks_again(first));
-    cm.with(channel, id, [&](const CmIdentifier& one, Instant, ib::ConnectionManagement&) {
+    cm.with(channel, id, [&](const CmIdentifier& one, Instant, proto::ib::ConnectionManagement&) {
         EXPECT_EQ(one.path_mtu, 256U);
-        EXPECT_EQ(std::get<ib::CmRequest>(one.question).path_mtu, 1);
+        EXPECT_EQ(std::get<proto::ib::CmRequest>(one.question).path_mtu, 1);
         return 0;
     });
     refuse({}, narrow);  // no less than it asked for
@@ -102,7 +104,7 @@ TEST_F(Refused, ForItsPathMtuAsksForTheOneThatWouldDo) {
 }
 
 TEST_F(Refused, AndDestroyedAsksNoMore) {
-    refuse({}, rejection(ib::CmReason::invalid_service));
+    refuse({}, rejection(proto::ib::CmReason::invalid_service));
     std::uint32_t taken = 0;
     EXPECT_EQ(cm.destroy(channel, id, taken), 0);
     std::this_thread::sleep_for(100ms);
@@ -110,10 +112,10 @@ TEST_F(Refused, AndDestroyedAsksNoMore) {
 }
 
 TEST_F(RefusedDatagrams, BecauseItWasTooEarlyAsksAgain) {
-    const ib::CmEvent unsupported{
-        .what = ib::CmEvent::What::resolved,
-        .message = ib::CmServiceReply{.status = ib::CmServiceStatus::unsupported}};
-    const ib::CmId first = connection().value();
+    const proto::ib::CmEvent unsupported{
+        .what = proto::ib::CmEvent::What::resolved,
+        .message = proto::ib::CmServiceReply{.status = proto::ib::CmServiceStatus::unsupported}};
+    const proto::ib::CmId first = connection().value();
     refuse({}, unsupported);
     EXPECT_TRUE(asks_again(first));
     refuse(early_most, unsupported);

@@ -14,14 +14,14 @@ constexpr std::array statuses = {
     IBV_WC_WR_FLUSH_ERR,   IBV_WC_MW_BIND_ERR, IBV_WC_BAD_RESP_ERR,  IBV_WC_REM_INV_REQ_ERR,
     IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,  IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR,
 };
-static_assert(statuses.size() == ib::completion_status_names.size());
+static_assert(statuses.size() == proto::ib::completion_status_names.size());
 
 constexpr std::array kinds = {
     IBV_WC_SEND,      IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
     IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD,  IBV_WC_BIND_MW,
     IBV_WC_LOCAL_INV, IBV_WC_RECV,       IBV_WC_RECV_RDMA_WITH_IMM,
 };
-static_assert(kinds[static_cast<std::size_t>(ib::CompletionKind::receive_write)] ==
+static_assert(kinds[static_cast<std::size_t>(proto::ib::CompletionKind::receive_write)] ==
               IBV_WC_RECV_RDMA_WITH_IMM);
 
 // As adapters of mlx5 number them.
@@ -38,7 +38,7 @@ int destroy(CompletionQueue& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
-    if (engine.locked([&](ib::Port& port) { return port.is_used(queue.id); })) return EBUSY;
+    if (engine.locked([&](proto::ib::Port& port) { return port.is_used(queue.id); })) return EBUSY;
     engine.forget(Engine::About::completion_queue, queue.handle);
     if (queue.channel != nullptr) {
         static_cast<Channel*>(queue.channel)->events.remove([&](const CompletionQueue* one) {
@@ -49,7 +49,7 @@ int destroy(CompletionQueue& queue) {
     context.forget_events(queue.async_taken);
     Acknowledged{queue.mutex, queue.cond, queue.comp_events_completed}.wait_for(queue.told);
     Acknowledged{queue.mutex, queue.cond, queue.async_events_completed}.wait_for(queue.async_taken);
-    engine.locked([&](ib::Port& port) { return port.remove(queue.id); });
+    engine.locked([&](proto::ib::Port& port) { return port.remove(queue.id); });
     ::pthread_mutex_destroy(&queue.mutex);
     ::pthread_cond_destroy(&queue.cond);
     delete &queue;
@@ -67,8 +67,9 @@ int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_cha
     if (!good) return EINVAL;
     auto queue = std::make_unique<CompletionQueue>();
     Engine& engine = *context.engine;
-    queue->id = engine.locked(
-        [&](ib::Port& port) { return port.add_completion_queue(static_cast<std::size_t>(asked)); });
+    queue->id = engine.locked([&](proto::ib::Port& port) {
+        return port.add_completion_queue(static_cast<std::size_t>(asked));
+    });
     queue->context = of;
     queue->channel = channel;
     queue->cq_context = user;
@@ -77,8 +78,8 @@ int create_completion_queue(ibv_context* of, int asked, void* user, ibv_comp_cha
     ::pthread_mutex_init(&queue->mutex, nullptr);
     ::pthread_cond_init(&queue->cond, nullptr);
     engine.hear(&context, Engine::About::completion_queue, queue->handle,
-                [one = queue.get(), &context](ib::PortEvent::What what) {
-                    if (what == ib::PortEvent::What::completion) {
+                [one = queue.get(), &context](proto::ib::PortEvent::What what) {
+                    if (what == proto::ib::PortEvent::What::completion) {
                         if (one->channel != nullptr) {
                             static_cast<Channel*>(one->channel)->events.push(one);
                         }
@@ -99,7 +100,7 @@ std::uint8_t level_of_datagrams(const Engine& engine) {
     return engine.address().family == Address::Family::ipv4 ? udp_over_ipv4 : udp_over_ipv6;
 }
 
-ibv_wc shown(const ib::Completion& completion, std::uint8_t level) {
+ibv_wc shown(const proto::ib::Completion& completion, std::uint8_t level) {
     ibv_wc shown{};
     shown.wr_id = completion.id;
     shown.status = statuses[static_cast<std::size_t>(completion.status)];
@@ -129,8 +130,8 @@ int poll_completions(ibv_cq* of, int count, ibv_wc* completions) {
     int polled = 0;
     const std::uint8_t level = level_of_datagrams(*context.engine);
     const int error = errno_of([&] {
-        polled = context.engine->polling([&](ib::Port& port) {
-            ib::CompletionQueue& from = port.completion_queue(queue.id);
+        polled = context.engine->polling([&](proto::ib::Port& port) {
+            proto::ib::CompletionQueue& from = port.completion_queue(queue.id);
             int taken = 0;
             for (; taken < count; ++taken) {
                 const auto one = from.poll();
@@ -149,7 +150,7 @@ int request_notification(ibv_cq* of, int solicited_only) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     return errno_of([&] {
-        return context.engine->locked([&](ib::Port& port) {
+        return context.engine->locked([&](proto::ib::Port& port) {
             port.completion_queue(queue.id).request_notify(solicited_only != 0);
             return 0;
         });
@@ -196,7 +197,7 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
     if (context.is_dead()) return EIO;
     if (asked <= 0 || asked > verbs::limits::completions) return EINVAL;
     return verbs::errno_of([&] {
-        const bool done = context.engine->locked([&](ib::Port& port) {
+        const bool done = context.engine->locked([&](proto::ib::Port& port) {
             return port.completion_queue(queue.id).resize(static_cast<std::size_t>(asked));
         });
         if (!done) return EINVAL;  // it holds more than that

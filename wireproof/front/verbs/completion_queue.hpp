@@ -17,7 +17,7 @@ struct Channel : ibv_comp_channel {
 
 /// The extended structure, which begins with the members of an ibv_cq.
 struct CompletionQueue : ibv_cq_ex {
-    ib::CompletionQueueId id{};
+    proto::ib::CompletionQueueId id{};
     std::mutex batch;               // held from start_poll to end_poll, unless single_threaded
     bool single_threaded = false;   // the program locks
     ibv_wc current{};               // between start_poll and end_poll
@@ -39,6 +39,6 @@ int create_completion_queue(ibv_context* context, int asked, void* user, ibv_com
 std::uint8_t level_of_datagrams(const Engine& engine);
 
 /// A completion as verbs show it.
-ibv_wc shown(const ib::Completion& completion, std::uint8_t level_of_datagrams);
+ibv_wc shown(const proto::ib::Completion& completion, std::uint8_t level_of_datagrams);
 
 }  // namespace wireproof::verbs

@@ -27,7 +27,8 @@ TEST(Engine, OnInfinibandItsAddressGivesALid) {
 }
 
 TEST(Completions, ADatagramTellsOfWhatKindItsNetworkHeaderIs) {
-    const ib::Completion datagram{.kind = ib::CompletionKind::receive, .from_queue_pair = 5};
+    const proto::ib::Completion datagram{.kind = proto::ib::CompletionKind::receive,
+                                         .from_queue_pair = 5};
     const auto ethernet = engine_at("127.77.1.3:4791", Link::ethernet);
     const auto infiniband = engine_at("127.77.1.4:4791", Link::infiniband);
     ASSERT_TRUE(ethernet && infiniband);
@@ -36,7 +37,7 @@ TEST(Completions, ADatagramTellsOfWhatKindItsNetworkHeaderIs) {
     EXPECT_EQ(level_of_datagrams(*infiniband), 0);
     EXPECT_EQ(shown(datagram, level).wc_flags, IBV_WC_GRH);
     EXPECT_EQ(shown(datagram, level).sl, level);
-    const ib::Completion other{.kind = ib::CompletionKind::receive};
+    const proto::ib::Completion other{.kind = proto::ib::CompletionKind::receive};
     EXPECT_EQ(shown(other, level).sl, 0);
     EXPECT_EQ(shown(other, level).wc_flags, 0u);
 }

@@ -54,7 +54,7 @@ std::string device_lines(const CountersOf& of) {
 /// Under the names of /sys/class/infiniband/…/ports/1/counters. Lengths count words of 4 bytes.
 std::string kernel_counters(const CountersOf& of) {
     const UdpCounters& udp = of.wire.udp;
-    const ib::PortCounters& port = of.port.counters();
+    const proto::ib::PortCounters& port = of.port.counters();
     std::uint64_t malformed = 0;
     for (const std::uint64_t count : port.malformed) malformed += count;
     Lines lines("counters.");
@@ -70,7 +70,7 @@ std::string kernel_counters(const CountersOf& of) {
 
 /// Under the names of Linux's Soft-RoCE and of common adapters, where they mean the same.
 std::string kernel_hw_counters(const CountersOf& of) {
-    const ib::QueuePairCounters total = of.port.total();
+    const proto::ib::QueuePairCounters total = of.port.total();
     Lines lines("hw_counters.");
     lines.add("sent_pkts", of.wire.udp.frames_sent + of.shared.frames_sent);
     lines.add("rcvd_pkts", of.wire.udp.frames_received + of.shared.frames_received);
@@ -111,7 +111,7 @@ std::string own_counters(const CountersOf& of) {
     shared.add("doorbells_rung", of.shared.doorbells_rung);
     shared.add("connections", of.shared.connections);
     shared.add("malformed_peers", of.shared.malformed_peers);
-    const ib::PortCounters& counted = of.port.counters();
+    const proto::ib::PortCounters& counted = of.port.counters();
     Lines port("port.");
     port.add("damaged", counted.damaged);
     port.add("unknown_queue_pair", counted.unknown_queue_pair);
@@ -123,19 +123,21 @@ std::string own_counters(const CountersOf& of) {
 }
 
 std::string queue_pair_lines(const CountersOf& of, std::uint32_t number) {
-    const ib::QueuePairCore& core = *of.port.queue_pair(number);
-    const ib::QueuePairAttributes& known = core.attributes();
+    const proto::ib::QueuePairCore& core = *of.port.queue_pair(number);
+    const proto::ib::QueuePairAttributes& known = core.attributes();
     Lines lines("queue_pairs." + std::to_string(number) + ".");
-    lines.add("transport", ib::name_of(core.config().transport));
-    lines.add("state", ib::name_of(core.state()));
+    lines.add("transport", proto::ib::name_of(core.config().transport));
+    lines.add("state", proto::ib::name_of(core.state()));
     if (known.has_address) {
         lines.add("peer", of.address_of(known.address));
         lines.add("peer_queue_pair", known.dest_queue_pair);
     }
     lines.add("sends_posted", core.sends.size());
     lines.add("receives_posted", core.receives.size());
-    for (const auto& [name, count] : ib::reception_counters) lines.add(name, core.counters.*count);
-    for (const auto& [name, count] : ib::more_counters) lines.add(name, core.counters.*count);
+    for (const auto& [name, count] : proto::ib::reception_counters)
+        lines.add(name, core.counters.*count);
+    for (const auto& [name, count] : proto::ib::more_counters)
+        lines.add(name, core.counters.*count);
     return lines.text();
 }
 

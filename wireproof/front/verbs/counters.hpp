@@ -18,7 +18,7 @@
 namespace wireproof::verbs {
 
 struct CountersOf {
-    const ib::Port& port;
+    const proto::ib::Port& port;
     const Rocev2Counters& wire;
     ShmCounters shared;   // of memory that is shared with processes of this host
     std::string address;  // of the device

@@ -39,7 +39,7 @@ Address loopback(std::uint8_t last) {
 Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu, int receive_buffer) {
     return Rocev2Wire::open({.local = local,
                              .peers_max = limits::strangers,
-                             .frame_max = ib::packet_max(path_mtu),
+                             .frame_max = proto::ib::packet_max(path_mtu),
                              .receive_buffer = receive_buffer});
 }
 
@@ -65,7 +65,7 @@ Expected<std::shared_ptr<Engine>> Engine::open(const Settings& settings) {
     }
     const auto room = Rocev2Wire::frame_max_at(first);
     if (!room) return tl::unexpected(room.error());
-    const std::size_t path_mtu = ib::path_mtu_within(*room);
+    const std::size_t path_mtu = proto::ib::path_mtu_within(*room);
     if (path_mtu == 0) return unexpected("the interface carries no path MTU, not even 256");
     auto wire = settings.address ? open_wire(*settings.address, path_mtu, settings.receive_buffer)
                                  : open_first_free(path_mtu, settings.receive_buffer);
@@ -89,7 +89,7 @@ Engine::Engine(Rocev2Wire wire, const Setup& setup)
       port_({.path_mtu = path_mtu_,
              .first_number = static_cast<std::uint32_t>(2 + Random(seed_).below(0xFFFFFD)),
              .key_seed = mix64(seed_),
-             .peer_window = ib::peer_window_of(path_mtu_)}),
+             .peer_window = proto::ib::peer_window_of(path_mtu_)}),
       connections_(port_, {.ca_guid = ::be64toh(device_guid()),
                            .first_id = static_cast<std::uint32_t>(mix64(seed_ ^ 0x434D)),
                            .grace = Duration::milliseconds(1000)}) {
@@ -183,7 +183,7 @@ void Engine::tell_device(Instant now) {
 }
 
 void Engine::tell(const EventFault& event) {
-    using What = ib::PortEvent::What;
+    using What = proto::ib::PortEvent::What;
     if (event.what == EventFault::What::limit_reached) {
         for (const auto& [about, listener] : hearers_) {
             if (about.first == About::shared_receive_queue) listener.hearer(What::limit_reached);
@@ -202,7 +202,7 @@ void Engine::tell(const EventFault& event) {
         if (of != About::queue_pair) continue;
         const std::uint32_t place = faults_->place_of(number);
         if (event.queue_pair.value_or(place) != place) continue;
-        port_.modify(number, {.state = ib::QueuePairState::error});
+        port_.modify(number, {.state = proto::ib::QueuePairState::error});
         if (!fatal) listener.hearer(said);
     }
 }
@@ -213,7 +213,7 @@ void Engine::forget(About what, std::uint32_t number) {
 }
 
 void Engine::release_acks(std::uint32_t number) {
-    posting([number](ib::Port& port) {
+    posting([number](proto::ib::Port& port) {
         port.release_acks(number);
         return 0;
     });
@@ -323,7 +323,7 @@ void Engine::manage(Instant now) {
     if (hearer != nullptr && hearer->next_deadline() <= now) {
         hearer->on_deadline(now, connections_.management());
     }
-    connections_.poll(now, [&](const ib::CmEvent& event) {
+    connections_.poll(now, [&](const proto::ib::CmEvent& event) {
         if (hearer != nullptr) hearer->on_event(now, connections_.management(), event);
     });
 }
@@ -349,8 +349,8 @@ std::size_t Engine::send(Instant now) {
             // UD has no order to keep. A datagram that waited would leave with what the program has
             // written over it: UCX reuses the memory of one that the peer has answered, without
             // waiting for the completion.
-            const auto which = peers_.holds(now, peer) ? ib::Port::PacketsOf::datagrams
-                                                       : ib::Port::PacketsOf::every;
+            const auto which = peers_.holds(now, peer) ? proto::ib::Port::PacketsOf::datagrams
+                                                       : proto::ib::Port::PacketsOf::every;
             PeerLane lane = peers_.lane(peer);
             port_.set_near(peer, lane.is_shared());
             for (std::size_t n = 0; n < packets_a_visit; ++n) {
@@ -376,7 +376,7 @@ std::size_t Engine::send(Instant now) {
 
 void Engine::tell_events() {
     while (const auto event = port_.next_delivery()) {
-        using What = ib::PortEvent::What;
+        using What = proto::ib::PortEvent::What;
         const bool of_queue = event->what == What::completion || event->what == What::overrun;
         const About about = of_queue                             ? About::completion_queue
                             : event->what == What::limit_reached ? About::shared_receive_queue

@@ -105,9 +105,9 @@ public:
     class ConnectionHearer {
     public:
         virtual ~ConnectionHearer() = default;
-        virtual void on_event(Instant now, ib::ConnectionManagement& management,
-                              const ib::CmEvent& event) = 0;
-        virtual void on_deadline(Instant now, ib::ConnectionManagement& management) = 0;
+        virtual void on_event(Instant now, proto::ib::ConnectionManagement& management,
+                              const proto::ib::CmEvent& event) = 0;
+        virtual void on_deadline(Instant now, proto::ib::ConnectionManagement& management) = 0;
         virtual Instant next_deadline() const = 0;
     };
     /// Until it is forgotten, or another takes its place.
@@ -126,12 +126,12 @@ public:
     std::optional<PeerId> peer_at(const Address& address);
     Address address_of(PeerId peer);
     /// Null: it is not known. Under the lock: of use to what is called there.
-    const ib::Gid* gid_of_peer(PeerId peer) { return port_.neighbours().gid(peer); }
+    const proto::ib::Gid* gid_of_peer(PeerId peer) { return port_.neighbours().gid(peer); }
 
     /// From now on packets may come that no call waits for. Throws std::system_error.
     void start_keeper();
 
-    using Hearer = std::function<void(ib::PortEvent::What)>;
+    using Hearer = std::function<void(proto::ib::PortEvent::What)>;
     enum class About : std::uint8_t { completion_queue, queue_pair, shared_receive_queue };
     /// Events about it are told to `hearer`, until it is forgotten; none is told after that.
     void hear(const void* owner, About what, std::uint32_t number, Hearer hearer);
@@ -206,8 +206,8 @@ private:
     Link link_;
     std::mutex lock_;
     Peers peers_;
-    ib::Port port_;
-    ib::CmTransport connections_;
+    proto::ib::Port port_;
+    proto::ib::CmTransport connections_;
     ConnectionHearer* connection_hearer_ = nullptr;
     std::unique_ptr<Faults> faults_;  // null: what is sent and what comes is the wire's
     std::map<const void*, std::function<void(News)>> device_hearers_;

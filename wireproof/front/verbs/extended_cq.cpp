@@ -20,7 +20,7 @@ int make_current(CompletionQueue& queue, const std::optional<ibv_wc>& next) {
     return 0;
 }
 
-std::optional<ibv_wc> next_of(CompletionQueue& queue, ib::Port& port) {
+std::optional<ibv_wc> next_of(CompletionQueue& queue, proto::ib::Port& port) {
     const auto one = port.completion_queue(queue.id).poll();
     if (!one) return std::nullopt;
     return shown(*one, level_of_datagrams(*Context::of(queue.context).engine));
@@ -35,7 +35,7 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     if (!queue.single_threaded) batch.lock();
     std::optional<ibv_wc> next;
     const int error = errno_of([&] {
-        context.engine->polling([&](ib::Port& port) {
+        context.engine->polling([&](proto::ib::Port& port) {
             next = next_of(queue, port);
             return next ? 1 : 0;
         });
@@ -54,7 +54,7 @@ int next_poll(ibv_cq_ex* of) {
     if (context.is_dead()) return EIO;
     std::optional<ibv_wc> next;
     const int error = errno_of([&] {
-        next = context.engine->locked([&](ib::Port& port) { return next_of(queue, port); });
+        next = context.engine->locked([&](proto::ib::Port& port) { return next_of(queue, port); });
         return 0;
     });
     return error != 0 ? error : make_current(queue, next);

@@ -27,9 +27,9 @@ bool draw(std::uint64_t key, std::uint64_t salt, double chance) {
 }
 
 /// Requests, answers with data, and each kind of acknowledgement count for themselves.
-std::uint64_t class_of(const ib::Packet& packet, std::string_view kind) {
+std::uint64_t class_of(const proto::ib::Packet& packet, std::string_view kind) {
     if (!packet.opcode->is_response()) return 0;
-    if (packet.opcode->verb != ib::Verb::acknowledge) return 1;
+    if (packet.opcode->verb != proto::ib::Verb::acknowledge) return 1;
     std::uint64_t hash = 2;
     for (const char letter : kind) hash = mixed(hash, static_cast<unsigned char>(letter));
     return hash;
@@ -105,13 +105,13 @@ bool FaultDraws::in_burst(const FaultChances& chances, const Identity& packet) c
 
 PacketFate FaultDraws::decide(const PassingPacket& packet) {
     PacketFate decided;
-    const auto decoded = ib::Packet::decode({.bytes = packet.bytes});
+    const auto decoded = proto::ib::Packet::decode({.bytes = packet.bytes});
     if (!decoded) return decided;
-    FrameInfo info = ib::describe(packet.bytes);
-    const ib::Bth& bth = decoded->bth();
+    FrameInfo info = proto::ib::describe(packet.bytes);
+    const proto::ib::Bth& bth = decoded->bth();
     info.number = bth.psn.value();
     const std::uint64_t kind = class_of(*decoded, info.kind);
-    const bool datagram = decoded->opcode->has(ib::Extended::deth);
+    const bool datagram = decoded->opcode->has(proto::ib::Extended::deth);
     const std::uint32_t remote = !datagram                 ? 0
                                  : packet.way == Way::sent ? bth.dest_qp
                                                            : decoded->headers.deth.source_qp;

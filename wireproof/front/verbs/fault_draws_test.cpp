@@ -11,20 +11,20 @@
 namespace wireproof::verbs {
 namespace {
 
-using ib::Operation;
+using proto::ib::Operation;
 
 constexpr std::uint32_t first_psn = 0xFFFFF0;  // soon before the wrap
 constexpr std::uint64_t seed = 7;
 
 std::vector<std::byte> packet_of(std::uint32_t psn, Operation operation = Operation::send_only) {
-    ib::Headers headers;
-    headers.bth.opcode = ib::opcode_of(ib::Transport::rc, operation);
-    headers.bth.psn = ib::Psn(psn & 0xFFFFFF);
-    headers.aeth.syndrome = ib::Syndrome::ack(0);
-    std::vector<std::byte> room(ib::packet_max(256));
+    proto::ib::Headers headers;
+    headers.bth.opcode = proto::ib::opcode_of(proto::ib::Transport::rc, operation);
+    headers.bth.psn = proto::ib::Psn(psn & 0xFFFFFF);
+    headers.aeth.syndrome = proto::ib::Syndrome::ack(0);
+    std::vector<std::byte> room(proto::ib::packet_max(256));
     TxFrame frame;
     frame.open(room, {.frame_max = room.size()});
-    ib::encode(headers, {}, frame);
+    proto::ib::encode(headers, {}, frame);
     std::vector<std::byte> bytes(frame.size());
     frame.gather(bytes);
     return bytes;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 2> queues = {"send", "receive"};
 constexpr std::array<std::string_view, 5> events = {"DEVICE_FATAL", "QP_FATAL", "QP_REQ_ERR",
                                                     "QP_ACCESS_ERR", "SRQ_LIMIT_REACHED"};
 /// As verbs name them; the first is no fault.
-constexpr std::array<std::string_view, ib::completion_status_names.size() - 1> statuses = {
+constexpr std::array<std::string_view, proto::ib::completion_status_names.size() - 1> statuses = {
     "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR",     "WR_FLUSH_ERR",
     "MW_BIND_ERR", "BAD_RESP_ERR",  "REM_INV_REQ_ERR",  "REM_ACCESS_ERR",
     "REM_OP_ERR",  "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"};
@@ -36,8 +36,9 @@ std::vector<std::string_view> kinds() {
                                            "NAK remote access",
                                            "NAK remote operational"};
     for (unsigned byte = 0; byte < 256; ++byte) {
-        const ib::Opcode* const opcode = ib::find_opcode(static_cast<std::uint8_t>(byte));
-        if (opcode == nullptr || opcode->verb == ib::Verb::acknowledge) continue;
+        const proto::ib::Opcode* const opcode =
+            proto::ib::find_opcode(static_cast<std::uint8_t>(byte));
+        if (opcode == nullptr || opcode->verb == proto::ib::Verb::acknowledge) continue;
         if (std::find(names.begin(), names.end(), opcode->name) == names.end()) {
             names.push_back(opcode->name);
         }
@@ -141,7 +142,7 @@ void read_completion(Section& section, CompletionFault& fault) {
     queue_pair(section, fault.queue_pair);
     section.number("nth", fault.nth, 1, whole_max);
     if (const auto status = section.word("status", statuses)) {
-        fault.status = static_cast<ib::CompletionStatus>(*status + 1);
+        fault.status = static_cast<proto::ib::CompletionStatus>(*status + 1);
     } else if (section.take("status") == nullptr) {
         section.miss("status");
     }

@@ -55,7 +55,7 @@ struct CompletionFault {
     Of of = Of::send;
     std::optional<std::uint32_t> queue_pair = {};  // as above; nothing: of each
     std::uint64_t nth = 1;
-    ib::CompletionStatus status = ib::CompletionStatus::retry_exceeded;
+    proto::ib::CompletionStatus status = proto::ib::CompletionStatus::retry_exceeded;
 };
 
 /// An event that the device tells the program though nothing has happened. The queue pairs that the

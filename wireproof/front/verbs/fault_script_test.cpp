@@ -71,7 +71,7 @@ at_ms = 7
     EXPECT_EQ(script->rules[1].rule.fate, Fate{.held_behind = 2});
     EXPECT_EQ(script->downs[0].at_packet, 40U);
     EXPECT_EQ(script->downs[0].lasts, Duration::milliseconds(5));
-    EXPECT_EQ(script->completions[0].status, ib::CompletionStatus::rnr_retry_exceeded);
+    EXPECT_EQ(script->completions[0].status, proto::ib::CompletionStatus::rnr_retry_exceeded);
     EXPECT_EQ(script->completions[0].of, CompletionFault::Of::send);
     EXPECT_EQ(script->completions[1].of, CompletionFault::Of::receive);
     ASSERT_EQ(script->events.size(), 2U);

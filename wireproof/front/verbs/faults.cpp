@@ -34,7 +34,7 @@ constexpr std::uint64_t salt_bit = 0x666C6970;
 /// A bit that the ICRC covers and that no port would miss: behind the base header, or of its PSN.
 std::size_t bit_to_flip(std::uint64_t key, std::size_t packet) {
     constexpr std::size_t psn_at = 9;
-    const std::size_t from = packet > ib::Bth::size ? ib::Bth::size : psn_at;
+    const std::size_t from = packet > proto::ib::Bth::size ? proto::ib::Bth::size : psn_at;
     return 8 * from +
            static_cast<std::size_t>(Random(mix64(key ^ salt_bit)).below(8 * (packet - from)));
 }
@@ -71,24 +71,24 @@ std::uint32_t Faults::place_of(std::uint32_t number) const {
     return number - first_number_ + 1;
 }
 
-PassingPacket Faults::passing(const ib::Port& port, Way way, PeerId peer, const Address& other,
-                              ConstBytes bytes) const {
-    const ib::Bth bth = ib::Bth::decode(bytes.first<ib::Bth::size>());
+PassingPacket Faults::passing(const proto::ib::Port& port, Way way, PeerId peer,
+                              const Address& other, ConstBytes bytes) const {
+    const proto::ib::Bth bth = proto::ib::Bth::decode(bytes.first<proto::ib::Bth::size>());
     const std::uint32_t number = way == Way::sent ? port.last_sender() : bth.dest_qp;
     PassingPacket packet{.way = way, .peer = peer, .queue_pair = place_of(number), .bytes = bytes};
     const bool own_is_lower = own_.host < other.host;
     packet.from_lower = (way == Way::sent) == own_is_lower;
-    const ib::QueuePairCore* const core = port.queue_pair(number);
-    const ib::Opcode* const opcode = ib::find_opcode(bth.opcode);
+    const proto::ib::QueuePairCore* const core = port.queue_pair(number);
+    const proto::ib::Opcode* const opcode = proto::ib::find_opcode(bth.opcode);
     if (core == nullptr || opcode == nullptr) return packet;
     // Answers have the PSNs of the requests that they are to.
     const bool ours = (way == Way::sent) != opcode->is_response();
-    const ib::QueuePairAttributes& known = core->attributes();
+    const proto::ib::QueuePairAttributes& known = core->attributes();
     packet.first_psn = (ours ? known.send_psn : known.receive_psn).value();
     return packet;
 }
 
-bool Faults::send(Instant now, const ib::Port& port, PeerId peer, const Address& to,
+bool Faults::send(Instant now, const proto::ib::Port& port, PeerId peer, const Address& to,
                   const TxFrame& frame) {
     whole_.resize(frame.size());
     if (!host::guarded([&] { frame.gather(whole_); })) return false;
@@ -175,7 +175,7 @@ void Faults::leave(Instant now, Rocev2Wire& wire) {
     }
 }
 
-std::optional<RxFrame> Faults::receive(Instant now, const ib::Port& port, Rocev2Wire& wire,
+std::optional<RxFrame> Faults::receive(Instant now, const proto::ib::Port& port, Rocev2Wire& wire,
                                        const Next& next) {
     for (auto& [peer, held] : received_.held) {
         held.expire(now, [this](Kept one) { received_.due.push_back(std::move(one)); });
@@ -183,7 +183,7 @@ std::optional<RxFrame> Faults::receive(Instant now, const ib::Port& port, Rocev2
     while (received_.due.empty()) {
         const auto frame = next();
         if (!frame) return std::nullopt;
-        if (frame->bytes.size() < ib::Bth::size) return frame;
+        if (frame->bytes.size() < proto::ib::Bth::size) return frame;
         const Address& from = wire.lane(frame->from).address();
         take(now, received_, passing(port, Way::received, frame->from, from, frame->bytes), from,
              frame->after_overrun);

@@ -36,14 +36,14 @@ public:
            std::uint32_t first_number);
 
     /// A packet of the port's, whole in `frame`, on its way to a peer. False: its memory is gone.
-    bool send(Instant now, const ib::Port& port, PeerId peer, const Address& to,
+    bool send(Instant now, const proto::ib::Port& port, PeerId peer, const Address& to,
               const TxFrame& frame);
     /// Hands what is due to the wire, which is to be flushed then.
     void leave(Instant now, Rocev2Wire& wire);
 
     using Next = std::function<std::optional<RxFrame>()>;
     /// The next packet for the port; `next` gives the wire's. Lent until the next call.
-    std::optional<RxFrame> receive(Instant now, const ib::Port& port, Rocev2Wire& wire,
+    std::optional<RxFrame> receive(Instant now, const proto::ib::Port& port, Rocev2Wire& wire,
                                    const Next& next);
 
     /// The device is opened now: planned times count from here.
@@ -90,7 +90,7 @@ private:
         return down.begins && *down.begins <= now && now < *down.begins + down.plan.lasts;
     }
 
-    PassingPacket passing(const ib::Port& port, Way way, PeerId peer, const Address& other,
+    PassingPacket passing(const proto::ib::Port& port, Way way, PeerId peer, const Address& other,
                           ConstBytes bytes) const;
     void take(Instant now, Road& road, const PassingPacket& packet, const Address& other,
               bool after_overrun);

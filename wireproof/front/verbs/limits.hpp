@@ -11,7 +11,7 @@ namespace wireproof::verbs::limits {
 
 inline constexpr int queue_pairs = 65536;
 inline constexpr int work_requests = 32768;  // of one queue
-inline constexpr int pieces = static_cast<int>(ib::SendEntry::pieces_max);
+inline constexpr int pieces = static_cast<int>(proto::ib::SendEntry::pieces_max);
 inline constexpr int inline_data = 4096;  // bytes
 inline constexpr int completion_queues = 65536;
 inline constexpr int completions = 1 << 20;  // of one queue
@@ -25,7 +25,7 @@ inline constexpr int outstanding_reads = 16;  // and Atomics, of one queue pair,
 inline constexpr int hosts = 4096;            // that the device talks to, or hears from
 /// As many hosts may become known by their packets alone: those that the program names find room.
 inline constexpr int strangers = hosts / 2;
-inline constexpr std::uint64_t message = ib::message_max;
+inline constexpr std::uint64_t message = proto::ib::message_max;
 inline constexpr int gids = 2;
 inline constexpr int port = 1;  // the only one
 

@@ -12,7 +12,7 @@ namespace wireproof::verbs {
 namespace {
 
 struct Region : ibv_mr {
-    ib::Access access = {};
+    proto::ib::Access access = {};
     std::uint64_t iova = 0;
 
     static Region& of(ibv_mr* region) { return *static_cast<Region*>(region); }
@@ -45,8 +45,8 @@ int populate(const void* address, std::size_t length, bool written) {
 }
 
 /// As regions are in the table.
-ib::MemoryTable::Region entry_of(const ibv_pd& domain, void* address, std::size_t length,
-                                 std::uint64_t iova, const ib::Access& access) {
+proto::ib::MemoryTable::Region entry_of(const ibv_pd& domain, void* address, std::size_t length,
+                                        std::uint64_t iova, const proto::ib::Access& access) {
     return {.domain = domain.handle,
             .address = iova,
             .memory = {static_cast<std::byte*>(address), length},
@@ -65,7 +65,7 @@ int register_memory(ibv_pd* domain, void* address, std::size_t length, std::uint
     if (const int error = populate(address, length, access->local_write); error != 0) return error;
     auto region = std::make_unique<Region>();
     int error = 0;
-    const std::uint32_t key = context.engine->locked([&](ib::Port& port) -> std::uint32_t {
+    const std::uint32_t key = context.engine->locked([&](proto::ib::Port& port) -> std::uint32_t {
         if (port.memory().size() >= static_cast<std::size_t>(limits::memory_regions)) {
             error = ENOMEM;
             return 0;
@@ -114,7 +114,7 @@ int change(Region& region, const Changes& changes) {
         return EINVAL;
     }
     if (const int error = populate(address, length, access->local_write); error != 0) return error;
-    const bool changed = context.engine->locked([&](ib::Port& port) {
+    const bool changed = context.engine->locked([&](proto::ib::Port& port) {
         return port.memory()
             .change_region(region.lkey, entry_of(*domain, address, length, iova, *access))
             .has_value();
@@ -132,21 +132,21 @@ int change(Region& region, const Changes& changes) {
 
 }  // namespace
 
-std::optional<ib::Access> access_of(unsigned flags) {
+std::optional<proto::ib::Access> access_of(unsigned flags) {
     // Hints, which change nothing here.
     flags &= ~(unsigned{IBV_ACCESS_OPTIONAL_RANGE} | unsigned{IBV_ACCESS_HUGETLB});
     constexpr unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                IBV_ACCESS_MW_BIND;
     if ((flags & ~known) != 0) return std::nullopt;
-    return ib::Access{.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0,
-                      .remote_write = (flags & IBV_ACCESS_REMOTE_WRITE) != 0,
-                      .remote_read = (flags & IBV_ACCESS_REMOTE_READ) != 0,
-                      .remote_atomic = (flags & IBV_ACCESS_REMOTE_ATOMIC) != 0,
-                      .window_bind = (flags & IBV_ACCESS_MW_BIND) != 0};
+    return proto::ib::Access{.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0,
+                             .remote_write = (flags & IBV_ACCESS_REMOTE_WRITE) != 0,
+                             .remote_read = (flags & IBV_ACCESS_REMOTE_READ) != 0,
+                             .remote_atomic = (flags & IBV_ACCESS_REMOTE_ATOMIC) != 0,
+                             .window_bind = (flags & IBV_ACCESS_MW_BIND) != 0};
 }
 
-unsigned flags_of(const ib::Access& access) {
+unsigned flags_of(const proto::ib::Access& access) {
     return (access.local_write ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0U) |
            (access.remote_write ? unsigned{IBV_ACCESS_REMOTE_WRITE} : 0U) |
            (access.remote_read ? unsigned{IBV_ACCESS_REMOTE_READ} : 0U) |
@@ -212,7 +212,7 @@ int ibv_dereg_mr(ibv_mr* of) {
     if (context.is_dead()) return EIO;
     return verbs::errno_of([&] {
         const bool gone = context.engine->locked(
-            [&](ib::Port& port) { return port.memory().remove_region(region.lkey); });
+            [&](proto::ib::Port& port) { return port.memory().remove_region(region.lkey); });
         if (!gone) return EBUSY;  // a window is bound to it
         --ProtectionDomain::of(region.pd).users;
         delete &region;

@@ -16,8 +16,8 @@ struct ProtectionDomain : ibv_pd {
 };
 
 /// Nothing: flags that the device does not know, or does not allow together.
-std::optional<ib::Access> access_of(unsigned flags);
+std::optional<proto::ib::Access> access_of(unsigned flags);
 /// Of what a peer may do, as a queue pair shows it.
-unsigned flags_of(const ib::Access& access);
+unsigned flags_of(const proto::ib::Access& access);
 
 }  // namespace wireproof::verbs

@@ -36,7 +36,7 @@ std::uint64_t random_life() {
 }
 
 std::size_t longest_packet() {
-    return ib::packet_max(ib::path_mtus.back());
+    return proto::ib::packet_max(proto::ib::path_mtus.back());
 }
 
 /// So that both ends give up the same one of two calls that cross.
@@ -267,7 +267,7 @@ bool Peers::prepare_to_sleep() {
     return nothing;
 }
 
-void Peers::judge(Instant now, ib::Neighbours& neighbours) {
+void Peers::judge(Instant now, proto::ib::Neighbours& neighbours) {
     for (Link* link = first_; link != nullptr; link = link->next) {
         const bool lives = link->state == Link::State::living;
         neighbours.set_alive(link->peer, lives && !link->answered);

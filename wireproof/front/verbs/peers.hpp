@@ -59,7 +59,7 @@ public:
     void flush(Instant now);
 
     /// A timeout is due. One of a peer that is there and does not answer is none of its faults.
-    void judge(Instant now, ib::Neighbours& neighbours);
+    void judge(Instant now, proto::ib::Neighbours& neighbours);
     Instant next_deadline() const { return earliest(held_until_, listen_again_); }
 
     /// Readable when a packet or a message came.

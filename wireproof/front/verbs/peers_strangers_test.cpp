@@ -271,7 +271,7 @@ struct Hostile {
         Greeting greeting;
         greeting.node = 1;
         greeting.nodes = 2;
-        greeting.frame_max = static_cast<std::uint32_t>(ib::packet_max(4096));
+        greeting.frame_max = static_cast<std::uint32_t>(proto::ib::packet_max(4096));
         greeting.lines = 8192;
         std::array<std::byte, Greeting::size> message{};
         greeting.encode(message);
@@ -322,7 +322,7 @@ TEST(VerbsPeers, APacketThatWasHandedOverDoesNotChangeWithTheMemory) {
     End a(1);
     const Hostile hostile(8192);
     const RingMemory ring = hostile.share_with(a, clock);
-    RingProducer producer(ring, ib::packet_max(4096));
+    RingProducer producer(ring, proto::ib::packet_max(4096));
     const Bytes room = producer.claim();
     ASSERT_FALSE(room.empty());
     std::fill_n(room.begin(), 100, std::byte{'x'});
@@ -353,7 +353,7 @@ TEST(VerbsPeers, RingsOfGarbageEndTheirPeerAndNothingElse) {
         }
         shared_word<std::uint64_t>(hostile.segment.ring_filled_by(0).head_at).store(draw);
         while (const auto frame = a.peers.receive(clock.now())) {
-            ASSERT_LE(frame->bytes.size(), ib::packet_max(4096));
+            ASSERT_LE(frame->bytes.size(), proto::ib::packet_max(4096));
         }
         for (int i = 0; i < 8192 && a.send(clock.now(), peer, 'x') && a.shares(peer); ++i) {
         }

@@ -10,44 +10,44 @@
 namespace wireproof::verbs {
 namespace {
 
-constexpr auto pieces_max = ib::SendEntry::pieces_max;
+constexpr auto pieces_max = proto::ib::SendEntry::pieces_max;
 
-std::optional<ib::Request> request_of(ibv_wr_opcode opcode) {
+std::optional<proto::ib::Request> request_of(ibv_wr_opcode opcode) {
     switch (opcode) {
-        case IBV_WR_RDMA_WRITE: return ib::Request::write;
-        case IBV_WR_RDMA_WRITE_WITH_IMM: return ib::Request::write_immediate;
-        case IBV_WR_SEND: return ib::Request::send;
-        case IBV_WR_SEND_WITH_IMM: return ib::Request::send_immediate;
-        case IBV_WR_SEND_WITH_INV: return ib::Request::send_invalidate;
-        case IBV_WR_RDMA_READ: return ib::Request::read;
-        case IBV_WR_ATOMIC_CMP_AND_SWP: return ib::Request::compare_swap;
-        case IBV_WR_ATOMIC_FETCH_AND_ADD: return ib::Request::fetch_add;
-        case IBV_WR_LOCAL_INV: return ib::Request::local_invalidate;
-        case IBV_WR_BIND_MW: return ib::Request::bind_window;
+        case IBV_WR_RDMA_WRITE: return proto::ib::Request::write;
+        case IBV_WR_RDMA_WRITE_WITH_IMM: return proto::ib::Request::write_immediate;
+        case IBV_WR_SEND: return proto::ib::Request::send;
+        case IBV_WR_SEND_WITH_IMM: return proto::ib::Request::send_immediate;
+        case IBV_WR_SEND_WITH_INV: return proto::ib::Request::send_invalidate;
+        case IBV_WR_RDMA_READ: return proto::ib::Request::read;
+        case IBV_WR_ATOMIC_CMP_AND_SWP: return proto::ib::Request::compare_swap;
+        case IBV_WR_ATOMIC_FETCH_AND_ADD: return proto::ib::Request::fetch_add;
+        case IBV_WR_LOCAL_INV: return proto::ib::Request::local_invalidate;
+        case IBV_WR_BIND_MW: return proto::ib::Request::bind_window;
         default: return std::nullopt;
     }
 }
 
-int errno_of(ib::PostStatus status) {
+int errno_of(proto::ib::PostStatus status) {
     switch (status) {
-        case ib::PostStatus::accepted: return 0;
-        case ib::PostStatus::queue_full: return ENOMEM;
+        case proto::ib::PostStatus::accepted: return 0;
+        case proto::ib::PostStatus::queue_full: return ENOMEM;
         default: return EINVAL;
     }
 }
 
-void add_target(const ibv_send_wr& wr, ibv_qp_type type, ib::WorkTerms& terms) {
+void add_target(const ibv_send_wr& wr, ibv_qp_type type, proto::ib::WorkTerms& terms) {
     if (type == IBV_QPT_UD) {
         terms.to = AddressHandle::of(wr.wr.ud.ah).peer;
         terms.to_queue_pair = wr.wr.ud.remote_qpn & 0xFFFFFF;
         terms.qkey = wr.wr.ud.remote_qkey;
-    } else if (ib::is_atomic(terms.request)) {
+    } else if (proto::ib::is_atomic(terms.request)) {
         terms.remote_address = wr.wr.atomic.remote_addr;
         terms.remote_key = wr.wr.atomic.rkey;
-        const bool swaps = terms.request == ib::Request::compare_swap;
+        const bool swaps = terms.request == proto::ib::Request::compare_swap;
         terms.compare = swaps ? wr.wr.atomic.compare_add : 0;
         terms.swap_or_add = swaps ? wr.wr.atomic.swap : wr.wr.atomic.compare_add;
-    } else if (ib::is_write(terms.request) || terms.request == ib::Request::read) {
+    } else if (proto::ib::is_write(terms.request) || terms.request == proto::ib::Request::read) {
         terms.remote_address = wr.wr.rdma.remote_addr;
         terms.remote_key = wr.wr.rdma.rkey;
     } else {
@@ -55,14 +55,14 @@ void add_target(const ibv_send_wr& wr, ibv_qp_type type, ib::WorkTerms& terms) {
     }
 }
 
-ib::WorkTerms terms_of(const ibv_send_wr& wr, ib::Request request, ibv_qp_type type) {
-    ib::WorkTerms terms;
+proto::ib::WorkTerms terms_of(const ibv_send_wr& wr, proto::ib::Request request, ibv_qp_type type) {
+    proto::ib::WorkTerms terms;
     terms.id = wr.wr_id;
     terms.request = request;
     terms.signalled = (wr.send_flags & IBV_SEND_SIGNALED) != 0;
     terms.solicited = (wr.send_flags & IBV_SEND_SOLICITED) != 0;
     terms.fence = (wr.send_flags & IBV_SEND_FENCE) != 0;
-    if (ib::has_immediate(request)) terms.immediate = ::ntohl(wr.imm_data);
+    if (proto::ib::has_immediate(request)) terms.immediate = ::ntohl(wr.imm_data);
     add_target(wr, type, terms);
     return terms;
 }
@@ -78,20 +78,21 @@ public:
         }
         return true;
     }
-    std::span<const ib::Piece> all() const { return std::span(pieces_).first(count_); }
+    std::span<const proto::ib::Piece> all() const { return std::span(pieces_).first(count_); }
 
 private:
-    std::array<ib::Piece, pieces_max> pieces_;
+    std::array<proto::ib::Piece, pieces_max> pieces_;
     std::size_t count_ = 0;
 };
 
-int post(ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
+int post(proto::ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
     const auto request = request_of(wr.opcode);
     Pieces pieces;
     if (!request || !pieces.take(wr.sg_list, wr.num_sge)) return EINVAL;
     if (pair.qp_type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
-    ib::WorkRequest work{.terms = terms_of(wr, *request, pair.qp_type), .pieces = pieces.all()};
-    if (*request == ib::Request::bind_window) {
+    proto::ib::WorkRequest work{.terms = terms_of(wr, *request, pair.qp_type),
+                                .pieces = pieces.all()};
+    if (*request == proto::ib::Request::bind_window) {
         if (wr.bind_mw.mw == nullptr) return EINVAL;
         const auto bind = bind_of(*wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
         if (!bind) return EINVAL;
@@ -99,9 +100,9 @@ int post(ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
     }
     std::array<ConstBytes, pieces_max> inlined;
     if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
-        if (!ib::is_send(*request) && !ib::is_write(*request)) return EINVAL;
+        if (!proto::ib::is_send(*request) && !proto::ib::is_write(*request)) return EINVAL;
         for (std::size_t i = 0; i < work.pieces.size(); ++i) {
-            const ib::Piece& piece = work.pieces[i];
+            const proto::ib::Piece& piece = work.pieces[i];
             inlined[i] = {reinterpret_cast<const std::byte*>(piece.address), piece.length};
         }
         work.inlined = std::span(inlined).first(work.pieces.size());
@@ -157,7 +158,7 @@ template <class Take>
 int take(const ibv_recv_wr& wr, Take&& take) {
     Pieces pieces;
     if (!pieces.take(wr.sg_list, wr.num_sge)) return EINVAL;
-    return errno_of(take(ib::ReceiveRequest{.id = wr.wr_id, .pieces = pieces.all()}));
+    return errno_of(take(proto::ib::ReceiveRequest{.id = wr.wr_id, .pieces = pieces.all()}));
 }
 
 }  // namespace
@@ -167,7 +168,7 @@ int post_sends(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
     if (context.is_dead()) return refuse(requests, bad);
     return verbs::errno_of([&] {
         return context.engine->posting_work(
-            pair->qp_num, packets_of(requests, *context.engine), [&](ib::Port& port) {
+            pair->qp_num, packets_of(requests, *context.engine), [&](proto::ib::Port& port) {
                 return post_all(requests, bad,
                                 [&](const ibv_send_wr& wr) { return post(port, *pair, wr); });
             });
@@ -182,8 +183,8 @@ int post_together(ibv_qp& pair, const ibv_send_wr& first, std::size_t count) {
         if (const int error = wrong_with(*one, of.capacity); error != 0) return error;
     }
     const std::size_t packets = packets_of(&first, *context.engine);
-    return context.engine->posting_work(pair.qp_num, packets, [&](ib::Port& port) {
-        const ib::SendQueue& sends = port.queue_pair(pair.qp_num)->sends;
+    return context.engine->posting_work(pair.qp_num, packets, [&](proto::ib::Port& port) {
+        const proto::ib::SendQueue& sends = port.queue_pair(pair.qp_num)->sends;
         if (count > sends.limits().sends - sends.size()) return ENOMEM;
         int error = 0;
         for (const ibv_send_wr* one = &first; one != nullptr && error == 0; one = one->next) {
@@ -197,9 +198,9 @@ int post_receives(ibv_qp* pair, ibv_recv_wr* requests, ibv_recv_wr** bad) {
     Context& context = Context::of(pair->context);
     if (context.is_dead()) return refuse(requests, bad);
     return verbs::errno_of([&] {
-        return context.engine->locked([&](ib::Port& port) {
+        return context.engine->locked([&](proto::ib::Port& port) {
             return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
-                return take(wr, [&](const ib::ReceiveRequest& request) {
+                return take(wr, [&](const proto::ib::ReceiveRequest& request) {
                     return port.post_receive(pair->qp_num, request);
                 });
             });
@@ -212,9 +213,9 @@ int post_shared_receives(ibv_srq* of, ibv_recv_wr* requests, ibv_recv_wr** bad) 
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return refuse(requests, bad);
     return verbs::errno_of([&] {
-        return context.engine->locked([&](ib::Port& port) {
+        return context.engine->locked([&](proto::ib::Port& port) {
             return post_all(requests, bad, [&](const ibv_recv_wr& wr) {
-                return take(wr, [&](const ib::ReceiveRequest& request) {
+                return take(wr, [&](const proto::ib::ReceiveRequest& request) {
                     return port.post_receive(queue.id, request);
                 });
             });

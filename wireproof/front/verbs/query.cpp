@@ -83,7 +83,7 @@ void copy(const Shown& shown, void* to, std::size_t size) {
 }
 
 /// False: there is no such entry.
-bool read_gid(const Engine& engine, std::uint32_t port, std::uint32_t index, ib::Gid& gid) {
+bool read_gid(const Engine& engine, std::uint32_t port, std::uint32_t index, proto::ib::Gid& gid) {
     if (port != limits::port || index >= limits::gids) return false;
     gid = index == 0 ? link_local_gid_of(engine.address()) : gid_of(engine.address());
     return true;
@@ -91,7 +91,7 @@ bool read_gid(const Engine& engine, std::uint32_t port, std::uint32_t index, ib:
 
 int fill_entry(const Engine& engine, std::uint32_t port, std::uint32_t index,
                ibv_gid_entry& entry) {
-    ib::Gid gid{};
+    proto::ib::Gid gid{};
     if (!read_gid(engine, port, index, gid)) return EINVAL;
     entry = {};
     std::copy_n(gid.begin(), gid.size(), entry.gid.raw);
@@ -139,7 +139,7 @@ int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_att
 }
 
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
-    ib::Gid read{};
+    proto::ib::Gid read{};
     if (index < 0 || !verbs::read_gid(*Context::of(context).engine, port,
                                       static_cast<std::uint32_t>(index), read)) {
         errno = EINVAL;
@@ -152,7 +152,7 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* g
 int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, unsigned* type) {
     constexpr unsigned infiniband = 0;
     constexpr unsigned roce_v2 = 1;
-    ib::Gid read{};
+    proto::ib::Gid read{};
     if (!verbs::read_gid(*Context::of(context).engine, port, index, read)) {
         errno = EINVAL;
         return -1;

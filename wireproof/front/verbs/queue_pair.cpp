@@ -9,11 +9,11 @@
 namespace wireproof::verbs {
 namespace {
 
-std::optional<ib::Transport> transport_of(ibv_qp_type type) {
+std::optional<proto::ib::Transport> transport_of(ibv_qp_type type) {
     switch (type) {
-        case IBV_QPT_RC: return ib::Transport::rc;
-        case IBV_QPT_UC: return ib::Transport::uc;
-        case IBV_QPT_UD: return ib::Transport::ud;
+        case IBV_QPT_RC: return proto::ib::Transport::rc;
+        case IBV_QPT_UC: return proto::ib::Transport::uc;
+        case IBV_QPT_UD: return proto::ib::Transport::ud;
         default: return std::nullopt;
     }
 }
@@ -41,9 +41,9 @@ ibv_qp_cap granted(ibv_qp_cap asked, bool shared_receives) {
     return asked;
 }
 
-ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_attr& asked,
-                              ib::Transport transport, const ibv_qp_cap& capacity) {
-    ib::QueuePairConfig config;
+proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_attr& asked,
+                                     proto::ib::Transport transport, const ibv_qp_cap& capacity) {
+    proto::ib::QueuePairConfig config;
     config.transport = transport;
     config.domain = domain.handle;
     config.send_completions = CompletionQueue::of(asked.send_cq).id;
@@ -57,12 +57,12 @@ ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_attr& aske
     // As late as the specification allows: a busy machine may run the peer's process late, and a
     // timeout that comes early sends everything under way again.
     config.timeout_factor = 4;
-    config.ack_delay = ib::usual_ack_delay;
+    config.ack_delay = proto::ib::usual_ack_delay;
     return config;
 }
 
-std::optional<ibv_event_type> event_of(ib::PortEvent::What what) {
-    using What = ib::PortEvent::What;
+std::optional<ibv_event_type> event_of(proto::ib::PortEvent::What what) {
+    using What = proto::ib::PortEvent::What;
     switch (what) {
         case What::completion_lost:
         case What::receive_faulty: return IBV_EVENT_QP_FATAL;
@@ -87,7 +87,7 @@ int create(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
     auto pair = std::make_unique<QueuePair>();
     Engine& engine = *context.engine;
     int error = 0;
-    const std::uint32_t number = engine.locked([&](ib::Port& port) -> std::uint32_t {
+    const std::uint32_t number = engine.locked([&](proto::ib::Port& port) -> std::uint32_t {
         if (port.queue_pairs() >= static_cast<std::size_t>(limits::queue_pairs)) {
             error = ENOMEM;
             return 0;
@@ -113,7 +113,7 @@ int create(ibv_pd* domain, ibv_qp_init_attr& asked, ibv_qp*& created) {
     pair->signals_all = asked.sq_sig_all != 0;
     engine.plan_failures(number);
     engine.hear(&context, Engine::About::queue_pair, number,
-                [one = pair.get(), &context](ib::PortEvent::What what) {
+                [one = pair.get(), &context](proto::ib::PortEvent::What what) {
                     const auto type = event_of(what);
                     if (!type) return;
                     AsyncEvent event{.taken = &one->events_taken};
@@ -133,7 +133,7 @@ int destroy(QueuePair& pair) {
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
     engine.release_acks(shown.qp_num);
-    engine.locked([&](ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
+    engine.locked([&](proto::ib::Port& port) { return port.remove_queue_pair(shown.qp_num); });
     engine.forget(Engine::About::queue_pair, shown.qp_num);
     context.forget_events(pair.events_taken);
     Acknowledged{shown.mutex, shown.cond, shown.events_completed}.wait_for(pair.events_taken);
@@ -157,16 +157,17 @@ int modify(QueuePair& pair, const ibv_qp_attr& attributes, int mask) {
         if (!peer) return EINVAL;
         change->address = *peer;
     }
-    if (change->state == ib::QueuePairState::reset || change->state == ib::QueuePairState::error) {
+    if (change->state == proto::ib::QueuePairState::reset ||
+        change->state == proto::ib::QueuePairState::error) {
         engine.release_acks(shown.qp_num);
     }
-    const ib::ModifyStatus status =
-        engine.posting([&](ib::Port& port) { return port.modify(shown.qp_num, *change); });
-    if (status != ib::ModifyStatus::done) return EINVAL;
+    const proto::ib::ModifyStatus status =
+        engine.posting([&](proto::ib::Port& port) { return port.modify(shown.qp_num, *change); });
+    if (status != proto::ib::ModifyStatus::done) return EINVAL;
     if ((mask & IBV_QP_AV) != 0) pair.address = attributes.ah_attr;
     if (change->state) {
         shown.state = attributes.qp_state;
-        if (*change->state == ib::QueuePairState::rtr) engine.start_keeper();
+        if (*change->state == proto::ib::QueuePairState::rtr) engine.start_keeper();
     }
     return 0;
 }
@@ -175,7 +176,7 @@ int query(QueuePair& pair, ibv_qp_attr& attributes, ibv_qp_init_attr& created) {
     ibv_qp& shown = pair.shown();
     Context& context = Context::of(shown.context);
     if (context.is_dead()) return EIO;
-    attributes = context.engine->locked([&](ib::Port& port) {
+    attributes = context.engine->locked([&](proto::ib::Port& port) {
         return verbs::shown(*port.queue_pair(shown.qp_num), *port.psns(shown.qp_num));
     });
     attributes.ah_attr = pair.address;

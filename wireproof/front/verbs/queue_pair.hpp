@@ -30,7 +30,7 @@ int post_together(ibv_qp& queue_pair, const ibv_send_wr& first, std::size_t coun
 ibv_qp* create_extended_queue_pair(ibv_context* context, ibv_qp_init_attr_ex* asked);
 
 struct SharedReceives : ibv_srq {
-    ib::SharedReceiveQueueId id{};
+    proto::ib::SharedReceiveQueueId id{};
     std::uint32_t events_taken = 0;
 
     static SharedReceives& of(ibv_srq* queue) { return *static_cast<SharedReceives*>(queue); }

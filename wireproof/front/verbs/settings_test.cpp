@@ -138,11 +138,12 @@ TEST_F(VerbsSettingsFile, OneThatCannotBeReadIsNamed) {
 
 TEST(VerbsAddressing, BothGidsOfAnIpv4AddressLeadToIt) {
     const Address address = *Address::parse("127.0.0.9:4791");
-    const ib::Gid gid = gid_of(address);
-    EXPECT_EQ(gid, (ib::Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 9}));
+    const proto::ib::Gid gid = gid_of(address);
+    EXPECT_EQ(gid, (proto::ib::Gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 9}));
     EXPECT_EQ(address_of(gid), address);
-    const ib::Gid local = link_local_gid_of(address);
-    EXPECT_EQ(local, (ib::Gid{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0x5E, 0xFE, 127, 0, 0, 9}));
+    const proto::ib::Gid local = link_local_gid_of(address);
+    EXPECT_EQ(local,
+              (proto::ib::Gid{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0x5E, 0xFE, 127, 0, 0, 9}));
     EXPECT_EQ(address_of(local), address);
 }
 
@@ -153,13 +154,13 @@ TEST(VerbsAddressing, TheGidOfAnIpv6AddressIsThat) {
 }
 
 TEST(VerbsAddressing, NoHostHasTheGidsOfNoneOrOfMany) {
-    EXPECT_FALSE(address_of(ib::Gid{}));
-    EXPECT_FALSE(address_of(ib::Gid{0xFF, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
+    EXPECT_FALSE(address_of(proto::ib::Gid{}));
+    EXPECT_FALSE(address_of(proto::ib::Gid{0xFF, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
 }
 
 TEST(VerbsAddressing, AnAddressVectorNamesAHostByItsGidThroughOurPort) {
     ibv_ah_attr vector{};
-    const ib::Gid gid = gid_of(*Address::parse("127.0.0.3:4791"));
+    const proto::ib::Gid gid = gid_of(*Address::parse("127.0.0.3:4791"));
     std::copy(gid.begin(), gid.end(), vector.grh.dgid.raw);
     vector.is_global = 1;
     vector.port_num = 1;

@@ -15,7 +15,7 @@ int create(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& created) {
     const std::uint32_t pieces = std::max(asked.attr.max_sge, 1U);
     auto queue = std::make_unique<SharedReceives>();
     Engine& engine = *context.engine;
-    queue->id = engine.locked([&](ib::Port& port) {
+    queue->id = engine.locked([&](proto::ib::Port& port) {
         return port.add_shared_receive_queue(domain->handle, asked.attr.max_wr, pieces);
     });
     queue->context = domain->context;
@@ -25,7 +25,7 @@ int create(ibv_pd* domain, ibv_srq_init_attr& asked, ibv_srq*& created) {
     ::pthread_mutex_init(&queue->mutex, nullptr);
     ::pthread_cond_init(&queue->cond, nullptr);
     engine.hear(&context, Engine::About::shared_receive_queue, queue->handle,
-                [one = queue.get(), &context](ib::PortEvent::What) {
+                [one = queue.get(), &context](proto::ib::PortEvent::What) {
                     AsyncEvent event{.taken = &one->events_taken};
                     event.event.element.srq = one;
                     event.event.event_type = IBV_EVENT_SRQ_LIMIT_REACHED;
@@ -47,8 +47,8 @@ int modify(SharedReceives& queue, const ibv_srq_attr& attributes, int mask) {
         (attributes.max_wr == 0 || !limits::within(attributes.max_wr, limits::work_requests))) {
         return EINVAL;
     }
-    return context.engine->locked([&](ib::Port& port) {
-        ib::SharedReceiveQueue& of = port.shared_receive_queue(queue.id);
+    return context.engine->locked([&](proto::ib::Port& port) {
+        proto::ib::SharedReceiveQueue& of = port.shared_receive_queue(queue.id);
         const std::size_t room = resizes ? attributes.max_wr : of.ring.capacity();
         if (limits_it && attributes.srq_limit > room) return EINVAL;
         if (resizes && !of.ring.resize(attributes.max_wr)) return EINVAL;
@@ -60,8 +60,8 @@ int modify(SharedReceives& queue, const ibv_srq_attr& attributes, int mask) {
 int query(const SharedReceives& queue, ibv_srq_attr& attributes) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
-    attributes = context.engine->locked([&](ib::Port& port) {
-        const ib::SharedReceiveQueue& of = port.shared_receive_queue(queue.id);
+    attributes = context.engine->locked([&](proto::ib::Port& port) {
+        const proto::ib::SharedReceiveQueue& of = port.shared_receive_queue(queue.id);
         return ibv_srq_attr{.max_wr = static_cast<std::uint32_t>(of.ring.capacity()),
                             .max_sge = static_cast<std::uint32_t>(of.ring.pieces_max()),
                             .srq_limit = static_cast<std::uint32_t>(of.limit)};
@@ -73,7 +73,7 @@ int destroy(SharedReceives& queue) {
     Context& context = Context::of(queue.context);
     if (context.is_dead()) return EIO;
     Engine& engine = *context.engine;
-    if (!engine.locked([&](ib::Port& port) { return port.remove(queue.id); })) return EBUSY;
+    if (!engine.locked([&](proto::ib::Port& port) { return port.remove(queue.id); })) return EBUSY;
     engine.forget(Engine::About::shared_receive_queue, queue.handle);
     context.forget_events(queue.events_taken);
     Acknowledged{queue.mutex, queue.cond, queue.events_completed}.wait_for(queue.events_taken);

@@ -6,18 +6,18 @@
 
 namespace wireproof::verbs {
 
-std::optional<ib::WindowBind> bind_of(const ibv_mw& window, std::uint32_t key,
-                                      const ibv_mw_bind_info& info) {
+std::optional<proto::ib::WindowBind> bind_of(const ibv_mw& window, std::uint32_t key,
+                                             const ibv_mw_bind_info& info) {
     constexpr unsigned zero_based = IBV_ACCESS_ZERO_BASED;
     const auto access = access_of(info.mw_access_flags & ~zero_based);
     if (!access || access->window_bind) return std::nullopt;
-    return ib::WindowBind{.window = window.rkey,
-                          .key_byte = static_cast<std::uint8_t>(key & 0xFF),
-                          .region = info.mr != nullptr ? info.mr->lkey : 0,
-                          .address = info.addr,
-                          .length = info.mr != nullptr ? info.length : 0,
-                          .access = *access,
-                          .zero_based = (info.mw_access_flags & zero_based) != 0};
+    return proto::ib::WindowBind{.window = window.rkey,
+                                 .key_byte = static_cast<std::uint8_t>(key & 0xFF),
+                                 .region = info.mr != nullptr ? info.mr->lkey : 0,
+                                 .address = info.addr,
+                                 .length = info.mr != nullptr ? info.length : 0,
+                                 .access = *access,
+                                 .zero_based = (info.mw_access_flags & zero_based) != 0};
 }
 
 ibv_mw* allocate_window(ibv_pd* domain, ibv_mw_type type) {
@@ -29,13 +29,13 @@ ibv_mw* allocate_window(ibv_pd* domain, ibv_mw_type type) {
         window->context = domain->context;
         window->pd = domain;
         window->type = type;
-        const int error = context.engine->locked([&](ib::Port& port) {
+        const int error = context.engine->locked([&](proto::ib::Port& port) {
             if (port.memory().size() >= static_cast<std::size_t>(limits::memory_regions)) {
                 return ENOMEM;
             }
-            window->rkey = port.memory().add_window(domain->handle, type == IBV_MW_TYPE_1
-                                                                        ? ib::WindowType::type_1
-                                                                        : ib::WindowType::type_2b);
+            window->rkey = port.memory().add_window(
+                domain->handle, type == IBV_MW_TYPE_1 ? proto::ib::WindowType::type_1
+                                                      : proto::ib::WindowType::type_2b);
             return 0;
         });
         if (error != 0) return error;
@@ -51,7 +51,7 @@ int free_window(ibv_mw* window) {
     if (context.is_dead()) return EIO;
     return errno_of([&] {
         const bool gone = context.engine->locked(
-            [&](ib::Port& port) { return port.memory().remove_window(window->rkey); });
+            [&](proto::ib::Port& port) { return port.memory().remove_window(window->rkey); });
         if (!gone) return EINVAL;
         --ProtectionDomain::of(window->pd).users;
         delete window;

@@ -9,8 +9,8 @@
 namespace wireproof::verbs {
 
 /// Nothing: rights that a window cannot give.
-std::optional<ib::WindowBind> bind_of(const ibv_mw& window, std::uint32_t key,
-                                      const ibv_mw_bind_info& info);
+std::optional<proto::ib::WindowBind> bind_of(const ibv_mw& window, std::uint32_t key,
+                                             const ibv_mw_bind_info& info);
 
 // Of the table of operations.
 ibv_mw* allocate_window(ibv_pd* domain, ibv_mw_type type);

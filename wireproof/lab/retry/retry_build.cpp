@@ -40,8 +40,9 @@ std::uint8_t timeout_code(std::uint64_t timer) {
     return static_cast<std::uint8_t>(std::countr_zero(timer / 4096));
 }
 
-ib::QueuePairConfig queue_pair_config(ib::Transport transport, const RetryLink& link) {
-    ib::QueuePairConfig config;
+proto::ib::QueuePairConfig queue_pair_config(proto::ib::Transport transport,
+                                             const RetryLink& link) {
+    proto::ib::QueuePairConfig config;
     config.transport = transport;
     config.number = RcEnd::queue_pair;
     config.domain = 1;
@@ -54,13 +55,13 @@ ib::QueuePairConfig queue_pair_config(ib::Transport transport, const RetryLink& 
     return config;
 }
 
-template <ib::Transport transport>
+template <proto::ib::Transport transport>
 IbRetryEnd<transport> build_ib(const RetrySettings& s, const RetryLink& link, RetryMemory& memory) {
     constexpr std::uint64_t source_at = 0x1000'0000;
     constexpr std::uint64_t landing_at = 0x2000'0000;
     constexpr std::uint32_t number = IbRetryEnd<transport>::queue_pair;
-    ib::Port port({.path_mtu = 4096});
-    ib::QueuePairConfig config = queue_pair_config(transport, link);
+    proto::ib::Port port({.path_mtu = 4096});
+    proto::ib::QueuePairConfig config = queue_pair_config(transport, link);
     config.send_completions = config.receive_completions = port.add_completion_queue(1);
     const auto source = port.memory().add_region(
         {.domain = config.domain, .address = source_at, .memory = memory.source});
@@ -70,21 +71,22 @@ IbRetryEnd<transport> build_ib(const RetrySettings& s, const RetryLink& link, Re
                                   .memory = memory.landing,
                                   .access = {.local_write = true, .remote_write = true}});
     WIREPROOF_CHECK(source && landing && port.add_queue_pair(config));
-    ib::Connection connection;
-    connection.path_mtu = ib::path_mtu_within(
-        ib::packet_max(std::max<std::size_t>(256, std::bit_ceil(std::size_t{s.payload}))));
+    proto::ib::Connection connection;
+    connection.path_mtu = proto::ib::path_mtu_within(
+        proto::ib::packet_max(std::max<std::size_t>(256, std::bit_ceil(std::size_t{s.payload}))));
     connection.dest_queue_pair = number;
     connection.receive_psn = connection.send_psn =
-        ib::Psn(static_cast<std::uint32_t>(config.psn_modulus - 16));
-    connection.timeout = transport == ib::Transport::rc ? timeout_code(link.timer) : 0;
+        proto::ib::Psn(static_cast<std::uint32_t>(config.psn_modulus - 16));
+    connection.timeout = transport == proto::ib::Transport::rc ? timeout_code(link.timer) : 0;
     const bool connected =
-        port.modify(number, ib::to_init({.remote_write = true})) == ib::ModifyStatus::done &&
-        ib::connect(port, number, connection) == ib::ModifyStatus::done;
+        port.modify(number, proto::ib::to_init({.remote_write = true})) ==
+            proto::ib::ModifyStatus::done &&
+        proto::ib::connect(port, number, connection) == proto::ib::ModifyStatus::done;
     WIREPROOF_CHECK(connected);
     const auto length = static_cast<std::uint32_t>(s.payload);
     return {std::move(port),
             {source_at, length, *source},
-            {.request = ib::Request::write,
+            {.request = proto::ib::Request::write,
              .signalled = false,
              .remote_address = landing_at,
              .remote_key = *landing}};
@@ -146,12 +148,12 @@ AmSelectiveEnd build_end(const RetrySettings&, const RetryLink& link, RetryMemor
 
 template <>
 RcEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int) {
-    return build_ib<ib::Transport::rc>(s, link, memory);
+    return build_ib<proto::ib::Transport::rc>(s, link, memory);
 }
 
 template <>
 UcEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int) {
-    return build_ib<ib::Transport::uc>(s, link, memory);
+    return build_ib<proto::ib::Transport::uc>(s, link, memory);
 }
 
 }  // namespace wireproof::lab

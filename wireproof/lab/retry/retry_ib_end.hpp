@@ -9,11 +9,11 @@ namespace wireproof::lab {
 /// A port on a line where a byte takes a nanosecond: RC counts its timeouts in 4.096 us.
 class BytePort {
 public:
-    using Delivery = ib::PortEvent;
+    using Delivery = proto::ib::PortEvent;
 
     static constexpr std::int64_t byte_time = 1000;  // picoseconds
 
-    explicit BytePort(ib::Port port) : port_(std::move(port)) {}
+    explicit BytePort(proto::ib::Port port) : port_(std::move(port)) {}
 
     RxVerdict on_frame(Instant now, const RxFrame& frame) {
         return port_.on_frame(inside(now), frame);
@@ -30,25 +30,25 @@ public:
     }
     void fingerprint(Instant now, Fingerprint& sink) const { port_.fingerprint(inside(now), sink); }
 
-    ib::Port& port() { return port_; }
-    const ib::Port& port() const { return port_; }
+    proto::ib::Port& port() { return port_; }
+    const proto::ib::Port& port() const { return port_; }
 
 private:
     static Instant inside(Instant now) { return Instant(now.since_start() * byte_time); }
 
-    ib::Port port_;
+    proto::ib::Port port_;
 };
 
-template <ib::Transport transport>
+template <proto::ib::Transport transport>
 struct IbRetryEnd {
-    static constexpr bool reliable = transport == ib::Transport::rc;
+    static constexpr bool reliable = transport == proto::ib::Transport::rc;
     static constexpr std::uint32_t queue_pair = 2;
     static constexpr std::size_t own_max = 64;
     static constexpr RetryOrder order = reliable ? RetryOrder::oldest : RetryOrder::never_again;
 
     BytePort engine;
-    ib::Piece source;     // what is written, here
-    ib::WorkTerms write;  // and where, over there
+    proto::ib::Piece source;     // what is written, here
+    proto::ib::WorkTerms write;  // and where, over there
 
     void feed() {
         if (waits()) return;
@@ -56,7 +56,7 @@ struct IbRetryEnd {
                                       {.terms = write, .pieces = std::span(&source, 1)});
     }
     LinkStats stats() const {
-        const ib::QueuePairCounters& all = core().counters;
+        const proto::ib::QueuePairCounters& all = core().counters;
         return {.received = engine.port().counters().received,
                 .numbered = all.sent,
                 .resent = all.resent,
@@ -68,33 +68,34 @@ struct IbRetryEnd {
                 .resets = 0};
     }
     std::uint64_t numbered() const { return core().counters.sent; }
-    bool up() const { return core().state() == ib::QueuePairState::rts; }
+    bool up() const { return core().state() == proto::ib::QueuePairState::rts; }
     bool quiet() const { return false; }
     std::size_t kept() const { return core().sends.size() - (waits() ? 1 : 0); }
     std::uint64_t stride() const { return 64; }  // of the numbers, a power of two
 
-    static FrameInfo describe(ConstBytes frame) { return ib::describe(frame); }
+    static FrameInfo describe(ConstBytes frame) { return proto::ib::describe(frame); }
     static bool is_notice(ConstBytes frame) {
-        const auto packet = ib::Packet::decode({.bytes = frame});
-        return packet && packet->opcode->verb == ib::Verb::acknowledge &&
+        const auto packet = proto::ib::Packet::decode({.bytes = frame});
+        return packet && packet->opcode->verb == proto::ib::Verb::acknowledge &&
                packet->headers.aeth.syndrome.nak_code().has_value();
     }
 
 private:
-    const ib::QueuePairCore& core() const { return *engine.port().queue_pair(queue_pair); }
+    const proto::ib::QueuePairCore& core() const { return *engine.port().queue_pair(queue_pair); }
     // There is one that has not left at all.
     bool waits() const {
-        const ib::SendQueue& sends = core().sends;
+        const proto::ib::SendQueue& sends = core().sends;
         return !sends.empty() && !sends[sends.size() - 1].begun;
     }
 
 public:
-    IbRetryEnd(ib::Port port, const ib::Piece& from, const ib::WorkTerms& terms)
+    IbRetryEnd(proto::ib::Port port, const proto::ib::Piece& from,
+               const proto::ib::WorkTerms& terms)
         : engine(std::move(port)), source(from), write(terms) {}
 };
 
-using RcEnd = IbRetryEnd<ib::Transport::rc>;
-using UcEnd = IbRetryEnd<ib::Transport::uc>;
+using RcEnd = IbRetryEnd<proto::ib::Transport::rc>;
+using UcEnd = IbRetryEnd<proto::ib::Transport::uc>;
 
 static_assert(RetryEnd<RcEnd>);
 static_assert(RetryEnd<UcEnd>);

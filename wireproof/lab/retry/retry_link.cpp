@@ -20,8 +20,8 @@ constexpr std::uint32_t hippi_window = 127;
 constexpr std::uint32_t buffer_max = 2047;
 // Around a packet on Ethernet: preamble and gap 20, header and frame check 18, IP and UDP 28.
 constexpr std::size_t ethernet_framing = 66;
-constexpr std::size_t native_framing = ib::Lrh::size + ib::native_tail;
-constexpr std::size_t rc_notice = native_framing + ib::Bth::size + ib::Aeth::size;
+constexpr std::size_t native_framing = proto::ib::Lrh::size + proto::ib::native_tail;
+constexpr std::size_t rc_notice = native_framing + proto::ib::Bth::size + proto::ib::Aeth::size;
 
 double units_of_message(const RetrySettings& s) {
     if (s.protocol != RetryProtocol::hippi6400) return 1;
@@ -44,12 +44,14 @@ std::size_t frame_of(const RetrySettings& s) {
         case RetryProtocol::sp_am: return am::Config::sp2().header_size() + words;
         case RetryProtocol::sp_am_selective: return am::Config::ethernet().header_size() + words;
         case RetryProtocol::rc:
-            return ib::packet_size(
-                *ib::find_opcode(ib::opcode_of(ib::Transport::rc, ib::Operation::write_only)),
+            return proto::ib::packet_size(
+                *proto::ib::find_opcode(proto::ib::opcode_of(proto::ib::Transport::rc,
+                                                             proto::ib::Operation::write_only)),
                 s.payload);
         case RetryProtocol::uc:
-            return ib::packet_size(
-                *ib::find_opcode(ib::opcode_of(ib::Transport::uc, ib::Operation::write_only)),
+            return proto::ib::packet_size(
+                *proto::ib::find_opcode(proto::ib::opcode_of(proto::ib::Transport::uc,
+                                                             proto::ib::Operation::write_only)),
                 s.payload);
         default: return pcie::TlpHead{0, pcie::FlowType::posted, s.payload}.frame_size();
     }

@@ -9,7 +9,7 @@
 namespace wireproof::lab {
 namespace {
 
-using ib::Request;
+using proto::ib::Request;
 
 constexpr std::uint32_t domain = 1;
 constexpr std::uint64_t base = 0x1000;  // the address of each end's memory
@@ -32,12 +32,12 @@ constexpr std::uint32_t first_immediate = 500;
 constexpr std::size_t path_mtu = 256;
 
 /// Two and three before the circle comes around.
-ib::Psn first_psn(const IbTask& task, std::size_t side) {
-    return ib::Psn(task.modulus - 2 - static_cast<std::uint32_t>(side));
+proto::ib::Psn first_psn(const IbTask& task, std::size_t side) {
+    return proto::ib::Psn(task.modulus - 2 - static_cast<std::uint32_t>(side));
 }
 
 std::uint32_t packets_of(const IbCall& call) {
-    return static_cast<std::uint32_t>(ib::packets_of(call.length, path_mtu));
+    return static_cast<std::uint32_t>(proto::ib::packets_of(call.length, path_mtu));
 }
 
 std::vector<std::byte> pattern(std::size_t size, std::size_t seed) {
@@ -54,41 +54,43 @@ std::uint64_t addend(std::size_t call) {
     return std::uint64_t{1} << (8 * call);
 }
 
-std::vector<std::byte> encoded(const ib::Headers& headers, ConstBytes payload) {
-    std::array<std::byte, ib::packet_max(path_mtu)> room;
+std::vector<std::byte> encoded(const proto::ib::Headers& headers, ConstBytes payload) {
+    std::array<std::byte, proto::ib::packet_max(path_mtu)> room;
     TxFrame out;
     out.open(room, {.frame_max = room.size(), .carries_intact = true});
-    ib::encode(headers, std::span(&payload, 1), out);
+    proto::ib::encode(headers, std::span(&payload, 1), out);
     std::vector<std::byte> frame(out.size());
     out.gather(frame);
     return frame;
 }
 
 /// Nothing: the frame is not an acknowledgement without data, or is a NAK.
-std::optional<ib::Headers> acknowledgement(ConstBytes frame) {
-    const auto packet = ib::Packet::decode({.bytes = frame});
-    if (!packet || packet->opcode->verb != ib::Verb::acknowledge) return std::nullopt;
-    if (packet->headers.aeth.syndrome.kind() != ib::SyndromeKind::ack) return std::nullopt;
+std::optional<proto::ib::Headers> acknowledgement(ConstBytes frame) {
+    const auto packet = proto::ib::Packet::decode({.bytes = frame});
+    if (!packet || packet->opcode->verb != proto::ib::Verb::acknowledge) return std::nullopt;
+    if (packet->headers.aeth.syndrome.kind() != proto::ib::SyndromeKind::ack) return std::nullopt;
     return packet->headers;
 }
 
 /// Packet `index` of the answer to a Read or an Atomic, with bytes that nobody sent.
 std::vector<std::byte> answer_without_data(const IbCall& call, std::uint32_t index,
-                                           ib::Headers headers) {
-    using ib::Operation;
+                                           proto::ib::Headers headers) {
+    using proto::ib::Operation;
     const bool ends = index + 1 == packets_of(call);
     Operation operation = index == 0 ? Operation::read_response_first
                           : ends     ? Operation::read_response_last
                                      : Operation::read_response_middle;
-    if (ib::is_atomic(call.request)) {
+    if (proto::ib::is_atomic(call.request)) {
         operation = Operation::atomic_acknowledge;
     } else if (packets_of(call) == 1) {
         operation = Operation::read_response_only;
     }
-    headers.bth.opcode = ib::opcode_of(ib::Transport::rc, operation);
+    headers.bth.opcode = proto::ib::opcode_of(proto::ib::Transport::rc, operation);
     headers.atomic_ack = {0xDEAD};
     const std::vector<std::byte> nothing(
-        ib::is_atomic(call.request) ? 0 : ib::range_of(call.length, index, path_mtu).length);
+        proto::ib::is_atomic(call.request)
+            ? 0
+            : proto::ib::range_of(call.length, index, path_mtu).length);
     return encoded(headers, nothing);
 }
 
@@ -99,12 +101,13 @@ IbTampering completes_from_acks(const IbTask& task) {
         const auto headers = acknowledgement(frame);
         if (!headers) return true;
         const Circle circle(task.modulus);
-        ib::Psn first = first_psn(task, 0);
+        proto::ib::Psn first = first_psn(task, 0);
         for (const IbCall& call : task.calls) {
             const std::uint32_t index = circle.steps_after(headers->bth.psn, first);
             first = circle.advance(first, packets_of(call));
             if (index >= packets_of(call)) continue;
-            if (ib::wants_data(call.request)) frame = answer_without_data(call, index, *headers);
+            if (proto::ib::wants_data(call.request))
+                frame = answer_without_data(call, index, *headers);
             break;
         }
         return true;
@@ -116,12 +119,12 @@ IbTampering acknowledges_newest(const IbTask& task) {
         auto headers = acknowledgement(frame);
         if (!headers) return true;
         const Circle circle(task.modulus);
-        ib::Psn next = first_psn(task, 0);
+        proto::ib::Psn next = first_psn(task, 0);
         for (std::uint32_t i = 0; i < headers->aeth.msn.value(); ++i) {
             next = circle.advance(next, packets_of(task.calls[i]));
         }
-        const ib::Psn newest = ib::before(next, circle);
-        if (ib::difference(newest, headers->bth.psn, circle) > 0) headers->bth.psn = newest;
+        const proto::ib::Psn newest = proto::ib::before(next, circle);
+        if (proto::ib::difference(newest, headers->bth.psn, circle) > 0) headers->bth.psn = newest;
         frame = encoded(*headers, {});
         return true;
     }};
@@ -168,14 +171,14 @@ void IbEnd::connect() {
                                             .msn_modulus = task().modulus})
                            .has_value();
     WIREPROOF_CHECK(added);
-    using State = ib::QueuePairState;
-    ib::QueuePairChange to_rtr{.state = State::rtr,
-                               .address = PeerId{0},
-                               .path_mtu = path_mtu,
-                               .dest_queue_pair = number,
-                               .receive_psn = first_psn(task(), 1 - side_)};
-    ib::QueuePairChange to_rts{.state = State::rts, .send_psn = first_psn(task(), side_)};
-    if (task().transport == ib::Transport::rc) {
+    using State = proto::ib::QueuePairState;
+    proto::ib::QueuePairChange to_rtr{.state = State::rtr,
+                                      .address = PeerId{0},
+                                      .path_mtu = path_mtu,
+                                      .dest_queue_pair = number,
+                                      .receive_psn = first_psn(task(), 1 - side_)};
+    proto::ib::QueuePairChange to_rts{.state = State::rts, .send_psn = first_psn(task(), side_)};
+    if (task().transport == proto::ib::Transport::rc) {
         to_rtr.max_dest_rd_atomic = task().resources.value_or(task().max_rd_atomic);
         to_rtr.min_rnr_timer = std::uint8_t{1};
         to_rts.max_rd_atomic = task().max_rd_atomic;
@@ -183,13 +186,14 @@ void IbEnd::connect() {
         to_rts.retry_count = task().retry_count;
         to_rts.rnr_retry = std::uint8_t{7};
     }
-    const ib::QueuePairChange to_init{
+    const proto::ib::QueuePairChange to_init{
         .state = State::init,
         .partition_index = std::uint16_t{0},
         .port = std::uint8_t{1},
-        .access = ib::Access{.remote_write = true, .remote_read = true, .remote_atomic = true}};
+        .access =
+            proto::ib::Access{.remote_write = true, .remote_read = true, .remote_atomic = true}};
     for (const auto& change : {to_init, to_rtr, to_rts}) {
-        WIREPROOF_CHECK(port_.modify(number, change) == ib::ModifyStatus::done);
+        WIREPROOF_CHECK(port_.modify(number, change) == proto::ib::ModifyStatus::done);
     }
 }
 
@@ -235,7 +239,8 @@ std::array<IbEnd, 2> IbEnd::both(const IbTask& task, Variants variants) {
 
 std::size_t IbEnd::receives_wanted() const {
     std::size_t wanted = 0;
-    for (const IbCall& call : task().calls) wanted += ib::takes_receive(call.request) ? 1U : 0U;
+    for (const IbCall& call : task().calls)
+        wanted += proto::ib::takes_receive(call.request) ? 1U : 0U;
     return wanted;
 }
 
@@ -250,33 +255,33 @@ void IbEnd::offer_all() {
 void IbEnd::offer() {
     const std::size_t n = offered_++;
     if (side_ == 1) {
-        const ib::Piece to{base + receive_at + n * place_size, IbTask::length_max, keys_[0]};
+        const proto::ib::Piece to{base + receive_at + n * place_size, IbTask::length_max, keys_[0]};
         WIREPROOF_CHECK(port_.post_receive(number, {.id = n, .pieces = std::span(&to, 1)}) ==
-                        ib::PostStatus::accepted);
+                        proto::ib::PostStatus::accepted);
         return;
     }
     const IbCall& call = task().calls[n];
-    ib::WorkTerms terms{.id = n,
-                        .request = call.request,
-                        .immediate = first_immediate + static_cast<std::uint32_t>(n),
-                        .remote_address = base + target_at + n * place_size,
-                        .remote_key = keys_[call.key]};
-    ib::Piece local{base + send_at + n * place_size, call.length, keys_[0]};
+    proto::ib::WorkTerms terms{.id = n,
+                               .request = call.request,
+                               .immediate = first_immediate + static_cast<std::uint32_t>(n),
+                               .remote_address = base + target_at + n * place_size,
+                               .remote_key = keys_[call.key]};
+    proto::ib::Piece local{base + send_at + n * place_size, call.length, keys_[0]};
     if (call.request == Request::read) {
         terms.remote_address = base + source_at;
         local.address = base + landing_at + n * place_size;
     }
-    if (ib::is_atomic(call.request)) {
+    if (proto::ib::is_atomic(call.request)) {
         terms.remote_address = base + word_at;
         terms.swap_or_add = addend(n);
         local = {base + result_at + n * 8, 8, keys_[0]};
     }
     WIREPROOF_CHECK(port_.post_send(number, {.terms = terms, .pieces = std::span(&local, 1)}) ==
-                    ib::PostStatus::accepted);
+                    proto::ib::PostStatus::accepted);
 }
 
 std::optional<IbEnd::Frame> IbEnd::transmit() {
-    std::array<std::byte, ib::packet_max(path_mtu)> room;
+    std::array<std::byte, proto::ib::packet_max(path_mtu)> room;
     TxFrame out;
     out.open(room, {.frame_max = room.size(), .carries_intact = true});
     const bool sent = port_.poll_transmit(now_, out);
@@ -308,17 +313,18 @@ void IbEnd::draw() {
     }
     while (const auto completion = port_.poll(completions_)) on_completion(*completion);
     if (side_ == 0) return;
-    if (task().transport == ib::Transport::uc && counters().acks_sent > 0) fail("UC has answered");
+    if (task().transport == proto::ib::Transport::uc && counters().acks_sent > 0)
+        fail("UC has answered");
     // A byte of the word is how often one call added.
     for (std::size_t i = 0; i < task().calls.size(); ++i) {
         if ((word(word_at) >> (8 * i) & 0xFF) > 1) fail("an Atomic was done twice");
     }
 }
 
-void IbEnd::on_completion(const ib::Completion& completion) {
+void IbEnd::on_completion(const proto::ib::Completion& completion) {
     if (side_ == 1) return on_received(completion);
     if (completion.id != completed_) fail("calls completed out of order, or twice");
-    const bool well = completion.status == ib::CompletionStatus::success;
+    const bool well = completion.status == proto::ib::CompletionStatus::success;
     if (!well && !task().may_fail) fail("a call failed that could have been done");
     if (well && failed_ > 0) fail("a call succeeded behind one that failed");
     if (well) check_result(completed_);
@@ -340,8 +346,8 @@ void IbEnd::check_result(std::size_t call) {
     if (word(result_at + call * 8) != before) fail("an Atomic returned another value");
 }
 
-void IbEnd::on_received(const ib::Completion& completion) {
-    if (completion.status != ib::CompletionStatus::success) {
+void IbEnd::on_received(const proto::ib::Completion& completion) {
+    if (completion.status != proto::ib::CompletionStatus::success) {
         return fail("a receive completed in error");
     }
     if (completion.id != delivered_) fail("receives were used out of order");
@@ -349,8 +355,8 @@ void IbEnd::on_received(const ib::Completion& completion) {
     // Which call it was, its content or immediate says.
     for (std::size_t i = 0; i < task().calls.size(); ++i) {
         const IbCall& call = task().calls[i];
-        if (!ib::takes_receive(call.request) || completion.length != call.length) continue;
-        const bool written = ib::is_write(call.request);
+        if (!proto::ib::takes_receive(call.request) || completion.length != call.length) continue;
+        const bool written = proto::ib::is_write(call.request);
         const std::size_t at =
             written ? target_at + i * place_size : receive_at + completion.id * place_size;
         if (written && completion.immediate != first_immediate + i) continue;
@@ -376,7 +382,7 @@ std::uint64_t IbEnd::word(std::size_t at) const {
 /// At B, as far as it can be seen.
 bool IbEnd::is_executed(std::size_t call) const {
     const IbCall& asked = task().calls[call];
-    if (ib::takes_receive(asked.request)) return (arrived_ >> call & 1) != 0;
+    if (proto::ib::takes_receive(asked.request)) return (arrived_ >> call & 1) != 0;
     if (asked.request == Request::write) {
         return holds(target_at + call * place_size, pattern(asked.length, call));
     }
@@ -393,7 +399,7 @@ std::uint64_t IbEnd::replays() const {
 }
 
 const char* IbEnd::contradiction(const IbEnd& a, const IbEnd& b) {
-    if (a.task().transport == ib::Transport::uc) return nullptr;
+    if (a.task().transport == proto::ib::Transport::uc) return nullptr;
     for (std::size_t i = 0; i + a.failed_ < a.completed_; ++i) {
         if (!b.is_executed(i)) return "a call succeeded that was not done";
     }
@@ -401,7 +407,7 @@ const char* IbEnd::contradiction(const IbEnd& a, const IbEnd& b) {
 }
 
 bool IbEnd::agree(const IbEnd& a, const IbEnd& b) {
-    if (a.task().transport == ib::Transport::uc && !a.task().all_arrive) return true;
+    if (a.task().transport == proto::ib::Transport::uc && !a.task().all_arrive) return true;
     for (std::size_t i = 0; i < a.task().calls.size() - a.failed_; ++i) {
         if (!b.is_executed(i)) return false;
     }

@@ -18,7 +18,7 @@
 namespace wireproof::lab {
 
 struct IbCall {
-    ib::Request request = ib::Request::send;
+    proto::ib::Request request = proto::ib::Request::send;
     std::uint32_t length = 0;  // bytes, up to IbTask::length_max; more than 256 are two packets
     std::uint8_t key = 0;      // of B's memory: by which of its two keys
 };
@@ -27,7 +27,7 @@ struct IbTask {
     static constexpr std::size_t calls_max = 6;
     static constexpr std::uint32_t length_max = 300;
 
-    ib::Transport transport = ib::Transport::rc;
+    proto::ib::Transport transport = proto::ib::Transport::rc;
     std::vector<IbCall> calls = {};  // A's, in that order
     std::uint8_t retry_count = 7;
     std::uint8_t timeout = 1;  // a code; 0: never
@@ -88,10 +88,12 @@ public:
     static const char* contradiction(const IbEnd& a, const IbEnd& b);
     static bool agree(const IbEnd& a, const IbEnd& b);
     Fingerprint::Value fingerprint() const;
-    FrameInfo describe(ConstBytes frame) const { return ib::describe(frame); }
+    FrameInfo describe(ConstBytes frame) const { return proto::ib::describe(frame); }
     static std::string news(const IbEnd& before, const IbEnd& after);
 
-    const ib::QueuePairCounters& counters() const { return port_.queue_pair(number)->counters; }
+    const proto::ib::QueuePairCounters& counters() const {
+        return port_.queue_pair(number)->counters;
+    }
 
 private:
     static constexpr std::uint32_t number = 0x10;
@@ -106,8 +108,8 @@ private:
 
     void connect();
     void draw();
-    void on_completion(const ib::Completion& completion);
-    void on_received(const ib::Completion& completion);
+    void on_completion(const proto::ib::Completion& completion);
+    void on_received(const proto::ib::Completion& completion);
     void check_result(std::size_t call);
     bool holds(std::size_t at, const Memory& bytes) const;
     std::uint64_t word(std::size_t at) const;
@@ -122,8 +124,8 @@ private:
     std::shared_ptr<const Shared> shared_;
     std::size_t side_;
     Memory memory_;
-    ib::Port port_;
-    ib::CompletionQueueId completions_{};
+    proto::ib::Port port_;
+    proto::ib::CompletionQueueId completions_{};
     std::array<std::uint32_t, 2> keys_{};  // both of the whole memory
     Instant now_;
 

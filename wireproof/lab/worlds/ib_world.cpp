@@ -10,7 +10,7 @@
 namespace wireproof::lab {
 namespace {
 
-using ib::Request;
+using proto::ib::Request;
 
 constexpr std::uint32_t rd_atomic_max = 4;
 constexpr Duration time_limit = Duration::milliseconds(60'000);
@@ -24,26 +24,27 @@ IbAsk draw_ask(Random& dice, const IbLine& line) {
                                      Request::write, Request::write_immediate,
                                      Request::read,  Request::fetch_add};
     IbAsk ask;
-    const bool rc = line.transport == ib::Transport::rc;
+    const bool rc = line.transport == proto::ib::Transport::rc;
     ask.request = requests[dice.below(rc ? requests.size() : 4)];
     const auto most = static_cast<std::uint32_t>(IbUser::place_size);
     ask.length = dice.chance(0.5) ? between(dice, 0, most) : between(dice, 0, 600);
-    if (ib::is_atomic(ask.request)) ask.length = 8;
+    if (proto::ib::is_atomic(ask.request)) ask.length = 8;
     ask.signalled = dice.chance(0.7);
     ask.fence = rc && dice.chance(0.1);
     return ask;
 }
 
 IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share,
-                 std::optional<ib::Transport> transport) {
-    const ib::Transport drawn = dice.chance(0.3) ? ib::Transport::uc : ib::Transport::rc;
+                 std::optional<proto::ib::Transport> transport) {
+    const proto::ib::Transport drawn =
+        dice.chance(0.3) ? proto::ib::Transport::uc : proto::ib::Transport::rc;
     IbLine line{.transport = transport.value_or(drawn), .number = number};
     constexpr std::array<std::size_t, 4> mtus = {256, 512, 1024, 2048};
     line.path_mtu = mtus[dice.below(mtus.size())];
     for (std::size_t node = 0; node < 2; ++node) {
         const std::uint32_t asks = between(dice, node == 0 ? 1 : 0, IbUser::asks_max);
         for (std::uint32_t i = 0; i < asks; ++i) line.asks[node].push_back(draw_ask(dice, line));
-        line.first_psn[node] = ib::Psn(0xFFFFFF - between(dice, 0, 40));
+        line.first_psn[node] = proto::ib::Psn(0xFFFFFF - between(dice, 0, 40));
     }
     line.retry_count = dice.chance(0.3) ? static_cast<std::uint8_t>(between(dice, 0, 2)) : 7;
     line.rnr_timer = static_cast<std::uint8_t>(between(dice, 1, 10));
@@ -72,7 +73,7 @@ struct WorldPlan {
             lines.push_back(draw_line(dice, 2 + i, 0.4, config.transport));
         }
         network.seed = dice.next();
-        network.frame_max = ib::packet_max(4096);
+        network.frame_max = proto::ib::packet_max(4096);
         network.latency = Duration::nanoseconds(between(dice, 100, 20'000));
         network.in_flight_max = between(dice, 2, 200);
         const auto rate = [&dice](double most) {
@@ -101,12 +102,12 @@ struct WorldPlan {
                     : "");
     }
 
-    ib::PortConfig port() const { return {.path_mtu = 4096, .peer_window = peer_window}; }
+    proto::ib::PortConfig port() const { return {.path_mtu = 4096, .peer_window = peer_window}; }
 
     std::deque<IbLine> lines;
     sim::NetworkConfig network;
     bool loses_long = false;
-    ib::PeerWindows::Config peer_window;
+    proto::ib::PeerWindows::Config peer_window;
     double hurry = 1;  // how likely a user goes on in a turn
     std::string what;
 };
@@ -153,7 +154,7 @@ public:
 
 private:
     Instant turn(std::size_t node, Instant now) {
-        ib::Port& port = ports_[node];
+        proto::ib::Port& port = ports_[node];
         sim::NodeWire& wire = network_.wire(node);
         while (const auto frame = wire.receive(now)) port.on_frame(now, *frame);
         if (port.next_deadline() <= now) port.on_deadline(now);
@@ -186,12 +187,12 @@ private:
         IbUser& other = *users_[1 - node][line];
         user.check_end(other, ports_[node]);
         if (result.violation.empty()) result.violation = user.violation();
-        const bool uc = user.line().transport == ib::Transport::uc;
+        const bool uc = user.line().transport == proto::ib::Transport::uc;
         result.asked += user.asked();
         result.failed += user.failed();
         result.delivered += user.delivered();
         if (uc) result.lost += user.receives_wanted() - user.delivered();
-        const ib::QueuePairCounters& counters =
+        const proto::ib::QueuePairCounters& counters =
             ports_[node].queue_pair(user.line().number)->counters;
         result.recoveries += counters.went_back + counters.timeouts;
         result.resent += counters.resent;
@@ -200,7 +201,8 @@ private:
     WorldPlan plan_;
     sim::Network network_;
     Random dice_;
-    std::array<ib::Port, 2> ports_ = {ib::Port(plan_.port()), ib::Port(plan_.port())};
+    std::array<proto::ib::Port, 2> ports_ = {proto::ib::Port(plan_.port()),
+                                             proto::ib::Port(plan_.port())};
     std::array<std::vector<std::unique_ptr<IbUser>>, 2> users_;
 };
 

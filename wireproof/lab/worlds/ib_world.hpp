@@ -35,7 +35,7 @@ struct IbWorldResult {
 struct IbWorldConfig {
     std::uint64_t seed = 1;
     /// Of every queue pair; not given, each draws its own.
-    std::optional<ib::Transport> transport = {};  // RC or UC
+    std::optional<proto::ib::Transport> transport = {};  // RC or UC
 };
 
 IbWorldResult run_ib_world(const IbWorldConfig& config);

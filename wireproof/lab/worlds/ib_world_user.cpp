@@ -8,7 +8,7 @@
 namespace wireproof::lab {
 namespace {
 
-using ib::Request;
+using proto::ib::Request;
 
 constexpr std::uint32_t domain = 1;
 constexpr std::uint32_t first_immediate = 7000;
@@ -44,7 +44,7 @@ std::uint64_t addend(std::size_t ask) {
 
 }  // namespace
 
-IbUser::IbUser(const IbLine& line, std::size_t node, ib::Port& port)
+IbUser::IbUser(const IbLine& line, std::size_t node, proto::ib::Port& port)
     : line_(&line), node_(node), memory_(memory_size) {
     const auto put = [this](std::size_t at, const std::vector<std::byte>& bytes) {
         std::copy(bytes.begin(), bytes.end(), memory_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -77,19 +77,20 @@ IbUser::IbUser(const IbLine& line, std::size_t node, ib::Port& port)
     WIREPROOF_CHECK(added);
     const auto init = port.modify(
         line.number,
-        ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
-    const auto ready = ib::connect(port, line.number,
-                                   {.peer = PeerId{static_cast<std::uint16_t>(1 - node)},
-                                    .path_mtu = line.path_mtu,
-                                    .dest_queue_pair = line.number,
-                                    .receive_psn = line.first_psn[1 - node],
-                                    .send_psn = line.first_psn[node],
-                                    .max_dest_rd_atomic = line.rd_atomic,
-                                    .max_rd_atomic = line.rd_atomic,
-                                    .min_rnr_timer = line.rnr_timer,
-                                    .timeout = line.timeout,
-                                    .retry_count = line.retry_count});
-    WIREPROOF_CHECK(init == ib::ModifyStatus::done && ready == ib::ModifyStatus::done);
+        proto::ib::to_init({.remote_write = true, .remote_read = true, .remote_atomic = true}));
+    const auto ready = proto::ib::connect(port, line.number,
+                                          {.peer = PeerId{static_cast<std::uint16_t>(1 - node)},
+                                           .path_mtu = line.path_mtu,
+                                           .dest_queue_pair = line.number,
+                                           .receive_psn = line.first_psn[1 - node],
+                                           .send_psn = line.first_psn[node],
+                                           .max_dest_rd_atomic = line.rd_atomic,
+                                           .max_rd_atomic = line.rd_atomic,
+                                           .min_rnr_timer = line.rnr_timer,
+                                           .timeout = line.timeout,
+                                           .retry_count = line.retry_count});
+    WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
+                    ready == proto::ib::ModifyStatus::done);
 }
 
 std::vector<std::byte> IbUser::content(std::size_t node, std::size_t ask) const {
@@ -115,53 +116,53 @@ void IbUser::fail(const std::string& what) {
     }
 }
 
-void IbUser::go_on(ib::Port& port) {
+void IbUser::go_on(proto::ib::Port& port) {
     const std::uint64_t own = base * line_->number;
     if (posted_ < receives_wanted_) {
         const std::size_t at = receive_at + posted_ * place_size;
         // In two pieces, the border wherever it falls.
         constexpr auto longest = static_cast<std::uint32_t>(place_size);
         const std::uint32_t border = static_cast<std::uint32_t>(37 * posted_ + 100);
-        const std::array pieces = {ib::Piece{own + at, border, key_},
-                                   ib::Piece{own + at + border, longest - border, key_}};
+        const std::array pieces = {proto::ib::Piece{own + at, border, key_},
+                                   proto::ib::Piece{own + at + border, longest - border, key_}};
         if (port.post_receive(line_->number, {.id = posted_, .pieces = pieces}) ==
-            ib::PostStatus::accepted) {
+            proto::ib::PostStatus::accepted) {
             ++posted_;
         }
     }
     if (asked_ == asks().size()) return;
     const std::size_t n = asked_;
     const IbAsk& ask = asks()[n];
-    ib::WorkTerms terms{.id = n,
-                        .request = ask.request,
-                        .signalled = ask.signalled,
-                        .fence = ask.fence,
-                        .immediate = first_immediate + static_cast<std::uint32_t>(n),
-                        .remote_address = own + target_at + n * place_size,
-                        .remote_key = key_};
-    ib::Piece local{own + send_at + n * place_size, ask.length, key_};
+    proto::ib::WorkTerms terms{.id = n,
+                               .request = ask.request,
+                               .signalled = ask.signalled,
+                               .fence = ask.fence,
+                               .immediate = first_immediate + static_cast<std::uint32_t>(n),
+                               .remote_address = own + target_at + n * place_size,
+                               .remote_key = key_};
+    proto::ib::Piece local{own + send_at + n * place_size, ask.length, key_};
     if (ask.request == Request::read) {
         terms.remote_address = own + source_at;
         local.address = own + landing_at + n * place_size;
     }
-    if (ib::is_atomic(ask.request)) {
+    if (proto::ib::is_atomic(ask.request)) {
         terms.remote_address = own + word_at;
         terms.swap_or_add = addend(n);
         local = {own + result_at + 8 * n, 8, key_};
     }
     if (port.post_send(line_->number, {.terms = terms, .pieces = std::span(&local, 1)}) ==
-        ib::PostStatus::accepted) {
+        proto::ib::PostStatus::accepted) {
         ++asked_;
     }
 }
 
-void IbUser::draw(ib::Port& port) {
+void IbUser::draw(proto::ib::Port& port) {
     while (const auto completion = port.poll(sends_)) on_sent(*completion);
     while (const auto completion = port.poll(receives_)) on_received(*completion);
 }
 
-void IbUser::on_sent(const ib::Completion& completion) {
-    const bool well = completion.status == ib::CompletionStatus::success;
+void IbUser::on_sent(const proto::ib::Completion& completion) {
+    const bool well = completion.status == proto::ib::CompletionStatus::success;
     const auto n = static_cast<std::size_t>(completion.id);
     if (n < ended_ || n >= asked_) return fail("a request completed twice, or was never asked");
     // Between two that are told, all went well silently.
@@ -172,8 +173,8 @@ void IbUser::on_sent(const ib::Completion& completion) {
     ++ended_;
     if (well && failed_ > 0) fail("a request succeeded behind one that failed");
     if (well) return check_well(n);
-    const bool exhausted = completion.status == ib::CompletionStatus::retry_exceeded;
-    if (failed_ == 0 && !exhausted && completion.status != ib::CompletionStatus::flushed) {
+    const bool exhausted = completion.status == proto::ib::CompletionStatus::retry_exceeded;
+    if (failed_ == 0 && !exhausted && completion.status != proto::ib::CompletionStatus::flushed) {
         fail("a request failed for no reason: " + std::string(name_of(completion.status)));
     }
     ++failed_;
@@ -193,7 +194,7 @@ void IbUser::check_well(std::size_t n) {
     if (word(result_at + 8 * n) != before) fail("an Atomic returned another value");
 }
 
-bool IbUser::is_message(std::size_t ask, const ib::Completion& completion) const {
+bool IbUser::is_message(std::size_t ask, const proto::ib::Completion& completion) const {
     const IbAsk& asked = others_asks()[ask];
     if (!takes_receive(asked.request) || asked.length != completion.length) return false;
     const auto immediate = first_immediate + static_cast<std::uint32_t>(ask);
@@ -205,9 +206,9 @@ bool IbUser::is_message(std::size_t ask, const ib::Completion& completion) const
     return holds(at, content(1 - node_, ask));
 }
 
-void IbUser::on_received(const ib::Completion& completion) {
-    if (completion.status == ib::CompletionStatus::flushed) return;
-    if (completion.status != ib::CompletionStatus::success) return fail("a receive failed");
+void IbUser::on_received(const proto::ib::Completion& completion) {
+    if (completion.status == proto::ib::CompletionStatus::flushed) return;
+    if (completion.status != proto::ib::CompletionStatus::success) return fail("a receive failed");
     if (completion.id != delivered_) fail("receives were used out of order");
     ++delivered_;
     for (; next_message_ < others_asks().size(); ++next_message_) {
@@ -216,18 +217,18 @@ void IbUser::on_received(const ib::Completion& completion) {
             ++next_message_;
             return;
         }
-        if (expected && line_->transport == ib::Transport::rc) break;  // none may be missing
+        if (expected && line_->transport == proto::ib::Transport::rc) break;  // none may be missing
     }
     fail("a message was delivered that is not the next one");
 }
 
-void IbUser::note_sent(const ib::Port& port) {
+void IbUser::note_sent(const proto::ib::Port& port) {
     sent_before_ = port.queue_pair(line_->number)->counters.sent;
 }
 
 // No more rounds than retries, and in a round no more than may be outstanding. A queue pair that
 // backs off sends all of it once, and then one packet a round.
-void IbUser::check_resends(const ib::Port& port) {
+void IbUser::check_resends(const proto::ib::Port& port) {
     const Unanswered oldest = port.unanswered(line_->number);
     if (oldest.since != unanswered_since_) {
         unanswered_since_ = oldest.since;
@@ -237,18 +238,19 @@ void IbUser::check_resends(const ib::Port& port) {
     const std::uint64_t sent = port.queue_pair(line_->number)->counters.sent - sent_unanswered_;
     // The numbers of a Read's answers are not in flight, so as many more may be.
     const std::uint64_t round =
-        line_->in_flight_max + line_->rd_atomic * ib::packets_of(place_size, line_->path_mtu);
+        line_->in_flight_max +
+        line_->rd_atomic * proto::ib::packets_of(place_size, line_->path_mtu);
     const std::uint64_t most = line_->backs_off ? round + oldest.times - 1 : round * oldest.times;
     if (oldest.times > line_->retry_count) fail("a packet was sent again more often than allowed");
     if (sent > most) fail("too many packets left while one was not answered");
 }
 
-bool IbUser::all_answered(const ib::Port& port) const {
+bool IbUser::all_answered(const proto::ib::Port& port) const {
     return asked_ == asks().size() && port.queue_pair(line_->number)->sends.empty();
 }
 
-void IbUser::check_end(const IbUser& other, const ib::Port& port) {
-    const ib::QueuePairCore& own = *port.queue_pair(line_->number);
+void IbUser::check_end(const IbUser& other, const proto::ib::Port& port) {
+    const proto::ib::QueuePairCore& own = *port.queue_pair(line_->number);
     if (!own.sends.empty()) fail("a request has no completion");
     // What completed silently after the last that was told.
     for (; ended_ < asked_; ++ended_) {
@@ -259,7 +261,7 @@ void IbUser::check_end(const IbUser& other, const ib::Port& port) {
     std::size_t messages = 0;
     for (std::size_t i = 0; i < asks().size(); ++i) {
         const Request request = asks()[i].request;
-        const bool succeeded = i < well && line_->transport == ib::Transport::rc;
+        const bool succeeded = i < well && line_->transport == proto::ib::Transport::rc;
         if (takes_receive(request) && i < well) ++messages;
         if (succeeded && is_write(request) &&
             !other.holds(target_at + i * place_size, content(node_, i))) {
@@ -269,8 +271,8 @@ void IbUser::check_end(const IbUser& other, const ib::Port& port) {
         const std::uint64_t times = other.word(word_at) >> (4 * i) & 0xF;
         if (times > 1 || (succeeded && times == 0)) fail("an Atomic was not done exactly once");
     }
-    if (line_->transport == ib::Transport::rc ? other.delivered_ < messages
-                                              : other.delivered_ > messages) {
+    if (line_->transport == proto::ib::Transport::rc ? other.delivered_ < messages
+                                                     : other.delivered_ > messages) {
         fail("as many messages were not delivered as said");
     }
     if (!holds(source_at, pattern(place_size, source_seed))) fail("memory changed unasked");

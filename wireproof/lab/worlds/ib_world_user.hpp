@@ -13,7 +13,7 @@
 namespace wireproof::lab {
 
 struct IbAsk {
-    ib::Request request = ib::Request::send;
+    proto::ib::Request request = proto::ib::Request::send;
     std::uint32_t length = 0;  // bytes
     bool signalled = true;
     bool fence = false;
@@ -21,11 +21,11 @@ struct IbAsk {
 
 /// What a connection of a random world is like; both its ends know it.
 struct IbLine {
-    ib::Transport transport = ib::Transport::rc;
+    proto::ib::Transport transport = proto::ib::Transport::rc;
     std::uint32_t number = 0;  // of the queue pair, at both ends
     std::size_t path_mtu = 256;
     std::array<std::vector<IbAsk>, 2> asks{};  // by the node that asks
-    std::array<ib::Psn, 2> first_psn{};
+    std::array<proto::ib::Psn, 2> first_psn{};
     std::uint8_t retry_count = 7;
     std::uint8_t rnr_timer = 1;
     std::uint8_t timeout = 10;
@@ -42,23 +42,23 @@ public:
     static constexpr std::size_t asks_max = 16;
     static constexpr std::size_t place_size = 2560;  // the longest message, bytes
 
-    IbUser(const IbLine& line, std::size_t node, ib::Port& port);
+    IbUser(const IbLine& line, std::size_t node, proto::ib::Port& port);
     IbUser(const IbUser&) = delete;
     IbUser& operator=(const IbUser&) = delete;
     ~IbUser() = default;
 
     /// Asks for one more thing, and posts one more receive, as long as there are any.
-    void go_on(ib::Port& port);
+    void go_on(proto::ib::Port& port);
     bool wants_to_go_on() const { return asked_ < asks().size() || posted_ < receives_wanted_; }
     /// Draws what completed.
-    void draw(ib::Port& port);
-    bool all_answered(const ib::Port& port) const;
+    void draw(proto::ib::Port& port);
+    bool all_answered(const proto::ib::Port& port) const;
     /// In every turn, before and after packets leave: how many leave while one of them is sent
     /// again and not answered.
-    void note_sent(const ib::Port& port);
-    void check_resends(const ib::Port& port);
+    void note_sent(const proto::ib::Port& port);
+    void check_resends(const proto::ib::Port& port);
     /// At the end of the world, of what this one asked of the other.
-    void check_end(const IbUser& other, const ib::Port& port);
+    void check_end(const IbUser& other, const proto::ib::Port& port);
 
     const std::string& violation() const { return violation_; }
     std::size_t asked() const { return asked_; }
@@ -73,18 +73,18 @@ private:
     std::vector<std::byte> content(std::size_t node, std::size_t ask) const;
     bool holds(std::size_t at, const std::vector<std::byte>& bytes) const;
     std::uint64_t word(std::size_t at) const;
-    void on_sent(const ib::Completion& completion);
-    void on_received(const ib::Completion& completion);
+    void on_sent(const proto::ib::Completion& completion);
+    void on_received(const proto::ib::Completion& completion);
     void check_well(std::size_t ask);
-    bool is_message(std::size_t ask, const ib::Completion& completion) const;
+    bool is_message(std::size_t ask, const proto::ib::Completion& completion) const;
     void fail(const std::string& what);
 
     const IbLine* line_;
     std::size_t node_;
     std::vector<std::byte> memory_;
     std::uint32_t key_ = 0;
-    ib::CompletionQueueId sends_{};
-    ib::CompletionQueueId receives_{};
+    proto::ib::CompletionQueueId sends_{};
+    proto::ib::CompletionQueueId receives_{};
     std::size_t receives_wanted_ = 0;
     std::size_t asked_ = 0;
     std::size_t posted_ = 0;

@@ -17,7 +17,7 @@
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/fingerprint.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// For a host: messages of a requester that does not wait come closer together than this.
 inline constexpr Duration usual_ack_delay = Duration::microseconds(30);
@@ -134,4 +134,4 @@ private:
     Pause holds_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

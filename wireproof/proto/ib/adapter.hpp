@@ -13,7 +13,7 @@
 #include "wireproof/proto/ib/peer_windows.hpp"
 #include "wireproof/proto/ib/receive_queue.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 enum class CompletionQueueId : std::uint32_t {};
 enum class SharedReceiveQueueId : std::uint32_t {};
@@ -125,4 +125,4 @@ private:
     std::deque<PortEvent> events_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -11,7 +11,7 @@
 
 #include "wireproof/base/instant.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 enum class NakCode : std::uint8_t {
     sequence_error = 0,
@@ -94,4 +94,4 @@ constexpr std::string_view name_of(Syndrome syndrome) {
     return "AETH reserved";
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

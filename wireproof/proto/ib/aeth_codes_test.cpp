@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 TEST(Syndrome, HasItsKindInTheUpperBitsAndItsCodeInTheLowerFive) {
@@ -77,4 +77,4 @@ TEST(RnrTimer, CodesAreTheTimesOfTheTable) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

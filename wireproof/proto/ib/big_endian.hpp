@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 template <std::size_t Offset, std::size_t Width, std::size_t Extent>
 constexpr std::uint64_t load_be_at(std::span<const std::byte, Extent> from) {
@@ -22,4 +22,4 @@ constexpr void store_be_at(std::span<std::byte, Extent> to, std::uint64_t value)
     for (std::size_t i = Width; i-- > 0; value >>= 8) field[i] = static_cast<std::byte>(value);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -5,7 +5,7 @@
 #include "wireproof/proto/ib/big_endian.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::size_t header_size = 24;
@@ -384,4 +384,4 @@ std::optional<CmIpAddresses> CmIpAddresses::decode(std::span<const std::byte, si
     return addresses;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

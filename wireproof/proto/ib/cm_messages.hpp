@@ -16,7 +16,7 @@
 #include "wireproof/proto/ib/opcode.hpp"
 #include "wireproof/proto/ib/psn.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 inline constexpr std::size_t cm_datagram_size = 256;
 inline constexpr std::uint32_t cm_queue_pair = 1;
@@ -261,4 +261,4 @@ constexpr bool is_ip_service(std::uint64_t service) {
     return service >> 24 == 1;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

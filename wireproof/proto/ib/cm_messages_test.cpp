@@ -7,7 +7,7 @@
 
 #include "wireproof/base/random.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using Bytes256 = std::array<std::byte, cm_datagram_size>;
@@ -181,4 +181,4 @@ TEST(CmIpAddresses, OtherVersionsAreNone) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -5,7 +5,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::size_t requests_max = 1024;  // that nobody has looked at
@@ -169,4 +169,4 @@ void CmQueuePair::disconnected(CmId id) {
     queue_pairs_.erase(found);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -10,7 +10,7 @@
 
 #include "wireproof/proto/ib/cm_transport.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class CmQueuePair {
 public:
@@ -80,4 +80,4 @@ private:
     std::map<CmId, std::uint32_t> queue_pairs_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -6,7 +6,7 @@
 
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using What = CmEvent::What;
@@ -179,4 +179,4 @@ TEST_F(CmServices, ARequestForAConnectionThatItsAskerTakesBackIsNotGivenOut) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::uint32_t domain = 0;  // which no user's domain is
@@ -78,4 +78,4 @@ void CmTransport::send() {
     }
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -8,7 +8,7 @@
 #include "wireproof/proto/ib/connection_management.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class CmTransport {
 public:
@@ -54,4 +54,4 @@ void CmTransport::poll(Instant now, OnEvent&& on_event) {
     send();
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -11,7 +11,7 @@
 #include "wireproof/core/frame.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 enum class CompletionStatus : std::uint8_t {
     success,
@@ -155,4 +155,4 @@ private:
     bool overrun_ = false;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -9,7 +9,7 @@
 #include "wireproof/proto/ib/uc_requester.hpp"
 #include "wireproof/proto/ib/uc_responder.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 template <class Requester, class Responder>
 class ConnectedQueuePair {
@@ -226,4 +226,4 @@ void ConnectedQueuePair<Requester, Responder>::fingerprint(Instant now, Fingerpr
 using UcQueuePair = ConnectedQueuePair<UcRequester, UcResponder>;
 using RcQueuePair = ConnectedQueuePair<RcRequester, RcResponder>;
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

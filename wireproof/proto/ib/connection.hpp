@@ -6,7 +6,7 @@
 
 #include "wireproof/proto/ib/port.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// One side's view of a connection.
 struct Connection {
@@ -66,4 +66,4 @@ inline ModifyStatus connect(Port& port, std::uint32_t number, const Connection& 
     return port.modify(number, to_rts(transport, connection));
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::int64_t kept_for = 4;  // times the wait for an answer, when all is over
@@ -224,4 +224,4 @@ void ConnectionManagement::on_overdue(Instant now, Connection& one) {
     }
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

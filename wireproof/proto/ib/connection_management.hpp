@@ -29,7 +29,7 @@
 #include "wireproof/core/engine.hpp"
 #include "wireproof/proto/ib/cm_messages.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// A connection, by the number that the datagrams call its local identifier; or the resolution of
 /// a service, asked for here or by another host.
@@ -266,4 +266,4 @@ private:
     CmCounters counters_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

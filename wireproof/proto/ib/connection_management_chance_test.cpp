@@ -7,7 +7,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/proto/ib/connection_management_test_kit.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using namespace test;
@@ -314,4 +314,4 @@ TEST(ConnectionManagement, ResolvesByAnyRoad) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

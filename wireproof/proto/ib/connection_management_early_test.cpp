@@ -3,7 +3,7 @@
 
 #include "wireproof/proto/ib/connection_management_test_kit.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using namespace test;
@@ -141,4 +141,4 @@ TEST_F(Sides, AConnectionWithAHostThatIsGoneIsOver) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

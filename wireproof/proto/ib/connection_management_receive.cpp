@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/connection_management.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 RxVerdict ConnectionManagement::counted(std::uint64_t CmCounters::*reason, RxVerdict verdict) {
     ++(counters_.*reason);
@@ -257,4 +257,4 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
     return counted(&CmCounters::taken, RxVerdict::accepted);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

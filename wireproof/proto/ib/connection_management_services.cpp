@@ -3,7 +3,7 @@
 
 #include "wireproof/proto/ib/connection_management.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 // Linux sends a SIDR_REQ sixteen times, 4.1 s apart. After that nobody waits for an answer.
@@ -93,4 +93,4 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
     return counted(&CmCounters::taken, RxVerdict::accepted);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

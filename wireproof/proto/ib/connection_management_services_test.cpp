@@ -7,7 +7,7 @@
 
 #include "wireproof/proto/ib/connection_management_test_kit.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using namespace test;
@@ -397,4 +397,4 @@ TEST_F(Services, IdentifiersGoOnPastTheWrapAndAreNobodyElses) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

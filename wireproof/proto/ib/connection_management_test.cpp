@@ -6,7 +6,7 @@
 
 #include "wireproof/proto/ib/connection_management_test_kit.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using namespace test;
@@ -373,4 +373,4 @@ TEST_F(Sides, WhatIsOfNobodyOrNotOfThisStateIsCountedAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -8,7 +8,7 @@
 
 #include "wireproof/proto/ib/connection_management.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 
 using What = CmEvent::What;
 
@@ -116,4 +116,4 @@ protected:
     RxVerdict last_verdict = RxVerdict::accepted;
 };
 
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

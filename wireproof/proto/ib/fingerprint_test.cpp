@@ -6,7 +6,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using History = std::function<void(RcPair&)>;
@@ -216,4 +216,4 @@ TEST(IbFingerprint, TellsWhatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// An IPv6 address, or an IPv4 one as ::ffff:a.b.c.d.
 using Gid = std::array<std::uint8_t, 16>;
@@ -15,4 +15,4 @@ constexpr bool is_ipv4(const Gid& gid) {
     return std::equal(mapped.begin(), mapped.end(), gid.begin());
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

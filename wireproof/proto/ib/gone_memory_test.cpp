@@ -5,7 +5,7 @@
 #include "wireproof/base/publish.hpp"
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 /// The memory that is gone: of all worlds, for a Copy has no state.
@@ -126,4 +126,4 @@ TEST_F(GoneMemory, TheResultOfAnAtomicIntoItIsALocalError) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

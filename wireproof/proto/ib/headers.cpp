@@ -2,7 +2,7 @@
 
 #include "wireproof/proto/ib/big_endian.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 template <std::size_t Offset, std::size_t Extent>
@@ -118,4 +118,4 @@ Deth Deth::decode(std::span<const std::byte, size> from) {
     return {load_32_at<0>(from), load_24_at<5>(from)};
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

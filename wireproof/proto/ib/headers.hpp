@@ -10,7 +10,7 @@
 #include "wireproof/proto/ib/aeth_codes.hpp"
 #include "wireproof/proto/ib/psn.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 inline constexpr std::uint16_t default_partition = 0xFFFF;
 
@@ -124,4 +124,4 @@ struct Deth {
     friend bool operator==(const Deth&, const Deth&) = default;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -2,7 +2,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 /// Of a receive request that is told to fail. A message that is too long is no error on UC.
@@ -159,4 +159,4 @@ void count(Refusal refusal, QueuePairCounters& counters) {
     }
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

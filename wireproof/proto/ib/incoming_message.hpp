@@ -8,7 +8,7 @@
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// Why a packet in sequence was not executed, in the order in which it is asked.
 enum class Refusal : std::uint8_t {
@@ -60,4 +60,4 @@ void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status
 /// Counts a refused packet under its reason.
 void count(Refusal refusal, QueuePairCounters& counters);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -8,7 +8,7 @@
 
 #include "wireproof/base/random.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class KeyNames {
 public:
@@ -64,4 +64,4 @@ private:
     std::array<Round, 4> rounds_{};
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

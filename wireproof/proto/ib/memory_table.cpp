@@ -7,7 +7,7 @@
 #include "wireproof/base/check.hpp"
 #include "wireproof/base/publish.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::size_t entries_max = (std::size_t{1} << 24) - 1;
@@ -293,4 +293,4 @@ void MemoryTable::fingerprint(Fingerprint& sink) const {
     }
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

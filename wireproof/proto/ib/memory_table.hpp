@@ -16,7 +16,7 @@
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/key_names.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// What may be done with a region, a window or through a queue pair. Reading by its own side is
 /// always allowed.
@@ -197,4 +197,4 @@ private:
     std::size_t windows_ = 0;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

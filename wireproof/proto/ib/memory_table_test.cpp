@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::uint32_t domain = 7;
@@ -347,4 +347,4 @@ TEST(MemoryKeys, NamesAreAPermutationWithoutZero) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -7,7 +7,7 @@
 #include "wireproof/proto/ib/big_endian.hpp"
 #include "wireproof/proto/ib/headers.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using Refused = tl::unexpected<NativeFault>;
@@ -169,4 +169,4 @@ void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstB
     store_le<std::uint16_t>(out.add_header<sizeof(std::uint16_t)>(), variant.value());
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -14,7 +14,7 @@
 #include "wireproof/core/frame.hpp"
 #include "wireproof/proto/ib/gid.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// What stands behind the local route header.
 enum class LinkNext : std::uint8_t { raw = 0, ip = 1, transport = 2, global = 3 };
@@ -107,4 +107,4 @@ void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstB
 /// header, of which the first piece has all.
 std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> packet);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

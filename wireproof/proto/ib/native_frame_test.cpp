@@ -6,7 +6,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 // The local sample packet of the InfiniBand specification (volume 1, table 29 of release 1.2): an
@@ -183,4 +183,4 @@ TEST(NativeFrame, RandomBytesBehindARightVariantCrcNeverReachOutside) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

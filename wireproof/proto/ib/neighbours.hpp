@@ -9,7 +9,7 @@
 #include "wireproof/core/frame.hpp"
 #include "wireproof/proto/ib/gid.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class Neighbours {
 public:
@@ -44,4 +44,4 @@ private:
     std::set<PeerId> alive_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -5,7 +5,7 @@
 
 #include "wireproof/proto/ib/big_endian.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::size_t ipv4_size = 20;
@@ -65,4 +65,4 @@ std::array<std::byte, network_header_size> network_header(const Gid& from, const
     return header;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -9,7 +9,7 @@
 
 #include "wireproof/proto/ib/gid.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 inline constexpr std::size_t network_header_size = 40;
 
@@ -18,4 +18,4 @@ inline constexpr std::size_t network_header_size = 40;
 std::array<std::byte, network_header_size> network_header(const Gid& from, const Gid& to,
                                                           std::size_t packet);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

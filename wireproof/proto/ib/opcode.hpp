@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 enum class Transport : std::uint8_t { rc = 0, uc = 1, rd = 2, ud = 3, congestion = 4 };
 
@@ -213,4 +213,4 @@ constexpr const Opcode* find_opcode(std::uint8_t byte) {
     return place == 0 ? nullptr : &opcodes::all[place - 1];
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 // UC-6: the transport has exactly these; no other byte is a UC opcode.
@@ -111,4 +111,4 @@ TEST(Opcode, FirstAndOnlyBeginAMessageLastAndOnlyEndIt) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using Refused = tl::unexpected<Malformed>;
@@ -101,4 +101,4 @@ FrameInfo describe(ConstBytes bytes) {
     return info;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -15,7 +15,7 @@
 #include "wireproof/proto/ib/opcode.hpp"
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// The base header and those behind it. The opcode says which of them travel; the others keep their
 /// default values.
@@ -93,4 +93,4 @@ constexpr std::size_t path_mtu_within(std::size_t frame_max) {
 /// the queue pair it is sent to, and its PSN: as `ack` in acknowledgements, else as `number`.
 FrameInfo describe(ConstBytes packet);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 struct Golden {
@@ -158,4 +158,4 @@ TEST(IbPacketGolden, DescribesWhereAPacketGoesAndItsNumber) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -6,7 +6,7 @@
 #include "wireproof/base/random.hpp"
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 std::uint32_t draw(Random& random, unsigned bits) {
@@ -213,4 +213,4 @@ TEST(IbPacket, RandomBytesNeverReachOutsideTheFrame) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

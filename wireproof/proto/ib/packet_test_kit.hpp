@@ -8,7 +8,7 @@
 
 #include "wireproof/proto/ib/packet.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 
 using PacketBytes = std::vector<std::byte>;
 
@@ -53,4 +53,4 @@ inline PacketBytes encoded(const Headers& headers, ConstBytes payload = {}) {
     return encoded(headers, std::span(&payload, 1));
 }
 
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// Bytes of payload, from the least that every path carries.
 inline constexpr std::array<std::size_t, 5> path_mtus = {256, 512, 1024, 2048, 4096};
@@ -21,4 +21,4 @@ constexpr std::uint64_t packets_of(std::uint64_t message, std::size_t path_mtu) 
     return std::max<std::uint64_t>(1, (message + path_mtu - 1) / path_mtu);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -6,7 +6,7 @@
 
 #include "wireproof/proto/ib/peer_windows.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// At first most of what the stock receive buffer of Linux, 212,992 bytes, holds: 25 packets of
 /// 4096 bytes, 48 of 2048, or 92 of 1024. Acknowledgements and other peers' packets need room, too.
@@ -15,4 +15,4 @@ constexpr PeerWindows::Config peer_window_of(std::size_t path_mtu) {
     return {.start = start, .least = 8, .most = 256};
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -1,6 +1,6 @@
 #include "wireproof/proto/ib/peer_windows.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::uint32_t windows_a_step = 16;
@@ -45,4 +45,4 @@ void PeerWindows::fingerprint(Fingerprint& sink) const {
     }
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -17,7 +17,7 @@
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/core/frame.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class PeerWindows {
 public:
@@ -104,4 +104,4 @@ private:
     std::map<PeerId, Flow> flows_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

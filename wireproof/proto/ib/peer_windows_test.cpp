@@ -8,7 +8,7 @@
 #include "wireproof/proto/ib/peer_window.hpp"
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 constexpr PeerId peer{3};
@@ -224,4 +224,4 @@ TEST_F(TwoQueuePairs, OneThatIsResetOrRemovedLeavesItsRoomToTheOther) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

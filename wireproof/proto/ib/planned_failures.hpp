@@ -7,7 +7,7 @@
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/completion_queue.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class PlannedFailures {
 public:
@@ -42,4 +42,4 @@ private:
     std::vector<Failure> failures_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -3,7 +3,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum CompletionStatus;
@@ -86,4 +86,4 @@ TEST(PlannedFailures, OfAQueuePairThatIsNotThereAreNothing) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::uint32_t numbers_max = 0xFFFFFF;
@@ -372,4 +372,4 @@ void Port::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(queue_pairs_.size() > 1 ? last_turn_ : 0);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -18,7 +18,7 @@
 #include "wireproof/proto/ib/queue_pair_list.hpp"
 #include "wireproof/proto/ib/ud_queue_pair.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 struct PortConfig {
     std::size_t path_mtu = 1024;  // the longest datagram, and the most a queue pair may be told
@@ -180,4 +180,4 @@ private:
 
 static_assert(Engine<Port>);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

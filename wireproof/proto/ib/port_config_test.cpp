@@ -3,7 +3,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 TEST(PortConfig, FiguresThatDoNotFitEachOtherAreRefused) {
@@ -95,4 +95,4 @@ TEST(PortConfig, OneOfTwoMembersOfAPartitionMustBeAFullOne) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

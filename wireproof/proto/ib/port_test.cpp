@@ -5,7 +5,7 @@
 #include "wireproof/proto/ib/connection.hpp"
 #include "wireproof/proto/ib/port_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -459,4 +459,4 @@ TEST(Port, AQueuePairThatHadNothingToSendIsAskedAgainOnceItMayHave) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

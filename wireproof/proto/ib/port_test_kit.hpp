@@ -11,7 +11,7 @@
 #include "wireproof/proto/ib/packet_test_kit.hpp"
 #include "wireproof/proto/ib/port.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 
 inline constexpr std::uint32_t domain = 7;
 inline constexpr PeerId other_end{3};
@@ -261,4 +261,4 @@ private:
     PairSettings settings_;
 };
 
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -6,7 +6,7 @@
 
 #include "wireproof/base/seq_num.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 using Psn = SeqNum<struct PsnTag>;
 using Msn = SeqNum<struct MsnTag>;
@@ -29,4 +29,4 @@ constexpr Psn before(Psn psn, const Circle& circle = wire_circle) {
     return circle.advance(psn, circle.modulus() - 1);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

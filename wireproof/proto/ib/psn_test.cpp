@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 // UC-18
@@ -52,4 +52,4 @@ TEST(PathMtu, OnlyFivePathMtusExist) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 const ReceiveEntry* ReceiveQueue::take(Adapter& adapter) {
     if (!shared_) return own_.empty() ? nullptr : &own_.front();
@@ -120,4 +120,4 @@ void QueuePairCore::fingerprint(Fingerprint& sink) const {
     receives.fingerprint(sink);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

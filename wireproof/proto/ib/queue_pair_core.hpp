@@ -10,7 +10,7 @@
 #include "wireproof/proto/ib/queue_pair_state.hpp"
 #include "wireproof/proto/ib/send_queue.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// 4.096 us x 2^code; code 0 is for ever (RC-9).
 constexpr Duration ack_timeout(std::uint8_t code) {
@@ -169,4 +169,4 @@ public:
     std::uint16_t partition = default_partition;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// Counted for the reason named. Each packet received is in one of those up to `stale`; a First or
 /// Only of UC behind a gap is in `gaps`, in what became of it, and in `resumed`.
@@ -105,4 +105,4 @@ inline QueuePairCounters& QueuePairCounters::operator+=(const QueuePairCounters&
     return *this;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

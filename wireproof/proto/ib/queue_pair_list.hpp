@@ -8,7 +8,7 @@
 
 #include "wireproof/base/instant.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class QueuePairList {
 public:
@@ -58,4 +58,4 @@ private:
     std::vector<Member> members_;  // sorted
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

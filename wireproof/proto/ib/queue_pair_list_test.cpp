@@ -6,7 +6,7 @@
 
 #include "wireproof/base/random.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 TEST(QueuePairList, IsAMapByNumber) {
@@ -38,4 +38,4 @@ TEST(QueuePairList, IsAMapByNumber) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

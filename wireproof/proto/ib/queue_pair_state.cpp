@@ -2,7 +2,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using enum Attribute;
@@ -177,4 +177,4 @@ ModifyStatus check_change(Transport transport, QueuePairState state, const Queue
     return good ? ModifyStatus::done : ModifyStatus::bad_value;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

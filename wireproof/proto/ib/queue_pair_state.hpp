@@ -17,7 +17,7 @@
 #include "wireproof/proto/ib/opcode.hpp"
 #include "wireproof/proto/ib/psn.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 enum class QueuePairState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 
@@ -150,4 +150,4 @@ enum class ModifyStatus : std::uint8_t {
 ModifyStatus check_change(Transport transport, QueuePairState state, const QueuePairChange& change,
                           const Circle& circle);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 using State = QueuePairState;
@@ -164,4 +164,4 @@ TEST(QueuePairState, RefusesValuesThatNoFieldHolds) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

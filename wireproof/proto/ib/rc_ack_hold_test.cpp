@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 constexpr Duration delay = Duration::microseconds(20);
@@ -384,4 +384,4 @@ TEST(RcAckHoldBound, AThousandSendsDrawFewAcks) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -226,4 +226,4 @@ TEST(RcAnswer, ResponsesToReadsAreNotAmongThePacketsInFlight) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -3,7 +3,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 class RcCredits : public testing::Test {
@@ -135,4 +135,4 @@ TEST(RcSharedReceives, GrantWithoutLimit) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

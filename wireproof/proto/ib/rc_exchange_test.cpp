@@ -6,7 +6,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 enum class Fate { none, lost, repeated, late };
@@ -144,4 +144,4 @@ TEST(RcExchange, MessageNumbersMayTurnASmallerCircle) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

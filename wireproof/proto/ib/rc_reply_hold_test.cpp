@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 constexpr Duration delay = Duration::microseconds(20);
@@ -174,4 +174,4 @@ TEST_F(RcReplyHold, WhetherAnswersAreExpectedIsInTheFingerprint) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -5,7 +5,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 void RcRequester::start(const QueuePairCore& core) {
     reset();
@@ -328,4 +328,4 @@ void RcRequester::fingerprint(Instant now, Fingerprint& sink) const {
     timers_.fingerprint(now, sink);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -12,7 +12,7 @@
 #include "wireproof/core/timer_table.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class RcRequester {
 public:
@@ -108,4 +108,4 @@ private:
     TimerTable<Timer, 2> timers_;
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

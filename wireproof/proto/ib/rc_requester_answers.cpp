@@ -5,7 +5,7 @@
 #include "wireproof/proto/ib/path_mtu.hpp"
 #include "wireproof/proto/ib/rc_requester.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::uint8_t rnr_retry_for_ever = 7;
@@ -208,4 +208,4 @@ std::optional<CompletionStatus> RcRequester::take_data(const Packet& packet, Sen
     return CompletionStatus::local_protection_error;
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 // Beside the Reads and Atomics that a peer may have outstanding, each of which may be asked for
@@ -458,4 +458,4 @@ void RcResponder::fingerprint(Instant now, Fingerprint& sink) const {
     if (newest_forgotten_) sink.add(newest_forgotten_->value());
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -11,7 +11,7 @@
 #include "wireproof/proto/ib/incoming_message.hpp"
 #include "wireproof/proto/ib/reply_hold.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class RcResponder {
 public:
@@ -116,4 +116,4 @@ private:
     std::optional<Psn> newest_forgotten_;  // of the Reads and Atomics that are no longer kept
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

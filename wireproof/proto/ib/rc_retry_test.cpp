@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -269,4 +269,4 @@ TEST(RcSend, ASequenceNakOfThePsnThatIsNotReadyChangesNothing) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -3,7 +3,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -325,4 +325,4 @@ TEST(RcSend, NothingNewBeginsWhileDraining) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -5,7 +5,7 @@
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 
 inline PairSettings rc_settings(const QueuePairChange& connection = {}) {
     return {.transport = Transport::rc, .connection = connection};
@@ -90,4 +90,4 @@ public:
     Names b_says() { return names_with_msn(b.leaving(now)); }
 };
 
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -12,7 +12,7 @@
 #include "wireproof/core/fingerprint.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 struct ReceiveEntry {
     std::uint64_t id = 0;
@@ -79,4 +79,4 @@ struct SharedReceiveQueue {
     }
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

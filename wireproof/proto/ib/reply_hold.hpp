@@ -12,7 +12,7 @@
 #include "wireproof/base/instant.hpp"
 #include "wireproof/core/fingerprint.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class ReplyHold {
 public:
@@ -61,4 +61,4 @@ private:
     std::uint32_t vain_left_ = 0;    // 0: the program is not known to answer
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 constexpr Duration delay = Duration::microseconds(50);
@@ -123,4 +123,4 @@ TEST_F(ReplyHolds, WhatIsReleasedIsNotHeld) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 Operation only(Request request) {
@@ -185,4 +185,4 @@ CompletionKind kind_of(Request request) {
     }
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

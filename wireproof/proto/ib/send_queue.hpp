@@ -14,7 +14,7 @@
 #include "wireproof/proto/ib/planned_failures.hpp"
 #include "wireproof/proto/ib/work_request.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 /// What a queue pair may keep and post.
 struct QueueLimits {
@@ -118,4 +118,4 @@ bool scatter(std::span<const Piece> pieces, std::uint64_t offset, ConstBytes byt
 
 CompletionKind kind_of(Request request);
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

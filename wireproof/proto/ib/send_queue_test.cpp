@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 PostStatus post_inlined(End& end, Request request, ConstBytes bytes) {
@@ -164,4 +164,4 @@ TEST(SendQueue, OnlyTheLastPacketOfWhatCompletesThereIsSolicited) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -398,4 +398,4 @@ TEST(UcReceive, AFaultyReceiveRequestEndsTheQueuePair) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

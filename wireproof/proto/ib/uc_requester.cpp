@@ -2,7 +2,7 @@
 
 #include "wireproof/proto/ib/path_mtu.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 bool UcRequester::poll_transmit(Instant, QueuePairCore& core, Adapter& adapter, TxFrame& out) {
     while (may_send(core.state()) && !core.sends.empty()) {
@@ -49,4 +49,4 @@ void UcRequester::fingerprint(Instant, Fingerprint& sink) const {
     sink.add(index_);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

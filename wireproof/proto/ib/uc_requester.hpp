@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class UcRequester {
 public:
@@ -34,4 +34,4 @@ private:
     std::uint32_t index_ = 0;  // of the next packet in the oldest request
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

@@ -1,6 +1,6 @@
 #include "wireproof/proto/ib/uc_responder.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 RxVerdict UcResponder::on_request(Instant, const Packet& packet, QueuePairCore& core,
                                   Adapter& adapter) {
@@ -88,4 +88,4 @@ void UcResponder::fingerprint(Instant, Fingerprint& sink) const {
     message_.fingerprint(sink);
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

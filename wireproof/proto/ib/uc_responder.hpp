@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/incoming_message.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class UcResponder {
 public:
@@ -41,4 +41,4 @@ private:
     bool dropping_ = false;  // until the next First or Only
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

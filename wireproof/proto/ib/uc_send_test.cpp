@@ -4,7 +4,7 @@
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -206,4 +206,4 @@ TEST(UcSend, DrainedIsToldOnceNothingIsHalfSent) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

@@ -2,7 +2,7 @@
 
 #include "wireproof/proto/ib/incoming_message.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 namespace {
 
 /// In a request it means: the queue pair's own, which only the privileged may set.
@@ -135,4 +135,4 @@ void UdQueuePair::fingerprint(Instant, Fingerprint& sink) const {
     sink.add(next_.value());
 }
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

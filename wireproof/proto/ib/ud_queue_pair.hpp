@@ -6,7 +6,7 @@
 #include "wireproof/proto/ib/packet.hpp"
 #include "wireproof/proto/ib/queue_pair_core.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 class UdQueuePair {
 public:
@@ -54,4 +54,4 @@ private:
     Psn next_ = {};
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib

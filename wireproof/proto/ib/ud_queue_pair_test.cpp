@@ -2,7 +2,7 @@
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
 
-namespace wireproof::ib::test {
+namespace wireproof::proto::ib::test {
 namespace {
 
 using enum RxVerdict;
@@ -146,4 +146,4 @@ TEST_F(Datagrams, AreOnePacketAndSendOnly) {
 }
 
 }  // namespace
-}  // namespace wireproof::ib::test
+}  // namespace wireproof::proto::ib::test

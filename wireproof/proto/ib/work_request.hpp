@@ -9,7 +9,7 @@
 #include "wireproof/core/frame.hpp"
 #include "wireproof/proto/ib/memory_table.hpp"
 
-namespace wireproof::ib {
+namespace wireproof::proto::ib {
 
 enum class Request : std::uint8_t {
     send,
@@ -109,4 +109,4 @@ enum class PostStatus : std::uint8_t {
     bad_length,       // of an Atomic: it has 8 bytes
 };
 
-}  // namespace wireproof::ib
+}  // namespace wireproof::proto::ib
