@@ -233,8 +233,9 @@ public:
     /// than this time if the program continues to poll. If the program makes no new request, store
     /// or get, the next poll sends all that wait.
     ///
-    /// On shared memory with one peer, polls may begin to look for frames only some time after this
-    /// node has sent a message: at most 1 us, and less if earlier answers came sooner.
+    /// On shared memory with one peer: after this node has sent a message, the next polls may
+    /// return 0 without looking for frames. They do so for at most 1 us, and for less time if
+    /// earlier answers came sooner.
     std::size_t poll();
 
     /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:

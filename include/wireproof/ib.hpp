@@ -143,7 +143,7 @@ private:
 /// completion fails. When a queue pair is destroyed, its completions in the queue are removed.
 class WIREPROOF_EXPORT CompletionQueue {
 public:
-    /// `capacity`: how many completions it holds, 1 to 1,048,576. Others count as the nearest.
+    /// `capacity`: how many completions it holds, 1 to 1,048,576. 0 counts as 1, more as 1,048,576.
     CompletionQueue(const Device& device, std::size_t capacity);
 
     /// Takes the oldest completion; nothing if there is none. Moves no packets: see Device::poll.
@@ -312,12 +312,12 @@ public:
     /// path carries less; the peer must accept it. `told` goes to the listener: up to 92 bytes, or
     /// 56 to a service of rdma_cm. Returns the 196 bytes that came with the answer. Failure: the
     /// text names the reason. If the peer refused, or did not answer within `limit`, the queue pair
-    /// has failed. If the call sent no request (`told` is too long, for example), it has not.
+    /// has failed. It has not failed if the call sent no request (for example, `told` is too long).
     Result<std::vector<std::byte>> connect(
         std::string_view host, std::uint64_t service, std::span<const std::byte> told = {},
         std::chrono::milliseconds limit = std::chrono::seconds(30));
     /// Ends the connection: the queue pair fails. If connection management made the connection,
-    /// one of the next polls tells the peer. The destructor does the same, but polls itself.
+    /// one of the next polls tells the peer. The destructor does the same, and polls the Device.
     void disconnect();
     /// True: the queue pair has failed, for good: it sends and receives no more, and all its work
     /// has completed. Exception: if work to be sent has failed on a queue pair that is not
