@@ -368,10 +368,10 @@ public:
     /// Copies the peer's memory into `into`. Reliable only.
     Status read(std::uint64_t id, const Piece& into, const Remote& from,
                 const WorkOptions& options = {});
-    /// Changes an integer of 8 bytes in the peer's memory, in the byte order of that host: adds
-    /// `add`, or writes `desired` if the integer equals `expected`. `before` receives the earlier
-    /// value in this host's byte order. bad_length: `before` is not 8 bytes. If the address is not
-    /// a multiple of 8, both queue pairs fail (remote_invalid_request). Reliable only.
+    /// Adds `add` to an integer of 8 bytes in the peer's memory, or writes `desired` if it equals
+    /// `expected`. No other Atomic of that Device comes between; a store of a thread there may.
+    /// `before` (8 bytes, else bad_length) receives the earlier value. Each host has its own byte
+    /// order. Both queue pairs fail if the address is no multiple of 8. Reliable only.
     Status fetch_add(std::uint64_t id, const Piece& before, const Remote& at, std::uint64_t add,
                      const WorkOptions& options = {});
     Status compare_swap(std::uint64_t id, const Piece& before, const Remote& at,

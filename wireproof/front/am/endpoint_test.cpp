@@ -82,6 +82,14 @@ TEST(AmEndpoint, CarriesMessagesOfAnyLength) {
     }
 }
 
+TEST(AmEndpoint, ANodeAloneRegistersMemoryForNoPeer) {
+    Endpoint a = open(options_for(1), 0);
+    std::vector<std::byte> memory(8);
+    const auto address = a.register_memory(memory, {.get = true});
+    ASSERT_TRUE(address);
+    EXPECT_EQ(a.unregister_memory(*address), Status::ok);
+}
+
 // Whose path is shared asks how much of a long store has come; a loopback peer's is not.
 TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
     for (const auto wanted : {CongestionControl::between_hosts, CongestionControl::always}) {

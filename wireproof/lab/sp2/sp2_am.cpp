@@ -162,7 +162,7 @@ Duration Sp2Am::cost_of(ConstBytes packet) const {
     WIREPROOF_CHECK(header.has_value());
     if (header->kind == am::Kind::chunk) return config_.costs.chunk_packet;
     if (!am::is_numbered(header->kind)) return config_.costs.control_packet;
-    const int further = std::max(0, header->count - 1);
+    const int further = std::max(0, (header->count + 3) / 4 - 1);  // words
     return config_.costs.short_packet + config_.costs.further_word * further;
 }
 
