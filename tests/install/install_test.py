@@ -263,9 +263,11 @@ class ItsSourceIsAPartOfAnotherProject(unittest.TestCase):
             self.assertNotIn(left_out, commands)
 
     def test_the_laboratory_says_what_it_misses(self):
-        done = self.configure(SOURCE, "-DWIREPROOF_TESTS=OFF", self.WITHOUT)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("TOMLPLUSPLUS", done.stderr)
+        for path, missing in (("/usr/include", "TOMLPLUSPLUS"), ("/usr/share/javascript/dygraphs", "libjs-dygraphs")):
+            with self.subTest(path):
+                done = self.configure(SOURCE, "--fresh", "-DWIREPROOF_TESTS=OFF", f"-DCMAKE_IGNORE_PATH={path}")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(missing, done.stderr)
 
 
 class EveryPublicHeaderCompilesAlone(Installed):
