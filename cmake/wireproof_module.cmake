@@ -13,11 +13,15 @@ target_compile_options(wireproof_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Wold-style-cast -Wcast-align -Wunused -Woverloaded-virtual -Wnull-dereference
   -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${WIREPROOF_WERROR}>:-Werror>)
-# g++ 12 warns about its own headers once the optimiser has inlined them at -O2 and above: these
-# warnings count in Debug builds only.
+# g++ 12 warns about its own headers once the optimiser has inlined them, at -O2 and above or beside
+# the code of a sanitizer: these warnings count in Debug builds without sanitizers only.
 target_compile_options(wireproof_options INTERFACE
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-array-bounds -Wno-stringop-overflow>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference -Wno-restrict>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
+   AND (NOT CMAKE_BUILD_TYPE STREQUAL "Debug" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize="))
+  target_compile_options(wireproof_options INTERFACE -Wno-array-bounds -Wno-stringop-overflow
+    -Wno-stringop-overread)
+endif()
 
 # What may become a part of an installed library: its code may lie anywhere, also in a shared object,
 # and shows only what is marked with WIREPROOF_EXPORT.
