@@ -6,10 +6,10 @@
 namespace wireproof::am {
 namespace {
 
-// While a peer waits for buffers, the pool looks at the holders this often.
+// The time between two looks at the holders while a peer waits for buffers.
 constexpr Duration wait_between_looks = Duration::milliseconds(1);
-// A lend() that finds no spare set looks at no more holders than this: the caller may try again and
-// again.
+// The number of holders that one lend() looks at if no set is spare. It is small because the caller
+// may call lend() again and again.
 constexpr std::size_t asked_at_once = 8;
 
 }  // namespace
@@ -27,9 +27,11 @@ bool BufferPool::lend(Instant now, std::size_t peer, Connection& connection, Use
     if (state.use >= use) return true;
     const bool asks = use == Use::ask;
     const bool holds = state.use != Use::none;
-    if (!holds && !connection.at_rest()) return false;  // the end of its session is to be drawn
-    // A peer that was put off goes first; and the limit of asking peers is checked before a set is
-    // taken for one.
+    if (!holds && !connection.at_rest())
+        return false;  // its caller must first take the end of the
+                       // session
+    // A peer that was put off goes first. The limit of asking peers is checked before a set is
+    // taken.
     const bool in_turn = holds || !asks || waiting_.empty();
     if (!in_turn || (asks && !can_ask()) || (!holds && !can_hold())) return false;
     if (!holds) {
@@ -49,7 +51,7 @@ bool BufferPool::can_ask() {
     return asking_ < asking_most_ || give_back_one(true);
 }
 
-/// A set is spare now.
+/// True: a set is spare now.
 bool BufferPool::can_hold() {
     if (!spare_.empty()) return true;
     if (made_ == most_) return give_back_one(false);
@@ -58,7 +60,7 @@ bool BufferPool::can_hold() {
     return true;
 }
 
-/// Some holder at rest, one that asks if that is wanted, has given its buffers back.
+/// True: a holder at rest has given its buffers back. If `that_asks`, it is one that asked.
 bool BufferPool::give_back_one(bool that_asks) {
     const std::size_t most = std::min(asked_at_once, holders_.size());
     for (std::size_t i = 0; i < most; ++i) {
@@ -118,7 +120,7 @@ void BufferPool::look(Instant now) {
     if (!waiting_.empty()) look_by(now + wait_between_looks);
 }
 
-/// A number that changes with all traffic that needs buffers.
+/// A number that changes with each packet that needs buffers.
 std::uint64_t BufferPool::traffic_of(const Connection& connection) {
     const Stats& stats = connection.stats();
     std::uint64_t traffic = stats.received_as(RxVerdict::accepted) + stats.sessions;

@@ -1,6 +1,7 @@
-// The buffers that a node lends to its connections. A connection needs them while it has traffic,
-// and they are nearly all of its memory; so a node that is told of many peers has sets for as many
-// as are active at once. A peer that finds none waits: no message fails in the middle.
+// The buffers that a node lends to its connections. They are nearly all of a connection's memory,
+// but a connection needs them only while it has traffic. A node with many peers therefore has only
+// enough sets for the peers that are active at the same time. A peer for which no set is free
+// waits; no message fails in the middle.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +13,38 @@
 
 namespace wireproof::am {
 
-/// Peers are numbered from 0, and each has one connection, made without buffers, that lives as long
-/// as the pool.
+/// Peers are numbered from 0. Each peer has one connection, which is created without buffers and
+/// lives as long as the pool.
 class BufferPool {
 public:
-    /// What a connection needs them for. Some sets are kept for connections that only answer. So
-    /// what a peer asked for comes to its end whatever this node waits for, and nodes whose pools
-    /// are all in use never wait for one another in a circle.
+    /// Why a connection needs buffers. The pool keeps some sets for connections that only answer.
+    /// Each request of a peer therefore completes even if this node itself waits, and nodes whose
+    /// pools are exhausted never wait for each other in a circle.
     enum class Use : std::uint8_t { none, answer, ask };
 
-    /// So long a connection keeps them, or up to twice as long, when its traffic has ended.
+    /// After its traffic has ended, a connection keeps its buffers for this time, at most twice as
+    /// long.
     static constexpr Duration rest = Duration::milliseconds(50);
 
-    /// At most so many connections ask at once, 1 at least; an eighth as many sets are kept for
-    /// answers besides. None is made before it is needed.
+    /// At most `asking` connections (at least 1) ask at once. The pool keeps an eighth of that
+    /// number of sets, at least one, in addition for answers. It creates a set only when a
+    /// connection needs it.
     BufferPool(const Config& config, std::size_t peers, std::size_t asking);
 
     Use use_of(std::size_t peer) const { return peers_[peer].use; }
     bool may_ask(std::size_t peer) const { return use_of(peer) == Use::ask; }
-    /// True: the connection has buffers now, for that use. False: all are in use, or others wait
-    /// for them.
+    /// True: the connection now has buffers for that use. False: all sets are in use, or other
+    /// connections wait for one.
     bool lend(Instant now, std::size_t peer, Connection& connection, Use use);
 
-    /// The connection has put packets off: it is served when its turn comes.
+    /// The connection has put packets off. It is served when its turn comes.
     void wait(Instant now, std::size_t peer, Connection& connection);
-    /// Lends to the one that waited longest, if there are buffers for it: it has something to send.
+    /// Lends a set to the connection that has waited longest, if a set is free. Returns the peer:
+    /// its connection now has something to send.
     std::optional<std::size_t> serve_next(Instant now);
 
-    /// To be called at that time: a connection without traffic since the last look gives its
-    /// buffers back.
+    /// The caller calls look() at this time: a connection without traffic since the last look gives
+    /// its buffers back.
     Instant next_look() const { return next_look_; }
     void look(Instant now);
 
@@ -73,12 +77,13 @@ private:
     std::size_t most_;
     std::size_t asking_most_;
     std::size_t made_ = 0;
-    std::size_t asking_ = 0;  // of the holders
+    std::size_t asking_ = 0;  // how many holders ask
     std::vector<ConnectionBuffers> spare_;
-    std::vector<ConnectionBuffers> blanks_;  // what stands in the place of those that are lent
+    std::vector<ConnectionBuffers> blanks_;  // empty buffers that the connections gave in exchange
+                                             // for lent sets
     std::vector<PeerState> peers_;
     std::vector<Holder> holders_;
-    std::size_t hand_ = 0;  // the holder to be asked next whether it can give back
+    std::size_t hand_ = 0;  // the holder that was asked last to give its buffers back
     std::deque<Waiting> waiting_;
     Instant next_look_ = never;
 };

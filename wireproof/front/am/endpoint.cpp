@@ -1,4 +1,4 @@
-// Endpoint: messages, turns and waits.
+// The message calls, polls and waits of Endpoint.
 #include <algorithm>
 
 #include "wireproof/front/am/endpoint_inside.hpp"
@@ -20,7 +20,7 @@ std::uint32_t Words::operator[](std::size_t index) const {
 
 namespace {
 
-// Words as they go on the wire.
+// Words in the byte order of the wire.
 class WireWords {
 public:
     explicit WireWords(std::span<const std::uint32_t> words) : bytes_(words.size() * 4) {
@@ -34,14 +34,15 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// A little-endian host has them as the wire wants them.
+// The memory of a little-endian host already has the byte order of the wire.
 template <class Use>
 Status with_wire_words(std::span<const std::uint32_t> words, Use&& use) {
     if constexpr (std::endian::native == std::endian::little) return use(std::as_bytes(words));
     return use(WireWords(words).bytes());
 }
 
-/// Asks peers for signs of life while the caller waits, however the wait ends.
+/// During its lifetime, the node asks peers for signs of life. The destructor restores the previous
+/// state even if the wait ends by an exception.
 class Awaiting {
 public:
     explicit Awaiting(Node& node) : node_(node), before_(node.awaiting()) {
@@ -125,7 +126,7 @@ void Endpoint::on_refused(std::function<void(std::size_t, std::uint16_t)> report
     in->node.on_refused(std::move(report));
 }
 
-// The turn comes first: what it throws leaves a request that is not posted.
+// The turn comes before the post: if the turn throws, the request is not posted.
 Status Endpoint::request(std::size_t peer, std::uint16_t handler,
                          std::span<const std::byte> bytes) {
     Inside* const in = open_inside();
@@ -165,7 +166,8 @@ bool Endpoint::Inside::wait(const std::function<bool()>& until, std::chrono::mil
         met = until && until();
         if (handled > 0) spin.heard(now);
         if (met || now >= end) break;
-        // The condition may have polled, and so taken a wake that came while it was asked.
+        // The condition may have polled, and its poll may have taken a wake. Then the loop must not
+        // sleep.
         const bool busy = handled > 0 || node.keeps_back() || loop.wakes_taken() != wakes;
         if (!busy && spin.look_again(now)) {
             now = clock.again();

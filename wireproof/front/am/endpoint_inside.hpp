@@ -1,4 +1,5 @@
-// What stands behind an Endpoint: a Node on a UDP socket or on shared memory, and the steady clock.
+// The implementation behind an Endpoint: a Node on a UDP socket or on shared memory, and the steady
+// clock.
 #pragma once
 
 #include <cstdlib>
@@ -32,8 +33,8 @@ struct Endpoint::Inside {
         std::unique_ptr<std::byte, Free> bytes;
         std::size_t size = 0;
     };
-    /// The status, once the transfer has ended. The callback owns it with the caller: a transfer
-    /// goes on after an exception ends the call.
+    /// The status of a transfer, set when the transfer ends. The callback and the caller both own
+    /// it, because the transfer continues if an exception ends the call.
     using Outcome = std::shared_ptr<std::optional<Status>>;
 
     std::size_t poll() { return poll(clock.now()); }
@@ -53,8 +54,8 @@ struct Endpoint::Inside {
     std::string shm_name;  // "shm:NAME", on shared memory
     host::SpinClock clock;
     host::SpinBudget spin;
-    std::optional<UdpNode> udp;      // which the node's wire then borrows
-    std::vector<Allocation> memory;  // where no wire shares any
+    std::optional<UdpNode> udp;      // the node's wire borrows it
+    std::vector<Allocation> memory;  // allocations that the wire does not share with peers
     Node node;
     host::LoopHandle loop{node.wire().wait_handle()};
     host::OneUser user{"an Endpoint"};

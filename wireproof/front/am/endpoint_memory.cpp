@@ -1,4 +1,4 @@
-// Stores, gets, and the memory that peers may reach.
+// Stores, gets, and memory that peers may reach.
 #include "wireproof/front/am/endpoint_inside.hpp"
 
 namespace wireproof::am {
@@ -42,7 +42,7 @@ Status Endpoint::Inside::store(std::size_t peer, std::uint64_t address, ConstByt
         if (node.wants_turn()) {
             poll();
         } else {
-            node.push(clock.now());  // the handler hears of it
+            node.push(clock.now());  // sends the note that runs the handler
         }
         return Status::ok;
     }

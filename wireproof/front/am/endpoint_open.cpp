@@ -1,4 +1,4 @@
-// How an Endpoint begins and ends, and what it is reached by.
+// How an Endpoint is opened and closed, and its addresses.
 #include <random>
 #include <system_error>
 #include <utility>
@@ -10,7 +10,8 @@
 namespace wireproof::am {
 namespace {
 
-// A peer whose address is not known yet is on this host if we can be reached from nowhere else.
+// A peer whose address is not known yet is on this host if this node listens only on the loopback
+// address.
 Congestion congestion_to(const Address& peer, const Address& own, CongestionControl wanted) {
     const bool between = !(peer.is_set() ? peer : own).is_loopback();
     const bool on = wanted == CongestionControl::always ||
@@ -39,7 +40,7 @@ Expected<UdpNode> open_udp(const ReadOptions& read) {
     UdpNode::Options udp;
     udp.peers = read.addresses;
     udp.unset_is_open = false;
-    udp.local = std::exchange(udp.peers[read.config.node], {});  // no peer of ours
+    udp.local = std::exchange(udp.peers[read.config.node], {});  // the node itself is not a peer
     if (udp.peers.size() == 2) udp.only_peer = PeerId(1 - read.config.node);
     udp.frame_max = read.config.packet_max;
     udp.faults = read.faults;
@@ -66,7 +67,7 @@ Endpoint::~Endpoint() {
     end(std::move(inside_));
 }
 
-// Callbacks may call the Endpoint, which has let go of this and answers them.
+// Callbacks may call the Endpoint: its inside_ is already null, so the calls return closed.
 void Endpoint::end(std::unique_ptr<Inside> inside) {
     if (inside == nullptr || inside->fork.forked()) return;
     if (inside->user.inside()) {
@@ -88,7 +89,7 @@ bool Endpoint::is_open() const {
 Result<Endpoint> Endpoint::open(const Options& options) {
     try {
         return open_as(options);
-    } catch (const std::system_error& error) {  // of LoopHandle
+    } catch (const std::system_error& error) {  // from LoopHandle
         return Result<Endpoint>::failure(host::no_loop_handle(error));
     }
 }

@@ -8,7 +8,7 @@
 namespace wireproof::am {
 namespace {
 
-// What a wire can say more cheaply than by what it would bring.
+// Questions that some wires answer more cheaply than by receive() or next_event().
 
 template <class W>
 bool is_still(W& wire, Instant now) {
@@ -22,7 +22,7 @@ bool may_have_event(const W& wire) {
     return true;
 }
 
-/// The frame received last is the only one of this turn.
+/// True: the frame received last is the only one of this turn.
 template <class W>
 bool is_alone(const W& wire) {
     if constexpr (requires { wire.is_alone(); }) return wire.is_alone();
@@ -54,17 +54,20 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         with_peer.congestion = congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().connection.bind_handlers(handlers_here_);
-        if (peers_.back().connection.established()) met_.add(i);  // the launcher saw to that
+        if (peers_.back().connection.established())
+            met_.add(i);  // the launcher agreed on the
+                          // session
         if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
     }
-    // What leaves alone is written without a look at either.
+    // The node checks neither the peer's number nor the frame's length when it sends a message by
+    // itself.
     WIREPROOF_CHECK(shm_ == nullptr ||
                     (shm_->nodes() == nodes_ && shm_->frame_max() >= config.packet_max));
 }
 
 void Node::handle(std::uint16_t handler, Handler run) {
     WIREPROOF_CHECK(handler != 0);
-    if (in_handler_) {  // one of them is running
+    if (in_handler_) {  // a handler that is running must not be replaced
         handlers_to_be_.emplace_back(handler, std::move(run));
         return;
     }
@@ -75,9 +78,9 @@ void Node::handle(std::uint16_t handler, Handler run) {
     if (taken_away && shm_ != nullptr) shm_->set_notice(++handlers_taken_away_);
 }
 
-// What the user asks for.
+// Calls of the user.
 
-// AM-23: a handler sends nothing but a reply.
+// AM-23: a handler sends only a reply.
 Status Node::post(std::size_t peer, std::uint16_t handler, ConstBytes words) {
     if (in_handler_) return Status::not_allowed;
     if (!can_ask(peer)) return Status::no_such_peer;
@@ -112,7 +115,7 @@ std::uint64_t Node::losses() const {
     return all;
 }
 
-// One turn. What is inline comes before its callers.
+// One turn. Inline functions are defined before their callers.
 
 [[gnu::always_inline]] inline void Node::run(std::size_t peer, HandlerId handler,
                                              const Message& message, bool may_refuse) {
@@ -126,7 +129,7 @@ std::uint64_t Node::losses() const {
     if (!handlers_to_be_.empty()) take_handlers_to_be();
 }
 
-// Mostly one message, and nothing behind it.
+// Usually there is one message and nothing after it.
 std::size_t Node::deliver_all(std::size_t peer) {
     Connection& connection = peers_[peer].connection;
     std::size_t count = 0;
@@ -164,7 +167,7 @@ std::size_t Node::turn(W& wire, Instant now) {
     const bool nothing_asked =
         ready_.empty() && finished_.empty() && awaiting_ == awaiting_told_ && !mid_turn_;
     if (nothing_asked && now < deadlines_.earliest()) {
-        asked_since_poll_ = 0;  // what was asked for has left
+        asked_since_poll_ = 0;  // all requests have left
         more_asked_ = false;
         if constexpr (std::is_same_v<W, ShmWire>) {
             if (!delay_.is_due(now)) return 0;
@@ -181,12 +184,12 @@ std::size_t Node::turn(W& wire, Instant now) {
 template <class W>
 [[gnu::noinline]] std::size_t Node::turn_for_something(W& wire, Instant now) {
     const While polling(polling_);
-    answers_at_once_ = false;  // a handler may have thrown
+    answers_at_once_ = false;  // an exception in a handler may have left it set
     std::size_t handled = std::exchange(mid_turn_, true) ? deliver_rest() : 0;
     const bool soon = now - std::exchange(last_turn_, now) < coalesce_for_;
     coalescing_ = std::exchange(more_asked_, false) && soon;
     if (asked_since_poll_ > 0) {
-        send(wire, now);  // what was asked for need not wait for what came
+        send(wire, now);  // posted messages need not wait until the received frames are handled
         asked_since_poll_ = 0;
     }
     if (!finished_.empty()) handled += end_finished();
@@ -197,7 +200,7 @@ template <class W>
         if constexpr (std::is_same_v<W, ShmWire>) {
             if (answers_at_once_) {
                 delay_.came();
-                wire.lane(frame->from).fetch_room();  // for its reply, or the next request
+                wire.lane(frame->from).fetch_room();  // for the reply, or the next request
             }
         }
         Connection& connection = peers_[from].connection;
@@ -211,13 +214,14 @@ template <class W>
         note_frames(from);
         if (bare && connection.wants_buffers()) {
             pool_.wait(now, from, connection);
-            deadlines_.set(nodes_, now);  // it may be served at once
+            deadlines_.set(nodes_, now);  // the pool may serve it at once
         }
     }
     return handled + rest_of_turn(wire, now);
 }
 
-/// Frames came from the peer. Mostly a lone one that made nothing leave, or its reply has left.
+/// Called after frames of the peer were handled. Usually one frame came, and either nothing has to
+/// be sent or its reply has left already.
 [[gnu::always_inline]] inline void Node::note_frames(std::size_t peer) {
     Connection& connection = peers_[peer].connection;
     const bool quiet = connection.predicting() && connection.begin_run() == RunStart::quiet;
@@ -225,13 +229,14 @@ template <class W>
     deadlines_.bring_forward(peer, connection.take_soonest_set());
 }
 
-/// A single message left at that time. With one peer the next frame mostly answers it.
+/// Called after a single message left at `now`. With only one peer, the next frame usually answers
+/// it.
 Instant Node::await_next(Instant now) {
     if (nodes_ == 2) delay_.begin(now);
     return now;
 }
 
-/// All that came was taken in.
+/// Called after all received frames were handled.
 template <class W>
 std::size_t Node::rest_of_turn(W& wire, Instant now) {
     std::size_t handled = 0;
@@ -262,8 +267,8 @@ std::size_t Node::take_events(W& wire, Instant now) {
     return handled;
 }
 
-// What a turn that was cut short left: its frames are still lent, and its ends would be in the way
-// of those to come. Which of the peers have something to send is not known.
+// Handles what an interrupted turn left: its frames are still lent, and ended transfers still
+// occupy their places. It is not known which peers have something to send, so all are marked.
 std::size_t Node::deliver_rest() {
     std::size_t handled = 0;
     for (std::size_t i = 0; i < met_.size(); ++i) {
@@ -316,8 +321,8 @@ void Node::tend_pool(Instant now) {
     deadlines_.set(nodes_, pool_.next_look());
 }
 
-// A lane that is full may have room again after the flush; a wire that is full all the same has
-// none.
+// A full lane may have room again after the flush. If no frame could be sent, the wire is full and
+// the loop ends.
 template <class W>
 void Node::send(W& wire, Instant now) {
     if (!std::exchange(held_, false)) held_since_ = now;
@@ -411,7 +416,7 @@ void Node::note_undelivered(std::size_t peer, const FateUnknown& fate) {
 }
 
 void Node::report_refused(std::size_t peer, std::uint16_t handler) {
-    const auto report = refused_;  // which may put another in its place
+    const auto report = refused_;  // a copy: the callback may set another
     if (report) report(peer, handler);
 }
 
@@ -433,7 +438,7 @@ void Node::report_lost(std::size_t peer, const SessionEnded& ended) {
     lost.packet_times = ended.packet_times;
     lost.by_peer = ended.by_peer;
     if (peers_[peer].connection.established()) mark_ready(peer).set_awaiting(awaiting_told_);
-    const auto report = report_;  // which may put another in its place, or throw
+    const auto report = report_;  // a copy: the callback may set another, or throw
     if (report) report(lost);
 }
 

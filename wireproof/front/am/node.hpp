@@ -1,6 +1,6 @@
-// Active messages among N nodes over any wire, in any time: what Endpoint is on a real clock, and
-// what a simulation turns by hand. One connection a peer; handlers run here, never inside an
-// engine.
+// Active messages among N nodes over any wire. The caller passes the time: an Endpoint passes that
+// of a real clock, a simulation passes its own. A node has one connection to each peer. It runs
+// handlers itself, never inside an engine.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace wireproof::am {
 
-/// True for a while, however that ends: handlers and callbacks may throw.
+/// Sets a flag for the lifetime of the object, and clears it even if a handler or callback throws.
 class While {
 public:
     explicit While(bool& flag) : flag_(flag) { flag_ = true; }
@@ -34,13 +34,14 @@ private:
     bool& flag_;
 };
 
-/// Has the peers numbered as the wire numbers them; `config.node` is the own number.
+/// Numbers its peers as the wire does. `config.node` is the node's own number.
 class Node {
 public:
-    /// Every connection gets `config` with its own peer number. The config has passed check().
+    /// Each connection gets `config` with its own peer number. The caller has checked the config
+    /// with check().
     Node(host::AnyWire wire, const Config& config, std::size_t nodes);
-    /// By peer, whether its path is shared; as many as there are nodes. No more than `active_peers`
-    /// are asked for something at once.
+    /// `congestion` has an entry for each node: whether the path to it is shared. At most
+    /// `active_peers` peers are active at once.
     Node(host::AnyWire wire, const Config& config, const std::vector<Congestion>& congestion,
          std::size_t active_peers = Options().active_peers);
 
@@ -51,27 +52,29 @@ public:
     std::size_t self() const { return self_; }
     std::size_t nodes() const { return nodes_; }
     bool is_peer(std::size_t peer) const { return peer < nodes_ && peer != self_; }
-    /// False: its address is not known yet, and what is asked of it is answered no_such_peer.
+    /// False: the address of the peer is not known yet, and each call that names the peer returns
+    /// no_such_peer.
     void set_reachable(std::size_t peer, bool reachable) { peers_[peer].reachable = reachable; }
 
-    /// Not handler 0.
+    /// `handler` must not be 0.
     void handle(std::uint16_t handler, Handler run);
     void on_peer_lost(std::function<void(const PeerLost&)> report) { report_ = std::move(report); }
 
-    /// Hears of requests and stores that name a handler the peer does not have.
+    /// `report` is called for each request and store that names a handler that the peer does not
+    /// have.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report) {
         refused_ = std::move(report);
     }
 
-    // As Endpoint's; `now` is the caller's.
+    // The calls below are those of Endpoint; the caller passes the time as `now`.
 
-    /// A request that leaves with the next turn. `wants_turn` says when that should be: after so
-    /// many requests (AM-21).
+    /// Posts a request that leaves with the next turn. `wants_turn` is true after
+    /// `Config::poll_every` requests: then a turn is due (AM-21).
     Status post(std::size_t peer, std::uint16_t handler, ConstBytes words);
     bool wants_turn() const { return asked_since_poll_ >= poll_every_; }
-    /// The same; and where no reply waits and no request is unacknowledged to that peer, it leaves
-    /// at once if the wire can show it: to wait for more would only keep it. `now` is called for
-    /// the time once it has left.
+    /// Like post(). But if no reply waits to that peer, no request to it is unacknowledged, and the
+    /// wire can show the request at once, it leaves at once: waiting for more requests would only
+    /// delay it. `now` is called for the time after the request has left.
     template <class Now>
     Status ask(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         const bool at_once = shm_ != nullptr && !polling_ && is_peer(peer) && may_ask(peer) &&
@@ -86,7 +89,7 @@ public:
         deadlines_.bring_forward(peer, peers_[peer].connection.take_soonest_set());
         return Status::ok;
     }
-    /// The same, with the turn if it is due.
+    /// Like ask(), and does the turn if it is due.
     Status request(Instant now, std::size_t peer, std::uint16_t handler, ConstBytes words) {
         const Status status = ask(peer, handler, words, [now] { return now; });
         if (wants_turn()) poll(now);
@@ -94,54 +97,56 @@ public:
     }
     Status store_async(std::size_t peer, std::uint64_t address, ConstBytes source,
                        std::uint16_t handler, std::uint32_t argument, Done done);
-    /// For a caller that waits until a store is in place. ok: it is, because the wire reaches that
-    /// memory of the peer; the peer is known to have the handler, and is told. Nothing: use
-    /// store_async, and wait for its end.
+    /// For a caller that waits until a store is in place. Status::ok: the bytes are in place,
+    /// because the wire reaches that memory of the peer; the peer is known to have the handler, and
+    /// a note tells it. Nothing: the caller must use store_async and wait for its end.
     std::optional<Status> store_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                         std::uint16_t handler, std::uint32_t argument) {
         if (!is_known_handler(peer, handler)) return std::nullopt;
         return put_at_once(peer, address, source, handler, argument, {});
     }
-    /// What was asked for leaves, without a look at what came.
+    /// Sends what was posted, without receiving.
     void push(Instant now);
     Status get(std::size_t peer, std::uint64_t address, Bytes destination, Done done);
-    /// Every transfer that has not ended ends with the status for its callback, a get whose bytes
-    /// are there with ok. No turn may follow.
+    /// Ends each transfer that has not ended: its callback gets `status`. A get whose bytes have
+    /// arrived ends with ok. The caller must not call poll() afterwards.
     void end_transfers(Status status);
-    /// In a forked child: gives up what the parent shares with its peers.
+    /// In a forked child: releases what the parent shares with its peers.
     void abandon() { wire_.abandon(); }
-    /// False: no such peer, or the region overlaps another.
+    /// False: the peer does not exist, or the region overlaps another.
     [[nodiscard]] bool register_memory(std::size_t peer, std::uint64_t address, Bytes memory,
                                        Rights rights);
     Status unregister_memory(std::size_t peer, std::uint64_t address);
-    /// For every peer, or for none: false if it overlaps a region of one of them.
+    /// Registers for every peer or for none. False: the region overlaps a region of one of them.
     [[nodiscard]] bool register_for_all(std::uint64_t address, Bytes memory, Rights rights);
     Status unregister_for_all(std::uint64_t address);
-    /// A peer may reach some of these bytes, or a transfer of ours uses them.
+    /// True: a peer may reach some of these bytes, or a transfer of this node uses them.
     bool is_in_use(Bytes memory) const;
     Status reply(std::uint16_t handler, ConstBytes words);
 
-    /// One turn: receive, run handlers, timers, send. Returns the messages handled.
+    /// One turn: receives, runs handlers, checks timers, sends. Returns the number of messages
+    /// handled.
     std::size_t poll(Instant now);
-    /// Requests, stores or gets wait for more to leave with, or for their first turn: the next is
-    /// due now.
+    /// True: requests, stores or gets wait for more to leave with them, or for their first turn.
+    /// The next turn is due now.
     bool keeps_back() const { return held_ || more_asked_; }
-    /// A turn is due before the caller sleeps: since the last turn something was asked for, or the
-    /// callback of a get that has ended is still to run, or an exception ended the last turn.
+    /// A turn is due before the caller sleeps: something was posted since the last turn, or the
+    /// callback of a get that has ended has not run yet, or an exception ended the last turn.
     bool turn_is_due() const {
         return keeps_back() || asked_since_poll_ > 0 || !finished_.empty() || mid_turn_;
     }
-    /// When the next turn is due, if nothing arrives before.
+    /// When the next turn is due if nothing arrives before.
     Instant next_deadline() const;
 
-    /// While true, a peer with a session that falls silent is reported even if it owes nothing.
+    /// While true, a peer with a session that falls silent is reported even if it owes this node
+    /// nothing.
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
     bool awaiting() const { return awaiting_; }
-    /// From inside a handler or another callback, where nothing may wait for a turn.
+    /// True inside a handler or another callback. Code that runs there must not wait for a turn.
     bool polling() const { return polling_; }
     bool in_handler() const { return in_handler_; }
     bool idle() const;
-    /// As far as that peer is concerned.
+    /// Idle with respect to this peer only.
     bool idle(std::size_t peer) const {
         return finished_.empty() && peers_[peer].connection.idle();
     }
@@ -152,7 +157,7 @@ public:
         return is_peer(peer) && peers_[peer].connection.established();
     }
 
-    /// Transfers of ours that the wire did with one copy.
+    /// Transfers of this node that the wire did with one copy.
     std::uint64_t stores_at_once() const { return stores_at_once_; }
     std::uint64_t gets_at_once() const { return gets_at_once_; }
 
@@ -161,14 +166,14 @@ public:
     host::AnyWire& wire() { return wire_; }
 
 private:
-    /// Addresses that hold all it was given.
+    /// The smallest range of addresses that contains all ranges that were added.
     struct Range {
         std::uint64_t first = 0;
         std::uint64_t last = 0;
 
         static std::uint64_t last_of(std::uint64_t address, std::size_t size) {
             const std::uint64_t more = size > 0 ? size - 1 : 0;
-            return address + std::min(more, ~address);  // no further than there are addresses
+            return address + std::min(more, ~address);  // the range ends at the highest address
         }
         void add(std::uint64_t address, std::size_t size, bool anew) {
             first = anew ? address : std::min(first, address);
@@ -183,22 +188,25 @@ private:
             : connection(config, memory, ConnectionBuffers::none(config)), lane(to_peer) {}
         Connection connection;
         host::AnyLane lane;
-        ShmLane* shm_lane = nullptr;  // inside it
-        Range in_packets;             // where stores go that are out whole with their OPENs
+        ShmLane* shm_lane = nullptr;  // the ShmLane inside `lane`, if there is one
+        // The targets of the stores in flight whose bytes are in their OPENs.
+        Range in_packets;
         bool reachable = true;
         std::uint64_t losses = 0;
         std::uint64_t unhandled_replies = 0;
-        std::uint64_t refused = 0;  // asks that found no buffers
+        std::uint64_t refused = 0;  // calls that found no buffers
         std::vector<Undelivered> undelivered;
-        HandlerTable handlers;             // of the peer, as far as stores found them there
-        std::uint32_t handlers_as_of = 0;  // by its notice
+        // The handlers that the peer had when stores to them ended, while its notice was
+        // `handlers_as_of`.
+        HandlerTable handlers;
+        std::uint32_t handlers_as_of = 0;
     };
-    /// Callbacks of transfers under way, by tag.
+    /// Callbacks of transfers that have not ended, by tag.
     struct Transfers {
         struct Transfer {
             Done done;
             std::uint16_t handler = 0;                 // of a store
-            std::optional<std::uint32_t> notice = {};  // of the peer, when it was asked for
+            std::optional<std::uint32_t> notice = {};  // the peer's, when the store was posted
         };
         std::uint64_t add(Transfer transfer);
         Transfer take(std::uint64_t tag);
@@ -206,7 +214,7 @@ private:
         std::vector<std::uint64_t> free;
     };
 
-    /// By itself, on shared memory. False: it cannot now.
+    /// Sends one message in its own packet, on shared memory. False: it cannot leave now.
     template <Channel channel, class Now>
     bool leave_at_once(std::size_t peer, std::uint16_t handler, ConstBytes words, Now&& now) {
         Peer& to = peers_[peer];
@@ -214,12 +222,13 @@ private:
         return transmit_single(to.connection, *to.shm_lane, message, now);
     }
     bool can_ask(std::size_t peer) const { return is_peer(peer) && peers_[peer].reachable; }
-    /// For all that changes a connection, but a single message that leaves at once.
+    /// Each call that changes a connection uses this, except a single message that leaves at once.
     Connection& mark_ready(std::size_t peer) {
         ready_.add(peer);
         return peers_[peer].connection;
     }
-    /// Before anything is asked of the peer. False: it would block for want of buffers.
+    /// Called before anything is posted to the peer. False: there are no buffers, and the call
+    /// returns would_block.
     bool may_ask(std::size_t peer) {
         return pool_.may_ask(peer) || lend(last_turn_, peer, BufferPool::Use::ask);
     }
@@ -231,20 +240,22 @@ private:
     void note_frames(std::size_t peer);
     bool lend(Instant now, std::size_t peer, BufferPool::Use use);
     void tend_pool(Instant now);
-    /// A store of this session ended well that named the handler, and the peer has taken none away
-    /// since.
+    /// A store of this session that named the handler ended with ok, and the peer has removed no
+    /// handler since.
     bool is_known_handler(std::size_t peer, std::uint16_t handler) const {
         return is_peer(peer) && peers_[peer].handlers.has(static_cast<HandlerId>(handler)) &&
                notice_of(peer) == peers_[peer].handlers_as_of;
     }
     void note_handler(std::size_t peer, const Transfers::Transfer& store, bool there);
-    /// How many handlers the peer has taken away: what a wire that reaches its memory shows.
+    /// The number of handlers that the peer has removed. A wire that reaches the peer's memory
+    /// shows it.
     std::optional<std::uint32_t> notice_of(std::size_t peer) const {
         return shm_ != nullptr ? shm_->notice_of(PeerId(peer)) : std::nullopt;
     }
-    /// If the wire reaches that memory of the peer: puts the bytes in place and tells the handler.
-    /// Nothing: it does not, or a store under way in packets must come first: one in chunks, or one
-    /// that is whole in its packet and goes between the same first and last address.
+    /// If the wire reaches that memory of the peer: copies the bytes and notifies the handler.
+    /// Nothing: the wire does not reach it, or a store in flight must come first. Such a store is
+    /// in chunks, or it is whole in its OPEN and its target is within the range of the targets of
+    /// such stores.
     std::optional<Status> put_at_once(std::size_t peer, std::uint64_t address, ConstBytes source,
                                       std::uint16_t handler, std::uint32_t argument, Done done);
     bool may_register(std::size_t peer, std::uint64_t address, Bytes memory) const;
@@ -282,46 +293,50 @@ private:
     }
 
     host::AnyWire wire_;
-    // What is inside, if it is that: a turn on it makes no calls through tables, which cost a lone
-    // message a seventh of its time. Over UDP it would be nothing beside the system's calls.
+    // The ShmWire inside `wire_`, if there is one. A turn on it makes no virtual calls, which would
+    // add a seventh to the time of a single message. Over UDP this gain would be negligible beside
+    // the system calls.
     ShmWire* shm_;
     std::size_t self_;
     std::size_t nodes_;
     std::uint32_t poll_every_;
     Duration coalesce_for_;
-    std::vector<MemoryTable> memory_;  // of all peers at construction, and never moved, as peers_
+    std::vector<MemoryTable> memory_;  // sized at construction; neither it nor peers_ moves
     std::vector<Peer> peers_;
-    HandlerTable handlers_here_;  // as connections see them, so never moved either
+    HandlerTable handlers_here_;  // connections point at it, so it does not move
     std::uint32_t handlers_taken_away_ = 0;
     std::vector<Handler> handlers_;                                  // by id
-    std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // given inside a handler
+    std::vector<std::pair<std::uint16_t, Handler>> handlers_to_be_;  // set inside a handler
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
     Transfers transfers_;
-    std::deque<Done> finished_;  // gets that the wire did at once; told in the next turn
-    std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch them
+    std::deque<Done> finished_;  // callbacks of gets that the wire did at once; the next turn runs
+                                 // them
+    std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch these
+                                                                 // regions
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t asked_since_poll_ = 0;
     BufferPool pool_;
-    PeerSet ready_;  // they may have frames to send
-    PeerSet met_;    // all that ever had buffers or a session: the others have nothing to end
-    // By peer, none later than its connection's own; and behind them that of the pool.
-    // next_deadline() and run_timers() make the earliest exact.
+    PeerSet ready_;  // peers to which frames may have to be sent
+    PeerSet met_;    // all peers that ever had buffers or a session; the others have nothing to end
+    // By peer: none is later than the deadline of its connection. The entry `nodes_` is that of the
+    // pool. next_deadline() and run_timers() make the earliest entry exact.
     mutable DeadlineHeap deadlines_;
     host::PollDelay delay_;  // on shared memory with one peer
     std::size_t current_peer_ = 0;
     bool more_asked_ = false;  // since the last turn
-    bool coalescing_ = false;  // in this turn: requests may wait for more
-    bool held_ = false;        // and some do, since:
+    bool coalescing_ = false;  // in this turn requests may wait for more
+    bool held_ = false;        // some requests wait, since held_since_
     Instant held_since_;
     Instant last_turn_;
     bool in_handler_ = false;
-    bool answers_at_once_ = false;  // what is handled came alone
+    bool answers_at_once_ = false;  // the frame being handled came alone
     bool polling_ = false;
-    bool mid_turn_ = false;  // in one, or the last ended with what a handler or callback threw
+    bool mid_turn_ = false;  // a turn is running, or an exception of a handler or callback ended
+                             // the last one
     bool awaiting_ = false;
-    bool awaiting_told_ = false;  // to the connections
+    bool awaiting_told_ = false;  // the value that the connections were given
 };
 
 }  // namespace wireproof::am

@@ -1,12 +1,13 @@
-// What Node does with memory: stores and gets, in packets or by a wire that reaches the peer's, the
-// callbacks that wait for their ends, and what peers may reach here.
+// The memory calls of Node: stores and gets, in packets or through a wire that reaches the peer's
+// memory; the callbacks of transfers; and the memory that peers may reach here.
 #include "wireproof/front/am/node.hpp"
 #include "wireproof/front/am/status_of.hpp"
 
 namespace wireproof::am {
 namespace {
 
-constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};  // as a transfer's tag
+constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};  // the tag of a transfer without a
+                                                           // callback
 
 }  // namespace
 
@@ -34,15 +35,15 @@ Status Node::store_async(std::size_t peer, std::uint64_t address, ConstBytes sou
     return status;
 }
 
-// Where chunks are, any; and where an OPEN takes bytes along, what lies between the first of those
-// that do and the last.
+// True for each address while chunks are in flight. While OPENs with bytes are in flight, true for
+// addresses within the range of their targets.
 bool Node::bytes_are_out_to(std::size_t peer, std::uint64_t address, std::size_t size) const {
     const Connection& connection = peers_[peer].connection;
     if (!connection.no_chunks_out()) return true;
     return !connection.no_opens_with_bytes_out() && peers_[peer].in_packets.meets(address, size);
 }
 
-// A peer that turns has what an OPEN takes along before the kernel would have copied it.
+// A peer that polls receives the bytes of an OPEN before the kernel could have copied them.
 bool Node::costs_less_in_a_packet(std::size_t peer, std::uint64_t address, std::size_t size) {
     if (shm_ == nullptr || size == 0) return false;
     return size <= peers_[peer].connection.config().open_bytes &&
@@ -73,7 +74,7 @@ std::optional<Status> Node::put_at_once(std::size_t peer, std::uint64_t address,
 Status Node::get(std::size_t peer, std::uint64_t address, Bytes destination, Done done) {
     if (in_handler_) return Status::not_allowed;
     if (!can_ask(peer)) return Status::no_such_peer;
-    // Read at once only what no message of ours can still change.
+    // A read at once is allowed only if no message of this node can still change the bytes.
     const Connection& connection = peers_[peer].connection;
     if (connection.can_read_at_once() && wire_.read_memory(PeerId(peer), address, destination)) {
         finished_.push_back(std::move(done));
@@ -111,7 +112,7 @@ Status Node::unregister_memory(std::size_t peer, std::uint64_t address) {
         wire_.unshare(PeerId(peer), address);
         withdrawn_.insert({peer, address});
     }
-    // A peer that reaches it directly must have heard.
+    // If the peer reaches the memory directly, it must first confirm the withdrawal.
     if (!wire_.unshared(PeerId(peer), address)) return Status::would_block;
     withdrawn_.erase({peer, address});
     return Status::ok;
@@ -127,9 +128,10 @@ bool Node::register_for_all(std::uint64_t address, Bytes memory, Rights rights) 
     return true;
 }
 
-// Where a call has to be made again, the peers that it is over with are passed over.
+// A caller that gets would_block calls again. Then the peers that are done return not_allowed and
+// are ignored.
 Status Node::unregister_for_all(std::uint64_t address) {
-    Status all = nodes_ > 1 ? Status::not_allowed : Status::ok;  // alone: for no peer
+    Status all = nodes_ > 1 ? Status::not_allowed : Status::ok;  // a node without peers
     for (std::size_t peer = 0; peer < nodes_; ++peer) {
         if (peer == self_) continue;
         const Status one = unregister_memory(peer, address);
@@ -179,7 +181,8 @@ void Node::end_transfer(std::size_t peer, std::uint64_t tag, Status status) {
     if (status == Status::no_handler) report_refused(peer, ended.handler);
 }
 
-// That it was there says nothing if some were taken away since the store was asked for.
+// A store that found its handler proves nothing if the peer has removed handlers since the store
+// was posted.
 void Node::note_handler(std::size_t peer, const Transfers::Transfer& store, bool there) {
     Peer& of = peers_[peer];
     const auto handler = static_cast<HandlerId>(store.handler);
@@ -192,7 +195,7 @@ void Node::note_handler(std::size_t peer, const Transfers::Transfer& store, bool
 }
 
 void Node::end_transfers(Status status) {
-    const While polling(polling_);  // callbacks may ask for no more
+    const While polling(polling_);  // callbacks must post nothing
     while (!finished_.empty()) end_finished();
     for (Transfers::Transfer& waiting : transfers_.waiting) {
         if (const Done done = std::exchange(waiting, {}).done) done(status);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view shm_prefix = "shm:";
 constexpr std::size_t mtu_max = 65'535;
-// With a descriptor a peer, that leaves most of the usual 1,024 to allocated memory and the
-// program.
+// Each peer needs a descriptor. With this limit, most of the usual 1,024 descriptors remain for
+// allocated memory and for the program.
 constexpr std::size_t shm_nodes_max = 256;
 constexpr std::size_t active_max = 65'535;
 constexpr std::chrono::milliseconds timeout_min{1};
@@ -40,7 +40,7 @@ Expected<void> check_nodes(const Options& options) {
     return {};
 }
 
-// Written so that what is no number is refused, too.
+// The comparison refuses NaN, too.
 Expected<void> check_probability(const char* name, double value) {
     if (value >= 0 && value <= 1) return {};
     return unexpected(std::string("faults.") + name + " is " + std::to_string(value) +
@@ -48,7 +48,8 @@ Expected<void> check_probability(const char* name, double value) {
 }
 
 Expected<void> check_mtu(const Options& options, IpVersion ip) {
-    constexpr std::size_t packet_min = 80;  // a header, and the longest body of the protocol's own
+    constexpr std::size_t packet_min = 80;  // a header and the longest body of a packet of the
+                                            // protocol itself
     const std::size_t mtu_min = ip_and_udp_size(ip) + packet_min;
     if (options.mtu >= mtu_min && options.mtu <= mtu_max) return {};
     return unexpected("mtu is " + std::to_string(options.mtu) + ", not " + std::to_string(mtu_min) +
@@ -95,8 +96,8 @@ Expected<std::string> shm_name_of(const Options& options) {
     return first.substr(shm_prefix.size());
 }
 
-// A node may listen at all addresses of its host; others must reach it by one of them. It may have
-// the system choose its port.
+// A node may listen at all addresses of its host; its peers must name one of them. It may let the
+// system choose its port.
 std::string_view why_not_own(const Address& address) {
     const auto& host = address.host;
     const bool any =
@@ -106,11 +107,11 @@ std::string_view why_not_own(const Address& address) {
     return any ? std::string_view() : with_port.why_no_peer();
 }
 
-// Of each node; unset: not known yet.
+// The address of each node; unset if not known yet.
 Expected<std::vector<Address>> addresses_of(const Options& options) {
     std::vector<Address> addresses;
     std::unordered_map<Address, std::size_t, AddressHash> owners;
-    std::optional<std::size_t> first;  // whose address is known
+    std::optional<std::size_t> first;  // the first node whose address is known
     for (std::size_t i = 0; i < options.peers.size(); ++i) {
         const std::string& text = options.peers[i];
         if (text.empty() && i != options.self) {

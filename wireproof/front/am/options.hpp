@@ -1,4 +1,5 @@
-// What an Endpoint is opened with, read and checked: a mistake is one line that names the option.
+// Reads and checks the options of an Endpoint. A mistake is reported in one line that names the
+// option.
 #pragma once
 
 #include <vector>
@@ -12,12 +13,12 @@
 namespace wireproof::am {
 
 struct ReadOptions {
-    /// By node; unset: not known yet. Empty on shared memory.
+    /// By node; unset if not known yet. Empty on shared memory.
     std::vector<Address> addresses;
-    /// On shared memory, what stands behind "shm:".
+    /// On shared memory: the text after "shm:".
     std::string shm_name;
     FaultRates faults = {};
-    Config config;  // its seed is the user's, and may be 0
+    Config config;  // its seed is that of the user and may be 0
 
     bool on_shm() const { return addresses.empty(); }
 };

@@ -1,5 +1,5 @@
-// Some of a node's peers, each once, in the order in which they were added. A loop over these costs
-// nothing for the others.
+// Some peers of a node, each at most once, in the order in which they were added. A loop over the
+// set does not visit the other peers.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ public:
     bool empty() const { return size_ == 0; }
     std::size_t size() const { return size_; }
     bool has(std::size_t peer) const { return inside_[peer] != 0; }
-    /// Peers may be added while a loop goes through them by number.
+    /// Peers may be added during a loop by index.
     std::size_t operator[](std::size_t i) const { return list_[i]; }
 
     void add(std::size_t peer) {
         if (std::exchange(inside_[peer], std::uint8_t{1}) != 0) return;
         list_[size_++] = static_cast<std::uint32_t>(peer);
     }
-    /// Removes each peer for which `keep` is false. `keep` adds none.
+    /// Removes each peer for which `keep` is false. `keep` must not add peers.
     template <class Keep>
     void keep_if(Keep&& keep) {
         std::size_t kept = 0;

@@ -1,4 +1,4 @@
-// The engine's words for how something ended, in the user's.
+// Converts the engine's results to the Status of am.hpp.
 #pragma once
 
 #include "wireproof/am.hpp"
@@ -23,7 +23,7 @@ inline Status status_of(Reason reason) {
         case Reason::no_handler: return Status::no_handler;
         case Reason::forbidden: return Status::forbidden;
     }
-    return Status::forbidden;  // a reason that a later version may give
+    return Status::forbidden;  // a later version of the peer may send another reason
 }
 
 }  // namespace wireproof::am

@@ -1,4 +1,4 @@
-// The wire of a node on UDP: a socket, and around it the faults that a user asks for, if any.
+// The wire of a node on UDP: a socket, and the faults that the user requests, if any, around it.
 #pragma once
 
 #include <memory>
@@ -12,25 +12,25 @@
 
 namespace wireproof::am {
 
-/// Owns the wire that its AnyWire borrows, so that counters can be asked for.
+/// Owns the wire that its AnyWire borrows, so that the caller can read its counters.
 class UdpNode {
 public:
     struct Options {
         Address local = {};
-        std::vector<Address> peers = {};       // by node, our own too
+        std::vector<Address> peers = {};       // by node, with this node itself
         bool unset_is_open = true;             // see UdpWire::Config
-        std::optional<PeerId> only_peer = {};  // of two nodes the other; see UdpWire::Config
+        std::optional<PeerId> only_peer = {};  // the other of two nodes; see UdpWire::Config
         std::size_t frame_max = 1472;
         FaultRates faults = {};
         std::uint64_t seed = 0;
     };
 
-    /// What went through the wire, of all peers.
+    /// Counts of the wire, for all peers together.
     struct Counts {
-        std::uint64_t frames_sent = 0;  // by the protocol; faults come after
+        std::uint64_t frames_sent = 0;  // by the protocol, before faults are applied
         std::uint64_t bytes_sent = 0;
-        std::uint64_t frames_resent = 0;  // of those sent: had left before in the same meaning
-        std::uint64_t lost = 0;           // on purpose, or for want of room in the kernel
+        std::uint64_t frames_resent = 0;  // those of frames_sent whose content was sent before
+        std::uint64_t lost = 0;  // by a fault on purpose, or because the kernel had no room
         std::uint64_t damaged = 0;
         std::uint64_t duplicated = 0;
         std::uint64_t unknown_source = 0;
@@ -49,7 +49,7 @@ public:
 private:
     UdpNode() = default;
 
-    // One of them.
+    // Exactly one of the two is set.
     std::unique_ptr<UdpWire> plain_;
     std::unique_ptr<FaultyWire<UdpWire>> faulty_;
 };
