@@ -22,11 +22,12 @@ Config config_of(std::uint16_t node, std::uint16_t peer) {
     config.first_number = {0xFFFFFFFA, 0xFFFFFFFA};
     config.node = node;
     config.peer = peer;
-    config.cookie = 7;  // they have met
+    config.cookie = 7;  // they have a session
     return config;
 }
 
-/// Our connection to one peer, which has no buffers at first, and the peer's own end.
+/// `ours`: this side's connection to one peer, without buffers at first. `theirs`: the peer's
+/// connection.
 struct Line {
     explicit Line(std::uint16_t peer)
         : ours(config_of(0, peer), nothing, ConnectionBuffers::none(config_of(0, peer))),
@@ -39,7 +40,7 @@ struct Line {
         pump(theirs, link.end(1), PeerId{0}, now, [](const Delivery&) {});
         pump(ours, link.end(0), PeerId{0}, now, [this](const Delivery&) { ++delivered; });
     }
-    /// Carries until ours is at rest.
+    /// Carries frames until both connections are at rest.
     void finish(Instant& now) {
         for (int i = 0; i < 1'000 && !(ours.at_rest() && theirs.at_rest()); ++i) {
             turn(now);
@@ -66,12 +67,12 @@ struct Lines {
     }
     Line& operator[](std::size_t peer) { return *lines[peer]; }
     bool lend(std::size_t peer, Use use) { return pool.lend(now, peer, lines[peer]->ours, use); }
-    /// A request is under way there.
+    /// Posts a request to the peer.
     void ask(std::size_t peer) {
         ASSERT_TRUE(lend(peer, Use::ask)) << peer;
         ASSERT_EQ(lines[peer]->request(), PostStatus::accepted) << peer;
     }
-    /// A request of the peer's came and found no buffers.
+    /// A request of the peer arrives and finds no buffers.
     void put_off(std::size_t peer) {
         ASSERT_EQ(lines[peer]->request_of_peer(), PostStatus::accepted);
         lines[peer]->turn(now);

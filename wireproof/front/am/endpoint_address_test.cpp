@@ -1,4 +1,5 @@
-// Addresses that are found out after an Endpoint was opened: its own port, and its peers'.
+// Addresses that become known after an Endpoint was opened: its own port and the addresses of its
+// peers.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/endpoint_test_kit.hpp"
@@ -34,7 +35,7 @@ TEST(AmEndpointAddress, PeersMeetOnceTheyKnowThePortsThatTheSystemChose) {
     EXPECT_NE(a.local_address(), b.local_address());
     ASSERT_TRUE(a.set_peer_address(1, b.local_address()));
     ASSERT_EQ(a.request(1, ask, {7}), Status::ok);
-    for (int i = 0; i < 20; ++i) {  // b does not know us yet
+    for (int i = 0; i < 20; ++i) {  // b does not know a's address yet
         a.poll();
         b.poll();
     }

@@ -1,5 +1,5 @@
-// Endpoints that are moved from, destroyed with transfers under way, misused from inside their own
-// calls, or found again in a forked child.
+// Endpoints that were moved from, that are destroyed while transfers run, that are misused inside
+// their own calls, or that a forked child uses.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-/// What each call answers, where that is not what a closed Endpoint says.
+/// The names of the calls that do not answer as those of a closed Endpoint.
 std::string not_closed(Endpoint& end) {
     std::string wrong;
     const auto check = [&](const char* call, bool closed) {
@@ -59,7 +59,7 @@ std::string not_closed(Endpoint& end) {
 
 using host::test::in_child;
 
-class AmEndpointClosed : public testing::TestWithParam<bool> {};  // on shared memory
+class AmEndpointClosed : public testing::TestWithParam<bool> {};  // true: on shared memory
 
 TEST_P(AmEndpointClosed, AnswersEveryCallWhenMovedFrom) {
     const Options options = options_on(GetParam());
@@ -129,7 +129,7 @@ TEST_P(AmEndpointClosed, EndsTransfersWithAStatusWhenDestroyed) {
     ASSERT_EQ(a.get_async(1, 0, bytes,
                           [&](Status status) { ends.push_back(std::string(name_of(status))); }),
               Status::ok);
-    a = open(options_on(GetParam()), 0);  // what it held before is destroyed
+    a = open(options_on(GetParam()), 0);  // the Endpoint that it held is destroyed
     EXPECT_EQ(ends.back(), "closed");
     EXPECT_EQ(ends.size(), 3U);
     EXPECT_TRUE(a.idle());
@@ -165,8 +165,8 @@ TEST_P(AmEndpointClosed, IsClosedInAForkedChildAndServesTheParent) {
     EXPECT_EQ(a.counters(1).resent, 0U);
 }
 
-// A child that lives on holds nothing by which a peer takes the dead parent for alive, or that
-// keeps the next node from its place.
+// A forked child that lives on must hold nothing that makes the dead parent seem alive to a peer,
+// or that keeps the next node out of the parent's place.
 TEST_P(AmEndpointClosed, AForkedChildKeepsNothingOpen) {
     const Options options = options_on(GetParam());
     Endpoint a = open(options, 0);
@@ -193,7 +193,7 @@ TEST_P(AmEndpointClosed, AForkedChildKeepsNothingOpen) {
     }
     Options again = options;
     again.self = 1;
-    // The child may not have come to run yet.
+    // The child may not have run yet.
     const auto end = Clock::now() + patience;
     auto next = Endpoint::open(again);
     while (!next && Clock::now() < end) {
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(On, AmEndpointClosed, testing::Bool(),
                              return on.param ? "SharedMemory" : "Udp";
                          });
 
-// Mistakes of the program, each with the line it ends with.
+// Mistakes of the program, and the line with which each ends the process.
 
 class AmEndpointDeathTest : public testing::TestWithParam<bool> {
 protected:

@@ -1,5 +1,5 @@
-// What handlers, callbacks and conditions throw, and what an Endpoint does afterwards: over UDP and
-// over shared memory alike.
+// Handlers, callbacks and conditions that throw, and what an Endpoint does afterwards, over UDP and
+// on shared memory.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,12 +22,12 @@ struct Thrown : std::runtime_error {
     Thrown() : std::runtime_error("thrown by a handler") {}
 };
 
-/// The parameter: on shared memory.
+/// The parameter is true for shared memory.
 class AmEndpointException : public testing::TestWithParam<bool> {
 protected:
     AmEndpointException() { reopen({}); }
 
-    /// With any fault, shared memory is a way for packets only.
+    /// With faults of any kind, shared memory carries only packets.
     void reopen(const Faults& faults) {
         ends.clear();
         Options options = options_on(GetParam());
@@ -37,7 +37,8 @@ protected:
     Endpoint& a() { return ends[0]; }
     Endpoint& b() { return ends[1]; }
 
-    /// A message to b that throws there, and how many polls throw until it is handled.
+    /// Sends a message whose handler at b throws. Returns how many polls threw until the message
+    /// was handled.
     int throws_in_polls() {
         int thrown = 0;
         const bool settled = run({&a()}, [&] {
@@ -106,7 +107,7 @@ TEST_P(AmEndpointException, ADoneCallbacksLeavesPollAndTheOthersAreCalled) {
     EXPECT_EQ(destination, source);
 }
 
-// A request that is refused with an exception was not posted, whatever call of 32 polls.
+// A request() that ends with an exception has not posted the request. One request in 32 polls.
 TEST_P(AmEndpointException, ARequestThatItLeavesWasNotPosted) {
     std::uint32_t heard = 0;
     b().handle(ask, [&](const Message& m) { EXPECT_EQ(m.words()[0], heard++); });
@@ -135,7 +136,7 @@ TEST_P(AmEndpointException, ARequestThatItLeavesWasNotPosted) {
     EXPECT_EQ(thrown, 3);
 }
 
-// The engine goes on with the store when the frame of its caller is another function's.
+// The engine continues the store after the stack frame of its caller is gone.
 TEST_P(AmEndpointException, AStoreThatItLeavesGoesOnWithoutItsCaller) {
     reopen({.loss = 1e-9});
     std::vector<std::byte> memory(1 << 20);
@@ -145,7 +146,7 @@ TEST_P(AmEndpointException, AStoreThatItLeavesGoesOnWithoutItsCaller) {
     b().handle(stored, [&](const Message&) { ++stores; });
     a().handle(tell, [](const Message&) { throw Thrown(); });
     ASSERT_EQ(b().request(0, tell), Status::ok);
-    for (int i = 0; i < 10; ++i) {  // it has left, and a has not looked
+    for (int i = 0; i < 10; ++i) {  // the frame has left, and a has not polled
         b().poll();
         std::this_thread::sleep_for(milliseconds(2));
     }
@@ -171,7 +172,7 @@ TEST_P(AmEndpointException, AStoreThatItLeavesGoesOnWithoutItsCaller) {
     EXPECT_EQ(memory, source);
 }
 
-// D2: nobody waits any more, so nobody asks a peer that owes nothing for signs of life.
+// No caller waits any more, so the node does not ask a peer that owes nothing for signs of life.
 TEST_P(AmEndpointException, AWaitThatItLeavesAsksForNoMoreSignsOfLife) {
     b().handle(ask, echo());
     a().handle(answer, [](const Message&) { throw Thrown(); });

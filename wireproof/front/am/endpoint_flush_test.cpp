@@ -1,5 +1,5 @@
-// Calls that wait for a peer: flush, close, and get; and memory that is for every peer, or given
-// back. On UDP and on shared memory.
+// Calls that wait for a peer: flush, close and get. Also memory that is registered for every peer,
+// or deallocated. On UDP and on shared memory.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/endpoint_test_kit.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-class AmEndpointFlush : public testing::TestWithParam<bool> {};  // on shared memory
+class AmEndpointFlush : public testing::TestWithParam<bool> {};  // true: on shared memory
 
 INSTANTIATE_TEST_SUITE_P(On, AmEndpointFlush, testing::Bool(),
                          [](const auto& on) { return on.param ? "Shm" : "Udp"; });
@@ -28,7 +28,7 @@ TEST_P(AmEndpointFlush, ReturnsWhenThePeerHasAll) {
     EXPECT_TRUE(a.idle());
     EXPECT_EQ(a.flush(1), Status::ok);
     b.stop();
-    EXPECT_EQ(handled, count);  // nothing is acknowledged before its handler may run
+    EXPECT_EQ(handled, count);  // a message is acknowledged only after its handler may run
 }
 
 TEST_P(AmEndpointFlush, SaysThatTheLimitPassedOrThePeerIsLost) {
@@ -41,7 +41,7 @@ TEST_P(AmEndpointFlush, SaysThatTheLimitPassedOrThePeerIsLost) {
         ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
         ASSERT_TRUE(settle(a, b));
         ASSERT_EQ(a.request(1, ask, {1}), Status::ok);
-        EXPECT_EQ(a.flush(1, milliseconds(20)), Status::timed_out);  // b takes no turn
+        EXPECT_EQ(a.flush(1, milliseconds(20)), Status::timed_out);  // b does not poll
         EXPECT_FALSE(a.idle());
         EXPECT_EQ(a.flush(1), Status::peer_lost);
     }
@@ -161,7 +161,7 @@ TEST_P(AmEndpointFlush, MemoryMayBeForEveryPeer) {
     ASSERT_EQ(c.get_async(1, *address, of_c, note), Status::ok);
     ASSERT_TRUE(run({&a, &b, &c}, [&] { return ends.size() == 3; }));
     EXPECT_EQ(ends.back(), Status::forbidden);
-    // For none, if it cannot be for each.
+    // If it cannot be registered for each peer, it is registered for none.
     ASSERT_TRUE(b.register_memory(2, memory, {.get = true}));
     EXPECT_FALSE(b.register_memory(memory, {.get = true}));
     ASSERT_EQ(a.get_async(1, *address, of_a, note), Status::ok);

@@ -1,5 +1,5 @@
-// Endpoints in an event loop: what it waits on, how long, and how often it is woken. On UDP and on
-// shared memory.
+// Endpoints in an event loop: on which descriptor the loop waits, how long, and how often it wakes.
+// On UDP and on shared memory.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ bool is_readable(int handle) {
     return ::poll(&wanted, 1, 0) == 1;
 }
 
-/// Waits as am.hpp says, for all its Endpoints at once.
+/// Waits as am.hpp describes, for all its Endpoints at once.
 class Loop {
 public:
     explicit Loop(std::vector<Endpoint*> endpoints) : endpoints_(std::move(endpoints)) {
@@ -32,7 +32,7 @@ public:
         }
     }
 
-    /// False: `limit` passed first.
+    /// False: `limit` has passed first.
     template <class Until>
     bool run(Until&& until, milliseconds limit = patience) {
         const auto end = Clock::now() + limit;
@@ -65,7 +65,7 @@ private:
     std::vector<pollfd> handles_;
 };
 
-class AmEndpointLoop : public testing::TestWithParam<bool> {};  // on shared memory
+class AmEndpointLoop : public testing::TestWithParam<bool> {};  // true: on shared memory
 
 INSTANTIATE_TEST_SUITE_P(On, AmEndpointLoop, testing::Bool(),
                          [](const auto& on) { return on.param ? "Shm" : "Udp"; });
@@ -83,12 +83,12 @@ TEST_P(AmEndpointLoop, OneThreadServesTwoEndpointsAndSleepsWhereNothingHappens) 
         ASSERT_EQ(a.request(1, ask, {i}), Status::ok);
         ASSERT_TRUE(loop.run([&] { return answers == i; })) << i;
     }
-    // A request and its reply wake the loop twice; acknowledgements and the meeting do, too.
+    // A request and its reply wake the loop twice. Acknowledgements and HELLOs wake it, too.
     EXPECT_LT(loop.sleeps, 5 * rounds);
     ASSERT_TRUE(loop.run([&] { return a.idle() && b.idle(); }));
 
-    // Each Endpoint looks twice, 50 ms apart, whether buffers are still needed. After that nothing
-    // ends a sleep but its limit.
+    // Each Endpoint checks twice, 50 ms apart, whether buffers are still needed. After that only
+    // the limit ends a sleep.
     int quiet = 0;
     for (int i = 0; i < 50 && quiet == 0; ++i) {
         loop.sleeps = 0;
@@ -109,10 +109,10 @@ TEST_P(AmEndpointLoop, NothingMayWaitWhileARequestIsStillToLeave) {
     EXPECT_EQ(a.next_timeout(), nanoseconds::zero());
     a.poll();
     EXPECT_GT(a.next_timeout(), nanoseconds::zero());
-    EXPECT_LT(a.next_timeout(), std::chrono::seconds(10));  // it is sent again before
+    EXPECT_LT(a.next_timeout(), std::chrono::seconds(10));  // the request is sent again earlier
 }
 
-// On shared memory a get may be over when get_async returns, and its callback is still to run.
+// On shared memory a get may have ended when get_async returns, but its callback has not run yet.
 TEST_P(AmEndpointLoop, NothingMayWaitWhileACallbackIsStillToRun) {
     const Options options = options_on(GetParam());
     Endpoint a = open(options, 0);
@@ -169,7 +169,8 @@ TEST_P(AmEndpointLoop, AWakeIsNotLostInAConditionThatPolls) {
     const auto begin = Clock::now();
     EXPECT_TRUE(a.wait(
         [&] {
-            std::this_thread::sleep_for(milliseconds(1));  // longer than it looks before it sleeps
+            std::this_thread::sleep_for(milliseconds(1));  // longer than wait() polls before it
+                                                           // sleeps
             a.wake();
             a.poll();
             return ++calls == 5;
@@ -178,7 +179,7 @@ TEST_P(AmEndpointLoop, AWakeIsNotLostInAConditionThatPolls) {
     EXPECT_LT(Clock::now() - begin, patience / 2);
 }
 
-// From no descriptor at all to as many as an Endpoint needs.
+// With limits from no descriptor to as many as an Endpoint needs.
 TEST_P(AmEndpointLoop, NeedsDescriptorsOrIsNotOpened) {
     const Options options = options_on(GetParam());
     const int without_loop = host::test::in_child([&] {

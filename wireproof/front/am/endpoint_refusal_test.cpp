@@ -1,5 +1,5 @@
-// Stores and gets that the peer refuses: no such handler, no such right, and that of no bytes too;
-// over UDP and over shared memory alike.
+// Stores and gets that the peer refuses, because it has no such handler or gives no such right,
+// also for transfers of no bytes. Over UDP and on shared memory.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ using namespace test;
 
 constexpr std::uint16_t nobody = 77;
 
-class AmEndpointRefusal : public testing::TestWithParam<bool> {  // on shared memory
+class AmEndpointRefusal : public testing::TestWithParam<bool> {  // true: on shared memory
 protected:
     AmEndpointRefusal() {
         const Options options = options_on(GetParam());
@@ -96,7 +96,7 @@ TEST_P(AmEndpointRefusal, AStoreWhoseHandlerWasTakenAwayEndsSo) {  // AM-47
     EXPECT_EQ(refused, std::vector<std::uint16_t>(6, stored));
 }
 
-// Its handler was there when the store was made, and is not when the peer looks.
+// The handler existed when the store was made, and has been removed when the peer polls.
 TEST(AmEndpointRefusalOnShm, AStoreThatIsInPlaceMayMissItsHandlerAndIsToldOf) {
     const Options options = options_on(true);
     std::vector<Endpoint> ends;
@@ -106,7 +106,7 @@ TEST(AmEndpointRefusalOnShm, AStoreThatIsInPlaceMayMissItsHandlerAndIsToldOf) {
     auto memory = ends[1].allocate(100);
     const auto address = ends[1].register_memory(0, *memory, {.store = true});
     const auto source = pattern(100);
-    for (int i = 0; i < 2; ++i) {  // one to meet, one to find the handler
+    for (int i = 0; i < 2; ++i) {  // the first begins the session, the second finds the handler
         std::optional<Status> end;
         ASSERT_EQ(ends[0].store_async(1, *address, source, stored, 0, [&](Status s) { end = s; }),
                   Status::ok);

@@ -1,5 +1,5 @@
-// Whom an endpoint on UDP takes for its peer: not strangers, not nodes of another job, and a peer's
-// new life for a new one.
+// Which senders an endpoint on UDP accepts as its peer: it drops frames of strangers and of nodes
+// of another job, and it takes a restarted peer for a new one.
 #include <gtest/gtest.h>
 
 #include "wireproof/am.hpp"
@@ -67,7 +67,7 @@ TEST(AmEndpoint, CountsForeignFramesAndDeliversNone) {  // AM-49
     for (const auto& [verdict, bytes] : frames) {
         peer.send(port, bytes);
         stranger.send(port, bytes);
-        if (bytes.size() > 1472) continue;  // more than the wire takes in
+        if (bytes.size() > 1472) continue;  // longer than the wire accepts
         ++expected[static_cast<std::size_t>(verdict)];
     }
     EXPECT_TRUE(run({&a}, [&] { return a.counters(1).received == expected; }))

@@ -1,5 +1,5 @@
-// Endpoints on UDP sockets of this machine and in real time. No test asks how fast something is,
-// only that it comes before a generous limit.
+// Endpoints on UDP sockets of this machine, in real time. No test measures speed: each waits up to
+// a generous limit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,8 @@ TEST(AmEndpoint, ANodeAloneRegistersMemoryForNoPeer) {
     EXPECT_EQ(a.unregister_memory(*address), Status::ok);
 }
 
-// Whose path is shared asks how much of a long store has come; a loopback peer's is not.
+// With congestion control, the sender of a long store asks how much has arrived. By default there
+// is none to a loopback peer.
 TEST(AmEndpoint, ControlsCongestionWhereItIsToldButNotOfItselfOnLoopback) {
     for (const auto wanted : {CongestionControl::between_hosts, CongestionControl::always}) {
         Options options = options_for(2);
@@ -226,7 +227,8 @@ TEST(AmEndpoint, WaitReturnsOnItsConditionOrAtItsLimit) {
     Endpoint a = open(options, 0);
     const auto begun = Clock::now();
     int asked = 0;
-    const auto count = [&] {  // at first it looks again and again, as often as the machine can
+    const auto count = [&] {  // not during the first 10 ms, in which wait() may poll without
+                              // sleeping
         if (Clock::now() - begun > milliseconds(10)) ++asked;
         return false;
     };
@@ -274,12 +276,12 @@ TEST(AmEndpoint, WaitReportsADeadPeerThoughItOwesNothing) {
         ASSERT_TRUE(a.wait([&] { return answers == 2 && a.idle(); }, patience));
     }
     ASSERT_TRUE(a.wait([&] { return !lost.empty(); }, patience));
-    EXPECT_GE(Clock::now() - begun, options.peer_timeout);  // it was heard after that
+    EXPECT_GE(Clock::now() - begun, options.peer_timeout);  // node 1 was last heard after `begun`
     EXPECT_FALSE(a.wait([] { return false; }, milliseconds(600)));
     EXPECT_EQ(lost, std::vector<std::size_t>{1}) << "once, and not the living one";
 }
 
-/// Why an Endpoint with these does not open, in one line.
+/// The error of open() with these options: one line.
 std::string why_not(const Options& options) {
     auto opened = Endpoint::open(options);
     const std::string text = opened ? "it opens" : opened.error();
@@ -341,7 +343,7 @@ TEST(AmEndpointOptions, OfAddressesAreRefusedWhereNoPeerCanHaveThem) {
                                     " and peers[0] is shm:x: all are on shared memory, or none");
     options.peers[1] = "shm:y";
     EXPECT_EQ(why_not(options), "peers on shared memory have one name, not shm:x and shm:y");
-    // Our own may be every address of this host, on any port.
+    // The node itself may listen on every address of this host, on any port.
     const std::string port = good.peers[0].substr(good.peers[0].find(':'));
     options = good;
     options.peers[0] = "0.0.0.0" + port;
@@ -440,7 +442,7 @@ TEST(AmEndpoint, CountersMayBeReadFromInsideItsCallbacks) {
     std::uint32_t heard = 0;
     b.handle(ask, [&](const Message&) {
         const std::uint64_t accepted = received(b, RxVerdict::accepted, 0);
-        EXPECT_GE(accepted, last);  // several may have come in one packet
+        EXPECT_GE(accepted, last);  // one packet may carry several requests
         last = accepted;
         ++heard;
     });

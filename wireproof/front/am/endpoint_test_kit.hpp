@@ -1,4 +1,5 @@
-// For tests: endpoints on UDP sockets of this machine, turned by one thread or served by their own.
+// For tests: endpoints on UDP sockets of this machine. One thread polls them, or each has its own
+// thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ constexpr std::uint16_t answer = 2;
 constexpr std::uint16_t stored = 3;
 constexpr milliseconds patience{30'000};
 
-/// A plain socket on a port of the kernel's choice.
+/// A UDP socket on a port that the kernel chooses.
 class RawSocket {
 public:
     RawSocket() : handle_(::socket(AF_INET, SOCK_DGRAM, 0)) {
@@ -65,7 +66,7 @@ private:
     std::uint16_t port_ = 0;
 };
 
-/// Addresses that were free a moment ago, all different.
+/// Different addresses that were free a moment ago.
 inline std::vector<std::string> free_addresses(std::size_t count) {
     std::vector<RawSocket> sockets(count);
     std::vector<std::string> addresses;
@@ -80,13 +81,13 @@ inline Options options_for(std::size_t nodes) {
     return options;
 }
 
-/// "shm:" and a name that no other job has.
+/// "shm:" and a name that no other job uses.
 inline std::string shm_name() {
     static int count = 0;
     return "shm:test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
 }
 
-/// On shared memory, or else on UDP.
+/// Options for shared memory, or for UDP.
 inline Options options_on(bool shm, std::size_t nodes = 2) {
     Options options = options_for(nodes);
     if (shm) options.peers.assign(nodes, shm_name());
@@ -102,7 +103,7 @@ inline Endpoint open(Options options, std::size_t self, std::uint64_t seed = 0) 
     return std::move(*opened);
 }
 
-/// Turns endpoints of one thread until `done`, or too late.
+/// Polls endpoints in this thread until `done`. False: the time limit has passed first.
 template <class Done>
 [[nodiscard]] bool run(std::initializer_list<Endpoint*> endpoints, Done&& done) {
     const auto end = Clock::now() + patience;
@@ -119,7 +120,7 @@ template <class Done>
     return run({&a, &b}, [&] { return a.idle() && b.idle(); });
 }
 
-/// An endpoint that a thread of its own serves. It is that thread's until stop().
+/// An endpoint that its own thread polls. Only that thread may use it until stop().
 class Served {
 public:
     explicit Served(Endpoint served) : endpoint(std::move(served)) {}

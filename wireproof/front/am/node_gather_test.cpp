@@ -1,4 +1,4 @@
-// What a turn keeps back for more to leave with it, and for how long.
+// Messages that a turn holds back to send them together with later ones, and for how long.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/node_test_kit.hpp"
@@ -12,7 +12,8 @@ constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t stored = 3;
 constexpr std::uint64_t base = 0x1000;
 
-/// Requests gather to so many; nothing is acknowledged just because time has gone by.
+/// `gather` requests are needed to end a delay, and the receiver sends no acknowledgement because
+/// of time alone.
 Config acked_seldom(std::uint32_t gather) {
     Config config = quick();
     config.coalesce = gather;
@@ -20,8 +21,8 @@ Config acked_seldom(std::uint32_t gather) {
     return config;
 }
 
-// To a peer that acknowledges nothing yet, as many are in flight as to one that is far behind. So
-// requests that come seldom, one a turn, are not kept back.
+// If a peer has not acknowledged yet, many packets count as in flight, as if the peer were far
+// behind. Requests that come seldom, one in each turn, must not be held back because of that.
 TEST(AmNode, ASlowStreamIsNotKeptBack) {
     const Config config = acked_seldom(4);
     Job job(config);
@@ -32,14 +33,14 @@ TEST(AmNode, ASlowStreamIsNotKeptBack) {
     for (std::uint32_t i = 0; i < 200; ++i) {
         ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
         job.turns(1);
-        if (i == 0) job.turns(3);  // they meet
+        if (i == 0) job.turns(3);  // they begin the session
         ASSERT_EQ(heard, i + 1);
         job.now = job.now + config.keepalive_after * 2;
     }
     EXPECT_EQ(lost, 0);
 }
 
-// Nor is one that never ends kept back for longer than it may be.
+// A stream that never pauses is held back for at most Config::coalesce_for.
 TEST(AmNode, ABusyStreamIsKeptBackForItsTimeAtMost) {
     const Config config = acked_seldom(100);
     Job job(config);
@@ -54,16 +55,16 @@ TEST(AmNode, ABusyStreamIsKeptBackForItsTimeAtMost) {
     job.now = job.now + config.coalesce_for;
     job.turn();
     ASSERT_EQ(heard, 100U);
-    std::uint32_t behind = 0;  // the most
+    std::uint32_t behind = 0;  // the maximum
     for (std::uint32_t i = 0; i < 60; ++i) {
         ASSERT_EQ(job[0].post(1, ask, words({i})), Status::ok);
         job.turn();
         behind = std::max(behind, 101 + i - heard);
     }
-    EXPECT_EQ(behind, 5U);  // 50 us of 10 each
+    EXPECT_EQ(behind, 5U);  // 50 us in steps of 10 us
 }
 
-// As of a stream of requests, while as many packets are under way.
+// The same for stores, while enough packets are in flight.
 TEST(AmNode, StoresOfABusyStreamAreKeptBackForTheirTimeAtMost) {
     const Config config = acked_seldom(20);
     Job job(config);
@@ -79,19 +80,20 @@ TEST(AmNode, StoresOfABusyStreamAreKeptBackForTheirTimeAtMost) {
     }
     ASSERT_TRUE(job.run([&] { return asked == 25; }));
     const auto source = pattern(64);
-    std::uint32_t behind = 0;  // the most
+    std::uint32_t behind = 0;  // the maximum
     for (std::uint32_t i = 1; i <= 60; ++i) {
         ASSERT_EQ(job[0].store_async(1, base, source, stored, 0, {}), Status::ok);
         job.turn();
         behind = std::max(behind, i - heard);
     }
-    EXPECT_EQ(behind, 5U);  // 50 us of 10 each
+    EXPECT_EQ(behind, 5U);  // 50 us in steps of 10 us
     EXPECT_TRUE(job.run([&] { return heard == 60 && job[0].idle(); }));
     EXPECT_EQ(job[0].counters(1).resent, 0U);
     EXPECT_EQ(memory, source);
 }
 
-// While many are under way a turn that follows new requests may keep them back, the next may not.
+// While `coalesce` requests are in flight, a turn that follows new requests may hold them back. The
+// next turn may not.
 TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     Config config = quick();
     config.coalesce = 4;
@@ -107,27 +109,27 @@ TEST(AmNode, RequestsGatherWhileAsManyAreUnderWay) {
     post(1);
     ASSERT_TRUE(job.run([&] { return heard == 1; }));
     post(3);
-    job[0].poll(job.now);  // too few are under way
+    job[0].poll(job.now);  // too few are in flight
     EXPECT_EQ(left(), 1U);
     post(2);
     job[0].poll(job.now);
     EXPECT_EQ(left(), 1U);
     EXPECT_TRUE(job[0].keeps_back());
-    job[0].poll(job.now);  // nothing was asked for since
+    job[0].poll(job.now);  // nothing was posted since the last turn
     EXPECT_EQ(left(), 2U);
     EXPECT_FALSE(job[0].keeps_back());
     post(3);
     job[0].poll(job.now);
     EXPECT_EQ(left(), 2U);
     post(1);
-    job[0].poll(job.now);  // as many as are needed
+    job[0].poll(job.now);  // enough requests wait
     EXPECT_EQ(left(), 3U);
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(heard, 10U);
 }
 
-// A store is acknowledged as soon as it arrives, so those that follow can wait for that: with each
-// turn's alone, a stream of them would have one datagram for each.
+// The receiver acknowledges a store as soon as it arrives, so the stores after it can wait for this
+// acknowledgement. If each turn sent its store alone, each store of a stream would need a datagram.
 TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
     Config config = quick();
     config.coalesce = 8;
@@ -147,7 +149,7 @@ TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
     ASSERT_TRUE(job.run([&] { return ended == 1; }));
     job[0].poll(job.now);
     store();
-    job[0].poll(job.now);  // nothing is under way
+    job[0].poll(job.now);  // nothing is in flight
     EXPECT_EQ(left(), 2U);
     for (int i = 0; i < 3; ++i) {
         store();
@@ -165,7 +167,7 @@ TEST(AmNode, StoresGatherUntilThoseBeforeAreAnswered) {
     job[0].poll(job.now);
     EXPECT_EQ(left(), 6U);
     for (int i = 0; i < 7; ++i) store();
-    job[0].poll(job.now);  // as many as are wanted, whatever is answered
+    job[0].poll(job.now);  // enough stores wait, so acknowledgements do not matter
     EXPECT_EQ(left(), 14U);
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(heard, 14U);
@@ -189,25 +191,25 @@ TEST(AmNode, GetsGatherUntilThoseBeforeAreAnswered) {
     get();
     ASSERT_TRUE(job.run([&] { return ended == 1; }));
     job[0].poll(job.now);
-    get();  // nothing is under way
+    get();  // nothing is in flight
     EXPECT_EQ(left(), 2U);
     get();
     get();
     EXPECT_EQ(left(), 2U);
     EXPECT_TRUE(job[0].keeps_back());
     job[1].poll(job.now);
-    get();  // kept back no longer than until the answer is here
+    get();  // held back only until the answer arrives
     EXPECT_EQ(ended, 2);
     EXPECT_EQ(left(), 5U);
     get();
     EXPECT_EQ(left(), 5U);
-    job[0].poll(job.now);  // nothing was asked for since
+    job[0].poll(job.now);  // nothing was posted since the last turn
     EXPECT_EQ(left(), 6U);
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(ended, 6);
 }
 
-// A request is acknowledged when there is time: nothing says when.
+// The receiver acknowledges a request at some later time, so the sender must not wait for that.
 TEST(AmNode, ALoneRequestUnderWayKeepsNothingBack) {
     Config config = quick();
     config.coalesce = 8;

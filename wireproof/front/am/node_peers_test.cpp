@@ -1,4 +1,4 @@
-// Peers that are full, dead, gone or born again, among nodes that live.
+// Peers that are full, dead, gone or restarted, beside peers that work.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/node_test_kit.hpp"
@@ -26,7 +26,7 @@ std::string text(const PeerLost& lost) {
     return out;
 }
 
-/// Everybody echoes, and notes whom it loses.
+/// Each node echoes, and records the peers that it loses.
 struct Town {
     explicit Town(const Config& config = quick(), std::size_t nodes = 3, std::size_t capacity = 256)
         : job(config, nodes, {}, capacity), lost(nodes), answers(nodes) {
@@ -40,7 +40,7 @@ struct Town {
         job[node].on_peer_lost([this, node](const PeerLost& l) { lost[node].push_back(text(l)); });
     }
 
-    /// The two have a session, and nothing is under way.
+    /// Afterwards the two have a session, and nothing is in flight.
     void acquaint(std::size_t from, std::size_t to) {
         ASSERT_EQ(job.request(from, to, ask, {0}), Status::ok);
         ASSERT_TRUE(job.settle());
@@ -57,14 +57,14 @@ using Lost = std::vector<std::string>;
 
 TEST(AmNodePeers, AFullPeerStopsNoTrafficToAnother) {
     Config config = quick();
-    config.cookie = 7;  // nobody need answer before requests leave
+    config.cookie = 7;  // sessions exist from the start: requests leave without a HELLO
     config.peer_timeout = Duration::milliseconds(1'000'000);
     Town town(config, 3, 16);
     std::uint32_t to_full = 0;
     std::uint32_t to_living = 0;
     town.job[2].handle(ask, [&](const Message& m) { EXPECT_EQ(m.words()[0], to_full++); });
     std::uint32_t posted = 0;
-    for (int round = 0; round < 200; ++round) {  // node 2 takes no turn
+    for (int round = 0; round < 200; ++round) {  // node 2 does not poll
         while (town.job.request(0, 2, ask, {posted}) == Status::ok) ++posted;
         for (int i = 0; i < 10; ++i) {
             to_living += town.job.request(0, 1, ask, {1}) == Status::ok ? 1U : 0U;
@@ -196,7 +196,8 @@ TEST(AmNodePeers, APeerThatTheWireCallsGoneIsLostAtOnce) {
     ASSERT_EQ(town.job.request(0, 1, ask, {5}), Status::ok);
     town.job.wire(0).events.emplace_back(PeerId{1}, WireEvent::peer_gone);
     town.job.wire(0).events.emplace_back(PeerId{2}, WireEvent::new_life);
-    town.job.wire(0).events.emplace_back(PeerId{0}, WireEvent::peer_gone);  // of no peer
+    town.job.wire(0).events.emplace_back(PeerId{0}, WireEvent::peer_gone);  // an event of the node
+                                                                            // itself, not of a peer
     town.job[0].poll(town.job.now);
     EXPECT_EQ(town.lost[0], (Lost{"1 gone | request 1 5", "2 restarted"}));
 }
@@ -232,7 +233,7 @@ TEST(AmNodePeers, ARestartedPeerIsReportedAndTrafficGoesOn) {  // AM-49
     town.acquaint(0, 1);
     town.acquaint(0, 2);
     ASSERT_EQ(town.job.request(0, 1, ask, {5}), Status::ok);
-    town.job[0].poll(town.job.now);  // it left, and nobody took it
+    town.job[0].poll(town.job.now);  // the request left, and no node received it
     town.job.restart(1, 99);
     town.settle_in(1);
     ASSERT_EQ(town.job.request(1, 0, ask, {6}), Status::ok);
@@ -251,7 +252,7 @@ TEST(AmNodePeers, ARestartedPeerIsReportedAndTrafficGoesOn) {  // AM-49
 }
 
 TEST(AmNodePeers, MemoryOfADeadPeersTransferIsFreeAgain) {
-    Town town(quick(), 2, 16);  // frames at a time
+    Town town(quick(), 2, 16);  // 16 frames fit on the link
     std::vector<std::byte> memory(100'000);
     ASSERT_TRUE(town.job[1].register_memory(0, base, memory, {.get = true, .store = true}));
     town.job[1].handle(stored, [](const Message&) {});
@@ -261,7 +262,7 @@ TEST(AmNodePeers, MemoryOfADeadPeersTransferIsFreeAgain) {
     for (const std::size_t node : {0U, 1U}) town.job[node].poll(town.job.now);
     EXPECT_EQ(town.job[1].unregister_memory(0, base), Status::would_block);
     town.job.stop(0);
-    // What is still to come keeps the receiver asking, though it sent nothing itself.
+    // The receiver still expects bytes, so it asks the peer, although it sent nothing itself.
     ASSERT_TRUE(town.job.run([&] { return !town.lost[1].empty(); }));
     EXPECT_EQ(town.lost[1], Lost{"0 silent"});
     EXPECT_EQ(town.job[1].unregister_memory(0, base), Status::ok);

@@ -1,4 +1,4 @@
-// A node that is told of more peers than it has buffers for.
+// A node that has more peers than sets of buffers.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -12,9 +12,9 @@ namespace {
 constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t answer = 2;
 constexpr std::uint16_t stored = 3;
-constexpr std::size_t links = 256;  // frames of each
+constexpr std::size_t links = 256;  // frames that fit on each link
 
-/// Time in which a connection without traffic gives its buffers back.
+/// After this time, a connection without traffic has given its buffers back.
 constexpr Duration give_back = BufferPool::rest * 3;
 
 void pass(Job& job, Duration time) {
@@ -34,7 +34,7 @@ TEST(AmNodePool, APeerThatIsNotUsedHasNoBuffersAndNoDeadline) {
 
 TEST(AmNodePool, APeerThatIsNotUsedTakesLittleMemory) {
     constexpr std::size_t peers = 1'000;
-    constexpr std::size_t most = 16 * 1024;  // bytes, each
+    constexpr std::size_t most = 16 * 1024;  // bytes for each peer
     const auto in_use = [] {
         const auto heap = ::mallinfo2();
         return heap.uordblks + heap.hblkhd;
@@ -93,7 +93,8 @@ TEST(AmNodePool, WithoutBuffersWhatIsAskedForWouldBlockAndIsCounted) {
     EXPECT_EQ(job[0].counters(2).refused, 3U);
     EXPECT_EQ(job[0].counters(1).refused, 0U);
     EXPECT_EQ(job.request(0, 1, ask), Status::ok) << "it has some";
-    // The peer that is gone gives them up, and others are served meanwhile.
+    // The connection to the stopped peer gives its buffers back in the end. Until then, the node
+    // still answers others.
     int heard = 0;
     job[0].handle(ask, [&](const Message&) { ++heard; });
     ASSERT_EQ(job.request(3, 0, ask), Status::ok);
@@ -108,7 +109,8 @@ TEST(AmNodePool, WhatWasPutOffIsFetchedOnceThereAreBuffers) {
         heard.push_back(m.peer());
         m.reply(answer, {1});
     });
-    for (const std::size_t peer : {1U, 2U}) {  // they have both sets until they are given up
+    for (const std::size_t peer : {1U, 2U}) {  // peers 1 and 2 hold both sets until the node gives
+                                               // the peers up
         ASSERT_EQ(job.request(peer, 0, ask), Status::ok);
         ASSERT_TRUE(job.run([&] { return heard.size() == peer; }));
         job.stop(peer);
@@ -122,7 +124,7 @@ TEST(AmNodePool, WhatWasPutOffIsFetchedOnceThereAreBuffers) {
     EXPECT_EQ(job[3].counters(0).resent, 1U) << "fetched, and not sent again and again";
 }
 
-/// Every node asks every other, and stores there, but one at a time.
+/// Each node sends requests and stores to each other node, but may ask only one of them at a time.
 void all_to_all(std::size_t nodes, const MeshWire::End::Config& faults) {
     constexpr std::uint32_t most = 12;
     Config config = quick();

@@ -1,5 +1,5 @@
-// What handlers may do and what calls answer, between nodes on memory links in a time of the test's
-// own. Rules of proto/am/README.md that only a front can keep are tested here.
+// What handlers may do and what calls return, between nodes on memory links in simulated time. The
+// rules of proto/am/README.md that only a front can keep are tested here.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -113,13 +113,14 @@ TEST(AmNode, AHandlerThatThrowsEndsTheTurnAndNothingElse) {
     EXPECT_EQ(answered, (Values{1, 3, 4}));
 }
 
-// A handler that throws leaves the turn before the peer is known to be owed something.
+// An exception in a handler ends the turn before the node has marked that it owes the peer an
+// acknowledgement.
 TEST(AmNode, AHandlerThatThrowsHoldsBackNoAcknowledgement) {  // AM-14
     Config config = quick();
     config.coalesce = 0;
     Job job(config);
     ASSERT_EQ(job.request(0, 1, ask), Status::ok);
-    ASSERT_TRUE(job.settle());  // there is a session, and nothing is owed
+    ASSERT_TRUE(job.settle());  // a session exists, and nothing is owed
     job[1].handle(ask, [](const Message&) { throw std::runtime_error("each"); });
     const std::uint64_t acks = job[1].counters(0).acks;
     for (std::uint32_t i = 0; i < config.window[0] / 4; ++i) {
@@ -132,7 +133,8 @@ TEST(AmNode, AHandlerThatThrowsHoldsBackNoAcknowledgement) {  // AM-14
     EXPECT_EQ(job[1].counters(0).acks, acks + 1);
 }
 
-// A window of ends may come with one frame; what is left of them does not wait for another.
+// One frame may end a whole window of stores. The callbacks that an exception left must not wait
+// for another frame.
 TEST(AmNode, ACallbackThatThrowsLosesNoOtherOfItsTurn) {
     Job job;
     std::vector<std::byte> memory(8);
@@ -183,7 +185,8 @@ TEST(AmNode, LetsNothingBeSentFromAReplyHandler) {  // AM-23
     ASSERT_EQ(job.request(0, 1, ask), Status::ok);
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(statuses, (std::vector<Status>{Status::not_allowed, Status::not_allowed}));
-    EXPECT_EQ(job[0].counters(1).sent, job[0].counters(1).hellos + 2);  // its request, an ack
+    EXPECT_EQ(job[0].counters(1).sent, job[0].counters(1).hellos + 2);  // its request, and an
+                                                                        // acknowledgement
 }
 
 TEST(AmNode, LetsNothingButAReplyBeSentFromARequestHandler) {
@@ -228,14 +231,14 @@ TEST(AmNode, PollsAtEveryKthRequestWhateverBecameOfIt) {  // AM-21
         EXPECT_EQ(job.wire(0).turns, i / 3);
     }
     ASSERT_EQ(job.request(0, 1, ask), Status::ok);
-    job[0].poll(job.now);  // and a poll counts anew
+    job[0].poll(job.now);  // a poll restarts the count
     for (std::uint32_t i = 1; i <= 3; ++i) {
         ASSERT_EQ(job.request(0, 1, ask), Status::ok);
         EXPECT_EQ(job.wire(0).turns, 4 + i / 3);
     }
 }
 
-// No end owes anything; only the caller that waits wants to know.
+// Neither node owes the other anything. The session is watched only because a caller waits.
 TEST(AmNode, ACallerThatWaitedBeforeASessionBeganHearsOfItsEnd) {
     Job job;
     bool heard = false;
@@ -268,7 +271,7 @@ TEST(AmNode, ASessionThatBeganWhereAReportThrewIsStillAwaited) {
     EXPECT_TRUE(job.run([&] { return lost == 2; }));
 }
 
-// What was asked for after a turn, and before the caller would sleep, is due as well.
+// A request that was posted after a turn makes the next turn due before the caller sleeps.
 TEST(AmNode, WhatWaitsForItsFirstTurnMakesOneDue) {
     Job job;
     EXPECT_FALSE(job[0].keeps_back());
@@ -288,7 +291,7 @@ TEST(AmNode, TellsTheSenderOfHandlersThatThePeerDoesNotHave) {
     std::vector<std::byte> memory(8);
     ASSERT_TRUE(job[1].register_memory(0, base, memory, {.store = true}));
     job[1].handle(ask, nothing);
-    job[1].handle(ask, nullptr);  // taken back
+    job[1].handle(ask, nullptr);  // removed again
     std::vector<std::pair<std::size_t, std::uint16_t>> refused;
     job[0].on_refused(
         [&](std::size_t peer, std::uint16_t handler) { refused.emplace_back(peer, handler); });
@@ -308,7 +311,7 @@ TEST(AmNode, TellsTheSenderOfHandlersThatThePeerDoesNotHave) {
 TEST(AmNode, HangsOnNoMissingHandlerThoughNobodyListens) {
     Job job;
     job[1].handle(ask, [](const Message& m) { (void)m.reply(missing, {1}); });
-    for (int i = 0; i < 300; ++i) {  // more than there are places for replies
+    for (int i = 0; i < 300; ++i) {  // more than the queue of replies holds
         ASSERT_EQ(job.request(0, 1, i % 2 == 0 ? missing : ask, {1}), Status::ok);
     }
     EXPECT_TRUE(job.settle());

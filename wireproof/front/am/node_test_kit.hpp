@@ -1,5 +1,5 @@
-// For tests: nodes of one job in one thread, joined by a memory link for each pair, in time that
-// the test turns by hand. Every link goes through a FaultyWire, with no faults unless asked for.
+// For tests: nodes of one job in one thread, with a memory link for each pair, in simulated time.
+// Each link goes through a FaultyWire, without faults unless the test sets some.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ inline void PrintTo(Status status, std::ostream* out) {
 
 namespace test {
 
-/// One node's ends of all its links; peer i is node i.
+/// The ends of all links of one node. Peer i is node i.
 class MeshWire {
 public:
     using End = FaultyWire<MemoryWire>;
 
-    /// Stays when its end is replaced.
+    /// The lane stays valid when its end is replaced.
     class Lane {
     public:
         explicit Lane(std::unique_ptr<End>* end) : end_(end) {}
@@ -79,21 +79,21 @@ public:
         return earliest;
     }
 
-    std::uint64_t turns = 0;  // polls of the node: each asks until nothing more is there
+    std::uint64_t turns = 0;  // polls of the node: each receives until nothing more is there
     std::deque<std::pair<PeerId, WireEvent>> events;
 
 private:
-    std::vector<std::unique_ptr<End>> ends_;  // none to itself
+    std::vector<std::unique_ptr<End>> ends_;  // null for the node itself
     std::vector<Lane> lanes_;
 };
 
 static_assert(Wire<MeshWire>);
 
-/// Today's figures with short timers: a dead peer is given up after 100 ms.
+/// The default config with short timers: a node gives up a dead peer after 100 ms.
 inline Config quick() {
     Config config = Config::ethernet();
     config.peer_timeout = Duration::milliseconds(100);
-    config.poll_every = 1'000'000;  // the test says when
+    config.poll_every = 1'000'000;  // the test decides when to poll
     return config;
 }
 
@@ -105,7 +105,7 @@ inline std::vector<std::byte> words(const std::vector<std::uint32_t>& values) {
     return bytes;
 }
 
-/// Bytes that differ from place to place, so that none can stand for another.
+/// Random bytes, so that a part at a wrong place is noticed.
 inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed = 1) {
     std::vector<std::byte> bytes(size);
     Random random(seed);
@@ -139,9 +139,9 @@ public:
     Node& operator[](std::size_t node) { return *nodes_[node]; }
     MeshWire& wire(std::size_t node) { return wires_[node]; }
 
-    /// From now on it takes no turn; its peers' frames stay unread.
+    /// From now on the node does not poll, and the frames of its peers stay unread.
     void stop(std::size_t node) { nodes_[node] = nullptr; }
-    /// It begins a new life, on new links: what was on its way to the old one is lost.
+    /// Restarts the node on new links. Frames on the way to the old node are lost.
     void restart(std::size_t node, std::uint64_t seed) {
         nodes_[node] = nullptr;
         for (std::size_t other = 0; other < nodes_.size(); ++other) {
@@ -150,7 +150,7 @@ public:
         start(node, seed);
     }
 
-    /// One turn of every node that lives, then time passes.
+    /// Each living node polls once, then time passes.
     void turn() {
         for (auto& node : nodes_) {
             if (node != nullptr) node->poll(now);

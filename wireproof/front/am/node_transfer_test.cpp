@@ -1,4 +1,4 @@
-// Stores and gets between nodes on memory links in a time of the test's own.
+// Stores and gets between nodes on memory links in simulated time.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/node_test_kit.hpp"
@@ -33,10 +33,10 @@ TEST(AmNode, RefusesTransfersToMemoryThatIsNotThere) {  // AM-47
     const auto get = [&](std::uint64_t address, std::size_t size) {
         return job[0].get(1, address, Bytes(destination).first(size), done);
     };
-    ASSERT_EQ(store(0x50000, 20'000), Status::ok);  // nothing there
+    ASSERT_EQ(store(0x50000, 20'000), Status::ok);  // not registered
     ASSERT_EQ(store(0x10001, 20'000), Status::ok);  // one byte too far
-    ASSERT_EQ(store(0x20000, 1), Status::ok);       // the other right
-    ASSERT_EQ(store(0x30000, 1), Status::ok);       // another peer's
+    ASSERT_EQ(store(0x20000, 1), Status::ok);       // the wrong right
+    ASSERT_EQ(store(0x30000, 1), Status::ok);       // registered for another peer
     ASSERT_EQ(store(~std::uint64_t{0}, 2), Status::ok);
     ASSERT_EQ(get(0x10000, 1), Status::ok);
     ASSERT_EQ(get(0x20000, 20'000), Status::ok);
@@ -49,7 +49,7 @@ TEST(AmNode, RefusesTransfersToMemoryThatIsNotThere) {  // AM-47
 }
 
 TEST(AmNode, UnregistersNoMemoryThatATransferUses) {
-    Job job({}, 2, {}, 8);  // few frames at a time
+    Job job({}, 2, {}, 8);  // the link holds only 8 frames
     std::vector<std::byte> memory = pattern(200'000, 3);
     ASSERT_TRUE(job[1].register_memory(0, base, memory, {.get = true, .store = true}));
     job[1].handle(stored, nothing);

@@ -43,7 +43,7 @@ Options options_of(const std::string& name, std::size_t self, std::size_t nodes)
     return options;
 }
 
-/// Two endpoints in this thread: while one waits, the other must be polled.
+/// Two endpoints in this thread: while one waits, the test must poll the other.
 struct Two {
     explicit Two(Faults faults = {}) {
         const std::string name = unique_name();
@@ -82,7 +82,7 @@ TEST(ShmEndpoint, AnswersRequests) {
     EXPECT_EQ(two.ends[0].counters(1).nacks, 0U);
 }
 
-// One copy, and the words that say so.
+// A transfer takes one copy, and a short message that reports it.
 TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
     Two two;
     auto memory = two.ends[1].allocate(1 << 20);
@@ -94,7 +94,8 @@ TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
         sizes.push_back(m.memory().size());
         EXPECT_EQ(m.argument(), 7U);
     });
-    // The first find the session and the news of the memory under way, and go in packets.
+    // The first stores go in packets: the session has not begun, or the peer does not know the
+    // memory yet.
     const auto source = pattern(100'000);
     for (std::uint64_t i = 0; i < 20; ++i) {
         bool done = false;
@@ -138,7 +139,7 @@ TEST(ShmEndpoint, StoresIntoPrivateMemory) {
     }
     EXPECT_EQ(memory, source);
     EXPECT_EQ(count, 5);
-    // Only where it may.
+    // Transfers are refused where the registration does not permit them.
     bool refused = false;
     ASSERT_EQ(two.ends[0].store_async(1, *address + 1, source, stored, 0,
                                       [&](Status how) { refused = how == Status::forbidden; }),
@@ -151,7 +152,7 @@ TEST(ShmEndpoint, StoresIntoPrivateMemory) {
     ASSERT_TRUE(two.turn_until([&] { return refused && kept; }));
 }
 
-// The kernel takes two microseconds for a copy, however short it is.
+// One copy by the kernel takes two microseconds, even if it is short.
 TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
     Config config = Config::shared_memory();
     ShmWire::Config shm;
@@ -183,7 +184,8 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
         }
     };
     other.handle(tell, [](const Message&) {});
-    ASSERT_EQ(storing.post(1, tell, {}), Status::ok);  // a session, and the news of the memory
+    ASSERT_EQ(storing.post(1, tell, {}), Status::ok);  // begins the session and learns of the
+                                                       // memory
     for (int i = 0; i < 100 && !storing.idle(); ++i) turn();
     ASSERT_TRUE(storing.connected(1));
 
@@ -211,7 +213,8 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
     EXPECT_TRUE(at_once(private_at, config.open_bytes + 1));
     EXPECT_TRUE(at_once(private_at, 8192));
 
-    // While one is under way, what lies elsewhere need not wait for the peer; what lies there must.
+    // While a short store is in flight, a store to other addresses can be done at once. A store to
+    // the same addresses must wait.
     for (int i = 0; i < 100 && !storing.idle(); ++i) turn();
     const auto older = pattern(100);
     const auto newer = pattern(100, 7);
@@ -246,7 +249,7 @@ TEST(ShmEndpoint, MemoryMayGoOnlyOnceThePeerHasHeard) {
     const auto address = two.ends[1].register_memory(0, *memory, {.get = true, .store = true});
     ASSERT_TRUE(address);
     const auto source = pattern(64);
-    for (int i = 0; i < 3; ++i) {  // it is known there
+    for (int i = 0; i < 3; ++i) {  // then the handler is known to exist
         bool done = false;
         ASSERT_EQ(
             two.ends[0].store_async(1, *address, source, stored, 0, [&](Status) { done = true; }),
@@ -304,7 +307,7 @@ TEST(ShmEndpoint, NamesWhatCannotBe) {
     EXPECT_NE(second.error().find(name.substr(4)), std::string::npos) << second.error();
 }
 
-// Several processes.
+// Tests with several processes.
 
 class Child {
 public:
@@ -341,7 +344,7 @@ std::size_t files_in_shm() {
 
 constexpr std::uint32_t messages_each = 2000;
 
-/// Sends to all, hears from all, and answers; true if everything came once and in order.
+/// Sends to all nodes, receives from all, and answers. True: each message came once and in order.
 bool exchange_with_all(const Options& options) {
     auto opened = Endpoint::open(options);
     if (!opened) return false;
@@ -374,7 +377,7 @@ bool exchange_with_all(const Options& options) {
             return all(heard) && all(answered);
         },
         patience);
-    // The process that ends first must not keep an acknowledgement back.
+    // The process that ends first must not leave an acknowledgement unsent.
     return finished && right && end.wait([&] { return end.idle(); }, patience);
 }
 
@@ -412,7 +415,8 @@ TEST(ShmEndpoint, AKilledProcessIsReportedToTheOthersWithinThePeerTimeout) {
         char done = 1;
         if (::write(ready[1], &done, 1) != 1) return false;
         const auto begin = std::chrono::steady_clock::now();
-        // Those that have heard leave, and are missed by the others as well.
+        // A process leaves when it knows that node 0 is lost. The others then report it as lost,
+        // too.
         const auto heard = [&] { return std::count(lost.begin(), lost.end(), 0U) == 1; };
         const bool in_time = end.wait(heard, patience);
         return in_time && std::chrono::steady_clock::now() - begin < milliseconds(30'000);

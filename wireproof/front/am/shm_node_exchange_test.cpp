@@ -1,4 +1,4 @@
-// A request and its answer, each in a turn of its own, on shared memory.
+// A request and its answer on shared memory, each in its own turn.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/shm_node_test_kit.hpp"
@@ -10,7 +10,7 @@ using test::answer;
 using test::ask;
 using test::Nodes;
 
-// The answer has left, whatever becomes of the handler; and the turn after goes on as any.
+// The answer has left even if the handler throws afterwards, and the next turn works as usual.
 TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     Nodes nodes(2);
     nodes[1].handle(ask, [&](const Message&) {
@@ -18,7 +18,7 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
         throw 7;
     });
     const auto resent = [&] { return nodes[0].counters(1).resent + nodes[1].counters(0).resent; };
-    const std::uint64_t before = resent();  // while they met
+    const std::uint64_t before = resent();  // counts from the start of the session
     ASSERT_EQ(nodes.request(0, 1), Status::ok);
     EXPECT_THROW(nodes[1].poll(nodes.now), int);
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
@@ -31,13 +31,14 @@ TEST(ShmNode, AHandlerMayThrowBehindItsAnswer) {
     EXPECT_EQ(resent(), before) << "and nothing was missed";
 }
 
-// A look before the answer can be there takes its line from the peer that is to write it. So polls
-// in which no answer ever came do not look, unless time has gone by.
+// If node 0 looks before the answer can be there, it takes the cache line from the peer that will
+// write it. Polls in which no answer ever came therefore do not look, until the time
+// `PollDelay::longest` has passed.
 TEST(ShmNode, TheTurnsInWhichNoAnswerEverCameDoNotLook) {
     Nodes nodes(2);
     nodes.answer_all();
     const auto asked_and_answered = [&] {
-        nodes.now = nodes.now + host::PollDelay::longest;  // node 1 looks as well
+        nodes.now = nodes.now + host::PollDelay::longest;  // then node 1 looks as well
         EXPECT_EQ(nodes.request(0, 1), Status::ok);
     };
     for (int i = 0; i < 200; ++i) {
@@ -63,8 +64,8 @@ TEST(ShmNode, TheTurnsInWhichNoAnswerEverCameDoNotLook) {
     EXPECT_EQ(nodes.answers, 202);
 }
 
-// It is taken for a single frame as one that a look in vain came before: its answer leaves in its
-// handler.
+// A frame that is there at the first look counts as a single frame, as does one that comes after
+// looks in vain: its reply leaves inside the handler.
 TEST(ShmNode, AnAnswerThatWasThereAtTheFirstLookIsASingleFrame) {
     Nodes nodes(2);
     nodes.answer_all();
@@ -101,7 +102,7 @@ TEST(ShmNode, InAHandlerItIsKnownWhatItsFrameAcknowledged) {
     looks([&] { EXPECT_TRUE(nodes[0].connection(1).sending(Channel::request).empty()); });
     looks([&] {
         EXPECT_GT(nodes[0].connection(1).next_deadline(), nodes.now + Duration::milliseconds(100));
-        // The pool looks whether the buffers are still needed.
+        // The next deadline is that of the pool, which checks whether the buffers are still needed.
         EXPECT_GT(nodes[0].next_deadline(), nodes.now + Duration::milliseconds(20));
     });
     looks([&] {
@@ -154,7 +155,7 @@ TEST(ShmNode, AHandlerMayThrowBeforeItsAnswer) {
     ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
     nodes.rest();
     nodes[1].handle(ask, [&](const Message&) { throw 7; });
-    ASSERT_EQ(nodes.request(0, 1), Status::ok);  // and it acknowledges the answer
+    ASSERT_EQ(nodes.request(0, 1), Status::ok);  // this request also acknowledges the last answer
     EXPECT_THROW(nodes[1].poll(nodes.now), int);
     EXPECT_TRUE(nodes[1].idle());
     EXPECT_EQ(nodes[1].poll(nodes.now), 0U) << "it does not come again";
@@ -170,13 +171,16 @@ TEST(ShmNode, RequestsThatComeOneByOneAndHaveNoAnswerAreAcknowledgedInTime) {
     Nodes nodes(2);
     int heard = 0;
     nodes[1].handle(ask, [&](const Message&) {
-        if (++heard % 2 == 0) (void)nodes[1].counters(0);  // and finds what came taken in
+        if (++heard % 2 == 0)
+            (void)nodes[1].counters(0);  // the received frame is applied before
+                                         // this call
     });
     const std::uint64_t window = Config::shared_memory().window_of(Channel::request);
     const std::uint64_t acks = nodes[1].counters(0).acks;
     const std::uint64_t late = nodes.timeouts(0, 1);
     for (std::uint64_t i = 0; i < 2 * window; ++i) {
-        nodes.now = nodes.now + Config::shared_memory().coalesce_for;  // or they would gather
+        nodes.now = nodes.now + Config::shared_memory().coalesce_for;  // otherwise the requests
+                                                                       // would be coalesced
         ASSERT_EQ(nodes.request(0, 1), Status::ok) << i;
         nodes[0].poll(nodes.now);
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
@@ -208,7 +212,7 @@ TEST(ShmNode, AnAnswerMayNotBeAnsweredNorARequestTwice) {
     });
     nodes[0].handle(answer, [&](const Message&) { statuses.push_back(nodes.reply(0)); });
     const auto nacks = [&] { return nodes[0].counters(1).nacks + nodes[1].counters(0).nacks; };
-    const std::uint64_t before = nacks();  // while they met
+    const std::uint64_t before = nacks();  // counts from the start of the session
     for (int i = 0; i < 5; ++i) {
         nodes.exchange();
         EXPECT_EQ(statuses, (std::vector{Status::ok, Status::not_allowed, Status::not_allowed}));
@@ -217,7 +221,7 @@ TEST(ShmNode, AnAnswerMayNotBeAnsweredNorARequestTwice) {
     EXPECT_EQ(nacks(), before);
 }
 
-// Handlers that look at everything, and ask for what they may not have.
+// Handlers that make every query, and calls that are not allowed in a handler.
 TEST(ShmNode, AHandlerMayDoWhatItLikes) {
     Nodes nodes(2);
     nodes.answer_all();
@@ -227,7 +231,7 @@ TEST(ShmNode, AHandlerMayDoWhatItLikes) {
         const PeerCounters asked = nodes[1].counters(0);
         return asking.resent + asking.nacks + asked.resent + asked.nacks;
     };
-    const std::uint64_t before_all = trouble();  // while they met
+    const std::uint64_t before_all = trouble();  // counts from the start of the session
     for (int what = 0; what < 8; ++what) {
         nodes[1].handle(ask, [&](const Message&) {
             if (what == 0) {
@@ -257,7 +261,8 @@ TEST(ShmNode, AHandlerMayDoWhatItLikes) {
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
 }
 
-// Whether it was counted, is too long for that, or follows a look; where no other timer is known.
+// Node 1 asks in time whether its answer has arrived: if the answer took the fast path, if it was
+// too long for that, and if the handler called counters() before. No other timer is set.
 TEST(ShmNode, AnAnswerIsAskedForInTime) {
     for (int what = 0; what < 3; ++what) {
         Nodes nodes(2);
@@ -266,9 +271,10 @@ TEST(ShmNode, AnAnswerIsAskedForInTime) {
         nodes.exchange();
         nodes.rest();
         nodes[1].handle(ask, [](const Message&) {});
-        ASSERT_EQ(nodes.request(0, 1), Status::ok);  // nothing of node 1 is unacknowledged then
+        ASSERT_EQ(nodes.request(0, 1), Status::ok);  // now no packet of node 1 is unacknowledged
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-        const Instant before = nodes.now;  // for node 0, which would ask what became of it
+        const Instant before = nodes.now;  // node 0 keeps this time, so that its own timer does not
+                                           // expire
         const auto pass = [&](Duration step, int turns) {
             for (int i = 0; i < turns; ++i) {
                 nodes.now = nodes.now + step;
@@ -304,7 +310,7 @@ TEST(ShmNode, AStoreFindsTheRoomThatACountedMessageMade) {
     const std::vector<std::byte> source(64, std::byte{3});
     ASSERT_EQ(nodes[0].store_async(1, 4096, source, ask, 0, [](Status) {}), Status::ok);
     nodes.rest();
-    ASSERT_EQ(std::exchange(heard, 0), 1);  // so the handler is known to be there
+    ASSERT_EQ(std::exchange(heard, 0), 1);  // the handler is now known to exist
     int sent = 0;
     for (const std::size_t words : {4000U, 400U, 40U, 4U, 0U}) {
         while (nodes.request(0, 1, words) == Status::ok) {
@@ -317,7 +323,7 @@ TEST(ShmNode, AStoreFindsTheRoomThatACountedMessageMade) {
     ASSERT_EQ(heard, sent);
     nodes[0].handle(ask, [&](const Message&) { EXPECT_EQ(nodes.reply(0), Status::ok); });
     ASSERT_EQ(nodes[0].poll(nodes.now), 0U);
-    ASSERT_EQ(nodes.request(1, 0), Status::ok);  // and it acknowledges them all
+    ASSERT_EQ(nodes.request(1, 0), Status::ok);  // this request also acknowledges all requests
     ASSERT_EQ(nodes[0].poll(nodes.now), 1U);
     EXPECT_EQ(nodes[0].store_at_once(1, 4096, source, ask, 0), Status::ok);
 }

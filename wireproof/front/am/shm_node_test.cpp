@@ -1,4 +1,4 @@
-// What leaves before the next turn: a lone request and its answer, on shared memory.
+// Messages that leave before the next turn: a single request and its answer, on shared memory.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/am/shm_node_test_kit.hpp"
@@ -17,8 +17,9 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceAndIsAnsweredInItsHandler) {
         const PeerCounters counters = nodes[node].counters(1 - node);
         return counters.resent + counters.nacks + counters.timeouts;
     };
-    const std::array<std::uint64_t, 2> troubled = {trouble(0), trouble(1)};  // while they met
-    for (int i = 1; i <= 300; ++i) {  // the windows' numbers wrap meanwhile
+    const std::array<std::uint64_t, 2> troubled = {trouble(0), trouble(1)};  // from the start of
+                                                                             // the session
+    for (int i = 1; i <= 300; ++i) {  // the sequence numbers wrap meanwhile
         const std::uint64_t sent = nodes.requests_sent(0, 1);
         ASSERT_EQ(nodes.request(0, 1), Status::ok);
         ASSERT_EQ(nodes.requests_sent(0, 1), sent + 1);
@@ -48,7 +49,8 @@ TEST(ShmNode, OthersLeaveTogetherWithTheTurn) {
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U) << "and of no other";
 }
 
-// What was asked of one peer leaves at once, and what waits for another is not forgotten.
+// A request to one peer leaves at once, and the node does not forget a request that waits for
+// another peer.
 TEST(ShmNode, WhatWaitsForAnotherPeerIsStillKeptBack) {
     Nodes nodes(3);
     nodes[1].handle(ask, [](const Message&) {});
@@ -61,7 +63,7 @@ TEST(ShmNode, WhatWaitsForAnotherPeerIsStillKeptBack) {
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
 }
 
-// A caller in Endpoint::wait has its peers awaited all the time.
+// Endpoint::wait keeps `awaiting` set for all peers.
 TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
     Nodes nodes(2);
     nodes.answer_all();
@@ -82,7 +84,8 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceWhereThePeersAreAwaited) {
     EXPECT_EQ(nodes.timeouts(1, 0), late[1]);
 }
 
-// The first of its answers would leave by itself, if one did not look what else waits.
+// The first answer would leave by itself if the node did not check whether more messages of the
+// frame wait.
 TEST(ShmNode, AnswersToABundleThatCameAloneLeaveTogether) {
     Nodes nodes(2);
     nodes.answer_all();
@@ -120,7 +123,7 @@ TEST(ShmNode, ALongRequestLeavesAtOnceToo) {
     }
 }
 
-// Its refusal is made before what its frame acknowledges would be taken in.
+// The node makes the refusal before it applies the acknowledgement in the same frame.
 TEST(ShmNode, ALoneRequestForAHandlerThatIsNotThereIsRefused) {
     Nodes nodes(2);
     nodes.answer_all();
@@ -157,12 +160,13 @@ TEST(ShmNode, ALoneRequestCountsForTheTurnThatIsDue) {
     ASSERT_TRUE(nodes.run([&] { return nodes.idle(); }));
     nodes.rest();
     ASSERT_EQ(nodes.request(0, 1), Status::ok);
-    nodes[0].poll(nodes.now);  // which finds nothing
+    nodes[0].poll(nodes.now);  // this poll finds nothing
     for (std::uint32_t i = 1; i < every; ++i) ASSERT_EQ(nodes.request(0, 1), Status::ok);
     EXPECT_FALSE(nodes[0].wants_turn());
 }
 
-// A callback asks while its turn ends, and that leaves with it: the next is a turn for nothing.
+// A callback posts a request at the end of a turn, and the request leaves in the same turn. The
+// next turn has nothing to do.
 TEST(ShmNode, WhatACallbackAskedForIsNotKeptBackOnceItHasLeft) {
     Nodes nodes(2);
     nodes[1].handle(ask, [](const Message&) {});
@@ -178,7 +182,7 @@ TEST(ShmNode, WhatACallbackAskedForIsNotKeptBackOnceItHasLeft) {
     EXPECT_GT(nodes[0].next_deadline(), nodes.now);
 }
 
-// It takes no turn to make it, so what is due for it must be known without one.
+// A single request leaves without a turn, so its deadline must be known without a turn.
 TEST(ShmNode, ALoneRequestThatIsNotAnsweredIsAskedFor) {
     Nodes nodes(2);
     nodes[1].handle(ask, [](const Message&) {});
@@ -196,7 +200,8 @@ TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
     Nodes nodes(2);
     nodes.answer_all();
     auto& wire = *nodes[1].wire().as<ShmWire>();
-    while (TxFrame* const room = wire.lane(PeerId(0)).claim()) {  // strange ones, for nobody
+    while (TxFrame* const room = wire.lane(PeerId(0)).claim()) {  // fills the ring with frames of
+                                                                  // no protocol
         room->add_room(room->frame_max());
         wire.lane(PeerId(0)).commit();
     }
@@ -207,14 +212,15 @@ TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
     EXPECT_EQ(nodes.replies_sent(1, 0), 1U);
 }
 
-// A ring that is full keeps the request, and the turn after room has come sends it.
+// If the ring is full, the request waits. The turn after the ring has room sends it.
 TEST(ShmNode, ALoneRequestThatFindsNoRoomLeavesLater) {
     Nodes nodes(2);
     int heard = 0;
     nodes[1].handle(ask, [&](const Message&) { ++heard; });
     auto& wire = *nodes[0].wire().as<ShmWire>();
     std::size_t frames = 0;
-    while (TxFrame* const room = wire.lane(PeerId(1)).claim()) {  // strange ones, for nobody
+    while (TxFrame* const room = wire.lane(PeerId(1)).claim()) {  // fills the ring with frames of
+                                                                  // no protocol
         room->add_room(room->frame_max());
         wire.lane(PeerId(1)).commit();
         ++frames;

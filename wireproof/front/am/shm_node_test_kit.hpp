@@ -1,4 +1,4 @@
-// Nodes on shared memory in one thread, whose lone messages and time are turned by hand.
+// Nodes on shared memory in one thread. The test controls the time and sends single messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace wireproof::am::test {
 inline constexpr std::uint16_t ask = 1;
 inline constexpr std::uint16_t answer = 2;
 
-/// Nodes in this thread that know one another; an Endpoint is one of them and a clock.
+/// Nodes in this thread that have sessions with each other. An Endpoint is such a node with a
+/// clock.
 class Nodes {
 public:
     explicit Nodes(std::size_t count) {
@@ -45,7 +46,7 @@ public:
     }
 
     Node& operator[](std::size_t node) { return *nodes_[node]; }
-    /// The last one, with its wire: as if its process had died.
+    /// Destroys the last node and its wire, as if its process had died.
     void lose() { nodes_.pop_back(); }
     Status post(std::size_t from, std::size_t to) { return nodes_[from]->post(to, ask, word_); }
     Status request(std::size_t from, std::size_t to, std::size_t words = 1) {
@@ -65,7 +66,8 @@ public:
     bool idle() const {
         return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->idle(); });
     }
-    /// Turns in which nothing comes, after which a wire takes what comes for a lone message.
+    /// Turns in which nothing arrives. After these, a wire takes the next frame for a single
+    /// message.
     void rest() {
         for (int i = 0; i < 3; ++i) turn();
     }
@@ -83,7 +85,8 @@ public:
         return false;
     }
 
-    /// Node 1 answers each request of node 0, and counts the answers that left in its handler.
+    /// Node 1 answers each request of node 0. `within` counts the answers that left inside its
+    /// handler.
     void answer_all() {
         nodes_[1]->handle(ask, [this](const Message&) {
             const std::uint64_t before = replies_sent(1, 0);
@@ -92,7 +95,7 @@ public:
         });
     }
 
-    /// A request and its answer, each taken in a turn of its own.
+    /// A request and its answer, each received in its own turn.
     void exchange() {
         EXPECT_EQ(nodes_[1]->poll(now), 0U);
         EXPECT_EQ(request(0, 1), Status::ok);
@@ -100,13 +103,13 @@ public:
         EXPECT_EQ(nodes_[1]->poll(now), 1U);
         EXPECT_EQ(nodes_[0]->poll(now), 1U);
     }
-    /// All that is under way ends, and no node knows of a timer.
+    /// Waits until nothing is in flight and no node has a timer set.
     void forget_timers() {
         EXPECT_FALSE(run([] { return false; }, 100));
         EXPECT_TRUE(idle());
         rest();
     }
-    /// The first message of all does not take the fast path.
+    /// The first message of a session does not take the fast path, so one exchange comes first.
     void converse() {
         const int before = answers;
         EXPECT_EQ(request(0, 1), Status::ok);

@@ -1,5 +1,5 @@
-// A node on UDP that does not know its peer's address before it is called, as a receiver of files
-// does not; and what goes through its wire.
+// A node on UDP that does not know its peer's address until the peer sends, like a receiver of
+// files; and the counts of its wire.
 #include "wireproof/front/am/udp_node.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Address loopback() {
     return *Address::parse("127.0.0.1:0");
 }
 
-/// On a port of the kernel's choice, which is told where our own place is.
+/// Opens a socket on a port that the kernel chooses, and sets that address as the node's own.
 UdpNode open(std::size_t self, UdpNode::Options options) {
     options.local = loopback();
     auto opened = UdpNode::open(options);
@@ -38,7 +38,7 @@ Config config_of(std::size_t node) {
     return config;
 }
 
-/// Node 0, whose peer may be anywhere. It echoes.
+/// Node 0. Its peer may have any address. It echoes.
 struct Server {
     Server() : udp(open(0, {.peers = {Address{}, Address{}}})), node(udp.wire(), config_of(0), 2) {
         node.handle(ask, [](const Message& m) { (void)m.reply(answer, {m.words()[0]}); });
@@ -51,7 +51,7 @@ struct Server {
     int lost = 0;
 };
 
-/// Node 1, which knows where the server is.
+/// Node 1. It knows the address of the server.
 struct Client {
     explicit Client(Server& server, std::uint64_t seed, FaultRates faults = {})
         : udp(open(1, {.peers = {server.address(), Address{}}, .faults = faults, .seed = seed})),
@@ -120,14 +120,14 @@ TEST_F(AmUdpNode, SendsInOneTurnMoreThanTheWireTakesAtOnce) {
     ASSERT_EQ(client.node.request(clock.now(), 0, ask, words({0})), Status::ok);
     ASSERT_TRUE(run({&server.node, &client.node}, [&] { return client.answers == 1; }));
     for (std::uint32_t i = 0; i < 300; ++i) {
-        // Too long for two to share a packet.
+        // Two of these do not fit into one packet.
         ASSERT_EQ(
             client.node.request(clock.now(), 0, ask, words(std::vector<std::uint32_t>(180, i))),
             Status::ok);
     }
     const std::uint64_t before = client.udp.counts().frames_sent;
     client.node.poll(clock.now());
-    client.node.poll(clock.now());  // the first may keep some back for company
+    client.node.poll(clock.now());  // the first poll may hold some back
     EXPECT_GE(client.udp.counts().frames_sent, before + 300);
 }
 
@@ -151,7 +151,7 @@ TEST_F(AmUdpNode, CountsWhatGoesThroughItsWire) {
     EXPECT_EQ(server.udp.counts().lost, 0U);
 }
 
-/// Counts the frames that were taken behind another.
+/// Counts the frames that the engine took with the frame before them.
 struct CountingWire {
     host::AnyLane& lane(PeerId peer) { return inside.lane(peer); }
     std::optional<RxFrame> receive(Instant now) { return inside.receive(now); }
