@@ -1,5 +1,5 @@
-// Queue pair 1 of two hosts on the loopback network, whose packets get lost and damaged between
-// socket and check. Time is counted, so that waiting costs none.
+// Queue pair 1 of each of two hosts on the loopback network. Packets are lost and damaged between
+// the socket and the ICRC check. Time is simulated, so waiting takes no real time.
 #include "wireproof/proto/ib/cm_queue_pair.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(CmQueuePair, ConnectionsAreMadeAndEndedThoughPacketsGetLost) {
                 EXPECT_TRUE(active.cm.management().confirm(now, *asked));
             }
             if (id && passive.cm.take_answer(*id)) up = true;
-            // The passive side's pair goes because it wants to, the other's because it is told.
+            // The passive side ends the connection; the active side ends because it is told.
             if (up && !told) {
                 told = true;
                 passive.cm.part(now, passive.pair);
@@ -149,7 +149,7 @@ TEST(CmQueuePair, WhoWaitsForAnAskerHearsThatItHasParted) {
     passive.cm.join(request->id, passive.pair);
     ASSERT_TRUE(passive.cm.management().accept(now, request->id, {.queue_pair = passive.pair}));
     ASSERT_TRUE(turn_until([&] { return active.cm.has_answer(*asked); }));
-    // It confirms, but the word is lost, and it parts at once.
+    // The active side confirms, but the confirmation is lost, and it disconnects at once.
     ASSERT_TRUE(active.cm.management().confirm(now, *asked));
     ASSERT_TRUE(active.cm.management().poll_transmit());
     active.cm.part(now, active.pair);

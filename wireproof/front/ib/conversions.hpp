@@ -1,5 +1,5 @@
-// The engine's enumerations as the public header names them, and back. Each value has a line of
-// its own, so that the compiler names one that is missing.
+// Conversions between the engine's enumerations and those of the public header. Each value has its
+// own case, so that the compiler warns about a missing one.
 #pragma once
 
 #include <optional>
@@ -58,7 +58,7 @@ inline Operation operation_of(proto::ib::CompletionKind kind) {
     WIREPROOF_CHECK(false);
 }
 
-/// Nothing: the caller's value has no name.
+/// Nothing: the caller's value is not in the enumeration.
 inline std::optional<proto::ib::Transport> transport_of(Transport transport) {
     switch (transport) {
         case Transport::reliable: return proto::ib::Transport::rc;
@@ -68,7 +68,7 @@ inline std::optional<proto::ib::Transport> transport_of(Transport transport) {
     return std::nullopt;
 }
 
-/// The caller's value: one without a name is a window of type 1.
+/// A value that is not in the enumeration becomes a window of type 1.
 inline proto::ib::WindowType window_type_of(WindowType type) {
     switch (type) {
         case WindowType::type_1: return proto::ib::WindowType::type_1;

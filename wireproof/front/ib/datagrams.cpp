@@ -1,5 +1,5 @@
-// Queue pairs for datagrams, the addresses that they send to, and the services by which hosts learn
-// of such addresses.
+// Queue pairs for datagrams, the addresses to which they send, and the services by which hosts
+// learn such addresses.
 #include "wireproof/front/ib/device.hpp"
 #include "wireproof/front/ib/private_data.hpp"
 #include "wireproof/proto/ib/psn.hpp"

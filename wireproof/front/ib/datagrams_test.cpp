@@ -1,4 +1,4 @@
-// Queue pairs for datagrams of two devices in one program, and services that name them.
+// Datagram queue pairs of two devices in one program, and services that name them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr std::uint32_t qkey = 0x1234;
 std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
-/// Without the zeros behind.
+/// The text without the zeros after it.
 std::string text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data())};
 }
@@ -59,7 +59,7 @@ TEST_F(Datagrams, ArriveAtTheFirstByteOfAReceiveAndNameTheirSender) {
     EXPECT_EQ(came.sender->queue_pair(), a->pair.number());
     EXPECT_EQ(came.sender->qkey(), qkey);
 
-    // An answer needs nothing more.
+    // The sender in a completion is enough to answer.
     ASSERT_EQ(a->pair.post_receive(8, a->region->piece(200, 100)), Status::ok);
     ASSERT_EQ(b->pair.send_inline_to(2, bytes_of("thanks"), *came.sender), Status::ok);
     const Completion answer = next(*a);
@@ -105,7 +105,8 @@ TEST_F(Datagrams, ThatNobodyTakesAreDropped) {
     EXPECT_EQ(b->text(0, 4), "fits");
     EXPECT_FALSE(b->completions.poll());
     EXPECT_FALSE(b->pair.failed());
-    // The sender's own Q_Key, which is the receiver's as well.
+    // If the highest bit is set, the datagram carries the sender's own Q_Key, which is also the
+    // receiver's.
     ASSERT_EQ(b->pair.post_receive(2, b->region->piece(0, 4)), Status::ok);
     ASSERT_EQ(a->pair.send_to(4, a->region->piece(0, 4), address_of(*a, *b, 0x80000000)),
               Status::ok);

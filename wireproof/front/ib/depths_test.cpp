@@ -1,5 +1,5 @@
-// How many Reads are outstanding at once, beside a scripted peer that answers none of them: it has
-// no queue pair of the number that it names, and counts what comes for it.
+// How many Reads are outstanding at once. The scripted peer answers none of them: the queue pair
+// number that it names does not exist, and it counts the packets for that number.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t service = service_of_port(7174);
 constexpr std::uint64_t reads = 20;
 
-/// Posts more Reads than may be outstanding; how many leave while no answer comes.
+/// Posts more Reads than may be outstanding. Returns how many leave while no answer comes.
 std::uint64_t outstanding(End& end, ScriptedPeer& peer) {
     const std::uint64_t before = peer.packets();
     for (std::uint64_t id = 0; id < reads; ++id) {
@@ -49,7 +49,8 @@ TEST(Depths, AContactSaysWhatItsQueuePairKeeps) {
               Status::bad_contact);
 }
 
-// Each side's depth goes with the other's resources: what differs in all four places shows a swap.
+// The depth of each side is limited by the resources of the other. All four values differ, so that
+// a swap is noticed.
 TEST(Depths, OfARequestThatIsAcceptedAreAnsweredEachByItsCounterpart) {
     End passive(35, 1024, {.initiator_depth = 9, .responder_resources = 12});
     auto listener = Listener::open(passive.device, service);

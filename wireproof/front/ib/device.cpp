@@ -14,15 +14,16 @@
 namespace wireproof::ib {
 namespace {
 
-// So that what one peer sends or asks for holds up neither the others nor the caller.
-constexpr std::size_t packets_a_turn = 256;  // each way
-constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
-// The specification lets a peer wait so much longer than its timeout before it sends again.
+// With these limits, a peer that sends or asks for much delays neither other peers nor the caller.
+constexpr std::size_t packets_a_turn = 256;  // in each direction
+constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer is served
+// The specification allows a peer to wait up to four times its timeout before it retransmits.
 constexpr Duration quiet_time =
     Duration::nanoseconds(4096) * (std::int64_t{1} << proto::ib::Connection().timeout) * 4;
-constexpr std::size_t strangers_max = 4096;  // hosts that a device may get to know by their packets
+constexpr std::size_t strangers_max = 4096;  // the most hosts that become peers by their packets
 
-/// Of a peer that this device is connected to, so that no stranger keeps it from being idle.
+/// True: a connected peer sent the packet. Packets of strangers must not keep the device from being
+/// idle.
 bool is_of_a_peer(RxVerdict verdict) {
     return verdict != RxVerdict::corrupt && verdict != RxVerdict::malformed &&
            verdict != RxVerdict::foreign;
@@ -32,7 +33,8 @@ constexpr std::size_t completions_max = 1 << 20;
 constexpr std::size_t receive_buffer_min = 4096;
 constexpr std::size_t receive_buffer_max = std::size_t{1} << 30;
 
-/// Another in each process, or a peer would take a restarted one for the one before.
+/// Different in each process. Otherwise a peer would take packets of a restarted process for those
+/// of the earlier one.
 std::uint32_t random_queue_pair() {
     std::random_device system;
     return std::uniform_int_distribution<std::uint32_t>(2, 0xFFFFFE)(system);
@@ -97,11 +99,11 @@ Result<Device> Device::open(const DeviceOptions& options) {
                                   .receive_buffer = static_cast<int>(options.receive_buffer),
                                   .identification = IdentificationSource::shown_if_permitted});
     if (!wire) return Result<Device>::failure(wire.error().message);
-    wire->welcome(strangers_max);  // whoever asks for a connection is answered
+    wire->welcome(strangers_max);  // a device answers each host that asks for a connection
     try {
         return Device(std::make_shared<Inside>(std::move(*wire), chosen, random_queue_pair(),
                                                random_key_seed()));
-    } catch (const std::system_error& error) {  // of LoopHandle
+    } catch (const std::system_error& error) {  // from LoopHandle
         return Result<Device>::failure(host::no_loop_handle(error));
     }
 }
@@ -142,7 +144,7 @@ Instant Device::Inside::next_deadline() const {
     return earliest(earliest(port.next_deadline(), cm.next_deadline()), quiet_at_);
 }
 
-// A queue pair whose work is unfinished has packets to send or waits for an answer until a
+// A queue pair with unfinished work either has packets to send, or waits for an answer until a
 // deadline.
 bool Device::Inside::idle() const {
     return !has_packets() && next_deadline() == never;
@@ -181,7 +183,8 @@ std::size_t Device::Inside::poll(Instant now) {
     return received + sent;
 }
 
-// What goes wrong is in completions and states: most events are not asked for here.
+// Takes all events of the port. Most need no action here, because completions and states show
+// errors.
 void Device::Inside::heed_events() {
     while (const auto event = port.next_delivery()) {
         if (event->what == proto::ib::PortEvent::What::completion) {
@@ -223,7 +226,8 @@ bool Device::Inside::wait(const std::function<bool()>& until, std::chrono::milli
         const std::uint64_t heard = loop.wakes_taken();
         if (until && until()) return true;
         if (now >= end) return false;
-        // The condition may have polled, and so taken a wake that came while it was asked.
+        // The condition may have polled, and its poll may have taken a wake. Then the loop must not
+        // sleep.
         if (moved > 0 || loop.wakes_taken() != heard || spin.look_again(now)) continue;
         if (next_timeout() == std::chrono::nanoseconds::zero()) continue;
         host::wait_until(any_wire, clock, earliest(end, next_deadline()), loop.bell());
@@ -234,7 +238,7 @@ void detail::used_after_move() noexcept {
     host::misused("something of wireproof/ib.hpp is used after it was moved from");
 }
 
-// The calls below keep what they work in: the condition of a wait may destroy this.
+// Device::wait shares the ownership of its Inside, because the condition may destroy the Device.
 const Device::Inside* Device::open_inside() const {
     return inside_.is_empty() || inside_->fork.forked() ? nullptr : inside_.get().get();
 }
@@ -413,7 +417,7 @@ std::uint32_t MemoryRegion::key() const {
 }
 
 Piece MemoryRegion::piece(std::size_t offset, std::size_t length) const {
-    // More than a piece can say is more than a message may have.
+    // A length that does not fit into a piece is longer than any message may be.
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     return {address() + offset, static_cast<std::uint32_t>(std::min(length, most)), key()};
 }

@@ -1,4 +1,5 @@
-// What stands behind the public classes. Each keeps what it was made from, so none outlives it.
+// The implementations behind the public classes. Each object owns a share of the objects from which
+// it was created, so these live at least as long.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +22,18 @@
 
 namespace wireproof::ib {
 
-/// What is said where a forked child uses what its parent opened.
+/// The error if a forked child uses what its parent opened.
 inline constexpr const char* closed_in_child =
     "the Device is closed: it belongs to the parent of this process";
 
-/// Reads and Atomics of a queue pair without an answer, and of its peer's that are kept to be
-/// answered again.
+/// How many Reads and Atomics of a queue pair may be outstanding, and how many of its peer's it may
+/// remember to answer them again.
 inline constexpr std::uint8_t outstanding_reads_max = 16;
 
 struct Device::Inside {
-    /// Throws std::system_error where the process may have no more descriptors.
-    /// `first_queue_pair` is random where late packets of an earlier process may arrive, and keys
-    /// of memory are drawn where others may guess.
+    /// Throws std::system_error if the process may open no more descriptors. `first_queue_pair`
+    /// must be random if late packets of an earlier process may arrive. With a `key_seed`, keys of
+    /// memory are random: use it if others might guess keys.
     Inside(Rocev2Wire opened, const DeviceOptions& options, std::uint32_t first_queue_pair = 2,
            std::optional<std::uint64_t> key_seed = {});
 
@@ -40,13 +41,13 @@ struct Device::Inside {
     Instant next_deadline() const;
     bool idle() const;
     bool wait(const std::function<bool()>& until, std::chrono::milliseconds limit);
-    /// Until poll is due. Zero: now.
+    /// The time until poll() is due. Zero: now.
     std::chrono::nanoseconds next_timeout() const;
-    /// The peer at that address, which it becomes now if it is none.
+    /// The peer at that address. An unknown address becomes a new peer.
     Expected<PeerId> peer_at(const Address& address);
-    /// "no answer", and why the kernel did not send to the peer, if it did not.
+    /// "no answer", and the reason if the kernel did not send to the peer.
     std::string no_answer_of(PeerId peer) const;
-    /// Of a peer: "10.0.0.1".
+    /// The address of a peer: "10.0.0.1".
     std::string host_of(PeerId peer);
 
     DeviceOptions options;
@@ -56,11 +57,12 @@ struct Device::Inside {
     host::AnyWire any_wire;
     proto::ib::Port port;
     std::uint32_t domains = 0;
-    std::set<proto::ib::CompletionQueueId> notified;  // asked to be told, and have not heard
+    std::set<proto::ib::CompletionQueueId> notified;  // queues whose event notified() has not taken
+                                                      // yet
     proto::ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
     host::LoopHandle loop{wire.wait_handle()};
-    bool poll_is_due = false;  // work has ended outside of a poll
+    bool poll_is_due = false;  // work ended outside of a poll
     host::ForkWatch fork{[this] {
         wire.abandon();
         loop.abandon();
@@ -71,8 +73,10 @@ private:
     std::size_t transmit(Instant now);
     bool has_packets() const;
 
-    mutable std::vector<PeerId> ready_;  // may have packets to be sent; kept for its memory
-    Instant quiet_at_ = never;  // a peer that sent until then may do so again; never: none may
+    mutable std::vector<PeerId> ready_;  // peers that may have packets to send; kept to reuse its
+                                         // memory
+    // Until this time a peer that has sent packets may send them again. never: no peer may.
+    Instant quiet_at_ = never;
 };
 
 struct CompletionQueue::Inside {
@@ -159,39 +163,43 @@ struct QueuePair::Inside {
         port().modify(number, {.state = proto::ib::QueuePairState::error});
         device().poll_is_due = true;
     }
-    /// Reads and Atomics: of ours to a peer that keeps so many; and of the peer's, kept by us.
+    /// `initiator_depth`: how many Reads and Atomics may be outstanding at a peer with
+    /// `peers_resources`. `responder_resources`: how many of a peer with `peers_depth` this side
+    /// remembers.
     std::uint8_t initiator_depth(std::size_t peers_resources) const {
         return static_cast<std::uint8_t>(std::min(options.initiator_depth, peers_resources));
     }
     std::uint8_t responder_resources(std::size_t peers_depth = outstanding_reads_max) const {
         return static_cast<std::uint8_t>(std::min(options.responder_resources, peers_depth));
     }
-    /// A connection of which only retransmission is said.
+    /// A Connection in which only the fields of retransmission are set.
     proto::ib::Connection retries() const;
-    /// Of datagrams: it needs no peer to begin with.
+    /// For a datagram queue pair, which starts without a peer.
     void begin_datagrams();
-    /// Sends it there; not ok: it cannot.
+    /// Sets the destination in `terms`. Not ok: it cannot send to that address.
     Status put_address(proto::ib::WorkTerms& terms, const AddressHandle::Inside& to) const;
-    /// Of a piece, or of bytes that are copied.
+    /// `post` sends from a piece; `post_inline` copies the bytes.
     Status post(proto::ib::WorkTerms terms, const WorkOptions& how, const Piece& local) const;
     Status post_inline(proto::ib::WorkTerms terms, const WorkOptions& how,
                        std::span<const std::byte> bytes) const;
-    /// Of a request for which no packet leaves.
+    /// Posts work that sends no packet.
     Status post_local(proto::ib::WorkTerms terms, const WorkOptions& how) const;
 
     std::shared_ptr<ProtectionDomain::Inside> domain;
     std::shared_ptr<CompletionQueue::Inside> sends;
     std::shared_ptr<CompletionQueue::Inside> receives;
-    std::shared_ptr<SharedReceiveQueue::Inside> shared;  // null: it has its own
+    std::shared_ptr<SharedReceiveQueue::Inside> shared;  // null: it has its own receives
     QueuePairOptions options;
     std::uint32_t number = 0;
     std::uint32_t psn = 0;
-    // Of datagrams: where the engine has room for a network header in front of each message.
+    // For datagrams: the first piece of each receive. The engine has room here for a network header
+    // in front of the message.
     std::array<std::byte, proto::ib::UdQueuePair::front_room> front{};
     std::uint32_t front_key = 0;
 };
 
-/// Polls until there is something, or the limit has passed: what `poll` returned last.
+/// Polls the device until `poll` returns a value or the limit has passed. Returns the last result
+/// of `poll`.
 template <class Poll>
 auto wait_for(Device::Inside& device, std::chrono::milliseconds limit, Poll&& poll) {
     auto found = poll();
@@ -199,15 +207,15 @@ auto wait_for(Device::Inside& device, std::chrono::milliseconds limit, Poll&& po
     return found;
 }
 
-/// So that a queue pair, or a queue of receives, takes a few hundred MB at most.
+/// With this limit, a queue pair or a queue of receives takes a few hundred MB at most.
 inline constexpr std::size_t queue_max = 1 << 16;
 
-/// An error says "name is 7, not 1 to 5".
+/// The error is of the form "name is 7, not 1 to 5".
 Expected<void> within(const char* name, std::size_t value, std::size_t least, std::size_t most);
 
 proto::ib::Access access_of(const Access& access);
 
-/// "10.0.0.1" or "fe80::1%eth0", without a port.
+/// Takes "10.0.0.1" or "fe80::1%eth0", without a port.
 Expected<Address> parse_host(std::string_view text);
 
 }  // namespace wireproof::ib

@@ -1,5 +1,5 @@
-// Devices that are moved from, destroyed or moved inside their own calls, used by two threads at
-// once, or found again in a forked child.
+// Devices that were moved from, that are destroyed or moved inside their own calls, that two
+// threads use at once, or that a forked child uses.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t service = service_of_port(7471);
 
-/// What a closed Device answers otherwise.
+/// The names of the calls that do not answer as those of a closed Device.
 std::string not_closed(Device& device) {
     std::string wrong;
     const auto check = [&](const char* call, bool closed) {
@@ -40,7 +40,7 @@ std::string not_closed(Device& device) {
     return wrong;
 }
 
-/// What each call of one end answers, where that is not what a closed Device's parts say.
+/// The names of the calls of one end that do not answer as the objects of a closed Device.
 std::string takes_work(End& end) {
     std::string wrong = not_closed(end.device);
     const auto check = [&](const char* call, bool refused) {
@@ -139,7 +139,7 @@ TEST_F(DeviceClosed, MayBeMovedAndDestroyedByTheConditionOfAWait) {
         moved.reset();
         return true;
     };
-    // Nothing arrives: the condition is asked again at the limit.
+    // Nothing arrives, so wait() asks the condition again at the limit.
     EXPECT_TRUE(device->wait(condition, 50ms));
     EXPECT_EQ(calls, 2);
     EXPECT_TRUE(Device::open({.address = host(1)})) << "nothing keeps its port";
@@ -164,10 +164,10 @@ TEST_F(DeviceClosed, IsWhatAForkedChildFindsAndTheParentGoesOn) {
     EXPECT_EQ(a->device.damaged() + b->device.damaged(), 0U);
 }
 
-// A child that lives on does not keep the ports of its parent.
+// A forked child that lives on must not keep the ports of its parent.
 TEST_F(DeviceClosed, HoldsNoSocketInAForkedChild) {
     open();
-    std::array<int, 2> pipe{};  // the child tells that it runs, and ends when it hears that it may
+    std::array<int, 2> pipe{};  // the child says that it runs, and ends when it is told to
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pipe.data()), 0);
     const pid_t child = ::fork();
     char word = 'r';

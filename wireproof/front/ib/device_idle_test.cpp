@@ -1,4 +1,4 @@
-// When a device may be destroyed, and how it learns of received identifications.
+// When a program may destroy a device, and where a device gets received identifications from.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
@@ -20,7 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// Of the calling thread only. False: it does not have it, or may not give it up.
+/// Drops the capability CAP_NET_RAW of the calling thread only. False: the thread does not have it,
+/// or may not drop it.
 bool give_up_raw_sockets() {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     __user_cap_data_struct sets[2] = {};
@@ -40,8 +41,8 @@ bool may_open_raw_sockets() {
 constexpr const char* one_host = "10.92.0.1";
 constexpr const char* other_host = "10.92.0.2";
 
-/// From now on the calling thread has a network of its own, in which 10.0.0.0/8 is this host.
-/// False: it may have none.
+/// Moves the calling thread into a new network namespace, in which 10.0.0.0/8 is this host. False:
+/// the thread may not do so.
 bool enter_own_network() {
     if (::unshare(CLONE_NEWNET) != 0) return false;
     ifreq request{};
@@ -62,7 +63,8 @@ class DeviceIdentifications : public Devices {
 protected:
     enum class At : std::uint8_t { no_end, one_end, both_ends };
 
-    /// The ends are on addresses that are no loopback ones, and identifications may be read there.
+    /// Opens the ends on addresses that are not loopback addresses. Identifications may be read
+    /// there.
     void open_reading(At at) {
         std::thread([this, at] {
             if (!may_open_raw_sockets() || !enter_own_network()) return;
@@ -76,7 +78,7 @@ protected:
         connect();
     }
 
-    /// More packets than one each way, of pairs that both devices check.
+    /// Exchanges more than one packet in each direction. Both devices check the ICRCs.
     void exchange() {
         a->put(0, "over the wire");
         ASSERT_EQ(b->pair.post_receive(7, b->region->piece(0, 5'000)), Status::ok);
@@ -113,7 +115,7 @@ TEST_F(DeviceIdentifications, MayBeReadAtOneEndOnly) {
     exchange();
 }
 
-// The kernel would show super-packets whole.
+// On loopback a raw socket would see super-packets instead of single packets.
 TEST_F(DeviceIdentifications, AreWorkedOutOnLoopbackWhateverTheProcessMay) {
     open();
     expect_read(false, false);
@@ -137,7 +139,7 @@ TEST_F(DeviceIdle, IsFalseWhileWorkIsUnfinished) {
     EXPECT_EQ(next(*a).status, WorkStatus::success);
 }
 
-// The acknowledgement of the last packet may have been lost: the peer sends the packet again.
+// The acknowledgement of the last packet may have been lost. Then the peer sends the packet again.
 TEST_F(DeviceIdle, ComesOnlyAfterAPeerCouldHaveSentAgain) {
     open();
     const auto start = Clock::now();
@@ -149,7 +151,7 @@ TEST_F(DeviceIdle, ComesOnlyAfterAPeerCouldHaveSentAgain) {
     ASSERT_TRUE(a->device.wait([this] { return a->device.idle(); }, 60s));
 }
 
-// Without another packet the device wakes by itself, long before the limit.
+// If no further packet arrives, the device wakes at its own deadline, long before the limit.
 TEST_F(DeviceIdle, IsWaitedForWithoutPackets) {
     open();
     ASSERT_EQ(a->pair.write(1, a->region->piece(0, 100), b->remote(0)), Status::ok);

@@ -1,4 +1,4 @@
-// Devices in a program's own event loop, and threads that wake them.
+// Devices in the event loop of a program, and threads that wake them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ bool is_readable(int handle) {
 
 class DeviceLoop : public Devices {
 protected:
-    /// Both devices in one loop, until `each` returns true, which is called after each poll.
+    /// Polls both devices in one loop. Calls `each` after each poll, until it returns true.
     template <class Each>
     void run(Each&& each, nanoseconds limit = 60s) {
         const auto end = Clock::now() + limit;
@@ -194,7 +194,7 @@ TEST_F(DeviceLoop, AWakeIsNotLostInAConditionThatPolls) {
     const auto start = Clock::now();
     EXPECT_TRUE(a->device.wait(
         [&] {
-            std::this_thread::sleep_for(1ms);  // longer than it looks before it sleeps
+            std::this_thread::sleep_for(1ms);  // longer than wait() polls before it sleeps
             a->device.wake();
             a->device.poll();
             return ++calls == 5;
@@ -217,7 +217,7 @@ TEST_F(DeviceLoop, HasNoDescriptorInAForkedChild) {
     EXPECT_TRUE(is_readable(handle));
 }
 
-// From no descriptor at all to as many as a device needs.
+// With limits from no descriptor to as many as a device needs.
 TEST_F(DeviceLoop, NeedsDescriptorsOrIsNotOpened) {
     const int needed = in_child([] {
         int without_loop = 0;

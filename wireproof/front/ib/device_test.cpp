@@ -1,4 +1,4 @@
-// Queue pairs of two devices in one program, over the loopback network, as a user has them.
+// Queue pairs of two devices in one program over the loopback network, used as a program uses them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -46,7 +46,7 @@ TEST_F(Devices, SendsArriveInReceivesInOrder) {
     }
 }
 
-// More than a packet each, of the smaller path MTU.
+// Each transfer takes more than one packet of the smaller path MTU.
 TEST_F(Devices, WhatIsWrittenCanBeReadBack) {
     open();
     for (std::size_t i = 0; i < 9'000; ++i) a->memory[i] = static_cast<std::byte>(i * 7 + i / 251);
@@ -93,12 +93,13 @@ TEST_F(Devices, WhatWasNotOfferedIsNotTouched) {
     EXPECT_TRUE(a->pair.failed());
     EXPECT_TRUE(b->pair.failed());
     EXPECT_EQ(b->text(20'000 - 5, 5), std::string(5, '\0'));
-    // In error, work is taken and ends at once.
+    // In the error state, a queue pair accepts work and ends it at once.
     ASSERT_EQ(a->pair.send(2, a->region->piece(0, 6)), Status::ok);
     EXPECT_EQ(next(*a).status, WorkStatus::flushed);
 }
 
-// A turn is some hundreds of packets, so that nobody waits for what another asked for.
+// A turn handles at most a few hundred packets, so that no caller waits for the whole transfer of
+// another.
 TEST_F(Devices, NoTurnIsTakenUpByOneLargeTransfer) {
     std::vector<std::byte> large(std::size_t{8} << 20);
     open();
@@ -253,7 +254,7 @@ TEST(CompletionQueue, SaysThatItWasTooSmall) {
     ASSERT_TRUE(pair);
     ASSERT_EQ(pair->connect({.address = host(7), .queue_pair = 9}), Status::ok);
     EXPECT_FALSE(small.wait(20ms));
-    // A key of nobody's: the first ends in error, and the other with it.
+    // The key names no memory: the first work ends with an error, and the second is flushed.
     ASSERT_EQ(pair->send(1, {.address = 1, .length = 1, .key = 0x500}), Status::ok);
     ASSERT_EQ(pair->send(2, Piece()), Status::ok);
     const auto one = small.wait(60s);

@@ -1,4 +1,4 @@
-// For tests: devices of one program, each on a host of its own, with memory and a queue pair.
+// For tests: devices of one program, each with its own host address, memory and queue pair.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace wireproof::ib::test {
 
-/// As text, for options.
+/// The address as text, for options.
 inline std::string host(unsigned number) {
     return wireproof::test::own_host(number).host_text();
 }
@@ -55,7 +55,7 @@ struct End {
 
 using host::test::in_child;
 
-/// Two ends, connected.
+/// Two connected ends.
 class Devices : public testing::Test {
 protected:
     void open(const QueuePairOptions& options = {}, const Access& access = all) {
@@ -67,7 +67,7 @@ protected:
         ASSERT_EQ(a->pair.connect(b->pair.contact(*b->region)), Status::ok);
         ASSERT_EQ(b->pair.connect(a->pair.contact()), Status::ok);
     }
-    /// The next completion of an end while both work.
+    /// The next completion of an end. Polls both devices until it is there.
     Completion next(End& end) {
         const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (std::chrono::steady_clock::now() < patience) {

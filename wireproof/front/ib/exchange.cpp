@@ -1,9 +1,10 @@
-// Contacts as one line of text each, over TCP:
+// Exchanges contacts over TCP, each as one line of text:
 //
 //     wireproof-ib 1 ADDRESS QUEUE_PAIR PSN PATH_MTU MEMORY LENGTH KEY RESPONDER_RESOURCES
 //
-// The last may be missing, as older versions have it, and is 1 then.
-// What comes is of whoever connected: it is read up to a limit and believed only if it parses.
+// Older versions do not send the last field; its value is then 1.
+//
+// Anyone may connect, so a line is read only up to a limit, and it is accepted only if it parses.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -45,12 +46,12 @@ struct Patience {
     explicit Patience(std::chrono::milliseconds limit)
         : end(clock.now() + host::duration_of(limit)) {}
 
-    /// Milliseconds left, as poll(2) takes them.
+    /// Milliseconds that are left, for poll(2).
     int left() const {
         const std::int64_t left = (end - clock.now()).nanoseconds() / 1'000'000;
         return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
     }
-    /// False: it has run out.
+    /// False: the time has run out.
     bool until(int handle, short event) const {
         for (int rest = left(); rest > 0; rest = left()) {
             pollfd waiting{.fd = handle, .events = event, .revents = 0};
@@ -98,7 +99,7 @@ Handle open_socket(const Address& address) {
     return Handle(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-/// Says its own line and hears the other's.
+/// Sends this side's line and receives the other side's.
 Result<Contact> exchange_over(const Handle& connection, const Contact& ours,
                               const Patience& patience) {
     const std::string mine = line_of(ours);
@@ -162,7 +163,7 @@ Result<Contact> exchange_as_client(std::string_view connect, const Contact& ours
             ::getsockopt(*connection, SOL_SOCKET, SO_ERROR, &error, &length);
         }
         if (error == 0) return exchange_over(connection, ours, patience);
-        // It may not be there yet.
+        // The server may not listen yet.
         errno = error;
         if (error != ECONNREFUSED || patience.left() == 0) {
             return failed_call(address->to_string());

@@ -1,4 +1,4 @@
-// Contacts over TCP: two sides in two threads, and others who say something else.
+// Contacts over TCP: two sides in two threads, and other programs that send something else.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A socket on a port of the loopback network that the kernel chose.
+/// A socket on a loopback port that the kernel chose.
 struct Door {
     Door() : handle(::socket(AF_INET, SOCK_STREAM, 0)) {
         sockaddr_in at{};
@@ -85,7 +85,7 @@ TEST(Exchange, EndsInOneLineWhenNobodyComes) {
     }
 }
 
-/// What a client makes of a server that says this.
+/// The result of a client whose server sends `said`.
 Result<Contact> heard(const std::string& said) {
     const Door door;
     EXPECT_EQ(::listen(door.handle, 1), 0);

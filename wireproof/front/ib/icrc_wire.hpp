@@ -1,7 +1,8 @@
-// RoCEv2 packets around any wire of datagrams: engines see a packet from base header to pad, what
-// goes over the wire inside ends in its ICRC. Unlike Rocev2Wire it leaves the socket to others, so
-// a faulty wire can come between and damage what a check already covers. Both hosts are told to
-// leave the IPv4 identification 0: none is worked out.
+// A wire of RoCEv2 packets around any wire of datagrams. Engines see packets without ICRC, from
+// base header to pad; on the inner wire, each ends with its ICRC. Unlike Rocev2Wire, it has no
+// socket of its own. So a faulty wire can come between, and damage packets that the ICRC already
+// covers. Both hosts must send with IPv4 identification 0, because this wire does not compute the
+// identification.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +21,16 @@ namespace wireproof::proto::ib {
 template <class InnerLane>
 class IcrcLane {
 public:
-    /// What arrives is intact: a packet with a wrong ICRC does not.
+    /// Received packets are intact: the wire drops a packet with a wrong ICRC.
     LaneCapabilities capabilities() const {
         LaneCapabilities capabilities = lane_->capabilities();
         capabilities.frame_max -= std::min(capabilities.frame_max, IcrcCover::icrc_size);
         capabilities.carries_intact = true;
         return capabilities;
     }
-    /// The frame has four bytes more than the capabilities say, which are not an engine's to use.
+    /// The frame has four bytes more than the capabilities say. Only the ICRC may use them.
     TxFrame* claim() { return frame_ = lane_->claim(); }
-    /// The frame's first piece has a base header at least.
+    /// The first piece of the frame must contain at least the base header.
     void commit() {
         const IcrcCover cover({.from = from_, .to = to_, .packet = frame_->size()});
         const std::uint32_t icrc = cover.icrc(frame_->pieces());
@@ -55,10 +56,10 @@ class IcrcWire {
     using InnerLane = std::remove_reference_t<decltype(std::declval<W&>().lane(PeerId{}))>;
 
 public:
-    /// With their ports, which the check covers.
+    /// The addresses must include the ports, because the ICRC covers them.
     struct Config {
         Address local = {};
-        std::vector<Address> peers = {};  // by PeerId, as the wire inside numbers them
+        std::vector<Address> peers = {};  // by PeerId, as in the inner wire
     };
 
     IcrcWire(W inner, Config config)
@@ -106,7 +107,7 @@ public:
         return true;
     }
 
-    /// Datagrams dropped: damaged, or too short for a packet.
+    /// Datagrams that were dropped because they were damaged or too short for a packet.
     std::uint64_t icrc_wrong() const { return icrc_wrong_; }
 
 private:

@@ -23,7 +23,7 @@ PacketBytes packet_of(std::size_t payload) {
     return encoded({.bth = {.opcode = 0x04, .dest_qp = 5, .psn = Psn(9)}}, bytes);
 }
 
-/// A host, and the bare datagrams of another at the end of its wire.
+/// A host on one end of a wire. The test reads and writes bare datagrams at the other end.
 struct Tapped {
     Tapped()
         : link({.numbered = true}),
@@ -72,7 +72,7 @@ TEST(IcrcWire, OnlyWhatIsNotDamagedArrives) {
     Tapped ends;
     const PacketBytes good = Tapped::datagram_of(packet_of(40));
     for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
-        // Congestion marks are the routers' to change, and not covered.
+        // Routers may change the congestion marks, so the ICRC does not cover them.
         if (bit / 8 == 4) continue;
         PacketBytes damaged = good;
         damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);

@@ -1,5 +1,5 @@
-// Queue pairs that meet by communication management. The starting PSN that one side names is that
-// of the first packet it receives.
+// Queue pairs that connect by communication management. The starting PSN in a request or reply is
+// the PSN of the first packet that its sender will receive.
 #include <algorithm>
 
 #include "wireproof/front/ib/device.hpp"
@@ -10,11 +10,11 @@
 namespace wireproof::ib {
 namespace {
 
-constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address
+constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux does for hosts with IP addresses
 constexpr std::uint8_t hop_limit = 64;
-constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: a process may sleep
+constexpr std::uint8_t target_ack_delay = 15;  // 134 ms, because a process may sleep
 
-/// `ours`: how we send again.
+/// `ours`: the settings by which this side retransmits.
 proto::ib::CmRequest request_of(const Address& from, const Address& to, std::uint64_t service,
                                 const proto::ib::Connection& ours) {
     proto::ib::CmRequest request{.service = service};
@@ -40,7 +40,8 @@ std::string why(const Device::Inside& device, const proto::ib::CmEvent& event) {
                                        : std::string(name));
 }
 
-/// What our request or reply has become; nothing: too late, or the other side has parted.
+/// Waits for the answer to the request or reply of this side. Nothing: the limit has passed, or the
+/// other side has disconnected.
 std::optional<proto::ib::CmEvent> answer_to(Device::Inside& device, proto::ib::CmId id,
                                             std::chrono::milliseconds limit) {
     device.wait([&] { return device.cm.has_answer(id) || !device.cm.is_joined(id); }, limit);
@@ -54,7 +55,7 @@ QueuePair::Inside::~Inside() {
     const host::OneUser::Call call(device().user);
     const Instant now = device().clock.now();
     device().cm.part(now, number);
-    // The device may go with it, and the word is to leave before.
+    // The device may be destroyed next, so the message about the end must leave now.
     if (device().cm.management().has_outgoing()) device().poll(now);
     port().remove_queue_pair(number);
     if (is_datagram()) port().memory().end_region(front_key);
@@ -87,7 +88,7 @@ Result<std::vector<std::byte>> QueuePair::connect(std::string_view host, std::ui
     if (!address) return failed(address.error().message);
     const auto peer = device.peer_at(*address);
     if (!peer) return failed(peer.error().message);
-    // The way may be narrower than the interface, as far as the kernel knows.
+    // The path may carry less than the interface. The kernel may know that.
     const auto room = Rocev2Wire::frame_max_between(device.wire.local_address(), *address);
     if (!room) return failed(room.error().message);
     const std::size_t path_mtu =
@@ -196,7 +197,7 @@ Result<void> ConnectionRequest::accept(QueuePair& pair, std::span<const std::byt
                              .rnr_retry = connection.rnr_retry};
     if (!put(tell, 0, reply.private_bytes)) return failed("too much to tell");
     inside_->answered = true;
-    // Ready for the first packet before it can come.
+    // The queue pair must be ready before the first packet can arrive.
     const proto::ib::Transport kind = port.queue_pair(inside.number)->config().transport;
     const proto::ib::CmId id = inside_->event.id;
     device.cm.join(id, inside.number);

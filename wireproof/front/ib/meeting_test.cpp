@@ -1,5 +1,5 @@
-// Devices that meet by communication management over the loopback network: one side in a thread of
-// its own, as two programs would be.
+// Devices that connect by communication management over the loopback network. One side runs in its
+// own thread, like a second program.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,14 +20,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t service = service_of_port(7174);
-/// Far more than anything here takes, for a machine that does other things, too.
+/// Much longer than any step here takes, even on a busy machine.
 constexpr auto patience = 60s;
 
 std::vector<std::byte> bytes_of(std::string_view text) {
     const auto bytes = std::as_bytes(std::span(text));
     return {bytes.begin(), bytes.end()};
 }
-/// Without the zeros behind.
+/// The text without the zeros after it.
 std::string text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data())};
 }
@@ -63,7 +63,7 @@ TEST(Meeting, QueuePairsMeetByAServiceAndTellOneAnotherSomething) {
         ASSERT_TRUE(received);
         EXPECT_EQ(received->status, WorkStatus::success);
         EXPECT_EQ(passive.text(0, received->length), "over the new connection");
-        // Time for the acknowledgement, then the end.
+        // Time for the acknowledgement, and then for the end of the connection.
         passive.device.wait([] { return false; }, 20ms);
         passive.pair.disconnect();
         EXPECT_TRUE(passive.pair.failed());
@@ -108,7 +108,7 @@ TEST(Meeting, WhatIsRefusedIsRefusedInOneLine) {
             const auto accepted = asked->accept(passive.pair);
             EXPECT_FALSE(accepted);
             EXPECT_NE(accepted.error().find("the other transport"), std::string::npos);
-            // It goes unanswered, which is an answer.
+            // The program destroys the request without an answer, and so rejects it.
         }
         passive.device.poll();
     }
@@ -134,7 +134,8 @@ TEST(Meeting, NobodyAtAllIsNoAnswer) {
     EXPECT_FALSE(other->connect("::1", service, {}, 50ms));
 }
 
-// It answers although nothing ever listened here: a caller that asks the wrong host need not wait.
+// A device answers even if no program ever listened there: a caller that asks the wrong host need
+// not wait.
 TEST(Meeting, ADeviceWithoutAnyListenerRefusesAtOnce) {
     End passive(19, 1024, {});
     const auto began = std::chrono::steady_clock::now();
@@ -146,15 +147,15 @@ TEST(Meeting, ADeviceWithoutAnyListenerRefusesAtOnce) {
         if (!met) reason = met.error();
         over = true;
     });
-    // A flag of another thread does not end a device's sleep.
+    // A flag of another thread does not wake a device, so the wait is short.
     while (!over) passive.device.wait([] { return false; }, 10ms);
     other.join();
     EXPECT_LT(std::chrono::steady_clock::now() - began, 50s) << "it waited for its whole limit";
     EXPECT_EQ(reason, "connection to " + host(19) + ": refused: nobody listens there");
 }
 
-/// A client in a process of its own, which is killed while it is connected. "up", or what went
-/// wrong.
+/// Runs a client in its own process, which is killed while it is connected. Returns "up", or the
+/// error.
 std::string connected_and_killed(const std::string& own, const std::string& to, End& passive,
                                  Listener& listener) {
     int told[2];
@@ -189,9 +190,9 @@ std::string connected_and_killed(const std::string& own, const std::string& to, 
     return text;
 }
 
-// A killed client says no goodbye, and the next one begins on the same host.
+// A killed client does not disconnect. The next client runs on the same host.
 TEST(Meeting, AClientThatWasKilledAndStartedAgainConnectsTheFirstTime) {
-    const std::string own = host(22);  // before the process splits
+    const std::string own = host(22);  // computed before the fork
     End passive(21, 1024, {});
     auto listener = Listener::open(passive.device, service);
     ASSERT_TRUE(listener);
@@ -201,7 +202,7 @@ TEST(Meeting, AClientThatWasKilledAndStartedAgainConnectsTheFirstTime) {
     }
 }
 
-// What a device of an earlier process has sent must not be taken for another's.
+// A peer must not take packets of an earlier process for packets of this device.
 TEST(Meeting, EachDeviceBeginsItsNumbersElsewhere) {
     std::set<std::uint32_t> numbers;
     for (unsigned i = 0; i < 4; ++i) {
@@ -226,9 +227,10 @@ TEST(Meeting, AListenerThatGoesRefusesWhoWaits) {
         if (!met) reason = met.error();
         over = true;
     });
-    passive.device.wait([] { return false; }, 100ms);  // it has asked by then, or asks in vain
+    passive.device.wait([] { return false; }, 100ms);  // the request has arrived by then, or will
+                                                       // find no listener
     listener = Listener::open(passive.device, service_of_port(2));
-    // A flag of another thread does not end a device's sleep.
+    // A flag of another thread does not wake a device, so the wait is short.
     while (!over) passive.device.wait([] { return false; }, 10ms);
     other.join();
     EXPECT_EQ(reason, "connection to " + host(17) + ": refused: nobody listens there");

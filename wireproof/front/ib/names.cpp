@@ -1,5 +1,5 @@
-// The names of the public header's enumerations. A value that the enumeration does not have has an
-// empty name.
+// The names of the values in the public header's enumerations. A value that is not in its
+// enumeration has an empty name.
 #include "wireproof/ib_values.hpp"
 
 namespace wireproof::ib {

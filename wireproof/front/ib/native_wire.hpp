@@ -1,6 +1,5 @@
-// A native InfiniBand link around any wire: what goes over that one are frames with route headers
-// and both CRCs, what engines see are packets. Hosts are known to one another by local identifiers,
-// the number of a peer plus one.
+// A native InfiniBand link around any wire. The inner wire carries frames with route headers and
+// both CRCs; engines see packets. A host's local identifier is its peer number plus one.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ struct NativeCounters {
 template <class InnerLane>
 class NativeLane {
 public:
-    /// What arrives is intact: a frame with a wrong CRC does not.
+    /// Received packets are intact: the wire drops a frame with a wrong CRC.
     LaneCapabilities capabilities() const {
         const std::size_t inner = lane_->capabilities().frame_max;
         return {.frame_max = inner > overhead_ ? (inner - overhead_) / 4 * 4 : 0,
@@ -42,7 +41,7 @@ public:
         frame_.open(room_, capabilities());
         return &frame_;
     }
-    /// The frame is a packet: whole words, with a base header in its first piece.
+    /// The frame must be a packet of whole words with the base header in its first piece.
     void commit() {
         encode(route_, frame_.pieces(), room_, *inner_);
         if (frame_.resent()) inner_->mark_resent();
@@ -72,8 +71,8 @@ class NativeWire {
 
 public:
     struct Config {
-        PeerId local = {};               // as which the others know this host
-        std::optional<Grh> global = {};  // sent along, as between subnets
+        PeerId local = {};               // the number by which the others know this host
+        std::optional<Grh> global = {};  // sent in each frame, as between subnets
     };
 
     NativeWire(W inner, const Config& config)
@@ -122,7 +121,8 @@ private:
     }
 
     std::optional<RxFrame> unwrapped(const RxFrame& frame) {
-        // What a simulated cable damaged without touching it has a wrong VCRC.
+        // A simulated cable may mark a frame as damaged without changing its bytes. It counts as a
+        // wrong VCRC.
         if (frame.integrity == Integrity::damaged) return dropped(NativeFault::variant_crc);
         const auto native = NativeFrame::decode(whole(frame));
         if (!native) return dropped(native.error());
@@ -140,7 +140,7 @@ private:
         ++counters_.faults[static_cast<std::size_t>(fault)];
         return std::nullopt;
     }
-    /// CRCs go over all of it.
+    /// The frame as one piece, because the CRCs cover all of it.
     ConstBytes whole(const RxFrame& frame) {
         if (frame.lent.empty()) return frame.bytes;
         const auto behind = frame.bytes.begin() + static_cast<std::ptrdiff_t>(frame.lent_at);

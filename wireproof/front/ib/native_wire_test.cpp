@@ -19,7 +19,8 @@ PacketBytes packet_of(std::size_t payload) {
 
 using Native = NativeWire<MemoryWire>;
 
-/// A packet in two pieces, as engines write them: headers in the lane's room, payload elsewhere.
+/// Sends a packet in two pieces, as engines write it: the header in the lane's room, the payload
+/// elsewhere.
 void send(Native& wire, PeerId to, const PacketBytes& packet) {
     TxFrame* frame = wire.lane(to).claim();
     ASSERT_NE(frame, nullptr);
@@ -55,7 +56,7 @@ TEST(NativeWire, CarriesPacketsBothWays) {
     }
 }
 
-/// Somebody at the other end of the cable who sees and writes frames.
+/// The test reads and writes frames at the other end of the cable.
 struct Tapped {
     Tapped()
         : link({.numbered = true}),

@@ -1,4 +1,5 @@
-// What completions say of the work they are of, how they are told, and what values are called.
+// What completions say about their work, how programs are notified of them, and the names of
+// values.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -67,7 +68,8 @@ TEST_F(Operations, AreToldOnceAfterTheyWereAskedFor) {
     EXPECT_FALSE(a->completions.notified());
 }
 
-/// The names of an enumeration's first `values` values, each once and none empty.
+/// True: the first `values` values of the enumeration have different names, none empty, and no
+/// other value has a name.
 template <class Enumeration>
 bool has_names(int values) {
     std::set<std::string_view> names;

@@ -1,5 +1,5 @@
-// The path MTU that a device chooses, in a network of the test's own, where the loopback interface
-// may be told to carry less.
+// The path MTU that a device chooses. The test has its own network namespace, in which it can set
+// the MTU of the loopback interface.
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <sched.h>
@@ -37,7 +37,8 @@ bool set_loopback(int mtu) {
     return done;
 }
 
-/// Of a device on a loopback interface that carries so much: 256 x 2^n, or why there is none.
+/// The path MTU of a device on a loopback interface with this MTU: n for 256 x 2^n, or why there is
+/// no device.
 int chosen(int mtu, std::size_t asked) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -58,23 +59,25 @@ int chosen(int mtu, std::size_t asked) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// 28 bytes of IP and UDP, 4 of check, and 44 of headers before the payload at most.
+// Beside the payload: 28 bytes of IP and UDP headers, 4 of ICRC, and at most 44 of InfiniBand
+// headers.
 TEST(DevicePathMtu, IsTheMostThatTheInterfaceCarries) {
     if (chosen(1500, 1024) == no_network) GTEST_SKIP() << "no network namespaces here";
     EXPECT_EQ(chosen(1500, 0), 2);   // 1024
     EXPECT_EQ(chosen(9000, 0), 4);   // 4096
-    EXPECT_EQ(chosen(65536, 0), 4);  // and there is no more
+    EXPECT_EQ(chosen(65536, 0), 4);  // the largest path MTU
     EXPECT_EQ(chosen(4200, 0), 4);
     EXPECT_EQ(chosen(2300, 0), 3);
     EXPECT_EQ(chosen(1000, 0), 1);
     EXPECT_EQ(chosen(576, 0), 1);
     EXPECT_EQ(chosen(575, 0), 0);
     EXPECT_EQ(chosen(256, 0), no_device);
-    // What is asked for is not second-guessed.
+    // The device uses the path MTU that the program asks for.
     EXPECT_EQ(chosen(9000, 256), 0);
 }
 
-/// So that a command that the child starts keeps its rights in the network.
+/// Makes the process root in its namespace, so that a command that the child starts may change the
+/// network.
 bool become_root(uid_t before) {
     std::FILE* const map = std::fopen("/proc/self/uid_map", "w");
     if (map == nullptr) return false;
@@ -82,8 +85,8 @@ bool become_root(uid_t before) {
     return std::fclose(map) == 0 && written;
 }
 
-/// The path MTU that a request for a connection asks for, on a way that carries 1000 bytes of an
-/// interface of 9000: 256 x 2^n, or why there is none.
+/// The path MTU in a connection request over a path that carries 1000 bytes, from an interface with
+/// 9000: n for 256 x 2^n, or why there is no request.
 int asked_on_a_narrow_way() {
     const uid_t user = ::getuid();
     const pid_t child = ::fork();
@@ -123,7 +126,7 @@ TEST(DevicePathMtu, OfARequestIsWhatTheWayToThePeerCarries) {
     EXPECT_EQ(asked, 1) << "512 of a device that has 4096";
 }
 
-/// What a device says of a packet that is longer than its interface carries.
+/// What a device reports after it sent a packet that is longer than its interface carries.
 std::string said_of_a_long_packet() {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) return "no pipe";

@@ -1,4 +1,4 @@
-// Devices whose sockets have the receive buffer that Linux gives an ordinary user.
+// Devices whose sockets have the receive buffer that Linux gives to an ordinary user.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/ib/device.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t message = 65'536;
 constexpr unsigned messages = 300;
-constexpr unsigned posted_max = 8;  // a queue pair
+constexpr unsigned posted_max = 8;  // for each queue pair
 constexpr std::uint32_t domain = 1;
 
 struct Host {
@@ -27,7 +27,7 @@ struct Host {
                        .access = {.local_write = true, .remote_write = true, .remote_read = true}})
                   .value();
     }
-    /// The kernel doubles what it is asked for, and shows 212,992.
+    /// The kernel doubles the requested size, so the buffer has 212,992 bytes.
     static Rocev2Wire opened(const DeviceOptions& options) {
         auto local = Address::parse(options.address + ":4791");
         auto wire = Rocev2Wire::open({.local = *local,
@@ -69,11 +69,12 @@ struct Host {
 
 struct Traffic {
     std::uint64_t packets = 0;
-    std::uint64_t again = 0;       // of those, and requests that were answered again
-    std::uint64_t recoveries = 0;  // timeouts and goings back
+    std::uint64_t again = 0;       // retransmitted packets, and requests that were answered again
+    std::uint64_t recoveries = 0;  // timeouts and starts of go-back-N
 };
 
-/// Each device polls as much as it can before the other does, as two processes on one processor do.
+/// Each device polls until nothing more happens, and then the other does, like two processes on one
+/// processor.
 Traffic move_all(proto::ib::Request request, std::size_t path_mtu, unsigned queue_pairs) {
     Host a(1, path_mtu);
     Host b(2, path_mtu);

@@ -1,5 +1,5 @@
-// What the datagrams of communication management carry for their users. To services of rdma_cm it
-// begins with both addresses.
+// The private data in messages of communication management. For services of rdma_cm, it begins with
+// the addresses of both hosts.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace wireproof::ib {
 
-/// Both families have the place of an IPv6 address.
+/// An IPv4 address is mapped into the 16 bytes of an IPv6 address.
 inline proto::ib::Gid gid_of(const Address& address) {
     proto::ib::Gid gid{};
     if (address.family == Address::Family::ipv6) return address.host;
@@ -26,7 +26,7 @@ inline proto::ib::Gid ip_of(const Address& address) {
     return ip;
 }
 
-/// Where the user's own bytes begin.
+/// The offset of the user's bytes in the private data.
 constexpr std::size_t told_at(std::uint64_t service) {
     return proto::ib::is_ip_service(service) ? proto::ib::CmIpAddresses::size : 0;
 }
@@ -38,7 +38,7 @@ bool put(std::span<const std::byte> told, std::size_t at, proto::ib::PrivateByte
     return true;
 }
 
-/// Of a service of rdma_cm.
+/// For a service of rdma_cm: writes the addresses at the start of `bytes`.
 template <std::size_t Size>
 void put_addresses(const Address& from, const Address& to, std::uint64_t service,
                    proto::ib::PrivateBytes<Size>& bytes) {

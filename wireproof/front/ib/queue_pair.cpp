@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t inlined_max = 4096;
 constexpr unsigned retries_max = 7;  // three bits
 
-/// Numbers and times of retransmission.
+/// Checks the counts and times of retransmission.
 Expected<void> check_retries(const QueuePairOptions& options) {
     const auto wrong = [](const char* name, auto value, const char* unit, const std::string& least,
                           auto most) {
@@ -42,7 +42,7 @@ Expected<void> check_retries(const QueuePairOptions& options) {
 Expected<void> check(const QueuePairOptions& options) {
     const auto transport = transport_of(options.transport);
     if (!transport) return unexpected("transport is none of its names");
-    // One is in front of a datagram.
+    // A receive for a datagram needs one more piece in front.
     const std::size_t pieces_max =
         proto::ib::SendEntry::pieces_max - (transport == proto::ib::Transport::ud ? 1 : 0);
     return within("sends", options.sends, 1, queue_max)
@@ -127,7 +127,7 @@ Result<QueuePair> QueuePair::create(const ProtectionDomain& domain, const Comple
     inside->shared = std::move(shared);
     inside->options = options;
     inside->number = *number;
-    // Not to be guessed, so that a late packet of an earlier connection is none of this.
+    // Random, so that a late packet of an earlier connection does not fit this one.
     std::random_device system;
     inside->psn = static_cast<std::uint32_t>(system() % proto::ib::wire_circle.modulus());
     if (datagram) {
@@ -184,7 +184,8 @@ Status QueuePair::connect(const Contact& peer) {
     connection.dest_queue_pair = peer.queue_pair;
     connection.receive_psn = proto::ib::Psn(peer.psn);
     connection.send_psn = proto::ib::Psn(inside_->psn);
-    // The peer heeds our contact; what it says of its own is what it keeps.
+    // Our contact limits the Reads and Atomics of the peer. The peer's contact says how many of
+    // ours it remembers.
     connection.max_dest_rd_atomic = inside_->responder_resources();
     connection.max_rd_atomic = inside_->initiator_depth(peer.responder_resources);
     const bool done =

@@ -1,4 +1,4 @@
-// How often and how soon reliable queue pairs send again, as their options say.
+// How often and how soon reliable queue pairs retransmit, as their options say.
 #include <gtest/gtest.h>
 
 #include "wireproof/front/ib/scripted_peer_test_kit.hpp"
@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t service = service_of_port(7176);
-/// Each value is another than the default, and than the others.
+/// Each value differs from its default and from the others.
 const QueuePairOptions chosen{
     .ack_timeout = 20ms, .retry_count = 2, .rnr_retry_count = 5, .min_rnr_timer = 20ms};
 
@@ -56,7 +56,7 @@ TEST(Retries, AreRefusedByNameWhereInfiniBandHasNoSuch) {
     EXPECT_EQ(error({.ack_timeout = ack_timeout_max, .min_rnr_timer = rnr_timer_max}), "none");
 }
 
-/// A Write that nobody answers; how often it has left when it ends.
+/// Posts a Write that no peer answers. Returns how often it was sent before it ended.
 std::uint64_t packets_of_a_write(End& end, ScriptedPeer& peer) {
     const std::uint64_t before = peer.packets();
     const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// For tests: a host whose packets and datagrams the test chooses.
+// For tests: a host whose packets and messages the test chooses.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace wireproof::ib::test {
 
-inline constexpr std::uint32_t peers_number = 0x777777;  // of no queue pair
+inline constexpr std::uint32_t peers_number = 0x777777;  // no queue pair has it
 
 struct ScriptedPeer {
     explicit ScriptedPeer(unsigned number)
@@ -20,7 +20,7 @@ struct ScriptedPeer {
                  {.address = host(number), .path_mtu = 1024}) {
         device.wire.welcome(4);
     }
-    /// That came for the queue pair above, which answers none.
+    /// The number of packets that arrived for `peers_number`. The peer answers none.
     std::uint64_t packets() {
         while (device.poll(device.clock.now()) > 0) {
         }

@@ -1,5 +1,5 @@
-// InfiniBand writes waiting times as codes. Here are the shortest codes that are not shorter than a
-// time that the caller names.
+// InfiniBand encodes waiting times. These functions return the code of the shortest time that is
+// not shorter than the caller's.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ inline constexpr std::chrono::nanoseconds ack_timeout_max(
 inline constexpr std::chrono::microseconds rnr_timer_min(proto::ib::rnr_microseconds[1]);
 inline constexpr std::chrono::microseconds rnr_timer_max(proto::ib::rnr_microseconds[0]);
 
-/// 0, which is for ever, or within the range above.
+/// `timeout` must be 0, which means for ever, or within the range above.
 constexpr std::uint8_t ack_timeout_code(std::chrono::nanoseconds timeout) {
     if (timeout.count() == 0) return 0;
     std::uint8_t code = 1;
@@ -28,7 +28,7 @@ constexpr std::uint8_t ack_timeout_code(std::chrono::nanoseconds timeout) {
     return code;
 }
 
-/// Within the range above. Code 0 is the longest.
+/// `timer` must be within the range above. Code 0 is the longest time.
 constexpr std::uint8_t rnr_timer_code(std::chrono::microseconds timer) {
     std::uint8_t code = 1;
     while (code < proto::ib::rnr_microseconds.size() &&

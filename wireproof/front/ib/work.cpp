@@ -1,4 +1,4 @@
-// Work requests in the words of the public header, and as the port wants them.
+// Converts work requests of the public header to those of the port.
 #include <algorithm>
 #include <array>
 
@@ -27,7 +27,7 @@ proto::ib::WorkTerms write_terms(std::uint64_t id, const Remote& to,
             .remote_key = to.key};
 }
 
-/// Calls `post` with the pieces as the port names them, behind `front` if that is given.
+/// Calls `post` with the pieces converted for the port, after `front` if it is given.
 template <class Post>
 Status post_pieces(std::uint64_t id, std::span<const Piece> to, const std::optional<Piece>& front,
                    Post&& post) {
@@ -45,7 +45,7 @@ template <class Post>
 Status post_to(Device::Inside& device, Post&& post) {
     if (device.fork.forked()) return Status::closed;
     const host::OneUser::Call call(device.user);
-    device.poll_is_due = true;  // a failed queue pair completes it at once
+    device.poll_is_due = true;  // on a failed queue pair, the work ends at once
     return post();
 }
 

@@ -1,4 +1,4 @@
-// Windows, shared receives, inline and unsignalled work, completions that are told.
+// Memory windows, shared receives, inline work, unsignalled work, and notifications of completions.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -31,7 +31,7 @@ protected:
         return {
             .address = b->region->address() + 1000, .length = 100, .peer = {.remote_write = true}};
     }
-    /// As the peer, which learns the key by other means.
+    /// Writes as the peer, which learns the key in another way.
     WorkStatus write(std::uint32_t key, std::uint64_t address, std::size_t length = 18) {
         EXPECT_EQ(a->pair.write(60, a->region->piece(0, length), {address, key}), Status::ok);
         return next(*a).status;
@@ -72,7 +72,7 @@ TEST_F(Windows, OfTypeTwoEndByAnInvalidationOnEitherSide) {
         ASSERT_EQ(b->pair.invalidate(51, window), Status::ok);
         EXPECT_EQ(next(*b).status, WorkStatus::success);
         ASSERT_EQ(bind(window, middle()), WorkStatus::success);
-        // The peer has read what it wanted, and says so.
+        // The peer has used the window, and invalidates it by its Send.
         ASSERT_EQ(b->pair.post_receive(7, b->region->piece(0, 100)), Status::ok);
         ASSERT_EQ(a->pair.send_invalidate(8, a->region->piece(0, 4), window.key()), Status::ok);
         EXPECT_EQ(next(*a).status, WorkStatus::success);
@@ -101,7 +101,7 @@ TEST_F(Windows, ABindThatARuleForbidsEndsInError) {
     EXPECT_TRUE(b->pair.failed());
 }
 
-// The memory may be freed at once.
+// After the region is gone, its memory may be freed at once.
 TEST_F(Windows, ShowNothingOnceTheRegionHasGone) {
     open_bindable();
     MemoryWindow window = b->domain.create_window(WindowType::type_1);
@@ -150,7 +150,7 @@ TEST_F(Devices, UnsignalledWorkIsSilentUnlessItFails) {
     }
     ASSERT_EQ(a->pair.write(4, a->region->piece(0, 8), b->remote(0)), Status::ok);
     EXPECT_EQ(next(*a).id, 4U);
-    // Nothing of the silent ones is left in the queue.
+    // The unsignalled work left no completion in the queue.
     for (std::uint64_t id = 5; id <= 8; ++id) {
         ASSERT_EQ(
             a->pair.write(id, a->region->piece(0, 8), b->remote(30'000), {}, {.signalled = false}),
@@ -177,7 +177,7 @@ TEST_F(Devices, OnlySolicitedCompletionsAreToldToWhoAskedForThose) {
     EXPECT_FALSE(b->completions.wait_notified(1ms));
     send(true);
     EXPECT_TRUE(b->completions.wait_notified(60s));
-    // Once, for one asking.
+    // One request_notify gives one notification.
     send(true);
     EXPECT_FALSE(b->completions.wait_notified(1ms));
     b->completions.request_notify();
@@ -186,11 +186,11 @@ TEST_F(Devices, OnlySolicitedCompletionsAreToldToWhoAskedForThose) {
     for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_EQ(b->completions.poll()->id, id);
 }
 
-// A bind is done here and sends nothing: there is no packet to be woken by.
+// A bind is done locally and sends nothing, so no packet wakes the device.
 TEST_F(Windows, ACompletionWithoutAPacketIsToldAtOnce) {
     open_bindable();
     MemoryWindow window = b->domain.create_window(WindowType::type_1);
-    b->device.wait([] { return false; }, 5ms);  // nothing is expected any more
+    b->device.wait([] { return false; }, 5ms);  // afterwards no packet is expected
     b->completions.request_notify();
     EXPECT_EQ(b->pair.bind(50, window, *b->region, middle()), Status::ok);
     const auto begun = std::chrono::steady_clock::now();
