@@ -1,4 +1,4 @@
-// A link engine chosen at run time, as host::AnyWire is for wires.
+// A link engine that is chosen at run time. host::AnyWire does the same for wires.
 #pragma once
 
 #include <memory>

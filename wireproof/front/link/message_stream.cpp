@@ -35,8 +35,8 @@ Arrival MessageStream::on_segment(ConstBytes segment) {
     return Arrival::broken;
 }
 
-// The peer may only stand between the oldest message that is kept and what was sent; a life that
-// has forgotten more cannot be helped.
+// A valid STAND names a place between the oldest message in the queue and the last byte sent. If
+// the peer forgot messages that it had confirmed, the stream cannot resend them.
 Arrival MessageStream::on_stand(const Segment& stand, ConstBytes life) {
     if (life.size() != life_size) return Arrival::broken;
     const auto told = load_le<std::uint64_t>(life.first<life_size>());
@@ -57,15 +57,15 @@ Arrival MessageStream::on_stand(const Segment& stand, ConstBytes life) {
         cursor_ = 0;
         offset_ = static_cast<std::size_t>(stand.offset);
     } else {
-        // Of what was sent meanwhile it cannot know.
+        // The peer cannot have messages that were not sent to it.
         if (cursor_ < done) return Arrival::broken;
         cursor_ -= done;
     }
     return Arrival::nothing;
 }
 
-// A link delivers everything in order while it is up, and after it came up the peer goes on where
-// we stood: a gap is not the wire's doing.
+// While a link is up, it delivers everything in order. After it comes up again, the peer resumes
+// where the last STAND of this side says. A gap is therefore an error of the peer, not of the wire.
 Arrival MessageStream::on_data(const Segment& data, ConstBytes bytes) {
     if (complete_ || data.number != number_ || data.offset != arriving_.size()) {
         return Arrival::broken;

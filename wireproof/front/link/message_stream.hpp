@@ -1,5 +1,6 @@
-// Messages of any length over links that may go down: cut into segments, kept until the peer says
-// that it has them, and resumed where it says it stands. Knows neither wire nor engine nor time.
+// Sends messages of any length over links that may go down. The stream cuts messages into segments,
+// keeps them until the peer says that it has them, and resumes at the place that the peer names. It
+// knows neither wire nor engine nor time.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +15,29 @@ namespace wireproof::link {
 
 struct StreamConfig {
     std::size_t queue_bytes = std::size_t{4} << 20;    // of messages that the peer may still need
-    std::size_t message_max = std::size_t{16} << 20;   // bytes of one that arrives
+    std::size_t message_max = std::size_t{16} << 20;   // the longest message that is accepted
     std::size_t stand_every = std::size_t{128} << 10;  // bytes received between two STANDs
-    std::uint64_t life = 1;                            // differs between two lives of one program
+    std::uint64_t life = 1;                            // differs each time the program starts
 };
 
-/// What came of a segment that arrived.
+/// The result of a received segment.
 enum class Arrival : std::uint8_t {
-    nothing,         // that a user would care about
-    message,         // one is complete: take_message
-    peer_restarted,  // the peer is another life, and what it had of our messages is lost
-    broken,          // not a segment of a peer that keeps the rules
+    nothing,         // no event for the user
+    message,         // a message is complete: call take_message
+    peer_restarted,  // the peer has a new life, and has lost our messages
+    broken,          // a peer that keeps the rules does not send this segment
 };
 
 class MessageStream {
 public:
     explicit MessageStream(const StreamConfig& config) : config_(config) {}
 
-    /// Below the limit of the queue; one message may reach beyond it.
+    /// The queue is below its limit. The next message may exceed it.
     bool has_room() const { return queued_bytes_ < config_.queue_bytes; }
     void submit(ConstBytes message);
-    /// The peer has everything that was submitted.
+    /// The peer has all submitted messages.
     bool delivered() const { return queue_.empty(); }
-    /// Messages that the peer has.
+    /// Number of messages that the peer has.
     std::uint64_t messages_delivered() const { return delivered_; }
 
     void on_up();
@@ -44,13 +45,13 @@ public:
     bool up() const { return up_; }
 
     Arrival on_segment(ConstBytes segment);
-    /// The message that on_segment announced.
+    /// The message that on_segment reported as complete.
     std::vector<std::byte> take_message();
 
-    /// Fills `room` with the next segment; 0: there is none now. `room` is the longest message of
-    /// the link.
+    /// Writes the next segment to `room` and returns its size; 0: there is none now. `room` has the
+    /// size of the longest message of the link.
     std::size_t next_segment(Bytes room);
-    /// Has an ASK leave, so that a silent peer shows that it is there.
+    /// Schedules an ASK, so that a silent peer must acknowledge it.
     void ask() { ask_due_ = up_; }
 
 private:
@@ -65,9 +66,10 @@ private:
     StreamConfig config_;
     bool up_ = false;
 
-    // Outgoing. `cursor_` and `offset_` are what leaves next; nothing does before the peer's STAND.
+    // Outgoing. `cursor_` and `offset_` name the next byte to send. No data leaves before the
+    // peer's STAND.
     std::deque<Message> queue_;
-    std::uint32_t first_number_ = 0;  // of the queue's front
+    std::uint32_t first_number_ = 0;  // number of the front of the queue
     std::size_t cursor_ = 0;          // index in the queue
     std::size_t offset_ = 0;
     std::size_t queued_bytes_ = 0;

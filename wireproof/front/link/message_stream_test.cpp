@@ -16,7 +16,8 @@ std::vector<std::byte> text(std::size_t size, std::uint32_t seed) {
     return bytes;
 }
 
-/// Two streams and the link between them: it delivers in order, or goes down with what it holds.
+/// Two streams and the link between them. The link delivers in order, or goes down and loses what
+/// it holds.
 class Pair {
 public:
     Pair() : ends{MessageStream({.life = 1}), MessageStream({.life = 2})} {
@@ -81,13 +82,13 @@ TEST(MessageStream, SendsNothingBeforeItKnowsWhereThePeerStands) {
     MessageStream stream({.life = 1});
     std::array<std::byte, 64> room;
     stream.submit(text(5, 1));
-    EXPECT_EQ(stream.next_segment(room), 0U);  // down
+    EXPECT_EQ(stream.next_segment(room), 0U);  // the link is down
     stream.on_up();
-    EXPECT_EQ(stream.next_segment(room), Segment::size + life_size);  // where we stand
+    EXPECT_EQ(stream.next_segment(room), Segment::size + life_size);  // its own STAND
     EXPECT_EQ(stream.next_segment(room), 0U);
 }
 
-// Whatever a link loses when it goes down, both ways, at any moment.
+// At random moments the link goes down and loses segments in both directions.
 TEST(MessageStream, LosesAndRepeatsNothingAcrossResets) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Random random(seed);
@@ -163,7 +164,8 @@ TEST(MessageStream, NoticesAPeerThatBeganAnew) {
     EXPECT_EQ(stream.on_segment(stand_at(0, 0, 8)), Arrival::peer_restarted);
 }
 
-// A hostile peer; the same number once the segment has left is a peer that keeps the rules.
+// A peer that claims messages before they were sent is hostile. The same number is valid after
+// their segments have left.
 TEST(MessageStream, CallsBrokenAPeerThatHasMessagesThatWereNotSent) {
     for (const bool sent : {false, true}) {
         MessageStream stream({.life = 1});
@@ -179,7 +181,7 @@ TEST(MessageStream, CallsBrokenAPeerThatHasMessagesThatWereNotSent) {
         }
         EXPECT_EQ(stream.on_segment(stand_at(2, 0, 7)), sent ? Arrival::nothing : Arrival::broken);
         if (!sent) continue;
-        // And what follows is the third message, from its beginning.
+        // The next segment is the third message from its beginning.
         EXPECT_EQ(stream.messages_delivered(), 2U);
         EXPECT_EQ(stream.next_segment(room), Segment::size + 10);
         EXPECT_EQ(Segment::decode(room)->number, 2U);
@@ -197,9 +199,9 @@ TEST(MessageStream, CallsBrokenWhatNoPeerSends) {
     using enum Segment::Kind;
     EXPECT_EQ(verdict({}), Arrival::broken);
     EXPECT_EQ(verdict(std::vector<std::byte>(15)), Arrival::broken);
-    EXPECT_EQ(verdict(std::vector<std::byte>(16)), Arrival::broken);                 // kind 0
-    EXPECT_EQ(verdict(segment({data, true, 1, 0})), Arrival::broken);                // a gap
-    EXPECT_EQ(verdict(segment({data, true, 0, 5})), Arrival::broken);                // a hole
+    EXPECT_EQ(verdict(std::vector<std::byte>(16)), Arrival::broken);   // kind 0
+    EXPECT_EQ(verdict(segment({data, true, 1, 0})), Arrival::broken);  // a message is missing
+    EXPECT_EQ(verdict(segment({data, true, 0, 5})), Arrival::broken);  // bytes are missing
     EXPECT_EQ(verdict(segment({data, true, 0, 0}, text(101, 1))), Arrival::broken);  // too long
     EXPECT_EQ(verdict(segment({stand, false, 0, 0})), Arrival::broken);              // no life
     EXPECT_EQ(verdict(stand_at(2, 0, 1)), Arrival::broken);                          // never sent

@@ -6,7 +6,8 @@
 namespace wireproof::link {
 namespace {
 
-// Frames that only a peer sends; damage and strangers prove nothing.
+// True for frames that only the peer can have sent. Damaged frames and frames of strangers prove
+// nothing.
 bool proves_life(RxVerdict verdict) {
     switch (verdict) {
         case RxVerdict::corrupt:
@@ -25,7 +26,7 @@ Node::Node(host::AnyWire wire, PeerId peer, AnyLink engine, const Config& config
       engine_(std::move(engine)),
       stream_(config.stream),
       peer_timeout_(config.peer_timeout),
-      // A message of the engine may be far longer than is good for a segment.
+      // The longest message of the engine may be much longer than a good segment.
       segment_(std::min<std::size_t>(engine_.message_max(), 4096)) {
     WIREPROOF_CHECK(segment_.size() > Segment::size + life_size);
 }
@@ -82,7 +83,8 @@ void Node::lose(Lost why) {
     if (on_lost_) on_lost_(why);
 }
 
-// A third of the timeout without a word: ask, for an engine that has nothing to say says nothing.
+// Sends an ASK after a third of the timeout without a frame, because an engine without traffic
+// sends nothing.
 void Node::watch(Instant now) {
     if (lost_ || !(awaiting_ || !stream_.delivered())) {
         heard_ = ask_at_ = never;
@@ -126,7 +128,8 @@ void Node::send_all(Instant now) {
         }
         const Transmitted sent = transmit_all(now);
         wire_.flush(now);
-        // An engine that sent may have room again; a lane that was full has some after the flush.
+        // After sending, the engine may have room again. After the flush, a full lane may have room
+        // again.
         if (sent.frames == 0 || (!sent.lane_full && !submitted)) return;
     }
 }

@@ -1,5 +1,5 @@
-// One end of a link that carries messages of any length, over any wire and in any time. A link that
-// goes down and comes up again loses nothing and repeats nothing.
+// One end of a link that carries messages of any length, over any wire; the caller passes the time.
+// If the link goes down and comes up again, no message is lost or repeated.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,16 @@
 
 namespace wireproof::link {
 
-/// Why nothing more will come.
+/// Why no further message will arrive.
 enum class Lost : std::uint8_t {
-    silent,      // nothing was heard for the peer timeout, though something was waited for
-    restarted,   // the peer began anew, and no longer has what it was sent
-    broken,      // it sent what no peer of ours sends
-    unanswered,  // it is heard, but one frame was sent again for the peer timeout without an answer
+    silent,     // no frame came for the peer timeout, although one was expected
+    restarted,  // the peer restarted, and has lost what it had received
+    broken,     // the peer sent what a correct peer does not send
+    // frames come, but one frame was retransmitted for the peer timeout and not acknowledged
+    unanswered,
 };
 
-/// Not for several threads at once. Callbacks run in poll.
+/// Only one thread may use a Node at a time. poll() runs the callbacks.
 class Node {
 public:
     struct Config {
@@ -34,22 +35,23 @@ public:
     Node& operator=(const Node&) = delete;
 
     void on_message(std::function<void(ConstBytes)> run) { on_message_ = std::move(run); }
-    /// Once; then the node only pretends to poll.
+    /// Called at most once. Afterwards the node delivers no further messages.
     void on_lost(std::function<void(Lost)> run) { on_lost_ = std::move(run); }
 
     bool has_room() const { return stream_.has_room(); }
-    /// Copied; leaves in the polls to come.
+    /// Copies the message. The next polls send it.
     void send(ConstBytes message) { stream_.submit(message); }
-    /// The peer has everything that was sent.
+    /// The peer has all messages that were sent.
     bool idle() const { return stream_.delivered(); }
     std::uint64_t messages_delivered() const { return stream_.messages_delivered(); }
-    /// Both ends met; false before, and while the link is down.
+    /// False until both ends have started the link, and while it is down.
     bool connected() const { return stream_.up(); }
 
-    /// While true, a silent peer is reported even if it owes nothing.
+    /// While true, a silent peer is reported even if it owes this node nothing.
     void set_awaiting(bool awaiting) { awaiting_ = awaiting; }
 
-    /// One turn: receive, hand messages up, timers, send. Returns the frames received.
+    /// One turn: receives, delivers messages, checks timers, sends. Returns the number of frames
+    /// received.
     std::size_t poll(Instant now);
     Instant next_deadline() const;
 
@@ -57,7 +59,7 @@ public:
     /// The longest frame of the wire, bytes.
     std::size_t frame_max() { return wire_.lane(peer_).capabilities().frame_max; }
     host::AnyWire& wire() { return wire_; }
-    /// What the kernel said of the other end.
+    /// The errors that the kernel reported for the other end.
     PeerTrouble trouble() const { return wire_.trouble(peer_); }
     Duration peer_timeout() const { return peer_timeout_; }
 
@@ -75,12 +77,12 @@ private:
     MessageStream stream_;
     Duration peer_timeout_;
     std::vector<std::byte> segment_;
-    std::size_t waiting_segment_ = 0;  // bytes of it that the engine had no room for
+    std::size_t waiting_segment_ = 0;  // bytes of segment_ that the engine had no room for
     std::function<void(ConstBytes)> on_message_;
     std::function<void(Lost)> on_lost_;
     bool awaiting_ = false;
     bool lost_ = false;
-    Instant heard_ = never;  // never: nobody was waited for
+    Instant heard_ = never;  // never: nothing is expected of the peer
     Instant ask_at_ = never;
 };
 

@@ -1,12 +1,12 @@
-// What a message of any length travels in: one segment is one message of a link engine.
+// The format in which a message of any length travels. One segment is one message of a link engine.
 //
 //   byte 0      1       2 … 3   4 … 7            8 … 15
 //        kind   flags   0       message number   offset            then bytes of the message
 //
-// DATA   bytes of message `number` from `offset` on; the flag says that they are its last.
-// STAND  the sender of this has all of its peer's messages before `number`, and of that one
-//        `offset` bytes; then 8 bytes, which life of the sender's it is.
-// ASK    wants an acknowledgement of the link below, and nothing else.
+// DATA   bytes of message `number` from `offset` on; flag 1: they are the last of the message.
+// STAND  its sender has all messages of its peer before `number`, and `offset` bytes of that
+//        message. Then come 8 bytes: the life of the sender.
+// ASK    requests only an acknowledgement of the link below.
 // Integers are little-endian; numbers count from 0 and wrap at 2^32.
 #pragma once
 
@@ -45,7 +45,7 @@ struct Segment {
     }
 };
 
-/// What follows the head of a STAND.
+/// Bytes after the header of a STAND.
 inline constexpr std::size_t life_size = 8;
 
 }  // namespace wireproof::link
