@@ -27,9 +27,8 @@ bool BufferPool::lend(Instant now, std::size_t peer, Connection& connection, Use
     if (state.use >= use) return true;
     const bool asks = use == Use::ask;
     const bool holds = state.use != Use::none;
-    if (!holds && !connection.at_rest())
-        return false;  // its caller must first take the end of the
-                       // session
+    // The caller must first take the end of the session.
+    if (!holds && !connection.at_rest()) return false;
     // A peer that was put off goes first. The limit of asking peers is checked before a set is
     // taken.
     const bool in_turn = holds || !asks || waiting_.empty();

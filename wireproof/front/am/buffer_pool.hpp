@@ -79,8 +79,8 @@ private:
     std::size_t made_ = 0;
     std::size_t asking_ = 0;  // how many holders ask
     std::vector<ConnectionBuffers> spare_;
-    std::vector<ConnectionBuffers> blanks_;  // empty buffers that the connections gave in exchange
-                                             // for lent sets
+    // Empty buffers that the connections gave in exchange for lent sets.
+    std::vector<ConnectionBuffers> blanks_;
     std::vector<PeerState> peers_;
     std::vector<Holder> holders_;
     std::size_t hand_ = 0;  // the holder that was asked last to give its buffers back

@@ -169,8 +169,8 @@ TEST_P(AmEndpointLoop, AWakeIsNotLostInAConditionThatPolls) {
     const auto begin = Clock::now();
     EXPECT_TRUE(a.wait(
         [&] {
-            std::this_thread::sleep_for(milliseconds(1));  // longer than wait() polls before it
-                                                           // sleeps
+            // Longer than wait() polls before it sleeps.
+            std::this_thread::sleep_for(milliseconds(1));
             a.wake();
             a.poll();
             return ++calls == 5;

@@ -227,8 +227,8 @@ TEST(AmEndpoint, WaitReturnsOnItsConditionOrAtItsLimit) {
     Endpoint a = open(options, 0);
     const auto begun = Clock::now();
     int asked = 0;
-    const auto count = [&] {  // not during the first 10 ms, in which wait() may poll without
-                              // sleeping
+    // Not during the first 10 ms, in which wait() may poll without sleeping.
+    const auto count = [&] {
         if (Clock::now() - begun > milliseconds(10)) ++asked;
         return false;
     };

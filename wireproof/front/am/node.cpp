@@ -54,9 +54,8 @@ Node::Node(host::AnyWire wire, const Config& config, const std::vector<Congestio
         with_peer.congestion = congestion[i];
         peers_.emplace_back(with_peer, memory_[i], wire_.lane(PeerId(i)));
         peers_.back().connection.bind_handlers(handlers_here_);
-        if (peers_.back().connection.established())
-            met_.add(i);  // the launcher agreed on the
-                          // session
+        // The launcher may have agreed on the session.
+        if (peers_.back().connection.established()) met_.add(i);
         if (shm_ != nullptr) peers_.back().shm_lane = &shm_->lane(PeerId(i));
     }
     // The node checks neither the peer's number nor the frame's length when it sends a message by

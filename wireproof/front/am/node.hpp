@@ -310,10 +310,10 @@ private:
     std::function<void(const PeerLost&)> report_;
     std::function<void(std::size_t, std::uint16_t)> refused_;
     Transfers transfers_;
-    std::deque<Done> finished_;  // callbacks of gets that the wire did at once; the next turn runs
-                                 // them
-    std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;  // peers may still touch these
-                                                                 // regions
+    // Callbacks of gets that the wire did at once; the next turn runs them.
+    std::deque<Done> finished_;
+    // Peers may still touch these regions.
+    std::set<std::pair<std::size_t, std::uint64_t>> withdrawn_;
     std::uint64_t stores_at_once_ = 0;
     std::uint64_t gets_at_once_ = 0;
     std::uint32_t asked_since_poll_ = 0;
@@ -333,8 +333,8 @@ private:
     bool in_handler_ = false;
     bool answers_at_once_ = false;  // the frame being handled came alone
     bool polling_ = false;
-    bool mid_turn_ = false;  // a turn is running, or an exception of a handler or callback ended
-                             // the last one
+    // A turn is running, or an exception of a handler or callback ended the last one.
+    bool mid_turn_ = false;
     bool awaiting_ = false;
     bool awaiting_told_ = false;  // the value that the connections were given
 };

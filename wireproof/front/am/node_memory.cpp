@@ -6,8 +6,8 @@
 namespace wireproof::am {
 namespace {
 
-constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};  // the tag of a transfer without a
-                                                           // callback
+// The tag of a transfer without a callback.
+constexpr std::uint64_t nobody_waits = ~std::uint64_t{0};
 
 }  // namespace
 

@@ -196,8 +196,8 @@ TEST(AmNodePeers, APeerThatTheWireCallsGoneIsLostAtOnce) {
     ASSERT_EQ(town.job.request(0, 1, ask, {5}), Status::ok);
     town.job.wire(0).events.emplace_back(PeerId{1}, WireEvent::peer_gone);
     town.job.wire(0).events.emplace_back(PeerId{2}, WireEvent::new_life);
-    town.job.wire(0).events.emplace_back(PeerId{0}, WireEvent::peer_gone);  // an event of the node
-                                                                            // itself, not of a peer
+    // An event of the node itself, not of a peer.
+    town.job.wire(0).events.emplace_back(PeerId{0}, WireEvent::peer_gone);
     town.job[0].poll(town.job.now);
     EXPECT_EQ(town.lost[0], (Lost{"1 gone | request 1 5", "2 restarted"}));
 }

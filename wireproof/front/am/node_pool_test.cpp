@@ -109,8 +109,8 @@ TEST(AmNodePool, WhatWasPutOffIsFetchedOnceThereAreBuffers) {
         heard.push_back(m.peer());
         m.reply(answer, {1});
     });
-    for (const std::size_t peer : {1U, 2U}) {  // peers 1 and 2 hold both sets until the node gives
-                                               // the peers up
+    // Peers 1 and 2 hold both sets until the node gives the peers up.
+    for (const std::size_t peer : {1U, 2U}) {
         ASSERT_EQ(job.request(peer, 0, ask), Status::ok);
         ASSERT_TRUE(job.run([&] { return heard.size() == peer; }));
         job.stop(peer);

@@ -185,8 +185,8 @@ TEST(AmNode, LetsNothingBeSentFromAReplyHandler) {  // AM-23
     ASSERT_EQ(job.request(0, 1, ask), Status::ok);
     ASSERT_TRUE(job.settle());
     EXPECT_EQ(statuses, (std::vector<Status>{Status::not_allowed, Status::not_allowed}));
-    EXPECT_EQ(job[0].counters(1).sent, job[0].counters(1).hellos + 2);  // its request, and an
-                                                                        // acknowledgement
+    // Its request, and an acknowledgement.
+    EXPECT_EQ(job[0].counters(1).sent, job[0].counters(1).hellos + 2);
 }
 
 TEST(AmNode, LetsNothingButAReplyBeSentFromARequestHandler) {

@@ -48,8 +48,8 @@ Expected<void> check_probability(const char* name, double value) {
 }
 
 Expected<void> check_mtu(const Options& options, IpVersion ip) {
-    constexpr std::size_t packet_min = 80;  // a header and the longest body of a packet of the
-                                            // protocol itself
+    // A header and the longest body of a packet of the protocol itself.
+    constexpr std::size_t packet_min = 80;
     const std::size_t mtu_min = ip_and_udp_size(ip) + packet_min;
     if (options.mtu >= mtu_min && options.mtu <= mtu_max) return {};
     return unexpected("mtu is " + std::to_string(options.mtu) + ", not " + std::to_string(mtu_min) +

@@ -184,8 +184,8 @@ TEST(ShmNode, AShortStoreIntoPrivateMemoryTravelsInAPacket) {
         }
     };
     other.handle(tell, [](const Message&) {});
-    ASSERT_EQ(storing.post(1, tell, {}), Status::ok);  // begins the session and learns of the
-                                                       // memory
+    // Begins the session and learns of the memory.
+    ASSERT_EQ(storing.post(1, tell, {}), Status::ok);
     for (int i = 0; i < 100 && !storing.idle(); ++i) turn();
     ASSERT_TRUE(storing.connected(1));
 

@@ -171,16 +171,15 @@ TEST(ShmNode, RequestsThatComeOneByOneAndHaveNoAnswerAreAcknowledgedInTime) {
     Nodes nodes(2);
     int heard = 0;
     nodes[1].handle(ask, [&](const Message&) {
-        if (++heard % 2 == 0)
-            (void)nodes[1].counters(0);  // the received frame is applied before
-                                         // this call
+        // Then the received frame is applied before the handler ends.
+        if (++heard % 2 == 0) (void)nodes[1].counters(0);
     });
     const std::uint64_t window = Config::shared_memory().window_of(Channel::request);
     const std::uint64_t acks = nodes[1].counters(0).acks;
     const std::uint64_t late = nodes.timeouts(0, 1);
     for (std::uint64_t i = 0; i < 2 * window; ++i) {
-        nodes.now = nodes.now + Config::shared_memory().coalesce_for;  // otherwise the requests
-                                                                       // would be coalesced
+        // Otherwise the requests would be coalesced.
+        nodes.now = nodes.now + Config::shared_memory().coalesce_for;
         ASSERT_EQ(nodes.request(0, 1), Status::ok) << i;
         nodes[0].poll(nodes.now);
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
@@ -273,8 +272,8 @@ TEST(ShmNode, AnAnswerIsAskedForInTime) {
         nodes[1].handle(ask, [](const Message&) {});
         ASSERT_EQ(nodes.request(0, 1), Status::ok);  // now no packet of node 1 is unacknowledged
         ASSERT_EQ(nodes[1].poll(nodes.now), 1U);
-        const Instant before = nodes.now;  // node 0 keeps this time, so that its own timer does not
-                                           // expire
+        // Node 0 keeps this time, so that its own timer does not expire.
+        const Instant before = nodes.now;
         const auto pass = [&](Duration step, int turns) {
             for (int i = 0; i < turns; ++i) {
                 nodes.now = nodes.now + step;

@@ -17,8 +17,8 @@ TEST(ShmNode, ALoneRequestLeavesAtOnceAndIsAnsweredInItsHandler) {
         const PeerCounters counters = nodes[node].counters(1 - node);
         return counters.resent + counters.nacks + counters.timeouts;
     };
-    const std::array<std::uint64_t, 2> troubled = {trouble(0), trouble(1)};  // from the start of
-                                                                             // the session
+    // From the start of the session.
+    const std::array<std::uint64_t, 2> troubled = {trouble(0), trouble(1)};
     for (int i = 1; i <= 300; ++i) {  // the sequence numbers wrap meanwhile
         const std::uint64_t sent = nodes.requests_sent(0, 1);
         ASSERT_EQ(nodes.request(0, 1), Status::ok);
@@ -200,8 +200,8 @@ TEST(ShmNode, AnAnswerThatFindsNoRoomLeavesLater) {
     Nodes nodes(2);
     nodes.answer_all();
     auto& wire = *nodes[1].wire().as<ShmWire>();
-    while (TxFrame* const room = wire.lane(PeerId(0)).claim()) {  // fills the ring with frames of
-                                                                  // no protocol
+    // Fills the ring with frames of no protocol.
+    while (TxFrame* const room = wire.lane(PeerId(0)).claim()) {
         room->add_room(room->frame_max());
         wire.lane(PeerId(0)).commit();
     }
@@ -219,8 +219,8 @@ TEST(ShmNode, ALoneRequestThatFindsNoRoomLeavesLater) {
     nodes[1].handle(ask, [&](const Message&) { ++heard; });
     auto& wire = *nodes[0].wire().as<ShmWire>();
     std::size_t frames = 0;
-    while (TxFrame* const room = wire.lane(PeerId(1)).claim()) {  // fills the ring with frames of
-                                                                  // no protocol
+    // Fills the ring with frames of no protocol.
+    while (TxFrame* const room = wire.lane(PeerId(1)).claim()) {
         room->add_room(room->frame_max());
         wire.lane(PeerId(1)).commit();
         ++frames;

@@ -57,8 +57,8 @@ struct Device::Inside {
     host::AnyWire any_wire;
     proto::ib::Port port;
     std::uint32_t domains = 0;
-    std::set<proto::ib::CompletionQueueId> notified;  // queues whose event notified() has not taken
-                                                      // yet
+    // Queues whose event notified() has not taken yet.
+    std::set<proto::ib::CompletionQueueId> notified;
     proto::ib::CmQueuePair cm;
     host::OneUser user{"a Device"};
     host::LoopHandle loop{wire.wait_handle()};
@@ -73,8 +73,8 @@ private:
     std::size_t transmit(Instant now);
     bool has_packets() const;
 
-    mutable std::vector<PeerId> ready_;  // peers that may have packets to send; kept to reuse its
-                                         // memory
+    // Peers that may have packets to send; kept to reuse its memory.
+    mutable std::vector<PeerId> ready_;
     // Until this time a peer that has sent packets may send them again. never: no peer may.
     Instant quiet_at_ = never;
 };

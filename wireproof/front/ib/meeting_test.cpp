@@ -227,8 +227,8 @@ TEST(Meeting, AListenerThatGoesRefusesWhoWaits) {
         if (!met) reason = met.error();
         over = true;
     });
-    passive.device.wait([] { return false; }, 100ms);  // the request has arrived by then, or will
-                                                       // find no listener
+    // The request has arrived by then, or will find no listener.
+    passive.device.wait([] { return false; }, 100ms);
     listener = Listener::open(passive.device, service_of_port(2));
     // A flag of another thread does not wake a device, so the wait is short.
     while (!over) passive.device.wait([] { return false; }, 10ms);
