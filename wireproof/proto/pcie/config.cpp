@@ -14,7 +14,7 @@ Config Config::of_link(LinkRate rate, std::size_t payload_max) {
     const Duration symbol = rate.symbol_time();
     const std::int64_t latency = ack_latency_limit(rate, payload_max);
     const Duration longest = config.time_of(payload_max + tlp_overhead);
-    // An Ack that falls due while the longest TLP leaves must still be in time.
+    // An Ack that becomes due while the longest TLP leaves must still be in time.
     config.ack_latency = std::max(symbol * latency - longest, symbol * (latency / 8));
     config.replay_after = symbol * replay_limit(rate, payload_max);
     return config;
@@ -24,8 +24,8 @@ Config Config::of_datagrams(std::size_t frame_max) {
     Config config;
     const std::size_t payload = frame_max > tlp_overhead ? (frame_max - tlp_overhead) / 4 * 4 : 0;
     config.payload_max = std::min<std::size_t>(payload, 4096);
-    // A datagram wire takes a whole window at once, and a Nak has it all resent: no more than the
-    // path holds.
+    // A datagram wire accepts a whole window at once, and a Nak causes all of it to be resent. So
+    // the window is not larger than what the path holds.
     config.outstanding = 32;
     config.replay_slots = 64;
     config.ack_latency = Duration::microseconds(200);

@@ -3,12 +3,12 @@
 namespace wireproof::pcie {
 namespace {
 
-// PCIE-29: (LIMIT - (CONSUMED + need)) mod 2^n is at most half of 2^n.
+// PCIE-29: the TLP fits if (LIMIT - (CONSUMED + need)) mod 2^n is at most half of 2^n.
 bool fits(const CreditCounter& limit, const CreditCounter& used, std::uint32_t need) {
     return limit.ahead_of(used.value() + need) <= limit.half();
 }
 
-// PCIE-29: what seems to be half of the circle ahead or more is an UpdateFC from long ago.
+// PCIE-29: a value that seems to be half of the circle ahead, or more, is from an old UpdateFC.
 void raise(CreditCounter& limit, std::uint32_t to) {
     CreditCounter told = limit;
     told.set(to);

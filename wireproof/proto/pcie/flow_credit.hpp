@@ -1,5 +1,5 @@
-// Credits of one kind of TLP, seen from both sides. Counters wrap at their field's width, 8 bits
-// for headers and 12 for data, and only their distance means anything.
+// Credits of one kind of TLP, on both sides. Counters wrap at the width of their field, 8 bits for
+// headers and 12 for data. Only the distance between two counters has a meaning.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace wireproof::pcie {
 
-/// A counter of `bits` bits and what it is compared with.
+/// A counter of `bits` bits, and its comparison with another.
 class CreditCounter {
 public:
     explicit CreditCounter(unsigned bits, std::uint32_t start = 0)
@@ -17,9 +17,9 @@ public:
 
     std::uint32_t value() const { return value_; }
     void advance(std::uint32_t steps) { value_ = (value_ + steps) & mask_; }
-    /// How far this counter is ahead of the other, modulo its width.
+    /// The distance by which this counter is ahead of the other, modulo 2^bits.
     std::uint32_t ahead_of(std::uint32_t other) const { return (value_ - other) & mask_; }
-    /// Half of the circle: what is further ahead counts as behind.
+    /// Half of the circle. A counter that is ahead by more counts as behind.
     std::uint32_t half() const { return (mask_ + 1) / 2; }
     void set(std::uint32_t value) { value_ = value & mask_; }
 
@@ -28,14 +28,14 @@ private:
     std::uint32_t value_;
 };
 
-/// The sender's side: what the peer allows.
+/// The sender's side: what the peer permits.
 class CreditGate {
 public:
     void reset() { *this = CreditGate(); }
 
-    /// From InitFC. 0 is infinite.
+    /// Applies an InitFC. 0 means infinite.
     void start(Credits advertised);
-    /// From UpdateFC. A stale one never lowers the limit.
+    /// Applies an UpdateFC. A stale one never lowers the limit.
     void update(Credits limit);
 
     bool allows(Credits need) const;
@@ -53,7 +53,8 @@ private:
     bool data_infinite_ = true;
 };
 
-/// The receiver's side: what we allow. A message is taken at once, so its room is free again.
+/// The receiver's side: what this end permits. Room is free again as soon as a TLP is accepted,
+/// because the caller takes the message at once.
 class CreditGrant {
 public:
     CreditGrant() = default;
@@ -62,9 +63,10 @@ public:
     Credits advertised() const { return advertised_; }
     bool infinite() const { return advertised_.headers == 0 && advertised_.data == 0; }
 
-    /// A TLP was taken; true: the peer should hear of its room now.
+    /// Counts an accepted TLP. True: an UpdateFC should leave now.
     bool take(Credits need);
-    /// For UpdateFC, fields of infinite credits 0; what it says is now known.
+    /// The values for an UpdateFC; fields of infinite credits are 0. Also records that the peer was
+    /// told.
     Credits tell();
 
     void fingerprint(Fingerprint& sink) const;

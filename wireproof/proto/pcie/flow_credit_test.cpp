@@ -15,12 +15,12 @@ TEST(PcieCredit, TheGateOpensForExactlyWhatWasAdvertised) {
     EXPECT_TRUE(gate.allows({1, 6}));
     EXPECT_FALSE(gate.allows({1, 7}));
     gate.consume({1, 0});
-    EXPECT_FALSE(gate.allows({1, 0}));  // no header left
+    EXPECT_FALSE(gate.allows({1, 0}));  // no header credit is left
     gate.update({3, 10});
     EXPECT_TRUE(gate.allows({1, 6}));
 }
 
-// PCIE-29: both fields wrap, 8 bits and 12 bits, many times over.
+// PCIE-29: both fields, of 8 and of 12 bits, wrap many times.
 TEST(PcieCredit, NeverLetsMoreThroughThanIsFreeAcrossTheWraps) {
     CreditGrant grant({4, 300});
     CreditGate gate;
@@ -44,7 +44,7 @@ TEST(PcieCredit, NeverLetsMoreThroughThanIsFreeAcrossTheWraps) {
     }
 }
 
-// PCIE-29: an UpdateFC from long ago.
+// PCIE-29: an old UpdateFC.
 TEST(PcieCredit, AStaleUpdateLowersNothing) {
     CreditGate gate;
     gate.start({10, 100});
@@ -54,7 +54,8 @@ TEST(PcieCredit, AStaleUpdateLowersNothing) {
     EXPECT_FALSE(gate.allows({21, 200}));
 }
 
-// PCIE-29: what is half of the circle ahead may as well be as far behind, so it is not taken.
+// PCIE-29: a value that is half of the circle ahead could as well be behind, so the sender ignores
+// it.
 TEST(PcieCredit, AnUpdateOfExactlyHalfTheCircleChangesNothing) {
     for (const std::uint32_t start : {100U, 200U}) {  // the second wraps
         CreditGate gate;
@@ -63,7 +64,7 @@ TEST(PcieCredit, AnUpdateOfExactlyHalfTheCircleChangesNothing) {
         gate.update({(start + 128) % 256, (10 * start + 2048) % 4096});
         EXPECT_FALSE(gate.allows({1, 0})) << start;
         EXPECT_FALSE(gate.allows({0, 1})) << start;
-        // One less is the most that a receiver may have free.
+        // A receiver can advertise at most one less than half of the circle.
         gate.update({(start + 127) % 256, (10 * start + 2047) % 4096});
         EXPECT_TRUE(gate.allows({127, 2047})) << start;
         EXPECT_FALSE(gate.allows({128, 2047})) << start;

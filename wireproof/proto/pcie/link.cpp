@@ -65,7 +65,7 @@ RxVerdict Link::on_tlp(Instant now, const RxFrame& frame) {
     const auto head = TlpHead::decode(tlp->head);
     const std::size_t room = tlp->data.size() + tlp->padding.size();
     if (!head || head->length + head->padding() != room || head->length > tlp->data.size()) {
-        return RxVerdict::malformed;  // of another kind; its number is taken
+        return RxVerdict::malformed;  // another kind of TLP; its number is used up
     }
     if (frame.integrity == Integrity::check && !tlp->ecrc_matches()) {
         ++stats_.ecrc_errors;
@@ -100,8 +100,8 @@ RxVerdict Link::on_dllp(Instant now, const RxFrame& frame) {
     return RxVerdict::stale;
 }
 
-// PCIE-28: FC_INIT1 ends with the credits of all three kinds, FC_INIT2 with what only a peer beyond
-// FC_INIT1 sends.
+// PCIE-28: FC_INIT1 ends when the credits of all three kinds have arrived. FC_INIT2 ends with a
+// frame that a peer sends only after its FC_INIT1.
 RxVerdict Link::on_flow_control(Instant now, DllpKind kind, const Dllp& dllp) {
     const FlowType type = dllp.flow_type();
     const bool initial = kind != DllpKind::update_fc;
@@ -122,9 +122,8 @@ RxVerdict Link::on_flow_control(Instant now, DllpKind kind, const Dllp& dllp) {
             if (!initial) transmitter_.on_credits(kind, type, dllp.credits());
             return RxVerdict::control;
         case State::active:
-            // A peer that still starts up is helped on: what it lacks is told again. An InitFC2 is
-            // answered by an UpdateFC, for two ends that answered it in kind would never stop
-            // (PCIE-37).
+            // A peer that still starts up gets again what it lacks. The answer to an InitFC2 is an
+            // UpdateFC: if two ends answered it with InitFC2, they would never stop (PCIE-37).
             if (kind == DllpKind::init_fc1) answers_due_ |= bit(static_cast<std::size_t>(type));
             if (kind == DllpKind::init_fc2) updates_due_ |= bit(static_cast<std::size_t>(type));
             if (!initial) transmitter_.on_credits(kind, type, dllp.credits());
@@ -137,7 +136,7 @@ std::optional<LinkDelivery> Link::next_delivery() {
     if (event_) {
         const LinkDelivery delivery{*event_, {}};
         event_.reset();
-        // Down and up again at once, when a peer came back as a new life.
+        // After a new life of the peer, a down is followed by an up.
         return delivery;
     }
     if (!message_) return std::nullopt;
@@ -185,7 +184,7 @@ void Link::start_up() {
     }
 }
 
-// What of the peer's InitFC2 triple follows is answered as a late one is; that does no harm.
+// The rest of the peer's InitFC2 triple is answered like a late InitFC2. That does no harm.
 void Link::activate(Instant now) {
     state_ = State::active;
     timers_.stop(Timer::init);
@@ -261,7 +260,7 @@ void Link::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(init_next_);
     sink.add(answers_due_);
     sink.add(updates_due_);
-    // What waits for the user; the message's bytes lie in the frame that it came in.
+    // Deliveries that the caller has not taken. The bytes of the message are in the received frame.
     sink.add(event_.has_value());
     if (event_) sink.add(*event_);
     sink.add(message_.has_value());

@@ -12,25 +12,26 @@
 
 namespace wireproof::pcie {
 
-/// A regular value; takes all its memory at construction. Not for several threads at once. While
-/// the link lives, every message arrives once and in order, whatever is lost or damaged (PCIE-31).
+/// A regular value; it allocates all its memory at construction. Only one thread may use it at a
+/// time. While the link is up, each message arrives once and in order, even if frames are lost or
+/// damaged (PCIE-31).
 class Link {
 public:
     using Delivery = LinkDelivery;
 
     enum class State : std::uint8_t { inactive, fc_init1, fc_init2, active };
 
-    /// The physical link is up: start-up begins at the first poll_transmit.
+    /// The physical link is up: start-up begins with the first poll_transmit.
     explicit Link(const Config& config);
 
-    // LinkEngine. Before DL_Active there is no room.
+    // The calls of a LinkEngine. Before DL_Active there is no room.
     std::size_t message_max() const { return config_.payload_max; }
     bool has_room() const { return state_ == State::active && transmitter_.has_room(); }
     SubmitStatus submit(ConstBytes message) { return submit(FlowType::posted, message); }
-    /// Posted or non-posted; all kinds leave in the order of submission.
+    /// `type` is posted or non_posted. Both kinds leave in the order of submission.
     SubmitStatus submit(FlowType type, ConstBytes message);
 
-    // Engine.
+    // The calls of an engine.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
     std::optional<Delivery> next_delivery();
     void on_deadline(Instant now);
@@ -39,14 +40,14 @@ public:
     Instant next_deadline() const;
     void fingerprint(Instant now, Fingerprint& sink) const;
 
-    /// The next new TLP leaves nullified first, as from a switch that began to forward a TLP whose
-    /// rest was damaged (PCIE-19).
+    /// The next new TLP is sent nullified first, as by a switch that began to forward a TLP whose
+    /// end was damaged (PCIE-19).
     void nullify_next() { transmitter_.nullify_next(); }
-    /// The physical layer retrains: nothing leaves for Config::retrain_time.
+    /// The physical layer retrains: no frame leaves for Config::retrain_time.
     void retrain(Instant now) { transmitter_.retrain(now); }
 
-    /// poll_transmit would return false, whatever the time. Worth asking in a simulation, where a
-    /// turn for nothing costs as much as one for a frame.
+    /// True: poll_transmit would return false at any time. Simulations ask this first, because a
+    /// turn without a frame costs as much as one with a frame.
     bool quiet() const {
         return state_ == State::active && !receiver_.owes() && (answers_due_ | updates_due_) == 0 &&
                transmitter_.quiet();
@@ -82,10 +83,11 @@ private:
     TimerTable<Timer, 2> timers_;
     State state_ = State::fc_init1;
 
-    std::uint8_t seen_ = 0;         // InitFC of these kinds, a bit each
-    std::uint8_t init_next_ = 0;    // of the triple that is being sent; 3: it has left
-    std::uint8_t answers_due_ = 0;  // InitFC2 that a late peer asked for, a bit each
-    std::uint8_t updates_due_ = 0;  // UpdateFC
+    std::uint8_t seen_ = 0;  // a bit for each kind whose InitFC has arrived
+    // Next of the InitFC triple that is being sent; 3: all three have left.
+    std::uint8_t init_next_ = 0;
+    std::uint8_t answers_due_ = 0;  // InitFC2 for a peer that still starts up, a bit for each kind
+    std::uint8_t updates_due_ = 0;  // UpdateFC, a bit for each kind
 
     std::optional<LinkDelivery::What> event_;
     std::optional<ConstBytes> message_;

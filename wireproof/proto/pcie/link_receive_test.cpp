@@ -1,4 +1,4 @@
-// The receiving half of a link: Ack, Nak and silence (docs/rules/pcie.md).
+// The receiving half of a link: when it sends an Ack, a Nak or nothing (docs/rules/pcie.md).
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/pcie/pair_test_kit.hpp"
@@ -41,12 +41,12 @@ TEST(PcieReceive, DiscardsATlpAheadAndNaksTheLastGoodOne) {
     pair.b.give(pair.now, sent[0]);
     EXPECT_NE(pair.b.link.next_deadline(), never);
     EXPECT_EQ(pair.b.give(pair.now, sent[2]), out_of_sequence);
-    EXPECT_EQ(pair.b.link.next_deadline(), never);  // no Ack is owed beside the Nak
+    EXPECT_EQ(pair.b.link.next_deadline(), never);  // the Nak replaces the Ack
     EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 4090"});
     EXPECT_EQ(pair.b.got.size(), 1U);
 }
 
-// PCIE-16: a damaged number is not believed.
+// PCIE-16: the number in a damaged TLP is not trusted.
 TEST(PcieReceive, NaksADamagedTlpWhateverNumberItSeemsToHave) {
     for (std::size_t bit = 8; bit < 24; ++bit) {
         Pair pair;
@@ -60,7 +60,7 @@ TEST(PcieReceive, NaksADamagedTlpWhateverNumberItSeemsToHave) {
     }
 }
 
-// PCIE-16: what a cable says of a frame counts like the LCRC.
+// PCIE-16: a frame that the cable marks as damaged is handled like one with a wrong LCRC.
 TEST(PcieReceive, BelievesACableThatSaysATlpIsDamaged) {
     Pair pair;
     pair.submit(1);
@@ -88,7 +88,7 @@ TEST(PcieReceive, SendsOneNakForOneGapHoweverManyTlpsFollowIt) {
     EXPECT_EQ(pair.b.link.stats().naks, 2U);
 }
 
-// PCIE-18: kind and number are read when it leaves.
+// PCIE-18: kind and number are decided when it leaves.
 TEST(PcieReceive, ANakThatIsOvertakenByTheTlpItWantsLeavesAsAnAck) {
     Pair pair;
     pair.submit(2);
@@ -117,7 +117,7 @@ TEST(PcieReceive, ANullifiedTlpLeavesNoTraceAndItsNumberIsUsedAgain) {
     pair.expect_all();
 }
 
-// PCIE-19: EDB alone does not nullify, nor does an inverted LCRC.
+// PCIE-19: neither EDB alone nor an inverted LCRC alone nullifies a TLP.
 TEST(PcieReceive, AHalfNullifiedTlpIsABadOne) {
     Pair pair;
     pair.submit(2);
@@ -139,7 +139,7 @@ TEST(PcieReceive, AnAckLeavesWithinTheLatencyLimitAndCoversAllUntilThen) {
     const Instant due = pair.now + test_config().ack_latency;
     pair.pass(Duration::nanoseconds(600));
     pair.b.give(pair.now, sent[1]);
-    EXPECT_EQ(pair.b.link.next_deadline(), due);  // of the first that is owed
+    EXPECT_EQ(pair.b.link.next_deadline(), due);  // counted from the first unacknowledged TLP
     EXPECT_EQ(pair.leaving(pair.b), Names{});
     pair.pass_to(due);
     EXPECT_EQ(pair.leaving(pair.b), Names{"Ack 4091"});
@@ -180,7 +180,8 @@ TEST(PcieReceive, ADamagedReplayedHeadDrawsNoSecondNakAndWaitsForTheTimer) {
     EXPECT_EQ(pair.a.link.stats().resent, 6U);
 }
 
-// PCIE-25: the option that draws a second Nak once the resent head must have come.
+// PCIE-25: with this option, the receiver sends a second Nak after the time in which the resent TLP
+// should have arrived.
 TEST(PcieReceive, WithRenakADamagedReplayedHeadDrawsAnother) {
     Config config = test_config();
     config.renak_after = Duration::microseconds(2);
@@ -191,7 +192,7 @@ TEST(PcieReceive, WithRenakADamagedReplayedHeadDrawsAnother) {
     EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 4089"});
     pair.pass(Duration::microseconds(2));
     pair.b.give(pair.now, sent[2]);
-    EXPECT_EQ(pair.leaving(pair.b), Names{});  // not later than that
+    EXPECT_EQ(pair.leaving(pair.b), Names{});  // it must be later than renak_after
     pair.pass(Duration::nanoseconds(1));
     damage(sent[0]);
     pair.b.give(pair.now, sent[0]);
@@ -207,11 +208,11 @@ TEST(PcieReceive, DuplicatesAreAcknowledgedEvenWhileANakIsScheduled) {
     pair.b.give(pair.now, sent[0]);
     pair.b.give(pair.now, sent[1]);
     pair.pass(test_config().ack_latency);
-    EXPECT_EQ(pair.leaving(pair.b), Names{"Ack 4091"});  // lost
+    EXPECT_EQ(pair.leaving(pair.b), Names{"Ack 4091"});  // is lost
     Frame bad = sent[0];
     damage(bad);
     EXPECT_EQ(pair.b.give(pair.now, bad), corrupt);
-    EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 4091"});  // lost
+    EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 4091"});  // is lost
     EXPECT_EQ(pair.b.give(pair.now, sent[1]), duplicate);
     EXPECT_TRUE(pair.b.link.receiver().nak_scheduled());
     const auto answer = pair.frames(pair.b);
@@ -247,7 +248,7 @@ TEST(PcieReceive, AnErrorFromBeforeTheLinkIsCountedAndNotDelivered) {
     Pair pair;
     pair.submit(1, 8);
     auto sent = pair.frames(pair.a);
-    // Data and LCRC agree, the ECRC does not: damaged in a switch.
+    // Data and LCRC agree, but not the ECRC: the TLP was damaged in a switch.
     Frame& frame = sent[0];
     frame.bytes[TlpHead::size] ^= std::byte{1};
     const auto lcrc = TlpPieces::of(RxFrame{.bytes = frame.bytes})->computed_lcrc();
@@ -273,7 +274,7 @@ TEST(PcieReceive, WhatIsNoFrameOfALinkIsMalformed) {
     }
     EXPECT_TRUE(pair.b.got.empty());
     EXPECT_EQ(pair.b.link.stats().naks, 0U);
-    EXPECT_EQ(pair.leaving(pair.b).size(), 1U);  // one Nak for all
+    EXPECT_EQ(pair.leaving(pair.b).size(), 1U);  // one Nak for all of them
 }
 
 TEST(PcieReceive, TheFingerprintTellsWhetherAMessageWaitsForTheUser) {

@@ -1,4 +1,4 @@
-// The worked scenarios of docs/rules/pcie.md, packet for packet, and random worlds.
+// The scenarios of docs/rules/pcie.md, packet by packet, and random worlds.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,7 +15,7 @@ Config from_zero() {
     return config;
 }
 
-// PCIE-24: S1, a lost TLP.
+// PCIE-24: scenario S1, a lost TLP.
 TEST(PcieScenario, ALostTlpIsReplayedFromTheNakOn) {
     Pair pair(from_zero());
     pair.submit(1);
@@ -41,7 +41,7 @@ TEST(PcieScenario, ALostTlpIsReplayedFromTheNakOn) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 0U);
 }
 
-// PCIE-24: S1w, the same across the wrap.
+// PCIE-24: scenario S1w, a lost TLP across the wrap.
 TEST(PcieScenario, ALostTlpBehindTheWrap) {
     Config config = test_config();
     config.first_number = 4094;
@@ -57,7 +57,7 @@ TEST(PcieScenario, ALostTlpBehindTheWrap) {
     EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 1", "TLP 2"}));
 }
 
-// PCIE-24: S2, a lost Ack.
+// PCIE-24: scenario S2, a lost Ack.
 TEST(PcieScenario, ALostAckIsCoveredByTheNext) {
     Pair pair(from_zero());
     pair.submit(5);
@@ -74,7 +74,7 @@ TEST(PcieScenario, ALostAckIsCoveredByTheNext) {
     EXPECT_EQ(pair.a.link.stats().replays, 0U);
 }
 
-// PCIE-24: S3, a lost Nak.
+// PCIE-24: scenario S3, a lost Nak.
 TEST(PcieScenario, ALostNakWaitsForTheReplayTimer) {
     Pair pair(from_zero());
     pair.submit(3);
@@ -85,8 +85,8 @@ TEST(PcieScenario, ALostNakWaitsForTheReplayTimer) {
     pair.b.give(pair.now, sent[1]);
     sent[2].bytes[9] ^= std::byte{4};
     pair.b.give(pair.now, sent[2]);
-    EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 1"});  // lost
-    EXPECT_EQ(pair.b.link.next_deadline(), never);    // nothing more is sent back
+    EXPECT_EQ(pair.leaving(pair.b), Names{"Nak 1"});  // is lost
+    EXPECT_EQ(pair.b.link.next_deadline(), never);    // the receiver sends nothing more
     pair.wait();
     const auto replay = pair.frames(pair.a);
     ASSERT_EQ(replay.size(), 2U);
@@ -97,7 +97,7 @@ TEST(PcieScenario, ALostNakWaitsForTheReplayTimer) {
     pair.expect_all();
 }
 
-// PCIE-24: S4, the last TLP lost.
+// PCIE-24: scenario S4, the last TLP is lost.
 TEST(PcieScenario, OnlyTheTimerRecoversTheLastTlp) {
     Pair pair(from_zero());
     pair.submit(2);
@@ -109,7 +109,7 @@ TEST(PcieScenario, OnlyTheTimerRecoversTheLastTlp) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 1U);
 }
 
-/// Two ends of a link with a flight time and a rate, both ways; frames are lost and damaged.
+/// Two ends of a link with latency and rate in both directions. Frames are lost and damaged.
 class World {
 public:
     World(const Config& config, std::uint64_t seed, double loss, double damage)
@@ -150,7 +150,7 @@ public:
     End a;
     End b;
     std::uint64_t spoilt = 0;
-    std::size_t needless_replay_at = SIZE_MAX;  // messages delivered
+    std::size_t needless_replay_at = SIZE_MAX;  // after this many deliveries
 
 private:
     struct Way {
@@ -187,7 +187,8 @@ private:
     std::uint64_t turns_ = 0;
 };
 
-// PCIE-31: exactly once, in order, and not for more than the faults explain.
+// PCIE-31: each message arrives once and in order, and there are no more retransmissions than the
+// faults explain.
 TEST(PcieWorld, SurvivesAFifthOfAllPacketsLostAndAFifthDamaged) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         Config config = test_config();
@@ -210,12 +211,12 @@ TEST(PcieWorld, SurvivesAFifthOfAllPacketsLostAndAFifthDamaged) {
     }
 }
 
-// PCIE-36: duplicates draw Acks, and those draw nothing.
+// PCIE-36: duplicates cause Acks, and these cause nothing.
 TEST(PcieWorld, ANeedlessReplayOnACleanLinkCausesNoSecondOne) {
     Config config = test_config();
     config.byte_time = Duration::nanoseconds(1);
     config.ack_latency = Duration::nanoseconds(100);
-    config.replay_after = Duration::nanoseconds(1300);  // just above the loop
+    config.replay_after = Duration::nanoseconds(1300);  // just above the round trip
     config.outstanding = 100;
     World world(config, 1, 0, 0);
     world.run(2000);

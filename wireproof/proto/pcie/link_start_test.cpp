@@ -21,7 +21,7 @@ TEST(PcieStart, NoTlpLeavesBeforeTheLinkIsActive) {
     EXPECT_EQ(a.link.next_deadline(), now + test_config().init_every);
 }
 
-// PCIE-28: FC_INIT1 ends with all three kinds, FC_INIT2 with the first InitFC2.
+// PCIE-28: FC_INIT1 ends when all three kinds have arrived, FC_INIT2 with the first InitFC2.
 TEST(PcieStart, PassesThroughBothStatesOfInitialisation) {
     Instant now;
     End a(test_config());
@@ -40,12 +40,12 @@ TEST(PcieStart, PassesThroughBothStatesOfInitialisation) {
     a.give(now, from_b[0]);  // the peer may still be in FC_INIT1
     EXPECT_EQ(a.link.state(), State::fc_init2);
     const auto from_a = triple(a);
-    ASSERT_EQ(from_a.size(), 3U);  // what was left of the first triple gave way
+    ASSERT_EQ(from_a.size(), 3U);  // the rest of the first triple is not sent
     EXPECT_EQ(from_a[0].name(), "InitFC2-P");
     b.give(now, from_a[0]);
     b.give(now, from_a[1]);
     EXPECT_EQ(b.link.state(), State::fc_init1);
-    b.give(now, from_a[2]);  // InitFC2 counts for FC_INIT1 too
+    b.give(now, from_a[2]);  // an InitFC2 counts in FC_INIT1, too
     EXPECT_EQ(b.link.state(), State::fc_init2);
     EXPECT_EQ(a.ups, 0);
     a.give(now, triple(b)[0]);
@@ -54,14 +54,14 @@ TEST(PcieStart, PassesThroughBothStatesOfInitialisation) {
     EXPECT_EQ(b.ups, 0);
 }
 
-// PCIE-28: a TLP ends FC_INIT2 too, and is delivered.
+// PCIE-28: a TLP ends FC_INIT2, too, and it is delivered.
 TEST(PcieStart, ATlpBringsALinkUpThatWaitedForAnInitFc2) {
     Pair pair;
     pair.submit(1);
     const auto tlp = pair.frames(pair.a).at(0);
     End late(test_config());
     const Instant now;
-    EXPECT_EQ(late.give(now, tlp), refused);  // FC_INIT1 discards it
+    EXPECT_EQ(late.give(now, tlp), refused);  // FC_INIT1 drops it
     End other(test_config());
     while (const auto frame = other.poll(now)) late.give(now, *frame);
     EXPECT_EQ(late.link.state(), State::fc_init2);
@@ -94,7 +94,7 @@ TEST(PcieStart, BothSidesComeUpThoughHalfOfTheDllpsAreLost) {
             if (b.link.next_deadline() <= now) b.on_deadline(now);
         }
         EXPECT_EQ(a.ups + b.ups, 2);
-        // And then there is silence: nobody answers an answer.
+        // Then there is silence: neither end answers an answer.
         for (int i = 0; i < 4; ++i) {
             carry(a, b);
             carry(b, a);
@@ -105,7 +105,7 @@ TEST(PcieStart, BothSidesComeUpThoughHalfOfTheDllpsAreLost) {
     }
 }
 
-// PCIE-37: one InitFC2 that comes late is answered, and the answer is not.
+// PCIE-37: an end answers one late InitFC2, and the peer does not answer that.
 TEST(PcieStart, ALateInitFc2StartsNoEcho) {
     Pair pair;
     std::array<std::byte, Dllp::size> late;
@@ -125,7 +125,7 @@ TEST(PcieStart, ALateInitFc2StartsNoEcho) {
     EXPECT_EQ(frames, 1);
 }
 
-// PCIE-29: what leaves never exceeds what the peer has room for, whatever is lost.
+// PCIE-29: the sender never sends more than the peer has room for, even if frames are lost.
 TEST(PcieStart, CreditsHoldTheSenderBackAndUpdatesLetItGoOn) {
     Config config = test_config();
     config.credits[0] = {2, 8};
@@ -177,7 +177,8 @@ TEST(PcieStart, ALinkThatGoesDownForgetsEverything) {
     pair.expect_all();
 }
 
-// PCIE-32: neither a message that waits nor an answer that is due outlives the link.
+// PCIE-32: a message that was not taken and an answer that is due do not survive the end of the
+// link.
 TEST(PcieStart, ALinkThatComesBackIsAsANewOne) {
     const auto fingerprint = [](const Link& link) {
         Fingerprint sink;
@@ -199,7 +200,7 @@ TEST(PcieStart, ALinkThatComesBackIsAsANewOne) {
     EXPECT_EQ(fingerprint(pair.b.link), fingerprint(Link(test_config())));
 }
 
-// PCIE-32: a peer that began anew takes us down and up again.
+// PCIE-32: a restarted peer takes this end down and up again.
 TEST(PcieStart, ANewLifeOfThePeerIsADownAndAnUp) {
     Pair pair;
     pair.submit(2);

@@ -45,7 +45,7 @@ TEST(PcieTransmit, NumbersTlpsByOneAcrossTheWrapAndKeepsThemInReplay) {
     ASSERT_EQ(again.size(), 8U);
     for (std::size_t i = 0; i < 8; ++i) {
         EXPECT_EQ(first[i].name(), numbers[i]);
-        EXPECT_EQ(again[i].bytes, first[i].bytes);  // the LCRC too
+        EXPECT_EQ(again[i].bytes, first[i].bytes);  // with the same LCRC
         EXPECT_FALSE(first[i].resent);
         EXPECT_TRUE(again[i].resent);
     }
@@ -126,7 +126,7 @@ TEST(PcieTransmit, AnAckOfWhatIsNotOutstandingIsAnErrorAndChangesNothing) {
     pair.submit(3);
     pair.leaving(pair.a);
     pair.a.give(pair.now, ack(4090));
-    pair.submit(2);  // numbered next, but not sent
+    pair.submit(2);  // they have the next numbers, but are not sent
     for (const std::uint32_t number : {4093U, 4088U, 4089U, 0U, 2000U}) {
         EXPECT_EQ(pair.a.give(pair.now, ack(number)), stale) << number;
         EXPECT_EQ(pair.a.give(pair.now, nak(number)), stale) << number;
@@ -157,7 +157,7 @@ TEST(PcieTransmit, ReplaysWhenNothingIsHeardForTheLimit) {
     Pair pair(config);
     pair.submit(2);
     pair.leaving(pair.a);
-    // From the last symbol of the first TLP: 36 bytes of 4 ns.
+    // The timer starts at the last symbol of the first TLP: 36 bytes of 4 ns.
     const Instant due = pair.now + config.replay_after + Duration::nanoseconds(144);
     EXPECT_EQ(pair.a.link.next_deadline(), due);
     pair.pass_to(due + Duration(-1));
@@ -167,7 +167,7 @@ TEST(PcieTransmit, ReplaysWhenNothingIsHeardForTheLimit) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 1U);
 }
 
-// PCIE-21: it is the oldest TLP's timer.
+// PCIE-21: the timer is that of the oldest TLP.
 TEST(PcieTransmit, ALaterTlpDoesNotPutTheTimerOff) {
     Pair pair;
     pair.submit(1);
@@ -179,7 +179,8 @@ TEST(PcieTransmit, ALaterTlpDoesNotPutTheTimerOff) {
     EXPECT_EQ(pair.a.link.next_deadline(), due);
 }
 
-// On a path shared with others: all is resent once, then the first TLP alone, each time later.
+// On a shared path: the first replay resends all TLPs, later ones only the first TLP, each after a
+// longer wait.
 TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
     Config config = test_config();
     config.backs_off = true;
@@ -192,11 +193,11 @@ TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged
     for (std::size_t round = 0; round < 8; ++round) {
         const Instant before = pair.now;
         pair.pass_to(pair.a.link.next_deadline());
-        // Behind REPLAY_NUM's rollover the link retrains first.
+        // When REPLAY_NUM wraps, the link retrains first.
         if (pair.a.link.transmitter().retraining()) pair.pass(config.retrain_time);
         waits.push_back(pair.now - before);
         left.push_back(pair.leaving(pair.a));
-        // The receiver still lacks it; another report of that causes no replay of its own.
+        // The receiver still lacks the TLP. Another Nak for it does not cause another replay.
         if (round > 0) {
             EXPECT_EQ(pair.a.give(pair.now, nak(4089)), control);
         }
@@ -216,7 +217,8 @@ TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged
 
     EXPECT_EQ(pair.a.give(pair.now, ack(4090)), control);
     EXPECT_EQ(pair.a.link.unanswered().since, never);
-    // Each TLP acknowledged lets one more leave than before it, the new ones behind the rest.
+    // Each acknowledged TLP permits one more TLP than before. New TLPs come after the rest of the
+    // replay.
     pair.submit(4);
     EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 4091", "TLP 4092"}));
     EXPECT_EQ(pair.a.link.next_deadline(), pair.now + config.replay_after);
@@ -224,7 +226,8 @@ TEST(PcieTransmit, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged
     EXPECT_EQ(pair.leaving(pair.a), (Names{"TLP 4093", "TLP 4094", "TLP 4095", "TLP 0"}));
 }
 
-// With others behind it the replay is held; alone it is over, and a Nak could begin the next.
+// If more TLPs follow, the replay is held. With a single TLP the replay is finished, and a Nak
+// could begin another.
 TEST(PcieTransmit, BacksOffFromTheNaksOfALoneTlp) {
     Config config = test_config();
     config.backs_off = true;
@@ -245,7 +248,7 @@ TEST(PcieTransmit, BacksOffFromTheNaksOfALoneTlp) {
     EXPECT_EQ(pair.a.link.stats().replays, 2U);
 }
 
-// PCIE-21, where the loop is not known beforehand.
+// PCIE-21, if the round trip is not known beforehand.
 TEST(PcieTransmit, TheTimerFallsWithTheMeasuredLoopIfItMay) {
     Config config = test_config();
     config.replay_after = Duration::milliseconds(20);
@@ -283,7 +286,7 @@ TEST(PcieTransmit, RetrainsBeforeTheFourthReplayAndKeepsBufferAndNumbers) {
     EXPECT_EQ(pair.a.link.stats().resets, 1U);
 }
 
-// PCIE-22: progress clears the count, so replays far apart never retrain.
+// PCIE-22: progress resets the count, so replays with progress between them never cause retraining.
 TEST(PcieTransmit, ProgressBetweenReplaysKeepsTheLinkFromRetraining) {
     Pair pair;
     for (int i = 0; i < 20; ++i) {
@@ -314,7 +317,8 @@ TEST(PcieTransmit, FreezesTheReplayTimerWhileRetraining) {
     EXPECT_EQ(pair.a.link.stats().timeouts, 0U);
 }
 
-// PCIE-21, PCIE-23: the frozen timer was that of the TLPs before the replay.
+// PCIE-21, PCIE-23: the frozen timer was that of the TLPs before the replay, so it is not
+// continued.
 TEST(PcieTransmit, ANakWhileRetrainingHoldsTheTimerUntilItsReplayLeaves) {
     Pair pair;
     pair.submit(1);
@@ -351,7 +355,7 @@ TEST(PcieTransmit, AnAckDuringAReplayMovesItsPointerAndResendsNothingBelow) {
     EXPECT_EQ(pair.a.link.stats().replays, 1U);
 }
 
-// PCIE-34: an Ack of all that is left ends the replay, and the timer is free for the next TLP.
+// PCIE-34: an Ack of all TLPs ends the replay, and the timer is free for the next TLP.
 TEST(PcieTransmit, AnAckOfEverythingEndsAReplay) {
     Pair pair;
     pair.submit(3);
@@ -393,7 +397,7 @@ TEST(PcieTransmit, ProgressDuringAReplayCancelsARememberedNak) {
     EXPECT_EQ(pair.a.link.stats().replays, 1U);
 }
 
-// PCIE-21: while nothing of a replay has left, its timer is held.
+// PCIE-21: the timer is held until the first TLP of a replay has left.
 TEST(PcieTransmit, TheTimerOfAReplayRunsFromItsFirstTlp) {
     Pair pair;
     pair.submit(3);
@@ -457,7 +461,7 @@ TEST(PcieTransmit, RefusesWhatIsTooLongAndWhatItHasNoRoomFor) {
     pair.expect_all();
 }
 
-// PCIE-29: a TLP takes credit once, not again when it is replayed.
+// PCIE-29: a TLP uses credit once, and not again in a replay.
 TEST(PcieTransmit, AReplayTakesNoCredit) {
     Config config = test_config();
     config.credits[0] = {3, 12};

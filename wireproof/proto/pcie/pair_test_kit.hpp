@@ -1,4 +1,4 @@
-// Two ends of a link and the frames between them, moved by hand.
+// For tests: two ends of a link, and the frames between them, which the test carries by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ struct Frame {
     std::vector<std::byte> bytes;
     bool resent = false;
 
-    /// "TLP 5", "Ack 4", "InitFC1-P".
+    /// For example "TLP 5", "Ack 4" or "InitFC1-P".
     std::string name() const {
         const FrameInfo info = describe(bytes);
         const std::string kind(info.kind);
@@ -35,7 +35,7 @@ class End {
 public:
     explicit End(const Config& config) : link(config) {}
 
-    /// What leaves next; nothing if nothing does.
+    /// The next frame that leaves, if any.
     std::optional<Frame> poll(Instant now, bool wants_check = true) {
         std::array<std::byte, longest_frame> room;
         TxFrame out;
@@ -80,19 +80,19 @@ public:
 inline Config test_config() {
     Config config;
     config.payload_max = 64;
-    config.first_number = 4090;  // the wrap comes early
+    config.first_number = 4090;  // so the numbers wrap early
     config.ack_latency = Duration::microseconds(1);
     config.replay_after = Duration::microseconds(10);
     config.retrain_time = Duration::microseconds(50);
     return config;
 }
 
-/// From `a` to `b` unless said otherwise.
+/// The calls work from `a` to `b` unless they name an end.
 class Pair {
 public:
     explicit Pair(const Config& config = test_config()) : a(config), b(config) { start(); }
 
-    /// Carries everything both ways until both are quiet.
+    /// Carries all frames in both directions until both ends are quiet.
     void settle() {
         for (bool moved = true; moved;) {
             moved = false;
@@ -119,7 +119,7 @@ public:
         }
     }
 
-    /// Everything that leaves an end now, by name; it goes nowhere.
+    /// The names of all frames that leave an end now. The frames are dropped.
     Names leaving(End& end) {
         Names names;
         while (const auto frame = end.poll(now)) names.push_back(frame->name());
@@ -131,7 +131,7 @@ public:
         return all;
     }
 
-    /// To the next deadline of either end.
+    /// Passes to the next deadline of either end.
     void wait() {
         const Instant next = std::min(a.link.next_deadline(), b.link.next_deadline());
         ASSERT_NE(next, never);
@@ -144,7 +144,7 @@ public:
     }
     void pass(Duration time) { pass_to(now + time); }
 
-    /// Every message submitted arrived once and in order.
+    /// Each submitted message has arrived once and in order.
     void expect_all() const {
         ASSERT_EQ(b.got.size(), submitted);
         for (std::uint32_t i = 0; i < submitted; ++i) {

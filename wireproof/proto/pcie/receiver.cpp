@@ -16,8 +16,8 @@ void Receiver::reset() {
     ack_deadline_ = complained_at_ = never;
 }
 
-// PCIE-17: one Nak until the expected TLP has come. PCIE-25: so the timer of the sender recovers a
-// resent TLP that is damaged again, unless `renak_after` is set.
+// PCIE-17: one Nak until the expected TLP has come. PCIE-25: if a resent TLP is damaged again, the
+// sender's timer recovers it, unless `renak_after` is set.
 void Receiver::complain(Instant now) {
     if (nak_scheduled_) {
         const bool again = config_.renak_after > Duration() && complained_at_ != never &&
@@ -29,7 +29,7 @@ void Receiver::complain(Instant now) {
     ack_deadline_ = never;  // the Nak carries the same number
 }
 
-// PCIE-16: the number in a damaged TLP is not believed.
+// PCIE-16: the number in a damaged TLP is not trusted.
 RxVerdict Receiver::on_bad(Instant now) {
     complain(now);
     return RxVerdict::corrupt;
@@ -47,8 +47,8 @@ RxVerdict Receiver::on_tlp(Instant now, std::uint32_t number) {
         if (ack_deadline_ == never) ack_deadline_ = now + config_.ack_latency;  // PCIE-20
         return RxVerdict::accepted;
     }
-    // PCIE-14, PCIE-33, PCIE-38. It draws no Nak, so a needless replay draws no further one
-    // (PCIE-36).
+    // PCIE-14, PCIE-33, PCIE-38. A duplicate causes no Nak, so a needless replay causes no further
+    // one (PCIE-36).
     if (behind <= config_.modulus / 2) {
         ack_waits_ = true;  // even while a Nak is scheduled
         return RxVerdict::duplicate;
@@ -66,7 +66,7 @@ void Receiver::on_deadline(Instant now) {
 std::optional<Dllp> Receiver::next_dllp(Stats& stats) {
     if (!nak_waits_ && !ack_waits_) return std::nullopt;
     const std::uint32_t last = circle_.advance(next_, config_.modulus - 1).value();
-    const bool nak = nak_waits_ && nak_scheduled_;  // PCIE-18: as it is now
+    const bool nak = nak_waits_ && nak_scheduled_;  // PCIE-18: the kind is decided now
     nak_waits_ = ack_waits_ = false;
     owed_ = 0;
     ack_deadline_ = never;
@@ -82,7 +82,7 @@ void Receiver::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(config_.ack_after > 0 ? owed_ : 0);
     sink.add_deadline(ack_deadline_, now);
     if (config_.renak_after > Duration() && nak_scheduled_) {
-        // Once another Nak may leave, it does not matter for how long.
+        // After another Nak is permitted, the exact time no longer matters.
         sink.add(std::min(now - complained_at_, config_.renak_after + Duration(1)));
     }
 }

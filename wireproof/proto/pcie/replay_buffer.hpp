@@ -1,5 +1,5 @@
-// TLPs from submission to acknowledgement: those that were sent stand in front of those that wait.
-// Bytes are copied in, unless messages are lent until acknowledged.
+// Holds TLPs from submission to acknowledgement. TLPs that were sent come before those that wait.
+// The buffer copies messages, unless the caller lends them until they are acknowledged.
 #pragma once
 
 #include "wireproof/base/lazy_bytes.hpp"
@@ -14,8 +14,8 @@ public:
     struct Entry {
         FlowType type = FlowType::posted;
         std::size_t length = 0;
-        const std::byte* lent = nullptr;  // if messages are lent
-        std::size_t slot = 0;             // else
+        const std::byte* lent = nullptr;  // set if messages are lent
+        std::size_t slot = 0;             // used if messages are copied
     };
 
     explicit ReplayBuffer(const Config& config)
@@ -30,7 +30,7 @@ public:
     bool has_unsent() const { return sent_ < entries_.size(); }
 
     void push(FlowType type, ConstBytes message);
-    /// The oldest is 0.
+    /// Index 0 is the oldest TLP.
     const Entry& operator[](std::size_t index) const { return entries_[index]; }
     ConstBytes message(std::size_t index) const;
     void mark_sent() { ++sent_; }

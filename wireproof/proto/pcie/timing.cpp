@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<std::int64_t, 5> symbol_picoseconds = {4000, 2000, 1000, 500, 250};
 constexpr std::uint32_t tlp_overhead = 28;  // framing, number, four double words, ECRC, LCRC
 
-// AckFactor, in tenths: how many of the largest TLPs may wait for one Ack.
+// AckFactor in tenths: how many TLPs of the largest size may wait for one Ack.
 std::uint32_t ack_factor_tenths(std::uint32_t width, std::size_t payload_max) {
     if (payload_max <= 256) return width <= 4 ? 14 : width <= 8 ? 25 : 30;
     return width <= 8 ? 10 : 20;
@@ -33,7 +33,7 @@ std::uint32_t internal_delay(Speed speed) {
     return speed == Speed::gen1 ? 19 : speed == Speed::gen2 ? 70 : 115;
 }
 
-// PCIE-30: the formula behind the published tables.
+// PCIE-30: the formula from which the published tables follow.
 std::uint32_t ack_latency_limit(LinkRate rate, std::size_t payload_max) {
     const auto tlp = static_cast<std::uint32_t>(payload_max) + tlp_overhead;
     const std::uint32_t factor = ack_factor_tenths(rate.width, payload_max);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::uint32_t, 7> widths = {1, 2, 4, 8, 12, 16, 32};
 constexpr std::array<std::size_t, 6> payloads = {128, 256, 512, 1024, 2048, 4096};
 
-// The published limits at 2.5 GT/s, Ack latency in symbol times.
+// The published Ack latency limits at 2.5 GT/s, in symbol times.
 constexpr std::uint32_t published[6][7] = {
     {237, 128, 73, 67, 58, 48, 33},        {416, 217, 118, 107, 90, 72, 45},
     {559, 289, 154, 86, 109, 86, 52},      {1071, 545, 282, 150, 194, 150, 84},
@@ -37,7 +37,7 @@ TEST(PcieTiming, AByteOfOneLaneTakesFourNanosecondsAt2500MegaTransfers) {
     EXPECT_EQ((LinkRate{Speed::gen1, 1}.time_of(1)), Duration::nanoseconds(4));
     EXPECT_EQ((LinkRate{Speed::gen1, 16}.bytes_per_second()), 4'000'000'000U);
     EXPECT_EQ((LinkRate{Speed::gen3, 4}.time_of(4)), Duration::nanoseconds(1));
-    // 83.3 ps: a picosecond that has begun counts as a whole one.
+    // 83.3 ps, rounded up.
     EXPECT_EQ((LinkRate{Speed::gen3, 12}.time_of(1)), Duration(84));
 }
 

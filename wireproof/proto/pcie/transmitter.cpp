@@ -53,7 +53,7 @@ bool Transmitter::on_ack(Instant now, std::uint32_t number, bool nak, Stats& sta
         timer_.freed(now, steps);
         backoff_.answered(steps);
         acked_ = TlpNumber(number);
-        cursor_ -= std::min(cursor_, steps);  // PCIE-27, PCIE-34: what is purged is not resent
+        cursor_ -= std::min(cursor_, steps);  // PCIE-27, PCIE-34: purged TLPs are not resent
         replay_num_ = 0;
         nak_remembered_ = false;
         restart_timer(now);
@@ -78,8 +78,8 @@ void Transmitter::on_credits(DllpKind kind, FlowType type, Credits credits) {
     }
 }
 
-// REPLAY_TIMER after progress: from anew if TLPs remain, held while a replay has not begun to
-// leave.
+// REPLAY_TIMER after progress: it restarts if TLPs remain. It is held while no TLP of a replay has
+// left.
 void Transmitter::restart_timer(Instant now) {
     const bool runs = buffer_.sent() > 0 && !(replaying_ && first_of_replay_);
     if (retraining()) {
@@ -96,7 +96,7 @@ void Transmitter::begin_replay(Instant now, Stats& stats) {
     replaying_ = first_of_replay_ = true;
     nak_remembered_ = false;
     cursor_ = 0;
-    replay_num_ = (replay_num_ + 1) % 4;  // PCIE-22: the fourth retrains first
+    replay_num_ = (replay_num_ + 1) % 4;  // PCIE-22: retrain before the fourth
     replay_deadline_ = never;
     frozen_left_ = not_running;
     if (replay_num_ == 0) {
@@ -131,7 +131,7 @@ bool Transmitter::on_deadline(Instant now, Stats& stats) {
     replay_deadline_ = never;
     ++stats.timeouts;  // PCIE-21
     if (replaying_ && !replay_held()) {
-        nak_remembered_ = true;  // a replay longer than its limit is finished first
+        nak_remembered_ = true;  // a replay that takes longer than its limit is finished first
     } else {
         begin_replay(now, stats);
     }
@@ -144,7 +144,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
         return now + config_.time_of(TlpHead{0, FlowType::posted, length}.frame_size());
     };
     if (replay_held()) return false;
-    // PCIE-26: a replay ends before anything new leaves.
+    // PCIE-26: a replay ends before a new TLP leaves.
     if (replaying_) {
         write(cursor_, false, out);
         out.mark_resent();
@@ -165,7 +165,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     const Credits need = credits_for(buffer_[index].length);
     // PCIE-29
     if (!gate.allows(need)) return false;
-    if (nullify_next_) {  // PCIE-19: no number is used up
+    if (nullify_next_) {  // PCIE-19: it uses no number
         nullify_next_ = false;
         write(index, true, out);
         return true;
@@ -180,7 +180,7 @@ bool Transmitter::transmit(Instant now, TxFrame& out, Stats& stats) {
     return true;
 }
 
-// The number follows from the place in the buffer, so a replay keeps it (PCIE-4).
+// The number follows from the index in the buffer, so a replay does not change it (PCIE-4).
 void Transmitter::write(std::size_t index, bool nullified, TxFrame& out) const {
     const ConstBytes message = buffer_.message(index);
     const TlpNumber number = circle_.advance(acked_, index + 1);

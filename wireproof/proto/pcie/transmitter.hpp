@@ -1,5 +1,5 @@
 // The sending half of a data link (docs/rules/pcie.md): numbers, replay, REPLAY_TIMER and
-// REPLAY_NUM. Knows TLPs only; when they may leave, Link decides.
+// REPLAY_NUM. It handles only TLPs. Link decides when a TLP may leave.
 #pragma once
 
 #include "wireproof/base/seq_num.hpp"
@@ -15,9 +15,9 @@ namespace wireproof::pcie {
 
 using TlpNumber = SeqNum<struct TlpTag>;
 
-/// Beyond what every link counts.
+/// The counters of each link, and those of PCI Express.
 struct Stats : LinkStats {
-    std::uint64_t protocol_errors = 0;  // Acks of what was never sent; fatal on a real link
+    std::uint64_t protocol_errors = 0;  // Acks for TLPs that were never sent; fatal on a real link
     std::uint64_t bad_tlps = 0;
     std::uint64_t bad_dllps = 0;
     std::uint64_t nullified = 0;
@@ -31,15 +31,15 @@ class Transmitter {
 public:
     explicit Transmitter(const Config& config);
 
-    /// DL_Inactive: nothing is kept, reset values.
+    /// DL_Inactive: drops all TLPs and restores the reset values.
     void reset();
 
     bool has_room() const { return !buffer_.full(); }
     SubmitStatus submit(FlowType type, ConstBytes message);
-    /// The next new TLP leaves nullified first: its number goes to the one after.
+    /// The next new TLP is sent nullified first, and then again with the same number.
     void nullify_next() { nullify_next_ = true; }
 
-    /// An Ack or Nak with a good CRC; false: of a number outside what is outstanding.
+    /// Handles an Ack or Nak with a good CRC. False: its number is not one of an outstanding TLP.
     [[nodiscard]] bool on_ack(Instant now, std::uint32_t number, bool nak, Stats& stats);
     void on_credits(DllpKind kind, FlowType type, Credits credits);
 
@@ -50,10 +50,11 @@ public:
     bool on_deadline(Instant now, Stats& stats);
     Instant next_deadline() const { return earliest(replay_deadline_, retrained_at_); }
 
-    /// A TLP to resend, or else a new one that credits and numbers allow.
+    /// Writes a TLP to resend, or else a new one that credits and numbers permit.
     bool transmit(Instant now, TxFrame& out, Stats& stats);
 
-    /// Nothing is to be resent, and no new TLP may leave for want of one or of a number.
+    /// True: no TLP must be resent, and no new TLP can leave, because none waits or the window is
+    /// full.
     bool quiet() const {
         if (replaying_) return replay_held();
         return !buffer_.has_unsent() || window_full();
@@ -75,7 +76,7 @@ private:
     void end_replay_if_done(Instant now, Stats& stats);
     void restart_timer(Instant now);
     Duration replay_limit() const { return backoff_.wait(timer_.limit()); }
-    /// The rest of the replay waits for the Ack of what has left.
+    /// The rest of the replay waits until the TLPs that have left are acknowledged.
     bool replay_held() const { return replaying_ && cursor_ >= backoff_.window(); }
     bool window_full() const {
         return buffer_.sent() >= std::min<std::size_t>(config_.outstanding, backoff_.window());
@@ -90,9 +91,9 @@ private:
     TlpNumber acked_;  // ACKD_SEQ
     bool nullify_next_ = false;
 
-    // A replay goes from `cursor_` to the last TLP sent; no new one leaves meanwhile.
+    // A replay resends from `cursor_` to the last TLP sent. No new TLP leaves meanwhile.
     bool replaying_ = false;
-    bool first_of_replay_ = false;  // nothing was resent yet: the timer is held
+    bool first_of_replay_ = false;  // no TLP was resent yet: the timer is held
     bool nak_remembered_ = false;
     std::size_t cursor_ = 0;
     std::uint32_t replay_num_ = 0;
@@ -101,7 +102,8 @@ private:
     Backoff backoff_;
     Instant replay_deadline_ = never;
     Instant retrained_at_ = never;
-    Duration frozen_left_{};  // of the replay timer, while retraining; negative: was not running
+    // The rest of REPLAY_TIMER while the link retrains. Negative: the timer did not run.
+    Duration frozen_left_{};
 };
 
 }  // namespace wireproof::pcie

@@ -8,11 +8,11 @@
 namespace wireproof::pcie {
 namespace {
 
-constexpr std::size_t header_at = 3;  // behind STP and the number
+constexpr std::size_t header_at = 3;  // after STP and the number
 constexpr std::size_t header_size = 16;
 
-// Fmt and Type: a memory write and a deferrable memory write, both with four double words of
-// header and data.
+// Fmt and Type of a memory write and of a deferrable memory write. Both have a header of four
+// double words, and data.
 constexpr std::byte memory_write{0x60};
 constexpr std::byte deferrable_write{0x7B};
 
@@ -28,11 +28,12 @@ std::byte enables(std::size_t bytes) {
     return static_cast<std::byte>((1U << bytes) - 1);
 }
 
-// How many bytes from the first on are enabled; others than the first ones: 9.
+// The number of enabled bytes for each value of the four byte enables. scattered (9): the enabled
+// bytes are not the first ones.
 constexpr std::size_t scattered = 9;
 constexpr std::array<std::uint8_t, 16> enabled = {0, 1, 9, 2, 9, 9, 9, 3, 9, 9, 9, 9, 9, 9, 9, 4};
 
-// ECRC takes bits that may change on the way, the lowest of Type and EP, as ones.
+// The ECRC counts bits that may change on the way as ones: the lowest bit of Type, and EP.
 std::uint32_t ecrc(std::span<const std::byte, TlpHead::size> head, ConstBytes data,
                    ConstBytes padding) {
     std::array<std::byte, header_size> header;
@@ -106,7 +107,7 @@ std::uint32_t TlpPieces::number() const {
     return (value_of(head[1]) & 0xF) << 8 | value_of(head[2]);
 }
 
-// PCIE-1, PCIE-2: all but the framing symbols and the LCRC itself.
+// PCIE-1, PCIE-2: the LCRC covers everything except the framing symbols and itself.
 std::uint32_t TlpPieces::computed_lcrc() const {
     Crc32 crc;
     crc.add(head.subspan<1>());
@@ -144,7 +145,7 @@ void encode_tail(std::span<const std::byte, TlpHead::size> head, ConstBytes data
     store_le<std::uint32_t>(tail.subspan<4, 4>(), nullified ? ~lcrc : lcrc);
 }
 
-// HdrScale 2, HdrFC 8, DataScale 2, DataFC 12; the scales are not used.
+// The body: HdrScale 2 bits, HdrFC 8, DataScale 2, DataFC 12. The scales are not used.
 Dllp Dllp::flow_control(DllpKind kind, FlowType type, Credits credits) {
     const auto code = static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(type) << 4;
     return {code << 24 | (credits.headers & 0xFF) << 14 | (credits.data & 0xFFF)};

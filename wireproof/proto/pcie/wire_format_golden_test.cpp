@@ -1,4 +1,4 @@
-// Bytes and checks against what others computed (docs/rules/pcie.md).
+// Bytes and CRCs that other sources computed (docs/rules/pcie.md).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -43,7 +43,7 @@ TEST(PcieWireFormat, ComputesTheLcrcOfThePublishedTlps) {
     EXPECT_EQ(lcrc_of("0005400000010000000f00001000deadbeef"), 0xE1EABDB2U);
 }
 
-// PCIE-1: framing symbols around the six bytes.
+// PCIE-1: framing symbols surround the six bytes.
 TEST(PcieWireFormat, DllpsAreThePublishedBytes) {
     using enum DllpKind;
     const Credits some{0x20, 0x100};
@@ -123,7 +123,7 @@ bool good(ConstBytes frame) {
     return tlp && tlp->ends_good() && tlp->stored_lcrc() == tlp->computed_lcrc();
 }
 
-// PCIE-2: a CRC of 32 bits with this polynomial misses no two errors in a TLP.
+// PCIE-2: a CRC of 32 bits with this polynomial detects each pair of bit errors in a TLP.
 TEST(PcieWireFormat, EverySingleAndDoubleBitErrorInATlpIsCaught) {
     const std::vector<std::byte> message(8, std::byte{0xC5});
     std::vector<std::byte> frame = tlp_frame(4095, message);
