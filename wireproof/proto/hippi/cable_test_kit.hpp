@@ -1,5 +1,6 @@
-// For tests: two links on two cables that take time, one micropacket after another each way, with
-// virtual time and a say in what becomes of each frame. Every message is checked on arrival.
+// For tests: two links on two cables with latency, in simulated time. Each cable carries one
+// micropacket after the other, and the test decides the fate of each frame. Each message is checked
+// when it arrives.
 #pragma once
 
 #include <deque>
@@ -22,7 +23,7 @@ public:
     void run(std::uint64_t micropackets) {
         for (std::uint64_t i = 0; i < micropackets; ++i) step();
     }
-    /// Until `done`, or so many steps have passed.
+    /// Runs until `done`, for at most `most` steps.
     bool run_until(const std::function<bool()>& done, std::uint64_t most) {
         for (std::uint64_t i = 0; i < most && !done(); ++i) step();
         return done();

@@ -8,7 +8,8 @@
 namespace wireproof::hippi {
 
 void Config::set_times(const LinkFigures& link) {
-    // An answer waits behind a unit that has just begun to leave, and takes a unit's time itself.
+    // The answer may wait behind a unit that has just begun to leave, and takes the time of a unit
+    // itself.
     loop = link.one_way * 2 + link.micropacket * 3;
     null_after = link.micropacket * 8;
     retry_after = loop * 4;
@@ -28,7 +29,7 @@ Config Config::of_datagrams() {
     config.retry_after = Duration::milliseconds(20);
     config.retry_floor = Duration::milliseconds(2);
     config.backs_off = true;
-    // A reset would not help a path that loses some frames for ever; the owner of the link gives
+    // A reset would not help on a path that always loses some frames. The owner of the link gives
     // it up by unanswered().
     config.retries_max = retries_unlimited;
     config.start_again_after = Duration::milliseconds(20);

@@ -1,6 +1,6 @@
-// Credits of the four virtual channels, both ways. One credit is room for one micropacket of its
-// channel over there. What is returned is an increment, so it rides on numbered units alone and is
-// applied when one is accepted in order: once (docs/rules/hippi.md).
+// Credits of the four virtual channels, in both directions. One credit is room at the peer for one
+// micropacket of its channel. A return of credits is an increment. So only numbered units carry it,
+// and the receiver applies it once, when it accepts the unit in order (docs/rules/hippi.md).
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ public:
 
     explicit Credits(const Config& config) : buffers_(config.buffers) {}
 
-    /// A new life: what the peer advertised may be sent, and all our buffers are free.
+    /// Starts a new life: the sender has the credits that the peer advertised, and all buffers here
+    /// are free.
     void reset(const std::array<std::uint16_t, channel_count>& advertised) {
         advertised_ = available_ = advertised;
         owed_.fill(0);
@@ -32,8 +33,8 @@ public:
         if (available_[channel] != Config::unlimited) --available_[channel];
     }
 
-    /// From a unit accepted in order (HIPPI-24). False: more than was ever out; the surplus is not
-    /// believed.
+    /// Applies the return in a unit that was accepted in order (HIPPI-24). False: it exceeds the
+    /// credits in use; the surplus is ignored.
     [[nodiscard]] bool on_return(Return credits) {
         std::uint16_t& available = available_[credits.channel];
         const std::uint16_t most = advertised_[credits.channel];
@@ -42,8 +43,8 @@ public:
         return possible;
     }
 
-    /// A unit takes a buffer, which is empty again once its data are in the message. False: the
-    /// peer had no credit for it.
+    /// Counts the buffer of a received unit. It is free again as soon as its data are in the
+    /// message. False: the peer had no credit for the unit.
     [[nodiscard]] bool on_unit(std::size_t channel) {
         if (buffers_[channel] == Config::unlimited) return true;
         if (owed_[channel] == buffers_[channel]) return false;
@@ -51,8 +52,9 @@ public:
         return true;
     }
 
-    /// Worth a unit of its own (HIPPI-34): half of a channel's buffers wait to be returned. The
-    /// peer holds the other half, so it never waits for what would never come.
+    /// True: half of a channel's buffers wait to be returned, so a credit-only unit must leave
+    /// (HIPPI-34). The peer has credit for the other half, so it never waits for credits that do
+    /// not come.
     bool return_due() const {
         for (std::size_t i = 0; i < channel_count; ++i) {
             if (owed_[i] > 0 && owed_[i] >= buffers_[i] / 2) return true;
@@ -60,7 +62,7 @@ public:
         return false;
     }
 
-    /// The most that one unit can carry back; nothing owed: zero credits of channel 0.
+    /// The largest return that one unit can carry. If nothing is owed: zero credits of channel 0.
     Return take_return() {
         const auto most = std::max_element(owed_.begin(), owed_.end());
         if (*most == 0) return {};
@@ -85,8 +87,8 @@ public:
 private:
     std::array<std::uint16_t, channel_count> buffers_;
     std::array<std::uint16_t, channel_count> advertised_{};  // by the peer
-    std::array<std::uint16_t, channel_count> available_{};   // to us, for sending
-    std::array<std::uint16_t, channel_count> owed_{};        // buffers emptied, not yet returned
+    std::array<std::uint16_t, channel_count> available_{};   // for sending
+    std::array<std::uint16_t, channel_count> owed_{};  // free buffers that were not returned yet
 };
 
 }  // namespace wireproof::hippi

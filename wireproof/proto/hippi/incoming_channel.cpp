@@ -39,7 +39,7 @@ IncomingChannel::Took IncomingChannel::take_data(const Control& control,
                                                  std::span<const std::byte, data_size> data) {
     const std::size_t after = filled_ + data_size;
     if (has_header_) {
-        // The last unit is the one that the length ends in.
+        // The last unit is the one in which the length ends.
         if (control.tail != (after >= length_)) return Took::nonsense;
     } else if (after > message_max_) {
         return Took::nonsense;

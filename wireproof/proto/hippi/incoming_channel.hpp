@@ -1,5 +1,5 @@
-// The message that is coming in on one virtual channel. Its memory is taken at construction; a
-// message that does not fit in it, or contradicts its own header, is never written.
+// The incoming message of one virtual channel. Its memory is allocated at construction. A message
+// that does not fit, or that contradicts its own header, is not written.
 #pragma once
 
 #include "wireproof/base/crc.hpp"
@@ -11,13 +11,13 @@ namespace wireproof::hippi {
 
 class IncomingChannel {
 public:
-    /// What a unit accepted in order did for its message.
+    /// The state of the message after a unit was accepted in order.
     enum class Took : std::uint8_t {
-        part,       // more is to come
-        message,    // whole now: bytes() has it until the next unit of this channel
-        discarded,  // ended, and had been marked as bad before it came to this link
-        bad_check,  // ECRC is wrong: it cannot be had again
-        nonsense,   // too long, or not what its header said
+        part,       // more units follow
+        message,    // complete: bytes() has it until the channel's next unit
+        discarded,  // ended; it was marked as bad before it came to this link
+        bad_check,  // the ECRC is wrong; the message cannot be resent
+        nonsense,   // too long, or it contradicts its header
     };
 
     explicit IncomingChannel(const Config& config)
@@ -28,7 +28,7 @@ public:
     Took take(const Control& control, std::span<const std::byte, data_size> data);
     ConstBytes bytes() const { return memory_.bytes().first(whole_); }
 
-    /// Forgets the message under way, not the one delivered last.
+    /// Drops the incomplete message, but not the one that was delivered last.
     void reset();
     void fingerprint(Fingerprint& sink) const;
 
@@ -39,13 +39,13 @@ private:
     std::size_t message_max_;
     bool check_;
     LazyBytes memory_;
-    std::size_t whole_ = 0;  // bytes of the message delivered last
+    std::size_t whole_ = 0;  // length of the message that was delivered last
 
     bool begun_ = false;
     bool has_header_ = false;
     bool marked_bad_ = false;
     std::size_t length_ = 0;  // as its header says
-    std::size_t filled_ = 0;  // with what fills its last unit
+    std::size_t filled_ = 0;  // with the padding of its last unit
     Crc16Ccitt ecrc_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace wireproof::hippi {
 
-/// A received micropacket, wherever the cable left its data.
+/// The parts of a received micropacket. Its data may be lent by the cable.
 struct Link::Parts {
     std::span<const std::byte, data_size> data;
     std::span<const std::byte, control_size> control;
@@ -46,8 +46,8 @@ RxVerdict Link::on_frame(Instant now, const RxFrame& frame) {
     return verdict;
 }
 
-// A bad check says that something came, not what: no field is looked at, not even for a null
-// (HIPPI-13, HIPPI-18).
+// If the check fails, the receiver knows that a unit came, but not which. It uses no field, not
+// even to recognise a null (HIPPI-13, HIPPI-18).
 RxVerdict Link::judge(Instant now, const RxFrame& frame) {
     const auto parts = Parts::of(frame);
     if (!parts) return RxVerdict::malformed;
@@ -94,7 +94,7 @@ RxVerdict Link::on_numbered(Instant now, const Control& control, const Parts& pa
         return break_off(RxVerdict::refused);
     }
     received_.take(now);
-    // HIPPI-24: once, since a unit is accepted once.
+    // HIPPI-24: once, because a unit is accepted once.
     if (!credits_.on_return({control.credit_channel, control.credits})) ++stats_.protocol_errors;
     heed_rseq(now, control);
     if (control.type == Type::admin) ++stats_.admin_units;
@@ -119,7 +119,7 @@ RxVerdict Link::on_message_unit(const Control& control, const Parts& parts) {
     return RxVerdict::accepted;
 }
 
-/// False: a number that no peer of ours sends.
+/// False: a number that breaks the rules.
 bool Link::heed_rseq(Instant now, const Control& control) {
     switch (sent_.on_rseq(now, control.rseq, control.type != Type::status_null)) {
         case RetransmitBuffer::Heard::nothing:
@@ -131,7 +131,7 @@ bool Link::heed_rseq(Instant now, const Control& control) {
     return true;
 }
 
-// A message that cannot be had again is not lost in silence: both ends begin anew and say so.
+// A message that cannot be resent must not be lost unnoticed: both ends restart and report it.
 RxVerdict Link::break_off(RxVerdict verdict) {
     end_life(StartUp::State::resetting);
     return verdict;
@@ -161,7 +161,7 @@ void Link::on_deadline(Instant now) {
     }
 }
 
-// A peer in a new life has no buffers to drop, and one that is gone may come back as such.
+// A peer in a new life has no buffers to drop. A peer that is gone may come back in a new life.
 void Link::on_wire_event(Instant, WireEvent) {
     end_life(StartUp::State::starting);
 }

@@ -1,9 +1,9 @@
-// A HIPPI-6400 link between two ends: the engine. Messages on four virtual channels are cut into
-// micropackets of 32 bytes; these go back to the sender's buffer until they are acknowledged, and
-// one number seen twice says "resend". Credits keep a channel from overrunning its buffers.
+// The engine of a HIPPI-6400 link between two ends. It cuts messages on four virtual channels into
+// micropackets of 32 bytes. The sender keeps these until they are acknowledged. The same number
+// twice from the receiver means "resend". Credits keep a channel from overrunning its buffers.
 //
-// Rules and states: README.md. All memory is taken at construction. Not for use by two threads at
-// once.
+// Rules and states: README.md. All memory is allocated at construction. Only one thread may use a
+// Link at a time.
 #pragma once
 
 #include <array>
@@ -23,41 +23,40 @@
 
 namespace wireproof::hippi {
 
-/// Counters since construction; none of them steers anything.
+/// Counters since construction. They do not influence the engine.
 struct Stats : LinkStats {
-    std::uint64_t nulls = 0;  // sent, as the next five
+    std::uint64_t nulls = 0;  // this and the next five count what was sent
     std::uint64_t status_nulls = 0;
     std::uint64_t credit_units = 0;
     std::uint64_t inits = 0;
-    std::uint64_t resets_asked = 0;     // RESET
-    std::uint64_t start_answers = 0;    // INIT-ACK, RESET-ACK
-    std::uint64_t notices_guarded = 0;  // second copies that began no second replay
-    std::uint64_t protocol_errors = 0;  // numbers, credits or messages that no peer of ours sends
-    std::uint64_t ecrc_errors = 0;      // messages whose end-to-end check was wrong
-    std::uint64_t messages_discarded = 0;  // that came marked as bad
-    std::uint64_t admin_units = 0;         // received; they carry nothing for us
+    std::uint64_t resets_asked = 0;        // RESET
+    std::uint64_t start_answers = 0;       // INIT-ACK, RESET-ACK
+    std::uint64_t notices_guarded = 0;     // second copies of a notice, ignored
+    std::uint64_t protocol_errors = 0;     // numbers, credits or messages that break the rules
+    std::uint64_t ecrc_errors = 0;         // messages with a wrong ECRC
+    std::uint64_t messages_discarded = 0;  // messages that arrived marked as bad
+    std::uint64_t admin_units = 0;         // received; they carry nothing for this engine
 
     friend bool operator==(const Stats&, const Stats&) = default;
 };
 
-/// HIPPI-27: within a life of the link every message arrives once, in the order of its channel.
+/// HIPPI-27: within a life of the link, each message arrives once, in the order of its channel.
 class Link {
 public:
     using Delivery = LinkDelivery;
 
     explicit Link(const Config& config);
 
-    /// On channel 0, or on one of the four.
+    /// Sends on channel 0, or on one of the four channels.
     [[nodiscard]] SubmitStatus submit(ConstBytes message) { return submit(0, message); }
     [[nodiscard]] SubmitStatus submit(std::uint8_t channel, ConstBytes message);
     std::size_t message_max() const { return config_.message_max; }
     bool has_room() const { return has_room(0); }
     bool has_room(std::uint8_t channel) const { return !outgoing_[channel].full(); }
-    /// Of the message drawn last.
+    /// The channel of the message that next_delivery returned last.
     std::uint8_t delivered_channel() const { return delivered_channel_; }
 
-    // The engine contract (core/engine.hpp). While a delivery has not been drawn, frames are
-    // refused.
+    // The calls of an engine (core/engine.hpp). Frames are refused until all deliveries are taken.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
     std::optional<Delivery> next_delivery();
     void on_deadline(Instant now);
@@ -75,7 +74,8 @@ public:
     Unanswered unanswered() const { return sent_.unanswered(); }
 
 private:
-    /// To be drawn. The bytes are found then, so that a copied engine delivers its own.
+    /// A delivery that was not taken yet. next_delivery finds the bytes, so a copied engine
+    /// delivers its own.
     struct Event {
         LinkDelivery::What what = LinkDelivery::What::message;
         std::uint8_t channel = 0;
@@ -106,7 +106,7 @@ private:
     Credits credits_;
     std::vector<OutgoingChannel> outgoing_;
     std::vector<IncomingChannel> incoming_;
-    std::uint8_t turn_ = 0;  // the channel that is asked first
+    std::uint8_t turn_ = 0;  // the channel whose turn it is
     Ring<Event> events_;
     std::uint8_t delivered_channel_ = 0;
     Stats stats_;

@@ -1,5 +1,6 @@
-// What is dropped of what comes, and what goes back: acknowledgements, notices and nulls. Both
-// directions start at 250, so positions 0 to 4 are 250 to 254 and position 5 is number 0.
+// Which received units are dropped, and what goes back: acknowledgements, notices and nulls. Both
+// directions start at 250, so positions 0 to 4 have the numbers 250 to 254, and position 5 has
+// number 0.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/pair_test_kit.hpp"
@@ -24,7 +25,8 @@ TEST(HippiLink, ABadUnitIsDroppedAndTheExpectedNumberGoesBack) {
     EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{0, 1, 2}));
 }
 
-// HIPPI-13: what an intact carrier brings has no check, what a damaged one brings no good one.
+// HIPPI-13: a unit that the carrier says is intact is not checked, and one that it says is damaged
+// is bad even if its check is right.
 TEST(HippiLink, TrustsTheCarrierWhereTheCarrierVouches) {
     Pair pair = Pair::started();
     pair.a.submit(2);
@@ -56,9 +58,9 @@ TEST(HippiLink, CarriesANumberAtMostTwiceAndThenNothing) {
     const Frames frames = pair.take(pair.a);
     pair.give(pair.b, frames[0]);
     pair.wait_for_null();
-    EXPECT_EQ(pair.taken(pair.b), "null/1");  // once, as an acknowledgement
+    EXPECT_EQ(pair.taken(pair.b), "null/1");  // first as an acknowledgement
     pair.damage(pair.b, frames[1]);
-    EXPECT_EQ(pair.taken(pair.b), "null/1");  // and once as a notice
+    EXPECT_EQ(pair.taken(pair.b), "null/1");  // and then as a notice
     for (int i = 0; i < 5; ++i) {
         pair.give(pair.b, frames[2]);
         pair.damage(pair.b, frames[3]);
@@ -88,7 +90,7 @@ TEST(HippiLink, MakesANullAtOnceForANoticeAndAfterAWaitForAnAcknowledgement) {
     pair.give(pair.b, frames[0]);
     EXPECT_EQ(pair.taken(pair.b), "");
     pair.wait(pair.config.null_after - Duration(1));
-    pair.give(pair.b, frames[1]);  // does not begin the wait anew
+    pair.give(pair.b, frames[1]);  // does not restart the wait
     EXPECT_EQ(pair.taken(pair.b), "");
     pair.wait(Duration(1));
     EXPECT_EQ(pair.taken(pair.b), "null/2");
@@ -121,7 +123,8 @@ TEST(HippiLink, ANullIsNeitherKeptNorAcknowledgedNorMissed) {
     EXPECT_EQ(pair.give(pair.a, null[0]), control);
     pair.wait_for_null();
     EXPECT_EQ(pair.taken(pair.a), "");
-    // Bad, it is only something bad: a notice goes out, and begins no replay over there.
+    // A damaged null is only a bad unit: the receiver sends a notice, which causes no replay at the
+    // peer.
     EXPECT_EQ(pair.damage(pair.a, null[0]), corrupt);
     EXPECT_EQ(pair.carry(pair.a), "null/0 null/0");
     EXPECT_EQ(pair.taken(pair.b), "");
@@ -141,7 +144,7 @@ TEST(HippiLink, AStatusNullAcknowledgesButNeverStartsAReplay) {
     EXPECT_EQ(pair.a.engine.stats().replays, 0);
 }
 
-// HIPPI-32: it takes the place of a positive copy that still waits.
+// HIPPI-32: the status null replaces an acknowledgement that still waits.
 TEST(HippiLink, ADuplicateIsAnsweredByOneStatusNullInsteadOfTheCopyThatWaits) {
     Pair pair = Pair::started();
     pair.a.submit(3);

@@ -1,4 +1,4 @@
-// Credits of the four channels, and messages of every length on them.
+// Credits of the four channels, and messages of all lengths on them.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/cable_test_kit.hpp"
@@ -28,7 +28,7 @@ TEST(HippiCredit, NoUnitLeavesOnAChannelWithoutCredit) {
     EXPECT_EQ(pair.carry(pair.a), "2/1 3");
 }
 
-// HIPPI-25: a peer that has no buffers for a channel gets nothing on it.
+// HIPPI-25: if a peer has no buffers for a channel, nothing is sent on it.
 TEST(HippiCredit, NothingLeavesOnAChannelThatThePeerDidNotOpen) {
     Config config = near_wrap();
     config.buffers[2] = 0;
@@ -79,7 +79,7 @@ TEST(HippiCredit, CreditOnlyUnitsPassWithoutCreditAndFreeTwoBlockedSides) {
     pair.give(pair.a, of_b);
     EXPECT_EQ(pair.a.engine.credits().held(0) + pair.b.engine.credits().held(0), 0);
     EXPECT_EQ(pair.carry(pair.a), "credit1/1");
-    EXPECT_EQ(pair.carry(pair.b), "1/2");  // it returns the credit too
+    EXPECT_EQ(pair.carry(pair.b), "1/2");  // it also returns the credit
     pair.settle();
     for (int i = 0; i < 4; ++i) {
         pair.wait_for_null();
@@ -105,9 +105,9 @@ TEST(HippiCredit, ACreditIsAppliedOnceHoweverOftenItsUnitComes) {
     EXPECT_EQ(pair.give(pair.a, credit[0]), duplicate);
     EXPECT_EQ(pair.give(pair.a, credit[0]), duplicate);
     EXPECT_EQ(pair.a.engine.credits().held(0), 2);
-    // Lost, it keeps what it carried when it is sent again.
+    // If a unit is lost, it carries the same credits when it is resent.
     pair.give(pair.b, two);
-    EXPECT_EQ(pair.taken(pair.b).substr(0, 7), "credit1");  // lost
+    EXPECT_EQ(pair.taken(pair.b).substr(0, 7), "credit1");  // is lost
     pair.wait(pair.config.retry_after);
     const Frames again = pair.take(pair.b);
     ASSERT_FALSE(again.empty());
@@ -116,7 +116,7 @@ TEST(HippiCredit, ACreditIsAppliedOnceHoweverOftenItsUnitComes) {
     EXPECT_EQ(pair.a.engine.credits().held(0), 4);
 }
 
-// HIPPI-24: nothing on nulls, and what was never out is not believed.
+// HIPPI-24: credits on nulls are ignored, and so are more credits than are in use.
 TEST(HippiCredit, CreditsOnNullsOrInExcessAreNotApplied) {
     Pair pair = Pair::started(few_buffers(8));
     pair.a.submit(3);
@@ -139,7 +139,7 @@ TEST(HippiCredit, AUnitWithoutCreditBreaksTheLinkOff) {
     EXPECT_EQ(pair.b.downs, 1);
 }
 
-// HIPPI-24, 25: more units than a control word could ever promise, and nothing goes back for them.
+// HIPPI-24, 25: more units than credits can count are sent, and no credit is returned for them.
 TEST(HippiCredit, AChannelOfUnlimitedBuffersIsNotCredited) {
     Pair pair = Pair::started(few_buffers(Config::unlimited));
     for (std::uint64_t i = 0; i < 70'000; i += 5) {
@@ -154,7 +154,7 @@ TEST(HippiCredit, AChannelOfUnlimitedBuffersIsNotCredited) {
     EXPECT_EQ(pair.b.engine.stats().credit_units, 0);
 }
 
-// HIPPI-24: over bad cables, all credits come home.
+// HIPPI-24: all credits return in the end, even over bad cables.
 TEST(HippiCredit, CreditsAreNeitherLostNorDoubledUnderLoss) {
     for (const auto buffers : std::vector<std::uint16_t>{1, 3, 200}) {
         Cables world(few_buffers(buffers));
@@ -208,7 +208,7 @@ TEST(HippiMessage, CarriesMessagesOfEveryLengthCopiedAndLent) {
     }
 }
 
-// HIPPI-1: whole units need no header; any other length has one before it.
+// HIPPI-1: a length of whole units needs no header. Any other length has a header unit before it.
 TEST(HippiMessage, OnlyALengthThatIsNotWholeUnitsNeedsAHeader) {
     Pair pair = Pair::started();
     const auto kinds = [&](std::size_t size) {
@@ -241,12 +241,12 @@ TEST(HippiMessage, SaysWhenAMessageIsTooLongOrTheQueueFull) {
     EXPECT_TRUE(pair.a.engine.has_room());
 }
 
-// HIPPI-29: ECRC covers what LCRC cannot, and a message is not lost in silence.
+// HIPPI-29: ECRC detects damage that LCRC cannot, and a message is not lost unnoticed.
 TEST(HippiMessage, AWrongEndToEndCheckDropsTheMessageAndBreaksTheLinkOff) {
     Pair pair = Pair::started();
     ASSERT_EQ(pair.a.engine.submit(message(1, 64)), SubmitStatus::accepted);
     Frames frames = pair.take(pair.a);
-    frames[1].bytes[0] ^= std::byte{1};  // and a link check that fits
+    frames[1].bytes[0] ^= std::byte{1};  // damaged, with an LCRC that fits
     frames[1] = forged(frames[1], [](Control&) {});
     EXPECT_EQ(pair.give(pair.b, frames), (Verdicts{accepted, corrupt}));
     EXPECT_EQ(pair.b.engine.stats().ecrc_errors, 1);

@@ -1,4 +1,4 @@
-// What the engine asks of its carrier, and what it leaves undone where the carrier promises it.
+// What the engine needs from its carrier, and which checks it omits if the carrier does them.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/pair_test_kit.hpp"
@@ -51,7 +51,8 @@ TEST(HippiFrame, PointsAtLentMessagesWhereTheyLie) {
     }
 }
 
-// HIPPI-29: a resent unit is the one that left, not what the user's memory has become.
+// HIPPI-29: a resent unit has the bytes of the first sending, even if the user's memory has
+// changed.
 TEST(HippiFrame, ResendsTheCopyThatWasSubmitted) {
     Pair pair = Pair::started();
     Message mine = message(1, 64);

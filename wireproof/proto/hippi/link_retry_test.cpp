@@ -1,5 +1,5 @@
-// What leaves, unit by unit: numbers, the window, and replays. Both directions start at 250, so
-// positions 0 to 4 are 250 to 254 and position 5 is number 0.
+// Which units leave: numbers, the window, and replays. Both directions start at 250, so positions 0
+// to 4 have the numbers 250 to 254, and position 5 has number 0.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/pair_test_kit.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using enum RxVerdict;
 
-// The rule re_arm: only repeats of the last unit are answered again and again.
+// The rule re_arm: only repeats of the last unit are answered each time.
 TEST(HippiLink, AnOlderRepeatRearmsNothing) {
     Config config = near_wrap();
     config.duplicates = Duplicates::re_arm;
@@ -90,7 +90,7 @@ TEST(HippiLink, AnRseqFreesExactlyTheUnitsBeforeItAnd255None) {
     EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(6))), control);
     EXPECT_EQ(pair.a.engine.outstanding(), 2);
     EXPECT_EQ(pair.taken(pair.a), "");
-    // What remains is 6 and 7, and nothing before it.
+    // Exactly units 6 and 7 remain.
     EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(6))), control);
     EXPECT_EQ(pair.taken(pair.a), "6..7*");
     EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(8))), control);
@@ -113,7 +113,8 @@ TEST(HippiLink, TheSameNumberAgainReplaysAllInOrderAcrossTheWrapBeforeAnythingNe
     EXPECT_EQ(pair.a.engine.stats().replays, 1);
 }
 
-// HIPPI-8: an acknowledgement that passes the pointer moves it; one that covers the rest ends it.
+// HIPPI-8: an acknowledgement beyond the replay pointer moves the pointer. One that covers the rest
+// ends the replay.
 TEST(HippiLink, AReplayUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
     Pair pair = Pair::started();
     pair.a.submit(8);
@@ -148,7 +149,7 @@ TEST(HippiLink, TwoCopiesOfOneNoticeCauseOneReplay) {
         Pair pair = Pair::started(config);
         pair.a.submit(3);
         const Frames frames = pair.take(pair.a);
-        pair.damage(pair.b, frames[0]);  // the very first unit: both copies are negative
+        pair.damage(pair.b, frames[0]);  // the very first unit: both copies are of the notice
         const Frames notices = pair.take(pair.b);
         ASSERT_EQ(pair.text(notices), "null/0 null/0");
         pair.give(pair.a, notices[0]);
@@ -161,14 +162,14 @@ TEST(HippiLink, TwoCopiesOfOneNoticeCauseOneReplay) {
     }
 }
 
-// HIPPI-10: for one loop time, not for ever.
+// HIPPI-10: the guard lasts one loop, not for ever.
 TEST(HippiLink, AfterOneLoopANoticeOfTheSameNumberCountsAgain) {
     Pair pair = Pair::started();
     pair.a.submit(3);
     pair.take(pair.a);
     const Frame notice = made(Type::null, no_number, pair.number(0));
     pair.give(pair.a, notice);
-    pair.give(pair.a, notice);  // before the replay's first unit has left
+    pair.give(pair.a, notice);  // before the first unit of the replay has left
     EXPECT_EQ(pair.taken(pair.a, 1), "0*");
     pair.wait(pair.config.loop);
     pair.give(pair.a, notice);  // the replay still runs
@@ -214,7 +215,8 @@ TEST(HippiLink, TheTimerFallsWithTheMeasuredLoopIfItMay) {
     EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + config.loop * 3);
 }
 
-// On a path shared with others: all is resent once, then the first unit alone, each time later.
+// On a shared path: the first replay resends all units, later ones only the first unit, each after
+// a longer wait.
 TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
     Config config = near_wrap();
     config.backs_off = true;
@@ -229,7 +231,7 @@ TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
         EXPECT_EQ(wait, config.retry_after * (1 << round)) << round;
         pair.wait(wait);
         EXPECT_EQ(pair.taken(pair.a), round == 0 ? "0..7*" : "0*") << round;
-        // The receiver still lacks it; another report of that causes no replay of its own.
+        // The receiver still lacks the unit. Another notice for it does not cause another replay.
         if (round == 0) continue;
         pair.a.submit(1);
         EXPECT_EQ(pair.give(pair.a, made(Type::null, no_number, pair.number(0))),
@@ -242,7 +244,8 @@ TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
 
     pair.give(pair.a, made(Type::null, no_number, pair.number(1)));
     EXPECT_EQ(pair.a.engine.unanswered().since, never);
-    // Each unit acknowledged lets one more leave than before it, the new ones behind the rest.
+    // Each acknowledged unit permits one more unit than before. New units come after the rest of
+    // the replay.
     EXPECT_EQ(pair.taken(pair.a), "1..2*");
     EXPECT_EQ(pair.a.engine.next_deadline(), pair.now + config.retry_after);
     pair.give(pair.a, made(Type::null, no_number, pair.number(3)));
@@ -251,8 +254,8 @@ TEST(HippiLink, BacksOffIfItMayAndGoesOnWithTheRestOnceTheFirstIsAcknowledged) {
     EXPECT_EQ(pair.taken(pair.a), "7* 8..14");
 }
 
-// With others behind it the replay is held; alone it is over, and once the guard is, too, a notice
-// could begin the next.
+// If more units follow, the replay is held. With a single unit the replay is finished, and after
+// the guard a notice could begin the next.
 TEST(HippiLink, BacksOffFromTheNoticesOfALoneUnit) {
     Config config = near_wrap();
     config.backs_off = true;
@@ -290,7 +293,7 @@ TEST(HippiLink, WithThePositiveCopyLostTheSecondOnlyAcknowledgesAndTheTimerRepla
     const Frames frames = pair.take(pair.a);
     pair.give(pair.b, frames[0]);
     pair.wait_for_null();
-    EXPECT_EQ(pair.taken(pair.b), "null/1");  // lost
+    EXPECT_EQ(pair.taken(pair.b), "null/1");  // is lost
     pair.damage(pair.b, frames[1]);
     EXPECT_EQ(pair.carry(pair.b), "null/1");
     EXPECT_EQ(pair.a.engine.outstanding(), 2);

@@ -1,5 +1,5 @@
-// The worked scenarios of docs/rules/hippi.md, and what happens on cables that lose, damage and
-// take time: that everything arrives once and in order, and at what cost.
+// The scenarios of docs/rules/hippi.md, and cables that take time, lose and damage: each message
+// arrives once and in order. The tests also check the cost.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/cable_test_kit.hpp"
@@ -31,13 +31,13 @@ TEST(HippiScenario, H1LostDataIsFetchedByTheSecondCopy) {
     EXPECT_EQ(pair.a.engine.stats().timeouts, 0);
 }
 
-// HIPPI-19, H2: lost acknowledgement on a null.
+// HIPPI-19, H2: a lost acknowledgement on a null.
 TEST(HippiScenario, H2ALaterNumberCoversALostNull) {
     Pair pair = Pair::started();
     pair.a.submit(2);
     pair.carry(pair.a);
     pair.wait_for_null();
-    EXPECT_EQ(pair.taken(pair.b), "null/2");  // lost
+    EXPECT_EQ(pair.taken(pair.b), "null/2");  // is lost
     pair.a.submit(1, 2);
     EXPECT_EQ(pair.carry(pair.a), "2");
     pair.wait_for_null();
@@ -46,8 +46,8 @@ TEST(HippiScenario, H2ALaterNumberCoversALostNull) {
     EXPECT_EQ(pair.a.engine.stats().resent, 0);
 }
 
-// The first half of H3: B has 1 and 2 of A; the unit that says so is lost, the next carries
-// nothing.
+// The first half of H3: B has units 1 and 2 of A. The unit that acknowledges them is lost, and the
+// next one carries no acknowledgement.
 Frames lost_on_data(Pair& pair) {
     pair.a.submit(1);
     pair.carry(pair.a);
@@ -63,12 +63,12 @@ Frames lost_on_data(Pair& pair) {
     return pair.take(pair.a);
 }
 
-// HIPPI-19, H3: lost acknowledgement on data. What is refused acknowledges nothing.
+// HIPPI-19, H3: a lost acknowledgement on data. A refused unit acknowledges nothing.
 TEST(HippiScenario, H3RefusedReverseUnitsAcknowledgeNothingAndTheTimerReplays) {
     Pair pair = Pair::started();
     const Frames notices = lost_on_data(pair);
     ASSERT_EQ(pair.text(notices), "null/0 null/0");
-    // More goes forward, and is acknowledged on a reverse unit that is refused too.
+    // A sends one more unit. The reverse unit that acknowledges it is refused, too.
     pair.a.submit(1, 3);
     EXPECT_EQ(pair.carry(pair.a), "3");
     pair.b.submit(1, 2);
@@ -79,16 +79,16 @@ TEST(HippiScenario, H3RefusedReverseUnitsAcknowledgeNothingAndTheTimerReplays) {
     pair.wait(pair.config.retry_after);
     EXPECT_EQ(pair.carry(pair.a), "1..3*");
     EXPECT_EQ(pair.a.engine.stats().timeouts, 1);
-    // The status null frees the forward units; the repeated number replays the reverse ones.
+    // The status null frees the forward units. The repeated number replays the reverse units.
     EXPECT_EQ(pair.carry(pair.b).substr(0, 8), "status/4");
     EXPECT_EQ(pair.a.engine.outstanding(), 0);
     pair.give(pair.b, notices[0]);
-    EXPECT_EQ(pair.carry(pair.b), "");  // its own timer has begun that replay
+    EXPECT_EQ(pair.carry(pair.b), "");  // its own timer has already begun that replay
     EXPECT_EQ(pair.a.numbers(), (std::vector<std::uint64_t>{0, 1, 2}));
     EXPECT_EQ(pair.b.messages.size(), 4);
 }
 
-// HIPPI-19, H3: the reverse side is replayed by the repeated RSEQ, before any timer.
+// HIPPI-19, H3: the repeated RSEQ replays the reverse side before a timer expires.
 TEST(HippiScenario, H3TheRepeatedNumberReplaysTheReverseSide) {
     Pair pair = Pair::started();
     const Frames notices = lost_on_data(pair);
@@ -121,7 +121,7 @@ TEST(HippiScenario, H3WithRseqOfAnyGoodUnitNeedsNoForwardTimeout) {
     EXPECT_EQ(pair.a.engine.stats().timeouts + pair.b.engine.stats().timeouts, 0);
 }
 
-// HIPPI-19, H4: one of two copies of a notice lost.
+// HIPPI-19, H4: one of the two copies of a notice is lost.
 TEST(HippiScenario, H4EitherCopyOfANoticeLostLeavesItToTheTimer) {
     for (const bool first_lost : {true, false}) {
         Pair pair = Pair::started();
@@ -140,7 +140,7 @@ TEST(HippiScenario, H4EitherCopyOfANoticeLostLeavesItToTheTimer) {
     }
 }
 
-// HIPPI-19, H5: the last unit lost.
+// HIPPI-19, H5: the last unit is lost.
 TEST(HippiScenario, H5ALostLastUnitIsLeftToTheTimer) {
     Pair pair = Pair::started();
     pair.a.submit(2);
@@ -155,7 +155,7 @@ TEST(HippiScenario, H5ALostLastUnitIsLeftToTheTimer) {
     EXPECT_EQ(pair.b.messages.size(), 2);
 }
 
-// HIPPI-21: whether the link recovers when both copies of the last number are lost.
+// HIPPI-21: whether the link recovers if both copies of the last number are lost.
 TEST(HippiScenario, LosingBothCopiesOfTheLastNumberLivelocksOnlyWithTheLiteralRule) {
     for (const auto rule : {Duplicates::literal, Duplicates::re_arm, Duplicates::status_null}) {
         Config config = near_wrap();
@@ -165,10 +165,10 @@ TEST(HippiScenario, LosingBothCopiesOfTheLastNumberLivelocksOnlyWithTheLiteralRu
         const Frames frames = pair.take(pair.a);
         pair.give(pair.b, frames[0]);
         pair.wait_for_null();
-        EXPECT_EQ(pair.taken(pair.b), "null/1");  // lost
+        EXPECT_EQ(pair.taken(pair.b), "null/1");  // is lost
         EXPECT_EQ(pair.give(pair.b, frames[0]), duplicate);
         EXPECT_EQ(pair.taken(pair.b),
-                  rule == Duplicates::status_null ? "status/1" : "null/1");  // lost
+                  rule == Duplicates::status_null ? "status/1" : "null/1");  // is lost
         int replays = 0;
         for (; replays < 10 && pair.a.engine.outstanding() > 0; ++replays) {
             pair.wait(config.retry_after);
@@ -180,7 +180,7 @@ TEST(HippiScenario, LosingBothCopiesOfTheLastNumberLivelocksOnlyWithTheLiteralRu
     }
 }
 
-// HIPPI-21: the livelock ends in a reset, so a literal link is at least not silent about it.
+// HIPPI-21: the livelock ends in a reset, so that even a link with the literal rule reports it.
 TEST(HippiScenario, TheLiteralLivelockEndsInAReset) {
     Config config = near_wrap();
     config.duplicates = Duplicates::literal;
@@ -201,7 +201,8 @@ TEST(HippiScenario, TheLiteralLivelockEndsInAReset) {
     EXPECT_TRUE(pair.a.engine.running() && pair.b.engine.running());
 }
 
-// HIPPI-33: with as many units outstanding as there are numbers, all acknowledged looks like none.
+// HIPPI-33: if as many units are outstanding as there are numbers, "all acknowledged" and "none
+// acknowledged" look the same.
 TEST(HippiScenario, AWindowOfTheWholeCircleDeliversTwiceAndOneLessDoesNot) {
     for (const std::uint32_t window : {5U, 4U}) {
         Config config = near_wrap();
@@ -225,9 +226,9 @@ struct Saturated {
     std::uint64_t sent = 0;
 };
 
-/// A sends all the time on clean cables. Some replays are forced, `apart` units from one another,
-/// by the oldest number once more, as a late copy would.
-/// Buffers are so many that no credit-only unit disturbs the rhythm: a disturbance ends an echo.
+/// A sends all the time on clean cables. The test forces some replays, `apart` units from one
+/// another: it repeats the oldest number, like a late copy. There are so many buffers that no
+/// credit-only unit is sent, because any other unit would end an echo.
 Saturated saturated(Config config, std::uint64_t forced, std::uint64_t apart) {
     config.buffers[0] = 60'000;
     Cables world(config);
@@ -250,7 +251,7 @@ Saturated saturated(Config config, std::uint64_t forced, std::uint64_t apart) {
     return {a.stats().replays, a.stats().timeouts, numbers.size(), a.stats().numbered};
 }
 
-// HIPPI-31: one needless replay stays one, whatever the wait for nulls.
+// HIPPI-31: one needless replay causes no other, for any wait before a null.
 TEST(HippiScenario, ANeedlessReplayHasNoEchoWithStatusNulls) {
     for (const int wait : {0, 1, 8, 20}) {
         Config config = near_wrap();
@@ -262,7 +263,7 @@ TEST(HippiScenario, ANeedlessReplayHasNoEchoWithStatusNulls) {
     }
 }
 
-// HIPPI-31: with the other rules the duplicates of one replay draw notices that start the next.
+// HIPPI-31: with the other rules, the duplicates of one replay cause notices that start the next.
 TEST(HippiScenario, ANeedlessReplayEchoesWithoutEndWithTheOtherRules) {
     for (const auto rule : {Duplicates::literal, Duplicates::re_arm}) {
         for (const int wait : {0, 8}) {
@@ -276,8 +277,8 @@ TEST(HippiScenario, ANeedlessReplayEchoesWithoutEndWithTheOtherRules) {
     }
 }
 
-// HIPPI-31: where a duplicate is not surely one, only the last of a replay draws a status null, and
-// those before it a notice. Whether that echoes depends on the rhythm.
+// HIPPI-31: with this window, only the last unit of a replay is certainly a duplicate and causes a
+// status null. The units before it cause a notice. Whether that echoes depends on the timing.
 TEST(HippiScenario, WithAWindowOf254AReplayMayEcho) {
     Config config = near_wrap();
     config.w_max = 254;
@@ -291,7 +292,7 @@ struct Costs {
     std::uint64_t resent, timeouts, replays, resets, errors;
 };
 
-/// `count` messages each way over bad cables; every one arrives once and in order.
+/// Sends `count` messages in each direction over bad cables. Each arrives once and in order.
 Costs lossy(Config config, double rate, std::uint64_t count, std::uint64_t seed) {
     config.seed = seed;
     Cables world(config);
@@ -339,7 +340,7 @@ TEST(HippiScenario, EverythingArrivesOnceAndInOrderAtTwentyPercentLossBothWays) 
     }
 }
 
-// HIPPI-27, HIPPI-20: at little loss most recovery goes without a timer.
+// HIPPI-27, HIPPI-20: if few frames are lost, most recovery happens without a timer.
 TEST(HippiScenario, AtOnePercentLossRecoveryIsMostlyByNotice) {
     for (const bool any_good : {false, true}) {
         Config config = near_wrap();

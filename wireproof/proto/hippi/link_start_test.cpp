@@ -1,4 +1,4 @@
-// Start, reset, restart; frames that nobody sane sends; copies and fingerprints.
+// Start, reset and restart; frames of a hostile peer; copies and fingerprints.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/hippi/cable_test_kit.hpp"
@@ -29,7 +29,7 @@ TEST(HippiStart, RepeatsInitUntilItIsAnswered) {
         pair.wait(pair.config.start_again_after);
     }
     EXPECT_EQ(pair.a.engine.stats().inits, 5);
-    // What is submitted meanwhile waits for the link.
+    // A message that is submitted meanwhile waits for the link.
     EXPECT_EQ(pair.a.submit(1), 1);
     pair.settle();
     EXPECT_EQ(pair.b.messages.size(), 1);
@@ -47,7 +47,7 @@ TEST(HippiStart, ARunningSideAnswersARepeatedInitAndChangesNothing) {
     Pair pair;
     pair.carry(pair.a);
     pair.carry(pair.b);
-    EXPECT_EQ(pair.taken(pair.a), "init-ack");  // lost
+    EXPECT_EQ(pair.taken(pair.a), "init-ack");  // is lost
     pair.a.submit(2);
     EXPECT_EQ(pair.taken(pair.a), "0..1");
     pair.wait(pair.config.start_again_after);
@@ -95,7 +95,7 @@ TEST(HippiStart, AfterTooManyTimeoutsBothSidesBeginAnewWithFullCredit) {
             EXPECT_EQ(end->engine.credits().owed(vc), 0);
         }
     }
-    // What was under way is gone; what comes now begins at the first number.
+    // Messages that were in flight are gone. The next message begins with the first number.
     pair.a.submit(1, 77);
     EXPECT_EQ(pair.carry(pair.a), "0");
     EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{77}));
@@ -199,14 +199,14 @@ TEST(HippiStart, WhatWaitedWhenTheLinkWentDownIsNeverDelivered) {
     pair.a.submit(2, 50);
     pair.a.engine.on_wire_event(pair.now, WireEvent::peer_gone);
     pair.a.draw();
-    pair.a.submit(1, 77);  // of the life to come
+    pair.a.submit(1, 77);  // belongs to the next life
     pair.settle();
     EXPECT_EQ(pair.b.numbers(), (std::vector<std::uint64_t>{77}));
     EXPECT_EQ(pair.b.downs, 1);
 }
 
-// HIPPI-30: of a message that was cut off, a status null that was owed and the turn of the
-// channels.
+// HIPPI-30: a new life keeps no part of an incomplete message, no status null that was owed, and
+// not the turn of the channels.
 TEST(HippiStart, ANewLifeBeginsWithoutWhatTheOldOneLeftBehind) {
     Pair pair = Pair::started();
     pair.a.submit(1);
@@ -214,7 +214,7 @@ TEST(HippiStart, ANewLifeBeginsWithoutWhatTheOldOneLeftBehind) {
     EXPECT_EQ(pair.give(pair.b, first), Verdicts{accepted});
     EXPECT_EQ(pair.give(pair.b, first), Verdicts{duplicate});
     ASSERT_EQ(pair.a.engine.submit(0, message(1, 65)), SubmitStatus::accepted);
-    EXPECT_EQ(pair.taken(pair.a, 1), "1");  // its header
+    EXPECT_EQ(pair.taken(pair.a, 1), "1");  // the header unit
     for (End* end : {&pair.a, &pair.b}) {
         end->engine.on_wire_event(pair.now, WireEvent::new_life);
         end->draw();
@@ -228,7 +228,7 @@ TEST(HippiStart, ANewLifeBeginsWithoutWhatTheOldOneLeftBehind) {
     EXPECT_EQ(pair.b.messages, (std::vector<Message>{message(3, 65), message(2, 65)}));
 }
 
-// An answer with no number of a life would leave otherwise.
+// Otherwise an answer to an INIT of an ended life would leave.
 TEST(HippiStart, AResetCancelsTheAnswerToAnInit) {
     Pair pair = Pair::started();
     Config config = pair.config;
@@ -321,7 +321,7 @@ TEST(HippiHostile, MessagesThatContradictThemselvesBreakTheLinkOffAndOverrunNoth
     }
 }
 
-// Our sender writes no header before whole units, but another may.
+// This engine writes no header before whole units, but another sender may.
 TEST(HippiHostile, AHeaderMayStandBeforeWholeUnits) {
     Config config = near_wrap();
     config.check_messages = false;
@@ -339,7 +339,8 @@ TEST(HippiHostile, AHeaderMayStandBeforeWholeUnits) {
 TEST(HippiHostile, SurvivesAnyBytesAndComesBack) {
     Pair pair = Pair::started();
     Random random(99);
-    std::uint32_t expected = 0;  // position; some numbers must be right, or nothing is taken in
+    // A position. Some numbers must be right, or the engine would accept nothing.
+    std::uint32_t expected = 0;
     for (std::uint64_t i = 0; i < 60'000; ++i) {
         Message bytes = message(random.next(), random.chance(0.9) ? unit_size : random.below(100));
         const bool sealed = bytes.size() == unit_size && random.chance(0.8);
@@ -414,7 +415,7 @@ TEST(HippiValue, AFingerprintKnowsNoAgeAndNoCounters) {
     EXPECT_NE(print(pair.a.engine, pair.now + Duration(1)), left);
 }
 
-/// With its first unit acknowledged and the second outstanding.
+/// A buffer whose first unit is acknowledged and whose second is outstanding.
 RetransmitBuffer second_outstanding(const Config& config, bool first_was_replayed) {
     RetransmitBuffer buffer(config);
     buffer.send(Instant{}, Unit{});
@@ -427,8 +428,8 @@ RetransmitBuffer second_outstanding(const Config& config, bool first_was_replaye
     return buffer;
 }
 
-// A search found the two apart once the second unit was to be replayed, and nothing ever tells them
-// apart.
+// A search found that the fingerprints of the two buffers differed when the second unit was to be
+// replayed, although both behave the same from then on.
 TEST(HippiValue, AFingerprintForgetsTheGuardOfAnEarlierReplay) {
     const Config config;
     RetransmitBuffer replayed = second_outstanding(config, true);

@@ -1,5 +1,5 @@
-// What leaves, in order of urgency: start-up, status nulls, the replay, new units, and nulls only
-// when nothing else would carry the number back.
+// Decides what leaves, in order of urgency: start-up units, status nulls, the replay, new units. A
+// null leaves only if no other unit can carry the number back.
 #include "wireproof/proto/hippi/link.hpp"
 
 namespace wireproof::hippi {
@@ -38,7 +38,8 @@ std::optional<Unit> Link::next_new_unit() {
         turn_ = static_cast<std::uint8_t>((channel + 1) % channel_count);
     }
     if (!unit) {
-        if (!credits_.return_due()) return std::nullopt;  // HIPPI-34: needs no credit itself
+        // HIPPI-34: a credit-only unit itself needs no credit.
+        if (!credits_.return_due()) return std::nullopt;
         unit.emplace().control.type = Type::credit;
         ++stats_.credit_units;
         ++stats_.upkeep;
@@ -49,7 +50,7 @@ std::optional<Unit> Link::next_new_unit() {
     return unit;
 }
 
-// HIPPI-29: RSEQ is of this departure, and so is the LCRC over it.
+// HIPPI-29: each sending sets its own RSEQ and LCRC.
 void Link::send_unit(const Unit& unit, TxFrame& out) {
     Control control = unit.control;
     if (received_.negative()) ++stats_.naks;
@@ -59,7 +60,7 @@ void Link::send_unit(const Unit& unit, TxFrame& out) {
     finish(out, unit.data(), control);
 }
 
-// HIPPI-18: it has no number, and is not kept.
+// HIPPI-18: a null has no number, and the sender does not keep it.
 void Link::send_null(Type type, TxFrame& out) {
     Control control{.type = type};
     if (type == Type::status_null) {

@@ -26,7 +26,7 @@ ConstBytes OutgoingChannel::bytes_of(const Waiting& message) const {
     return copies_.bytes().subspan(message.slot * message_max_, message.size);
 }
 
-// HIPPI-1: 32 bytes a unit, and a header unit first where the length is not of whole units.
+// HIPPI-1: 32 bytes in each unit. A header unit comes first if the length is not a multiple of 32.
 Unit OutgoingChannel::next_unit() {
     const ConstBytes message = bytes_of(messages_.front());
     Unit unit;

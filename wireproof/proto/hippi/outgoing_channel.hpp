@@ -1,5 +1,6 @@
-// Messages of one virtual channel that wait, and their cutting into units. A message of whole units
-// is its data units; any other is preceded by a header unit that says how long it is.
+// The waiting messages of one virtual channel, and how they are cut into units. If the length is a
+// multiple of 32 bytes, a message is only data units. Otherwise a header unit with the length comes
+// first.
 #pragma once
 
 #include "wireproof/base/crc.hpp"
@@ -42,7 +43,7 @@ private:
     LazyBytes copies_;
     std::size_t next_slot_ = 0;
 
-    bool header_sent_ = false;  // of the oldest message
+    bool header_sent_ = false;  // for the oldest message
     std::size_t cut_ = 0;       // bytes of it that are in units
     Crc16Ccitt ecrc_;
 };

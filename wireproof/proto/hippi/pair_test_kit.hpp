@@ -1,9 +1,9 @@
-// For tests: two links whose micropackets are carried by hand, on a clock that the test turns
-// (cable_test_kit.hpp: by cables that take time). Frames are compared as short text in which
-// numbers are positions counted from the first number of the life, which stands just before the
-// wrap.
+// For tests: two links. The test carries their micropackets by hand and controls the time
+// (cable_test_kit.hpp has cables that take time). Frames are compared as short text. In it, numbers
+// are positions that count from the first number of the life, which is just before the wrap.
 //
-//      "0..2 3/7* null/4 status/5 credit/6"    units 0 to 2; 3 again, carrying RSEQ 7; a null with
+//      "0..2 3/7* null/4 status/5 credit/6"    units 0 to 2; unit 3 resent, with RSEQ 7; a null
+//      with
 //                                              RSEQ 4; a status null; credit-only unit 6
 //      "init init-ack reset reset-ack"
 #pragma once
@@ -28,7 +28,7 @@ namespace wireproof::hippi::test {
 
 using Message = std::vector<std::byte>;
 
-/// Repeatable bytes; the number stands in the first ones.
+/// Repeatable bytes. The first ones contain the number.
 inline Message message(std::uint64_t number, std::size_t size = data_size) {
     Message bytes(size);
     Random random(number + 1);
@@ -66,7 +66,7 @@ struct Frame {
 using Frames = std::vector<Frame>;
 using Verdicts = std::vector<RxVerdict>;
 
-/// The same frame with another control word, and a check that fits.
+/// The same frame with a changed control word and an LCRC that fits.
 inline Frame forged(Frame frame, const std::function<void(Control&)>& change) {
     Control control = frame.control();
     change(control);
@@ -82,7 +82,7 @@ inline Frame made(Type type, std::uint8_t tseq, std::uint8_t rseq = no_number) {
                   [=](Control& control) { control = {.type = type, .tseq = tseq, .rseq = rseq}; });
 }
 
-/// One end, and what it delivered.
+/// One end, and the messages that it delivered.
 struct End {
     explicit End(const Config& config) : engine(config) {}
 
@@ -123,7 +123,8 @@ struct End {
         draw();
     }
 
-    /// As many one-unit messages as are taken, numbered from `first`.
+    /// Submits messages of one unit, numbered from `first`, until `count` are accepted or the first
+    /// is not. Returns how many were accepted.
     std::uint64_t submit(std::uint64_t count, std::uint64_t first = 0, std::uint8_t channel = 0) {
         for (std::uint64_t i = 0; i < count; ++i) {
             if (engine.submit(channel, message(first + i)) != SubmitStatus::accepted) return i;
@@ -153,7 +154,7 @@ struct Pair {
         return config;
     }
 
-    /// A pair that runs.
+    /// A pair with a running link.
     static Pair started(const Config& config = near_wrap()) {
         Pair pair(config);
         pair.settle();
@@ -175,14 +176,15 @@ struct Pair {
 
     Frames take(End& from, std::size_t most = 100'000) { return from.take(now, most); }
     std::string taken(End& from, std::size_t most = 100'000) { return text(take(from, most)); }
-    /// All that leaves one end now reaches the other.
+    /// Carries all frames that leave one end now to the other end.
     std::string carry(End& from) {
         const Frames frames = take(from);
         give(other(from), frames);
         return text(frames);
     }
 
-    /// Carries to and fro until neither has anything to send; returns the frames carried.
+    /// Carries frames in both directions until neither end has one to send. Returns the number of
+    /// frames.
     std::size_t settle() {
         std::size_t carried = 0;
         for (std::size_t before = 1; carried != before && carried < 1'000'000;) {
@@ -201,10 +203,10 @@ struct Pair {
         a.elapse(now);
         b.elapse(now);
     }
-    /// The wait after which an acknowledgement goes back on a null.
+    /// The wait after which a null carries an acknowledgement back.
     void wait_for_null() { wait(config.null_after); }
 
-    /// The number on the wire at a position.
+    /// The number on the wire for a position.
     std::uint8_t number(std::uint32_t position) const {
         return static_cast<std::uint8_t>((config.first_number + position) % config.modulus);
     }
@@ -224,7 +226,7 @@ inline std::string Pair::text(const Frames& frames) const {
     std::string out;
     std::string run_mark;  // what the last plain unit carried besides its number
     std::uint32_t run_last = 0;
-    bool run_open = false;  // ".." has been written, its end has not
+    bool run_open = false;  // ".." was written, but not yet its end
     const auto close = [&] {
         if (run_open) out += std::to_string(run_last) + run_mark;
         run_open = false;

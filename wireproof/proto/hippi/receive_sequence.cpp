@@ -22,8 +22,8 @@ RxVerdict ReceiveSequence::place(std::uint8_t tseq) const {
     return ahead < window_ ? RxVerdict::out_of_sequence : RxVerdict::stale;
 }
 
-// The wait for a null is not begun anew by each unit, or a steady stream would put its own
-// acknowledgement off for ever.
+// The wait for a null does not restart with each unit. Otherwise a steady stream would delay its
+// own acknowledgement for ever.
 void ReceiveSequence::take(Instant now) {
     expected_ = circle_.advance(expected_, 1);  // HIPPI-12
     carried_ = 0;
@@ -37,8 +37,8 @@ void ReceiveSequence::take(Instant now) {
 }
 
 void ReceiveSequence::drop(std::uint8_t tseq, RxVerdict verdict) {
-    // HIPPI-31: a notice for a duplicate would begin a needless replay, whose duplicates draw the
-    // next.
+    // HIPPI-31: a notice for a duplicate would cause a needless replay, and the duplicates of that
+    // replay would cause the next notice.
     if (verdict == RxVerdict::duplicate && duplicates_ == Duplicates::status_null) {
         status_owed_ = true;
         return;
@@ -57,7 +57,7 @@ std::uint8_t ReceiveSequence::take_rseq() {
     return expected();
 }
 
-// HIPPI-32: it takes the place of the first copy, which would now be taken for a notice.
+// HIPPI-32: the status null replaces the first copy, which the sender would now take for a notice.
 std::uint8_t ReceiveSequence::take_status() {
     status_owed_ = false;
     carried_ = std::max<std::uint8_t>(carried_, 1);

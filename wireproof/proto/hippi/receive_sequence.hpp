@@ -1,5 +1,5 @@
-// The receiver's half of the retry protocol: the number expected next, and how often it still has
-// to go back (docs/rules/hippi.md).
+// The receiver's half of the retry protocol: the number expected next, and how many copies of it
+// must still go back (docs/rules/hippi.md).
 //
 //      good, expected   ┌──────────────┐ T_null, or on any unit       ┌──────────────┐
 //      ────────────────►│ one copy     ├─────────────────────────────►│ carried once │
@@ -10,9 +10,9 @@
 //                       │ two owed     ├──────────────►│ one owed     ├─────────►│ carried twice │
 //                       └──────────────┘               └──────────────┘          └───────────────┘
 //
-// A number that has been carried twice is carried no more, so repeats never mean more than one
-// "resend". What surely is a duplicate is answered by a status null instead, which only
-// acknowledges; it stands for the first copy if that has not gone back yet.
+// A number that was carried twice is not carried again, so repeats mean at most one "resend". The
+// answer to a certain duplicate is a status null, which only acknowledges. It replaces the first
+// copy if that has not gone back yet.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ class ReceiveSequence {
 public:
     explicit ReceiveSequence(const Config& config);
 
-    /// What a whole unit with this number is: accepted (then take() it), duplicate,
-    /// out_of_sequence, stale or, off the circle, malformed.
+    /// The verdict on an undamaged unit with this number: accepted (then the caller calls take()),
+    /// duplicate, out_of_sequence, stale, or malformed if no such number exists.
     RxVerdict place(std::uint8_t tseq) const;
 
-    /// The expected unit is taken in.
+    /// Applies the expected unit.
     void take(Instant now);
-    /// A unit that was not the expected one is dropped; `verdict` is from place().
+    /// Handles a unit that was not the expected one. `verdict` is that of place().
     void drop(std::uint8_t tseq, RxVerdict verdict);
-    /// A unit came whose check failed (HIPPI-13). What went back twice does not go back again, so a
-    /// resent unit that is bad again waits for the sender's timer (HIPPI-22).
+    /// Handles a unit whose check failed (HIPPI-13). A number that went back twice does not go back
+    /// again, so if a resent unit is bad again, the sender's timer must recover it (HIPPI-22).
     void on_bad_unit() { wanted_ = 2; }
     void on_timeout() {
         null_due_ = true;
@@ -48,14 +48,14 @@ public:
     bool status_null_due() const { return status_owed_; }
     /// HIPPI-17: a notice leaves at once, an acknowledgement after T_null.
     bool null_due() const { return negative() || (owes_copy() && null_due_); }
-    /// The copy owed is of a notice, not of an acknowledgement.
+    /// True: the copy that is owed belongs to a notice, not to an acknowledgement.
     bool negative() const { return owes_copy() && wanted_ == 2; }
     std::uint8_t expected() const { return static_cast<std::uint8_t>(expected_.value()); }
     Instant deadline() const { return deadline_; }
 
-    /// For a unit that leaves now: the expected number if a copy of it is owed, else 255.
+    /// The RSEQ of a unit that leaves now: the expected number if a copy of it is owed, else 255.
     std::uint8_t take_rseq();
-    /// For a status null that leaves now.
+    /// The RSEQ of a status null that leaves now.
     std::uint8_t take_status();
 
     void reset();
@@ -74,9 +74,10 @@ private:
 
     Number expected_;
     std::uint8_t carried_ = 0;  // copies of expected_ that went back
-    std::uint8_t wanted_ = 0;   // copies that should: 1 is an acknowledgement, 2 a notice
+    std::uint8_t wanted_ = 0;   // copies that must go back: 1 acknowledgement, 2 notice
     bool status_owed_ = false;
-    bool null_due_ = false;  // the acknowledgement has waited T_null for a ride
+    // The acknowledgement has waited for T_null, and no unit carried it.
+    bool null_due_ = false;
     Instant deadline_ = never;
 };
 

@@ -31,19 +31,20 @@ RetransmitBuffer::Heard RetransmitBuffer::on_rseq(Instant now, std::uint8_t rseq
     backoff_.answered(freed);
     oldest_ = Number(rseq);
     replay_ -= std::min(replay_, freed);
-    // HIPPI-35: a notice of the new oldest counts. HIPPI-11: the retries begin anew.
+    // HIPPI-35: a notice for the new oldest unit counts. HIPPI-11: the count of retries restarts.
     heeded_ = false;
     retries_ = 0;
     deadline_ = units_.empty() ? never : now + retry_limit();
     return Heard::progress;
 }
 
-// HIPPI-10: the second copy of a notice finds the replay that the first began.
+// HIPPI-10: when the second copy of a notice arrives, the first copy has already begun the replay.
 bool RetransmitBuffer::guarded(Instant now) const {
     return guard_ && heeded_ && (replaying() || now < guarded_until_);
 }
 
-// The timer rests until the first unit has left: a link that takes nothing uses up no retries.
+// The timer stops until the first unit of the replay has left, so a link that accepts nothing uses
+// up no retries.
 void RetransmitBuffer::begin_replay(Instant now) {
     timer_.resent();
     backoff_.retransmits(now);
@@ -52,7 +53,7 @@ void RetransmitBuffer::begin_replay(Instant now) {
     deadline_ = never;
 }
 
-// HIPPI-20: all that is left where a copy of a notice was lost.
+// HIPPI-20: if a copy of a notice was lost, only the timer recovers.
 bool RetransmitBuffer::on_timeout(Instant now) {
     if (retries_max_ != Config::retries_unlimited) {
         if (retries_ == retries_max_) return false;
@@ -74,7 +75,8 @@ const Unit& RetransmitBuffer::send(Instant now, const Unit& unit) {
     return kept;
 }
 
-// HIPPI-8, HIPPI-28: in order by their places, so a wrap of the numbers does not matter.
+// HIPPI-8, HIPPI-28: units leave in the order of their index, so a wrap of the numbers does not
+// matter.
 const Unit& RetransmitBuffer::resend(Instant now) {
     WIREPROOF_CHECK(replaying());
     if (replay_ == 0) {
@@ -102,7 +104,7 @@ void RetransmitBuffer::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(units_.size());
     sink.add(replay_);
     sink.add(guarded(now));
-    // What an earlier replay left behind is nothing until this one's first unit has left.
+    // Before the first unit of this replay has left, the guard of an earlier replay has no effect.
     const bool guards = guard_ && heeded_ && replay_ > 0 && now < guarded_until_;
     sink.add(guards ? guarded_until_ - now : Duration{});
     sink.add(retries_);

@@ -1,11 +1,11 @@
 // The sender's half of the retry protocol: units that have left and are not acknowledged, and which
-// of them leaves again (docs/rules/hippi.md).
+// of them must be resent (docs/rules/hippi.md).
 //
 //      oldest ≤ replay ≤ next        [oldest, replay) has left in this pass, [replay, next) leaves
-//                                    again before anything new does
+//                                    again before new units
 //
-// The same number seen twice is a negative notice. The oldest became the oldest because its number
-// was seen, so one more RSEQ that names it asks for a replay.
+// The same number twice is a notice. The sender has seen the number of the oldest unit once
+// already, when it became the oldest, so one more RSEQ with this number requests a replay.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ namespace wireproof::hippi {
 struct UnitTag;
 using Number = SeqNum<UnitTag>;
 
-/// A unit as it leaves: all of its control word but RSEQ and LCRC, which are of each departure.
+/// A unit to be sent. Its control word is complete except for RSEQ and LCRC, which each sending
+/// sets.
 struct Unit {
     Control control;
-    ConstBytes lent{};  // its data where the message lies, if whole there; else `copy` has them
+    ConstBytes lent{};  // its data in the message, if they are whole there; else in `copy`
     DataBytes copy{};
 
     ConstBytes data() const { return lent.empty() ? ConstBytes(copy) : lent; }
@@ -33,13 +34,13 @@ struct Unit {
 
 class RetransmitBuffer {
 public:
-    /// What an RSEQ meant.
+    /// The meaning of an RSEQ.
     enum class Heard : std::uint8_t {
-        nothing,    // none outstanding, or an acknowledgement that may not be negative
+        nothing,    // no unit is outstanding, or it only acknowledges
         progress,   // units were freed
         replay,     // a replay begins
-        guarded,    // the second copy of a notice that was heeded
-        impossible  // a number never sent, or freed long ago
+        guarded,    // the second copy of a notice, which is ignored
+        impossible  // a number that was never sent, or freed long ago
     };
 
     explicit RetransmitBuffer(const Config& config);
@@ -47,9 +48,9 @@ public:
     bool empty() const { return units_.empty(); }
     std::size_t outstanding() const { return units_.size(); }
     bool replaying() const { return replay_ < units_.size(); }
-    /// A unit of the replay may leave now.
+    /// True: a unit of the replay may leave now.
     bool resend_due() const { return replaying() && replay_ < backoff_.window(); }
-    /// A new unit may leave now: fewer than w_max are outstanding (HIPPI-5).
+    /// True: a new unit may leave now, because fewer than w_max are outstanding (HIPPI-5).
     bool has_room() const {
         return !replaying() && !units_.full() && units_.size() < backoff_.window();
     }
@@ -57,15 +58,17 @@ public:
     std::uint32_t retries() const { return retries_; }
     Instant deadline() const { return deadline_; }
 
-    /// `negative`: RSEQ of the oldest asks for a replay; that of a status null does not.
+    /// `negative`: an RSEQ that names the oldest unit requests a replay. That of a status null does
+    /// not.
     Heard on_rseq(Instant now, std::uint8_t rseq, bool negative);
 
-    /// The timer has run out. False: too often, the link must be reset.
+    /// The timer has expired. False: too often; the link must be reset.
     bool on_timeout(Instant now);
 
-    /// Keeps a new unit under the next number: it leaves now. There must be room, and no replay.
+    /// Stores a new unit with the next number; the caller sends it now. There must be room and no
+    /// replay.
     const Unit& send(Instant now, const Unit& unit);
-    /// The next unit of a replay: it leaves now.
+    /// The next unit of a replay; the caller sends it now.
     const Unit& resend(Instant now);
 
     void reset();
@@ -86,9 +89,9 @@ private:
 
     Number oldest_;
     Ring<Unit> units_;         // units_[i] has the number oldest_ + i
-    std::size_t replay_ = 0;   // index of the next to leave again; the size: no replay
-    bool heeded_ = false;      // a replay from this very oldest_ has begun
-    Instant guarded_until_{};  // one loop after that replay's first unit left
+    std::size_t replay_ = 0;   // index of the next unit to resend; the size: no replay
+    bool heeded_ = false;      // a replay from this oldest_ has begun
+    Instant guarded_until_{};  // one loop after the first unit of that replay left
     std::uint32_t retries_ = 0;
     Instant deadline_ = never;
 };

@@ -56,8 +56,8 @@ StartUp::Outcome StartUp::on_init_ack(const StartBody& body) {
     return run_if_both_seen();
 }
 
-// An answer counts only together with the INIT of the same life: one of an earlier life says
-// nothing about what the peer knows now.
+// An answer counts only together with the INIT of the same life. An answer from an earlier life
+// does not show what the peer knows now.
 StartUp::Outcome StartUp::run_if_both_seen() {
     if (!peer_seen_ || answered_by_ != peer_epoch_) return {};
     state_ = State::running;
@@ -94,7 +94,8 @@ StartUp::Departure StartUp::departure(Type type, std::uint64_t echo) const {
     return {type, {.epoch = epoch_, .echo = echo, .terms = terms_, .credits = credits_}};
 }
 
-// The answer to a RESET leaves first: an INIT before it would find the peer still resetting.
+// The answer to a RESET leaves first: if an INIT arrived before it, the peer would still be
+// resetting.
 std::optional<StartUp::Departure> StartUp::next_departure(Instant now) {
     if (reset_answer_owed_) {
         reset_answer_owed_ = false;

@@ -1,4 +1,4 @@
-// How a link comes up, and how both sides forget everything together (docs/rules/hippi.md).
+// How a link starts, and how both sides restart it together (docs/rules/hippi.md).
 //
 //                     own INIT answered, and the peer's INIT seen
 //      ┌──────────┐ ─────────────────────────────────────────────► ┌─────────┐
@@ -10,8 +10,9 @@
 //                          │ RESET     │  INIT of another epoch
 //                          └───────────┘
 //
-// Every life of a side has an epoch. INIT and RESET name it and their answers echo it, so a repeat
-// is told from news: a running side that meets the epoch it runs with answers and changes nothing.
+// Each life of a side has an epoch. INIT and RESET name it, and their answers echo it, so a side
+// can tell a repeated frame from a new one. If a running side receives the epoch with which it
+// already runs, it answers and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace wireproof::hippi {
 class StartUp {
 public:
     enum class State : std::uint8_t { starting, resetting, running };
-    /// What a frame did to the life of the link.
+    /// The effect of a frame on the life of the link.
     enum class Effect : std::uint8_t { nothing, began, ended };
     struct Outcome {
         RxVerdict verdict = RxVerdict::control;
@@ -45,11 +46,11 @@ public:
 
     Outcome on_frame(Type type, const StartBody& body);
 
-    /// A new life: `resetting` has the peer drop its buffers first, `starting` knows that it has
-    /// none.
+    /// Begins a new life. `resetting`: the peer must first drop its buffers. `starting`: the peer
+    /// has none to drop.
     void begin(State state);
 
-    /// What leaves now, if anything.
+    /// The frame that leaves now, if any.
     std::optional<Departure> next_departure(Instant now);
     void on_timeout() {
         due_ = true;
@@ -74,18 +75,19 @@ private:
     Random random_;
 
     State state_ = State::starting;
-    std::uint64_t epoch_ = 0;  // our life
+    std::uint64_t epoch_ = 0;  // of this side's life
     bool due_ = true;          // INIT or RESET, by state
     Instant deadline_ = never;
 
-    bool peer_seen_ = false;  // its INIT, in this life of ours
+    bool peer_seen_ = false;  // its INIT arrived in this side's life
     std::uint64_t peer_epoch_ = 0;
     std::array<std::uint16_t, channel_count> peer_credits_{};
-    std::optional<std::uint64_t> answered_by_;  // the peer's epoch in its answer to our INIT
+    // The peer's epoch in its answer to this side's INIT.
+    std::optional<std::uint64_t> answered_by_;
 
     bool init_answer_owed_ = false;
     bool reset_answer_owed_ = false;
-    std::uint64_t reset_epoch_ = 0;  // of the RESET to be answered
+    std::uint64_t reset_epoch_ = 0;  // of the RESET that must be answered
 };
 
 }  // namespace wireproof::hippi

@@ -72,7 +72,7 @@ std::optional<Control> Control::decode(std::span<const std::byte, size> from) {
     control.rseq = std::to_integer<std::uint8_t>(from[3]);
     control.ecrc = load_be16<ecrc_at>(from);
     control.lcrc = load_be16<lcrc_at>(from);
-    // HIPPI-4, HIPPI-18: what is kept has a number, and nothing else has.
+    // HIPPI-4, HIPPI-18: exactly the units that the sender keeps have a number.
     if (is_numbered(control.type) != (control.tseq != no_number)) return std::nullopt;
     return control;
 }

@@ -1,4 +1,4 @@
-// The control word bit by bit, and what the two checks catch.
+// The bits of the control word, and which damage the two checks detect.
 #include "wireproof/proto/hippi/wire_format.hpp"
 
 #include <gtest/gtest.h>
