@@ -94,7 +94,7 @@ TEST(ShmEndpoint, StoresIntoAllocatedMemoryAndGetsFromIt) {
         sizes.push_back(m.memory().size());
         EXPECT_EQ(m.argument(), 7U);
     });
-    // The first stores go in packets: the session has not begun, or the peer does not know the
+    // The first stores go in packets: the session has not begun, or the sender does not know of the
     // memory yet.
     const auto source = pattern(100'000);
     for (std::uint64_t i = 0; i < 20; ++i) {

@@ -17,7 +17,7 @@ enum class Lost : std::uint8_t {
     silent,     // no frame came for the peer timeout, although one was expected
     restarted,  // the peer restarted, and has lost what it had received
     broken,     // the peer sent what a correct peer does not send
-    // frames come, but one frame was retransmitted for the peer timeout and not acknowledged
+    // Frames come, but one frame was retransmitted for the peer timeout and not acknowledged.
     unanswered,
 };
 

@@ -22,7 +22,7 @@ enum class Duplicates : std::uint8_t {
 };
 
 struct LinkFigures {
-    // Time of one on the link: 32 bytes at 6400 Mbit/s.
+    // The time of one micropacket on the link: 32 bytes at 6400 Mbit/s.
     Duration micropacket = Duration::nanoseconds(40);
     // From the start of sending to the check at the receiver, with the time of the micropacket.
     Duration one_way = Duration::nanoseconds(400);
@@ -48,7 +48,7 @@ struct Config {
     /// For a path that is shared with other traffic: while no new number comes back, the timer
     /// doubles and a replay shrinks to its first unit (core/backoff.hpp). Off on a link.
     bool backs_off = false;
-    Duration loop = Duration::nanoseconds(920);  // a round trip, as long as the guard lasts
+    Duration loop = Duration::nanoseconds(920);  // a round trip; the guard lasts as long
     Duration start_again_after = Duration::microseconds(10);  // T_init
 
     /// Buffers for micropackets, which the receiver advertises as credit. Half of the credits may

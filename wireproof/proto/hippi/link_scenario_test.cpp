@@ -227,7 +227,7 @@ struct Saturated {
 };
 
 /// A sends all the time on clean cables. The test forces some replays, `apart` units from one
-/// another: it repeats the oldest number, like a late copy. There are so many buffers that no
+/// another: it repeats the oldest number, like a late copy. There are enough buffers that no
 /// credit-only unit is sent, because any other unit would end an echo.
 Saturated saturated(Config config, std::uint64_t forced, std::uint64_t apart) {
     config.buffers[0] = 60'000;

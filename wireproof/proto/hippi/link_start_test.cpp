@@ -228,7 +228,7 @@ TEST(HippiStart, ANewLifeBeginsWithoutWhatTheOldOneLeftBehind) {
     EXPECT_EQ(pair.b.messages, (std::vector<Message>{message(3, 65), message(2, 65)}));
 }
 
-// Otherwise an answer to an INIT of an ended life would leave.
+// Otherwise an INIT-ACK that echoes no epoch would leave.
 TEST(HippiStart, AResetCancelsTheAnswerToAnInit) {
     Pair pair = Pair::started();
     Config config = pair.config;

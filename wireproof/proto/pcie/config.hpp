@@ -24,7 +24,7 @@ struct Credits {
 
 struct Config {
     std::size_t payload_max = 4096;  // the longest message of a TLP, bytes
-    Duration byte_time{};            // time on the link; 0: frames take no time (datagrams)
+    Duration byte_time{};            // of a byte on the link; 0: frames take no time (datagrams)
 
     std::uint32_t modulus = 4096;      // of sequence numbers; even
     std::uint32_t first_number = 0;    // number of the first TLP; the same at both ends
@@ -47,9 +47,9 @@ struct Config {
     /// both.
     bool backs_off = false;
     Duration retrain_time = Duration::microseconds(10);
-    /// If a damaged TLP or a TLP ahead arrives later than this after a Nak, the receiver sends
-    /// another Nak. 0: never, as in the standard. Then only REPLAY_TIMER recovers a resent TLP that
-    /// is damaged.
+    /// If a damaged TLP or a TLP ahead ends later than this after the TLP that caused the last Nak,
+    /// the receiver sends another Nak. 0: never, as in the standard. Then only REPLAY_TIMER
+    /// recovers a resent TLP that is damaged.
     Duration renak_after{};
 
     Duration init_every = Duration::microseconds(34);  // InitFC triples
