@@ -1,14 +1,15 @@
-// How long an RC responder may hold an acknowledgement (ACK) back, so that one covers more
-// messages (RC-11). It holds one only while the requester is known to have at least twice as many
-// messages outstanding as the ACK covers, so that the requester goes on sending meanwhile. A
-// requester that sends one message at a time gets every ACK at once.
+// How long an RC responder may hold an acknowledgement (ACK), so that one ACK covers more messages
+// (RC-11). The responder holds an ACK only while it knows that the requester has at least twice as
+// many messages outstanding as the ACK covers. The requester can then continue to send while the
+// ACK is held. A requester that sends one message at a time gets every ACK at once.
 //
-// The responder counts the messages that arrive between two ACKs: so many the requester has
-// outstanding. To learn whether it would send more, the responder sometimes waits for twice that
-// number before one ACK. Such an ACK is a trial. If the requester falls silent during a trial, it
-// has waited, and the responder makes no trials for a pause. If it falls silent at any other time,
-// the responder holds no ACK for a pause. Each pause is twice as long as the one before. It becomes
-// shorter again while ACKs are held and the requester goes on sending.
+// The responder counts the messages that arrive between two ACKs. It takes this number as the
+// number of messages that the requester has outstanding. To learn whether the requester would send
+// more, the responder sometimes waits for twice that number before it sends one ACK. Such an ACK is
+// a trial. If the requester falls silent during a trial, it waited for the ACK, and the responder
+// makes no trials for a pause. If the requester falls silent at any other time, the responder holds
+// no ACK for a pause. Each pause is twice as long as the one before. It becomes shorter again while
+// ACKs are held and the requester continues to send.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +20,26 @@
 
 namespace wireproof::proto::ib {
 
-/// For a host: messages of a requester that does not wait come closer together than this.
+/// The usual delay on a host. The messages of a requester that does not wait arrive at shorter
+/// intervals than this.
 inline constexpr Duration usual_ack_delay = Duration::microseconds(30);
 
 class AckHold {
 public:
-    static constexpr std::uint32_t messages_max = 16;  // that an ACK covers, outside of trials
-    static constexpr std::uint32_t packets_max = 32;   // in trials, too
-    static constexpr std::int64_t delays_max = 4;      // from the first message that it covers on
+    static constexpr std::uint32_t messages_max = 16;  // per ACK, outside of trials
+    static constexpr std::uint32_t packets_max = 32;   // per ACK, also in trials
+    static constexpr std::int64_t delays_max = 4;      // delays, after the first packet that asks
     static constexpr std::uint32_t pause_least = 8;    // ACKs
     static constexpr std::uint32_t pause_most = 1024;
-    static constexpr std::uint32_t good_holds = 4;  // after which the next pause is shorter
+    static constexpr std::uint32_t good_holds = 4;  // holds until the next pause is shorter
 
     struct Request {
-        bool ends = false;  // its message
-        bool asks = false;  // for an ACK
+        bool ends = false;  // the packet ends its message
+        bool asks = false;  // the packet asks for an ACK
     };
-    /// A packet of a request was executed. `delay` is how long the requester may be silent before
-    /// the ACK leaves; zero: nothing is held. An ACK asked for within a message leaves at once: the
-    /// requester may have no more room than that.
+    /// The responder executed a packet of a request. `delay` is how long the requester may be
+    /// silent before the ACK leaves; with zero, nothing is held. If a packet inside a message asks
+    /// for an ACK, the ACK leaves at once: the requester may have no room to send more.
     void executed(Instant now, Request request, Duration delay) {
         if (delay == Duration()) return;
         ++packets_;
@@ -47,7 +49,7 @@ public:
         silent_at_ = now + delay;
     }
 
-    /// Whether an ACK that is owed may wait.
+    /// Whether an ACK that is due may wait.
     bool holds(Instant now) const { return deadline() != never && now < deadline(); }
     Instant deadline() const {
         return is_owed() && !released_ && !is_full() ? earliest(silent_at_, late_at_) : never;
@@ -56,7 +58,7 @@ public:
         if (deadline() <= now) released_ = true;
     }
 
-    /// What is held leaves at the next chance.
+    /// The held ACK leaves at the next call of poll_transmit.
     void release() {
         if (is_owed()) released_ = true;
     }
@@ -123,13 +125,13 @@ private:
     }
     bool is_full() const { return messages_ >= limit() || packets_ >= packets_max; }
 
-    std::uint32_t messages_ = 0;  // that ended since the last ACK left
-    std::uint32_t packets_ = 0;   // of requests, since then
+    std::uint32_t messages_ = 0;  // messages that ended since the last ACK left
+    std::uint32_t packets_ = 0;   // packets of requests since the last ACK left
     bool released_ = false;
-    Instant silent_at_ = never;    // unless a packet comes before
-    Instant late_at_ = never;      // never: no ACK is owed
+    Instant silent_at_ = never;    // when the requester counts as silent; each packet moves it
+    Instant late_at_ = never;      // latest time for the ACK; never: no ACK is due
     std::uint32_t known_ = 1;      // messages that the requester had outstanding at once
-    std::uint32_t held_well_ = 0;  // ACKs, since a pause became shorter
+    std::uint32_t held_well_ = 0;  // ACKs held with success since a pause became shorter
     Pause trials_;
     Pause holds_;
 };

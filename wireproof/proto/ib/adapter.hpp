@@ -1,5 +1,5 @@
-// What the queue pairs of one port have in common. It is handed along with each call, so that
-// nothing in a queue pair points anywhere: a copy of the port is a whole other world.
+// What the queue pairs of one port share. The port passes it to each call, so a queue pair holds no
+// pointers. A copy of the port is therefore independent of the original.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ namespace wireproof::proto::ib {
 enum class CompletionQueueId : std::uint32_t {};
 enum class SharedReceiveQueueId : std::uint32_t {};
 
-/// What is told beside completions.
+/// An event that the port reports beside completions.
 struct PortEvent {
     enum class What : std::uint8_t {
-        completion,       // that somebody asked to be told of; `number` is the completion queue
-        overrun,          // a completion was lost: the queue `number` is too small
-        completion_lost,  // of this queue pair, which is in error now
-        established,   // the first packet in sequence came before the queue pair was ready to send
-        drained,       // a queue pair in SQD has nothing on its way
-        message_lost,  // UC, if asked for: at least one message will never be delivered
-        request_refused,   // RC: the peer asked for what is no request; in error now
-        access_refused,    // RC: the peer has no right to the memory it named; in error now
-        receive_faulty,    // memory of a receive request cannot be written; in error now
-        limit_reached,     // of the shared receive queue `number`
-        receives_flushed,  // a queue pair with shared receives went into error: it takes no more
+        completion,        // the user asked to be notified; `number` is the completion queue
+        overrun,           // a completion was lost: the completion queue `number` is too small
+        completion_lost,   // a completion of this queue pair was lost; in error now
+        established,       // the first packet in sequence arrived in state RTR
+        drained,           // a queue pair in SQD has nothing in flight
+        message_lost,      // UC, if configured: at least one message will never be delivered
+        request_refused,   // RC: the peer sent an invalid request; in error now
+        access_refused,    // RC: the peer has no right to this memory; in error now
+        receive_faulty,    // a receive request is not writable; in error now
+        limit_reached,     // the shared receive queue `number` has fewer requests than its limit
+        receives_flushed,  // a queue pair with shared receives is in error now
     };
     What what = What::completion;
-    std::uint32_t number = 0;  // of the queue pair, unless it says otherwise
+    std::uint32_t number = 0;  // the queue pair, unless the list above says otherwise
     friend bool operator==(const PortEvent&, const PortEvent&) = default;
     void fingerprint(Fingerprint& sink) const {
         sink.add(what);
@@ -44,7 +44,7 @@ struct PortEvent {
 
 class Adapter {
 public:
-    static constexpr std::size_t events_max = 1024;  // the oldest go first
+    static constexpr std::size_t events_max = 1024;  // events; one more replaces the oldest
 
     explicit Adapter(const PeerWindows::Config& config,
                      std::optional<std::uint64_t> key_seed = std::nullopt)
@@ -72,7 +72,7 @@ public:
     }
     void remove(SharedReceiveQueueId id) { shared_receives_[static_cast<std::size_t>(id)].reset(); }
 
-    /// False: the queue had no room for it.
+    /// Returns false if the queue has no room for the completion.
     bool complete(CompletionQueueId id, const Completion& completion, bool solicited = false) {
         CompletionQueue& queue = completion_queue(id);
         const bool lost_before = queue.overrun();

@@ -1,4 +1,4 @@
-// Big-endian fields of any number of bytes at constant offsets: InfiniBand has many of three.
+// Big-endian fields of any width at constant offsets. InfiniBand has many fields of three bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ constexpr std::uint64_t load_be_at(std::span<const std::byte, Extent> from) {
     return value;
 }
 
-/// Of what does not fit, the highest bits are left out.
+/// Drops the high bits of a value that does not fit.
 template <std::size_t Offset, std::size_t Width, std::size_t Extent>
 constexpr void store_be_at(std::span<std::byte, Extent> to, std::uint64_t value) {
     const auto field = to.template subspan<Offset, Width>();

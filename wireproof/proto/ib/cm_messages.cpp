@@ -28,13 +28,13 @@ void put(Body body, std::uint64_t value) {
     store_be_at<At, Width>(body, value);
 }
 
-/// So many bits of a byte, from the highest on: `Skip` are not looked at.
+/// Reads `Width` bits of a byte. The `Skip` bits above them are ignored.
 template <std::size_t At, unsigned Skip, unsigned Width>
 std::uint8_t get_bits(ConstBody body) {
     const auto byte = std::to_integer<unsigned>(body[At]);
     return static_cast<std::uint8_t>(byte >> (8 - Skip - Width) & ((1U << Width) - 1));
 }
-/// Adds to what stands there.
+/// Adds bits to a byte. These bits must be 0 before.
 template <std::size_t At, unsigned Skip, unsigned Width>
 void put_bits(Body body, unsigned value) {
     body[At] |= static_cast<std::byte>((value & ((1U << Width) - 1)) << (8 - Skip - Width));
@@ -62,7 +62,7 @@ void read(ConstBody body, Number& number) {
     number = static_cast<Number>(get<At, Width>(body));
 }
 
-// REQ: 44 bytes from 52 and from 96 on are the paths.
+// REQ. The two paths take 44 bytes each, from byte 52 and from byte 96.
 void put_message(Body body, const CmRequest& message) {
     put<0, 4>(body, message.local_id);
     put<8, 8>(body, message.service);
@@ -239,7 +239,7 @@ void get_message(ConstBody body, CmServiceReply& message) {
     get<96>(body, message.private_bytes);
 }
 
-// RTU and DREP look alike.
+// RTU and DREP have the same layout.
 template <class Short>
 void put_message(Body body, const Short& message) {
     put_ids(body, message);

@@ -1,6 +1,7 @@
-// The datagrams of communication management, class version 2, as sent to queue pair 1: a header
-// of 24 bytes that all management datagrams have, and 232 of message. IBA volume 1, chapter 12;
-// the private data of an IP address that rdma_cm puts in front of its user's is annex 11.
+// The datagrams of communication management, class version 2, which travel to queue pair 1. A
+// datagram has the header of 24 bytes that all management datagrams have, and a message of 232
+// bytes. IBA volume 1, chapter 12. Annex 11 describes the IP addresses that rdma_cm writes in front
+// of the private data of its user.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ inline constexpr std::uint32_t cm_qkey = 0x80010000;  // well known
 template <std::size_t Size>
 using PrivateBytes = std::array<std::byte, Size>;
 
-/// One of the two paths in a request. All zero: there is none.
+/// One of the two paths in a request. If all fields are zero, the path does not exist.
 struct CmPath {
     static constexpr std::size_t size = 44;
     std::uint16_t local_lid = 0;
@@ -45,17 +46,17 @@ struct CmPath {
     friend bool operator==(const CmPath&, const CmPath&) = default;
 };
 
-/// REQ. Identifiers and timeouts are filled in by ConnectionManagement.
+/// REQ. ConnectionManagement fills in identifiers and timeouts.
 struct CmRequest {
     std::uint32_t local_id = 0;
     std::uint64_t service = 0;
     std::uint64_t ca_guid = 0;
     std::uint32_t qkey = 0;
-    std::uint32_t queue_pair = 0;              // 24 bits
-    std::uint8_t responder_resources = 0;      // Reads and Atomics of the peer's that are kept
-    std::uint32_t local_eec = 0;               // 24 bits; of RD
-    std::uint8_t initiator_depth = 0;          // Reads and Atomics without an answer
-    std::uint32_t remote_eec = 0;              // 24 bits
+    std::uint32_t queue_pair = 0;          // 24 bits
+    std::uint8_t responder_resources = 0;  // Reads and Atomics of the peer that this side keeps
+    std::uint32_t local_eec = 0;           // 24 bits; only for RD
+    std::uint8_t initiator_depth = 0;      // Reads and Atomics that this side may have outstanding
+    std::uint32_t remote_eec = 0;          // 24 bits
     std::uint8_t remote_response_timeout = 0;  // 4.096 us x 2^n, 5 bits
     std::uint8_t transport = 0;                // 2 bits: RC, UC, RD, extended
     bool flow_control = false;                 // end-to-end credits
@@ -66,7 +67,7 @@ struct CmRequest {
     std::uint8_t path_mtu = 0;  // 4 bits: 1 is 256, 5 is 4096
     bool rdc_exists = false;
     std::uint8_t rnr_retry = 0;    // 3 bits
-    std::uint8_t max_retries = 0;  // of these datagrams, 4 bits
+    std::uint8_t max_retries = 0;  // for these datagrams; 4 bits
     bool shared_receives = false;
     std::uint8_t extended_transport = 0;  // 3 bits
     CmPath primary = {};
@@ -75,10 +76,10 @@ struct CmRequest {
     friend bool operator==(const CmRequest&, const CmRequest&) = default;
 };
 
-/// Which message an MRA or REJ speaks of.
+/// The message that an MRA or REJ refers to.
 enum class CmSubject : std::uint8_t { request = 0, reply = 1, other = 2 };
 
-/// MRA: it came, and the answer takes a while.
+/// MRA: the message has arrived, and the answer takes some time.
 struct CmDelay {
     std::uint32_t local_id = 0;
     std::uint32_t remote_id = 0;
@@ -88,7 +89,7 @@ struct CmDelay {
     friend bool operator==(const CmDelay&, const CmDelay&) = default;
 };
 
-/// Why a REJ was sent; others travel, too.
+/// The reason of a REJ. A datagram may also carry other values.
 enum class CmReason : std::uint16_t {
     no_queue_pair = 1,
     no_resources = 3,
@@ -106,7 +107,8 @@ enum class CmReason : std::uint16_t {
     duplicate_id = 30,
 };
 
-/// "invalid service", or "reason" and its number is the caller's to print: then empty.
+/// For example "invalid service". Empty for a reason that is not listed above: the caller then
+/// prints its number.
 std::string_view name_of(CmReason reason);
 
 /// REJ.
@@ -166,7 +168,7 @@ struct CmDisconnected {
     friend bool operator==(const CmDisconnected&, const CmDisconnected&) = default;
 };
 
-/// SIDR_REQ: asks which queue pair takes the datagrams of a service.
+/// SIDR_REQ: asks which queue pair receives the datagrams of a service.
 struct CmServiceRequest {
     std::uint32_t request_id = 0;
     std::uint16_t partition = 0xFFFF;
@@ -175,21 +177,21 @@ struct CmServiceRequest {
     friend bool operator==(const CmServiceRequest&, const CmServiceRequest&) = default;
 };
 
-/// What a SIDR_REP says; others travel, too.
+/// The status of a SIDR_REP. A datagram may also carry other values.
 enum class CmServiceStatus : std::uint8_t {
     valid = 0,
-    unsupported = 1,  // nobody listens
+    unsupported = 1,  // no listener
     rejected = 2,     // the user says no
     no_queue_pair = 3,
     redirect = 4,
     unsupported_version = 5,
 };
 
-/// "nobody listens there"; empty for a status that is not listed above: the caller prints its
-/// number.
+/// For example "nobody listens there". Empty for a status that is not listed above: the caller then
+/// prints its number.
 std::string_view name_of(CmServiceStatus status);
 
-/// SIDR_REP. Queue pair and Q_Key mean something only if the status is `valid`.
+/// SIDR_REP. The queue pair and the Q_Key are valid only if the status is `valid`.
 struct CmServiceReply {
     std::uint32_t request_id = 0;
     CmServiceStatus status = CmServiceStatus::valid;
@@ -202,7 +204,7 @@ struct CmServiceReply {
     friend bool operator==(const CmServiceReply&, const CmServiceReply&) = default;
 };
 
-/// In the order of the attributes that tell them apart, from 0x0010 on.
+/// The order is that of the attribute numbers of the messages, from 0x0010 on.
 using CmMessage = std::variant<CmRequest, CmDelay, CmReject, CmReply, CmReady, CmDisconnect,
                                CmDisconnected, CmServiceRequest, CmServiceReply>;
 
@@ -213,47 +215,47 @@ constexpr std::string_view name_of(const CmMessage& message) {
     return cm_message_names[message.index()];
 }
 
-/// Why a datagram is none of these, in the order in which it is asked.
+/// Why a datagram is not one of these messages. decode checks the reasons in this order.
 enum class NotCm : std::uint8_t {
     length,     // not 256 bytes
-    version,    // of the header, or of the class
+    version,    // wrong version of the header or of the class
     other,      // another class of management, or a method other than Send
-    attribute,  // no message, or one not spoken here
+    attribute,  // not a message, or one that is not supported
 };
 
 struct CmDatagram {
     std::uint64_t transaction = 0;
     CmMessage message;
 
-    /// What is reserved is sent as zero and not looked at.
+    /// Reserved fields are sent as zero and ignored on receipt.
     void encode(std::span<std::byte, cm_datagram_size> to) const;
     static ExpectedOr<CmDatagram, NotCm> decode(ConstBytes from);
     friend bool operator==(const CmDatagram&, const CmDatagram&) = default;
 };
 
-/// 1 for 256, 5 for 4096; the size must be one that there is.
+/// 1 for 256, 5 for 4096. `bytes` must be a valid path MTU.
 std::uint8_t path_mtu_code(std::size_t bytes);
 std::optional<std::size_t> path_mtu_of(std::uint8_t code);
 
-/// What rdma_cm puts in front of the private data of a REQ or SIDR_REQ, so that both sides know
-/// each other by address and port.
+/// The data that rdma_cm writes in front of the private data of a REQ or SIDR_REQ. With it, both
+/// sides know the address and port of the other side.
 struct CmIpAddresses {
     static constexpr std::size_t size = 36;
     bool ipv6 = false;
     std::uint16_t source_port = 0;
-    Gid source = {};  // of IPv4: the last four bytes, and zeros before
+    Gid source = {};  // IPv4: in the last four bytes, after zeros
     Gid destination = {};
 
     void encode(std::span<std::byte, size> to) const;
-    /// Nothing: a version that is not known.
+    /// Empty if the version is not known.
     static std::optional<CmIpAddresses> decode(std::span<const std::byte, size> from);
     friend bool operator==(const CmIpAddresses&, const CmIpAddresses&) = default;
 };
 
-/// The port spaces of rdma_cm: connections, and datagrams.
+/// The port spaces of rdma_cm: tcp for connections, udp for datagrams.
 enum class PortSpace : std::uint16_t { tcp = 0x0106, udp = 0x0111 };
 
-/// The service that listens on a port of one of them.
+/// The service of a port in one of these port spaces.
 constexpr std::uint64_t service_of_port(std::uint16_t port, PortSpace space = PortSpace::tcp) {
     return std::uint64_t{static_cast<std::uint16_t>(space)} << 16 | port;
 }

@@ -8,7 +8,7 @@
 namespace wireproof::proto::ib {
 namespace {
 
-constexpr std::size_t requests_max = 1024;  // that nobody has looked at
+constexpr std::size_t requests_max = 1024;  // of one service, that the user has not taken
 
 using Waiting = std::map<std::uint64_t, std::deque<CmEvent>>;
 
@@ -120,10 +120,11 @@ void CmQueuePair::take(Instant now, CmEvent event) {
 }
 
 void CmQueuePair::on_answer(CmEvent event) {
-    // Of a query or request that waits here: nobody waits for our answer any more.
+    // For a query or request that waits here: the asker does not wait for our answer any more.
     if (event.what == CmEvent::What::unanswered) drop(queries_, event.id);
     if (event.what == CmEvent::What::rejected) drop(requests_, event.id);
-    // Who asked has gone, unless its queue pair is there, or it has not given up a resolution.
+    // An answer is kept only if the user may still take it: the connection has a queue pair, or the
+    // user has not given up the resolution.
     if (queue_pairs_.contains(event.id) || resolutions_.erase(event.id) > 0) {
         answers_.insert_or_assign(event.id, std::move(event));
     }
@@ -138,7 +139,7 @@ void CmQueuePair::on_query(Instant now, CmEvent event) {
     }
 }
 
-/// What no user could accept is refused here.
+/// Refuses requests that no user can accept.
 void CmQueuePair::on_request(Instant now, CmEvent event) {
     const auto& request = std::get<CmRequest>(event.message);
     const auto path_mtu = path_mtu_of(request.path_mtu);

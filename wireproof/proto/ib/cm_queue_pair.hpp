@@ -1,5 +1,5 @@
-// Queue pair 1 of a device that is asked: keeps what the datagrams of connection management bring
-// until somebody asks for it.
+// Queue pair 1 of a device. It keeps the events of connection management until the caller asks for
+// them.
 #pragma once
 
 #include <cstdint>
@@ -15,50 +15,52 @@ namespace wireproof::proto::ib {
 class CmQueuePair {
 public:
     struct Config {
-        std::size_t path_mtu = 1024;  // bytes, the most that requests may ask for
-        /// Number of the host and of its first connection: others in each run, or late datagrams of
-        /// an earlier one would be taken.
+        std::size_t path_mtu = 1024;  // bytes; the largest path MTU that a request may have
+        /// The GUID and the first identifier must differ in each run. Otherwise a late datagram of
+        /// an earlier run could match a connection of this run.
         ConnectionManagement::Config management = {};
     };
 
-    /// `port` outlives this, and has no queue pair 1.
+    /// `port` must outlive this object and must not have a queue pair 1 yet.
     CmQueuePair(Port& port, const Config& config)
         : port_(&port), path_mtu_(config.path_mtu), transport_(port, config.management) {}
 
     ConnectionManagement& management() { return transport_.management(); }
     const ConnectionManagement& management() const { return transport_.management(); }
 
-    /// Requests to this service are kept from now on. False: they are already.
+    /// From now on, keeps requests to this service. Returns false if it already keeps them.
     bool listen(std::uint64_t service);
-    /// Those that wait are refused.
+    /// Refuses the requests that wait.
     void stop_listening(Instant now, std::uint64_t service);
     std::optional<CmEvent> next_request(std::uint64_t service);
 
-    /// Questions about this datagram service are kept from now on, and given to
-    /// `management().answer`. False: they are already.
+    /// From now on, keeps queries about this datagram service. The caller answers them with
+    /// `management().answer`. Returns false if it already keeps them.
     bool listen_datagrams(std::uint64_t service);
-    /// Those that wait are answered that nobody listens.
+    /// Answers the queries that wait with "nobody listens".
     void stop_listening_datagrams(Instant now, std::uint64_t service);
     std::optional<CmEvent> next_query(std::uint64_t service);
 
-    /// Asks a host for the queue pair behind a datagram service; `take_answer` tells what came of
-    /// it: resolved, unanswered. Nothing: too many are being asked for.
+    /// Asks a host for the queue pair of a datagram service. `take_answer` later gives the result:
+    /// resolved or unanswered. Returns empty if too many resolutions are outstanding.
     std::optional<CmId> resolve(Instant now, PeerId to, const CmServiceRequest& request);
-    /// Nobody wants that answer any more. Not needed once it was taken.
+    /// The caller does not need the answer any more. The call is not needed after the answer was
+    /// taken.
     void give_up(CmId resolution);
 
-    /// From now on the connection is that of a queue pair, which goes into error with it.
+    /// From now on the connection belongs to this queue pair. When the connection ends, the queue
+    /// pair goes into error.
     void join(CmId id, std::uint32_t queue_pair) { queue_pairs_[id] = queue_pair; }
-    /// The queue pair has gone, or wants no more: the other side is told.
+    /// The queue pair is removed or ends its connection: the other side is informed.
     void part(Instant now, std::uint32_t queue_pair);
-    /// What became of a request or reply of ours, once: replied, established, rejected, resolved,
+    /// The result of our request or reply, given once: replied, established, rejected, resolved or
     /// unanswered.
     std::optional<CmEvent> take_answer(CmId id);
     bool has_answer(CmId id) const { return answers_.contains(id); }
-    /// False once the connection is over: no answer will come.
+    /// Returns false after the connection has ended: no answer will come.
     bool is_joined(CmId id) const { return queue_pairs_.contains(id); }
 
-    /// Datagrams in and out, and what is due.
+    /// Receives and sends datagrams, and handles expired timers.
     void poll(Instant now);
     void on_event(const PortEvent& event);
     Instant next_deadline() const { return transport_.next_deadline(); }
@@ -74,8 +76,8 @@ private:
     std::size_t path_mtu_;
     CmTransport transport_;
     std::map<std::uint64_t, std::deque<CmEvent>> requests_;  // by service
-    std::map<std::uint64_t, std::deque<CmEvent>> queries_;   // likewise
-    std::set<CmId> resolutions_;                             // asked for, and not answered
+    std::map<std::uint64_t, std::deque<CmEvent>> queries_;   // by service
+    std::set<CmId> resolutions_;                             // without an answer
     std::map<CmId, CmEvent> answers_;
     std::map<CmId, std::uint32_t> queue_pairs_;
 };

@@ -5,7 +5,7 @@
 namespace wireproof::proto::ib {
 namespace {
 
-constexpr std::uint32_t domain = 0;  // which no user's domain is
+constexpr std::uint32_t domain = 0;  // no user has this domain
 constexpr std::uint64_t base = 0x1000;
 constexpr std::size_t buffers = 64;
 constexpr std::size_t buffer_size = UdQueuePair::front_room + cm_datagram_size;

@@ -1,4 +1,4 @@
-// Queue pair 1 of a port: carries the datagrams of connection management there and back.
+// Queue pair 1 of a port. It sends and receives the datagrams of connection management.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace wireproof::proto::ib {
 
 class CmTransport {
 public:
-    /// `port` outlives this, and has no queue pair 1.
+    /// `port` must outlive this object and must not have a queue pair 1 yet.
     CmTransport(Port& port, const ConnectionManagement::Config& config);
     CmTransport(const CmTransport&) = delete;
     CmTransport& operator=(const CmTransport&) = delete;
@@ -21,21 +21,22 @@ public:
     ConnectionManagement& management() { return management_; }
     const ConnectionManagement& management() const { return management_; }
 
-    /// Takes datagrams in and does what is due. `on_event(CmEvent)` is called with each event, in
-    /// order, and may call the management. Then what there is to be said leaves.
+    /// Processes the datagrams that have arrived and the timers that have expired. Calls
+    /// `on_event(CmEvent)` with each event, in order; the callback may call the management. Then
+    /// sends the datagrams that wait.
     template <class OnEvent>
     void poll(Instant now, OnEvent&& on_event);
-    /// What there is to be said is posted, as far as there is room.
+    /// Posts the datagrams that wait, as far as the send queue has room.
     void send();
     Instant next_deadline() const { return management_.next_deadline(); }
 
 private:
-    /// False: none waits.
+    /// Returns false if no datagram waits.
     bool receive(Instant now);
     void post_receive(std::uint64_t buffer);
 
     Port* port_;
-    std::vector<std::byte> memory_;  // of receives
+    std::vector<std::byte> memory_;  // of receive requests
     std::uint32_t key_ = 0;
     CompletionQueueId sent_{};
     CompletionQueueId received_{};

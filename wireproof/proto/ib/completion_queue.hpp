@@ -1,4 +1,5 @@
-// Where work requests end: in the order of posting within each queue, and never more than once.
+// Completion queues. Each queue of a queue pair completes its work in the order of posting, and
+// completes no request twice.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ enum class CompletionStatus : std::uint8_t {
     local_length_error,
     local_operation_error,
     local_protection_error,
-    flushed,  // never tried, or not known to be done: the queue pair is in error
+    flushed,  // not started, or it is not known whether it was done: the queue pair is in error
     window_bind_error,
     bad_response,
     remote_invalid_request,
@@ -61,12 +62,12 @@ enum class CompletionKind : std::uint8_t {
 struct Completion {
     std::uint64_t id = 0;
     CompletionStatus status = CompletionStatus::success;
-    CompletionKind kind = CompletionKind::send;  // of a failed one: of what was asked
+    CompletionKind kind = CompletionKind::send;  // for failed work: the kind that was posted
     std::uint32_t queue_pair = 0;
     std::uint32_t length = 0;  // bytes received or read
     std::optional<std::uint32_t> immediate = {};
-    std::optional<std::uint32_t> invalidated = {};  // the key that a Send ended
-    // Of a datagram received.
+    std::optional<std::uint32_t> invalidated = {};  // key that a Send ended
+    // For a received datagram.
     PeerId from = {};
     std::uint32_t from_queue_pair = 0;
     friend bool operator==(const Completion&, const Completion&) = default;
@@ -86,8 +87,8 @@ struct Completion {
     }
 };
 
-/// Of many queue pairs. Holds `capacity` completions; one more is lost, and the queue pair that it
-/// is of goes into error.
+/// Serves any number of queue pairs. It holds `capacity` completions. One more is lost, and the
+/// queue pair that it belongs to goes into error.
 class CompletionQueue {
 public:
     explicit CompletionQueue(std::size_t capacity) : waiting_(capacity) {}
@@ -96,8 +97,8 @@ public:
 
     enum class Pushed : std::uint8_t {
         kept,
-        kept_and_told,  // its user asked to be told of it
-        lost,           // for want of room
+        kept_and_told,  // the user asked to be notified of it
+        lost,           // the queue is full
     };
     Pushed push(const Completion& completion, bool solicited) {
         if (waiting_.full()) {
@@ -111,7 +112,7 @@ public:
         if (tells) notify_ = Notify::none;
         return tells ? Pushed::kept_and_told : Pushed::kept;
     }
-    /// Forgets what a queue pair has completed and nobody has polled.
+    /// Removes the completions of a queue pair that the user has not polled.
     void drop(std::uint32_t queue_pair) {
         for (std::size_t left = waiting_.size(); left > 0; --left) {
             const Completion one = waiting_.front();
@@ -125,7 +126,8 @@ public:
         waiting_.pop();
         return completion;
     }
-    /// The next completion, or the next solicited or failed one, is told once as an event.
+    /// Reports the next completion as an event, once. With `solicited_only`, only a solicited or
+    /// failed completion counts.
     void request_notify(bool solicited_only) {
         if (notify_ != Notify::any) notify_ = solicited_only ? Notify::solicited : Notify::any;
     }
@@ -133,7 +135,7 @@ public:
     std::size_t capacity() const { return waiting_.capacity(); }
     std::size_t size() const { return waiting_.size(); }
     bool overrun() const { return overrun_; }
-    /// False: it holds more than that now.
+    /// Returns false if the queue holds more completions than that now.
     bool resize(std::size_t capacity) {
         if (capacity < waiting_.size()) return false;
         Ring<Completion> larger(capacity);

@@ -1,6 +1,6 @@
-// A queue pair with one peer: a requester, a responder, and what both share. UC is a subset of RC:
-// the states, the queues, segmentation and the execution of Sends and Writes are the same code;
-// the halves differ in what is answered and what is sent again.
+// A queue pair with one peer: a requester, a responder, and the parts that both share. UC is a
+// subset of RC. Both use the same code for states, queues, segmentation and the execution of Sends
+// and Writes. Only RC answers requests and retransmits packets.
 #pragma once
 
 #include "wireproof/proto/ib/queue_pair_core.hpp"
@@ -30,12 +30,12 @@ public:
         core_.receives.fail(nth, status);
     }
 
-    /// A packet for this queue pair, of its transport and from its peer.
+    /// A packet for this queue pair, with its transport and from its peer.
     RxVerdict on_packet(Instant now, const Packet& packet, Adapter& adapter);
-    /// One with an opcode that does not exist.
+    /// A packet with an opcode that does not exist.
     RxVerdict on_reserved(Instant now, const Bth& bth, Adapter& adapter);
     void on_deadline(Instant now, Adapter& adapter);
-    /// It is no more, or begins anew: nothing of it is under way.
+    /// The queue pair is removed or reset: it has nothing in flight any more.
     void leave(Adapter& adapter) { requester_.leave(core_, adapter); }
     void enter_error(Adapter& adapter) {
         const QueuePairState before = core_.state();
@@ -49,7 +49,7 @@ public:
     Instant next_deadline() const {
         return earliest(requester_.next_deadline(), responder_.next_deadline());
     }
-    /// Nothing: it is not connected.
+    /// Empty if the queue pair is not connected.
     std::optional<PeerId> next_peer() const {
         const QueuePairAttributes& known = core_.attributes();
         return known.has_address ? std::optional(known.address) : std::nullopt;
@@ -66,8 +66,8 @@ private:
     Requester requester_;
     Responder responder_;
     bool answer_first_ = true;  // answers and requests take turns
-    bool established_ = false;  // was told
-    bool drained_due_ = false;  // is to be told
+    bool established_ = false;  // the event was reported
+    bool drained_due_ = false;  // the event must still be reported
 };
 
 template <class Requester, class Responder>
@@ -111,7 +111,7 @@ PostStatus ConnectedQueuePair<Requester, Responder>::post_send(const WorkRequest
     if (core_.state() < QueuePairState::rts) return PostStatus::wrong_state;
     const PostStatus status = core_.sends.post(request, message_max);  // UC-9
     if (status != PostStatus::accepted) return status;
-    // In error a request is taken and ends at once.
+    // In an error state, a request is accepted and completes at once as flushed.
     if (core_.state() == QueuePairState::error || core_.state() == QueuePairState::sqe) {
         core_.flush_sends(adapter);
     }
@@ -141,7 +141,8 @@ RxVerdict ConnectedQueuePair<Requester, Responder>::on_packet(Instant now, const
                                                               Adapter& adapter) {
     if (refuse_by_state()) return RxVerdict::refused;
     const QueuePairState before = core_.state();
-    // Others may be late packets of an earlier connection with this number.
+    // Only a packet in sequence counts. Others may be late packets of an earlier connection with
+    // this queue pair number.
     const bool in_sequence =
         !packet.opcode->is_response() && packet.bth().psn == responder_.expected();
     if (before == QueuePairState::rtr && !established_ && in_sequence) {
@@ -188,7 +189,8 @@ bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFram
     answer_first_ = !sent;
     if (!sent) {
         sent = requester_.poll_transmit(now, core_, adapter, out);
-        // An ACK between two packets of the answer would part them: they may share a super-packet.
+        // The last packet of an answer must leave before a held ACK. An ACK between two packets of
+        // the answer would separate them, and then they cannot share a super-packet.
         if (sent && !requester_.amid_message(core_)) responder_.request_left(now);
     }
     if (!sent) sent = responder_.poll_transmit(now, core_, adapter, out);
@@ -197,7 +199,7 @@ bool ConnectedQueuePair<Requester, Responder>::poll_transmit(Instant now, TxFram
     return sent;
 }
 
-/// What either half does may end in error; the other is to know.
+/// One half may cause the error state; the other half must then stop.
 template <class Requester, class Responder>
 void ConnectedQueuePair<Requester, Responder>::note_state(QueuePairState before, Adapter& adapter) {
     if (core_.state() == before || core_.state() != QueuePairState::error) return;

@@ -1,5 +1,5 @@
-// How a queue pair comes from RESET to RTS: what both sides agreed on, in the steps that
-// queue_pair_state allows.
+// How a queue pair gets from RESET to RTS: takes the values on which both sides agreed, and makes
+// the steps that queue_pair_state allows.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ struct Connection {
     PeerId peer = {};
     std::size_t path_mtu = 1024;        // bytes
     std::uint32_t dest_queue_pair = 0;  // 24 bits
-    Psn receive_psn = {};               // of the peer's first packet
-    Psn send_psn = {};                  // of ours
+    Psn receive_psn = {};               // PSN of the peer's first packet
+    Psn send_psn = {};                  // PSN of our first packet
 
-    // RC. Codes are those of the specification.
-    std::uint8_t max_dest_rd_atomic = 1;  // Reads and Atomics of the peer's kept to be repeated
-    std::uint8_t max_rd_atomic = 1;       // of ours without an answer
+    // Only for RC. The codes are those of the specification.
+    std::uint8_t max_dest_rd_atomic = 1;  // Reads and Atomics of the peer to keep
+    std::uint8_t max_rd_atomic = 1;       // our Reads and Atomics that may be outstanding
     std::uint8_t min_rnr_timer = 12;      // 0.64 ms
     std::uint8_t timeout = 14;            // 67 ms
     std::uint8_t retry_count = 7;
-    std::uint8_t rnr_retry = 7;  // 7: for ever
+    std::uint8_t rnr_retry = 7;  // 7: no limit
 };
 
-/// `peer`: what packets of the peer may do, beside what their keys allow.
+/// `peer` limits what packets of the peer may do, in addition to their keys.
 inline QueuePairChange to_init(const Access& peer) {
     return {.state = QueuePairState::init, .partition_index = 0, .port = 1, .access = peer};
 }
 
-/// From INIT: receives.
+/// From INIT. The queue pair then receives.
 inline QueuePairChange to_rtr(Transport transport, const Connection& connection) {
     QueuePairChange change{.state = QueuePairState::rtr,
                            .address = connection.peer,
@@ -44,7 +44,7 @@ inline QueuePairChange to_rtr(Transport transport, const Connection& connection)
     return change;
 }
 
-/// From RTR: sends, too.
+/// From RTR. The queue pair then also sends.
 inline QueuePairChange to_rts(Transport transport, const Connection& connection) {
     QueuePairChange change{.state = QueuePairState::rts, .send_psn = connection.send_psn};
     if (transport == Transport::rc) {
@@ -56,7 +56,7 @@ inline QueuePairChange to_rts(Transport transport, const Connection& connection)
     return change;
 }
 
-/// From INIT to RTS. What is refused leaves the queue pair where it was or in RTR.
+/// From INIT to RTS. If a step is refused, the queue pair stays in INIT or RTR.
 inline ModifyStatus connect(Port& port, std::uint32_t number, const Connection& connection) {
     const QueuePairCore* core = port.queue_pair(number);
     if (core == nullptr) return ModifyStatus::no_such_queue_pair;

@@ -6,7 +6,7 @@
 namespace wireproof::proto::ib {
 namespace {
 
-constexpr std::int64_t kept_for = 4;  // times the wait for an answer, when all is over
+constexpr std::int64_t kept_for = 4;  // how long an ended entry is kept, in waits for an answer
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool ConnectionManagement::has_room(Kind kind) const {
 }
 
 ConnectionManagement::Connection& ConnectionManagement::begin(Kind kind, PeerId peer) {
-    // 0 is nobody's: an asker that never heard from the other side names it in its REJ.
+    // 0 is never an identifier: a host that got no answer writes 0 in its REJ.
     while (next_id_ == 0 || connections_.contains(next_id_)) ++next_id_;
     Connection& connection = connections_[next_id_];
     connection.kind = kind;
@@ -50,7 +50,7 @@ void ConnectionManagement::ask(Instant now, Connection& connection, CmMessage me
     set_deadline(connection, now + connection.patience);
 }
 
-// Whoever asks and is refused leaves something behind, so that is bounded.
+// Any host can cause entries by requests that are refused, so the ended entries are limited.
 void ConnectionManagement::end(Instant now, Connection& connection) {
     if (connection.state == State::over) return;
     connection.state = State::over;
@@ -218,7 +218,7 @@ void ConnectionManagement::on_overdue(Instant now, Connection& one) {
         one.last.reset();
         end(now, one);
     } else {
-        // The other side may have heard, and be waiting in turn.
+        // The other side may have received the datagram and may wait, too. The REJ ends its wait.
         tell(CmEvent::What::unanswered, one);
         reject(now, CmId(one.local_id), CmReason::timeout);
     }

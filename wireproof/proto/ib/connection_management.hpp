@@ -1,14 +1,14 @@
-// Connections being made and ended by datagrams to queue pair 1: REQ, REP, RTU, or REJ; DREQ, DREP.
-// Datagrams get lost: who waits for an answer sends again, and a question that comes again is
-// answered again. IBA volume 1, section 12.9. It moves no queue pair: its user does, as told by
-// events.
+// Makes and ends connections by datagrams to queue pair 1: REQ, REP, RTU or REJ; DREQ, DREP.
+// Datagrams may be lost, so a side that waits for an answer sends its datagram again, and a
+// repeated request is answered again. IBA volume 1, section 12.9. The engine does not change the
+// state of queue pairs: events tell its user when to change it.
 //
 //   active     connect ─► requesting ──REP─► replied ──confirm─► established
 //   passive    REQ ─► requested ──accept─► replying ──RTU, data─► established
 //   both       established ──disconnect─► disconnecting ──DREP─► over;  DREQ, REJ, silence ─► over
 //
-// Services of datagrams have no connections. A host asks which queue pair takes the datagrams of a
-// service, and with which Q_Key (section 12.11):
+// Services of datagrams have no connections. A host asks which queue pair receives the datagrams of
+// a service, and with which Q_Key (section 12.11):
 //
 //   active     resolve ─► requesting ──SIDR_REP, silence─► over
 //   passive    SIDR_REQ ─► requested ──answer, silence─► over
@@ -31,12 +31,12 @@
 
 namespace wireproof::proto::ib {
 
-/// A connection, by the number that the datagrams call its local identifier; or the resolution of
-/// a service, asked for here or by another host.
+/// Names a connection, by its local identifier in the datagrams. It also names the resolution of a
+/// service that this host or another host asked for.
 enum class CmId : std::uint32_t {};
 
-/// How long an answer may take, by its code of five bits: 4.096 us x 2^code. What a stranger says
-/// is kept between 4 ms and 17 s.
+/// The time that an answer may take, by its code of five bits: 4.096 us x 2^code. The result is
+/// limited to 4 ms to 17 s, because the code may come from an unknown host.
 constexpr Duration cm_response_time(std::uint8_t code) {
     constexpr std::uint8_t least = 10;
     constexpr std::uint8_t most = 22;
@@ -45,14 +45,14 @@ constexpr Duration cm_response_time(std::uint8_t code) {
 
 struct CmEvent {
     enum class What : std::uint8_t {
-        requested,     // somebody asks: `message` is a CmRequest; accept or reject
-        asked,         // likewise, for a datagram service: a CmServiceRequest; answer
-        replied,       // the other side accepts: a CmReply; confirm or reject
+        requested,     // a request arrived: `message` is a CmRequest; accept or reject it
+        asked,         // a query for a datagram service: a CmServiceRequest; answer it
+        replied,       // the other side accepts: a CmReply; confirm or reject it
         established,   // the passive side may send
         rejected,      // a CmReject
         resolved,      // a CmServiceReply, whatever its status
-        unanswered,    // every retry was; or `asked` was, for so long that nobody waits any more
-        disconnected,  // by either side: a CmDisconnect of the other's, if there was one
+        unanswered,    // no answer to any retry, or an `asked` was not answered for too long
+        disconnected,  // by either side; a CmDisconnect of the other side, if it sent one
     };
     What what = What::requested;
     CmId id{};
@@ -60,32 +60,33 @@ struct CmEvent {
     CmMessage message = {};
 };
 
-/// Datagrams received, by what became of them: each is in one of these.
+/// Received datagrams by result. Each datagram is in one of these counters.
 struct CmCounters {
     std::array<std::uint64_t, 4> malformed{};  // by NotCm
     std::uint64_t taken = 0;
-    std::uint64_t duplicates = 0;    // answered again if that is what they wait for
-    std::uint64_t unknown = 0;       // of no connection and no resolution here
-    std::uint64_t out_of_state = 0;  // which the connection has not come to, or has left
-    std::uint64_t refused = 0;       // requests: nobody listens, no room
+    std::uint64_t duplicates = 0;    // answered again if the sender waits for an answer
+    std::uint64_t unknown = 0;       // no connection and no resolution here
+    std::uint64_t out_of_state = 0;  // not allowed in the state of the connection
+    std::uint64_t refused = 0;       // requests: no listener, or no room
 
-    std::uint64_t resent = 0;  // for want of an answer
+    std::uint64_t resent = 0;  // because no answer came
 };
 
 class ConnectionManagement {
 public:
     struct Config {
         std::uint64_t ca_guid = 0;
-        std::uint32_t first_id = 1;  // not to be guessed, so that a late datagram finds nobody
+        std::uint32_t first_id = 1;  // hard to guess, so that a late datagram matches nothing
         std::uint8_t response_timeout = 16;  // 4.096 us x 2^n: 268 ms; Linux asks for 4.3 s
-        std::uint8_t retries = 15;           // of each datagram that wants an answer
-        std::uint8_t delay = 20;             // asked for in an MRA while the user thinks
-        std::size_t connections_max = 4096;  // that are not over
-        std::size_t resolutions_max = 1024;  // that are not over; as many again of other hosts
-        /// What comes for a service that nobody listens to waits so long for a listener: programs
-        /// that agree by other means begin at once, one to listen and one to ask.
+        std::uint8_t retries = 15;           // of each datagram that needs an answer
+        std::uint8_t delay = 20;             // asked for in an MRA while the user decides
+        std::size_t connections_max = 4096;  // connections that are not over
+        std::size_t resolutions_max = 1024;  // not over; the same limit for queries
+        /// A request for a service without a listener waits for this time until a listener exists.
+        /// Programs that synchronize by other means may start to listen and to ask at the same
+        /// moment.
         Duration grace = {};
-        std::size_t over_max = 1024;  // of each kind that are, and have duplicates answered still
+        std::size_t over_max = 1024;  // ended, of each kind; still answer duplicates
     };
 
     explicit ConnectionManagement(const Config& config)
@@ -95,9 +96,9 @@ public:
         services_.insert(service);
         early_due_ = !early_.empty();
     }
-    /// False: nobody listened.
+    /// Returns false if there was no listener.
     bool stop_listening(std::uint64_t service) { return services_.erase(service) > 0; }
-    // Services of datagrams; the same number may also be one of connections.
+    // Services of datagrams. A service of connections may have the same number.
     void listen_datagrams(std::uint64_t service) {
         datagram_services_.insert(service);
         early_due_ = !early_.empty();
@@ -106,33 +107,34 @@ public:
         return datagram_services_.erase(service) > 0;
     }
 
-    /// Identifier, timeouts, retries and GUID are filled in here. Nothing: there is no room.
+    /// Fills in identifier, timeouts, retries and GUID. Returns empty if there is no room.
     std::optional<CmId> connect(Instant now, PeerId to, CmRequest request);
-    // False: the connection is not where this could be done.
+    // These return false if the state of the connection does not allow the call.
     bool accept(Instant now, CmId id, CmReply reply);
     bool confirm(Instant now, CmId id, const CmReady& ready = {});
-    /// Before it is established. Who has not heard from the other side yet cannot say more than
-    /// that it waited too long.
-    /// `detail`: what would be accepted, of at most 72 bytes, where the reason has such a thing.
+    /// Allowed before the connection is established. If the other side has not answered yet, the
+    /// reason that is sent is always `timeout`. `detail` says what would be accepted, in at most 72
+    /// bytes, for reasons that have such a detail.
     bool reject(Instant now, CmId id, CmReason reason, const PrivateBytes<148>& why = {},
                 ConstBytes detail = {});
     bool disconnect(Instant now, CmId id, const PrivateBytes<220>& why = {});
-    /// A packet came on the connection's queue pair before RTU did.
+    /// A packet arrived on the queue pair of the connection before the RTU.
     bool note_first_packet(CmId id);
 
-    /// The other side is known to have gone without a word: the connection is `disconnected`, and
-    /// nobody is told. False: it is over, or the other side has not been heard of.
+    /// The other side is known to be gone without a DREQ. The connection becomes `disconnected`,
+    /// and no datagram is sent. Returns false if the connection is over, or if the other side has
+    /// not answered yet.
     bool lose(Instant now, CmId id);
 
-    /// Asks for the queue pair behind a datagram service, as often as `connect` would; `resolved`
-    /// or `unanswered` ends it. The request's identifier is filled in here. Nothing: there is no
-    /// room.
+    /// Asks for the queue pair of a datagram service. The request is repeated as often as that of
+    /// `connect`. The event `resolved` or `unanswered` ends the resolution. Fills in the identifier
+    /// of the request. Returns empty if there is no room.
     std::optional<CmId> resolve(Instant now, PeerId to, CmServiceRequest request);
-    /// Of `resolve`: no answer is wanted any more, and none will come.
+    /// Ends a resolution: the caller needs no answer, and no event will come.
     bool give_up(CmId id);
-    /// What `asked` asks: queue pair and Q_Key, or a status that says why not. Identifier and
-    /// service are filled in here. False: it was answered, or took so long that nobody waits any
-    /// more.
+    /// Answers an `asked` with the queue pair and the Q_Key, or with a status that says why not.
+    /// Fills in identifier and service. Returns false if the query was answered already, or if the
+    /// asker does not wait any more.
     bool answer(Instant now, CmId id, CmServiceReply reply);
 
     RxVerdict on_datagram(Instant now, PeerId from, ConstBytes bytes);
@@ -152,8 +154,8 @@ public:
     bool has_outgoing() const { return !outgoing_.empty(); }
 
     const CmCounters& counters() const { return counters_; }
-    /// Connections and resolutions, those that are over included for a while: their duplicates are
-    /// answered.
+    /// The number of connections, resolutions and queries. It includes those that ended a short
+    /// time ago and whose duplicates are still answered.
     std::size_t size() const { return connections_.size(); }
 
 private:
@@ -168,10 +170,10 @@ private:
     };
     enum class Kind : std::uint8_t {
         connection,
-        resolution,  // of a service of another host
-        query,       // of another host about a service here
+        resolution,  // our question about a service of another host
+        query,       // question of another host about a service here
     };
-    /// Or a resolution or query, which have fewer states.
+    /// A connection, a resolution or a query. The last two use only some of the states.
     struct Connection {
         Kind kind = Kind::connection;
         State state = State::requesting;
@@ -182,26 +184,27 @@ private:
         std::uint32_t remote_id = 0;
         std::uint32_t local_queue_pair = 0;
         std::uint32_t remote_queue_pair = 0;
-        std::uint64_t service = 0;            // of a query
-        std::optional<CmDatagram> last = {};  // sent; to be sent again for a duplicate, or in time
+        std::uint64_t service = 0;            // only for a query
+        std::optional<CmDatagram> last = {};  // the last one sent, for repetition
         Instant deadline = never;
         Duration patience = {};
         std::uint8_t tries_left = 0;
         std::uint8_t retries = 0;
     };
-    /// Came before anybody listened: a CmRequest or CmServiceRequest.
+    /// A CmRequest or CmServiceRequest that arrived before its service had a listener.
     struct Early {
         Instant deadline;
         PeerId from;
         CmDatagram datagram;
     };
     using Connections = std::map<std::uint32_t, Connection>;
-    /// How many of a kind live, and those that are over, oldest first.
+    /// The number of living entries of one kind, and the ended entries, oldest first.
     struct Ledger {
         std::size_t living = 0;
         std::deque<std::uint32_t> over;
     };
-    /// What makes a SIDR_REQ the same as another: host, its identifier, transaction, service.
+    /// Two SIDR_REQs are the same if these are equal: host, the host's identifier, transaction,
+    /// service.
     using QueryKey = std::tuple<PeerId, std::uint32_t, std::uint64_t, std::uint64_t>;
 
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction, const CmRequest& request);
@@ -216,7 +219,7 @@ private:
     RxVerdict take(Instant now, PeerId from, std::uint64_t transaction,
                    const CmServiceReply& reply);
     RxVerdict take_again(Instant now, Connection& connection);
-    /// Nothing: it cannot wait.
+    /// Empty if the request cannot wait.
     std::optional<RxVerdict> keep_early(Instant now, PeerId from, const CmDatagram& datagram);
     void take_early(Instant now);
     bool is_heard(const CmMessage& request) const;
@@ -225,12 +228,12 @@ private:
     RxVerdict refuse(PeerId from, std::uint64_t transaction, const CmServiceRequest& request,
                      CmServiceStatus status);
 
-    /// Answers to whoever asks that may wait to leave; what connections have to say is bounded by
-    /// their number.
+    /// Limits the answers to hosts without a connection that wait to leave. The datagrams of
+    /// connections are limited by the number of connections.
     static constexpr std::size_t answers_max = 16384;
     static constexpr std::size_t early_max = 256;
 
-    // Of this kind; of another is none.
+    // Returns null if the identifier belongs to another kind.
     Connection* find(std::uint32_t local_id, PeerId peer, Kind kind = Kind::connection);
     Connection* find(CmId id, Kind kind = Kind::connection);
     Connection* find_passive(std::uint32_t remote_id, PeerId peer);
@@ -239,10 +242,10 @@ private:
     static QueryKey key_of(const Connection& query) {
         return {query.peer, query.remote_id, query.transaction, query.service};
     }
-    /// A new one of a number that no other has.
+    /// Makes a new entry with an unused identifier.
     Connection& begin(Kind kind, PeerId peer);
     void send(Connection& connection, CmMessage message);
-    /// Sends, and again until an answer comes.
+    /// Sends the message, and sends it again until an answer comes.
     void ask(Instant now, Connection& connection, CmMessage message);
     void end(Instant now, Connection& connection);
     void on_overdue(Instant now, Connection& one);
@@ -260,7 +263,7 @@ private:
     std::map<QueryKey, std::uint32_t> queries_;
     std::set<std::pair<Instant, std::uint32_t>> deadlines_;
     std::deque<Early> early_;  // by deadline
-    bool early_due_ = false;   // somebody listens who did not
+    bool early_due_ = false;   // a new listener exists
     std::deque<Outgoing> outgoing_;
     std::deque<CmEvent> events_;
     CmCounters counters_;

@@ -1,4 +1,4 @@
-// What datagrams of the other side change, and how duplicates are answered.
+// The effects of datagrams from the other side, and the answers to duplicates.
 #include <algorithm>
 #include <utility>
 
@@ -49,8 +49,8 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
         return refuse(from, transaction, request, CmReason::invalid_service);
     }
     if (Connection* old = find_stale(request.queue_pair, from)) {
-        // The queue pair was given up without a word, or its host began anew: the old connection
-        // is over, and this is a request like any other.
+        // The peer gave up the queue pair without a DREQ, or its host was restarted. The old
+        // connection is over, and this request is handled like any other.
         tell(CmEvent::What::disconnected, *old);
         end(now, *old);
         old->last.reset();
@@ -69,7 +69,7 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
     return counted(&CmCounters::taken, RxVerdict::accepted);
 }
 
-/// A request that came before: the answer was lost, or has not been thought of.
+/// A request that came before: the answer was lost, or the user has not decided yet.
 RxVerdict ConnectionManagement::take_again(Instant, Connection& connection) {
     if (connection.state == State::requested) {
         connection.last =
@@ -110,10 +110,10 @@ std::optional<RxVerdict> ConnectionManagement::keep_early(Instant now, PeerId fr
     if (again) return counted(&CmCounters::duplicates, RxVerdict::duplicate);
     if (early_.size() >= early_max) return std::nullopt;
     early_.push_back({now + config_.grace, from, datagram});
-    return RxVerdict::control;  // counted when it is taken or refused
+    return RxVerdict::control;  // counted later, when it is taken or refused
 }
 
-/// Those that somebody listens to by now are taken, and those that waited long enough refused.
+/// Takes the requests whose service has a listener now, and refuses those that waited long enough.
 void ConnectionManagement::take_early(Instant now) {
     if (!early_due_ && (early_.empty() || early_.front().deadline > now)) return;
     early_due_ = false;
@@ -151,7 +151,7 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
 RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
                                      const CmReject& reject) {
     Connection* connection = find(reject.remote_id, from);
-    // Who heard nothing at all does not know our identifier.
+    // A host that received no answer does not know our identifier.
     if (connection == nullptr && reject.reason == CmReason::timeout) {
         connection = find_passive(reject.local_id, from);
     }
@@ -193,7 +193,7 @@ RxVerdict ConnectionManagement::take(Instant, PeerId from, std::uint64_t transac
         tell(CmEvent::What::replied, *connection, reply);
         return counted(&CmCounters::taken, RxVerdict::accepted);
     }
-    // Ready to use was lost, or the refusal; or the user has not made up its mind.
+    // Our RTU or our REJ was lost, or the user has not decided yet.
     if (connection->last && connection->state != State::disconnecting) {
         outgoing_.push_back({connection->peer, *connection->last});
     }
@@ -221,7 +221,7 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
     };
     Connection* connection = find(ask.remote_id, from);
     if (connection == nullptr) {
-        // It is over here, and was forgotten: who asks shall not wait.
+        // The connection is over and forgotten here. The answer ends the wait of the other side.
         if (outgoing_.size() < answers_max) outgoing_.push_back({from, {transaction, answer()}});
         return counted(&CmCounters::unknown, RxVerdict::foreign);
     }

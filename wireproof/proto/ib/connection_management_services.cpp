@@ -1,4 +1,4 @@
-// Services of datagrams: which queue pair takes them, and with which Q_Key.
+// Services of datagrams: the queue pair that receives the datagrams, and its Q_Key.
 #include <utility>
 
 #include "wireproof/proto/ib/connection_management.hpp"
@@ -6,8 +6,8 @@
 namespace wireproof::proto::ib {
 namespace {
 
-// Linux sends a SIDR_REQ sixteen times, 4.1 s apart. After that nobody waits for an answer.
-constexpr std::int64_t asked_for = 16;  // times the delay that a user may take
+// Linux sends a SIDR_REQ sixteen times, 4.1 s apart. After that, it does not wait for an answer.
+constexpr std::int64_t asked_for = 16;  // for the user, in Config::delay
 
 }  // namespace
 
@@ -44,7 +44,8 @@ RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t tra
                                      const CmServiceRequest& request) {
     const QueryKey key{from, request.request_id, transaction, request.service};
     if (const auto known = queries_.find(key); known != queries_.end()) {
-        // The answer was lost; or the user has not made up its mind, for which there is no MRA.
+        // The answer was lost, or the user has not decided yet. SIDR has no message like MRA for
+        // that.
         const Connection& query = connections_.at(known->second);
         if (query.last && outgoing_.size() < answers_max) outgoing_.push_back({from, *query.last});
         return counted(&CmCounters::duplicates, RxVerdict::duplicate);
@@ -79,7 +80,7 @@ RxVerdict ConnectionManagement::refuse(PeerId from, std::uint64_t transaction,
     return counted(&CmCounters::refused, RxVerdict::refused);
 }
 
-// The service is not compared: older kernels leave it out of a refusal.
+// The service is not compared, because older kernels leave it out of a refusal.
 RxVerdict ConnectionManagement::take(Instant now, PeerId from, std::uint64_t,
                                      const CmServiceReply& reply) {
     Connection* resolution = find(reply.request_id, from, Kind::resolution);

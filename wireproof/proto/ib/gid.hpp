@@ -1,4 +1,4 @@
-// Addresses of ports as verbs name them.
+// Addresses of ports in the form that verbs use.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The base transport header and the headers that may follow it, all big-endian. Each has its size,
-// encode and decode; decode takes bytes nobody trusts and cannot fail.
+// The base transport header and the headers that may follow it, all big-endian. Each header has a
+// size, encode and decode. decode accepts any bytes and cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace wireproof::proto::ib {
 
 inline constexpr std::uint16_t default_partition = 0xFFFF;
 
-/// Every packet begins with it.
+/// The header at the beginning of every packet.
 ///
 ///      0        opcode
 ///      1        SE 1 | MigReq 1 | pad 2 | version 4
@@ -24,13 +24,13 @@ inline constexpr std::uint16_t default_partition = 0xFFFF;
 ///      8        AckReq 1 | reserved 7
 ///      9 … 11   PSN
 ///
-/// What is reserved is sent as zero and not looked at (UC-1).
+/// Reserved bits are sent as zero and ignored on receipt (UC-1).
 struct Bth {
     static constexpr std::size_t size = 12;
     std::uint8_t opcode = 0;
     bool solicited = false;
     bool migrated = false;
-    std::uint8_t pad = 0;      // bytes behind the payload, 0 … 3
+    std::uint8_t pad = 0;      // bytes after the payload, 0 … 3
     std::uint8_t version = 0;  // of the transport, 4 bits; only 0 exists
     std::uint16_t partition = default_partition;
     bool fecn = false;
@@ -44,7 +44,7 @@ struct Bth {
     friend bool operator==(const Bth&, const Bth&) = default;
 };
 
-/// RDMA: where, by which key, how much.
+/// RDMA: address, key and length.
 struct Reth {
     static constexpr std::size_t size = 16;
     std::uint64_t address = 0;
@@ -73,7 +73,7 @@ struct AtomicEth {
     friend bool operator==(const AtomicEth&, const AtomicEth&) = default;
 };
 
-/// Of every response but the middle ones of a Read.
+/// In every response except the Middle packets of a Read.
 struct Aeth {
     static constexpr std::size_t size = 4;
     Syndrome syndrome = {};
@@ -86,15 +86,15 @@ struct Aeth {
 
 struct AtomicAckEth {
     static constexpr std::size_t size = 8;
-    std::uint64_t original = 0;  // what stood in memory before
+    std::uint64_t original = 0;  // the value in memory before the operation
 
     void encode(std::span<std::byte, size> to) const;
     static AtomicAckEth decode(std::span<const std::byte, size> from);
     friend bool operator==(const AtomicAckEth&, const AtomicAckEth&) = default;
 };
 
-/// For the completion at the receiver. A number here: users who want the bytes as they stood in the
-/// sender's memory swap them on both sides.
+/// For the completion at the receiver. It is a number. A user who wants the bytes in the order of
+/// the sender's memory swaps them on both sides.
 struct ImmDt {
     static constexpr std::size_t size = 4;
     std::uint32_t value = 0;
@@ -113,7 +113,7 @@ struct Ieth {
     friend bool operator==(const Ieth&, const Ieth&) = default;
 };
 
-/// Of datagrams.
+/// In datagrams.
 struct Deth {
     static constexpr std::size_t size = 8;
     std::uint32_t qkey = 0;

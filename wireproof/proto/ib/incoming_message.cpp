@@ -5,7 +5,8 @@
 namespace wireproof::proto::ib {
 namespace {
 
-/// Of a receive request that is told to fail. A message that is too long is no error on UC.
+/// The planned failure of the receive request, if any. On UC, `too_long` does not complete the
+/// receive request, so `receive_faulty` is used instead.
 std::optional<Refusal> planned(const QueuePairCore& core) {
     const CompletionStatus wanted = core.receives.wanted();
     if (wanted == CompletionStatus::success) return std::nullopt;
@@ -67,7 +68,8 @@ std::optional<Refusal> IncomingMessage::execute_write(const Packet& packet, Queu
     }
     const Piece piece{target_.address + arrived_, static_cast<std::uint32_t>(packet.payload.size()),
                       target_.rkey};
-    // Asked again for every packet: a region may be gone, or a window invalid, by now (RC-17).
+    // Checked again for every packet: the region may be removed, or the window invalid, by now
+    // (RC-17).
     const auto to = adapter.memory.remote(piece, RemoteRight::write, core.bearer());
     if (!to || !adapter.memory.store(*to, packet.payload)) return Refusal::bad_key;
     verb_ = Verb::write;
@@ -92,8 +94,7 @@ std::optional<Refusal> IncomingMessage::check_write(const Packet& packet, const 
     if (reth.length > message_max) return Refusal::bad_length;
     if (opcode.ends() ? until != reth.length : until >= reth.length) return Refusal::bad_length;
     if (!opcode.begins()) return std::nullopt;
-    // The whole range is checked at the First, so a forbidden Write leaves no byte (UC-20, RC-17,
-    // RC-30).
+    // The First checks the whole range, so a forbidden Write changes no byte (UC-20, RC-17, RC-30).
     const Piece whole{reth.address, reth.length, reth.rkey};
     return adapter.memory.remote(whole, RemoteRight::write, core.bearer())
                ? std::nullopt
@@ -120,7 +121,7 @@ void IncomingMessage::abandon(QueuePairCore& core, Adapter& adapter) {
     if (!open()) return;
     verb_.reset();
     ++core.counters.abandoned;
-    // UC-16: other queue pairs may have used the shared requests behind it.
+    // UC-16: other queue pairs may have used later requests of the shared queue.
     if (const auto id = core.receives.give_back()) {
         core.complete_receive(adapter,
                               {.id = *id,

@@ -1,5 +1,5 @@
-// The Send or Write that a responder is receiving. UC and RC check and execute its packets alike;
-// they differ in what they do about a packet that is refused.
+// The Send or Write that a responder is receiving. UC and RC check and execute its packets in the
+// same way. They differ in what they do after a packet is refused.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace wireproof::proto::ib {
 
-/// Why a packet in sequence was not executed, in the order in which it is asked.
+/// Why a packet in sequence was not executed. The reasons are checked in about this order.
 enum class Refusal : std::uint8_t {
-    not_allowed,     // the operation, on this queue pair
+    not_allowed,     // this queue pair does not allow the operation
     not_ready,       // no receive request
-    bad_length,      // of payload, pad or RETH
-    too_long,        // a Send, for its receive request
-    bad_key,         // the peer's, or not for these bytes
+    bad_length,      // wrong length of payload, pad or RETH
+    too_long,        // a Send is longer than its receive request
+    bad_key,         // the key of the peer is invalid, or not valid for these bytes
     receive_faulty,  // memory of the receive request cannot be written
 };
 
 class IncomingMessage {
 public:
     bool open() const { return verb_.has_value(); }
-    /// Whether a packet of this opcode may come next.
+    /// Whether a packet with this opcode may come next.
     bool continued_by(const Opcode& opcode) const {
         return opcode.begins() ? !open() : verb_ == opcode.verb;
     }
-    /// Nothing of a packet that is refused was executed, unless the receive request is faulty; what
-    /// was open stays so, and a receive request that was looked at waits for the next message.
+    /// Executes one packet. A refused packet has no effect, except that memory may be partly
+    /// written if it is gone or the receive request is faulty. An open message stays open. If the
+    /// packet used a new receive request, the next message takes that request.
     std::optional<Refusal> execute(const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    /// The message will not be completed: its receive request goes back where it can. Bytes that
-    /// were written stay.
+    /// The message will not complete. Its receive request goes back to the queue if that is
+    /// possible. Bytes that were written stay.
     void abandon(QueuePairCore& core, Adapter& adapter);
-    /// The same at a reset or in error, when all receive requests are flushed anyway.
+    /// For a reset or an error, where all receive requests are flushed.
     void forget() { verb_.reset(); }
 
     void fingerprint(Fingerprint& sink) const;
@@ -48,16 +49,15 @@ private:
     void complete(const Packet& packet, const ReceiveEntry& entry, std::uint64_t length,
                   QueuePairCore& core, Adapter& adapter);
 
-    std::optional<Verb> verb_;   // of what is open: send or write
+    std::optional<Verb> verb_;   // of the open message: send or write
     std::uint64_t arrived_ = 0;  // bytes
-    Reth target_;                // of a Write
+    Reth target_;                // only for a Write
 };
 
-/// The receive request that the message uses completes in error: with `status`, unless it is told
-/// to fail with another.
+/// Completes the receive request of the message with `status`. If a planned failure gives another
+/// status, that one is used.
 void fail_receive(QueuePairCore& core, Adapter& adapter, CompletionStatus status);
 
-/// Counts a refused packet under its reason.
 void count(Refusal refusal, QueuePairCounters& counters);
 
 }  // namespace wireproof::proto::ib

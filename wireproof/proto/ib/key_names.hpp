@@ -1,6 +1,6 @@
-// Names of places in a table that do not tell of each other: a permutation of 24-bit numbers that a
-// seed chooses, by four rounds of Feistel's. Who has seen no key cannot guess one; who has seen
-// many, and can compute, may.
+// Names for places in a table, such that one name says nothing about another: a permutation of the
+// numbers of 24 bits, chosen by a seed (Feistel network, four rounds). A host that has seen no key
+// cannot guess one. A host that has seen many keys may compute others.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ public:
         for (Round& round : rounds_) round = {random.next(), random.next() | 1};
     }
 
-    /// Of 1 … most, and within it, each another.
+    /// Maps 1 … most to 1 … most, each to a different name.
     constexpr std::uint32_t name(std::uint32_t place) const {
         const std::uint32_t named = forward(place);
-        return named != 0 ? named : forward(0);  // 0 is neither a place nor a name
+        return named != 0 ? named : forward(0);  // 0 is not a place and not a name
     }
     constexpr std::uint32_t place(std::uint32_t name) const {
         const std::uint32_t place = backward(name);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t entries_max = (std::size_t{1} << 24) - 1;
 
-/// Where `length` bytes from `address` on begin within `size` bytes from `first` on.
+/// The offset of `length` bytes at `address` inside `size` bytes at `first`; empty if they do not
+/// fit.
 std::optional<std::size_t> offset_within(std::uint64_t address, std::uint64_t length,
                                          std::uint64_t first, std::uint64_t size) {
     if (address < first) return std::nullopt;
@@ -32,7 +33,7 @@ bool changes(const Access& access) {
     return access.remote_write || access.remote_atomic;
 }
 
-/// Null: nothing.
+/// Null if the region is valid.
 const char* wrong_with(const MemoryTable::Region& region) {
     if (region.memory.size() > std::numeric_limits<std::uint64_t>::max() - region.address) {
         return "a memory region must not wrap around the end of all addresses";
@@ -53,7 +54,7 @@ std::uint32_t MemoryTable::add(Entry entry) {
         WIREPROOF_CHECK(entries_.size() < entries_max);
         place = entries_.insert(place, Entry{});
     }
-    // Whoever kept the key of what stood here before must not find what stands here now.
+    // A new key byte: an old key of this place must not find the new entry.
     entry.key_byte = next_key_byte(place->key_byte);
     *place = entry;
     if (entry.use == Use::window) ++windows_;
@@ -153,8 +154,8 @@ bool MemoryTable::remove_window(std::uint32_t key) {
     return true;
 }
 
-// The domain is C10-72 of the specification, the right to bind C10-73, the write right of the
-// region C10-74, the range C10-75.
+// Rules of the specification: domain C10-72, right to bind C10-73, write right of the region
+// C10-74, range C10-75.
 std::optional<std::uint32_t> MemoryTable::bind(const WindowBind& bind, const KeyBearer& bearer) {
     Entry* entry = find_window(bind.window);
     if (entry == nullptr || entry->window.domain != bearer.domain) return std::nullopt;
@@ -169,7 +170,7 @@ std::optional<std::uint32_t> MemoryTable::bind(const WindowBind& bind, const Key
         if (changes(bind.access) && !region->access.local_write) return std::nullopt;
         if (!bytes_of(*region, bind.address, bind.length)) return std::nullopt;
     }
-    entry->key_byte = bind.key_byte;  // UC-23: the old key names nothing now
+    entry->key_byte = bind.key_byte;  // UC-23: the old key becomes invalid
     window.bound = bind.length > 0;
     window.queue_pair = bearer.queue_pair;
     window.region = bind.region;
@@ -213,7 +214,7 @@ std::optional<Bytes> MemoryTable::local(const Piece& piece, std::uint32_t domain
 
 std::optional<Bytes> MemoryTable::remote(const Piece& piece, RemoteRight right,
                                          const KeyBearer& bearer) const {
-    if (piece.length == 0) return Bytes();  // UC-8: no bytes need no key
+    if (piece.length == 0) return Bytes();  // UC-8: a length of 0 needs no key
     if (const Region* region = this->region(piece.key)) {
         if (region->domain != bearer.domain || !allows(region->access, right)) return std::nullopt;
         return bytes_of(*region, piece.address, piece.length);
@@ -239,7 +240,7 @@ bool MemoryTable::store(Bytes to, ConstBytes from) const {
     return true;
 }
 
-// A byte of each page is enough; larger pages are looked at more than once.
+// Reads one byte of each page of 4096 bytes. That is enough for larger pages, too.
 bool MemoryTable::is_there(ConstBytes bytes) const {
     if (copy_ == nullptr || bytes.empty()) return true;
     constexpr std::size_t page = 4096;

@@ -25,12 +25,12 @@ std::byte nibbles(unsigned high, unsigned low) {
 }
 
 bool lies_in(ConstBytes piece, ConstBytes room) {
-    const std::less_equal<const std::byte*> not_behind;  // also of unrelated places
+    const std::less_equal<const std::byte*> not_behind;  // also for different objects
     return not_behind(room.data(), piece.data()) &&
            not_behind(piece.data() + piece.size(), room.data() + room.size());
 }
 
-/// Which headers the frame has, and that they agree with its length.
+/// Decodes the headers and checks that they match the length of the frame.
 ExpectedOr<NativeFrame, NativeFault> read_headers(ConstBytes frame) {
     NativeFrame result;
     result.local = Lrh::decode(frame.first<Lrh::size>());
@@ -96,8 +96,8 @@ Grh Grh::decode(std::span<const std::byte, size> from) {
     return grh;
 }
 
-// Ones stand for the virtual lane; for traffic class, flow label and hop limit; for the congestion
-// bits and their neighbours in the base header (UC-2, UC-3).
+// In the ICRC, these fields count as ones: the virtual lane; traffic class, flow label and hop
+// limit; the byte of the base header that contains the congestion bits (UC-2, UC-3).
 std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> packet) {
     WIREPROOF_CHECK(headers.size() >= Lrh::size && !packet.empty());
     WIREPROOF_CHECK(packet[0].size() >= Bth::size);
@@ -122,7 +122,7 @@ std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> pack
 ExpectedOr<NativeFrame, NativeFault> NativeFrame::decode(ConstBytes frame) {
     if (frame.size() < Lrh::size + Bth::size + native_tail) return Refused(NativeFault::too_short);
     const ConstBytes covered = frame.first(frame.size() - sizeof(std::uint16_t));
-    // UC-4: all bytes before it
+    // UC-4: the VCRC covers all bytes before it
     if (load_le<std::uint16_t>(frame.last<2>()) != Crc16Iba::of(covered)) {
         return Refused(NativeFault::variant_crc);
     }

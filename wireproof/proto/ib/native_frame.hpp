@@ -1,6 +1,6 @@
-// A packet on a native InfiniBand link: local route header, global route header if it crosses
-// subnets, the packet, then two CRCs. The invariant one covers what no switch changes, end to end;
-// the variant one covers all bytes, link by link.
+// A packet on a native InfiniBand link: the local route header, a global route header if the packet
+// crosses subnets, the packet, then two CRCs. The invariant CRC covers the fields that no switch
+// changes, from end to end. The variant CRC covers all bytes, on each link.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace wireproof::proto::ib {
 
-/// What stands behind the local route header.
+/// What follows the local route header.
 enum class LinkNext : std::uint8_t { raw = 0, ip = 1, transport = 2, global = 3 };
 
 ///      0       VL 4 | version 4
@@ -26,9 +26,9 @@ enum class LinkNext : std::uint8_t { raw = 0, ip = 1, transport = 2, global = 3 
 ///      6 … 7   source LID
 struct Lrh {
     static constexpr std::size_t size = 8;
-    std::uint8_t lane = 0;     // virtual, 4 bits; switches change it
+    std::uint8_t lane = 0;     // virtual lane, 4 bits; switches change it
     std::uint8_t version = 0;  // 4 bits; only 0 exists
-    std::uint8_t service = 0;  // level, 4 bits
+    std::uint8_t service = 0;  // service level, 4 bits
     LinkNext next = LinkNext::transport;
     std::uint16_t dest = 0;
     std::uint16_t words = 0;  // 11 bits
@@ -39,10 +39,10 @@ struct Lrh {
     friend bool operator==(const Lrh&, const Lrh&) = default;
 };
 
-/// Laid out as an IPv6 header.
+/// Has the layout of an IPv6 header.
 ///
 ///      0 … 3     version 4 = 6 | traffic class 8 | flow label 20
-///      4 … 5     bytes behind this header, to the ICRC
+///      4 … 5     bytes after this header, to the ICRC
 ///      6, 7      next header = 0x1B, hop limit
 ///      8 … 39    source, then destination
 struct Grh {
@@ -61,7 +61,7 @@ struct Grh {
     friend bool operator==(const Grh&, const Grh&) = default;
 };
 
-/// Where a frame goes. Lengths and what follows are filled in where it is written.
+/// The route of a frame. encode fills in the lengths and the kinds of the next headers.
 struct NativeRoute {
     Lrh local = {};
     std::optional<Grh> global = {};
@@ -70,13 +70,13 @@ struct NativeRoute {
 inline constexpr std::size_t native_tail = 6;  // ICRC, VCRC
 inline constexpr std::size_t native_overhead_max = Lrh::size + Grh::size + native_tail;
 
-/// Why a native frame is dropped, in the order in which it is asked.
+/// Why a native frame is dropped. decode checks the reasons in about this order.
 enum class NativeFault : std::uint8_t {
     too_short,
     variant_crc,
     link_version,
-    not_transport,  // raw datagrams, or an unknown header behind the global one
-    length,         // the headers' lengths are not the frame's
+    not_transport,  // raw datagrams, or an unknown header after the global header
+    length,         // the lengths in the headers do not match the frame
     invariant_crc,
 };
 
@@ -88,7 +88,7 @@ constexpr std::string_view name_of(NativeFault fault) {
     return native_fault_names[static_cast<std::size_t>(fault)];
 }
 
-/// A received frame; the packet is the frame's.
+/// A received frame. `packet` points into the frame and is valid as long as the frame.
 struct NativeFrame {
     Lrh local;
     std::optional<Grh> global;
@@ -97,14 +97,15 @@ struct NativeFrame {
     static ExpectedOr<NativeFrame, NativeFault> decode(ConstBytes frame);
 };
 
-/// Writes a frame around a packet in pieces (TxFrame::pieces), whole words of it, the first with a
-/// base header. Pieces that lie in `scratch` are copied, for it will be written again before the
-/// frame has left; others are only pointed at.
+/// Writes a frame around a packet. The packet is given in pieces (TxFrame::pieces). Its length is a
+/// multiple of 4, and the first piece contains the base header. Pieces inside `scratch` are copied,
+/// because `scratch` is overwritten before the frame leaves. Other pieces are referenced and must
+/// stay valid until then.
 void encode(const NativeRoute& route, std::span<const ConstBytes> packet, ConstBytes scratch,
             TxFrame& out);
 
-/// Of a frame without its CRCs: `headers` are the route headers, `packet` begins with its base
-/// header, of which the first piece has all.
+/// The ICRC of a frame that has no CRCs yet. `headers` are the route headers. `packet` begins with
+/// the base header, and its first piece contains the whole base header.
 std::uint32_t invariant_crc(ConstBytes headers, std::span<const ConstBytes> packet);
 
 }  // namespace wireproof::proto::ib

@@ -1,4 +1,5 @@
-// What a port is told of itself and of its peers by the host, and no packet says.
+// What the host tells the port about the port itself and about its peers. No packet carries this
+// information.
 #pragma once
 
 #include <map>
@@ -13,17 +14,19 @@ namespace wireproof::proto::ib {
 
 class Neighbours {
 public:
-    /// The address of this port; received datagrams show it, and the peer's, if both are known.
+    /// The address of this port. A received datagram shows this address and the peer's address if
+    /// the port knows both.
     void set_own_gid(const Gid& gid) { own_ = gid; }
     void set_gid(PeerId peer, const Gid& gid) { gids_[peer] = gid; }
     const std::optional<Gid>& own_gid() const { return own_; }
-    /// Null: it is not known.
+    /// Null if the address is not known.
     const Gid* gid(PeerId peer) const {
         const auto found = gids_.find(peer);
         return found == gids_.end() ? nullptr : &found->second;
     }
 
-    /// The peer's process is known to live, though it may be stopped: a timeout uses up no retry.
+    /// The process of the peer is known to be alive, though it may be stopped. A timeout then uses
+    /// up no retry.
     void set_alive(PeerId peer, bool alive) {
         if (alive) {
             alive_.insert(peer);

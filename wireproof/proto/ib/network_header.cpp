@@ -14,7 +14,7 @@ constexpr std::size_t icrc_size = 4;
 constexpr std::uint8_t udp = 17;
 constexpr std::uint8_t hops = 64;
 
-/// Of IPv4: the one's complement of the sum of all 16-bit words.
+/// The IPv4 checksum: the one's complement of the one's complement sum of all 16-bit words.
 std::uint16_t checksum_of(std::span<const std::byte, ipv4_size> header) {
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < ipv4_size; i += 2) {

@@ -1,7 +1,7 @@
-// The 40 bytes in front of a received datagram, where verbs programs look for the sender's address.
-// RoCEv2 has no global route header: over IPv6 its IPv6 header stands there, over IPv4 the IPv4
-// header in the last 20 bytes, as Linux has it. A plain socket shows neither, so both are built
-// from what is known: the addresses and the length.
+// The 40 bytes in front of a received datagram, where verbs programs look for the address of the
+// sender. RoCEv2 has no global route header. With IPv6, these bytes hold the IPv6 header. With
+// IPv4, the last 20 bytes hold the IPv4 header, as in Linux. A plain socket shows neither header,
+// so this code builds it from the addresses and the length.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace wireproof::proto::ib {
 
 inline constexpr std::size_t network_header_size = 40;
 
-/// `packet`: bytes from the base header to the pad. Identification 0, hop limit 64, no traffic
-/// class.
+/// `packet` is the number of bytes from the base header to the pad. The header has identification
+/// 0, hop limit 64 and traffic class 0.
 std::array<std::byte, network_header_size> network_header(const Gid& from, const Gid& to,
                                                           std::size_t packet);
 

@@ -1,6 +1,6 @@
-// The opcodes of InfiniBand as data: what travels behind the base header, and which part of a
-// message it is. The upper three bits of an opcode name the transport, the lower five the
-// operation; only combinations in the table exist. IBA volume 1, chapter 9 (table of opcodes).
+// The opcodes of InfiniBand as data: which headers follow the base header, and which part of a
+// message the packet is. The upper three bits of an opcode give the transport, the lower five the
+// operation. Only the combinations in the table exist. IBA volume 1, chapter 9 (table of opcodes).
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ constexpr std::uint8_t opcode_of(Transport transport, Operation operation) {
                                      static_cast<unsigned>(operation));
 }
 
-/// What a packet is about, whichever part of it.
+/// What a packet does, for all parts of a message.
 enum class Verb : std::uint8_t {
     send,
     write,
@@ -69,7 +69,7 @@ enum class Verb : std::uint8_t {
 
 enum class Part : std::uint8_t { first, middle, last, only };
 
-/// Extended headers, in the order in which they stand behind the BTH.
+/// Extended headers, in their order after the BTH.
 enum class Extended : std::uint8_t {
     deth = 1,
     reth = 2,
@@ -98,14 +98,14 @@ struct Opcode {
     PayloadRule payload;
 
     constexpr Transport transport() const { return transport_of(byte); }
-    /// Of the transports that share operations; a congestion notification has none.
+    /// For the transports that share operations. A congestion notification has no operation.
     constexpr Operation operation() const { return static_cast<Operation>(byte & 0x1F); }
     constexpr bool has(Extended header) const {
         return (extended & static_cast<std::uint8_t>(header)) != 0;
     }
     constexpr bool begins() const { return part == Part::first || part == Part::only; }
     constexpr bool ends() const { return part == Part::last || part == Part::only; }
-    /// What a responder sends.
+    /// Whether a responder sends it.
     constexpr bool is_response() const {
         return verb == Verb::read_response || verb == Verb::acknowledge ||
                verb == Verb::atomic_acknowledge;
@@ -141,7 +141,7 @@ inline constexpr auto aeth = Extended::aeth;
 inline constexpr auto imm = Extended::immediate;
 inline constexpr auto inv = Extended::invalidate;
 
-// RC has all of them; UC the first twelve, under its own transport bits (UC-6).
+// RC has all of these opcodes. UC has the first twelve, with its own transport bits (UC-6).
 inline constexpr std::array connected = {
     Opcode{0x00, "SEND First", Verb::send, Part::first, set_of(), PayloadRule::whole},
     Opcode{0x01, "SEND Middle", Verb::send, Part::middle, set_of(), PayloadRule::whole},
@@ -196,7 +196,7 @@ inline constexpr auto all = [] {
     return table;
 }();
 
-// By opcode, the place in the table plus one.
+// Index: opcode. Value: place in the table plus one.
 inline constexpr auto places = [] {
     std::array<std::uint8_t, 256> by_byte{};
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -207,7 +207,7 @@ inline constexpr auto places = [] {
 
 }  // namespace opcodes
 
-/// Nothing if no packet has this opcode: it is reserved, or of a transport not spoken here.
+/// Null if no packet has this opcode: it is reserved, or its transport is not supported.
 constexpr const Opcode* find_opcode(std::uint8_t byte) {
     const std::size_t place = opcodes::places[byte];
     return place == 0 ? nullptr : &opcodes::all[place - 1];

@@ -8,7 +8,7 @@ namespace {
 
 using Refused = tl::unexpected<Malformed>;
 
-/// Takes headers off the front; whoever asks knows that they are there.
+/// Takes headers from the front. The caller has checked that the bytes are enough.
 class HeaderReader {
 public:
     explicit HeaderReader(ConstBytes from) : left_(from) {}
@@ -46,7 +46,7 @@ ExpectedOr<Packet, Malformed> Packet::decode(const RxFrame& frame) {
     if (packet.opcode == nullptr) return Refused(Malformed::unknown_opcode);
 
     const std::size_t head = Bth::size + packet.opcode->extended_size();
-    // Payload by reference stands where encode put it: right behind the headers.
+    // A payload by reference is where encode put it: directly after the headers.
     if (bytes.size() < head || (!frame.lent.empty() && frame.lent_at != head)) {
         return Refused(Malformed::headers_cut);
     }

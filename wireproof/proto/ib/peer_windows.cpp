@@ -12,7 +12,7 @@ void PeerWindows::on_arrived(PeerId peer, std::uint32_t packets) {
     Flow& one = flow(peer);
     if (one.near) return;
     one.recovering -= std::min(one.recovering, packets);
-    // A window that is not filled says nothing of a larger one.
+    // If less than half of the window is used, arrivals do not show that it can be larger.
     if (one.under_way * 2 < one.packets) return;
     one.credit += packets;
     const std::uint32_t step = one.packets * (one.packets < config_.start ? 1 : windows_a_step);

@@ -1,12 +1,13 @@
-// How many packets may be under way with each peer, whatever the queue pair: requests without an
-// acknowledgement, and the responses that Reads have asked for. Without a limit many queue pairs,
-// or one long Read, fill the receive buffer of the host that they go to, and what it drops is sent
-// again with all behind it.
+// Limits the packets in flight with each peer, over all queue pairs: requests without an
+// acknowledgement, and the responses that Reads have asked for. Without a limit, many queue pairs
+// or one long Read fill the receive buffer of the destination host. The host then drops packets,
+// and the sender sends each dropped packet again with all packets after it.
 //
-// The window begins at what a socket's stock buffer holds. A loss halves it, once for all packets
-// under way. Below its first size each window of packets that arrives makes it one larger, and
-// above that only each sixteenth: what is lost is sent again with all behind it, which costs more
-// than a larger window brings.
+// The window begins with the number of packets that fit into the default buffer of a socket. A loss
+// halves the window, once for all packets in flight. Below its first size, the window grows by one
+// after each full window of packets that arrive. Above that, it grows by one after each sixteen
+// windows: a loss costs a retransmission of all packets after it, which is more than a larger
+// window gains.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class PeerWindows {
 public:
     /// All in packets.
     struct Config {
-        std::uint32_t start = 0;  // 0: there is no limit, and nothing is counted
+        std::uint32_t start = 0;  // 0: no limit, and no counting
         std::uint32_t least = 8;
         std::uint32_t most = 256;
     };
@@ -31,7 +32,8 @@ public:
     explicit PeerWindows(const Config& config) : config_(config) {}
 
     bool limited() const { return config_.start > 0; }
-    /// So many more packets may leave or be asked for: with nothing under way always one.
+    /// The number of packets that may leave or be asked for now. If nothing is in flight, it is at
+    /// least 1.
     std::uint32_t room(PeerId peer) const {
         if (!limited()) return ~std::uint32_t{0};
         const auto found = flows_.find(peer);
@@ -40,7 +42,7 @@ public:
         if (flow.near) return ~std::uint32_t{0};
         return flow.packets > flow.under_way ? flow.packets - flow.under_way : 0;
     }
-    /// So small no window ever is, and no part of a Read that is longer.
+    /// The lower limit of each window, and of each part of a longer Read.
     std::uint32_t least() const { return limited() ? config_.least : ~std::uint32_t{0}; }
     bool idle(PeerId peer) const {
         const auto found = flows_.find(peer);
@@ -58,7 +60,7 @@ public:
         return found->second.near ? ~std::uint32_t{0} : found->second.packets;
     }
 
-    /// A near peer has no limit. That it is near is kept where there are no limits, too.
+    /// A near peer has no limit. The mark is kept even if there are no limits.
     void set_near(PeerId peer, bool near) {
         if (near != is_near(peer)) flow(peer).near = near;
     }
@@ -66,14 +68,14 @@ public:
         const auto found = flows_.find(peer);
         return found != flows_.end() && found->second.near;
     }
-    /// A queue pair's part of what is under way was `before` and is `after`.
+    /// The packets in flight of one queue pair were `before` and are `after`.
     void change(PeerId peer, std::uint32_t before, std::uint32_t after) {
         if (limited() && before != after) flow(peer).under_way += after - before;
     }
     void on_arrived(PeerId peer, std::uint32_t packets);
     void on_lost(PeerId peer);
 
-    /// A queue pair found no room; it is among those that are told when there is some.
+    /// A queue pair found no room: `wake` reports it when there is room.
     void wait(PeerId peer, std::uint32_t queue_pair) {
         std::vector<std::uint32_t>& waiting = flow(peer).waiting;
         if (std::ranges::find(waiting, queue_pair) == waiting.end()) waiting.push_back(queue_pair);
@@ -93,8 +95,8 @@ private:
     struct Flow {
         std::uint32_t packets = 0;
         std::uint32_t under_way = 0;
-        std::uint32_t credit = 0;      // arrived since it last grew
-        std::uint32_t recovering = 0;  // packets under way at the last loss that have not arrived
+        std::uint32_t credit = 0;      // packets that arrived since the window last grew
+        std::uint32_t recovering = 0;  // packets in flight at the last loss that have not arrived
         bool near = false;
         std::vector<std::uint32_t> waiting = {};
     };

@@ -1,4 +1,5 @@
-// Requests that are told to fail, for the tests of programs: each is the nth from when it was told.
+// Planned failures of requests, for tests of programs. Each plan counts requests from the moment at
+// which it is made.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ class PlannedFailures {
 public:
     /// `nth` counts from 1.
     void add(std::uint64_t nth, CompletionStatus status) { failures_.push_back({nth, status}); }
-    /// How the next request is to end.
+    /// The status with which the next request must end.
     CompletionStatus next() const {
         CompletionStatus status = CompletionStatus::success;
         for (const Failure& failure : failures_) {
@@ -21,7 +22,7 @@ public:
         }
         return status;
     }
-    /// It has had its turn.
+    /// The next request was used; each plan counts it.
     void pass() {
         for (Failure& failure : failures_) --failure.left;
         std::erase_if(failures_, [](const Failure& failure) { return failure.left == 0; });
@@ -36,7 +37,7 @@ public:
 
 private:
     struct Failure {
-        std::uint64_t left;  // requests up to it
+        std::uint64_t left;  // requests up to and including the failing one
         CompletionStatus status;
     };
     std::vector<Failure> failures_;

@@ -9,7 +9,7 @@ namespace wireproof::proto::ib {
 namespace {
 
 constexpr std::uint32_t numbers_max = 0xFFFFFF;
-// 0 and 1 are for management, 0xFFFFFF is for multicast.
+// Numbers 0 and 1 are for management, 0xFFFFFF is for multicast.
 constexpr std::uint32_t first_chosen = 2;
 constexpr std::uint32_t last_chosen = 0xFFFFFE;
 
@@ -17,7 +17,7 @@ std::uint32_t chosen_after(std::uint32_t number) {
     return number == last_chosen ? first_chosen : number + 1;
 }
 
-/// Calls `use` with the queue pair as what it is.
+/// Calls `use` with the queue pair in its own type.
 template <class QueuePair, class Use>
 decltype(auto) with(QueuePair& queue_pair, Use&& use) {
     return std::visit(std::forward<Use>(use), queue_pair);
@@ -27,7 +27,7 @@ const QueuePairCore& core_of(const auto& queue_pair) {
     return with(queue_pair, [](const auto& pair) -> const QueuePairCore& { return pair.core(); });
 }
 
-/// Same partition, and not limited members both.
+/// True if the partitions are equal and at least one side is a full member.
 bool same_partition(std::uint16_t a, std::uint16_t b) {
     return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & 0x8000) != 0;
 }
@@ -263,7 +263,7 @@ RxVerdict Port::receive(Instant now, const RxFrame& frame) {
     return on_packet(now, frame, Bth::decode(frame.bytes.first<Bth::size>()), nullptr);
 }
 
-/// `packet` is null if its opcode is reserved: RC answers that.
+/// `packet` is null if its opcode is reserved: RC answers such a packet.
 RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, const Packet* packet) {
     const auto refuse = [](std::uint64_t& reason, RxVerdict verdict) {
         ++reason;
@@ -275,7 +275,7 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (!same_partition(bth.partition, core.partition)) {
         return refuse(counters_.foreign_partition, RxVerdict::foreign);
     }
-    // UC-25: nothing in the packet says which queue pair sent it.
+    // UC-25: the packet does not say which queue pair sent it, so the source address decides.
     const bool connected = !std::holds_alternative<UdQueuePair>(*found);
     if (connected && may_receive(core.state()) && frame.from != core.attributes().address) {
         return refuse(counters_.foreign_source, RxVerdict::foreign);
@@ -283,7 +283,7 @@ RxVerdict Port::on_packet(Instant now, const RxFrame& frame, const Bth& bth, con
     if (packet != nullptr && packet->opcode->verb == Verb::congestion) {
         return refuse(counters_.congestion, RxVerdict::control);
     }
-    // UC-6: the opcode is another transport's.
+    // UC-6: the opcode belongs to another transport.
     if (transport_of(bth.opcode) != core.config().transport) {
         return refuse(counters_.wrong_transport, RxVerdict::refused);
     }
@@ -308,7 +308,8 @@ bool Port::timeout_is_due(Instant now) const {
 }
 
 void Port::on_deadline(Instant now) {
-    // What is due may get another deadline, or none, and then what is behind moves up.
+    // note() may remove a member from the list, and the members after it move up. So the loop
+    // continues by number.
     for (std::size_t place = 0; place < timed_.size();) {
         const QueuePairList::Member due = timed_[place];
         if (due.deadline <= now) {
@@ -333,7 +334,7 @@ void Port::ready_peers(std::vector<PeerId>& peers) const {
 }
 
 bool Port::transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out) {
-    // Each once, from the one behind the last that sent.
+    // Asks each queue pair once, beginning after the last sender.
     std::size_t turn = ready_.after(last_turn_);
     for (std::size_t left = ready_.size(); left > 0; --left) {
         if (turn >= ready_.size()) turn = 0;
@@ -368,7 +369,7 @@ void Port::fingerprint(Instant now, Fingerprint& sink) const {
         with(queue_pair, [&](const auto& pair) { pair.fingerprint(now, sink); });
     }
     sink.add(next_number_);
-    // With one queue pair it is always its turn.
+    // With only one queue pair, the last sender does not matter.
     sink.add(queue_pairs_.size() > 1 ? last_turn_ : 0);
 }
 

@@ -1,8 +1,9 @@
-// One port of an adapter: many queue pairs behind one engine. Packets find their queue pair by its
-// number, and only from the peer it is connected to; queue pairs take turns at sending.
+// One port of an adapter: many queue pairs behind one engine. The port finds the queue pair of a
+// packet by its number, and accepts a packet for a connected queue pair only from the connected
+// peer. Queue pairs take turns to send.
 //
-// Everything but the memory of regions is the port's own, and all of it is named by number: a copy
-// is another world, in which MemoryTable::put_memory may lend other memory.
+// The port owns everything except the memory of regions, and names all objects by number. A copy is
+// therefore independent; MemoryTable::put_memory can give it other memory.
 #pragma once
 
 #include <array>
@@ -21,28 +22,29 @@
 namespace wireproof::proto::ib {
 
 struct PortConfig {
-    std::size_t path_mtu = 1024;  // the longest datagram, and the most a queue pair may be told
+    std::size_t path_mtu = 1024;  // longest datagram, and largest path MTU of a queue pair
     std::vector<std::uint16_t> partitions = {default_partition};
-    /// Of queue pairs that do not ask for one: they count up from here, and from 2 after 0xFFFFFE.
-    /// Not to be guessed, where late packets of an earlier run could come.
+    /// The first number for queue pairs that ask for none. Numbers count up, and continue at 2
+    /// after 0xFFFFFE. It must be hard to guess if late packets of an earlier run can arrive.
     std::uint32_t first_number = 2;
-    /// Keys of memory are drawn with it. Nothing: they count up, as in a simulation they may.
+    /// The seed of the memory keys. Without a seed, keys count up, which is enough for a
+    /// simulation.
     std::optional<std::uint64_t> key_seed = {};
-    /// How much RC may have under way with a peer. Off where a search or a laboratory counts
+    /// Limits the packets in flight of RC with a peer. Off for searches and simulations that count
     /// packets.
     PeerWindows::Config peer_window = {};
 };
 
-/// What became of frames that no queue pair saw, by reason.
+/// Received frames by result, also those that no queue pair saw.
 struct PortCounters {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // all frames, by verdict
     std::array<std::uint64_t, malformed_names.size()> malformed{};  // by reason
-    std::uint64_t damaged = 0;                                      // said who carried it
+    std::uint64_t damaged = 0;                                      // as the wire reported
     std::uint64_t unknown_queue_pair = 0;
     std::uint64_t foreign_partition = 0;
-    std::uint64_t foreign_source = 0;   // not the peer that the queue pair is connected to
-    std::uint64_t wrong_transport = 0;  // of the queue pair
-    std::uint64_t congestion = 0;       // notifications, which change nothing here
+    std::uint64_t foreign_source = 0;   // not from the peer of the queue pair
+    std::uint64_t wrong_transport = 0;  // not the transport of the queue pair
+    std::uint64_t congestion = 0;       // congestion notifications, which have no effect here
 
     std::uint64_t received_as(RxVerdict verdict) const {
         return received[static_cast<std::size_t>(verdict)];
@@ -60,17 +62,18 @@ public:
     const MemoryTable& memory() const { return adapter_.memory; }
     Neighbours& neighbours() { return adapter_.neighbours; }
     const PeerWindows& windows() const { return adapter_.windows; }
-    /// Near: packets to the peer cost little and are never lost, and a full way holds the sender
-    /// back, as with shared memory. No window bounds them, and ACKs are not held to be fewer.
+    /// Marks a peer as near, for example a peer over shared memory: packets to it are cheap and
+    /// never lost, and a full path stops the sender. A near peer has no window, and the port does
+    /// not hold ACKs to save packets.
     void set_near(PeerId peer, bool near) { adapter_.windows.set_near(peer, near); }
 
-    // Queues live until they are removed; nothing may use them then.
+    // Queues exist until they are removed. At that time nothing may use them.
     CompletionQueueId add_completion_queue(std::size_t capacity) {
         return adapter_.add_completion_queue(capacity);
     }
-    /// Whether a queue pair completes into it.
+    /// Whether a queue pair uses this completion queue.
     bool is_used(CompletionQueueId id) const;
-    /// False: a queue pair uses it.
+    /// Returns false if a queue pair uses it.
     bool remove(CompletionQueueId id);
     CompletionQueue& completion_queue(CompletionQueueId id) {
         return adapter_.completion_queue(id);
@@ -90,66 +93,69 @@ public:
         return adapter_.shared_receive_queue(id).ring.post(request);
     }
 
-    /// Its number; an error if that is taken, or the transport or a limit is not one of ours.
+    /// Returns the number of the queue pair, or an error if the number is in use, or if the
+    /// transport or a limit is not supported.
     Expected<std::uint32_t> add_queue_pair(const QueuePairConfig& config);
-    /// What was posted is forgotten, and so are completions that nobody has polled. False: there is
-    /// none.
+    /// Discards all posted work, and the completions that were not polled. Returns false if there
+    /// is no such queue pair.
     bool remove_queue_pair(std::uint32_t number);
-    /// An acknowledgement that the queue pair holds leaves at the next chance. To be called, and
-    /// packets sent, before it is removed or reset: its peer would wait for that in vain.
+    /// The queue pair sends an acknowledgement that it holds at the next chance. Call this, and
+    /// send packets, before the queue pair is removed or reset. Otherwise the peer never gets the
+    /// acknowledgement.
     void release_acks(std::uint32_t number);
     ModifyStatus modify(std::uint32_t number, const QueuePairChange& change);
     PostStatus post_send(std::uint32_t number, const WorkRequest& request);
     PostStatus post_receive(std::uint32_t number, const ReceiveRequest& request);
     std::size_t queue_pairs() const { return queue_pairs_.size(); }
-    /// Null: there is none.
+    /// Null if there is no such queue pair.
     const QueuePairCore* queue_pair(std::uint32_t number) const;
-    /// Nothing: there is no such queue pair.
+    /// Empty if there is no such queue pair.
     std::optional<Psns> psns(std::uint32_t number) const;
-    /// The queue pair whose packet left last.
+    /// The queue pair that sent the last packet.
     std::uint32_t last_sender() const { return last_turn_; }
-    /// Its `nth` work request from now on, counted from 1, ends with that status when it is its
-    /// turn, and no packet leaves for it: for users who want to see how theirs bear it. Nothing: it
-    /// does not exist.
+    /// The `nth` work request from now on, counted from 1, ends with `status` at its turn, and the
+    /// port sends no packet for it. For users who test how their program handles the failure. Does
+    /// nothing if there is no such queue pair.
     void fail_send(std::uint32_t number, std::uint64_t nth, CompletionStatus status);
-    /// The nth message from now on, counted from 1, that takes a receive request makes it end so,
-    /// and puts the queue pair in error.
+    /// The `nth` message from now on that uses a receive request, counted from 1, completes this
+    /// request with `status` and puts the queue pair in error.
     void fail_receive(std::uint32_t number, std::uint64_t nth, CompletionStatus status);
-    /// The oldest packet of an RC queue pair, if it was sent again and not answered.
+    /// The oldest packet of an RC queue pair, if it was sent again and has no answer.
     Unanswered unanswered(std::uint32_t number) const;
 
-    /// Packets of RC that are unanswered by the peer that the queue pair is connected to, of all
-    /// its queue pairs. 0: it is none of RC, or its peer is near.
+    /// The RC packets in flight with the peer of this queue pair, over all queue pairs. 0 if it is
+    /// not an RC queue pair, or if the peer is near.
     std::uint32_t packets_under_way(std::uint32_t number) const;
 
-    // Engine. Lives of peers mean nothing to queue pairs: a silent one runs into its retries.
+    // Engine. Queue pairs ignore the lives of peers: a queue pair whose peer is silent uses up its
+    // retries.
     RxVerdict on_frame(Instant now, const RxFrame& frame);
     std::optional<Delivery> next_delivery() { return adapter_.next_event(); }
     void on_deadline(Instant now);
     void on_wire_event(Instant, WireEvent) {}
-    /// To any peer; for a wire with one.
+    /// Sends to any peer; for a wire with one peer.
     bool poll_transmit(Instant now, TxFrame& out) {
         return transmit(now, nullptr, PacketsOf::every, out);
     }
     Instant next_deadline() const { return timed_.next_deadline(); }
-    /// Whether on_deadline would find a packet unanswered, or a wait for a receiver over.
+    /// Whether on_deadline would handle an expired answer timer or the end of an RNR wait.
     bool timeout_is_due(Instant now) const;
     void fingerprint(Instant now, Fingerprint& sink) const;
 
-    enum class PacketsOf : std::uint8_t { every, datagrams };  // transport; UD
-    /// Only packets to this peer, of these transports.
+    enum class PacketsOf : std::uint8_t { every, datagrams };  // every transport; UD only
+    /// Sends only packets to this peer and of these transports.
     bool poll_transmit_to(Instant now, PeerId peer, TxFrame& out,
                           PacketsOf which = PacketsOf::every) {
         return transmit(now, &peer, which, out);
     }
-    /// The peers that there may be packets to, each once, beginning with that of the queue pair
-    /// whose turn it is. Replaces what `peers` holds.
+    /// The peers to which packets may wait, each once. The peer of the queue pair whose turn it is
+    /// comes first. Replaces the contents of `peers`.
     void ready_peers(std::vector<PeerId>& peers) const;
 
     const PortCounters& counters() const { return counters_; }
-    /// The sum of all queue pairs' that there are or were.
+    /// The sum over all queue pairs, including removed ones.
     QueuePairCounters total() const;
-    /// Of all queue pairs there are, in ascending order.
+    /// The numbers of all queue pairs, in ascending order.
     std::vector<std::uint32_t> numbers() const;
 
 private:
@@ -160,20 +166,21 @@ private:
     bool in_partition(const Bth& bth, const QueuePairCore& core) const;
     bool transmit(Instant now, const PeerId* peer, PacketsOf which, TxFrame& out);
     QueuePair* find(std::uint32_t number);
-    /// Something was done with it: it may have something to send now, another deadline, or lost a
-    /// completion. note_asked: it was asked for a packet.
+    /// Call this after any action on a queue pair: it may now have something to send, another
+    /// deadline, or a lost completion. note_asked is for a queue pair that was only asked for a
+    /// packet.
     void note(std::uint32_t number, QueuePair& queue_pair);
     void note_asked(std::uint32_t number, QueuePair& queue_pair);
-    /// Queue pairs that waited for room with this peer may find some.
+    /// Marks the queue pairs that wait for room with this peer as ready, if there is room.
     void wake_others(PeerId peer);
 
     PortConfig config_;
     Adapter adapter_;
     std::map<std::uint32_t, QueuePair> queue_pairs_;
-    QueuePairList ready_;  // all but those that had nothing to send when they were asked last
+    QueuePairList ready_;  // all except those that had nothing to send
     QueuePairList timed_;  // those with a deadline
     std::uint32_t next_number_;
-    std::uint32_t last_turn_ = 0;  // the queue pair that sent last
+    std::uint32_t last_turn_ = 0;
     PortCounters counters_;
     QueuePairCounters ended_;  // of queue pairs that were removed
 };

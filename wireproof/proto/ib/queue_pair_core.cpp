@@ -28,7 +28,7 @@ void ReceiveQueue::finish() {
     }
 }
 
-// UC-16: an own receive request is still the first of its queue.
+// UC-16: an own receive request is still first in its queue.
 std::optional<std::uint64_t> ReceiveQueue::give_back() {
     if (!has_shared_) return std::nullopt;
     has_shared_ = false;
@@ -63,7 +63,7 @@ void QueuePairCore::complete_receive(Adapter& adapter, Completion completion, bo
     }
 }
 
-// UC-23: a bind changes the memory table, and no packet leaves.
+// UC-23: a bind changes the memory table and sends no packet.
 CompletionStatus QueuePairCore::run_local(const SendEntry& entry, Adapter& adapter) const {
     if (entry.terms.request == Request::bind_window) {
         return adapter.memory.bind(entry.terms.bind, bearer())

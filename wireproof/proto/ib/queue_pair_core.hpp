@@ -1,4 +1,4 @@
-// What every queue pair has, of whatever transport: its state, its queues, its figures.
+// The parts that every queue pair has, for each transport: state, queues, counters.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace wireproof::proto::ib {
 
-/// 4.096 us x 2^code; code 0 is for ever (RC-9).
+/// 4.096 us x 2^code. Code 0 means "no timeout", which the caller must check (RC-9).
 constexpr Duration ack_timeout(std::uint8_t code) {
     return Duration::nanoseconds(4096) * (std::int64_t{1} << code);
 }
@@ -25,44 +25,46 @@ struct QueuePairConfig {
     CompletionQueueId receive_completions = {};
     std::optional<SharedReceiveQueueId> shared_receives = {};
     QueueLimits limits = {};
-    bool signal_all = false;  // every send completes, signalled or not
+    bool signal_all = false;  // every send gives a completion, signalled or not
 
-    // UC. A packet whose PSN is behind the expected one by up to behind_max is a duplicate; else,
-    // and all beyond, it is ahead. Off: what Linux's Soft-RoCE does.
+    // UC. A packet is a duplicate if its PSN is behind the expected one by at most uc_behind_max.
+    // Any other PSN is ahead. Off: no packet is a duplicate, as in Linux's Soft-RoCE.
     bool uc_drop_behind = true;
     std::uint32_t uc_behind_max = 65536;
     bool tell_lost = false;  // PortEvent::What::message_lost
 
     // RC.
-    bool credits = false;          // grant as many as receives are posted, and obey the peer's
-    std::uint32_t ack_every = 32;  // packets without AckReq, at most
+    bool credits = false;  // grant one credit per posted receive, and obey the peer's credits
+    std::uint32_t ack_every = 32;  // ask for an acknowledgement at least once in so many packets
     std::uint32_t in_flight_max =
-        256;  // Send and Write packets unacknowledged; not below ack_every
-    /// How long the requester may be silent before an acknowledgement that is held leaves
-    /// (ack_hold.hpp). 0: none is held.
+        256;  // Send and Write packets without an acknowledgement; at least ack_every
+    /// How long the requester may be silent before the responder sends an acknowledgement that it
+    /// holds (ack_hold.hpp). 0: it holds none.
     Duration ack_delay = {};
-    /// The answer timeout is so many times its nominal length, as the specification allows: 1 … 4.
+    /// The answer timeout is this factor times its nominal length, as the specification allows: 1 …
+    /// 4.
     std::uint8_t timeout_factor = 1;
-    /// retry_count has no limit: for measurements of what recovery costs, and for callers that give
-    /// a peer up by unanswered() instead.
+    /// Retries have no limit. For measurements of the cost of recovery, and for callers that use
+    /// unanswered() to give up a peer.
     bool retries_unlimited = false;
-    /// The answer timeout doubles and only the oldest packet leaves while no answer comes
-    /// (core/backoff.hpp). Off: every timeout is as long as the first, as the specification has it.
+    /// While no answer comes, the answer timeout doubles and only the oldest packet is sent
+    /// (core/backoff.hpp). Off: every timeout has the same length, as in the specification.
     bool backs_off = false;
 
-    // Smaller in a search over small worlds, and where a state is to be met again soon.
+    // Smaller in a search of a small world, and where states must repeat soon.
     std::uint64_t psn_modulus = wire_circle.modulus();
     std::uint64_t msn_modulus = wire_circle.modulus();
 };
 
-/// As a query of a queue pair tells them.
+/// As a query of a queue pair returns them.
 struct Psns {
-    Psn send = {};     // of the next packet that was never sent
-    Psn receive = {};  // expected next; of datagrams none is
+    Psn send = {};     // of the next new packet
+    Psn receive = {};  // expected next; unused for datagrams
     friend bool operator==(const Psns&, const Psns&) = default;
 };
 
-/// The receive request that an incoming message uses, and those behind it.
+/// The receive requests of a queue pair: the one that the incoming message uses, and those after
+/// it.
 class ReceiveQueue {
 public:
     ReceiveQueue(const QueuePairConfig& config)
@@ -73,21 +75,22 @@ public:
         return shared_ ? PostStatus::not_supported : own_.post(request);
     }
     bool shared() const { return shared_.has_value(); }
-    /// How many own ones are posted, that of an open message included.
+    /// The number of posted own requests, including that of an open message.
     std::size_t size() const { return own_.size(); }
 
-    /// The one for the message that begins, or has begun; null: there is none.
+    /// The request for the message that begins or has begun. Null if there is none.
     const ReceiveEntry* take(Adapter& adapter);
-    /// The nth that is used up from now on, counted from 1, fails with that status instead.
+    /// The `nth` request that a message uses from now on, counted from 1, fails with `status`
+    /// instead.
     void fail(std::uint64_t nth, CompletionStatus status) { failures_.add(nth, status); }
-    /// How the one that take() gives is to end, if not by itself.
+    /// The planned status of the request that take() returns; `success` if no failure is planned.
     CompletionStatus wanted() const { return failures_.next(); }
-    /// It is used up.
+    /// The message has used up the request of take().
     void finish();
-    /// Its message broke off. An own one is first again; a shared one's id is given out, to be
-    /// completed in error.
+    /// The message of the request broke off. An own request stays first in its queue. For a shared
+    /// request, returns its id: the caller completes it in error.
     std::optional<std::uint64_t> give_back();
-    /// Forgets all; with `each` of their ids.
+    /// Removes all requests; calls `each` with their ids.
     template <class Each>
     void flush(Each&& each) {
         if (has_shared_) each(held_.id);
@@ -118,37 +121,37 @@ public:
     std::uint32_t number() const { return config_.number; }
     const QueuePairAttributes& attributes() const { return attributes_; }
     QueuePairState state() const { return state_; }
-    const Circle& circle() const { return circle_; }                  // of PSNs
-    const Circle& message_circle() const { return message_circle_; }  // of MSNs
+    const Circle& circle() const { return circle_; }                  // for PSNs
+    const Circle& message_circle() const { return message_circle_; }  // for MSNs
     std::size_t path_mtu() const { return attributes_.path_mtu; }
     KeyBearer bearer() const { return {config_.domain, config_.number}; }
 
-    /// What a peer's packet may do here beside what its key allows.
+    /// Whether packets of the peer have this right on the queue pair, in addition to their key.
     bool allows(RemoteRight right) const { return ib::allows(attributes_.access, right); }
 
-    /// Headers to the connected peer.
+    /// Fills in the headers for a packet to the connected peer.
     void address(Headers& headers, Psn psn) const {
         headers.bth.dest_qp = attributes_.dest_queue_pair;
         headers.bth.partition = partition;
         headers.bth.psn = psn;
     }
 
-    /// The oldest send completes: told if it is signalled or failed.
+    /// Completes the oldest send. There is a completion if the send is signalled or failed.
     void complete_send(Adapter& adapter, CompletionStatus status);
     void complete_receive(Adapter& adapter, Completion completion, bool solicited);
-    /// Runs a request for which no packet leaves.
+    /// Executes a request that sends no packet.
     CompletionStatus run_local(const SendEntry& entry, Adapter& adapter) const;
 
     void set_state(QueuePairState state) { state_ = state; }
-    /// To RESET: everything posted is forgotten, and so are completions that nobody has polled.
+    /// Goes to RESET: discards all posted work, and the completions that were not polled.
     void clear(Adapter& adapter);
-    /// A completion found no room in its queue, which ends in error.
+    /// A completion found no room in its queue; the port then puts the queue pair in error.
     bool completion_lost() const { return completion_lost_; }
-    /// Everything posted ends as flushed.
+    /// Completes all posted work as flushed.
     void flush_sends(Adapter& adapter);
     void flush_receives(Adapter& adapter);
     void enter_error(Adapter& adapter);
-    /// A failed send of UC or UD stops sending alone.
+    /// For a failed send of UC or UD: the queue pair stops sending but still receives.
     void enter_send_error(Adapter& adapter);
 
     void apply(const QueuePairChange& change) { attributes_.apply(change); }

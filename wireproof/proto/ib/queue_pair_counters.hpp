@@ -1,4 +1,4 @@
-// What one queue pair counts.
+// The counters of one queue pair.
 #pragma once
 
 #include <array>
@@ -7,43 +7,44 @@
 
 namespace wireproof::proto::ib {
 
-/// Counted for the reason named. Each packet received is in one of those up to `stale`; a First or
-/// Only of UC behind a gap is in `gaps`, in what became of it, and in `resumed`.
+/// Each counter counts for the reason in its comment. Each received packet is in one of the
+/// counters up to `stale`. Exception: a First or Only of UC after a gap is in `gaps`, in the
+/// counter of its result, and in `resumed`.
 struct QueuePairCounters {
-    std::uint64_t executed = 0;           // requests' packets, in order
-    std::uint64_t answers = 0;            // responses that counted
-    std::uint64_t duplicates = 0;         // requests' packets seen before
-    std::uint64_t gaps = 0;               // packets behind which others are missing
-    std::uint64_t rest_dropped = 0;       // UC: Middles and Lasts of a message that is lost anyway
-    std::uint64_t sequence_broken = 0;    // opcodes that do not continue what is open
-    std::uint64_t not_ready = 0;          // no receive request for it
+    std::uint64_t executed = 0;           // packets of requests, executed in order
+    std::uint64_t answers = 0;            // valid responses
+    std::uint64_t duplicates = 0;         // packets of requests that were executed before
+    std::uint64_t gaps = 0;               // packets that arrive after missing packets
+    std::uint64_t rest_dropped = 0;       // UC: Middles and Lasts of a message that is already lost
+    std::uint64_t sequence_broken = 0;    // opcodes that do not continue the open message
+    std::uint64_t not_ready = 0;          // no receive request
     std::uint64_t bad_length = 0;         // payload, pad or RETH length, or a Send too long
     std::uint64_t bad_key = 0;            // key, bounds or rights of the memory that a peer named
-    std::uint64_t not_allowed = 0;        // operations not enabled here, reserved ones
+    std::uint64_t not_allowed = 0;        // operations that are not enabled, and reserved opcodes
     std::uint64_t receive_faulty = 0;     // our own receive request names memory it may not write
-    std::uint64_t no_room_to_answer = 0;  // more asked at once than resources allow; dropped
-    std::uint64_t wrong_state = 0;        // nothing is received, or nothing answered, in it
+    std::uint64_t no_room_to_answer = 0;  // more requests at once than resources allow; dropped
+    std::uint64_t wrong_state = 0;  // the state does not allow to receive requests or responses
     std::uint64_t bad_qkey = 0;
-    std::uint64_t stale = 0;    // responses to nothing that is outstanding, or bad ones
-    std::uint64_t resumed = 0;  // UC: messages that begin behind a gap
+    std::uint64_t stale = 0;    // responses to no outstanding request, or bad ones
+    std::uint64_t resumed = 0;  // UC: messages that begin after a gap
 
-    std::uint64_t sent = 0;       // requests' packets
-    std::uint64_t resent = 0;     // of those
+    std::uint64_t sent = 0;       // packets of requests
+    std::uint64_t resent = 0;     // packets of requests sent again
     std::uint64_t acks_sent = 0;  // answers other than the next three
     std::uint64_t naks_sent = 0;
     std::uint64_t rnr_naks_sent = 0;
     std::uint64_t responses_sent = 0;  // to Reads and Atomics
     std::uint64_t replayed = 0;        // Reads and Atomics answered again
-    std::uint64_t resource_gone = 0;   // duplicate Reads and Atomics that cannot be
-    std::uint64_t reads_broken = 0;    // Reads of ours answered in part: the memory went away
+    std::uint64_t resource_gone = 0;   // duplicate Reads and Atomics that cannot be answered again
+    std::uint64_t reads_broken = 0;    // Reads answered only in part: the memory was gone
     std::uint64_t timeouts = 0;
-    std::uint64_t went_back = 0;  // for a NAK or a missing response
+    std::uint64_t went_back = 0;  // times that a NAK or a missing response caused retransmission
     std::uint64_t rnr_waits = 0;
     std::uint64_t probes = 0;
-    std::uint64_t messages_lost = 0;  // UC: times that at least one message was lost
-    std::uint64_t abandoned = 0;      // of those, messages that had begun here
+    std::uint64_t messages_lost = 0;  // UC: losses, each of one message or more
+    std::uint64_t abandoned = 0;      // messages that broke off after their first packet
 
-    /// Packets that came to this queue pair.
+    /// The packets that this queue pair received.
     std::uint64_t received() const;
     QueuePairCounters& operator+=(const QueuePairCounters& other);
 };
@@ -54,7 +55,8 @@ struct QueuePairCounter {
     std::uint64_t QueuePairCounters::*count;
 };
 
-/// Of received packets, each of which counts once but for `resumed`.
+/// Counters of received packets. Each packet is in one of them, except those in `resumed`, which
+/// are in two.
 inline constexpr std::array<QueuePairCounter, 15> reception_counters = {{
     {"executed", &QueuePairCounters::executed},
     {"answers", &QueuePairCounters::answers},
@@ -73,7 +75,6 @@ inline constexpr std::array<QueuePairCounter, 15> reception_counters = {{
     {"stale", &QueuePairCounters::stale},
 }};
 
-/// All others.
 inline constexpr std::array<QueuePairCounter, 16> more_counters = {{
     {"resumed", &QueuePairCounters::resumed},
     {"sent", &QueuePairCounters::sent},

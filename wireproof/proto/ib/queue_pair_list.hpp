@@ -1,5 +1,6 @@
-// Some of a port's queue pairs, by number: those that may have something to send, or that wait for
-// a deadline. Most of many are neither, and cost nothing while they are not.
+// Some of the queue pairs of a port, by number: those that may have something to send, or those
+// that have a deadline. If a port has many queue pairs, most of them are in no list and cost no
+// time.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ public:
         Instant deadline = never;
     };
 
-    /// Takes the memory for so many.
+    /// Allocates the memory for this many members.
     void reserve(std::size_t members) { members_.reserve(members); }
     void put(std::uint32_t number, Instant deadline = never) {
         const auto place = find(number);
@@ -33,9 +34,9 @@ public:
     }
 
     std::size_t size() const { return members_.size(); }
-    /// In the order of numbers.
+    /// Members are in ascending order of numbers.
     const Member& operator[](std::size_t place) const { return members_[place]; }
-    /// The place of the first behind that number; `size()`: there is none.
+    /// The place of the first member with a larger number; `size()` if there is none.
     std::size_t after(std::uint32_t number) const {
         const auto place = std::upper_bound(
             members_.begin(), members_.end(), number,

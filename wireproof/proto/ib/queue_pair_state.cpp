@@ -18,7 +18,7 @@ struct Row {
 
 constexpr AttributeSet paths{alternate_path, migration_state};
 
-// UC-24. Steps that need and may have nothing are not written here.
+// UC-24. Steps without attributes are not in this table.
 constexpr std::array rows = {
     Row{State::reset,
         State::init,
@@ -139,7 +139,7 @@ void QueuePairAttributes::apply(const QueuePairChange& change) {
     take(rnr_retry, change.rnr_retry);
 }
 
-/// All but the first PSNs, which are taken once, at a step that must name them.
+/// Leaves out receive_psn and send_psn: they are used once, at a step that must give them.
 void QueuePairAttributes::fingerprint(Fingerprint& sink) const {
     sink.add(partition_index);
     sink.add(port);
@@ -163,7 +163,7 @@ ModifyStatus check_change(Transport transport, QueuePairState state, const Queue
     const auto step = state_step(transport, from, change.state.value_or(state));
     if (!step) return ModifyStatus::no_such_step;
     const AttributeSet given = change.given();
-    // UC-24: all that is required, and nothing beside what is optional.
+    // UC-24: all required attributes must be given, and only required or optional ones.
     if (!step->required.within(given)) return ModifyStatus::attribute_missing;
     if (!given.within(step->required | step->optional)) return ModifyStatus::attribute_not_allowed;
     const auto on_circle = [&circle](const std::optional<Psn>& psn) {

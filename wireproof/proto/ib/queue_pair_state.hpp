@@ -1,5 +1,5 @@
-// The states of a queue pair, and which attributes each step between two of them must and may have:
-// a table, as the specification has it (volume 1, section 11.2.4.2).
+// The states of a queue pair, and the attributes that each step between two states must have and
+// may have, as a table like that of the specification (volume 1, section 11.2.4.2).
 //
 //   RESET ──► INIT ──► RTR ──► RTS ◄──► SQD        any ──► RESET;  any but RESET ──► ERR
 //                               ▲
@@ -31,7 +31,7 @@ constexpr std::string_view name_of(QueuePairState state) {
 constexpr bool may_receive(QueuePairState state) {
     return state >= QueuePairState::rtr && state != QueuePairState::error;
 }
-/// Sends what was begun; only RTS begins more.
+/// May send packets of requests that have begun. Only RTS begins new requests.
 constexpr bool may_send(QueuePairState state) {
     return state == QueuePairState::rts || state == QueuePairState::sqd;
 }
@@ -42,7 +42,7 @@ enum class Attribute : std::uint32_t {
     port = 1 << 2,
     access = 1 << 3,
     qkey = 1 << 4,
-    address = 1 << 5,  // the peer's
+    address = 1 << 5,  // of the peer
     path_mtu = 1 << 6,
     dest_queue_pair = 1 << 7,
     receive_psn = 1 << 8,
@@ -84,36 +84,36 @@ struct StateStep {
     AttributeSet optional;
 };
 
-/// Nothing: there is no such step.
+/// Empty if there is no such step.
 std::optional<StateStep> state_step(Transport transport, QueuePairState from, QueuePairState to);
 
-/// What modify changes; the state, unless it is left out, is where the queue pair goes.
+/// given; has no effect here
 struct QueuePairChange {
     std::optional<QueuePairState> state = {};
     std::optional<QueuePairState> current_state = {};
     std::optional<std::uint16_t> partition_index = {};
     std::optional<std::uint8_t> port = {};
-    std::optional<Access> access = {};  // for the peer; local_write and window_bind mean nothing
+    std::optional<Access> access = {};  // rights of the peer
     std::optional<std::uint32_t> qkey = {};
     std::optional<PeerId> address = {};
     std::optional<std::size_t> path_mtu = {};  // bytes
     std::optional<std::uint32_t> dest_queue_pair = {};
     std::optional<Psn> receive_psn = {};
     std::optional<Psn> send_psn = {};
-    std::optional<std::uint8_t> max_dest_rd_atomic = {};  // Reads and Atomics of the peer's, kept
-    std::optional<std::uint8_t> max_rd_atomic = {};       // of our own, outstanding
+    std::optional<std::uint8_t> max_dest_rd_atomic = {};  // Reads and Atomics kept
+    std::optional<std::uint8_t> max_rd_atomic = {};       // our own, outstanding
     std::optional<std::uint8_t> min_rnr_timer = {};       // a timer code, 0 … 31
-    std::optional<std::uint8_t> timeout = {};      // 4.096 us x 2^timeout, 1 … 31; 0: never
+    std::optional<std::uint8_t> timeout = {};      // 4.096 us x 2^timeout, 1 … 31; 0: no timeout
     std::optional<std::uint8_t> retry_count = {};  // 0 … 7
-    std::optional<std::uint8_t> rnr_retry = {};    // 0 … 6; 7: for ever
-    bool alternate_path = false;                   // given; paths do not migrate here
+    std::optional<std::uint8_t> rnr_retry = {};    // 0 … 6; 7: no limit
+    bool alternate_path = false;                   // given; has no effect here
     bool migration_state = false;                  // given
     std::optional<bool> drained_notify = {};
 
     AttributeSet given() const;
 };
 
-/// What a queue pair has been told so far.
+/// The attributes that a queue pair has now.
 struct QueuePairAttributes {
     std::uint16_t partition_index = 0;
     std::uint8_t port = 1;
@@ -132,7 +132,7 @@ struct QueuePairAttributes {
     std::uint8_t retry_count = 0;
     std::uint8_t rnr_retry = 0;
 
-    /// Values that no field holds are refused before.
+    /// The caller has refused values that do not fit into their fields.
     void apply(const QueuePairChange& change);
     void fingerprint(Fingerprint& sink) const;
 };
@@ -146,7 +146,7 @@ enum class ModifyStatus : std::uint8_t {
     no_such_queue_pair,
 };
 
-/// Whether a queue pair in this state may be changed so; asks nothing of resources.
+/// Whether a queue pair in this state allows the change. Does not check resources.
 ModifyStatus check_change(Transport transport, QueuePairState state, const QueuePairChange& change,
                           const Circle& circle);
 

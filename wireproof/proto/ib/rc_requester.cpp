@@ -36,7 +36,7 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
         if (!entry.begun) {
             if (!may_begin(entry, core) || !begin(entry, core, adapter)) return false;
         }
-        if (entry.packets == 0) {  // local, and run
+        if (entry.packets == 0) {  // a local request that has run
             ++cursor_entry_;
             retire(core, adapter);
             continue;
@@ -55,7 +55,8 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
         const auto payload = gather(entry, range_of(entry.length, index, core.path_mtu()),
                                     adapter.memory, core.config().domain);
         if (!payload) {
-            // The memory went away: what was sent of it is not known to have arrived.
+            // The memory is gone. It is not known whether the peer received the requests before
+            // this one.
             while (&core.sends.front() != &entry) {
                 core.complete_send(adapter, CompletionStatus::flushed);
             }
@@ -70,20 +71,20 @@ bool RcRequester::poll_transmit(Instant now, QueuePairCore& core, Adapter& adapt
     return false;
 }
 
-// RC-13: each part of a Read counts.
+// RC-13: each part of a Read counts as one request.
 bool RcRequester::may_ask(const QueuePairCore& core) const {
     return asked_.empty() || asked_.size() < core.attributes().max_rd_atomic;
 }
 
-/// Beyond what was granted (RC-16), with nothing on its way, one packet asks whether more is
-/// granted now (RC-28).
+/// Without credit (RC-16) and with nothing in flight, one packet may leave. It asks whether the
+/// peer grants more now (RC-28).
 bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) const {
     const Request request = entry.terms.request;
     if (core.state() != QueuePairState::rts) return false;
     if (entry.terms.fence && !asked_.empty()) return false;
     if (entry.status != CompletionStatus::success) return false;
     if (is_local(request)) return true;
-    // Where the peer allows none at all, the first one ends in error, which begin() says.
+    // If the peer allows none, asked_ is empty and begin() reports the error of the first one.
     if (wants_data(request) && !may_ask(core)) return false;
     const std::uint64_t half = core.circle().modulus() / 2;
     const std::uint64_t psns =
@@ -94,7 +95,8 @@ bool RcRequester::may_begin(const SendEntry& entry, const QueuePairCore& core) c
     return difference(number, limit_, core.message_circle()) <= 0 || oldest_ == next_;
 }
 
-/// False: it cannot be begun, and is told once all before it has ended.
+/// Returns false if the request cannot begin. Its failure is reported after all earlier requests
+/// have ended.
 bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter) {
     const Request request = entry.terms.request;
     if (entry.wanted != CompletionStatus::success) {
@@ -126,17 +128,18 @@ bool RcRequester::begin(SendEntry& entry, QueuePairCore& core, Adapter& adapter)
     return true;
 }
 
-/// Of a request that has begun.
+/// For a request that has begun.
 bool RcRequester::may_send_packet(const SendEntry& entry, const QueuePairCore& core) const {
     if (wants_data(entry.terms.request)) return true;
-    // The rest of a probe waits until the probe has been taken (RC-28).
+    // The packets after a probe wait until the peer has accepted the probe (RC-28).
     if (entry.probe && cursor_ != entry.first && oldest_ == entry.first) return false;
     const std::uint64_t out = core.circle().steps_after(cursor_, oldest_);
     if (out >= core.circle().modulus() / 2) return false;
     return out < core.config().in_flight_max + data_psns_;
 }
 
-/// Twice in a window of the peer's, and where that is full: other queue pairs wait for it.
+/// Asks for an acknowledgement at least twice in a window of the peer. If the window is full, asks
+/// in each packet: other queue pairs wait for room.
 std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& adapter) {
     const PeerId peer = core.attributes().address;
     if (adapter.windows.room(peer) <= 1) return 1;
@@ -145,7 +148,7 @@ std::uint32_t RcRequester::ack_every(const QueuePairCore& core, const Adapter& a
 
 void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPieces& payload,
                                       QueuePairCore& core, const Adapter& adapter, TxFrame& out) {
-    // RC-23: its place in the message says the opcode, whenever the packet leaves.
+    // RC-23: the opcode follows from the place in the message, also when the packet is sent again.
     const std::uint32_t index = core.circle().steps_after(cursor_, entry.first);
     Headers headers = headers_of(entry, index, transport);
     core.address(headers, cursor_);
@@ -157,7 +160,7 @@ void RcRequester::send_message_packet(const SendEntry& entry, const PayloadPiece
     encode(headers, payload.all(), out);
 }
 
-/// Whether so many packets have room with the peer; if not, the queue pair waits for it.
+/// Whether the peer has room for the packets. If not, the queue pair waits for room.
 bool RcRequester::has_room(std::uint32_t packets, const QueuePairCore& core,
                            Adapter& adapter) const {
     const PeerId peer = core.attributes().address;
@@ -166,8 +169,8 @@ bool RcRequester::has_room(std::uint32_t packets, const QueuePairCore& core,
     return false;
 }
 
-/// A Read that is long for the window is asked for in parts; each is a request of its own to the
-/// peer, and is asked for again as it was. 0: there is no room now.
+/// A Read that is longer than the window is asked for in parts. For the peer, each part is a Read
+/// of its own, so a part is repeated with the same end. Returns 0 if there is no room now.
 std::uint32_t RcRequester::responses_to_ask(const SendEntry& entry, const QueuePairCore& core,
                                             Adapter& adapter) const {
     const Circle& circle = core.circle();
@@ -194,7 +197,7 @@ void RcRequester::send_data_request(const SendEntry& entry, std::uint32_t respon
     since_ack_request_ = 0;
     if (cursor_ == next_) asked_.push(core.circle().advance(cursor_, responses));
     if (terms.request == Request::read) {
-        // RC-12: what has arrived is not asked for again.
+        // RC-12: does not ask again for bytes that have arrived.
         const std::uint64_t index = core.circle().steps_after(cursor_, entry.first);
         const std::uint64_t got = index * core.path_mtu();
         const std::uint64_t part =
@@ -239,13 +242,13 @@ void RcRequester::count_under_way(const QueuePairCore& core, Adapter& adapter) {
 
 void RcRequester::await_answer(Instant now, const QueuePairCore& core) {
     const std::uint8_t code = core.attributes().timeout;
-    if (code == 0) return;  // for ever (RC-9)
-    // RC-9: not less than the nominal time.
+    if (code == 0) return;  // no timeout (RC-9)
+    // RC-9: at least the nominal time.
     const Duration wait = ack_timeout(code) * core.config().timeout_factor;
     timers_.set(Timer::answer, now + backoff_.wait(wait));
 }
 
-/// One retry for one cause: what else is missing now may still be on its way (RC-22).
+/// One retry for one cause: other missing packets may still be in flight (RC-22).
 void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
     if (went_back_ || !backoff_.heeds_notice()) return;
     if (!take_retry(core, adapter)) return;
@@ -254,7 +257,7 @@ void RcRequester::retry(Instant now, QueuePairCore& core, Adapter& adapter) {
     lost(now, core, adapter);
 }
 
-/// False: there was none left.
+/// Returns false if no retry is left.
 bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
     if (core.config().retries_unlimited) return true;
     if (retries_left_ == 0) {  // RC-10
@@ -265,7 +268,7 @@ bool RcRequester::take_retry(QueuePairCore& core, Adapter& adapter) {
     return true;
 }
 
-/// At least one packet, and all behind it leave again.
+/// A packet is lost: it and all packets after it are sent again.
 void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter) {
     adapter.windows.on_lost(core.attributes().address);
     backoff_.retransmits(now);
@@ -274,11 +277,11 @@ void RcRequester::lost(Instant now, const QueuePairCore& core, Adapter& adapter)
 }
 
 void RcRequester::go_back() {
-    // A NAK has made its PSN the oldest one (RC-3).
+    // The PSN of a NAK is the oldest one now (RC-3).
     cursor_ = oldest_;
     cursor_entry_ = 0;
     since_ack_request_ = 0;
-    // It runs again from the first packet that is sent again.
+    // The timer starts again with the first packet that is sent again.
     timers_.stop(Timer::answer);
 }
 
@@ -292,7 +295,7 @@ void RcRequester::on_deadline(Instant now, QueuePairCore& core, Adapter& adapter
     lost(now, core, adapter);
 }
 
-/// What ended out of turn and is the oldest now.
+/// Completes requests that ended before it was their turn and are the oldest now.
 void RcRequester::retire(QueuePairCore& core, Adapter& adapter) {
     while (!core.sends.empty()) {
         const SendEntry& entry = core.sends.front();

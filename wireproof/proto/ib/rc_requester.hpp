@@ -1,5 +1,6 @@
-// The sending half of an RC queue pair (docs/rules/ib.md, RC requester and Credits): requests are
-// kept until they are answered and go back to the oldest unanswered PSN when something is missing.
+// The sending half of an RC queue pair (docs/rules/ib.md, RC requester and Credits). It keeps each
+// request until the request is answered. If something is missing, it goes back to the oldest
+// unanswered PSN.
 //
 //   oldest_ ≤ cursor_ ≤ next_        unanswered ≤ to be sent next ≤ never sent
 #pragma once
@@ -23,11 +24,11 @@ public:
 
     void start(const QueuePairCore& core);
     void reset() { *this = {}; }
-    /// Nothing of it is under way with its peer any more.
+    /// It has nothing in flight with its peer any more.
     void leave(const QueuePairCore& core, Adapter& adapter);
-    /// So many Read requests and Atomics may be outstanding from now on.
+    /// Sets how many Read requests and Atomics may be outstanding from now on.
     void allow_data_requests(std::size_t count);
-    /// The oldest packet, if it was sent again and there was neither an answer nor an RNR NAK.
+    /// The oldest packet, if it was sent again and neither an answer nor an RNR NAK came.
     Unanswered unanswered() const { return backoff_.unanswered(); }
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     RxVerdict on_response(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
@@ -36,13 +37,13 @@ public:
     bool idle(const QueuePairCore& core) const {
         return oldest_ == next_ && (core.sends.empty() || !core.sends[0].begun);
     }
-    /// The next packet is not the first of its message.
+    /// Whether the next packet is not the first of its message.
     bool amid_message(const QueuePairCore& core) const;
     void fingerprint(Instant now, Fingerprint& sink) const;
 
     Psn oldest() const { return oldest_; }
     Psn next() const { return next_; }
-    /// The number of the last message that credits allow; nothing: any.
+    /// The number of the last message that credits allow; empty if there is no limit.
     std::optional<Msn> limit() const { return unlimited_ ? std::nullopt : std::optional(limit_); }
 
 private:
@@ -91,19 +92,19 @@ private:
     Psn oldest_ = {};
     Psn cursor_ = {};
     Psn next_ = {};
-    std::size_t cursor_entry_ = 0;         // the request that the cursor is in, from the oldest
-    Ring<Psn> asked_;                      // ends of Read requests and Atomics without an answer
-    std::uint64_t data_psns_ = 0;          // of Reads and Atomics begun and not answered
+    std::size_t cursor_entry_ = 0;  // index of the request that contains cursor_, from the oldest
+    Ring<Psn> asked_;               // PSNs after the Read requests and Atomics without an answer
+    std::uint64_t data_psns_ = 0;  // PSNs of Reads and Atomics that have begun and are not answered
     std::uint32_t since_ack_request_ = 0;  // packets sent without AckReq
 
-    Msn message_ = {};  // the number of the message begun last (SSN)
+    Msn message_ = {};  // number of the last message that has begun (SSN)
     Msn limit_ = {};    // LSN
     bool unlimited_ = true;
 
     std::uint8_t retries_left_ = 0;
     std::uint8_t rnr_retries_left_ = 0;
-    bool went_back_ = false;       // for something missing, and nothing came of it yet
-    std::uint32_t under_way_ = 0;  // as PeerWindows knows it
+    bool went_back_ = false;       // because something is missing, and no progress since then
+    std::uint32_t under_way_ = 0;  // packets in flight that PeerWindows counts for this queue pair
     Backoff backoff_;
     TimerTable<Timer, 2> timers_;
 };

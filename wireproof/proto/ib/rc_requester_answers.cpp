@@ -1,4 +1,4 @@
-// The answers that a requester gets: acknowledgements, NAKs, data.
+// The answers that a requester receives: acknowledgements, NAKs and data.
 #include <array>
 #include <cstring>
 
@@ -17,7 +17,7 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
     const Psn psn = packet.bth().psn;
     const std::uint32_t outstanding = core.circle().steps_after(next_, oldest_);
     const std::uint32_t ahead = core.circle().steps_after(psn, oldest_);
-    // From the oldest unanswered PSN to the highest that was ever sent (RC-27).
+    // An answer counts from the oldest unanswered PSN to the highest PSN that was sent (RC-27).
     const bool counts = ahead < outstanding;
     const SyndromeKind kind = packet.headers.aeth.syndrome.kind();
     const bool has_aeth = packet.opcode->has(Extended::aeth);
@@ -41,19 +41,19 @@ RxVerdict RcRequester::on_response(Instant now, const Packet& packet, QueuePairC
     return verdict;
 }
 
-/// Credits never take back what was granted (RC-28): an old acknowledgement would, and so does
-/// rounding.
+/// The limit never goes back (RC-28), although an old acknowledgement or the rounding of credits
+/// may give a lower one.
 void RcRequester::take_credits(const Aeth& aeth, const Circle& circle) {
-    if (unlimited_) return;  // RC-16: for good
+    if (unlimited_) return;  // RC-16: no limit from then on
     const auto credits = credits_of(aeth.syndrome.code());
     unlimited_ = !credits;
     const Msn limit = circle.advance(aeth.msn, credits.value_or(0));
     if (difference(limit, limit_, circle) > 0) limit_ = limit;
 }
 
-/// Completes everything up to the PSN before this one, in the order of posting (RC-11, RC-19).
-/// False: a Read or an Atomic among it has not been answered, so its answer was lost, and the retry
-/// has begun (RC-26).
+/// Completes all requests up to the PSN before `psn`, in the order of posting (RC-11, RC-19).
+/// Returns false if one of them is a Read or an Atomic without an answer: its answer was lost, and
+/// the retry has begun (RC-26).
 bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, Adapter& adapter) {
     const Circle& circle = core.circle();
     while (oldest_ != psn && !core.sends.empty()) {
@@ -68,7 +68,7 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
             return true;
         }
         progress(now, circle.advance(entry.first, entry.packets), core, adapter);
-        // RC-1: it leaves the queue, so no later answer completes it again.
+        // RC-1: the request leaves the queue, so no later answer completes it again.
         core.complete_send(adapter, CompletionStatus::success);
         if (cursor_entry_ > 0) --cursor_entry_;
         retire(core, adapter);
@@ -78,7 +78,7 @@ bool RcRequester::acknowledge_before(Instant now, Psn psn, QueuePairCore& core, 
 
 void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter& adapter) {
     if (oldest == oldest_) return;
-    // An answer to what was sent before going back takes the cursor along (RC-27).
+    // An answer to a packet that was sent before going back moves the cursor (RC-27).
     const std::uint32_t ahead = core.circle().steps_after(oldest, oldest_);
     if (core.circle().steps_after(cursor_, oldest_) < ahead) cursor_ = oldest;
     oldest_ = oldest;
@@ -86,7 +86,7 @@ void RcRequester::progress(Instant now, Psn oldest, QueuePairCore& core, Adapter
     count_under_way(core, adapter);
     backoff_.answered(ahead);
     went_back_ = false;
-    // RC-31: nothing else reloads them.
+    // RC-31: only progress reloads the retries.
     retries_left_ = core.attributes().retry_count;
     rnr_retries_left_ = core.attributes().rnr_retry;
     timers_.stop(Timer::not_ready);
@@ -107,7 +107,7 @@ RxVerdict RcRequester::on_nak(Instant now, const Packet& packet, QueuePairCore& 
     if (!acknowledge_before(now, packet.bth().psn, core, adapter)) return RxVerdict::control;
     switch (*code) {
         case NakCode::sequence_error:
-            // After an RNR NAK of this PSN the wait goes on (RC-21).
+            // After an RNR NAK of this PSN, the wait continues (RC-21).
             if (!timers_.running(Timer::not_ready)) retry(now, core, adapter);
             break;
         case NakCode::invalid_request:  // RC-18: NAK 0x61
@@ -145,7 +145,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
                                Adapter& adapter) {
     const Circle& circle = core.circle();
     const Psn psn = packet.bth().psn;
-    // All before the request that this answers.
+    // The answer also acknowledges all requests before its own request.
     for (std::size_t i = 0; i < core.sends.size(); ++i) {
         SendEntry& entry = core.sends[i];
         if (!entry.begun) break;
@@ -156,7 +156,7 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
         break;
     }
     SendEntry& entry = core.sends.front();
-    // A response before it was lost (RC-12).
+    // An earlier response was lost (RC-12).
     if (psn != oldest_) {
         retry(now, core, adapter);
         return RxVerdict::out_of_sequence;
@@ -182,8 +182,8 @@ RxVerdict RcRequester::on_data(Instant now, const Packet& packet, QueuePairCore&
     return RxVerdict::accepted;
 }
 
-/// Nothing: the data stand where they were asked for. First and Middle are one, and Last and Only:
-/// a replayed tail may begin with either (RC-24).
+/// Stores the data of a response. Returns empty on success. First and Middle are equal here, and
+/// Last and Only: a repeated tail may begin with either (RC-24).
 std::optional<CompletionStatus> RcRequester::take_data(const Packet& packet, SendEntry& entry,
                                                        const QueuePairCore& core,
                                                        const Adapter& adapter) const {

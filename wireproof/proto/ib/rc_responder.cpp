@@ -7,18 +7,18 @@
 namespace wireproof::proto::ib {
 namespace {
 
-// Beside the Reads and Atomics that a peer may have outstanding, each of which may be asked for
-// once more, there is an acknowledgement between any two, and one NAK.
+// Room for the Reads and Atomics that a peer may have outstanding, each of which may be repeated
+// once. There may be an acknowledgement between any two of them, and one NAK.
 std::size_t answers_max(std::size_t resources) {
     return 4 * resources + 8;
 }
 
 constexpr std::uint32_t duplicates_owed_max = 1024;
 
-/// How long an ACK may be held: while the requester goes on, or for the program's answer. A
+/// How long an ACK may be held, while the requester continues or for the program's answer. A
 /// requester that obeys credits waits for the credits in the ACK, so its ACKs are not held. The
-/// responder does not know the peer's answer timeout and assumes its own: even an ACK that is held
-/// for as long as can be leaves within a quarter of it.
+/// responder does not know the answer timeout of the peer and assumes that it equals its own. Even
+/// an ACK that is held for the longest time leaves within a quarter of this timeout.
 Duration ack_delay(const QueuePairCore& core) {
     const Duration wanted = core.config().ack_delay;
     const std::uint8_t code = core.attributes().timeout;
@@ -51,7 +51,7 @@ RxVerdict RcResponder::on_request(Instant now, const Packet& packet, QueuePairCo
     const std::int64_t ahead = difference(packet.bth().psn, expected_, core.circle());
     if (ahead > 0) return on_gap(core);
     if (!room_to_answer(core)) return RxVerdict::refused;
-    // RC-1: what was executed is not executed again.
+    // RC-1: a request that was executed is not executed again.
     if (ahead < 0) return on_duplicate(packet, core, adapter);
     nak_given_ = false;
     return on_expected(now, packet, core, adapter);
@@ -77,7 +77,7 @@ RxVerdict RcResponder::on_gap(QueuePairCore& core) {
     return RxVerdict::out_of_sequence;
 }
 
-/// What a peer asks for beyond all limits is dropped as if it had been lost.
+/// Drops requests beyond all limits, as if they were lost.
 bool RcResponder::room_to_answer(QueuePairCore& core) const {
     if (!answers_.full()) return true;
     ++core.counters.no_room_to_answer;
@@ -148,7 +148,7 @@ RxVerdict RcResponder::on_atomic(const Packet& packet, QueuePairCore& core, Adap
     }
     const auto bytes =
         adapter.memory.remote({atomic.address, 8, atomic.rkey}, RemoteRight::atomic, core.bearer());
-    std::uint64_t word = 0;  // in the order of bytes of this machine
+    std::uint64_t word = 0;  // in the byte order of this machine
     const Bytes held = std::as_writable_bytes(std::span(&word, 1));
     if (!bytes || !adapter.memory.load(held, *bytes)) {
         return refuse(Refusal::bad_key, core, adapter);
@@ -175,7 +175,7 @@ RxVerdict RcResponder::refuse(Refusal refusal, QueuePairCore& core, Adapter& ada
     count(refusal, core.counters);
     switch (refusal) {
         case Refusal::not_ready:
-            // What follows draws no NAK 0x60 (RC-2). Soft-RoCE sends one (RC-32: R2).
+            // The packets that follow cause no NAK 0x60 (RC-2). Soft-RoCE sends one (RC-32: R2).
             nak_given_ = true;
             nak(Syndrome::rnr_nak(core.attributes().min_rnr_timer), expected_);
             break;
@@ -183,11 +183,11 @@ RxVerdict RcResponder::refuse(Refusal refusal, QueuePairCore& core, Adapter& ada
         case Refusal::not_allowed:
         case Refusal::bad_length: fail(NakCode::invalid_request, expected_, core, adapter); break;
         case Refusal::too_long:
-            // The packet that overflows is named (RC-30). Soft-RoCE answers 0x63 (RC-32: R1).
+            // The NAK names the packet that overflows (RC-30). Soft-RoCE answers 0x63 (RC-32: R1).
             fail_receive(core, adapter, CompletionStatus::local_length_error);
             fail(NakCode::invalid_request, expected_, core, adapter);
             break;
-        // RC-17. The range of a Write is checked at its First, so the NAK names that (RC-30).
+        // RC-17. The First of a Write checks the range, so the NAK names the First (RC-30).
         case Refusal::bad_key: fail(NakCode::remote_access, expected_, core, adapter); break;
         // RC-18: NAK 0x63
         case Refusal::receive_faulty:
@@ -213,7 +213,7 @@ void RcResponder::on_error() {
     if (!failed_) answers_.clear();
 }
 
-// RC-29: the oldest gives way, and a duplicate of it finds nothing.
+// RC-29: a new resource replaces the oldest. A duplicate of that oldest request is then dropped.
 void RcResponder::keep(const Resource& resource) {
     if (resources_.full()) forget_oldest();
     resources_.push(resource);
@@ -225,7 +225,7 @@ void RcResponder::forget_oldest() {
 }
 
 void RcResponder::owe_ack() {
-    // It will name the newest PSN when it leaves, so one is enough for all until then.
+    // The ACK names the newest PSN at the time when it leaves, so one ACK is enough until then.
     if (answers_.empty() || answers_.back().what != Answer::What::ack) answers_.push({});
 }
 
@@ -237,15 +237,16 @@ void RcResponder::owe_duplicate_ack(Psn names) {
 }
 
 /// The newest PSN that the acknowledgement of a duplicate Send or Write may name. The answer to a
-/// Read or an Atomic behind the duplicate may have been lost, and some requesters, Linux's
-/// Soft-RoCE among them, complete a Read without its data when an acknowledgement names it (RC-4).
+/// Read or an Atomic after the duplicate may have been lost. Some requesters, for example Linux's
+/// Soft-RoCE, complete a Read without its data when an acknowledgement names it (RC-4).
 Psn RcResponder::newest_before_data(Psn duplicate, const Circle& circle) const {
     std::uint32_t end = circle.steps_after(expected_, duplicate);
     const auto is_behind_duplicate = [&](Psn data) {
         const std::uint32_t steps = circle.steps_after(data, duplicate);
         return steps > 0 && steps < end;
     };
-    // Where one that is no longer kept stood is not known exactly: name the duplicate alone.
+    // The end of a Read that is no longer kept is not known, so the acknowledgement names only the
+    // duplicate.
     if (newest_forgotten_ && is_behind_duplicate(*newest_forgotten_)) return duplicate;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
         if (!is_behind_duplicate(resources_[i].psn)) continue;
@@ -266,7 +267,7 @@ RxVerdict RcResponder::on_duplicate(const Packet& packet, QueuePairCore& core, A
     }
 }
 
-// The same Read or a tail of it, as a requester asks for what it missed (RC-6).
+// The same Read, or its tail if the requester asks for the missing part (RC-6).
 RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
     const Reth& reth = packet.headers.reth;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
@@ -293,7 +294,7 @@ RxVerdict RcResponder::replay_read(const Packet& packet, QueuePairCore& core, Ad
     return RxVerdict::duplicate;
 }
 
-// The first result again; memory is not changed (RC-5).
+// Returns the first result again and does not change memory (RC-5).
 RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) {
     for (std::size_t i = 0; i < resources_.size(); ++i) {
         const Resource& kept = resources_[i];
@@ -311,8 +312,7 @@ RxVerdict RcResponder::replay_atomic(const Packet& packet, QueuePairCore& core) 
     return RxVerdict::duplicate;
 }
 
-/// Everything executed, but nothing from the first Read or Atomic on that has not been answered
-/// (RC-25).
+/// The newest executed PSN before the first Read or Atomic without an answer (RC-25).
 Psn RcResponder::newest_to_acknowledge(const Circle& circle) const {
     for (std::size_t i = 0; i < answers_.size(); ++i) {
         const Answer& answer = answers_[i];
@@ -322,14 +322,14 @@ Psn RcResponder::newest_to_acknowledge(const Circle& circle) const {
     return before(expected_, circle);
 }
 
-// RC-15. The MSN does not count an open message yet, so the receive request that it uses is granted
-// still.
+// RC-15. The MSN does not count an open message yet, so the credits still include the receive
+// request that this message uses.
 Syndrome RcResponder::ack_syndrome(const QueuePairCore& core) const {
     if (!core.config().credits || core.receives.shared()) return Syndrome::ack(unlimited_credits);
     return Syndrome::ack(credit_code_of(static_cast<std::uint32_t>(core.receives.size())));
 }
 
-/// The PSN that the NAK or RNR NAK names arrived before that could leave (RC-2).
+/// Whether the PSN that a NAK or RNR NAK names arrived before the NAK left (RC-2).
 bool RcResponder::is_stale(const Answer& answer) const {
     const auto code = answer.syndrome.nak_code();
     const bool fatal = code && *code != NakCode::sequence_error;
@@ -392,7 +392,7 @@ bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, 
     const Piece piece{answer.from.address + range.offset, range.length, answer.from.rkey};
     const auto bytes = adapter.memory.remote(piece, RemoteRight::read, core.bearer());
     if (!bytes || !adapter.memory.is_there(*bytes)) {
-        // The memory went away while it was being read.
+        // The memory is gone, and the Read is only partly answered.
         ++core.counters.reads_broken;
         answers_.clear();
         if (!failed_) {
@@ -402,7 +402,7 @@ bool RcResponder::send_read(Instant now, QueuePairCore& core, Adapter& adapter, 
         return false;
     }
     const bool ends = answer.sent + 1 == answer.packets;
-    // A tail begins with First or Only as any Read does. Soft-RoCE goes on with Middle
+    // A repeated tail begins with First or Only, like any Read. Soft-RoCE continues with Middle
     // (RC-32: R3).
     const Operation operation = answer.packets == 1 ? Operation::read_response_only
                                 : ends              ? Operation::read_response_last

@@ -1,6 +1,6 @@
-// The receiving half of an RC queue pair (docs/rules/ib.md, RC responder): every request is
-// executed once and answered in the order of PSNs, from one queue; what is asked again is answered
-// again.
+// The receiving half of an RC queue pair (docs/rules/ib.md, RC responder). It executes every
+// request once. All answers leave from one queue, in the order of PSNs. A repeated request is
+// answered again.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,27 @@ public:
 
     void start(const QueuePairCore& core);
     void reset() { *this = {}; }
-    /// So many Reads and Atomics are kept from now on, the newest of what there is.
+    /// Sets how many Reads and Atomics are kept from now on. Keeps the newest of those that it has.
     void keep_resources(std::size_t count);
     RxVerdict on_request(Instant now, const Packet& packet, QueuePairCore& core, Adapter& adapter);
-    /// A reserved opcode in sequence is an invalid request.
     RxVerdict on_reserved(const Bth& bth, QueuePairCore& core, Adapter& adapter);
     bool poll_transmit(Instant now, QueuePairCore& core, Adapter& adapter, TxFrame& out);
     void on_deadline(Instant now) {
         hold_.on_deadline(now);
         reply_.on_deadline(now);
     }
-    /// An ACK that is held leaves at the next chance: the queue pair is about to end.
+    /// An ACK that is held leaves at the next chance, because the queue pair is about to end.
     void release_acks() {
         hold_.release();
         reply_.release();
     }
-    /// A request of the own side left.
+    /// A request of this side left.
     void request_left(Instant now) { reply_.request_left(now); }
-    /// Of an ACK that is held.
+    /// The deadline of an ACK that is held.
     Instant next_deadline() const {
         return is_ack_alone() ? earliest(hold_.deadline(), reply_.deadline()) : never;
     }
-    /// In error nothing is answered any more, but what led there.
+    /// After an error, only the answer that reports the error still leaves.
     void on_error();
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -52,20 +51,20 @@ private:
         enum class What : std::uint8_t { ack, duplicate_ack, nak, read, atomic };
         What what = What::ack;
         bool replayed = false;
-        Psn psn = {};               // of the request, the one refused or, of duplicate_ack, named
-        Syndrome syndrome = {};     // of a NAK
-        std::uint32_t packets = 1;  // of a Read
-        std::uint32_t sent = 0;     // of those; of duplicate_ack, how many are still to leave
+        Psn psn = {};               // of the request; of duplicate_ack: the PSN to name
+        Syndrome syndrome = {};     // only for a NAK
+        std::uint32_t packets = 1;  // only for a Read
+        std::uint32_t sent = 0;     // packets sent; of duplicate_ack: still to leave
         Reth from = {};             // of a Read
         std::uint64_t original = 0;
         void fingerprint(Fingerprint& sink) const;
     };
-    /// What answers a Read or an Atomic again.
+    /// The data with which a Read or an Atomic is answered again.
     struct Resource {
         Verb verb = Verb::read_request;
         Psn psn = {};
         std::uint32_t packets = 1;
-        Reth from = {};  // an Atomic's address and key, too
+        Reth from = {};  // for an Atomic: its address and key
         std::uint64_t original = 0;
         void fingerprint(Fingerprint& sink) const;
     };
@@ -106,14 +105,14 @@ private:
 
     IncomingMessage message_;
     Psn expected_ = {};
-    Msn completed_ = {};                   // the MSN: requests, a Read from its beginning
-    bool nak_given_ = false;               // for this expected PSN; no other until it comes
-    bool failed_ = false;                  // a fatal NAK is the last answer
-    Ring<Answer> answers_;                 // the oldest first
-    AckHold hold_;                         // of an ACK that is the only answer
-    ReplyHold reply_;                      // of the same
-    Ring<Resource> resources_;             // the oldest is given up for a new one
-    std::optional<Psn> newest_forgotten_;  // of the Reads and Atomics that are no longer kept
+    Msn completed_ = {};        // MSN: completed requests; a Read counts when it begins
+    bool nak_given_ = false;    // for the expected PSN; there is no other NAK until it arrives
+    bool failed_ = false;       // the last answer is a fatal NAK
+    Ring<Answer> answers_;      // oldest first
+    AckHold hold_;              // for an ACK that is the only answer
+    ReplyHold reply_;           // for the same ACK
+    Ring<Resource> resources_;  // a new one replaces the oldest
+    std::optional<Psn> newest_forgotten_;  // among the Reads and Atomics that are no longer kept
 };
 
 }  // namespace wireproof::proto::ib

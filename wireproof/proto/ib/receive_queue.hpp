@@ -1,6 +1,7 @@
-// Receive requests: a queue pair's own, or those that several share. A message takes one when it
-// begins and uses it up when it ends; one that breaks off gives its own back, and a shared one
-// completes in error, since others have gone on.
+// Receive requests, which belong to one queue pair or are shared by several. A message takes a
+// request when it begins, and uses it up when it ends. If a message breaks off, an own request goes
+// back to its queue. A shared request completes in error, because other queue pairs may have used
+// later requests.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace wireproof::proto::ib {
 
 struct ReceiveEntry {
     std::uint64_t id = 0;
-    std::uint64_t length = 0;  // bytes of all pieces
+    std::uint64_t length = 0;  // bytes of all pieces together
     std::vector<Piece> pieces = {};
     void fingerprint(Fingerprint& sink) const {
         sink.add(id);
@@ -25,7 +26,8 @@ struct ReceiveEntry {
     }
 };
 
-/// Keeps so many requests of so many pieces each; takes its memory at construction.
+/// Holds at most `requests` requests of at most `pieces` pieces each. Allocates the entries at
+/// construction.
 class ReceiveRing {
 public:
     ReceiveRing(std::size_t requests, std::size_t pieces)
@@ -41,7 +43,7 @@ public:
         for (const Piece& piece : request.pieces) entry.length += piece.length;
         return PostStatus::accepted;
     }
-    /// False: it holds more than that now.
+    /// Returns false if the ring holds more requests than that now.
     bool resize(std::size_t requests) {
         if (requests < entries_.size()) return false;
         Ring<ReceiveEntry> other(requests);
@@ -70,7 +72,7 @@ private:
 struct SharedReceiveQueue {
     std::uint32_t domain = 0;
     ReceiveRing ring;
-    std::size_t limit = 0;  // fewer than this are told once as an event; 0: never
+    std::size_t limit = 0;  // if fewer remain, there is one event; 0: never
     std::size_t users = 0;  // queue pairs
     void fingerprint(Fingerprint& sink) const {
         sink.add(domain);

@@ -27,7 +27,7 @@ Operation last(Request request) {
     }
 }
 
-// UC-5: which part of its message the packet is.
+// UC-5: the part of the message gives the operation.
 Operation operation_of(const SendEntry& entry, std::uint32_t index) {
     const Request request = entry.terms.request;
     if (entry.packets == 1) return only(request);
@@ -36,7 +36,8 @@ Operation operation_of(const SendEntry& entry, std::uint32_t index) {
     return is_send(request) ? Operation::send_middle : Operation::write_middle;
 }
 
-/// Calls `use` with each part of `range` and whether it is the whole piece's; stops at false.
+/// Calls `use` with each part of the pieces that lies in the range, until `use` returns false.
+/// Returns whether the whole range was used.
 template <class Use>
 bool for_each_part(std::span<const Piece> pieces, std::uint64_t offset, std::uint64_t length,
                    Use&& use) {
@@ -99,7 +100,7 @@ void SendEntry::fingerprint(Fingerprint& sink) const {
     sink.add_bytes(inlined);
     sink.add(length);
     sink.add(begun);
-    // Until it has begun, an entry holds what the one before it in the same place had.
+    // Before the entry begins, these fields have values of an earlier entry in the same place.
     if (begun) {
         sink.add(first.value());
         sink.add(packets);

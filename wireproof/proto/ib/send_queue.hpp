@@ -1,5 +1,5 @@
-// The send queue: work requests as they are kept until they complete, and how one becomes packets.
-// What a Send or a Write looks like on the wire is the same on UC and RC.
+// The send queue: it keeps work requests until they complete, and says how a request becomes
+// packets. A Send or Write has the same packets on UC and RC.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace wireproof::proto::ib {
 
-/// What a queue pair may keep and post.
+/// Limits of the queues of a queue pair.
 struct QueueLimits {
     std::size_t sends = 64;     // requests in the send queue
-    std::size_t receives = 64;  // in the receive queue
-    std::size_t pieces = 4;     // of one request, at most SendEntry::pieces_max
+    std::size_t receives = 64;  // requests in the receive queue
+    std::size_t pieces = 4;     // pieces of one request, at most SendEntry::pieces_max
     std::size_t inlined = 64;   // bytes
 };
 
@@ -32,27 +32,27 @@ struct SendEntry {
     std::vector<std::byte> inlined = {};
     std::uint32_t length = 0;  // bytes of the message
 
-    // Once begun. A local request takes no PSN.
+    // Valid after the request has begun. A local request takes no PSN.
     bool begun = false;
-    std::uint32_t packets = 0;  // PSNs; those of a Read are its responses'
+    std::uint32_t packets = 0;  // number of PSNs; for a Read, the number of its responses
     Psn first = {};
     std::uint32_t answered = 0;                           // responses to a Read that have arrived
-    bool probe = false;                                   // began without credit
-    CompletionStatus wanted = CompletionStatus::success;  // how it is to end, if not by itself
-    CompletionStatus status = CompletionStatus::success;  // of what failed before it left
+    bool probe = false;                                   // the request began without credit
+    CompletionStatus wanted = CompletionStatus::success;  // planned failure; success: none
+    CompletionStatus status = CompletionStatus::success;  // failure before the first packet left
 
     bool ends_at(std::uint32_t index) const { return index + 1 == packets; }
     void fingerprint(Fingerprint& sink) const;
 };
 
-/// Bytes of a message that lie in several places.
+/// The bytes of a packet, which may be in several places.
 class PayloadPieces {
 public:
     void add(ConstBytes piece) {
         if (!piece.empty()) pieces_[count_++] = piece;
     }
-    /// For bytes that may change before the frame has left: pieces that are two are brought
-    /// together in the lane's room.
+    /// For bytes that may change before the frame has left. Two pieces are always copied into
+    /// memory of the lane, so this sets the count to 2; the second piece is empty.
     void add_copied(ConstBytes piece) {
         pieces_[0] = piece;
         count_ = 2;
@@ -68,11 +68,11 @@ class SendQueue {
 public:
     explicit SendQueue(const QueueLimits& limits) : limits_(limits), entries_(limits.sends) {}
 
-    /// Copies what is inlined; everything else stays the user's until completion.
+    /// Copies inlined bytes. The pieces remain the user's memory and must stay valid until
+    /// completion.
     PostStatus post(const WorkRequest& request, std::uint64_t length_max);
 
-    /// The nth request posted from now on, counted from 1, fails with that status when it is its
-    /// turn.
+    /// The `nth` request posted from now on, counted from 1, fails with `status` at its turn.
     void fail(std::uint64_t nth, CompletionStatus status) { failures_.add(nth, status); }
 
     bool empty() const { return entries_.empty(); }
@@ -92,27 +92,27 @@ private:
     PlannedFailures failures_;
 };
 
-/// Headers of one packet of a Send or Write, `index` counted from 0 in its `entry.packets`; the
-/// caller adds whom it goes to, PSN and AckReq.
+/// The headers of one packet of a Send or Write. `index` counts the packets of the entry from 0.
+/// The caller adds the destination, the PSN and AckReq.
 Headers headers_of(const SendEntry& entry, std::uint32_t index, Transport transport);
 
-/// Where the payload of packet `index` stands in a message.
+/// The position of the payload of packet `index` in its message.
 struct PayloadRange {
     std::uint64_t offset = 0;
     std::uint32_t length = 0;  // bytes
 };
 PayloadRange range_of(std::uint32_t message, std::uint32_t index, std::size_t path_mtu);
 
-/// The bytes of a message to be sent; nothing if some of them are no longer in a region.
+/// The bytes to send; empty if some of them are no longer in a region.
 std::optional<PayloadPieces> gather(const SendEntry& entry, PayloadRange range,
                                     const MemoryTable& memory, std::uint32_t domain);
 
-/// Whether all of the pieces are in regions now, and may be written if they are to be.
+/// Whether all pieces are in regions now and, if `write` is set, may be written.
 bool all_registered(std::span<const Piece> pieces, const MemoryTable& memory, std::uint32_t domain,
                     bool write);
 
-/// Copies bytes of a message to where its pieces say, `offset` bytes behind their beginning. False
-/// if a piece is not there to be written: some of them may have been.
+/// Copies bytes of a message into its pieces, `offset` bytes after their beginning. Returns false
+/// if a piece is not writable; then some bytes may have been written.
 bool scatter(std::span<const Piece> pieces, std::uint64_t offset, ConstBytes bytes,
              const MemoryTable& memory, std::uint32_t domain);
 

@@ -36,7 +36,7 @@ bool UcRequester::poll_transmit(Instant, QueuePairCore& core, Adapter& adapter, 
         next_ = core.circle().advance(next_, 1);
         if (++index_ == entry.packets) {
             index_ = 0;
-            // UC-10: no answer will tell more.
+            // UC-10: there will be no answer.
             core.complete_send(adapter, CompletionStatus::success);
         }
         return true;

@@ -1,5 +1,6 @@
-// The sending half of a UC queue pair (docs/rules/ib.md, UC requester): packets leave once and are
-// forgotten; a request completes when its last packet has been handed over. No answer, no timer.
+// The sending half of a UC queue pair (docs/rules/ib.md, UC requester). It sends each packet once
+// and keeps nothing. A request completes when its last packet has been given to the wire. There is
+// no answer and no timer.
 #pragma once
 
 #include "wireproof/proto/ib/queue_pair_core.hpp"
@@ -9,7 +10,7 @@ namespace wireproof::proto::ib {
 class UcRequester {
 public:
     static constexpr Transport transport = Transport::uc;
-    /// What UC has opcodes for, and what needs none (UC-7).
+    /// The requests that have UC opcodes, and the local ones, which need no opcode (UC-7).
     static constexpr bool supports(Request request) {
         return !wants_data(request) && request != Request::send_invalidate;
     }
@@ -31,7 +32,7 @@ public:
 
 private:
     Psn next_ = {};
-    std::uint32_t index_ = 0;  // of the next packet in the oldest request
+    std::uint32_t index_ = 0;  // index of the next packet in the oldest request
 };
 
 }  // namespace wireproof::proto::ib

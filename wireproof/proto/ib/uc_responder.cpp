@@ -8,8 +8,9 @@ RxVerdict UcResponder::on_request(Instant, const Packet& packet, QueuePairCore& 
         ++core.counters.not_allowed;  // UC-6
         return RxVerdict::refused;
     }
-    // A duplicate of any opcode changes no state (UC-17, UC-26). Beyond uc_behind_max a PSN is
-    // ahead, so that a peer that began anew is heard again (UC-28).
+    // A duplicate of any opcode changes no state (UC-17, UC-26). A PSN that is more than
+    // uc_behind_max behind counts as ahead, so the packets of a restarted peer are accepted again
+    // (UC-28).
     const std::uint32_t behind = core.circle().steps_after(expected_, packet.bth().psn);
     if (core.config().uc_drop_behind && behind > 0 && behind <= core.config().uc_behind_max) {
         ++core.counters.duplicates;
@@ -25,11 +26,11 @@ RxVerdict UcResponder::on_begin(const Packet& packet, QueuePairCore& core, Adapt
         ++core.counters.gaps;
         ++core.counters.resumed;
     }
-    // The gap costs the message that is open, and not the one that begins (UC-12, UC-15), which
-    // Soft-RoCE drops as well (UC-29). What was dropped has been told already.
+    // A gap ends the open message, but not the message that begins now (UC-12, UC-15). Soft-RoCE
+    // drops that one, too (UC-29). The loss of a dropped message was reported already.
     if (message_.open() || (gap && !dropping_)) tell_lost(core, adapter);
     message_.abandon(core, adapter);
-    // UC-14: whatever its PSN is.
+    // UC-14: any PSN is accepted.
     dropping_ = false;
     return execute(packet, core, adapter);
 }
@@ -40,7 +41,7 @@ RxVerdict UcResponder::on_rest(const Packet& packet, QueuePairCore& core, Adapte
         drop_message(core, adapter);  // UC-13
         return RxVerdict::out_of_sequence;
     }
-    // UC-27: after packets were reordered, one of a dropped message may have the expected PSN.
+    // UC-27: after reordering, a packet of a dropped message may have the expected PSN.
     if (dropping_) {
         ++core.counters.rest_dropped;
         return RxVerdict::out_of_sequence;
@@ -54,13 +55,13 @@ RxVerdict UcResponder::on_rest(const Packet& packet, QueuePairCore& core, Adapte
 }
 
 RxVerdict UcResponder::execute(const Packet& packet, QueuePairCore& core, Adapter& adapter) {
-    // Also of a packet that is refused: another copy of it is a duplicate. PSNs wrap (UC-18).
+    // Also for a refused packet: another copy of it is a duplicate. PSNs wrap (UC-18).
     expected_ = core.circle().advance(packet.bth().psn, 1);
     const auto refusal = message_.execute(packet, core, adapter);
     if (!refusal) return RxVerdict::accepted;
     count(*refusal, core.counters);
     if (*refusal == Refusal::receive_faulty) {
-        // Of the message's own receive, before dropping the message gives that back.
+        // Completes the receive request of this message before drop_message gives it back.
         fail_receive(core, adapter, CompletionStatus::local_protection_error);
     }
     drop_message(core, adapter);

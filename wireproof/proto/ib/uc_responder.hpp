@@ -1,5 +1,5 @@
-// The receiving half of a UC queue pair (docs/rules/ib.md, UC responder): whole messages in order
-// or not at all, and never a word to the sender.
+// The receiving half of a UC queue pair (docs/rules/ib.md, UC responder). It delivers whole
+// messages in order, or drops them. It never answers the sender.
 #pragma once
 
 #include "wireproof/proto/ib/incoming_message.hpp"
@@ -15,7 +15,7 @@ public:
         ++core.counters.not_allowed;
         return RxVerdict::malformed;
     }
-    /// Nothing is ever sent (UC-11).
+    /// It never sends a packet (UC-11).
     bool poll_transmit(Instant, QueuePairCore&, Adapter&, TxFrame&) { return false; }
     void on_deadline(Instant) {}
     void request_left(Instant) {}

@@ -5,7 +5,8 @@
 namespace wireproof::proto::ib {
 namespace {
 
-/// In a request it means: the queue pair's own, which only the privileged may set.
+/// If this bit is set in a request, the Q_Key of the queue pair is used, which only a privileged
+/// user may set.
 constexpr std::uint32_t controlled_qkey = 0x80000000;
 
 }  // namespace
@@ -25,7 +26,7 @@ ModifyStatus UdQueuePair::modify(const QueuePairChange& change, Adapter& adapter
     } else {
         core_.set_state(after);
     }
-    // Nothing is ever on its way.
+    // A datagram queue pair has nothing in flight.
     if (after == QueuePairState::sqd && change.drained_notify.value_or(false)) {
         adapter.tell(PortEvent::What::drained, core_.number());
     }
@@ -52,7 +53,7 @@ PostStatus UdQueuePair::post_receive(const ReceiveRequest& request, Adapter& ada
     return status;
 }
 
-/// False: the receive request names memory that it may not write.
+/// Returns false if the memory of the receive request is not writable.
 bool UdQueuePair::write_front(const ReceiveEntry& entry, const Packet& packet, PeerId from,
                               const Adapter& adapter) const {
     const Gid* const peer = adapter.neighbours.gid(from);

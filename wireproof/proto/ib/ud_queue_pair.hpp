@@ -1,5 +1,5 @@
-// Datagrams: each message is one packet, to any queue pair of any peer. Lost, repeated and
-// reordered as the wire likes.
+// A queue pair for datagrams. Each message is one packet, to any queue pair of any peer. A datagram
+// may be lost, duplicated or reordered.
 #pragma once
 
 #include "wireproof/proto/ib/network_header.hpp"
@@ -10,11 +10,11 @@ namespace wireproof::proto::ib {
 
 class UdQueuePair {
 public:
-    /// Of a receive request, in front of the message: the network header, if the port knows both
-    /// addresses; else it is left as it was.
+    /// Bytes of a receive request before the message, for the network header. The queue pair writes
+    /// the header if the port knows both addresses. Otherwise these bytes stay unchanged.
     static constexpr std::uint32_t front_room = network_header_size;
 
-    /// `path_mtu` is the longest message, bytes.
+    /// `path_mtu` is the length of the longest message in bytes.
     UdQueuePair(const QueuePairConfig& config, std::size_t path_mtu)
         : core_(config), path_mtu_(path_mtu) {}
 
@@ -31,13 +31,13 @@ public:
     }
 
     RxVerdict on_packet(const Packet& packet, PeerId from, Adapter& adapter);
-    /// One with an opcode that does not exist.
+    /// A packet with an opcode that does not exist.
     RxVerdict on_reserved() {
         ++core_.counters.not_allowed;
         return RxVerdict::malformed;
     }
     bool poll_transmit(Instant now, TxFrame& out, Adapter& adapter);
-    /// Whom the next datagram goes to.
+    /// The destination of the next datagram.
     std::optional<PeerId> next_peer() const;
     Instant next_deadline() const { return never; }
     void enter_error(Adapter& adapter) { core_.enter_error(adapter); }

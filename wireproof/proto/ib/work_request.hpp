@@ -1,4 +1,4 @@
-// What a user asks of a queue pair.
+// The work that a user posts to a queue pair.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,16 @@ constexpr bool is_write(Request request) {
 constexpr bool is_atomic(Request request) {
     return request == Request::compare_swap || request == Request::fetch_add;
 }
-/// What is answered by data, and so takes one of the peer's few resources until then.
+/// Whether data answers the request. Such a request uses one of the peer's few resources until
+/// then.
 constexpr bool wants_data(Request request) {
     return request == Request::read || is_atomic(request);
 }
-/// What no packet leaves for.
+/// Whether the request sends no packet.
 constexpr bool is_local(Request request) {
     return request >= Request::bind_window;
 }
-/// What uses a receive request of the peer's.
+/// Whether the request uses a receive request of the peer.
 constexpr bool takes_receive(Request request) {
     return is_send(request) || request == Request::write_immediate;
 }
@@ -49,23 +50,23 @@ constexpr bool has_immediate(Request request) {
     return request == Request::send_immediate || request == Request::write_immediate;
 }
 
-/// What travels with a work request but its bytes.
+/// All values of a work request except its bytes.
 struct WorkTerms {
-    std::uint64_t id = 0;  // given back in its completion
+    std::uint64_t id = 0;  // returned in the completion
     Request request = Request::send;
     bool signalled = true;
-    bool solicited = false;  // the peer's completion is an event
+    bool solicited = false;  // the completion at the peer raises an event
     bool fence = false;      // waits until earlier Reads and Atomics have been answered
     std::uint32_t immediate = 0;
     std::uint64_t remote_address = 0;
-    std::uint32_t remote_key = 0;  // also the one to invalidate, here or over there
+    std::uint32_t remote_key = 0;  // also the key to invalidate, here or at the peer
     std::uint64_t compare = 0;
     std::uint64_t swap_or_add = 0;
     WindowBind bind = {};
-    // Of a datagram.
+    // Only for a datagram.
     PeerId to = {};
     std::uint32_t to_queue_pair = 0;
-    std::uint32_t qkey = 0;  // with its highest bit set: the sending queue pair's own
+    std::uint32_t qkey = 0;  // highest bit set: the queue pair's Q_Key is used
 
     void fingerprint(Fingerprint& sink) const {
         sink.add(id);
@@ -87,9 +88,10 @@ struct WorkTerms {
 
 struct WorkRequest {
     WorkTerms terms;
-    /// Memory sent from, or that a Read or Atomic writes to; the user's again at completion.
+    /// Memory to send from, or to which a Read or Atomic writes. The user must not touch it until
+    /// completion.
     std::span<const Piece> pieces = {};
-    /// Sent instead of pieces: copied at once, of any memory.
+    /// Sent instead of pieces. The bytes are copied at once and may be in any memory.
     std::span<const ConstBytes> inlined = {};
 };
 
@@ -98,15 +100,15 @@ struct ReceiveRequest {
     std::span<const Piece> pieces = {};
 };
 
-/// The answer to a work request; all but the first leave everything as it was.
+/// The result of posting a work request. If it is not `accepted`, nothing has changed.
 enum class PostStatus : std::uint8_t {
     accepted,
-    queue_full,       // until something completes
+    queue_full,       // full until a request completes
     wrong_state,      // of the queue pair
     not_supported,    // by this transport
-    too_long,         // message_max, a packet of a datagram, or what may be inlined
-    too_many_pieces,  // for this queue pair
-    bad_length,       // of an Atomic: it has 8 bytes
+    too_long,         // longer than message_max, than a datagram, or than inlined bytes may be
+    too_many_pieces,  // more than this queue pair allows
+    bad_length,       // an Atomic must have 8 bytes
 };
 
 }  // namespace wireproof::proto::ib
