@@ -36,8 +36,7 @@ struct QueuePairConfig {
     // RC.
     bool credits = false;  // grant one credit per posted receive, and obey the peer's credits
     std::uint32_t ack_every = 32;  // ask for an acknowledgement at least once in so many packets
-    std::uint32_t in_flight_max =
-        256;  // Send and Write packets without an acknowledgement; at least ack_every
+    std::uint32_t in_flight_max = 256;  // Send and Write packets in flight; at least ack_every
     /// How long the requester may be silent before the responder sends an acknowledgement that it
     /// holds (ack_hold.hpp). 0: it holds none.
     Duration ack_delay = {};
