@@ -35,7 +35,7 @@ TEST(Syndrome, WhatIsReservedMeansNothing) {
     EXPECT_EQ(Syndrome::rnr_nak(1).nak_code(), std::nullopt);
 }
 
-// RC-15: the whole table, and 0x1F beside it.
+// RC-15: the whole table, and the code 0x1F.
 TEST(Credits, EachCodeGrantsWhatTheTableSays) {
     constexpr std::array<std::uint32_t, 31> expected = {
         0,    1,    2,    3,    4,    6,     8,     12,    16,   24,   32,
@@ -58,7 +58,7 @@ TEST(Credits, ACountIsRoundedDownToTheNextCode) {
     EXPECT_EQ(credit_code_of(~std::uint32_t{0}), 30);
 }
 
-// RC-7: what each code asks for.
+// RC-7: the time of each code.
 TEST(RnrTimer, CodesAreTheTimesOfTheTable) {
     const auto microseconds = [](std::uint8_t code) {
         return rnr_wait(code).picoseconds() / 1'000'000;
@@ -66,9 +66,9 @@ TEST(RnrTimer, CodesAreTheTimesOfTheTable) {
     EXPECT_EQ(microseconds(0), 655'360);
     EXPECT_EQ(microseconds(1), 10);
     EXPECT_EQ(microseconds(18), 5'120);
-    EXPECT_EQ(microseconds(25), 61'440);  // not 61,410, which is a typing error of Linux's
+    EXPECT_EQ(microseconds(25), 61'440);  // Linux has 61,410, a typing error
     EXPECT_EQ(microseconds(31), 491'520);
-    // From 6 on, each is twice the one two before it.
+    // From code 6 on, each time is twice the time of the code two before it.
     EXPECT_EQ(microseconds(5), 60);
     for (std::uint8_t code = 6; code < 32; ++code) {
         EXPECT_EQ(microseconds(code), 2 * microseconds(static_cast<std::uint8_t>(code - 2)))

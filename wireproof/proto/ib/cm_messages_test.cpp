@@ -12,7 +12,7 @@ namespace {
 
 using Bytes256 = std::array<std::byte, cm_datagram_size>;
 
-/// The header of a datagram with bytes of chance behind.
+/// A datagram with a valid header and random bytes after it.
 Bytes256 random_datagram(Random& dice, std::uint16_t attribute) {
     Bytes256 bytes{};
     for (std::byte& byte : bytes) byte = std::byte(dice.next());
@@ -44,10 +44,10 @@ TEST(CmDatagram, GivesRandomFieldsBack) {
     }
 }
 
-// Each bit of a message is of one field, or reserved: turned alone it shows in what is read, and
-// is written back, or it does not and is not.
+// Each bit of a message belongs to a field or is reserved. The test flips each bit alone. The bit
+// of a field changes the decoded message and is encoded again. A reserved bit does neither.
 TEST(CmDatagram, EachBitIsAFieldsOrReserved) {
-    // Bits of the 232 bytes that are nobody's, by message.
+    // The number of reserved bits in the 232 bytes, by message.
     constexpr std::array<std::size_t, 9> reserved = {
         32 + 32 + 2 * (6 + 3 + 3), 6 + 3, 6 + 1, 8 + 8 + 8 + 4, 0, 8, 0, 16, 16 + 8};
     Random dice(2);
@@ -91,8 +91,8 @@ TEST(CmDatagram, WhatIsNoneHasAReason) {
     }
 }
 
-// The places are those of tables 119 and 120 of the specification, as Linux has them, too
-// (ibta_vol1_c12.h).
+// The fields are at the places that tables 119 and 120 of the specification and Linux
+// (ibta_vol1_c12.h) give.
 TEST(CmDatagram, FieldsOfServiceRequestsAreWhereTheSpecificationHasThem) {
     const auto at = [](const Bytes256& bytes, std::size_t place, std::size_t count) {
         std::uint64_t number = 0;
@@ -150,8 +150,8 @@ TEST(CmDatagram, PathMtusHaveCodes) {
     EXPECT_FALSE(path_mtu_of(6));
 }
 
-// A datagram service has a port space of its own, and its request the same header in front of the
-// private data as a request for a connection.
+// A datagram service has its own port space. Its request has the same header before the private
+// data as a request for a connection.
 TEST(CmIpAddresses, StandInFrontOfAServiceRequest) {
     EXPECT_EQ(service_of_port(7174, PortSpace::udp), 0x01111C06U);
     EXPECT_NE(service_of_port(7174, PortSpace::udp), service_of_port(7174));

@@ -1,5 +1,5 @@
-// Queue pair 1 of two hosts and the packets between them, moved by hand: services of datagrams, and
-// requests that wait. Connections over sockets are tested in front/ib.
+// Queue pair 1 of two hosts. The test moves the packets between them: services of datagrams, and
+// requests that wait. front/ib tests connections over sockets.
 #include "wireproof/proto/ib/cm_queue_pair.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct Host {
 
 class CmServices : public testing::Test {
 protected:
-    /// Packets that left `from`; those after the first `lost` of the test come.
+    /// Moves the packets that leave `from` to `to`, except the first `lost` packets of the test.
     std::size_t move(Host& from, Host& to) {
         from.cm.poll(now);
         std::size_t packets = 0;
@@ -43,7 +43,7 @@ protected:
             to.port.on_frame(now, {.bytes = packet, .from = peer, .integrity = Integrity::intact});
         }
     }
-    /// Until nothing moves.
+    /// Moves packets until none is left.
     std::size_t settle() {
         std::size_t packets = 0;
         while (true) {
@@ -106,7 +106,7 @@ TEST_F(CmServices, ThatNobodyOffersAreRefused) {
     const CmId first = resolve();
     EXPECT_EQ(settle(), 2U);
     EXPECT_EQ(status_of(first), CmServiceStatus::unsupported);
-    // Those that wait when their service ends are, too.
+    // A query that waits when its service ends is also refused.
     ASSERT_TRUE(passive.cm.listen_datagrams(service));
     const CmId second = resolve();
     EXPECT_EQ(settle(), 1U);
@@ -129,7 +129,7 @@ TEST_F(CmServices, WhoGivesUpGetsNoAnswerAndSendsNoMore) {
     EXPECT_TRUE(passive.cm.management().answer(now, query->id, {}));
     EXPECT_EQ(settle(), 1U);
     EXPECT_FALSE(active.cm.take_answer(before));
-    // An answer that has come goes as well.
+    // give_up also removes an answer that has arrived.
     const CmId after = resolve();
     settle();
     EXPECT_TRUE(passive.cm.management().answer(now, passive.cm.next_query(service)->id, {}));
@@ -151,14 +151,14 @@ TEST_F(CmServices, SilenceIsToldToBothSides) {
     const auto answer = active.cm.take_answer(id);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->what, What::unanswered);
-    // The question waits no longer than anybody waits for its answer.
+    // The query waits no longer than its asker waits for the answer.
     now = passive.cm.next_deadline();
     passive.cm.poll(now);
     EXPECT_EQ(passive.cm.next_deadline(), never);
     EXPECT_FALSE(passive.cm.next_query(service));
 }
 
-// It would take a place from those who still wait.
+// Otherwise the request would take the place of requests that still wait.
 TEST_F(CmServices, ARequestForAConnectionThatItsAskerTakesBackIsNotGivenOut) {
     ASSERT_TRUE(passive.cm.listen(service));
     const auto connect = [&](std::uint32_t queue_pair) {

@@ -1,4 +1,4 @@
-// Communication management under datagrams that chance writes, loses, repeats and delays.
+// Communication management with random, lost, duplicated and delayed datagrams.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 using namespace test;
 
-// Bytes of chance in good datagrams, with identifiers that are right more often than not: whatever
-// comes, there is room for the next honest connection afterwards, and each datagram counts once.
+// Valid datagrams with random bytes, and with identifiers that are mostly right. After any sequence
+// of them, there is room for the next honest connection, and each datagram is counted once.
 TEST_F(Sides, NoDatagramOfChanceBreaksAnything) {
     ConnectionManagement::Config config = of_right;
     config.connections_max = 64;
@@ -29,7 +29,7 @@ TEST_F(Sides, NoDatagramOfChanceBreaksAnything) {
     for (std::uint64_t i = 0; i < datagrams; ++i) {
         std::array<std::byte, cm_datagram_size> bytes{};
         for (std::byte& byte : bytes) byte = std::byte(dice.next());
-        // The head of a good one, and one of nine attributes.
+        // The head of a valid datagram, and one of nine attributes.
         constexpr std::array<unsigned char, 4> head = {1, 7, 2, 3};
         if (!dice.chance(0.05)) std::ranges::copy(std::as_bytes(std::span(head)), bytes.begin());
         bytes[16] = std::byte{0};
@@ -94,7 +94,7 @@ TEST_F(Sides, NoDatagramOfChanceBreaksAnything) {
         EXPECT_GT(count, 100U);
     }
     EXPECT_GT(resolved, 100U);
-    // The hosts of chance go on for no more than their connections' time.
+    // The connections of the random hosts end by their own timers.
     while (b.cm.next_deadline() != never) {
         now = b.cm.next_deadline();
         b.cm.on_deadline(now);
@@ -108,14 +108,14 @@ TEST_F(Sides, NoDatagramOfChanceBreaksAnything) {
     connect();
 }
 
-/// Both sides' view of one connection.
+/// How one side sees the connection.
 struct View {
     bool up = false;
     bool ended = false;
 };
 
-// Lost, repeated and late datagrams: both sides come up and go down, or neither comes up; nothing
-// is told twice.
+// With lost, duplicated and late datagrams, both sides come up and go down, or neither comes up. No
+// event is reported twice.
 TEST(ConnectionManagement, EndsWellByAnyRoad) {
     std::size_t up = 0;
     std::size_t failed = 0;
@@ -193,7 +193,7 @@ TEST(ConnectionManagement, EndsWellByAnyRoad) {
         EXPECT_TRUE(at_b.ended || !at_b.up) << seed;
         ++(at_a.up ? up : failed);
     }
-    // With sixteen tries of each, half of all lost ends few of them.
+    // With sixteen tries of each datagram, a loss of one half ends few connections.
     EXPECT_GT(up, 390U);
 }
 
@@ -277,13 +277,13 @@ struct Resolving {
     std::optional<CmId> asked;
     Instant answer_at = never;
     std::vector<CmEvent> told;
-    std::size_t questions = 0;  // that left
-    std::size_t arrived = 0;    // copies of them
+    std::size_t questions = 0;  // sent
+    std::size_t arrived = 0;    // copies that arrived
     std::size_t answers = 0;    // that left
 };
 
-// Lost, repeated and late datagrams: who asks is told once, and right; who is asked hears of it
-// once.
+// With lost, duplicated and late datagrams, the asker gets one event, and it is right. The other
+// side gets one event.
 TEST(ConnectionManagement, ResolvesByAnyRoad) {
     std::size_t resolved = 0;
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
@@ -309,7 +309,7 @@ TEST(ConnectionManagement, ResolvesByAnyRoad) {
         EXPECT_EQ(reply.queue_pair, world.listens ? 0x22U : 0U) << seed;
         EXPECT_EQ(reply.service, service) << seed;
     }
-    // With sixteen tries, half of all lost leaves few unanswered.
+    // With sixteen tries, a loss of one half leaves few questions without an answer.
     EXPECT_GT(resolved, 390U);
 }
 

@@ -1,4 +1,5 @@
-// Requests that come before anybody listens, refusals that help, and hosts that go without a word.
+// Requests that arrive before there is a listener, refusals with details, and hosts that disappear
+// without a DREQ.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/connection_management_test_kit.hpp"
@@ -17,7 +18,7 @@ protected:
         config.grace = grace;
         b = Side(config);
     }
-    /// What the right side makes of a request of the left side's.
+    /// Gives the right side a request of the left side.
     RxVerdict give(std::uint32_t id) {
         std::array<std::byte, cm_datagram_size> bytes{};
         CmDatagram{id, CmRequest{.local_id = id, .service = service, .queue_pair = id}}.encode(
@@ -30,12 +31,12 @@ TEST_F(Early, ARequestWaitsForAListener) {
     here = ask();
     EXPECT_EQ(carry(), "REQ ");
     EXPECT_EQ(last_verdict, RxVerdict::control);
-    wait();  // for an answer: the request comes once more
+    wait();  // no answer yet: the request is sent again
     EXPECT_EQ(carry(), "REQ ");
     EXPECT_EQ(last_verdict, RxVerdict::duplicate);
     EXPECT_TRUE(b.silent());
 
-    b.cm.listen(service_of_port(7175));  // of which it is not
+    b.cm.listen(service_of_port(7175));  // not the service of the request
     b.cm.on_deadline(now);
     EXPECT_TRUE(b.silent());
     EXPECT_GT(b.cm.next_deadline(), now);

@@ -1,4 +1,4 @@
-// Services of datagrams: two sides and the datagrams between them, moved by hand.
+// Services of datagrams: two sides; the test moves the datagrams between them.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -39,7 +39,7 @@ protected:
         CmDatagram{.transaction = transaction, .message = message}.encode(bytes);
         return to.on_datagram(now, from, bytes);
     }
-    /// A question of the left side's, as the right side gets it.
+    /// Gives the right side a question of the left side.
     RxVerdict query(std::uint32_t request_id, std::uint64_t transaction = 5,
                     std::uint64_t service_id = datagrams) {
         return give(b.cm, left, CmServiceRequest{.request_id = request_id, .service = service_id},
@@ -71,7 +71,7 @@ TEST_F(Services, AreToldByTwoDatagrams) {
                                                   .private_bytes = bytes<136>(2)}));
     EXPECT_EQ(a.cm.counters().taken + b.cm.counters().taken, 2U);
     EXPECT_EQ(a.cm.counters().resent + b.cm.counters().resent, 0U);
-    // Remembered for a while, and not longer.
+    // Both sides remember it for a while, and then forget it.
     EXPECT_EQ(a.cm.size() + b.cm.size(), 2U);
     while (earliest(a.cm.next_deadline(), b.cm.next_deadline()) != never) wait();
     EXPECT_EQ(a.cm.size() + b.cm.size(), 0U);
@@ -112,7 +112,7 @@ TEST_F(Services, AQuestionThatComesAgainGetsTheSameAnswerForAWhile) {
     b.cm.listen_datagrams(datagrams);
     EXPECT_EQ(query(7), RxVerdict::accepted);
     there = b.event(What::asked).id;
-    // There is nothing to say while the user thinks.
+    // While the user decides, a duplicate gets no answer.
     EXPECT_EQ(query(7), RxVerdict::duplicate);
     EXPECT_TRUE(b.silent());
     EXPECT_FALSE(b.cm.has_outgoing());
@@ -132,7 +132,7 @@ TEST_F(Services, AQuestionThatComesAgainGetsTheSameAnswerForAWhile) {
     }
     EXPECT_TRUE(b.silent());
     EXPECT_EQ(b.cm.counters().duplicates, 4U);
-    // These are other questions, whatever their identifier.
+    // A different transaction or service makes a different question, even with the same identifier.
     EXPECT_EQ(query(7, 6), RxVerdict::accepted);
     b.cm.listen_datagrams(datagrams + 1);
     EXPECT_EQ(query(7, 5, datagrams + 1), RxVerdict::accepted);
@@ -146,7 +146,7 @@ TEST_F(Services, AQuestionThatComesAgainGetsTheSameAnswerForAWhile) {
 }
 
 TEST_F(Services, AStatusSaysWhyNot) {
-    b.cm.listen(datagrams);  // for connections
+    b.cm.listen(datagrams);  // a listener for connections only
     resolve();
     EXPECT_EQ(carry(), "SIDR_REQ SIDR_REP ");
     CmServiceReply told = reply_of(a.event(What::resolved));
@@ -182,7 +182,7 @@ TEST_F(Services, OfDatagramsTakeNoConnections) {
               CmReason::invalid_service);
 }
 
-// Kernels of some years leave the service out when they refuse, and may say what we do not know.
+// Some older kernels leave the service out of a refusal. An answer may also have an unknown status.
 TEST_F(Services, AnyAnswerOfTheHostThatWasAskedIsUnderstood) {
     here = resolve();
     EXPECT_EQ(give(a.cm, right,
@@ -211,7 +211,7 @@ TEST_F(Services, WhoIsNeverAnsweredGivesUpAndSaysSo) {
     EXPECT_EQ(a.cm.counters().resent, 15U);
     EXPECT_FALSE(a.cm.has_outgoing());
     EXPECT_EQ(a.cm.size(), 0U);
-    // It comes too late.
+    // A late duplicate of the answer.
     EXPECT_EQ(give(a.cm, right, CmServiceReply{.request_id = static_cast<std::uint32_t>(here)}),
               RxVerdict::foreign);
     EXPECT_TRUE(a.silent());
@@ -264,7 +264,7 @@ TEST_F(Services, NoMoreQuestionsAreTakenThanThereIsRoomFor) {
     EXPECT_EQ(b.cm.size(), 2U);
     const auto asked = b.events();
     ASSERT_EQ(asked.size(), 2U);
-    // Neither connections nor this side's own questions lack room because of them.
+    // The queries take no room from connections or from the questions of this side.
     connect();
     EXPECT_TRUE(b.cm.resolve(now, left, {}));
     const auto second = b.cm.resolve(now, left, {});
@@ -272,7 +272,7 @@ TEST_F(Services, NoMoreQuestionsAreTakenThanThereIsRoomFor) {
     EXPECT_FALSE(b.cm.resolve(now, left, {}));
     EXPECT_TRUE(b.cm.give_up(*second));
     EXPECT_TRUE(b.cm.resolve(now, left, {}));
-    // An answer makes room.
+    // After an answer, there is room again.
     EXPECT_TRUE(answer(asked[0].id));
     EXPECT_EQ(query(3), RxVerdict::accepted);
     EXPECT_EQ(query(4), RxVerdict::refused);
@@ -300,7 +300,7 @@ TEST_F(Services, QuestionsThatWereAnsweredLeaveNoMoreThanTheyMay) {
     EXPECT_TRUE(answer(b.event(What::asked).id));
     while (b.cm.poll_transmit()) {
     }
-    // A refused connection is remembered all the same.
+    // A refused connection is also remembered.
     a.cm.on_deadline(a.cm.next_deadline());
     EXPECT_EQ(carry(), "REQ REJ ");
     a.event(What::rejected);
@@ -350,7 +350,7 @@ TEST_F(Services, StrangersAndMessagesOfConnectionsChangeNothing) {
     }
     EXPECT_FALSE(a.cm.answer(now, here, {}));
     EXPECT_FALSE(b.cm.give_up(there));
-    // A request for a connection with the same identifier, of queue pair 0, is no question.
+    // A request for a connection with the same identifier and queue pair 0 is not a query.
     EXPECT_EQ(give(b.cm, left, CmRequest{.local_id = asked, .service = service}),
               RxVerdict::accepted);
     const CmId connection = b.event(What::requested).id;

@@ -1,4 +1,4 @@
-// Two sides and the datagrams between them, moved by hand.
+// Two sides; the test moves the datagrams between them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -40,7 +40,7 @@ TEST_F(Sides, ConnectByThreeDatagramsAndPartByTwo) {
     EXPECT_EQ(std::get<CmDisconnect>(parted.message).private_bytes, bytes<220>(3));
     b.event(What::disconnected);
     EXPECT_EQ(a.cm.counters().resent + b.cm.counters().resent, 0U);
-    // Remembered for a while, and not longer.
+    // It remembers the connection for a while, and then forgets it.
     EXPECT_EQ(a.cm.size(), 1U);
     wait();
     EXPECT_EQ(a.cm.size() + b.cm.size(), 0U);
@@ -71,7 +71,7 @@ TEST_F(Sides, WhicheverDatagramIsLostIsSentAgain) {
         }
         EXPECT_TRUE(parted) << lost;
         EXPECT_EQ(lose, "") << lost;
-        // Of a lost REP both sides lack an answer.
+        // After a lost REP, both sides send again.
         const std::string names(lost);
         const auto losses = static_cast<std::uint64_t>(std::ranges::count(names, ' '));
         const std::uint64_t resent = a.cm.counters().resent + b.cm.counters().resent;
@@ -85,7 +85,7 @@ TEST_F(Sides, ARequestThatComesAgainIsAnsweredAgain) {
     here = ask();
     carry();
     there = b.event(What::requested).id;
-    // While the user thinks: it takes a while, so the other side waits.
+    // While the user decides, an MRA tells the other side to wait longer.
     const Instant first = a.cm.next_deadline();
     wait();
     EXPECT_EQ(carry(), "REQ MRA ");
@@ -97,7 +97,7 @@ TEST_F(Sides, ARequestThatComesAgainIsAnsweredAgain) {
     EXPECT_EQ(carry(), "REQ (REP) REP ");
     a.event(What::replied);
     EXPECT_EQ(b.cm.counters().duplicates, 2U);
-    // REP again, whether the user has answered or not.
+    // The REP comes again. The user has not decided yet, so there is no answer.
     wait();
     EXPECT_EQ(carry(), "REP ");
     EXPECT_TRUE(a.silent());
@@ -158,7 +158,7 @@ TEST_F(Sides, ReasonsAreTold) {
     lose = " REJ";
     EXPECT_EQ(carry(), "(REJ) ");
     wait();
-    // The refusal, once more.
+    // A duplicate of the REQ gets the REJ again.
     EXPECT_EQ(carry(), "REQ REJ ");
     const CmEvent refused = a.event(What::rejected);
     EXPECT_EQ(reason(refused), CmReason::consumer);
@@ -188,7 +188,7 @@ TEST_F(Sides, NoMoreConnectionsAreTakenThanThereIsRoomFor) {
     EXPECT_FALSE(b.cm.connect(now, left, {}));
 }
 
-// Its host began anew: the old connection is nobody's.
+// The host was restarted, so the old connection ends.
 TEST_F(Sides, AQueuePairThatAsksTwiceHasGivenUpItsConnection) {
     connect();
     ConnectionManagement::Config again = of_left;
@@ -211,7 +211,7 @@ TEST_F(Sides, AQueuePairThatAsksTwiceHasGivenUpItsConnection) {
     EXPECT_EQ(b.cm.counters().refused, 0U);
 }
 
-// The old connection makes room before it is asked whether there is any.
+// The old connection is ended before the check for room.
 TEST_F(Sides, AHostThatBeganAnewFindsRoomWhereItsOldConnectionWas) {
     ConnectionManagement::Config small = of_right;
     small.connections_max = 1;
@@ -251,7 +251,8 @@ TEST_F(Sides, WhoIsNeverAnsweredGivesUpAndSaysSo) {
     EXPECT_EQ(a.cm.size(), 0U);
 }
 
-// A side that heard the request and was not heard is told by it.
+// A side received the request, but its answers were lost. The REJ tells it that the other side gave
+// up.
 TEST_F(Sides, GivingUpEndsWhatTheOtherSideBegan) {
     b.cm.listen(service);
     ask();
@@ -271,14 +272,14 @@ TEST_F(Sides, WhoeverGivesUpUnansweredIsUnderstood) {
     here = ask();
     carry();
     there = b.event(What::requested).id;
-    EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));  // it knows no identifier of the other
+    EXPECT_TRUE(a.cm.reject(now, here, CmReason::consumer));  // it knows no identifier of b
     carry();
     EXPECT_EQ(std::get<CmReject>(b.event(What::rejected).message).reason, CmReason::timeout);
     EXPECT_EQ(b.cm.counters().unknown, 0U);
     EXPECT_FALSE(b.cm.accept(now, there, {}));
 }
 
-// Its REJ names the identifier 0 of the other side, and nothing there has that.
+// The REJ names identifier 0 of the other side, and no connection has this identifier.
 TEST_F(Sides, AnAskerThatTakesItsRequestBackEndsNoOther) {
     ConnectionManagement::Config config = of_right;
     config.first_id = 0xFFFFFFFF;
@@ -358,7 +359,7 @@ TEST_F(Sides, WhatIsOfNobodyOrNotOfThisStateIsCountedAndChangesNothing) {
         EXPECT_EQ(give(left, message), RxVerdict::stale) << name_of(message);
     }
     EXPECT_EQ(b.cm.counters().out_of_state, 4U);
-    // Of the right identifier and the wrong host.
+    // Right identifier, wrong host.
     for (const CmMessage& message : std::vector<CmMessage>{
              CmDelay{.remote_id = own}, CmReject{.remote_id = own}, CmReply{.remote_id = own},
              CmReady{.remote_id = own}, CmDisconnected{.remote_id = own},

@@ -1,4 +1,4 @@
-// For tests: two sides of communication management, and the datagrams between them moved by hand.
+// For tests: two sides of communication management. The test moves the datagrams between them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace wireproof::proto::ib::test {
 
 using What = CmEvent::What;
 
-constexpr PeerId left{4};   // as the right side numbers it
-constexpr PeerId right{9};  // as the left side does
+constexpr PeerId left{4};   // the number of the left side at the right side
+constexpr PeerId right{9};  // the number of the right side at the left side
 constexpr std::uint64_t service = service_of_port(7174);
 constexpr ConnectionManagement::Config of_left{.ca_guid = 1, .first_id = 0x1000};
 constexpr ConnectionManagement::Config of_right{.ca_guid = 2, .first_id = 0x2000};
@@ -33,7 +33,7 @@ struct Side {
         while (auto event = cm.next_event()) all.push_back(std::move(*event));
         return all;
     }
-    /// The only one; of another kind is a failure.
+    /// Returns the only event. Another number of events or another kind is a failure.
     CmEvent event(What what) {
         const auto all = events();
         EXPECT_EQ(all.size(), 1U);
@@ -48,8 +48,8 @@ struct Side {
 
 class Sides : public testing::Test {
 protected:
-    /// Moves what waits at both until nothing does; the names of all. Those in `lose` are lost,
-    /// each once.
+    /// Moves the datagrams of both sides until none waits, and returns the names of all. Loses the
+    /// datagrams named in `lose`, each once.
     std::string carry() {
         std::string names;
         while (a.cm.has_outgoing() || b.cm.has_outgoing()) {
@@ -73,7 +73,7 @@ protected:
         last_verdict = to.on_datagram(now, as, bytes);
         return name + " ";
     }
-    /// To the next deadline of either side.
+    /// Advances the time to the next deadline of either side.
     void wait() {
         now = earliest(a.cm.next_deadline(), b.cm.next_deadline());
         ASSERT_NE(now, never);
@@ -93,7 +93,7 @@ protected:
     void accept(CmId id) {
         EXPECT_TRUE(b.cm.accept(now, id, {.queue_pair = 0x22, .private_bytes = bytes<196>(2)}));
     }
-    /// Both established.
+    /// Connects both sides.
     void connect() {
         b.cm.listen(service);
         here = ask();
@@ -112,7 +112,7 @@ protected:
     Side b{of_right};
     CmId here{};
     CmId there{};
-    std::string lose;  // names, a space before each
+    std::string lose;  // names, each after a space
     RxVerdict last_verdict = RxVerdict::accepted;
 };
 

@@ -1,5 +1,5 @@
-// Two histories that lead to different futures have different fingerprints: whatever an engine
-// decides by is in it.
+// Two histories after which the engine behaves differently have different fingerprints: the
+// fingerprint covers all state on which an engine decides.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,7 +17,7 @@ Fingerprint::Value fingerprint(const End& end, Instant now) {
     return sink.value();
 }
 
-/// Of the end that answers.
+/// The fingerprint of the end that answers.
 Fingerprint::Value after(const History& history) {
     RcPair pair;
     history(pair);
@@ -29,7 +29,7 @@ void expect_apart(const History& one, const History& other) {
     EXPECT_NE(after(one), after(other));
 }
 
-/// One request of `a`'s reaches `b`, whose answers leave or wait.
+/// One request of `a` reaches `b`. The answers of `b` leave or wait.
 History asked(WorkTerms terms, std::size_t length, bool answered) {
     return [=](RcPair& pair) {
         const std::uint32_t second = pair.b.port.memory()
@@ -120,7 +120,7 @@ TEST(IbFingerprint, TellsWhatSharedReceiveRequestsAskFor) {
         const auto waiting = fingerprint(pair.b, pair.now);
         pair.send(600);
         const auto packets = pair.a_leaving();
-        pair.give({packets[0]});  // now the queue pair holds it
+        pair.give({packets[0]});  // now the queue pair has taken it
         return std::pair(waiting, fingerprint(pair.b, pair.now));
     };
     EXPECT_EQ(of(1), of(1));
@@ -160,7 +160,7 @@ TEST(IbFingerprint, TellsWhichCompletionsAndEventsWait) {
         return [told](RcPair& pair) {
             pair.read(10);
             PacketBytes packet = pair.a_leaving().at(0);
-            packet[Bth::size + 8] ^= std::byte{1};  // of the key
+            packet[Bth::size + 8] ^= std::byte{1};  // a byte of the key
             pair.give({packet});
             if (told) pair.b.events();
         };
@@ -168,7 +168,8 @@ TEST(IbFingerprint, TellsWhichCompletionsAndEventsWait) {
     expect_apart(refused(true), refused(false));
 }
 
-// Answers and requests take turns, and the last that left was an answer in one of these.
+// Answers and requests take turns. In both histories an answer left; in one, the queue pair was
+// asked once more in vain, so it is again the turn of an answer.
 TEST(IbFingerprint, TellsWhoseTurnItIs) {
     const auto history = [](bool asked_for_more) {
         return [asked_for_more](RcPair& pair) {
@@ -194,7 +195,7 @@ TEST(IbFingerprint, TellsWhoseTurnItIs) {
     EXPECT_EQ(leaves_first(true), "READ Resp Only ffffff");
 }
 
-/// Of the end that asks.
+/// The fingerprint of the end that asks.
 TEST(IbFingerprint, TellsWhatIsAskedFor) {
     const auto of = [](const WorkTerms& terms, std::vector<Piece> pieces) {
         RcPair pair;

@@ -1,5 +1,5 @@
-// Memory that a process unmaps while it is registered: a work request or a peer that names it gets
-// an error, as if the region had ended, and no data.
+// Memory that a process unmaps while it is registered. A work request or a peer that names this
+// memory gets an error and no data, as if the region had ended.
 #include <gtest/gtest.h>
 
 #include "wireproof/base/publish.hpp"
@@ -8,7 +8,7 @@
 namespace wireproof::proto::ib::test {
 namespace {
 
-/// The memory that is gone: of all worlds, for a Copy has no state.
+/// The memory that is gone. It is a global variable because a Copy function has no state.
 ConstBytes gone;
 
 bool meets_gone(const std::byte* from, std::size_t size) {
@@ -54,7 +54,7 @@ TEST_F(GoneMemory, AWriteIsRefused) {
     EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::access_refused, 0x101}}));
 }
 
-// RC-17: the first and the last byte of a packet stand for its pages.
+// RC-17: in a packet, the first and the last byte are checked for their pages.
 TEST_F(GoneMemory, AReadIsRefused) {
     for (const std::size_t at : {0U, 255U}) {
         RcPair own;
@@ -67,7 +67,7 @@ TEST_F(GoneMemory, AReadIsRefused) {
     }
 }
 
-// A packet of 4096 bytes may lie in two pages, one of 9000 would in three.
+// A packet of 4096 bytes may be in two pages, and one of 9000 bytes in three or more.
 TEST_F(GoneMemory, EveryPageIsLookedAt) {
     const std::vector<std::byte> bytes(9000);
     for (const std::size_t at : {0U, 4096U, 8192U, 8999U}) {

@@ -1,4 +1,4 @@
-// What keys show and what they do not: regions, and windows of each type.
+// The access that keys give and refuse: regions, and windows of each type.
 #include "wireproof/proto/ib/memory_table.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST_F(MemoryRegion, MayBecomeAnotherUnderTheSameKey) {
     EXPECT_FALSE(shows(region, 5000, 9, RemoteRight::write, others));
     EXPECT_FALSE(shows(region, 5000, 8, RemoteRight::read, others));
     EXPECT_FALSE(shows(region, 1000, 8));
-    // What is refused changes nothing.
+    // A refused change has no effect.
     EXPECT_FALSE(table.change_region(region + 1, other));
     other.access.local_write = false;
     EXPECT_FALSE(table.change_region(region, other));
@@ -129,7 +129,7 @@ TEST_F(MemoryRegion, AKeyEndsWithItsRegionThoughItsPlaceIsUsedAgain) {
     EXPECT_TRUE(shows(next, 1000, 1));
 }
 
-// A place is used again as soon as it is free, whatever came and went since.
+// The first free place is used next, after any order of additions and removals.
 TEST_F(MemoryRegion, ThePlaceThatIsFreeAndFirstIsTakenNext) {
     std::vector<std::uint32_t> keys;
     for (int i = 0; i < 8; ++i) keys.push_back(add(1000, all));
@@ -268,7 +268,7 @@ TEST_F(MemoryWindow, IsBoundByAnyKeyItHasHad) {
     EXPECT_FALSE(table.bind(again, bearer));
 }
 
-// Its memory may be given back at once.
+// The memory of the region may be freed at once.
 TEST_F(MemoryRegion, EndsTheWindowsOnItWithIt) {
     for (const WindowType type : {WindowType::type_1, WindowType::type_2a, WindowType::type_2b}) {
         const std::uint32_t own = add(1000, all);
@@ -279,7 +279,7 @@ TEST_F(MemoryRegion, EndsTheWindowsOnItWithIt) {
         EXPECT_TRUE(table.end_region(own));
         EXPECT_FALSE(table.end_region(own));
         EXPECT_FALSE(shows(key, 1010, 8));
-        // Free for the next region, even if that has its place.
+        // The window can be bound to the next region, even if that region has the same place.
         bind.region = add(1000, all);
         EXPECT_TRUE(table.bind(bind, bearer));
     }
@@ -302,7 +302,7 @@ TEST(MemoryKeys, DrawnOnesFindTheirRegionAndNoOtherDoes) {
         if (!keys.empty() && (key >> 8) - (keys.back() >> 8) < 0x1000) ++near;
         keys.push_back(key);
     }
-    EXPECT_LT(near, 10U);  // of 1000: that a key tells where the next is would be 1000
+    EXPECT_LT(near, 10U);  // of 1000; predictable keys would give 1000
     for (const std::uint32_t key : keys) {
         EXPECT_NE(table.region(key), nullptr);
         EXPECT_EQ(table.region(key ^ 1), nullptr);
@@ -332,7 +332,7 @@ TEST(MemoryKeys, DrawnOnesOfAWindowLiveThroughItsBinds) {
     ASSERT_TRUE(second);
     EXPECT_TRUE(table.remote({1010, 50, *second}, RemoteRight::write, bearer));
     EXPECT_FALSE(table.remote({1010, 50, first}, RemoteRight::write, bearer));
-    EXPECT_TRUE(table.remove_window(first));  // any key that it has had
+    EXPECT_TRUE(table.remove_window(first));  // any key that the window has had
 }
 
 TEST(MemoryKeys, NamesAreAPermutationWithoutZero) {

@@ -10,7 +10,7 @@ namespace wireproof::proto::ib::test {
 namespace {
 
 // The local sample packet of the InfiniBand specification (volume 1, table 29 of release 1.2): an
-// RC WRITE Only of 14 bytes, and the ICRC printed beside it.
+// RC WRITE Only of 14 bytes, and the ICRC that the specification prints for it.
 constexpr std::string_view sample_route = "7012375c000e17d2";
 constexpr std::string_view sample_packet =
     "0a202487 0087b1b3 000dec2a 01710a1c015d4002 38f27a05 0000000e bb884d85fd5cfba4728bc0690ed4 "
@@ -45,7 +45,7 @@ TEST(NativeFrame, TheVariantCrcHasTheKnownCheckValue) {
     EXPECT_EQ(Crc16Iba::of(std::as_bytes(std::span(digits))), 0x0A3D);
 }
 
-// UC-2, natively.
+// UC-2, on a native link.
 TEST(NativeFrame, TheInvariantCrcIsThatOfTheSampleInTheSpecification) {
     const PacketBytes frame = frame_of(local_route(), from_hex(sample_packet));
     EXPECT_EQ(to_hex(ConstBytes(frame).first(8)), sample_route);
@@ -85,7 +85,7 @@ TEST(NativeFrame, PayloadIsPointedAtAndScratchIsCopied) {
     EXPECT_TRUE(NativeFrame::decode(frame));
 }
 
-/// The bits of a frame without its CRCs that leave the ICRC what it was.
+/// The bits of a frame, without its CRCs, that do not change the ICRC.
 std::vector<std::size_t> free_bits(const NativeRoute& route) {
     const PacketBytes whole = frame_of(route, from_hex(sample_packet));
     const std::size_t headers = Lrh::size + (route.global ? Grh::size : 0);
@@ -112,7 +112,7 @@ TEST(NativeFrame, TheInvariantCrcLeavesOutWhatSwitchesChangeAndNothingElse) {
     EXPECT_EQ(free_bits(local_route()), expected);
 }
 
-// UC-3: and of the global header, traffic class, flow label and hop limit.
+// UC-3: also traffic class, flow label and hop limit of the global header.
 TEST(NativeFrame, TheInvariantCrcLeavesOutWhatRoutersChangeAndNothingElse) {
     std::vector<std::size_t> expected = {0, 1, 2, 3};
     for (std::size_t bit = 8 * 8 + 4; bit < 8 * 12; ++bit) expected.push_back(bit);
@@ -138,7 +138,7 @@ TEST(NativeFrame, EverySingleBitErrorIsCaughtByTheVariantCrc) {
     }
 }
 
-/// A switch that damages a byte computes a new VCRC over it.
+/// Changes a byte and computes a new VCRC, as a switch that damages a byte does.
 PacketBytes changed(PacketBytes frame, std::size_t at, std::uint8_t value) {
     frame[at] = std::byte{value};
     const auto covered = ConstBytes(frame).first(frame.size() - 2);
@@ -161,7 +161,7 @@ TEST(NativeFrame, WhatIsNoneHasAReason) {
     EXPECT_EQ(fault_of(changed(global, 8, 0x40)), NativeFault::not_transport);
     EXPECT_EQ(fault_of(changed(global, 14, 17)), NativeFault::not_transport);
     EXPECT_EQ(fault_of(changed(global, 13, 8)), NativeFault::length);
-    // What switches may change, they do.
+    // Switches may change these fields.
     EXPECT_TRUE(NativeFrame::decode(changed(local, 0, 0x30)));
     EXPECT_TRUE(NativeFrame::decode(changed(global, 15, 8)));
 }

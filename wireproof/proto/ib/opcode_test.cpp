@@ -7,7 +7,7 @@
 namespace wireproof::proto::ib {
 namespace {
 
-// UC-6: the transport has exactly these; no other byte is a UC opcode.
+// UC-6: UC has exactly these opcodes.
 TEST(Opcode, UcHasExactlyTwelve) {
     for (unsigned byte = 0x20; byte < 0x40; ++byte) {
         const Opcode* opcode = find_opcode(static_cast<std::uint8_t>(byte));

@@ -1,5 +1,6 @@
 // Packets of Soft-RoCE (Linux 6.1) without their ICRC, from the captures in tests/data/rocev2, and
-// one of scapy's: what each field is, and that the same fields make the same bytes.
+// one packet of scapy. The test checks that each packet decodes to these fields, and that these
+// fields encode to the same bytes.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/packet_test_kit.hpp"
@@ -99,7 +100,7 @@ std::vector<Golden> goldens() {
         {"1100ffff 00000049 00fffffb 62000001",
          "NAK remote access",
          {.bth = bth(0x11, 0x49, 0xFFFFFB), .aeth = aeth(0x62, 1)}},
-        // rping_rdmacm, its first bytes of payload
+        // rping_rdmacm, the first bytes of its payload
         {"6400ffff 00000001 80000003 80010000 00000001 01070102",
          "SEND Only",
          {.bth = bth(0x64, 1, 3, true), .deth = {0x80010000, 1}},
@@ -129,7 +130,7 @@ TEST(IbPacketGolden, TheSameFieldsMakeTheSameBytes) {
     }
 }
 
-// Migration request and pad, which no captured packet has together.
+// Migration request and pad together, which no captured packet has.
 TEST(IbPacketGolden, TakesThePacketOfScapy) {
     const auto bytes =
         from_hex("2460ffff 000000d3 00cf1710 4630818be28935d90e9a95505401be885e500000");

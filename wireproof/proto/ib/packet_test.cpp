@@ -1,4 +1,4 @@
-// Round trips of random fields, and bytes that are no packet.
+// Round trips of random fields, and bytes that are not a packet.
 #include "wireproof/proto/ib/packet.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Bth, GivesRandomFieldsBack) {
     }
 }
 
-// UC-1: every bit but the reserved ones, which are sent as zero.
+// UC-1: every bit except the reserved ones, which are sent as zero.
 TEST(Bth, GivesRandomBytesBack) {
     Random random(2);
     for (int i = 0; i < 20'000; ++i) {
@@ -55,7 +55,7 @@ TEST(Bth, GivesRandomBytesBack) {
     }
 }
 
-/// Random fields in those headers that travel with the opcode.
+/// Random fields in the headers of the opcode.
 Headers random_headers(Random& random, const Opcode& opcode) {
     Headers headers;
     headers.bth = random_bth(random);
@@ -139,7 +139,7 @@ TEST(IbPacket, TakesPayloadThatACableCarriedByReference) {
     const PacketBytes payload = random_bytes(random, 13);
     PacketBytes bytes = encoded(headers, payload);
     const auto from = bytes.begin() + 28;
-    bytes.erase(from, from + 13);  // what is left: headers and pad
+    bytes.erase(from, from + 13);  // leaves headers and pad
     const auto packet = Packet::decode({.bytes = bytes, .lent = payload, .lent_at = 28});
     ASSERT_TRUE(packet);
     EXPECT_EQ(packet->payload.data(), payload.data());
@@ -195,7 +195,7 @@ TEST(IbPacket, SeesAPadThatDoesNotMakeWholeWords) {
     EXPECT_FALSE(padded_right("0420ffff 00000001 00000000 010200"));
 }
 
-// Whatever comes: a payload within the frame, or a reason.
+// Random bytes give a payload inside the frame, or a reason.
 TEST(IbPacket, RandomBytesNeverReachOutsideTheFrame) {
     Random random(6);
     std::size_t decoded = 0;

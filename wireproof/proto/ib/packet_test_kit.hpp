@@ -1,4 +1,4 @@
-// For tests: packets as hexadecimal text and as bytes in memory of their own.
+// For tests: packets as hexadecimal text, and as bytes in their own memory.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@ namespace wireproof::proto::ib::test {
 
 using PacketBytes = std::vector<std::byte>;
 
-/// Spaces are for the reader.
+/// Ignores spaces.
 inline PacketBytes from_hex(std::string_view text) {
     PacketBytes bytes;
     for (std::size_t at = 0; at + 1 < text.size();) {
@@ -38,7 +38,7 @@ inline std::string to_hex(ConstBytes bytes) {
     return text;
 }
 
-/// The packet that `encode` makes of payload in some pieces.
+/// The packet that `encode` makes of a payload in several pieces.
 inline PacketBytes encoded(const Headers& headers, std::span<const ConstBytes> payload) {
     PacketBytes room(packet_max(4096));
     TxFrame frame;

@@ -1,5 +1,4 @@
-// How many packets may be under way with a peer: the window alone, and RC queue pairs that share
-// it.
+// The limit of packets in flight with a peer: the window alone, and RC queue pairs that share it.
 #include "wireproof/proto/ib/peer_windows.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr PeerId peer{3};
 
-/// A window of packets leaves and arrives.
+/// Sends a full window of packets; all arrive.
 void fill(PeerWindows& windows) {
     const std::uint32_t all = windows.packets(peer);
     windows.change(peer, 0, all);
@@ -47,7 +46,7 @@ TEST(PeerWindows, GrowsByOneAWindowUpToItsFirstSizeAndSlowlyBeyond) {
     EXPECT_EQ(windows.packets(peer), 33U);
     windows.change(peer, 0, 33);
     windows.on_lost(peer);
-    windows.on_lost(peer);  // of the same packets under way
+    windows.on_lost(peer);  // for the same packets in flight
     EXPECT_EQ(windows.packets(peer), 16U);
     windows.change(peer, 33, 0);
     for (int i = 0; i < 16; ++i) fill(windows);
@@ -67,7 +66,7 @@ TEST(PeerWindows, ANearPeerHasNoLimitAndIsCountedOn) {
     windows.on_lost(peer);
     windows.on_arrived(peer, 1000);
     windows.set_near(peer, false);
-    EXPECT_EQ(windows.packets(peer), 32U);  // nothing was learned of a window meanwhile
+    EXPECT_EQ(windows.packets(peer), 32U);  // losses and arrivals of a near peer change no window
     EXPECT_EQ(windows.room(peer), 0U);
     windows.change(peer, 1000, 0);
     EXPECT_EQ(windows.room(peer), 32U);
@@ -81,11 +80,11 @@ TEST(PeerWindows, LossesLeaveTheLeastAndOneHalvesOnce) {
         windows.on_lost(peer);
         EXPECT_EQ(windows.packets(peer), left);
         windows.change(peer, 8, 0);
-        windows.on_arrived(peer, 8);  // those that were under way
+        windows.on_arrived(peer, 8);  // the packets that were in flight
     }
 }
 
-// A window that its queue pairs do not fill says nothing of a larger one.
+// If the queue pairs do not fill a window, arrivals do not show that it can be larger.
 TEST(PeerWindows, DoesNotGrowWhileItIsNotFilled) {
     PeerWindows windows({.start = 32});
     for (int i = 0; i < 1000; ++i) {
@@ -110,12 +109,12 @@ TEST(PeerWindows, NoMorePacketsAreUnderWayThanItAllows) {
     EXPECT_EQ(first.size(), 4U);
     pair.give(first);
     EXPECT_EQ(pair.a.port.windows().room(other_end), 0U);
-    // The middle ones ask for no acknowledgement; here one comes of itself.
+    // The packets in the middle ask for no acknowledgement. The test gives one anyway.
     EXPECT_EQ(pair.a.give(pair.now, ack(0)), RxVerdict::control);
     EXPECT_EQ(pair.a_leaving().size(), 3U);
 }
 
-// Or the rest of the message would wait for a timeout.
+// Otherwise the rest of the message would wait for a timeout.
 TEST(PeerWindows, AFullWindowAsksForAnAcknowledgement) {
     RcPair pair(limited(4));
     pair.receives(1, 0x1000);
@@ -152,7 +151,7 @@ TEST(PeerWindows, ALongReadIsAskedForInParts) {
     EXPECT_EQ(pair.a.bytes(0x2000, 0xA10), pattern(0xA10, 50));
 }
 
-// The peer keeps each part as a request of its own: asked for again, it ends where it ended.
+// The peer keeps each part as a request of its own, so a repeated part has the same end.
 TEST(PeerWindows, APartIsAskedForAgainAsItWas) {
     for (std::size_t lost = 0; lost < 6; ++lost) {
         RcPair pair(

@@ -1,4 +1,4 @@
-// Receive requests that are told to fail; of sends, send_queue_test.cpp has them.
+// Planned failures of receive requests. send_queue_test.cpp tests those of sends.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"

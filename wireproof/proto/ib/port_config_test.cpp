@@ -1,4 +1,4 @@
-// What a port refuses to be told, and which partitions are one.
+// The configurations that a port refuses, and the partitions that match.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -70,7 +70,7 @@ TEST(PortConfig, ACompletionQueueIsInUseForEitherKind) {
     EXPECT_TRUE(port.remove(sends));
 }
 
-// Two limited members of a partition do not hear each other.
+// Two limited members of a partition cannot communicate.
 TEST(PortConfig, OneOfTwoMembersOfAPartitionMustBeAFullOne) {
     for (const int own : {0xFFFF, 0x7FFF}) {
         Port port({.partitions = {static_cast<std::uint16_t>(own)}});

@@ -1,5 +1,5 @@
-// A port of several queue pairs: who gets a packet, who may send, what a copy is; and queue pairs
-// through their states.
+// A port with several queue pairs: delivery of packets, turns, copies; and the states of queue
+// pairs.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/connection.hpp"
@@ -61,7 +61,7 @@ TEST(Port, QueuePairsTakeTurns) {
         EXPECT_EQ(pair.a.port.post_send(number, {.terms = {}, .pieces = std::span(&piece, 1)}),
                   PostStatus::accepted);
     }
-    // Three queue pairs of three packets each.
+    // Three queue pairs with three packets each.
     std::vector<std::string> order;
     for (const auto& packet : pair.a.leaving(pair.now)) order.push_back(name(packet));
     ASSERT_EQ(order.size(), 9U);
@@ -164,7 +164,7 @@ TEST(Port, NumbersAreTakenOnceAndLimitsAreChecked) {
     EXPECT_TRUE(port.remove(queue));
 }
 
-// UC-24: what each state does.
+// UC-24: what each state receives and sends.
 TEST(Port, StatesReceiveAndSendAsTheyShould) {
     Pair pair;
     pair.receives(2);
@@ -196,8 +196,8 @@ TEST(Port, StatesReceiveAndSendAsTheyShould) {
     EXPECT_EQ(pair.b.counters().wrong_state, 3U);
 }
 
-// A late packet of an earlier connection with the same number says nothing about this one: a side
-// that waits for the peer to be ready must go on repeating its reply.
+// A late packet of an earlier connection with the same number must not establish this one. A side
+// that waits for the RTU must continue to repeat its reply.
 TEST(Port, OnlyAPacketInSequenceEstablishes) {
     for (const Transport transport : {Transport::uc, Transport::rc}) {
         PairSettings settings;
@@ -346,7 +346,7 @@ TEST(Port, AQueuePairWhoseCompletionFindsNoRoomGoesIntoError) {
                                 static_cast<std::uint32_t>(pair.b.receives)};
         const PortEvent lost{PortEvent::What::completion_lost, pair.b.number};
         EXPECT_EQ(pair.b.events(), (std::vector{overrun, lost}));
-        // The one that had room is kept.
+        // The completion that had room is kept.
         EXPECT_EQ(ids(pair.b.received()), (std::vector<std::uint64_t>{100}));
         EXPECT_EQ(pair.b.port.post_receive(pair.b.number, {}), PostStatus::accepted);
         EXPECT_EQ(pair.b.received().size(), 1U);
@@ -416,7 +416,7 @@ TEST(Port, NamesThePeersThatThereMayBePacketsTo) {
     }
     port.ready_peers(peers);
     EXPECT_EQ(peers, (std::vector{PeerId{5}, PeerId{2}}));
-    // After the first has sent it is the second's turn.
+    // After the first queue pair has sent, it is the turn of the second.
     PacketBytes room(packet_max(256));
     TxFrame out;
     out.open(room, {.frame_max = room.size()});
@@ -446,7 +446,7 @@ TEST(Port, SharedReceivesMayBecomeMoreOrFewer) {
     EXPECT_TRUE(ring.resize(1));
 }
 
-// It is not asked as long as nothing happens to it.
+// The port does not ask it while nothing happens to it.
 TEST(Port, AQueuePairThatHadNothingToSendIsAskedAgainOnceItMayHave) {
     Pair pair({.transport = Transport::uc});
     EXPECT_TRUE(pair.a.leaving(pair.now).empty());

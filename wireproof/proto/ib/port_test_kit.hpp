@@ -1,5 +1,5 @@
-// For tests: two ports with one queue pair each, connected, and the packets between them, moved by
-// hand. PSNs begin so that they wrap soon.
+// For tests: two ports with one queue pair each, connected. The test moves the packets between
+// them. The first PSNs are near the wrap.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ inline constexpr std::size_t test_mtu = 256;
 struct PairSettings {
     Transport transport = Transport::uc;
     QueuePairConfig queue_pair = {};
-    QueuePairChange connection = {};  // what differs from connected()
+    QueuePairChange connection = {};  // differences from connected()
     std::array<Psn, 2> first = {Psn(0xFFFFFE), Psn(0xFFFFFC)};
-    std::size_t shared_receives = 0;  // 0: each queue pair has its own
+    std::size_t shared_receives = 0;  // 0: no shared queue
     PeerWindows::Config peer_window = {};
 };
 
@@ -75,7 +75,7 @@ public:
     const QueuePairCounters& counters() const { return port.queue_pair(number)->counters; }
     QueuePairState state() const { return port.queue_pair(number)->state(); }
 
-    /// Memory of this end's only region.
+    /// A piece of the only region of this end.
     Piece piece(std::size_t offset, std::size_t length) const {
         return {base + offset, static_cast<std::uint32_t>(length), key};
     }
@@ -163,7 +163,7 @@ inline Statuses statuses(const std::vector<Completion>& completions) {
     return statuses;
 }
 
-/// `a` asks and `b` answers, unless a test has it otherwise.
+/// `a` is the requester and `b` the responder, unless a test says otherwise.
 class Pair {
 public:
     explicit Pair(const PairSettings& settings = {})
@@ -200,7 +200,7 @@ public:
         end.modify(to_rts(side));
     }
 
-    /// A message of `a`'s with content of its own, and its id.
+    /// Posts a message of `a` with its own content, and returns its id.
     std::uint64_t post(Request request, std::size_t length, std::size_t at = 0) {
         const std::uint64_t id = ++posted;
         a.fill(at, pattern(length, static_cast<unsigned>(id)));
@@ -212,14 +212,14 @@ public:
     }
     std::uint64_t send(std::size_t length) { return post(Request::send, length, 0x400 * posted); }
 
-    /// `count` receive requests of `b`'s, the ids of which go on from 100.
+    /// Posts `count` receive requests of `b`, with ids from 100 on.
     void receives(std::size_t count, std::size_t length = 0x800) {
         for (std::size_t i = 0; i < count; ++i, ++received) {
             EXPECT_EQ(b.receive(100 + received, b.piece(0x8000 + 0x800 * received, length)),
                       PostStatus::accepted);
         }
     }
-    /// What receive request 100 + `n` has got.
+    /// The bytes that receive request 100 + `n` has received.
     std::vector<std::byte> got(std::size_t n, std::size_t size) const {
         return b.bytes(0x8000 + 0x800 * n, size);
     }
@@ -230,7 +230,7 @@ public:
         return verdicts;
     }
 
-    /// Everything arrives, both ways, until nothing leaves any more.
+    /// Moves all packets in both directions until no more leave.
     void settle() {
         for (bool moved = true; moved;) {
             moved = false;

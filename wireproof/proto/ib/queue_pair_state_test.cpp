@@ -1,4 +1,4 @@
-// The table of steps between states, held against a plain list of what is required and allowed.
+// Compares the table of steps between states with a plain list of required and allowed attributes.
 #include "wireproof/proto/ib/queue_pair_state.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Acknowledgements that RC holds back so that one covers more messages: how long, for whom, and
-// what goes before (RC-11, RC-25).
+// Acknowledgements that RC holds, so that one covers more messages: how long, for which requesters,
+// and what leaves before them (RC-11, RC-25).
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -20,21 +20,22 @@ PairSettings holding(std::uint8_t timeout = usual_timeout) {
 
 class RcAckHold : public testing::Test {
 protected:
-    /// So many Writes of `a` arrive at once.
+    /// `count` Writes of `a` arrive together.
     void writes_arrive(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) pair.post(Request::write, 8);
         for (const RxVerdict verdict : pair.give(pair.a_leaving())) {
             EXPECT_EQ(verdict, RxVerdict::accepted);
         }
     }
-    /// Acknowledgements of `b` reach `a`.
+    /// The acknowledgements of `b` reach `a`. Returns their number.
     std::size_t acks_leave() {
         const auto packets = pair.b.leaving(pair.now);
         for (const PacketBytes& packet : packets) pair.a.give(pair.now, packet);
         pair.a.sent();
         return packets.size();
     }
-    /// Now `b` knows that `a` has so many outstanding at once, and holds for up to half of them.
+    /// After this, `b` knows that `a` has `count` messages outstanding, and holds an ACK for up to
+    /// half of them.
     void show_outstanding(std::size_t count) {
         writes_arrive(count);
         EXPECT_EQ(acks_leave(), 1U);
@@ -43,7 +44,7 @@ protected:
     RcPair pair{holding()};
 };
 
-// RC-11: a requester that sends one message at a time gets its ACK at once, always.
+// RC-11: a requester that sends one message at a time always gets its ACK at once.
 TEST_F(RcAckHold, NothingIsHeldForARequesterThatSendsOneMessageAtATime) {
     for (int i = 0; i < 10'000; ++i) {
         writes_arrive(1);
@@ -52,8 +53,8 @@ TEST_F(RcAckHold, NothingIsHeldForARequesterThatSendsOneMessageAtATime) {
     }
 }
 
-// RC-11, RC-14, across the wrap of PSNs: three messages, one ACK, when the requester has been
-// silent for the delay.
+// RC-11, RC-14, across the wrap of PSNs: three messages get one ACK when the requester was silent
+// for the delay.
 TEST_F(RcAckHold, OneAckLeavesWhenTheRequesterHasBeenSilentForTheDelay) {
     show_outstanding(2);
     for (int i = 0; i < 3; ++i) {
@@ -72,7 +73,7 @@ TEST_F(RcAckHold, OneAckLeavesWhenTheRequesterHasBeenSilentForTheDelay) {
     EXPECT_EQ(pair.b.counters().acks_sent, 2U);
 }
 
-// The deadline alone releases it, without a look at the time when it leaves.
+// The deadline releases the ACK; a later call does not check the time again.
 TEST_F(RcAckHold, AnAckWhoseDeadlineCameWaitsForRoomWithoutADeadline) {
     show_outstanding(4);
     writes_arrive(1);
@@ -93,11 +94,11 @@ TEST_F(RcAckHold, FromItsFirstMessageOnAnAckIsHeldForFourDelaysAtMost) {
     EXPECT_EQ(acks_leave(), 1U);
 }
 
-// A requester that had so many outstanding has half of them left to send meanwhile.
+// While the ACK is held, the requester can still send the other half of its messages.
 TEST_F(RcAckHold, OutsideOfTrialsAnAckCoversHalfOfWhatTheRequesterHasOutstanding) {
     show_outstanding(8);
     writes_arrive(2);
-    pair.pass(delay);  // the trial finds a requester that waits: 2 are known
+    pair.pass(delay);  // the requester waits during the trial: 2 outstanding messages are known
     EXPECT_EQ(acks_leave(), 1U);
     for (int i = 0; i < 2; ++i) {
         writes_arrive(1);
@@ -135,13 +136,13 @@ TEST_F(RcAckHold, WhereARequesterWaitedNothingIsHeldForAPauseThatDoubles) {
         return true;
     };
     const auto expect_pause = [&](int pause) {
-        show_outstanding(32);  // no more are to be known, so that there are no trials
+        show_outstanding(32);  // the maximum is known, so there are no trials
         ASSERT_TRUE(holds_one());
         show_outstanding(32);
         for (int i = 1; i < pause; ++i) ASSERT_FALSE(holds_one()) << i << " of " << pause;
     };
     for (const int pause : {8, 16, 32}) expect_pause(pause);
-    // It becomes shorter where ACKs are held and the requester goes on.
+    // The pause becomes shorter while ACKs are held and the requester continues to send.
     for (std::uint32_t i = 0; i < 4 * AckHold::good_holds; ++i) {
         writes_arrive(8);
         ASSERT_EQ(acks_leave(), 0U);
@@ -151,8 +152,7 @@ TEST_F(RcAckHold, WhereARequesterWaitedNothingIsHeldForAPauseThatDoubles) {
     expect_pause(8);
 }
 
-// One requester has two messages outstanding at once. It waits for a few trials, and for nothing
-// else.
+// A requester with two messages outstanding waits only during a few trials.
 TEST_F(RcAckHold, ARequesterWithTwoMessagesOutstandingHardlyEverWaits) {
     int waited = 0;
     for (int i = 0; i < 5000; ++i) {
@@ -166,7 +166,7 @@ TEST_F(RcAckHold, ARequesterWithTwoMessagesOutstandingHardlyEverWaits) {
     EXPECT_LE(waited, 14);
 }
 
-// The requester's window may be full where it asks within a message.
+// If a requester asks inside a message, its window may be full.
 TEST_F(RcAckHold, AnAckAskedForWithinAMessageLeavesAtOnceAndCoversWhatWasHeld) {
     show_outstanding(16);
     writes_arrive(1);
@@ -190,7 +190,7 @@ TEST_F(RcAckHold, AnAckCoversThirtyTwoPacketsAtMost) {
     EXPECT_EQ(acks_leave(), 1U);
 }
 
-// RC-25: in the order of PSNs, and nothing past the Read.
+// RC-25: answers leave in the order of PSNs, and the ACK names no PSN after the Read.
 TEST_F(RcAckHold, AHeldAckLeavesInFrontOfTheAnswerToARead) {
     show_outstanding(8);
     writes_arrive(1);
@@ -201,7 +201,7 @@ TEST_F(RcAckHold, AHeldAckLeavesInFrontOfTheAnswerToARead) {
     EXPECT_EQ(pair.b.port.next_deadline(), never);
 }
 
-// RC-2: a NAK is never held, and what was executed before is acknowledged before.
+// RC-2: a NAK is never held. The ACK of the earlier requests leaves before it.
 TEST_F(RcAckHold, ANakLeavesAtOnceBehindTheAckThatWasHeld) {
     show_outstanding(8);
     writes_arrive(1);
@@ -210,7 +210,7 @@ TEST_F(RcAckHold, ANakLeavesAtOnceBehindTheAckThatWasHeld) {
     const auto packets = pair.a_leaving();
     EXPECT_EQ(pair.give({packets[1]}), std::vector{RxVerdict::out_of_sequence});
     EXPECT_EQ(pair.b_says(), (Names{"ACK 000006/9", "NAK sequence 000007/9"}));
-    // With nothing held, the NAK leaves alone.
+    // If no ACK is held, the NAK leaves alone.
     pair.give({packets[0]});
     pair.pass(delay);
     EXPECT_EQ(pair.b_says(), Names{"ACK 000007/10"});
@@ -240,7 +240,7 @@ TEST_F(RcAckHold, ADuplicateIsAcknowledgedAtOnce) {
     EXPECT_EQ(pair.b_says(), (Names{"ACK 000006/9", "ACK 000006/9"}));
 }
 
-// RC-9: the peer's timeout is taken to be our own.
+// RC-9: the responder assumes that the peer's timeout equals its own.
 TEST(RcAckHoldTimeout, TheShortestAnswerTimeoutDoesNotEndWhileAnAckIsHeld) {
     constexpr std::uint8_t shortest = 1;
     RcPair pair(holding(shortest));
@@ -263,7 +263,7 @@ TEST(RcAckHoldTimeout, TheShortestAnswerTimeoutDoesNotEndWhileAnAckIsHeld) {
     EXPECT_EQ(pair.b.counters().duplicates, 0U);
 }
 
-// RC-15, RC-16: a requester that obeys credits waits for those that the ACK brings.
+// RC-15, RC-16: a requester that obeys credits waits for the credits in the ACK.
 TEST(RcAckHoldCredits, NothingIsHeldWhereAcksGrantCredits) {
     PairSettings settings = holding();
     settings.queue_pair.credits = true;
@@ -277,7 +277,7 @@ TEST(RcAckHoldCredits, NothingIsHeldWhereAcksGrantCredits) {
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 1U);
 }
 
-// Reached so cheaply that there is nothing to save.
+// Packets to a near peer are so cheap that a held ACK saves nothing.
 TEST_F(RcAckHold, NothingIsHeldForAPeerThatIsNear) {
     pair.b.port.set_near(other_end, true);
     show_outstanding(8);
@@ -310,7 +310,7 @@ TEST_F(RcAckHold, AHeldAckEndsWithTheStateThatItWasMadeIn) {
     EXPECT_EQ(pair.b.leaving(pair.now + delay).size(), 0U);
 }
 
-// RC-17: after a fatal NAK nothing is left to be held.
+// RC-17: after a fatal NAK no ACK is held.
 TEST_F(RcAckHold, AFatalNakLeavesBehindTheAckThatWasHeld) {
     show_outstanding(8);
     writes_arrive(1);
@@ -334,7 +334,7 @@ TEST_F(RcAckHold, WhatIsHeldAndForHowLongIsInTheFingerprint) {
     EXPECT_NE(fingerprint(pair), held);
     pair.pass(delay);
     EXPECT_NE(fingerprint(pair), held);
-    // What is known of the requester decides what is held next.
+    // The known number of outstanding messages decides what is held next.
     const auto after = [&](std::size_t at_once, Duration ack_delay) {
         PairSettings settings = holding();
         settings.queue_pair.ack_delay = ack_delay;
@@ -349,7 +349,7 @@ TEST_F(RcAckHold, WhatIsHeldAndForHowLongIsInTheFingerprint) {
     EXPECT_EQ(after(8, {}), after(1, {}));
 }
 
-/// ACKs that 1,000 Sends of 8 bytes draw which come in batches, 5 us apart.
+/// The number of ACKs for 1,000 Sends of 8 bytes that arrive in batches, 5 us apart.
 std::uint64_t acks_of_batches(std::size_t batch, Duration ack_delay) {
     PairSettings settings = holding();
     settings.queue_pair.ack_delay = ack_delay;

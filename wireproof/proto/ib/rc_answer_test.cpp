@@ -1,5 +1,5 @@
-// Answers that mean nothing to an RC requester, or not what they seem to, and how much it has
-// outstanding.
+// Answers that an RC requester ignores, answers that need care, and the number of packets that it
+// has outstanding.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -14,7 +14,7 @@ TEST(RcAnswer, ReservedSyndromesCompleteAndRetryNothing) {
     RcPair pair;
     pair.send(10);
     pair.a_leaving();
-    // A reserved kind, codes of NAKs that do not exist, and one of another transport.
+    // A reserved kind, NAK codes that do not exist, and one of another transport.
     for (const int byte : {0x40, 0x5F, 0x65, 0x7F, 0x64}) {
         const Syndrome syndrome{static_cast<std::uint8_t>(byte)};
         EXPECT_EQ(pair.a.give(pair.now, answer(0xFFFFFE, syndrome)), stale) << byte;
@@ -60,7 +60,7 @@ TEST(RcAnswer, AResponseWithAWrongPadIsNone) {
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::bad_response});
 }
 
-// RC-8, RC-7: the one that is being waited for counts.
+// RC-8, RC-7: only the first RNR NAK counts while the requester waits.
 TEST(RcAnswer, ARepeatedRnrNakCostsNoRetryAndNoTime) {
     RcPair pair(QueuePairChange{.rnr_retry = std::uint8_t{1}});
     pair.send(10);
@@ -74,7 +74,7 @@ TEST(RcAnswer, ARepeatedRnrNakCostsNoRetryAndNoTime) {
     EXPECT_EQ(pair.a.counters().rnr_waits, 1U);
 }
 
-// What is lost after a wait is another cause than what was lost before it.
+// A loss after the wait is a new cause, different from a loss before it.
 TEST(RcAnswer, AfterAnRnrNakASequenceNakStartsARetryAgain) {
     RcPair pair;
     pair.send(600);
@@ -89,7 +89,7 @@ TEST(RcAnswer, AfterAnRnrNakASequenceNakStartsARetryAgain) {
     EXPECT_EQ(pair.a.counters().went_back, 2U);
 }
 
-// RC-10: nor does a timeout leave the one before it open.
+// RC-10: a timeout also ends the earlier cause.
 TEST(RcAnswer, AfterATimeoutASequenceNakStartsARetryAgain) {
     RcPair pair;
     pair.send(600);
@@ -138,7 +138,8 @@ TEST(RcAnswer, ReadsAndAtomicsAskForAnAnswer) {
     EXPECT_EQ(asks(pair.a_leaving()), (std::vector<bool>{true, true}));
 }
 
-// RC-1: what has left may have been done or not; it was not done for sure.
+// RC-1: a request that has left may have been executed or not. The request without memory was
+// certainly not completed.
 TEST(RcAnswer, WhereMemoryGoesAwayWhatHasLeftIsFlushed) {
     RcPair pair;
     pair.send(10);
@@ -153,7 +154,7 @@ TEST(RcAnswer, WhereMemoryGoesAwayWhatHasLeftIsFlushed) {
                         CompletionStatus::flushed}));
 }
 
-// RC-9: the timer is the oldest packet's.
+// RC-9: the timer belongs to the oldest packet.
 TEST(RcAnswer, WhatLeavesLaterDoesNotPutTheTimeoutOff) {
     RcPair pair;
     pair.send(10);
@@ -178,7 +179,7 @@ TEST(RcAnswer, AnErrorCompletesThoughItsRequestIsNotSignalled) {
     EXPECT_EQ(statuses(completions), Statuses{CompletionStatus::remote_access_error});
 }
 
-/// On a circle of sixteen PSNs, half of which may be outstanding.
+/// A circle of sixteen PSNs, of which eight may be outstanding.
 PairSettings small_circle() {
     PairSettings settings = rc_settings();
     settings.queue_pair.psn_modulus = 16;
@@ -217,7 +218,7 @@ TEST(RcAnswer, ResponsesToReadsAreNotAmongThePacketsInFlight) {
     pair.read(4 * 256);
     pair.post(Request::write, 5 * 256);
     EXPECT_EQ(pair.a_leaving().size(), 3U);
-    // Nor once they have come.
+    // After the responses have arrived, the limit is 2 again.
     RcPair answered(settings);
     answered.read(4 * 256);
     answered.settle();

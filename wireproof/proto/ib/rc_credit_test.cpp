@@ -1,4 +1,5 @@
-// End-to-end credits of RC: what is granted, and how a requester without any finds out.
+// End-to-end credits of RC: what the responder grants, and how a requester without credits learns
+// of new ones.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -27,7 +28,8 @@ TEST_F(RcCredits, WithoutCreditOneProbeLeavesAndNothingElse) {
     EXPECT_EQ(names(probe), Names{"SEND First fffffe"});
     EXPECT_TRUE(decoded(probe[0]).bth().ack_request);
     EXPECT_EQ(pair.a.counters().probes, 1U);
-    // Taken: the rest of the message has its receive; no more was granted.
+    // The responder accepted the probe, so the rest of the message has its receive. The limit did
+    // not grow.
     pair.a.give(pair.now, grant(0xFFFFFE, 0, 1));
     EXPECT_EQ(names(pair.a_leaving()), (Names{"SEND Middle ffffff", "SEND Last 000000"}));
     pair.a.give(pair.now, grant(0, 1, 0));
@@ -41,13 +43,13 @@ TEST_F(RcCredits, SendsGoAsFarAsTheLimit) {
     EXPECT_EQ(pair.a_leaving().size(), 1U);
     pair.a.give(pair.now, grant(0xFFFFFE, 1, 3));
     EXPECT_EQ(pair.a_leaving().size(), 3U);
-    pair.a.give(pair.now, grant(0xFFFFFF, 2, 2));  // the same limit, one more taken
+    pair.a.give(pair.now, grant(0xFFFFFF, 2, 2));  // the same limit, one more executed
     EXPECT_EQ(pair.a_leaving().size(), 0U);
     pair.a.give(pair.now, grant(0, 3, 2));
     EXPECT_EQ(pair.a_leaving().size(), 1U);
 }
 
-// RC-16: other requests take no receive.
+// RC-16: other requests use no receive.
 TEST_F(RcCredits, WritesAndReadsDoNotWait) {
     pair.post(Request::write, 10);
     pair.read(10);
@@ -66,7 +68,7 @@ TEST_F(RcCredits, TheLimitNeverGoesBack) {
     pair.a.give(pair.now, grant(0xFFFFFF, 2, 0));  // less than was granted
     for (int i = 0; i < 4; ++i) pair.send(10);
     EXPECT_EQ(pair.a_leaving().size(), 2U);
-    // Once without limit, for good.
+    // After "no limit", there is no limit again.
     pair.a.give(pair.now, answer(1, Syndrome::ack(unlimited_credits), 4));
     EXPECT_EQ(pair.a_leaving().size(), 2U);
     pair.a.give(pair.now, grant(2, 5, 0));
@@ -74,7 +76,7 @@ TEST_F(RcCredits, TheLimitNeverGoesBack) {
     EXPECT_EQ(pair.a_leaving().size(), 1U);
 }
 
-// RC-28: a probe that is not taken waits like any other request.
+// RC-28: a probe that gets an RNR NAK waits like any other request.
 TEST_F(RcCredits, AProbeThatIsNotReadyIsSentAgainAlone) {
     pair.send(600);
     pair.settle();
@@ -83,7 +85,7 @@ TEST_F(RcCredits, AProbeThatIsNotReadyIsSentAgainAlone) {
     EXPECT_EQ(names(pair.a_leaving()), Names{"SEND First fffffe"});
 }
 
-// A timer code looks like credits, if one asks the five bits alone.
+// A timer code has the same five bits as credits.
 TEST_F(RcCredits, AnRnrNakGrantsNothing) {
     pair.send(10);
     pair.send(10);
@@ -94,7 +96,7 @@ TEST_F(RcCredits, AnRnrNakGrantsNothing) {
     EXPECT_EQ(pair.a.counters().probes, 1U);
 }
 
-// RC-15: as many as are posted, that of an open message included.
+// RC-15: as many credits as receives are posted, including that of an open message.
 TEST_F(RcCredits, AreTheReceivesPosted) {
     pair.receives(5);
     pair.send(300);
@@ -109,7 +111,7 @@ TEST_F(RcCredits, AreTheReceivesPosted) {
               (Aeth{Syndrome::ack(credit_code_of(4)), Msn(1)}));
 }
 
-// Posted after the last ACK: without probes nobody would ever know.
+// These receives are posted after the last ACK. Only a probe finds them.
 TEST_F(RcCredits, ReceivesPostedLateAreFound) {
     pair.receives(1);
     for (int i = 0; i < 15; ++i) pair.send(10);

@@ -1,5 +1,5 @@
-// What an RC responder does about requests that it has executed already: some are acknowledged
-// again, some are answered again, and some get no answer.
+// What an RC responder does with duplicate requests: it acknowledges some again, answers some
+// again, and drops others.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -10,8 +10,8 @@ namespace {
 using enum RxVerdict;
 using Verdicts = std::vector<RxVerdict>;
 
-// RC-4: a requester may complete a Read whose answer was lost from an acknowledgement that names
-// it, without data.
+// RC-4: a requester may complete a Read without data when an acknowledgement names it, although the
+// answer was lost.
 TEST(RcDuplicate, AnAckNamesNothingAtOrPastAReadOrAtomicBehindTheDuplicate) {
     RcPair pair;
     pair.receives(3);
@@ -24,7 +24,7 @@ TEST(RcDuplicate, AnAckNamesNothingAtOrPastAReadOrAtomicBehindTheDuplicate) {
     const auto packets = pair.a_leaving();
     ASSERT_EQ(packets.size(), 7U);
     EXPECT_EQ(pair.give(packets), Verdicts(7, accepted));
-    // Where nothing was lost, an acknowledgement still covers all before it.
+    // If nothing was lost, one acknowledgement still covers all requests before it.
     EXPECT_EQ(pair.b_says(),
               (Names{"ACK 000000/6", "READ Resp First 000001/6", "READ Resp Last 000002/6",
                      "ACK 000003/6", "Atomic Ack 000004/6", "ACK 000005/6"}));
@@ -39,12 +39,12 @@ TEST(RcDuplicate, AnAckNamesNothingAtOrPastAReadOrAtomicBehindTheDuplicate) {
         EXPECT_EQ(pair.b_says(), Names{ack});
         all.push_back(ack);
     }
-    // The same if none leaves before all have come.
+    // The same if no answer leaves before all requests have arrived.
     pair.give({packets[0], packets[1], packets[2], packets[4], packets[6]});
     EXPECT_EQ(pair.b_says(), all);
 }
 
-// RC-4: what is executed while the acknowledgement waits is not named by it.
+// RC-4: the acknowledgement does not name requests that were executed while it waited.
 TEST(RcDuplicate, AnAckThatWaitsNamesNoReadThatCameLater) {
     RcPair pair;
     pair.receives(1);
@@ -58,8 +58,8 @@ TEST(RcDuplicate, AnAckThatWaitsNamesNoReadThatCameLater) {
     EXPECT_EQ(pair.b_says(), (Names{"ACK fffffe/2", "READ Resp Only ffffff/2"}));
 }
 
-// RC-4: a peer with more of them outstanding than are kept here cannot be told where the others
-// were.
+// RC-4: the peer has more Reads outstanding than this side keeps, so this side does not know where
+// the others were.
 TEST(RcDuplicate, BeforeAReadThatIsNoLongerKeptTheDuplicateAloneIsNamed) {
     RcPair pair(QueuePairChange{.max_dest_rd_atomic = std::uint8_t{2}});
     pair.receives(3);
@@ -97,7 +97,7 @@ TEST(RcDuplicate, AReadForgottenWhileDrainingIsNotNamedEither) {
     EXPECT_EQ(pair.b_says(), Names{"ACK fffffe/3"});
 }
 
-// RC-25 is about what was never answered.
+// RC-25 applies only to requests that were never answered.
 TEST(RcDuplicate, AReadThatIsToBeAnsweredAgainHoldsNoAckBack) {
     RcPair pair;
     pair.receives(1);
@@ -111,7 +111,7 @@ TEST(RcDuplicate, AReadThatIsToBeAnsweredAgainHoldsNoAckBack) {
     EXPECT_EQ(pair.b_says(), (Names{"ACK ffffff/2", "READ Resp Only fffffe/2"}));
 }
 
-// What is paid twice on a wire is seen there.
+// A repeated answer is marked as resent, so that a wire can count it.
 TEST(RcDuplicate, AnAnswerGivenAgainIsMarkedAsResent) {
     RcPair pair;
     pair.read(10);
@@ -130,7 +130,7 @@ TEST(RcDuplicate, AnAnswerGivenAgainIsMarkedAsResent) {
     EXPECT_EQ(resent, (std::vector<bool>{false, false, true, true}));
 }
 
-// RC-5, RC-29: it is the same request or none.
+// RC-5, RC-29: a duplicate with other fields is not the same request.
 TEST(RcDuplicate, AnAtomicOfAnotherAddressKeyOrKindDrawsNoAnswer) {
     RcPair pair;
     pair.atomic(Request::fetch_add, 5);
@@ -138,7 +138,7 @@ TEST(RcDuplicate, AnAtomicOfAnotherAddressKeyOrKindDrawsNoAnswer) {
     pair.give({packet});
     EXPECT_EQ(pair.b_says().size(), 1U);
     PacketBytes elsewhere = packet;
-    elsewhere[Bth::size + 7] ^= std::byte{8};  // of the address
+    elsewhere[Bth::size + 7] ^= std::byte{8};  // a byte of the address
     PacketBytes other_key = packet;
     other_key[Bth::size + 11] ^= std::byte{1};
     const PacketBytes swap = with_bth(
@@ -150,7 +150,7 @@ TEST(RcDuplicate, AnAtomicOfAnotherAddressKeyOrKindDrawsNoAnswer) {
     EXPECT_EQ(pair.target(), 5U);
 }
 
-// RC-2: the packet that is missing is still missing.
+// RC-2: the same packet is still missing.
 TEST(RcDuplicate, ADuplicateIsNoReasonToComplainOfTheSameGapAgain) {
     RcPair pair;
     pair.receives(3);
@@ -164,7 +164,7 @@ TEST(RcDuplicate, ADuplicateIsNoReasonToComplainOfTheSameGapAgain) {
     EXPECT_EQ(pair.b.counters().naks_sent, 1U);
 }
 
-// RC-6: the key must still be good.
+// RC-6: the key must still be valid.
 TEST(RcDuplicate, AReadOfMemoryThatHasGoneDrawsNoAnswer) {
     RcPair pair;
     pair.read(300);
@@ -195,7 +195,7 @@ TEST(RcDuplicate, AReservedOpcodeBehindIsDroppedAndAheadIsAGap) {
     EXPECT_EQ(pair.b_says(), Names{"NAK sequence ffffff/1"});
 }
 
-// An adversary repeats without end, and nothing leaves meanwhile.
+// A hostile peer repeats packets without end, and no answer leaves meanwhile.
 TEST(RcDuplicate, WhatIsOwedForDuplicatesIsBounded) {
     RcPair pair(QueuePairChange{.max_dest_rd_atomic = std::uint8_t{1}});
     pair.receives(1);
@@ -206,7 +206,7 @@ TEST(RcDuplicate, WhatIsOwedForDuplicatesIsBounded) {
     pair.b.leaving(pair.now);
     for (int i = 0; i < 2000; ++i) EXPECT_EQ(pair.give({packets[0]}), Verdicts{duplicate});
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 1024U);
-    // Four for the one resource, and eight.
+    // Room for four answers for the one resource, and for eight more.
     for (int i = 0; i < 20; ++i) {
         EXPECT_EQ(pair.give({packets[1]}), Verdicts{i < 12 ? duplicate : refused});
     }

@@ -1,5 +1,6 @@
-// Both halves of RC together: a mixed exchange with every single packet lost, repeated or late.
-// What it costs is bounded, for a reliable protocol hides its own defects.
+// Both halves of RC together: a mixed exchange in which each single packet is lost, duplicated or
+// late. The test also limits the cost, because retransmission can hide defects of a reliable
+// protocol.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -107,7 +108,7 @@ TEST(RcExchange, EndsWellWhicheverPacketIsLostOrRepeated) {
     }
 }
 
-// Not a rule of the specification: whoever measures recovery wants no end of it.
+// Not a rule of the specification: measurements of recovery need unlimited retries.
 TEST(RcExchange, UnlimitedRetriesNeverEndAConnection) {
     PairSettings settings = rc_settings(QueuePairChange{.retry_count = std::uint8_t{1}});
     settings.queue_pair.retries_unlimited = true;
@@ -124,7 +125,7 @@ TEST(RcExchange, UnlimitedRetriesNeverEndAConnection) {
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::success});
 }
 
-// RC-16: credits are granted and obeyed across the turns of a small circle.
+// RC-16: credits work when message numbers wrap on a small circle.
 TEST(RcExchange, MessageNumbersMayTurnASmallerCircle) {
     PairSettings settings = rc_settings();
     settings.queue_pair.msn_modulus = 8;

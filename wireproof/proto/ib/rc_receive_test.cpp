@@ -1,5 +1,4 @@
-// The receiving half of RC (docs/rules/ib.md, RC responder): what is executed, and what is
-// answered.
+// The receiving half of RC (docs/rules/ib.md, RC responder): what it executes, and what it answers.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -18,7 +17,7 @@ TEST(RcReceive, MsnCountsCompletedMessagesFromNothing) {
     const auto packets = pair.a_leaving();
     EXPECT_EQ(pair.give({packets[0], packets[1]}), (Verdicts{accepted, accepted}));
     EXPECT_EQ(pair.b_says(), Names{});
-    // Asked in the middle of a message, none is complete.
+    // A packet in the middle of a message asks for an ACK; no message is complete.
     pair.give({with_bth(packets[1], [](Bth& bth) { bth.ack_request = true; })});
     EXPECT_EQ(pair.b_says(), Names{"ACK ffffff/0"});
     pair.give({packets[2]});
@@ -41,14 +40,14 @@ TEST(RcReceive, AGapDrawsOneNakOfTheExpectedPsnUntilThatComes) {
     EXPECT_EQ(pair.b_says(), Names{"NAK sequence ffffff/0"});
     EXPECT_EQ(pair.give({packets[3]}), Verdicts{out_of_sequence});
     EXPECT_EQ(pair.b_says(), Names{});
-    // Once it has come, the next gap is another one.
+    // After the missing packet has arrived, the next gap gets a new NAK.
     EXPECT_EQ(pair.give({packets[1], packets[3]}), (Verdicts{accepted, out_of_sequence}));
     EXPECT_EQ(pair.b_says(), Names{"NAK sequence 000000/0"});
     EXPECT_EQ(pair.b.counters().naks_sent, 2U);
     EXPECT_EQ(pair.b.counters().gaps, 5U);
 }
 
-// RC-2: nor after an RNR NAK for the same PSN.
+// RC-2: there is also no NAK after an RNR NAK for the same PSN.
 TEST(RcReceive, AnRnrNakIsTheOnlyComplaintOfItsPsn) {
     RcPair pair({.min_rnr_timer = std::uint8_t{18}});
     pair.send(600);
@@ -77,7 +76,7 @@ TEST(RcReceive, AWriteWithImmediateIsNotReadyAtItsLastPacketOnly) {
     EXPECT_EQ(pair.b.received().at(0).length, 600U);
 }
 
-// A complaint that could not leave before what it complains of came is none.
+// A NAK does not leave after the packet that it names has arrived.
 TEST(RcReceive, AComplaintThatIsOvertakenByWhatItWantsDoesNotLeave) {
     RcPair pair;
     pair.receives(2);
@@ -85,7 +84,7 @@ TEST(RcReceive, AComplaintThatIsOvertakenByWhatItWantsDoesNotLeave) {
     const auto packets = pair.a_leaving();
     pair.give({packets[1], packets[0], packets[1]});
     EXPECT_EQ(pair.b_says(), Names{"ACK ffffff/1"});
-    // Nor does one that nothing was ready, once something is.
+    // The same for an RNR NAK, after a receive is ready.
     RcPair late;
     late.send(10);
     const auto send = late.a_leaving();
@@ -105,7 +104,7 @@ TEST(RcReceive, OneAckIsEnoughForAllThatCameBeforeItLeaves) {
     EXPECT_EQ(pair.b.counters().acks_sent, 1U);
 }
 
-// Whatever brought it there, unless that is what the answer says.
+// After an error no answer leaves, except the one that reports the error.
 TEST(RcReceive, InErrorNothingThatWasOwedLeaves) {
     RcPair pair;
     pair.receives(1);
@@ -201,7 +200,7 @@ TEST(RcReceive, ADuplicateReadMayAskForATail) {
     EXPECT_EQ(names(tail), (Names{"READ Resp First 000000", "READ Resp Last 000001"}));
     const auto expected = pattern(1000, 3);
     EXPECT_TRUE(std::ranges::equal(decoded(tail[1]).payload, std::span(expected).subspan(768)));
-    // Neither whole nor tail, elsewhere, or of another key.
+    // Requests that are neither the whole Read nor a tail, or have another address or key.
     pair.give({read_request(pair, 0, 512, 256), read_request(pair, 0, 513, 487),
                read_request(pair, 0xFFFFFE, 0, 1001), read_request(pair, 0xFFFFFD, 0, 1000)});
     const std::uint32_t good_key = pair.b.key;
@@ -215,7 +214,7 @@ TEST(RcReceive, ADuplicateReadMayAskForATail) {
     pair.b.key = good_key;
     EXPECT_EQ(pair.b_says(), Names{});
     EXPECT_EQ(pair.b.counters().resource_gone, 5U);
-    // The replays took no new resource: the whole Read is still there.
+    // The repeated answers used no new resource: the whole Read is still kept.
     pair.give({read_request(pair, 0xFFFFFE, 0, 1000)});
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 4U);
 }
@@ -250,7 +249,7 @@ TEST(RcReceive, HowMuchIsKeptMayChangeWhileDraining) {
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 2U);
     pair.give(packets);
     EXPECT_EQ(names(pair.b.leaving(pair.now)), Names{"READ Resp Only ffffff"});
-    // What is owed already still leaves.
+    // Answers that are already queued still leave.
     for (int i = 0; i < 12; ++i) pair.give({packets[1]});
     pair.b.modify({.max_dest_rd_atomic = std::uint8_t{0}});
     EXPECT_EQ(pair.b.leaving(pair.now).size(), 12U);
@@ -272,7 +271,7 @@ TEST(RcReceive, NoAckNamesAPsnPastAReadThatHasNotBeenAnswered) {
     EXPECT_EQ(pair.b_says(),
               (Names{"ACK fffffe/3", "READ Resp First ffffff/3", "READ Resp Middle 000000/0",
                      "READ Resp Last 000001/3", "ACK 000002/3", "ACK fffffe/3"}));
-    // Beside a Read that is half answered, a duplicate's acknowledgement waits.
+    // After a Read that is partly answered, the acknowledgement of a duplicate waits.
     pair.read(600);
     pair.give(pair.a_leaving());
     ASSERT_TRUE(pair.b.poll(pair.now));
@@ -290,7 +289,7 @@ TEST(RcReceive, AQueuePairWithSharedReceivesTellsThatItTakesNoMore) {
     pair.give({pair.a_leaving().at(0)});
     pair.b.modify({.state = QueuePairState::error});
     EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::receives_flushed, 0x101}}));
-    // The one that it held ends; the other is still there for others.
+    // The receive that it used is flushed. The other one stays for other queue pairs.
     EXPECT_EQ(statuses(pair.b.received()), Statuses{CompletionStatus::flushed});
     EXPECT_EQ(pair.b.port.shared_receive_queue(*pair.b.shared).ring.size(), 1U);
 }
@@ -341,7 +340,7 @@ TEST(RcReceive, WhatIsAskedBeyondAllLimitsIsDroppedAndCounted) {
     for (std::uint32_t i = 0; i < 40; ++i) {
         pair.give({read_request(pair, (0xFFFFFE + i) & 0xFFFFFF, 0, 10)});
     }
-    // Where one was dropped, the rest lie behind a gap.
+    // After a dropped request, all later ones are after a gap.
     EXPECT_EQ(pair.b.counters().no_room_to_answer, 1U);
     EXPECT_EQ(pair.b.counters().gaps, 27U);
     EXPECT_EQ(pair.b.counters().received(), 40U);

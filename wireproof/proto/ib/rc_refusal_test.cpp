@@ -1,4 +1,4 @@
-// What the receiving half of RC refuses (docs/rules/ib.md, RC responder), and by which answer.
+// What the receiving half of RC refuses (docs/rules/ib.md, RC responder), and with which answer.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -70,7 +70,7 @@ TEST(RcReceive, AFaultyReceiveRequestIsARemoteOperationError) {
     EXPECT_EQ(pair.b.events(), (std::vector{PortEvent{PortEvent::What::receive_faulty, 0x101}}));
 }
 
-/// What one packet in sequence draws; it ends the queue pair.
+/// The answer to one packet in sequence, which ends the queue pair.
 std::string refusal_of(const PacketBytes& packet, const QueuePairChange& connection = {}) {
     RcPair pair(connection);
     pair.receives(1);
@@ -78,7 +78,7 @@ std::string refusal_of(const PacketBytes& packet, const QueuePairChange& connect
     EXPECT_EQ(pair.b.state(), QueuePairState::error);
     const Names says = pair.b_says();
     pair.give({packet});
-    EXPECT_EQ(pair.b_says(), Names{});  // in error nothing is answered
+    EXPECT_EQ(pair.b_says(), Names{});  // no answers after an error
     return says.empty() ? "" : says[0];
 }
 
@@ -110,14 +110,14 @@ TEST(RcReceive, WhatIsNoRequestIsInvalid) {
     }
     EXPECT_EQ(refusal_of(first(read[0]), {.max_dest_rd_atomic = std::uint8_t{0}}), invalid);
     PacketBytes huge = first(read[0]);
-    huge[Bth::size + 12] = std::byte{0x81};  // of the length
+    huge[Bth::size + 12] = std::byte{0x81};  // a byte of the length
     EXPECT_EQ(refusal_of(huge), invalid);
     PacketBytes foreign_key = first(read[0]);
     foreign_key[Bth::size + 8] ^= std::byte{1};
     EXPECT_EQ(refusal_of(foreign_key), "NAK remote access fffffe/0");
 }
 
-/// A Write of `length` bytes, by what its First says, in packets of 256 bytes.
+/// A Write of 256-byte packets whose First says `length` bytes.
 std::vector<PacketBytes> write_that_says(std::uint32_t length) {
     RcPair from;
     from.post(Request::write, 600);
@@ -127,7 +127,7 @@ std::vector<PacketBytes> write_that_says(std::uint32_t length) {
     return packets;
 }
 
-// RC-18: the Last is what fills a Write.
+// RC-18: only the Last may complete the length of a Write.
 TEST(RcReceive, AWriteThatIsFullBeforeItsLastIsRefusedThere) {
     for (const std::uint32_t length : {511U, 512U}) {
         RcPair pair;
@@ -146,7 +146,7 @@ TEST(RcReceive, AWriteThatIsFullBeforeItsLastIsRefusedThere) {
     }
 }
 
-// RC-17: a key is asked for again with every packet.
+// RC-17: the key is checked again for every packet.
 TEST(RcReceive, AWriteWhoseMemoryGoesAwayIsRefusedThere) {
     RcPair pair;
     pair.post(Request::write, 600);
@@ -161,11 +161,11 @@ TEST(RcReceive, AWriteWhoseMemoryGoesAwayIsRefusedThere) {
 // RC-18
 TEST(RcReceive, AWriteOfMoreThanAMessageMayHaveIsInvalid) {
     EXPECT_EQ(refusal_of(write_that_says(0x80000001)[0]), "NAK invalid request fffffe/0");
-    // One byte less could be: it is the memory that is not there.
+    // One byte less is a possible length, so only the memory is missing.
     EXPECT_EQ(refusal_of(write_that_says(0x80000000)[0]), "NAK remote access fffffe/0");
 }
 
-// RC-18: bytes and pad are whole words.
+// RC-18: payload and pad together are a multiple of 4 bytes.
 TEST(RcReceive, AMessageWithAWrongPadIsInvalid) {
     RcPair from;
     from.send(10);
@@ -181,7 +181,7 @@ TEST(RcReceive, AMessageWithAWrongPadIsInvalid) {
     }
 }
 
-// RC-20, RC-17: a key that it may not end.
+// RC-20, RC-17: a key that the peer may not invalidate.
 TEST(RcReceive, ASendThatInvalidatesWhatItMayNotIsAnAccessErrorAndLeavesNoByte) {
     RcPair pair;
     pair.receives(1);
@@ -211,7 +211,7 @@ TEST(RcReceive, AReadOrAnAtomicWithPayloadIsInvalid) {
     }
 }
 
-// RC-18: each right is asked for by the operation that needs it.
+// RC-18: the queue pair checks the right that the operation needs.
 TEST(RcReceive, AnOperationThatTheQueuePairDoesNotAllowIsInvalid) {
     for (const Request request : {Request::write, Request::read, Request::fetch_add}) {
         RcPair pair;
@@ -231,7 +231,7 @@ TEST(RcReceive, AnOperationThatTheQueuePairDoesNotAllowIsInvalid) {
     }
 }
 
-// RC-17: and by the memory.
+// RC-17: the memory checks it, too.
 TEST(RcReceive, AnOperationThatTheMemoryDoesNotAllowIsAnAccessError) {
     for (const Request request : {Request::write, Request::read, Request::fetch_add}) {
         RcPair pair;
@@ -257,12 +257,12 @@ TEST(RcReceive, AnOperationThatTheMemoryDoesNotAllowIsAnAccessError) {
     }
 }
 
-// RC-18: of an Atomic.
+// RC-18: the address of an Atomic and its right.
 TEST(RcReceive, AnAtomicMustBeAlignedAndAllowed) {
     RcPair from;
     from.atomic(Request::fetch_add, 1);
     PacketBytes packet = from.a_leaving().at(0);
-    packet[Bth::size + 7] |= std::byte{4};  // of the address
+    packet[Bth::size + 7] |= std::byte{4};  // a byte of the address
     EXPECT_EQ(refusal_of(packet), "NAK invalid request fffffe/0");
     RcPair pair;
     pair.b.modify({.access = Access{.remote_write = true, .remote_read = true}});

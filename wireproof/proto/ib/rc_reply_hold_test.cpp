@@ -1,5 +1,5 @@
-// RC queue pairs whose programs answer each message: the answer leaves first, its acknowledgement
-// behind it. RC-11 lets an acknowledgement come later than the message.
+// RC queue pairs whose programs answer each message: the answer leaves first, then the
+// acknowledgement. RC-11 allows an acknowledgement to leave later.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -19,14 +19,14 @@ PairSettings answering() {
 
 class RcReplyHold : public testing::Test {
 protected:
-    /// Behind it may come what `a` acknowledges: to `a`, it answers in its turn.
+    /// A Write of `a` arrives, perhaps followed by an acknowledgement of `a`.
     void write_arrives() {
         pair.post(Request::write, 8);
         const auto verdicts = pair.give(pair.a_leaving());
         ASSERT_FALSE(verdicts.empty());
         EXPECT_EQ(verdicts[0], RxVerdict::accepted);
     }
-    /// The program of `b` answers with a Write.
+    /// The program of `b` answers by a Write.
     void b_answers(std::uint32_t length = 8) {
         const WorkTerms terms{.id = ++answers,
                               .request = Request::write,
@@ -34,7 +34,7 @@ protected:
                               .remote_key = pair.a.key};
         EXPECT_EQ(pair.b.post(terms, pair.b.piece(0x7000, length)), PostStatus::accepted);
     }
-    /// What `b` sends arrives, and `a` acknowledges it.
+    /// The packets of `b` arrive, and `a` acknowledges them. Returns their names.
     Names b_sends() {
         const auto packets = pair.b.leaving(pair.now);
         for (const PacketBytes& packet : packets) pair.a.give(pair.now, packet);
@@ -113,7 +113,7 @@ TEST_F(RcReplyHold, AProgramThatStopsAnsweringCostsFourDelays) {
     }
 }
 
-// Both sides would wait for one another.
+// Otherwise, both sides would wait for each other.
 TEST_F(RcReplyHold, ASecondMessageSendsTheAckOff) {
     show_an_answer();
     write_arrives();
@@ -122,7 +122,8 @@ TEST_F(RcReplyHold, ASecondMessageSendsTheAckOff) {
     EXPECT_EQ(b_sends().size(), 1U);
 }
 
-// Shared memory: no acknowledgement is held to be fewer, but the answer goes first there, too.
+// As with shared memory: no acknowledgement is held to save packets, but the answer also leaves
+// first.
 TEST_F(RcReplyHold, TheAckOfAPeerThatIsNearWaitsForTheAnswer) {
     pair.b.port.set_near(other_end, true);
     show_an_answer();
@@ -132,7 +133,7 @@ TEST_F(RcReplyHold, TheAckOfAPeerThatIsNearWaitsForTheAnswer) {
     EXPECT_EQ(b_sends().size(), 2U);
 }
 
-// The program is about to end the queue pair.
+// The program is about to remove the queue pair.
 TEST_F(RcReplyHold, WhatIsHeldLeavesWhenItIsReleased) {
     show_an_answer();
     write_arrives();

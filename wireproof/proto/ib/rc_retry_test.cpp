@@ -1,5 +1,5 @@
 // When the sending half of RC retries (docs/rules/ib.md, RC requester), how often, and when it
-// ends.
+// gives up.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -79,8 +79,8 @@ TEST(RcSend, ATimeoutMayBeLongerByAFactor) {
     EXPECT_EQ(pair.a.port.next_deadline(), pair.now + rto * 4);
 }
 
-// RC-10: a peer whose process is known to live, as that of the same host is, may be stopped for
-// longer than all retries last.
+// RC-10: the process of the peer is known to be alive, for example on the same host. It may be
+// stopped for longer than all retries last.
 TEST(RcSend, ATimeoutUsesUpNoRetryOfAPeerThatIsKnownToLive) {
     RcPair pair(QueuePairChange{.retry_count = std::uint8_t{1}});
     pair.a.port.neighbours().set_alive(other_end, true);
@@ -100,7 +100,7 @@ TEST(RcSend, ATimeoutUsesUpNoRetryOfAPeerThatIsKnownToLive) {
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::retry_exceeded});
 }
 
-// RC-10: as many times as it says, and the first time.
+// RC-10: the first transmission and `retries` more.
 TEST(RcSend, RetriesAreCountedAndThenAllEnds) {
     for (const std::uint8_t retries : std::array<std::uint8_t, 3>{0, 3, 7}) {
         RcPair pair(QueuePairChange{.retry_count = retries});
@@ -121,8 +121,8 @@ TEST(RcSend, RetriesAreCountedAndThenAllEnds) {
     }
 }
 
-// Beyond the specification, and only if asked for: all is resent once, then the oldest packet
-// alone, each time later.
+// Not in the specification, and off by default: all packets are sent again once, then the oldest
+// packet alone, each time later.
 TEST(RcSend, BacksOffIfItMayAndGoesOnWithTheRestOnceTheOldestIsAcknowledged) {
     RcPair pair(PairSettings{.transport = Transport::rc,
                              .queue_pair = {.retries_unlimited = true, .backs_off = true}});
@@ -137,7 +137,7 @@ TEST(RcSend, BacksOffIfItMayAndGoesOnWithTheRestOnceTheOldestIsAcknowledged) {
         pair.pass(wait);
         const auto left = pair.a_leaving();
         EXPECT_EQ(names(left), round == 0 ? all : Names{"SEND First fffffe"}) << round;
-        // The responder still lacks it; another NAK that says so causes no retry of its own.
+        // The responder still misses the packet; another NAK for it causes no retry.
         if (round == 0) continue;
         EXPECT_TRUE(decoded(left.front()).bth().ack_request);
         EXPECT_EQ(pair.a.give(pair.now, nak(0xFFFFFE)), control);
@@ -150,7 +150,8 @@ TEST(RcSend, BacksOffIfItMayAndGoesOnWithTheRestOnceTheOldestIsAcknowledged) {
 
     EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), control);
     EXPECT_EQ(pair.a.port.unanswered(pair.a.number).since, never);
-    // Each packet acknowledged lets one more leave than before it, the new ones behind the rest.
+    // Each acknowledged packet makes the window larger by one. New packets leave after the old
+    // ones.
     pair.send(10);
     EXPECT_EQ(names(pair.a_leaving()), (Names{"SEND Middle ffffff", "SEND Last 000000"}));
     EXPECT_EQ(pair.a.port.next_deadline(), pair.now + rto);
@@ -186,7 +187,8 @@ TEST(RcSend, OnlyProgressReloadsTheRetries) {
     for (int i = 0; i < 2; ++i) {
         pair.pass(rto);
         pair.a_leaving();
-        // Old, of what is not outstanding, and a NAK of the oldest: no progress.
+        // An ACK of a PSN that is not outstanding any more is no progress, nor is the NAK below of
+        // the oldest PSN.
         EXPECT_EQ(pair.a.give(pair.now, ack(0xFFFFFE)), stale);
     }
     pair.a.give(pair.now, nak(0xFFFFFF));
@@ -203,7 +205,7 @@ TEST(RcSend, OnlyProgressReloadsTheRetries) {
     EXPECT_EQ(statuses(moving.a.sent()), Statuses(5, CompletionStatus::success));
 }
 
-// RC-31: an RNR NAK without progress reloads nothing either.
+// RC-31: an RNR NAK without progress does not reload the retries.
 TEST(RcSend, AnRnrNakDoesNotReloadTheRetries) {
     RcPair pair(QueuePairChange{.retry_count = std::uint8_t{1}, .rnr_retry = std::uint8_t{7}});
     pair.send(10);
@@ -238,7 +240,7 @@ TEST(RcSend, ProgressReloadsTheRnrRetries) {
     EXPECT_EQ(statuses(pair.a.sent()), Statuses{CompletionStatus::rnr_retry_exceeded});
 }
 
-// RC-9: the timer runs from the last progress.
+// RC-9: the timer starts at the last progress.
 TEST(RcSend, ProgressStartsTheTimerAnew) {
     RcPair pair;
     pair.send(300);

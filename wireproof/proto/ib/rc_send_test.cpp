@@ -1,4 +1,4 @@
-// The sending half of RC (docs/rules/ib.md, RC requester), against answers that tests make up.
+// The sending half of RC (docs/rules/ib.md, RC requester). The tests make the answers.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -14,7 +14,7 @@ TEST(RcSend, OneAckCompletesAllUpToItInOrder) {
     for (int i = 0; i < 4; ++i) pair.send(300);
     EXPECT_EQ(pair.a_leaving().size(), 8U);
     EXPECT_TRUE(pair.a.sent().empty());
-    EXPECT_EQ(pair.a.give(pair.now, ack(3)), control);  // in the middle, the last is the 4th
+    EXPECT_EQ(pair.a.give(pair.now, ack(3)), control);  // three of four messages
     EXPECT_EQ(ids(pair.a.sent()), (std::vector<std::uint64_t>{1, 2, 3}));
     EXPECT_EQ(pair.a.give(pair.now, ack(5)), control);
     EXPECT_EQ(ids(pair.a.sent()), std::vector<std::uint64_t>{4});
@@ -30,7 +30,7 @@ TEST(RcSend, AsksForAnAckAtTheEndOfEachMessageAndEverySoManyPackets) {
     pair.send(10);
     std::vector<bool> asks;
     for (const auto& packet : pair.a_leaving()) asks.push_back(decoded(packet).bth().ack_request);
-    // No more than six are in flight.
+    // At most six packets are in flight.
     EXPECT_EQ(asks, (std::vector<bool>{false, false, true, false, false, true}));
     pair.a.give(pair.now, ack(3));
     asks.clear();
@@ -54,7 +54,7 @@ TEST(RcSend, ResumesExactlyAtTheNaksPsnWithTheOriginalOpcode) {
     EXPECT_EQ(names(pair.a_leaving()), Names{"WRITE Last Imm 000005"});
 }
 
-// RC-1: of a peer that answers no Reads.
+// RC-1: the peer allows no Reads.
 TEST(RcSend, AReadThatThePeerDoesNotAllowEndsInErrorAfterWhatCameBefore) {
     RcPair pair(QueuePairChange{.max_rd_atomic = std::uint8_t{0}});
     pair.send(10);
@@ -68,7 +68,7 @@ TEST(RcSend, AReadThatThePeerDoesNotAllowEndsInErrorAfterWhatCameBefore) {
                         CompletionStatus::flushed}));
 }
 
-// RC-12, and RC-26 of a later response of the same Read.
+// RC-12, and RC-26 for a later response of the same Read.
 TEST(RcSend, ALostReadResponseIsAskedForFromWhereItIsMissing) {
     RcPair pair;
     pair.b.fill(0x4000, pattern(1200, 8));
@@ -117,7 +117,7 @@ TEST(RcSend, AReplayedTailMayBeginWithFirstOrWithMiddle) {
     }
 }
 
-// RC-24: a tail of one.
+// RC-24: a tail of one packet.
 TEST(RcSend, AReplayedTailOfOnePacketMayBeOnlyOrLast) {
     for (const Operation operation :
          {Operation::read_response_only, Operation::read_response_last}) {
@@ -179,7 +179,7 @@ TEST(RcSend, AnswersPastAnUnansweredReadCompleteWhatIsBeforeItAndNothingElse) {
                   (Names{"READ Request ffffff", "SEND Only 000000", "SEND Only 000001"}))
             << name(packet);
     }
-    // A later Read's response.
+    // A response to a later Read.
     RcPair pair;
     pair.read(10);
     pair.read(10);
@@ -226,7 +226,7 @@ TEST(RcSend, AnswersToNothingOutstandingAreIgnored) {
     EXPECT_EQ(pair.a.counters().stale, 10U);
 }
 
-// RC-27: what was sent before going back counts.
+// RC-27: an answer to a packet that was sent before going back counts.
 TEST(RcSend, AnAckOfWhatWasSentBeforeGoingBackCounts) {
     RcPair pair;
     for (int i = 0; i < 3; ++i) pair.send(300);
@@ -274,7 +274,7 @@ TEST(RcSend, AReadMayOnlyLandInMemoryThatMayBeWritten) {
     EXPECT_EQ(pair.a.post({.id = 2, .request = Request::read}, elsewhere), PostStatus::accepted);
     pair.posted = 2;
     pair.send(10);
-    // What is before it ends well.
+    // Requests before it succeed.
     pair.settle();
     EXPECT_EQ(statuses(pair.a.sent()),
               (Statuses{CompletionStatus::success, CompletionStatus::local_protection_error,
@@ -299,7 +299,8 @@ TEST(RcSend, LocalRequestsRunInOrderAndCompleteInOrder) {
     const auto packets = pair.a_leaving();
     EXPECT_EQ(packets.size(), 2U);
     EXPECT_TRUE(pair.a.sent().empty());
-    // Going back does not run it again: a window of type 1 would take another key.
+    // Going back does not run the bind again: a second bind of a window of type 1 would set another
+    // key.
     pair.pass(rto);
     EXPECT_EQ(pair.a_leaving().size(), 2U);
     pair.a.give(pair.now, ack(0xFFFFFF));

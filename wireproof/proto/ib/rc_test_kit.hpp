@@ -1,4 +1,4 @@
-// For tests of RC: a connected pair, and answers that a test makes up.
+// For tests of RC: a connected pair, and answers that a test makes.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ inline PairSettings rc_settings(const QueuePairChange& connection = {}) {
     return {.transport = Transport::rc, .connection = connection};
 }
 
-/// An acknowledgement or NAK for `a` of a pair.
+/// An acknowledgement or NAK for end `a`.
 inline PacketBytes answer(std::uint32_t psn, Syndrome syndrome, std::uint32_t msn = 0) {
     Headers headers;
     headers.bth.opcode = opcode_of(Transport::rc, Operation::acknowledge);
@@ -40,7 +40,7 @@ inline PacketBytes with_bth(PacketBytes packet, const std::function<void(Bth&)>&
 inline Packet decoded(const PacketBytes& packet) {
     return Packet::decode({.bytes = packet}).value();
 }
-/// "ACK 000001/2": with the MSN.
+/// "ACK 000001/2": the name with the MSN.
 inline std::string name_with_msn(const PacketBytes& packet) {
     return name(packet) + "/" + std::to_string(decoded(packet).headers.aeth.msn.value());
 }
@@ -58,7 +58,7 @@ public:
     explicit RcPair(const QueuePairChange& connection = {}) : Pair(rc_settings(connection)) {}
     explicit RcPair(const PairSettings& settings) : Pair(settings) {}
 
-    /// Reads from b's memory at 0x4000 into a's at 0x2000; its id.
+    /// Reads from b's memory at 0x4000 into a's memory at 0x2000. Returns the id.
     std::uint64_t read(std::size_t length, std::uint64_t offset = 0) {
         const WorkTerms terms{.id = ++posted,
                               .request = Request::read,
@@ -67,7 +67,7 @@ public:
         EXPECT_EQ(a.post(terms, a.piece(0x2000 + offset, length)), PostStatus::accepted);
         return posted;
     }
-    /// On the word at b's 0x6000; the result goes to a's 0x3000.
+    /// An Atomic on the word at 0x6000 of b. The result goes to 0x3000 of a.
     std::uint64_t atomic(Request request, std::uint64_t swap_or_add, std::uint64_t compare = 0) {
         const WorkTerms terms{.id = ++posted,
                               .request = request,

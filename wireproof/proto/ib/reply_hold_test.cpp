@@ -1,4 +1,4 @@
-// Acknowledgements that wait for the own side's answer: after what, until when, and until when not.
+// Acknowledgements that wait for the answer of the own side: when one is held, and when it leaves.
 #include "wireproof/proto/ib/reply_hold.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ protected:
         now = now + time;
         hold.request_left(now);
     }
-    /// The request that leaves then comes late.
+    /// The next request leaves too late.
     void wait_in_vain() {
         hold.executed(now, delay);
         now = now + delay;
@@ -58,7 +58,7 @@ TEST_F(ReplyHolds, ARequestThatAnswersNothingIsNoAnswer) {
     EXPECT_FALSE(hold.holds(now));
 }
 
-// Both sides of a stream each way would wait for one another.
+// With a stream in each direction, both sides would wait for each other.
 TEST_F(ReplyHolds, ASecondMessageReleasesTheAck) {
     answer_after(moment);
     hold.executed(now, delay);
@@ -84,7 +84,7 @@ TEST_F(ReplyHolds, AfterFourThatWaitInVainNothingIsHeld) {
     EXPECT_TRUE(hold.holds(now));
 }
 
-// A program that computes for long and then posts: nobody looks at deadlines meanwhile.
+// A program computes for a long time and then posts. Nobody calls on_deadline meanwhile.
 TEST_F(ReplyHolds, AnAckThatLeavesLateHasWaitedInVain) {
     answer_after(moment);
     for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
-// What a send queue takes, what a place in it keeps of the request before, and which packet of a
-// message is solicited.
+// What a send queue accepts, what an entry keeps of the previous request in its place, and which
+// packet of a message is solicited.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/rc_test_kit.hpp"
@@ -21,7 +21,7 @@ TEST(SendQueue, TakesWhatItsLimitsAllowAndNoMore) {
     EXPECT_EQ(post_inlined(pair.a, Request::send, ConstBytes(bytes).first(32)),
               PostStatus::accepted);
     EXPECT_EQ(post_inlined(pair.a, Request::send, bytes), PostStatus::too_long);
-    // Where a Read's bytes would go, nobody knows.
+    // An inlined Read has no memory for its data.
     EXPECT_EQ(post_inlined(pair.a, Request::read, ConstBytes(bytes).first(8)),
               PostStatus::not_supported);
     EXPECT_EQ(post_inlined(pair.a, Request::fetch_add, ConstBytes(bytes).first(8)),
@@ -40,7 +40,7 @@ TEST(SendQueue, TakesWhatItsLimitsAllowAndNoMore) {
     }
 }
 
-// One request at a time, all in the same place.
+// One request at a time, always in the same place of the queue.
 TEST(SendQueue, APlaceKeepsNothingOfTheRequestBefore) {
     PairSettings settings = rc_settings();
     settings.queue_pair.limits.sends = 1;
@@ -112,7 +112,7 @@ TEST(SendQueue, ARequestMayBeToldToFail) {
     EXPECT_EQ(pair.a.state(), QueuePairState::sqe);
 }
 
-// A window that cannot be bound fails before anything leaves.
+// A bind that fails ends before any packet leaves.
 TEST(SendQueue, ALocalRequestThatFailedLeavesAGoodPlace) {
     PairSettings settings = rc_settings();
     settings.queue_pair.limits.sends = 1;
@@ -142,7 +142,7 @@ TEST(SendQueue, APlaceThatHeldAProbeHoldsAMessageWithCreditNext) {
     EXPECT_EQ(pair.a.counters().probes, 1U);
 }
 
-// The completion that it asks for is at the end, and a Write without immediate makes none.
+// The Last raises the completion at the peer, and a Write without immediate data raises none.
 TEST(SendQueue, OnlyTheLastPacketOfWhatCompletesThereIsSolicited) {
     const auto flags = [](Request request) {
         RcPair pair;

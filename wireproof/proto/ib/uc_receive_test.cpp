@@ -21,7 +21,7 @@ PacketBytes with_psn(PacketBytes packet, std::uint32_t psn) {
     return packet;
 }
 
-// UC-6: another transport's, and UC's own that do not exist.
+// UC-6: opcodes of another transport, and UC opcodes that do not exist.
 TEST(UcReceive, TakesItsTwelveOpcodesAndNoOther) {
     Pair pair;
     pair.send(10);
@@ -44,7 +44,7 @@ TEST(UcReceive, TakesItsTwelveOpcodesAndNoOther) {
     EXPECT_EQ(pair.b.give(pair.now, good), accepted);
 }
 
-// UC-11: whatever comes.
+// UC-11: for any packet.
 TEST(UcReceive, NeverAnswers) {
     Pair pair;
     pair.receives(1);
@@ -59,7 +59,7 @@ TEST(UcReceive, NeverAnswers) {
     }
 }
 
-// UC-12, UC-13, UC-14, UC-15, UC-16, in either mode.
+// UC-12, UC-13, UC-14, UC-15, UC-16, in both modes.
 TEST(UcReceive, LosingAnyOnePacketLosesItsMessageAndNoOther) {
     for (const bool drops : {true, false}) {
         for (std::size_t lost = 0; lost < 7; ++lost) {
@@ -85,7 +85,7 @@ TEST(UcReceive, LosingAnyOnePacketLosesItsMessageAndNoOther) {
                           pattern(lengths[i], static_cast<unsigned>(i + 1)));
                 ++n;
             }
-            // A gap at the very end is seen by the next packet only.
+            // Only the next packet shows a loss at the end.
             EXPECT_EQ(pair.b.counters().messages_lost, lost == 6 ? 0U : 1U) << lost;
         }
     }
@@ -117,7 +117,8 @@ TEST(UcReceive, ALostLastIsAbandonedAtTheNextFirstAndItsReceiveIsUsedAgain) {
     EXPECT_EQ(pair.b.counters().abandoned, 1U);
 }
 
-// UC-16, of a shared queue: others have gone on, so it ends in error.
+// UC-16: the receive of a shared queue completes in error, because other queue pairs may have used
+// later ones.
 TEST(UcReceive, AnAbandonedSharedReceiveCompletesInError) {
     Pair pair({.shared_receives = 4});
     pair.receives(2);
@@ -163,7 +164,7 @@ TEST(UcReceive, ADuplicateOfAnyPacketAtAnyLaterTimeChangesNothing) {
     }
 }
 
-// What Soft-RoCE does: mode off.
+// With uc_drop_behind off, as in Soft-RoCE.
 TEST(UcReceive, WithoutDropBehindARepeatedOnlyIsNewAndARepeatedMiddleKills) {
     Pair pair(with_behind(false));
     pair.receives(3);
@@ -190,7 +191,7 @@ TEST(UcReceive, AMiddleThatFitsAgainWhileDroppingIsDiscarded) {
     }
 }
 
-// UC-14, UC-28: with the boundary at 65536.
+// UC-14, UC-28: the limit is at 65536.
 TEST(UcReceive, SoFarBehindIsADuplicateAndOneMoreIsNew) {
     constexpr std::uint32_t window = 65536;
     Pair pair;
@@ -202,7 +203,7 @@ TEST(UcReceive, SoFarBehindIsADuplicateAndOneMoreIsNew) {
     EXPECT_EQ(pair.b.give(pair.now, with_psn(packet, 0x20001 - window - 1)), accepted);
 }
 
-// UC-28: deaf for W packets, not for ever.
+// UC-28: it drops at most W packets as duplicates, not all.
 TEST(UcReceive, AfterAJumpBackByTheWindowItTakesTheFirstPacketBeyond) {
     Pair pair({.queue_pair = {.uc_behind_max = 1000}});
     pair.receives(2);
@@ -231,7 +232,7 @@ TEST(UcReceive, AnOnlyAfterAGapIsTakenWhateverItsPsn) {
     }
 }
 
-// UC-13, UC-15: the expected PSN, but not what can follow.
+// UC-13, UC-15: the expected PSN, but an opcode that may not follow.
 TEST(UcReceive, AnIllegalSequenceAbandonsWhatIsOpen) {
     Pair pair;
     pair.receives(2);
@@ -239,16 +240,16 @@ TEST(UcReceive, AnIllegalSequenceAbandonsWhatIsOpen) {
     const auto sends = pair.a.leaving(pair.now);
     pair.post(Request::write, 600);
     const auto writes = pair.a.leaving(pair.now);
-    // A Write's Middle inside a Send: dropped, and all up to the next First.
+    // A Middle of a Write inside a Send is dropped, and all packets up to the next First.
     EXPECT_EQ(pair.give({sends[0], with_psn(writes[1], 0xFFFFFF), with_psn(sends[1], 0xFFFFFF)}),
               (Verdicts{accepted, out_of_sequence, out_of_sequence}));
     EXPECT_EQ(pair.b.counters().sequence_broken, 1U);
-    // A First while a message is open begins anew.
+    // A First while a message is open begins a new message.
     EXPECT_EQ(pair.give({with_psn(sends[0], 0), with_psn(sends[0], 1), with_psn(sends[1], 2),
                          with_psn(sends[2], 3)}),
               (Verdicts{accepted, accepted, accepted, accepted}));
     EXPECT_EQ(ids(pair.b.received()), std::vector<std::uint64_t>{100});
-    // A Middle without any First.
+    // A Middle without a First.
     EXPECT_EQ(pair.b.give(pair.now, with_psn(sends[1], 4)), out_of_sequence);
     EXPECT_EQ(pair.b.counters().sequence_broken, 2U);
 }
@@ -295,7 +296,7 @@ TEST(UcReceive, AWriteWithoutRightIsDroppedWhole) {
         .request = Request::write, .remote_address = End::base, .remote_key = pair.b.key ^ 1};
     expect_refused(terms);
     terms.remote_key = pair.b.key;
-    terms.remote_address = End::base + 65536 - 599;  // only its Last is outside
+    terms.remote_address = End::base + 65536 - 599;  // only the bytes of its Last are outside
     expect_refused(terms);
     EXPECT_EQ(pair.b.counters().bad_key, 2U);
     terms.remote_address = End::base;
@@ -353,7 +354,7 @@ TEST(UcReceive, WritesMustBeAsLongAsTheyAnnounced) {
     pair.post(Request::write, 600);
     const auto packets = pair.a.leaving(pair.now);
     PacketBytes shorter = packets[0];
-    shorter[Bth::size + 15] = std::byte{0xFF};  // of the length, 0x02FF
+    shorter[Bth::size + 15] = std::byte{0xFF};  // a byte of the length, now 0x02FF
     EXPECT_EQ(pair.give({shorter, packets[1], packets[2]}),
               (Verdicts{accepted, accepted, refused}));
     EXPECT_EQ(pair.b.counters().bad_length, 1U);

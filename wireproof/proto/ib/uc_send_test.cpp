@@ -1,5 +1,5 @@
-// The sending half of UC (docs/rules/ib.md, UC requester): what leaves, when a request completes,
-// what is refused.
+// The sending half of UC (docs/rules/ib.md, UC requester): which packets leave, when a request
+// completes, and what is refused.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/ib/port_test_kit.hpp"
@@ -66,7 +66,7 @@ TEST(UcSend, MessagesOfNoBytesSucceed) {
     Pair pair;
     pair.receives(1);
     pair.post(Request::send, 0);
-    // Of no bytes, so whatever the key is.
+    // A length of 0 needs no valid key.
     WorkTerms write{.id = 2, .request = Request::write, .remote_address = 99, .remote_key = 12345};
     EXPECT_EQ(pair.a.post(write, pair.a.piece(0, 0)), PostStatus::accepted);
     EXPECT_EQ(pair.give(pair.a.leaving(pair.now)), (std::vector{accepted, accepted}));
@@ -76,7 +76,7 @@ TEST(UcSend, MessagesOfNoBytesSucceed) {
     EXPECT_EQ(received[0].length, 0U);
 }
 
-// UC-9: nothing of so long a message is touched at post.
+// UC-9: posting does not access the bytes of the message.
 TEST(UcSend, TwoGigabytesAreAcceptedAndOneByteMoreIsNot) {
     Pair pair;
     std::vector<Piece> pieces(2, Piece{End::base, 1U << 30, pair.a.key});
@@ -155,7 +155,8 @@ TEST(UcSend, AFullQueueSaysSo) {
     EXPECT_EQ(pair.b.receive(5, pair.b.piece(0, 1)), PostStatus::queue_full);
 }
 
-// A message of memory that is not ours ends alone; what is behind it is flushed until SQE is left.
+// Only the message whose memory is not registered fails. Later requests are flushed until the queue
+// pair leaves SQE.
 TEST(UcSend, MemoryThatIsNotRegisteredStopsTheSendQueueOnly) {
     Pair pair;
     pair.receives(2);
@@ -173,7 +174,7 @@ TEST(UcSend, MemoryThatIsNotRegisteredStopsTheSendQueueOnly) {
     EXPECT_EQ(names(pair.a.leaving(pair.now)), Names{"SEND Only fffffe"});
 }
 
-// What comes after a message that broke off begins at its beginning.
+// The message after one that broke off begins with its first packet.
 TEST(UcSend, AMessageWhoseMemoryGoesAwayLeavesNoRest) {
     Pair pair;
     pair.send(600);

@@ -60,7 +60,7 @@ TEST_F(Datagrams, ShowTheNetworkHeaderWhereBothAddressesAreKnown) {
     b.port.neighbours().set_own_gid(own);
     b.port.neighbours().set_gid(PeerId{21}, peer);
     b.fill(0, pattern(200, 3));
-    // The header may lie in several pieces.
+    // The header may be in several pieces.
     const std::array<Piece, 2> pieces = {b.piece(0, 30), b.piece(30, 170)};
     ASSERT_EQ(b.port.post_receive(b.number, {.id = 4, .pieces = pieces}), PostStatus::accepted);
     ASSERT_EQ(send(99, qkey), PostStatus::accepted);
@@ -107,7 +107,7 @@ TEST_F(Datagrams, AreDroppedForANamedReason) {
     reserved[0] = std::byte{0x66};
     EXPECT_EQ(b.give(now, reserved), RxVerdict::malformed);
     EXPECT_EQ(b.counters().not_allowed, 1U);
-    PacketBytes padded = fits;  // 99 bytes and one of pad, which is not there any more
+    PacketBytes padded = fits;  // 99 bytes with a pad of one byte that is missing
     padded.pop_back();
     padded[1] &= std::byte{0xCF};
     EXPECT_EQ(b.give(now, padded), refused);
