@@ -1,5 +1,6 @@
-// Spans of bytes, and integers in them. The fixed-extent spans let the compiler refuse a field that
-// does not fit; what has a length from the network is checked before a fixed span is made of it.
+// Spans of bytes, and integers in them. A field is a span of fixed extent, so the compiler rejects
+// a field of the wrong size. Code that gets a length from the network checks it before it makes
+// such a span.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace wireproof {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-// g++ 12 does not see one load or store in the loops.
+// g++ 12 does not turn the loops below into one load or one store.
 constexpr bool is_one_move() {
     return std::endian::native == std::endian::little && !std::is_constant_evaluated();
 }
@@ -58,19 +59,20 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
     store_le<T>(to.template subspan<Offset, sizeof(T)>(), value);
 }
 
-/// For the few bytes that most messages have, where a call would cost more than the copy.
+/// For short copies: most messages have few bytes, and a call of memcpy would cost more than the
+/// copy.
 [[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from,
                                               std::size_t size) {
     if (size > 32) {
         std::memcpy(to, from, size);
-    } else if (size > 16) {  // two that overlap
+    } else if (size > 16) {  // two copies that overlap
         std::array<std::byte, 16> first;
         std::array<std::byte, 16> last;
         std::memcpy(first.data(), from, 16);
         std::memcpy(last.data(), from + size - 16, 16);
         std::memcpy(to, first.data(), 16);
         std::memcpy(to + size - 16, last.data(), 16);
-    } else if (size >= 8) {  // the same
+    } else if (size >= 8) {  // also two copies that overlap
         std::uint64_t first;
         std::uint64_t last;
         std::memcpy(&first, from, 8);
@@ -82,8 +84,8 @@ constexpr void store_le_at(std::span<std::byte, Extent> to, T value) {
     }
 }
 
-/// The same for bytes that were written as words of 4 bytes just before, as a message's arguments
-/// are: to read two of them at once would wait until both are in the cache.
+/// The same for bytes that the caller wrote as words of 4 bytes just before, for example the
+/// arguments of a message. A load of 8 bytes would have to wait until both stores are in the cache.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const std::byte* from,
                                               std::size_t size) {
     if (size > 16 || size % 4 != 0) return copy_short(to, from, size);

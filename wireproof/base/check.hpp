@@ -1,10 +1,11 @@
-// WIREPROOF_CHECK: for our own mistakes, in every build. What comes from a peer, a wire or a user
-// never reaches it: that gets a verdict, a status or an Expected.
+// WIREPROOF_CHECK stops the program if the library itself has a defect. It works in every build. A
+// mistake of a peer, a wire or a user never reaches it: the code answers such a mistake with a
+// verdict, a status or an Expected.
 #pragma once
 
 namespace wireproof {
 
-/// Prints the place and the broken condition on standard error, then aborts.
+/// Prints the failed condition and its place on standard error, then aborts.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line) noexcept;
 
 }  // namespace wireproof

@@ -16,7 +16,7 @@ constexpr Word one_bit(Word crc, Word polynomial) {
     return static_cast<Word>((crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0));
 }
 
-// tables[k][b]: what byte b does to the register when k more bytes follow it.
+// tables[k][b]: how byte b changes the register when k more bytes follow it.
 template <class Word, Word polynomial>
 constexpr auto make_tables() {
     std::array<std::array<Word, 256>, 8> tables{};
@@ -72,8 +72,9 @@ constexpr std::uint64_t power_of_x(unsigned power) {
     return std::uint64_t{remainder} << (64 - width);
 }
 
-// The factors that move 128 bits `distance` bits towards the end of the message: one for the half
-// that leads, one for the other. A carry-less product of reflected numbers has a factor x too many.
+// The factors that move 128 bits by `distance` bits towards the end of the message: one factor for
+// the leading half, one for the trailing half. A carry-less product of reflected numbers has one
+// factor x too many; the exponents correct for it.
 template <class Word, Word polynomial>
 struct Fold {
     std::uint64_t leading;
@@ -104,7 +105,7 @@ inline Lane stored(__m128i bits) {
     return lane;
 }
 
-constexpr std::size_t fold_least = 128;  // bytes; below, tables are as fast
+constexpr std::size_t fold_least = 128;  // bytes; below this, tables are as fast
 
 __attribute__((target("sse4.2"))) std::uint32_t add_by_instruction(std::uint32_t crc,
                                                                    ConstBytes bytes) {
@@ -123,7 +124,7 @@ const bool multiplies_two =
 const bool multiplies_four = multiplies_two && __builtin_cpu_supports("avx512f") != 0;
 const bool has_crc32c = __builtin_cpu_supports("sse4.2") != 0;
 
-constexpr std::uint32_t castagnoli = 0x82F63B78;  // whose processors have an instruction
+constexpr std::uint32_t castagnoli = 0x82F63B78;  // processors have an instruction for this one
 
 template <class Word, Word polynomial>
 Word add_short(Word crc, ConstBytes bytes) {
@@ -133,13 +134,14 @@ Word add_short(Word crc, ConstBytes bytes) {
     return add_by_tables<Word, polynomial>(crc, bytes);
 }
 
-// What is left when a message has been folded into 16 bytes, and up to 15 behind them.
+// Completes a message that was folded into 16 bytes. `behind` has the bytes that follow: at most
+// 15, or for CRC-32C in wide blocks less than a block.
 template <class Word, Word polynomial>
 Word finish(const Lane& bits, ConstBytes behind) {
     return add_short<Word, polynomial>(add_short<Word, polynomial>(0, bits), behind);
 }
 
-// Four blocks of 16 bytes side by side, then one.
+// Folds four blocks of 16 bytes in parallel, then one block at a time.
 template <class Word, Word polynomial>
 __attribute__((target("pclmul,sse2"))) Word add_by_folding(Word crc, ConstBytes bytes) {
     constexpr Fold<Word, polynomial> by_four(512);
@@ -165,7 +167,7 @@ __attribute__((target("pclmul,sse2"))) Word add_by_folding(Word crc, ConstBytes 
     return finish<Word, polynomial>(stored(a), ConstBytes(at, left));
 }
 
-// The same in blocks of several lanes, a product in each at once.
+// The same in blocks of several lanes. One instruction multiplies all lanes of a block.
 namespace blocks_of_64 {
 #define WIREPROOF_TARGET "avx512f,vpclmulqdq,pclmul,sse2"
 using Block = __m512i;
@@ -182,7 +184,7 @@ __attribute__((target("avx512f"))) inline void store(std::byte* to, Block block)
 __attribute__((target("avx512f"))) inline Block zero() {
     return _mm512_setzero_si512();
 }
-// The register in front of the first block.
+// A block that is zero, except for the register in its first bytes.
 __attribute__((target("avx512f"))) inline Block begun(std::uint32_t crc) {
     return _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc)));
 }
@@ -191,7 +193,7 @@ __attribute__((target("avx512f"))) inline Block exclusive_or(Block a, Block b) {
 }
 __attribute__((target("avx512f,vpclmulqdq"))) inline Block folded(Block bits, Block factors,
                                                                   Block next) {
-    constexpr int of_three = 0x96;  // their exclusive or
+    constexpr int of_three = 0x96;  // the exclusive or of three operands
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(bits, factors, 0x00),
                                      _mm512_clmulepi64_epi128(bits, factors, 0x11), next, of_three);
 }
@@ -233,11 +235,13 @@ __attribute__((target("avx2,vpclmulqdq"))) inline Block folded(Block bits, Block
 #undef WIREPROOF_TARGET
 }  // namespace blocks_of_32
 
-// Below this many bytes the instruction is as fast, whose results come one after another.
+// Below this many bytes, the CRC-32C instruction is as fast, although each of its results depends
+// on the one before.
 constexpr std::size_t instruction_most = 256;
 
-// In the widest blocks that the processor has and the piece is long enough for; copied to `to`
-// where that is one pass, and not otherwise.
+// Uses the widest blocks that the processor has and the piece is long enough for. It also copies to
+// `to` if `copies` is set. False: the piece is too short or the processor too old, and nothing is
+// done.
 template <class Word, Word polynomial, bool copies>
 bool add_wide(Word& crc, ConstBytes piece, std::byte* to) {
     constexpr std::size_t least = polynomial == castagnoli ? instruction_most : fold_least;

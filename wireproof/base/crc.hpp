@@ -1,7 +1,8 @@
-// Cyclic redundancy checks of 16 and 32 bits with reflected polynomials, register and result
-// inverted, fed in pieces. Long pieces are folded by carry-less multiplication where the processor
-// has it, short ones go through slice-by-8 tables (CRC-32C: through its own instruction); all ways
-// give the same. bench/crc_rate has the figures.
+// Cyclic redundancy checks of 16 and 32 bits with reflected polynomials. Register and result are
+// inverted. The caller may pass the bytes in several pieces. Long pieces are folded by carry-less
+// multiplication if the processor has it. Short pieces go through slice-by-8 tables, or for CRC-32C
+// through the processor's own instruction. All ways give the same result. The program
+// bench/crc_rate measures them.
 #pragma once
 
 #include <concepts>
@@ -17,29 +18,30 @@ template <std::unsigned_integral Word, Word polynomial>
 class Crc {
 public:
     void add(ConstBytes piece);
-    /// The same, and copies the piece to `to`, which it does not overlap, in one pass.
+    /// The same, and copies the piece to `to`, which must not overlap it. If the processor has wide
+    /// blocks, one pass does both.
     void add_copying(ConstBytes piece, std::byte* to);
     Word value() const { return static_cast<Word>(~state_); }
 
-    /// Of one whole piece.
+    /// The CRC of one whole piece.
     static Word of(ConstBytes bytes) {
         Crc crc;
         crc.add(bytes);
         return crc.value();
     }
-    /// The definition, a bit at a time; tests hold the fast ways against it.
+    /// The definition, bit by bit. Tests compare the fast ways with it.
     static Word bitwise(ConstBytes bytes);
-    /// Tables, whatever the processor has.
+    /// Uses the tables, even if the processor has a faster way.
     static Word by_tables(ConstBytes bytes);
-    /// Folded in blocks of 16, 32 or 64 bytes, of which there must be four, by a processor that has
-    /// products of that size; nothing otherwise.
+    /// Folds in blocks of `block` bytes: 16, 32 or 64. `bytes` must have at least four blocks, and
+    /// the processor must have a multiplication of that width. Otherwise the result is empty.
     static std::optional<Word> by_folding(ConstBytes bytes, std::size_t block);
 
 private:
     Word state_ = static_cast<Word>(~Word{0});
 };
 
-/// Castagnoli: iSCSI, and this library's own packets.
+/// Castagnoli, as in iSCSI. This project's own packets use it.
 using Crc32c = Crc<std::uint32_t, 0x82F63B78>;
 /// IEEE 802.3, 0x04C11DB7: zlib, the LCRC and ECRC of PCI Express, the ICRC of InfiniBand.
 using Crc32 = Crc<std::uint32_t, 0xEDB88320>;

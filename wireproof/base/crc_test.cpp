@@ -52,7 +52,8 @@ TYPED_TEST(EveryCrc, EveryWayAgreesWithTheDefinitionAtEveryLengthAndSplit) {
     }
 }
 
-// Which of them a test has seen depends on the processor; narrower blocks are always there.
+// The processor decides which block sizes the test covers. If it has a wide block, it also has the
+// narrower ones.
 TYPED_TEST(EveryCrc, FoldsInBlocksAsWideAsTheProcessorHas) {
     const std::vector<std::byte> bytes(256);
     bool wider_seen = false;

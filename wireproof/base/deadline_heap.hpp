@@ -1,5 +1,6 @@
-// Deadlines of many owners, so that the earliest is known at once: a binary heap which knows where
-// each owner's entry stands. To change one takes steps by the logarithm of how many there are.
+// The deadlines of many owners, with the earliest one always at hand. It is a binary heap that
+// knows the place of each owner's entry. A change takes a number of steps that is the logarithm of
+// the number of owners.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace wireproof {
 
-/// Owners are numbered from 0. All memory is taken at construction: 28 bytes an owner.
+/// Owners have numbers from 0. All memory is allocated at construction: 28 bytes per owner.
 class DeadlineHeap {
 public:
     explicit DeadlineHeap(std::size_t owners)
@@ -22,10 +23,10 @@ public:
     }
 
     std::size_t owners() const { return place_.size(); }
-    /// Owners that have a deadline.
+    /// The number of owners that have a deadline.
     std::size_t size() const { return size_; }
 
-    /// Replaces the deadline that the owner had, if any; `never`: it has none.
+    /// Replaces the owner's deadline. `never` removes it.
     void set(std::size_t owner, Instant deadline) {
         const Instant before = deadline_[owner];
         if (deadline == before) return;
@@ -40,7 +41,7 @@ public:
             sink(place_[owner], entry);
         }
     }
-    /// The same, but an earlier deadline that the owner has stays.
+    /// The same, but keeps the owner's present deadline if that is earlier.
     void bring_forward(std::size_t owner, Instant deadline) {
         if (deadline < deadline_[owner]) set(owner, deadline);
     }
@@ -49,7 +50,7 @@ public:
         deadline_[owner] = never;
         const std::uint32_t place = place_[owner];
         const Entry last = std::exchange(entries_[--size_], Entry());
-        if (place == size_) return;  // that was the last
+        if (place == size_) return;  // it was the last entry
         if (place > 0 && last.deadline < entries_[parent_of(place)].deadline) {
             rise(place, last);
         } else {
@@ -57,11 +58,11 @@ public:
         }
     }
 
-    /// Of that owner; `never`: it has none.
+    /// The deadline of this owner; `never` if it has none.
     Instant of(std::size_t owner) const { return deadline_[owner]; }
-    /// Of all; `never`: no owner has one.
+    /// The earliest deadline; `never` if no owner has one.
     Instant earliest() const { return entries_[0].deadline; }
-    /// Whose deadline that is; some owner has one.
+    /// The owner of the earliest deadline. At least one owner must have a deadline.
     std::size_t first() const {
         WIREPROOF_CHECK(size_ > 0);
         return entries_[0].owner;
@@ -78,7 +79,7 @@ private:
         entries_[place] = entry;
         place_[entry.owner] = place;
     }
-    /// The entry belongs there or nearer to the top.
+    /// Puts the entry at `place` or nearer to the top.
     void rise(std::uint32_t place, const Entry entry) {
         while (place > 0 && entry.deadline < entries_[parent_of(place)].deadline) {
             put(place, entries_[parent_of(place)]);
@@ -86,7 +87,7 @@ private:
         }
         put(place, entry);
     }
-    /// The entry belongs there or further from the top.
+    /// Puts the entry at `place` or further from the top.
     void sink(std::uint32_t place, const Entry entry) {
         for (std::uint32_t child = 2 * place + 1; child < size_; child = 2 * place + 1) {
             const bool right_is_earlier =
@@ -99,10 +100,11 @@ private:
         put(place, entry);
     }
 
-    // A heap of the first so many: no entry is earlier than its parent. The others are `never`.
+    // The first size_ entries are the heap: no entry is earlier than its parent. The others are
+    // `never`.
     std::vector<Entry> entries_;
     std::uint32_t size_ = 0;
-    std::vector<std::uint32_t> place_;  // by owner, if it has a deadline: where its entry stands
+    std::vector<std::uint32_t> place_;  // by owner: the place of its entry, if it has a deadline
     std::vector<Instant> deadline_;     // by owner
 };
 

@@ -50,7 +50,7 @@ TEST(DeadlineHeap, AnOwnerWithoutADeadlineHasNoEntry) {
     EXPECT_EQ(heap.earliest(), never);
 }
 
-/// The same by a look at every owner.
+/// The same results from a search through all owners.
 class Model {
 public:
     explicit Model(std::size_t owners) : deadlines_(owners, never) {}
@@ -73,7 +73,7 @@ TEST(DeadlineHeap, SaysWhatALookAtEveryOwnerWouldSay) {
         Model model(owners);
         for (int step = 0; step < 5'000; ++step) {
             const std::size_t owner = random.below(owners);
-            // Few instants, so that many owners have the same.
+            // Only 40 instants, so that many owners have the same one.
             const Instant deadline =
                 random.chance(0.3) ? never : at(static_cast<std::int64_t>(random.below(40)));
             model.set(owner, deadline);
@@ -90,7 +90,7 @@ TEST(DeadlineHeap, SaysWhatALookAtEveryOwnerWouldSay) {
     }
 }
 
-// The entry that fills a gap may come from another branch of the heap, with earlier deadlines.
+// The entry that fills a gap may come from another branch of the heap, where deadlines are earlier.
 TEST(DeadlineHeap, IsInOrderAfterGapsWereFilled) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         Random random(seed);

@@ -1,5 +1,5 @@
-// A value or the reason why there is none. One header spells the library, so that std::expected can
-// take its place once the compilers in use have it.
+// A value, or the reason why there is no value. Only this header names the library, so that
+// std::expected can replace it when the compilers have it.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -8,7 +8,7 @@
 
 namespace wireproof {
 
-/// One line for a person: what could not be done, with which thing, and why.
+/// One line for a person to read: what failed, on which object, and why.
 struct Error {
     std::string message;
 };
@@ -16,7 +16,7 @@ struct Error {
 template <class T>
 using Expected = tl::expected<T, Error>;
 
-/// Where a number says why: on hot paths, and where nobody reads.
+/// For hot paths and for results that nobody reads as text: a number gives the reason.
 template <class T, class Reason>
 using ExpectedOr = tl::expected<T, Reason>;
 

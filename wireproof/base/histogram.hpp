@@ -1,5 +1,6 @@
-// Counts of values of every magnitude, none further than 1/128 of itself from where it is counted:
-// percentiles of latencies without keeping them. In the manner of HDR histograms.
+// Counts values of every magnitude, to compute percentiles of latencies without storing each
+// latency. A counted value differs from the real one by at most 1/128 of it. The design follows HDR
+// histograms.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +28,11 @@ public:
 
     std::uint64_t count() const { return count_; }
     std::uint64_t largest() const { return largest_; }
-    /// Exact, unless the sum of all values exceeded 64 bits. 0 without values.
+    /// Exact, unless the sum of all values exceeds 64 bits. 0 if there are no values.
     double mean() const {
         return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
     }
-    /// The value that this share of all, 0 to 1, do not exceed; 0 without values.
+    /// `share` (0 to 1) of all values are at most this value. 0 if there are no values.
     std::uint64_t percentile(double share) const {
         constexpr double rounding = 1e-6;  // 0.99 of 10,000 is 9,900, not a little more
         const double wanted = std::max(1.0, share * static_cast<double>(count_) - rounding);
@@ -45,8 +46,7 @@ public:
     }
 
 private:
-    // Values below 2 * `part` are counted exactly. From there on each power of two has `part`
-    // places.
+    // Values below 2 * `part` have an exact place each. Above, each power of two has `part` places.
     static constexpr unsigned part_bits = 6;
     static constexpr std::uint64_t part = std::uint64_t{1} << part_bits;
 
@@ -68,9 +68,10 @@ private:
     std::uint64_t largest_ = 0;
 };
 
-/// All values of all of them, each histogram with the same weight however many it has, to within
-/// 1/64; those without values have none. So the median is that of most of them, as a median of
-/// their medians would be, and no percentile is below a lower one.
+/// The values of all histograms together. Each histogram has the same weight (to within 1/64),
+/// however many values it has; an empty one has no weight. So the median agrees with most of the
+/// histograms, as the median of their medians would, and a higher percentile is never below a lower
+/// one.
 inline Histogram of_equal_weight(std::span<const Histogram> histograms) {
     constexpr std::uint64_t exactness = 64;
     std::uint64_t most = 0;

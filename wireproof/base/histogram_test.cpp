@@ -64,7 +64,7 @@ TEST(Histogram, OfEqualWeightTheMedianIsThatOfMostAndPercentilesAscend) {
     EXPECT_NEAR(static_cast<double>(of_equal_weight(rounds).percentile(0.5)), 250, 2);
     EXPECT_NEAR(of_equal_weight(rounds).mean(), (100 + 250 + 260) / 3.0, 1);
 
-    // Of a round of a machine that was busy with something else, one value.
+    // In one round the machine was busy with something else: it has one value.
     rounds = {Histogram(), Histogram(), Histogram()};
     rounds[0].add(90, 3'000);
     rounds[1].add(4'000'000);

@@ -1,5 +1,6 @@
-// Time as a value: integer picoseconds on a clock that has no now(). Who owns a clock (host) or
-// makes time up (sim) passes it in; nobody else can read it.
+// Time as a value: integer picoseconds on a clock that has no now(). The folder `host` reads a real
+// clock, the folder `sim` simulates time. They pass the time to all other code, which cannot read a
+// clock.
 #pragma once
 
 #include <compare>
@@ -40,7 +41,7 @@ private:
     std::int64_t picoseconds_ = 0;
 };
 
-/// A point in time, counted from whatever start its owner chose.
+/// A point in time. The owner of the clock chooses the start from which it counts.
 class Instant {
 public:
     constexpr Instant() = default;
@@ -63,7 +64,8 @@ private:
 /// The deadline of a timer that is not running; later than every other instant.
 inline constexpr Instant never{Duration(std::numeric_limits<std::int64_t>::max())};
 
-/// The earliest of some. By value and without branches: which timer is next nobody can predict.
+/// The earliest of several instants. It takes values and has no branches, because a processor
+/// cannot predict which timer is next.
 constexpr Instant earliest(Instant a, Instant b) {
     return a < b ? a : b;
 }

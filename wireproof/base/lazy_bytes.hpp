@@ -1,5 +1,6 @@
-// A large block of zero bytes that costs memory only where it is written: the system hands out
-// pages at the first touch. Copyable, as engines are; a copy touches what it copies.
+// A large block of zero bytes. Only the pages that are written cost memory, because the system
+// provides a page at the first access. The block can be copied, because engines are copied. A copy
+// touches all pages.
 #pragma once
 
 #include <cstdlib>

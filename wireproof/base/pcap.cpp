@@ -12,8 +12,8 @@ using Next = Expected<std::optional<CapturedPacket>>;
 constexpr std::uint32_t pcap_microseconds = 0xA1B2C3D4;
 constexpr std::uint32_t pcap_nanoseconds = 0xA1B23C4D;
 constexpr std::uint32_t pcap_modified =
-    0xA1B2CD34;  // microseconds; old patches of libpcap write it
-constexpr std::uint32_t section_header = 0x0A0D0D0A;  // the same either way round
+    0xA1B2CD34;  // microseconds; written by old patches of libpcap
+constexpr std::uint32_t section_header = 0x0A0D0D0A;  // the same in both byte orders
 constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
 
 constexpr std::uint32_t interface_description = 1;
@@ -23,12 +23,13 @@ constexpr std::uint32_t enhanced_packet_block = 6;
 
 constexpr std::size_t pcap_header = 24;
 constexpr std::size_t record_header = 16;
-constexpr std::size_t modified_record_header = 24;  // interface, protocol, type and pad follow
+constexpr std::size_t modified_record_header = 24;  // also interface, protocol, type, pad
 constexpr std::size_t block_frame = 12;             // type, length, length again
 
-// Libpcap takes no longer packets, whatever a file says of its own limit.
+// The reader accepts packets up to this length even if the file states a smaller limit. It is the
+// limit of libpcap itself.
 constexpr std::uint32_t packet_limit = 262'144;
-// A length beyond it is damage, and not worth the memory.
+// A larger length counts as damage, so the reader does not allocate memory for it.
 constexpr std::uint32_t block_limit = 16 << 20;
 constexpr std::size_t window_size = 64 << 10;
 
@@ -42,10 +43,10 @@ std::string number(std::uint64_t value) {
     return std::to_string(value);
 }
 
-/// Ticks of any length, as far as 64 bits of nanoseconds reach.
+/// Converts ticks of any length to nanoseconds. The result wraps at 64 bits.
 std::uint64_t nanoseconds(std::uint64_t ticks, std::uint64_t per_second) {
     const std::uint64_t rest = ticks % per_second;
-    // Of a fast clock, the rest times 10^9 may not fit.
+    // If the clock is fast, rest * 10^9 may not fit in 64 bits.
     const std::uint64_t part =
         per_second <= second ? rest * second / per_second
                              : static_cast<std::uint64_t>(static_cast<double>(rest) /
@@ -96,7 +97,7 @@ Expected<void> CaptureReader::read_file_header() {
     return {};
 }
 
-// Seconds, fraction, bytes captured, bytes on the wire.
+// Record header: seconds, fraction, bytes captured, bytes on the wire.
 Next CaptureReader::next_record() {
     if (at_end()) return std::nullopt;
     const auto header = peek(record_header_size_);
@@ -137,7 +138,7 @@ Next CaptureReader::next_in_blocks() {
                     return tl::unexpected(added.error());
                 }
                 break;
-            default: break;  // a section, names, statistics, what others invent
+            default: break;  // a new section, names, statistics, blocks that others define
         }
     }
     return std::nullopt;
@@ -165,7 +166,7 @@ Expected<CaptureReader::Block> CaptureReader::read_block() {
     return Block{type, block->subspan(8, length - block_frame)};
 }
 
-// Byte order may change with every section, and interfaces are counted anew.
+// Each section may have another byte order, and interfaces count from 0 again.
 Expected<void> CaptureReader::begin_section(ConstBytes first) {
     const auto magic = load_le<std::uint32_t>(first.subspan(8).first<4>());
     if (magic != byte_order_magic && swapped(magic) != byte_order_magic) {
@@ -176,7 +177,7 @@ Expected<void> CaptureReader::begin_section(ConstBytes first) {
     return {};
 }
 
-// Link type 16, reserved 16, limit of a packet 32, options.
+// Body: link type (16 bits), reserved (16), limit of a packet (32), options.
 Expected<void> CaptureReader::add_interface(ConstBytes body) {
     if (body.size() < 8) return wrong("an interface description is too short");
     Interface interface { .link_type = word_16(body, 0), .snap_length = word_32(body, 4) };
@@ -211,7 +212,7 @@ Expected<void> CaptureReader::read_option(Interface& to, std::uint16_t code,
     return {};
 }
 
-// Interface, time in two halves, bytes captured, bytes on the wire.
+// Body: interface, time in two halves, bytes captured, bytes on the wire.
 Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
     if (body.size() < 20) return wrong("its block is too short");
     const std::uint64_t ticks = std::uint64_t{word_32(body, 4)} << 32 | word_32(body, 8);
@@ -226,7 +227,8 @@ Expected<CapturedPacket> CaptureReader::enhanced_packet(ConstBytes body) {
     return packet;
 }
 
-// Options that are cut short end there: the packet itself is whole.
+// If an option is cut short, the search ends there without an error, because the packet itself is
+// complete.
 std::string_view CaptureReader::comment_in(ConstBytes options) const {
     constexpr std::uint16_t opt_comment = 1;
     while (options.size() >= 4) {
@@ -241,7 +243,7 @@ std::string_view CaptureReader::comment_in(ConstBytes options) const {
     return {};
 }
 
-// As above, with an interface of 16 bits and a count of drops behind it.
+// Like enhanced_packet, but the interface has 16 bits, and a count of drops follows it.
 Expected<CapturedPacket> CaptureReader::obsolete_packet(ConstBytes body) {
     if (body.size() < 20) return wrong("its block is too short");
     const std::uint64_t ticks = std::uint64_t{word_32(body, 4)} << 32 | word_32(body, 8);
@@ -252,7 +254,8 @@ Expected<CapturedPacket> CaptureReader::obsolete_packet(ConstBytes body) {
     return packet;
 }
 
-// Only bytes on the wire; what was captured follows from the interface's limit.
+// The body has only the bytes on the wire. The captured length is the smaller one of this and the
+// limit of the interface.
 Expected<CapturedPacket> CaptureReader::simple_packet(ConstBytes body) {
     if (body.size() < 4) return wrong("its block is too short");
     const std::uint32_t length = word_32(body, 0);
@@ -283,7 +286,8 @@ std::optional<ConstBytes> CaptureReader::peek(std::size_t size) {
         at_ = 0;
         if (size > window_.size()) window_.resize(std::max(size, window_size));
     }
-    // No more than needed is waited for: what a pipe has not sent yet may be long in coming.
+    // Reads until `size` bytes are there and no longer, because a pipe may not send more for a long
+    // time.
     while (buffered() < size) {
         const std::size_t got = read_(std::span(window_).subspan(filled_));
         if (got == 0) return std::nullopt;

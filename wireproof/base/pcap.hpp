@@ -1,6 +1,6 @@
-// Capture files as others write them, pcap and pcapng, packet by packet: both byte orders, every
-// time resolution, any number of sections and interfaces. What is damaged or cut short is told in
-// one line that names the packet where reading ended; all packets before it are good.
+// Reads capture files of other programs, pcap and pcapng, packet by packet: both byte orders, every
+// time resolution, any number of sections and interfaces. If a file is damaged or cut short, the
+// error is one line that names the packet at which reading ended. All packets before it are good.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,23 @@ struct CapturedPacket {
     std::uint64_t number = 0;             // from 1, in the order of the file
     std::optional<std::uint64_t> time{};  // nanoseconds since 1970; not every block has one
     std::uint16_t link_type = 0;
-    ConstBytes bytes{};          // lent until the next one
-    std::size_t length = 0;      // on the wire, where it may have been longer
-    std::string_view comment{};  // the first, of pcapng; anything may stand there; lent, too
+    ConstBytes bytes{};          // valid until the next call of next()
+    std::size_t length = 0;      // on the wire; the capture may have fewer bytes
+    std::string_view comment{};  // the first, in pcapng; any bytes; valid like `bytes`
 };
 
 class CaptureReader {
 public:
-    /// Puts the next bytes of the capture at the beginning of `to` (never empty) and returns how
-    /// many: at least one, or 0 at the end. It may give fewer than asked for, as a pipe does. What
-    /// it throws passes through next().
+    /// Puts the next bytes of the capture at the beginning of `to` (never empty) and returns their
+    /// number: at least one, or 0 at the end of the file. It may return fewer bytes than `to` has
+    /// room for, like a pipe. If it throws, next() passes the exception on.
     using Read = std::function<std::size_t(Bytes to)>;
 
-    /// Reads forward only, so a pipe will do. A mistake in the first header is told by the first
-    /// next().
+    /// Reads forward only, so a pipe works. If the file header is wrong, the first next() returns
+    /// the error.
     explicit CaptureReader(Read read);
 
-    /// Nothing at the end of the file. After an error there is no next.
+    /// Empty at the end of the file, and in each call after an error.
     Expected<std::optional<CapturedPacket>> next();
 
 private:
@@ -69,15 +69,15 @@ private:
 
     std::string_view comment_in(ConstBytes options) const;
 
-    /// The file's bytes from where reading stands; nothing if it ends before.
+    /// The next `size` bytes of the file, without moving on; empty if the file ends before.
     std::optional<ConstBytes> peek(std::size_t size);
-    /// Goes past bytes that peek() has shown.
+    /// Moves past bytes that peek() has returned.
     void skip(std::size_t size) { at_ += size; }
     bool at_end() { return failed_ || !peek(1); }
     std::size_t buffered() const { return filled_ - at_; }
     std::uint16_t word_16(ConstBytes bytes, std::size_t at) const;
     std::uint32_t word_32(ConstBytes bytes, std::size_t at) const;
-    /// "packet 7: what", of the packet that comes next.
+    /// "packet 7: what", for the next packet.
     tl::unexpected<Error> wrong(const std::string& what) const;
     tl::unexpected<Error> cut(const char* what, std::uint64_t needed) const;
 
@@ -86,18 +86,19 @@ private:
     bool failed_ = false;
     Format format_ = Format::unknown;
     bool big_endian_ = false;
-    std::vector<Interface> interfaces_;  // of the section; pcap has one
+    std::vector<Interface> interfaces_;  // of the present section; a pcap file has one
 
-    std::size_t record_header_size_ = 0;  // of pcap
+    std::size_t record_header_size_ = 0;  // pcap only
 
-    // A part of the file: what was read but not yet passed is from at_ to before filled_.
+    // A part of the file. The bytes that are read but not yet consumed begin at at_ and end before
+    // filled_.
     std::vector<std::byte> window_;
     std::size_t at_ = 0;
     std::size_t filled_ = 0;
 };
 
-/// A capture that lies in memory, which must outlive the reader. It gives at most `piece` bytes at
-/// a time.
+/// Reads a capture in memory, which must outlive the reader. Each call returns at most `piece`
+/// bytes.
 CaptureReader::Read capture_in(ConstBytes file, std::size_t piece = SIZE_MAX);
 
 }  // namespace wireproof

@@ -10,7 +10,7 @@ namespace {
 
 using File = std::vector<std::byte>;
 
-/// Writes words of either byte order.
+/// Writes words in the given byte order.
 class Words {
 public:
     explicit Words(bool big_endian) : big_endian_(big_endian) {}
@@ -99,7 +99,8 @@ TEST(CaptureReader, ReadsPcapOfBothByteOrdersAndResolutions) {
 Words pcapng_file(bool big_endian) {
     Words words(big_endian);
     words.block(0x0A0D0D0A, words.body().put(0x1A2B3C4D, 4).put(1, 2).put(0, 2).put(~0ULL, 8));
-    // No option: microseconds. Then 2^-10 s counted from 100 s on.
+    // The first interface has no option: microseconds. The second: units of 2^-10 s, counted from
+    // 100 s.
     words.block(1, words.body().put(1, 2).put(0, 2).put(0, 4));
     words.block(1, words.body()
                        .put(1, 2)
@@ -186,7 +187,7 @@ TEST(CaptureReader, InterfacesOfAPcapngFileHaveLinkTypesAndResolutionsOfTheirOwn
             words.block(6, body);
         }
         File file = words.file;
-        // The next section counts its interfaces anew.
+        // In the next section, interfaces count from 0 again.
         const File second = pcapng_file(!big_endian).file;
         file.insert(file.end(), second.begin(), second.end());
         CaptureReader reader(capture_in(file));
@@ -260,7 +261,7 @@ TEST(CaptureReader, AFileThatIsCutShortIsReadAsFarAsItGoesAndNamesThePacket) {
     EXPECT_EQ(read(cut).packets, Texts{"first"});
 }
 
-// Every length of a file: an error names the packet after the last good one.
+// Cuts the file at every length. An error names the packet after the last good one.
 TEST(CaptureReader, EveryCutOfAPcapngFileIsToldOrClean) {
     for (const bool big_endian : {false, true}) {
         const File whole = pcapng_file(big_endian).file;
@@ -277,7 +278,7 @@ TEST(CaptureReader, EveryCutOfAPcapngFileIsToldOrClean) {
             const std::string place = "packet " + std::to_string(part.packets.size() + 1) + ": ";
             EXPECT_TRUE(part.error.starts_with(place)) << part.error;
         }
-        EXPECT_EQ(clean, 7U);  // between its eight blocks
+        EXPECT_EQ(clean, 7U);  // cuts between its eight blocks
     }
 }
 
@@ -294,7 +295,7 @@ TEST(CaptureReader, DamageIsToldWithThePacketsNumber) {
               "packet 2: its time is no time; the file is damaged");
 
     const File pcapng = pcapng_file(false).file;
-    const std::size_t first_at = 28 + 20 + 44 + 16;  // behind four blocks
+    const std::size_t first_at = 28 + 20 + 44 + 16;  // after four blocks
     ASSERT_EQ(pcapng[first_at], std::byte{6});
     EXPECT_EQ(with(pcapng, first_at + 4, 41),
               "packet 1: a block claims 41 bytes; the file is damaged");
@@ -308,7 +309,7 @@ TEST(CaptureReader, DamageIsToldWithThePacketsNumber) {
     EXPECT_EQ(with(pcapng, 28 + 20 + 20, 0xC0), "packet 1: an interface counts time too finely");
 }
 
-// Whatever bytes: packets within the file, then its end or an error.
+// Random damage: the reader returns packets that lie within the file, and then the end or an error.
 TEST(CaptureReader, RandomDamageNeverReadsOutside) {
     Random random(5);
     std::size_t errors = 0;

@@ -17,7 +17,7 @@ constexpr std::uint16_t shb_userappl = 4;
 constexpr std::uint16_t if_name = 2;
 constexpr std::uint16_t if_tsresol = 9;
 
-// The draft's limit of an option is that of its 16-bit length.
+// An option's length field has 16 bits.
 constexpr std::size_t option_max = 0xFFFF;
 
 }  // namespace
@@ -27,7 +27,7 @@ PcapngFile::PcapngFile(std::string_view application) {
     put(byte_order_magic, 4);
     put(1, 2);  // version 1.0
     put(0, 2);
-    put(~std::uint64_t{0}, 8);  // the section's length: not said
+    put(~std::uint64_t{0}, 8);  // the section's length: unknown
     put_option(shb_userappl, application);
     put_option(opt_end, {});
     end();
@@ -37,7 +37,7 @@ std::uint32_t PcapngFile::add_interface(std::string_view name, std::uint16_t lin
     begin(interface_description);
     put(link_type, 2);
     put(0, 2);
-    put(0, 4);  // packets are whole
+    put(0, 4);  // no limit: packets are complete
     put_option(if_name, name);
     put_option(if_tsresol, "\x09");  // 10^-9 s
     put_option(opt_end, {});
@@ -52,7 +52,7 @@ void PcapngFile::add(const Packet& packet) {
     put(packet.nanoseconds >> 32, 4);
     put(packet.nanoseconds & 0xFFFFFFFF, 4);
     put(packet.bytes.size(), 4);  // captured
-    put(packet.bytes.size(), 4);  // of the packet
+    put(packet.bytes.size(), 4);  // on the wire
     put(packet.bytes);
     if (!packet.comment.empty()) {
         put_option(opt_comment, packet.comment);

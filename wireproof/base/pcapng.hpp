@@ -1,6 +1,6 @@
-// A capture file as bytes, for dissectors to open: sections of the pcapng draft that a tap needs
-// (header, interfaces, enhanced packets), times in nanoseconds. Numbers are little-endian, and the
-// header says so.
+// Writes a capture file into memory, for packet dissectors. It has the pcapng blocks that a tap
+// needs: section header, interfaces, enhanced packets. Times are in nanoseconds. Numbers are
+// little-endian, as the section header says.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace wireproof {
 
-/// LINKTYPE_USER0: what it means is agreed between whoever writes and whoever reads.
+/// LINKTYPE_USER0: the writer and the reader of the file agree on its meaning.
 inline constexpr std::uint16_t link_type_user0 = 147;
 
 /// Packets that begin with their IP header.
@@ -20,10 +20,10 @@ inline constexpr std::uint16_t link_type_raw = 101;
 
 class PcapngFile {
 public:
-    /// `application` is who wrote it.
+    /// `application` is the name of the program that writes the file.
     explicit PcapngFile(std::string_view application);
 
-    /// What packets are captured on; they name it by the number returned, counted from 0.
+    /// Adds an interface. Packets name it by the number returned, which counts from 0.
     std::uint32_t add_interface(std::string_view name, std::uint16_t link_type);
 
     struct Packet {
@@ -34,9 +34,10 @@ public:
     };
     void add(const Packet& packet);
 
-    /// The whole file so far, but for what was taken.
+    /// All bytes that were added and not taken.
     ConstBytes bytes() const { return file_; }
-    /// What was added since the last time, for a file that is written as it grows.
+    /// Returns the bytes that were added since the last call, for a file that is written while it
+    /// grows.
     std::vector<std::byte> take() { return std::exchange(file_, {}); }
 
 private:
@@ -48,7 +49,7 @@ private:
     void pad();
 
     std::vector<std::byte> file_;
-    std::size_t block_at_ = 0;  // of the block that is being written
+    std::size_t block_at_ = 0;  // start of the block that is being written
     std::uint32_t interfaces_ = 0;
 };
 

@@ -55,7 +55,7 @@ TEST(Pcapng, ACommentIsAnOptionBehindThePacket) {
                                      " 00000000 30000000");
 }
 
-// A reader walks by lengths, forwards and backwards.
+// A reader uses the lengths to walk forwards and backwards.
 TEST(Pcapng, BlocksFollowOneAnotherByTheirLengthsBothWays) {
     PcapngFile file("an application whose name is no multiple of four");
     file.add_interface("odd", link_type_user0);

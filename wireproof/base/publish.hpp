@@ -1,5 +1,5 @@
-// Bytes for a reader that looks at them without being told: another thread, or a process that
-// shares the memory.
+// Writes bytes for a reader that polls the memory and gets no signal: another thread, or a process
+// that shares the memory.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace wireproof {
 
-/// What was written before is seen before what is written after. g++ refuses to compile the fence
-/// of the standard library under the thread sanitizer.
+/// A reader that sees a store after the fence also sees all stores before it. g++ does not compile
+/// the fence of the standard library under the thread sanitizer.
 inline void release_fence() {
 #if defined(__SANITIZE_THREAD__)
     __sync_synchronize();

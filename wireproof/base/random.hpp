@@ -1,6 +1,6 @@
-// A generator whose draws are the same on every platform and standard library: xoshiro256++, seeded
-// through splitmix64 (Blackman and Vigna, public domain algorithms). A regular value: copy it and
-// both copies draw the same future.
+// A generator that gives the same numbers on every platform and with every standard library:
+// xoshiro256++, seeded through splitmix64 (Blackman and Vigna, public domain algorithms). It is a
+// regular value: a copy draws the same numbers as the original from then on.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace wireproof {
 
-/// One step of splitmix64; also a good 64-bit mixer.
+/// One step of splitmix64. It is also a good mixer for 64 bits.
 constexpr std::uint64_t mix64(std::uint64_t value) {
     value += 0x9E3779B97F4A7C15;
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;

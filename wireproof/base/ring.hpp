@@ -1,4 +1,4 @@
-// A bounded first-in first-out queue whose memory is taken once, at construction.
+// A bounded first-in first-out queue. It allocates its memory once, at construction.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace wireproof {
 
-/// Copyable where T is. Indexes count from the oldest element.
+/// Copyable if T is copyable. Index 0 is the oldest element.
 template <class T>
 class Ring {
 public:
@@ -24,7 +24,8 @@ public:
         place = std::move(value);
         return place;
     }
-    /// A new last element to be filled in place; it still has what stood there.
+    /// Adds a last element and returns it, for the caller to fill in place. The element still has
+    /// its old content.
     T& add() {
         WIREPROOF_CHECK(!full());
         return slots_[wrapped(first_ + size_++)];
@@ -37,7 +38,7 @@ public:
         size_ -= count;
     }
 
-    /// It begins at its front again, so that light traffic stays in a few cache lines.
+    /// The ring begins at its first slot again, so that light traffic uses few cache lines.
     void clear() { first_ = size_ = 0; }
 
     T& front() { return (*this)[0]; }

@@ -1,5 +1,6 @@
-// Numbers that wrap. A SeqNum alone can only be compared for equality: order exists on a Circle,
-// and only relative to a window, so there is no operator< to fool a sorted container.
+// Sequence numbers that wrap. A SeqNum alone can only be compared for equality. Two numbers have an
+// order only on a Circle and relative to a window. There is no operator<, so a sorted container
+// does not compile.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace wireproof {
 
-/// A number on some circle; Tag keeps numbers of different meaning apart.
+/// A number on some circle. Tag makes a separate type for each kind of number.
 template <class Tag>
 class SeqNum {
 public:
@@ -21,7 +22,7 @@ private:
     std::uint32_t value_ = 0;
 };
 
-/// The circle a SeqNum lives on: a modulus of 2 to 2^32, chosen at run time.
+/// The circle of a SeqNum: its modulus is 2 to 2^32 and is chosen at run time.
 class Circle {
 public:
     constexpr explicit Circle(std::uint64_t modulus) : modulus_(modulus) {
@@ -30,7 +31,7 @@ public:
 
     constexpr std::uint64_t modulus() const { return modulus_; }
 
-    /// Whether the value can stand on this circle at all; a number from the network may not.
+    /// Whether the value is a number of this circle. A number from the network may be too large.
     constexpr bool holds(std::uint32_t value) const { return value < modulus_; }
 
     template <class Tag>
@@ -40,7 +41,7 @@ public:
         return SeqNum<Tag>(static_cast<std::uint32_t>(to));
     }
 
-    /// How many steps forward lead from `earlier` to `later`: 0 to modulus - 1.
+    /// The number of steps forward from `earlier` to `later`: 0 to modulus - 1.
     template <class Tag>
     constexpr std::uint32_t steps_after(SeqNum<Tag> later, SeqNum<Tag> earlier) const {
         const std::uint64_t from = earlier.value();
