@@ -1,7 +1,8 @@
-// What a sender does while its oldest unacknowledged packet leaves again and again without an
-// answer, on a path that it shares with others: it waits twice as long each time, sends only that
-// packet, and says for how long this has lasted; once that packet is answered, others follow in
-// growing number. A physical link has fixed timers and needs none of this.
+// What a sender does while it retransmits its oldest unacknowledged packet again and again without
+// an answer, on a path that it shares with other flows. The sender doubles its wait each time,
+// retransmits only that packet, and reports for how long this has lasted. When the peer answers,
+// the sender sends more packets again, step by step. A physical link has fixed timers and does not
+// need this.
 #pragma once
 
 #include <algorithm>
@@ -13,25 +14,25 @@
 
 namespace wireproof {
 
-/// A packet that was sent again, and to which no answer came: neither an acknowledgement nor "not
-/// now".
+/// A packet that the sender has retransmitted and that has no answer: neither an acknowledgement
+/// nor "not now" (for example, receiver not ready).
 struct Unanswered {
-    Instant since = never;    // when it was first sent again; never: there is no such packet
-    std::uint32_t times = 0;  // it was sent again
-    std::size_t bytes = 0;    // of the frame that carries it
+    Instant since = never;    // first retransmission; never: there is no such packet
+    std::uint32_t times = 0;  // number of retransmissions
+    std::size_t bytes = 0;    // length of its frame
 
-    /// When to give it up; never: it was not sent again often enough to judge.
+    /// When the sender gives up the packet; never: it was not retransmitted often enough to judge.
     Instant deadline(Duration limit) const {
         return since == never || times < times_min ? never : since + limit;
     }
     bool lasts(Instant now, Duration limit) const { return deadline(limit) <= now; }
 
-    /// Where 30 % of all packets and of all answers are lost, so many fail in a row once in 10^9
-    /// packets. A process that slept has sent it fewer times.
+    /// If 30 % of all packets and of all answers are lost, one packet in 10^9 fails this many times
+    /// in a row. A process that slept has retransmitted fewer times.
     static constexpr std::uint32_t times_min = 32;
 };
 
-/// A regular value. An engine tells it when retransmission begins and when there is progress.
+/// A regular value. The engine reports when retransmission begins and when there is progress.
 class Backoff {
 public:
     static constexpr Duration wait_max = Duration::milliseconds(100);
@@ -39,10 +40,10 @@ public:
     static constexpr std::size_t unlimited = ~std::size_t{0};
 
     Backoff() = default;
-    /// Off: timers stay as they are and everything is resent, however often.
+    /// If `on` is false, timers stay as they are and all packets are retransmitted each time.
     explicit Backoff(bool on) : on_(on) {}
 
-    /// The oldest packet, and perhaps others behind it, begin to leave again.
+    /// The sender begins to retransmit the oldest packet, and perhaps later ones.
     void retransmits(Instant now) {
         if (unanswered_.since == never) unanswered_.since = now;
         ++unanswered_.times;
@@ -53,27 +54,29 @@ public:
             window_ = std::max<std::size_t>(window_ / 2, 1);
         }
     }
-    /// The oldest packet left again, in a frame of so many bytes.
+    /// The sender has retransmitted the oldest packet in a frame of `bytes` bytes.
     void oldest_left(std::size_t bytes) { unanswered_.bytes = bytes; }
-    /// It was acknowledged with so many in all, or, with none, answered with "not now".
+    /// The peer acknowledged the oldest packet, and `acknowledged` packets in total. 0: the peer
+    /// answered "not now".
     void answered(std::size_t acknowledged) {
         unanswered_ = {};
         if (window_ == unlimited) return;
         window_ = window_ + acknowledged < window_full ? window_ + acknowledged : unlimited;
     }
-    /// Nothing is kept any more.
+    /// The sender has no unacknowledged packets any more: back to the start.
     void reset() { *this = Backoff(on_); }
 
-    /// How long to wait for an answer where `timer` is right for the first time.
+    /// How long to wait for an answer. `timer` is the right wait for the first time.
     Duration wait(Duration timer) const {
         if (!on_ || timer >= wait_max) return timer;
         const std::uint32_t doublings = std::min(unanswered_.times, doublings_max);
         return std::min(timer * (std::int64_t{1} << doublings), wait_max);
     }
-    /// Whether a negative acknowledgement begins a retransmission at once; else the timer does.
+    /// Whether a negative acknowledgement starts a retransmission at once. If not, only the timer
+    /// starts it.
     bool heeds_notice() const { return !on_ || unanswered_.times < free_rounds; }
-    /// So many packets, from the oldest on, may leave before an answer. The second retransmission
-    /// makes that one, each packet acknowledged one more.
+    /// How many packets, from the oldest on, the sender may send before an answer. The second
+    /// retransmission reduces this to one; then each acknowledged packet adds one.
     std::size_t window() const { return window_; }
 
     const Unanswered& unanswered() const { return unanswered_; }
@@ -85,8 +88,8 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t free_rounds = 2;  // a packet may well be lost twice
-    static constexpr std::size_t window_full = 64;   // from there on nothing limits it
+    static constexpr std::uint32_t free_rounds = 2;  // a packet may well be lost twice by chance
+    static constexpr std::size_t window_full = 64;   // from there on there is no limit
 
     bool on_ = false;
     std::size_t window_ = unlimited;

@@ -22,7 +22,7 @@ TEST(Backoff, EachRetransmissionWithoutAnAnswerDoublesTheWaitUpToALimit) {
     for (int i = 0; i < 100; ++i) backoff.retransmits(at(0));
     EXPECT_EQ(backoff.wait(timer), Backoff::wait_max);
     EXPECT_EQ(backoff.wait(Duration(1)), Duration(1 << Backoff::doublings_max));
-    // A timer that is longer by itself stays what it is.
+    // A timer that is already longer than the limit stays as it is.
     EXPECT_EQ(backoff.wait(Duration::milliseconds(4'000)), Duration::milliseconds(4'000));
     backoff.answered(1);
     EXPECT_EQ(backoff.wait(timer), timer);

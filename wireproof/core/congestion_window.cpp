@@ -5,12 +5,12 @@
 namespace wireproof {
 namespace {
 
-// Busy hosts add up to this to a round trip; it says nothing of the path.
+// A busy host may add this much to a round trip. It says nothing about the path.
 constexpr Duration host_noise = Duration::microseconds(50);
-constexpr Duration period = Duration::milliseconds(5'000);  // of the lowest round trip
-// Losses within it are counted together where no round trip is measured.
+constexpr Duration period = Duration::milliseconds(5'000);  // the lowest round trip is per period
+// Stands for the round trip if none is measured.
 constexpr Duration unmeasured_rtt = Duration::milliseconds(1);
-// Before the first round trip, a shorter silence may be a long path.
+// Before the first round trip is measured, a silence shorter than this may only mean a long path.
 constexpr Duration first_patience = Duration::milliseconds(200);
 
 Duration part(Duration whole, std::int64_t divisor) {
@@ -92,13 +92,13 @@ void CongestionWindow::fingerprint(Instant now, Fingerprint& sink) const {
     sink.add(recent_);
     sink.add(lowest_);
     sink.add(lowest_before_);
-    // Before the first round trip no period has begun, and one that is over ends with the next
-    // round trip.
+    // Before the first measurement there is no period. A period that has reached its full length
+    // ends at the next measurement, however long that takes.
     sink.add(recent_ == Duration() ? Duration() : std::min(now - period_since_, period));
     sink.add(losing_);
     if (!losing_) return;
     const Duration most = std::max(recent_, unmeasured_rtt) * 2;
-    sink.add(std::min(now - losing_since_, most));  // longer ago is all the same
+    sink.add(std::min(now - losing_since_, most));  // beyond this, the age has no effect
     sink.add(before_losing_);
     sink.add(lost_);
 }

@@ -11,7 +11,7 @@ Instant at(std::int64_t milliseconds) {
     return Instant(Duration::milliseconds(milliseconds));
 }
 
-// One that has met a full queue at a hundred packets, a second ago.
+// A window that has met a full queue at a hundred packets.
 CongestionWindow grown_up() {
     CongestionWindow window({.start = 100});
     window.on_rtt(at(0), rtt);
@@ -67,7 +67,7 @@ TEST(CongestionWindow, GivesBackHalfOnceARoundTripAndAHalfWhenTheQueueIsFull) {
     window.on_lost(at(3), 5);
     window.on_lost(at(10), 1);
     EXPECT_EQ(window.packets(), 50u);
-    window.on_lost(at(12), 1);  // the round trip is 6 ms
+    window.on_lost(at(12), 1);  // the smoothed round trip is 6 ms
     EXPECT_EQ(window.packets(), 25u);
 }
 
@@ -117,7 +117,7 @@ TEST(CongestionWindow, AllowsTwoHoweverMuchIsLost) {
     EXPECT_EQ(window.packets(), 2u);
 }
 
-// A route that became longer for good must not look like a full queue for ever.
+// A route that has become longer must not look like a full queue for ever.
 TEST(CongestionWindow, ForgetsALowestLoopOfLongAgo) {
     CongestionWindow window({.start = 10});
     window.on_rtt(at(5'000), rtt);
@@ -161,7 +161,7 @@ TEST(CongestionWindow, WhenItAllHappenedIsNotInItsFingerprint) {
     EXPECT_EQ(print(window, at(6'000)), print(window, at(7'000))) << "it is over";
 }
 
-// However short the round trip: a receiver without room is as a queue that is full.
+// A receiver without room counts as a full queue, even if the round trip is short.
 TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     CongestionWindow window({.start = 100, .most = 1000});
     Instant now = Instant() + rtt;
@@ -176,7 +176,8 @@ TEST(CongestionWindow, AnOverrunTakesHalfOnceInARoundTripAndAHalf) {
     EXPECT_EQ(window.packets(), 25U);
 }
 
-// Where nothing steers, round trips are not measured; many NACKs tell of one overflow all the same.
+// Without congestion control, the round trip is not measured. Many NACKs may still report one
+// overrun.
 TEST(CongestionWindow, AnOverrunTakesHalfOnceThoughNoLoopIsKnown) {
     CongestionWindow window({.start = 1000, .most = 1024});
     const Instant now = Instant() + rtt;

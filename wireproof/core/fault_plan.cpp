@@ -10,7 +10,7 @@ bool names(const FaultRule& rule, const FrameInfo& info) {
         return rule.number_first == 0 &&
                rule.number_last == std::numeric_limits<std::uint32_t>::max();
     }
-    // A range may run across the wrap.
+    // A range may include the wrap.
     const bool wraps = rule.number_first > rule.number_last;
     const bool after = *info.number >= rule.number_first;
     const bool before = *info.number <= rule.number_last;
@@ -27,8 +27,8 @@ Fate FaultPlan::decide(const FrameInfo& info) {
     if (passes(info.length)) return {};
     ++counts_.frames;
     flips_.clear();
-    // Every source draws for every frame, so that a rule changes the fate of its frame and of no
-    // other. A source that is off draws for none.
+    // Every source draws a random number for every frame, so that a rule changes only the fate of
+    // its own frame. A source that is off draws none.
     Fate fate;
     fate.damaged = meets_bit_errors(info.length);
     fate.lost = lost_at_random();
@@ -53,7 +53,8 @@ Fate FaultPlan::decide(const FrameInfo& info) {
 void FaultPlan::damage(Bytes frame) {
     const std::uint64_t bits = frame.size() * 8;
     if (bits == 0) return;
-    // Not from random_: whether a wire asks for this draw must not change the frames after it.
+    // This draw does not use random_: a wire may call damage() or not, and this must not change the
+    // fates of later frames.
     if (flips_.empty()) flips_.push_back(Random(mix64(seed_) + counts_.frames).below(bits));
     for (const std::uint64_t bit : flips_) {
         if (bit < bits) frame[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -80,8 +81,8 @@ bool FaultPlan::lost_at_random() {
     return lost;
 }
 
-// Bit errors are independent, so the gaps between them are geometric: one draw per error, not per
-// bit, and a gap runs on from frame to frame.
+// Bit errors are independent, so the gaps between them have a geometric distribution. The plan
+// draws once per error, not once per bit. A gap continues from one frame to the next.
 bool FaultPlan::meets_bit_errors(std::size_t bytes) {
     if (rates_.bit_error <= 0) return false;
     const std::uint64_t bits = bytes * 8;

@@ -1,6 +1,6 @@
-// Which frame is lost, damaged, repeated or held back: from rates, from bursts, or from a script
-// that names frames. Pure, and the same on a simulated cable and on a live wire; it decides, the
-// wire does.
+// Decides which frames are lost, damaged, duplicated or held back: at random by rates, in bursts,
+// or by a script that names frames. A plan is a pure state machine and works the same on a
+// simulated cable and on a live wire. The plan only decides; the wire applies the decision.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ struct FaultRates {
     double loss = 0;       // per frame
     double bit_error = 0;  // per bit
     double duplicate = 0;  // per frame
-    double reorder = 0;    // per frame: held back behind the next 1 to hold_max
+    double reorder = 0;    // per frame: the next 1 to hold_max frames overtake it
     std::uint32_t hold_max = 8;
 
     friend bool operator==(const FaultRates&, const FaultRates&) = default;
 };
 
-/// A two-state (Gilbert–Elliott) source of loss besides FaultRates::loss: the state changes between
-/// frames, and frames are lost at the rate of the state they meet.
+/// A two-state (Gilbert–Elliott) source of loss, in addition to FaultRates::loss. The state may
+/// change before each frame. In the bad state, a frame is lost with probability loss_in_burst.
 struct LossBursts {
-    double begin = 0;  // probability per frame of going from good to bad
-    double end = 1;    // and back
+    double begin = 0;  // probability per frame to change from good to bad
+    double end = 1;    // and from bad to good
     double loss_in_burst = 1;
 };
 
-/// What happens to one frame.
+/// What the plan decides for one frame.
 struct Fate {
     bool lost = false;
     bool damaged = false;
@@ -44,22 +44,22 @@ struct Fate {
     friend bool operator==(const Fate&, const Fate&) = default;
 };
 
-/// One line of a script: the frames it names, and what happens to them instead of what the rates
-/// say.
+/// One line of a script: which frames it names, and the fate of these frames. The rates do not
+/// apply to them.
 struct FaultRule {
     std::string kind = {};  // as in FrameInfo; empty names every kind
     std::optional<std::uint32_t> channel = {};
-    std::uint32_t number_first = 0;  // own sequence number; frames without one match the full range
+    std::uint32_t number_first = 0;  // a frame without a number matches only the full range
     std::uint32_t number_last = std::numeric_limits<std::uint32_t>::max();
     std::uint64_t nth_first = 1;  // among the frames that match the above, counted from 1
     std::uint64_t nth_last = std::numeric_limits<std::uint64_t>::max();
     Fate fate = {};
 };
 
-/// Whether the rule is about such a frame, however many came before it.
+/// Whether the rule names such a frame. Ignores nth_first and nth_last.
 bool names(const FaultRule& rule, const FrameInfo& info);
 
-/// What a plan has done so far.
+/// What a plan has decided so far.
 struct FaultCounts {
     std::uint64_t frames = 0;
     std::uint64_t lost = 0;
@@ -68,7 +68,7 @@ struct FaultCounts {
     std::uint64_t held = 0;
 };
 
-/// A regular value: a copy meets the same future.
+/// A regular value: a copy decides the same fates as the original from then on.
 class FaultPlan {
 public:
     FaultPlan() : FaultPlan(FaultRates{}, 0) {}
@@ -80,11 +80,12 @@ public:
     }
     void add_rule(FaultRule rule) { script_.push_back({std::move(rule), 0}); }
 
-    /// The fate of the next frame, in the order of sending. The first matching rule decides;
-    /// without one the rates do.
+    /// Decides the fate of the next frame. The caller must call it in the order of sending. The
+    /// first rule that matches decides; if none matches, the rates do.
     Fate decide(const FrameInfo& info);
 
-    /// The same as a decide that finds nothing, without its cost; false: ask decide.
+    /// A cheap decide() for a frame that meets no fault: it counts the frame and returns true.
+    /// False: it did nothing, and the caller must call decide().
     bool passes(std::size_t length) {
         if (!only_bit_errors_ || scripted() || bits_to_error_ < 8 * length) return false;
         ++counts_.frames;
@@ -92,23 +93,24 @@ public:
         return true;
     }
 
-    /// Bits from here on that meet nothing, whatever frames they are in; 0 where each frame has a
-    /// fate of its own to be drawn.
+    /// The number of bits that will meet no fault, however they are divided into frames. 0 if the
+    /// plan must draw a fate for each frame.
     std::uint64_t clean_bits() const {
         return only_bit_errors_ && !scripted() ? bits_to_error_ : 0;
     }
-    /// As so many frames of together so many bits, at most clean_bits(), had passed.
+    /// Same effect as if `frames` frames with `bits` bits in total had passed. `bits` may be at
+    /// most clean_bits().
     void skip(std::uint64_t frames, std::uint64_t bits) {
         WIREPROOF_CHECK(bits <= clean_bits());
         counts_.frames += frames;
         bits_to_error_ -= rates_.bit_error > 0 ? bits : 0;
     }
 
-    /// Flips the bits of the frame last decided on; flips one at random where a rule said
-    /// `damaged`. A frame of no bytes is left as it is.
+    /// Flips the bits that the last decide() chose in its frame. If a rule said `damaged` and
+    /// decide() chose no bit, flips one at random. An empty frame stays as it is.
     void damage(Bytes frame);
 
-    /// Without a script, a wire need not describe its frames.
+    /// If there is no script, a wire need not describe its frames.
     bool scripted() const { return !script_.empty(); }
     const FaultCounts& counts() const { return counts_; }
 
@@ -130,9 +132,9 @@ private:
     std::vector<Line> script_;
     FaultCounts counts_;
     std::uint64_t bits_to_error_ = std::numeric_limits<std::uint64_t>::max();
-    std::vector<std::uint64_t> flips_;  // bit offsets in the frame last decided on
+    std::vector<std::uint64_t> flips_;  // bit offsets in the frame of the last decide()
     bool in_burst_ = false;
-    bool only_bit_errors_ = true;  // most frames then meet nothing at all
+    bool only_bit_errors_ = true;  // then most frames meet no fault
 };
 
 }  // namespace wireproof

@@ -1,5 +1,5 @@
-// Rates are held to five standard deviations of what they say, scripts to the frame. Every seed is
-// fixed, so a test that passes once passes always.
+// Checks rates to within five standard deviations, and scripts frame by frame. Every seed is fixed,
+// so a test that passes once passes always.
 #include "wireproof/core/fault_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(FaultPlan, KeepsItsRates) {
     FaultPlan plan({.loss = 0.02, .duplicate = 0.03, .reorder = 0.05}, 1);
     for (int i = 0; i < frames; ++i) plan.decide(frame_of(100));
     const FaultCounts& counts = plan.counts();
-    const double left = 1 - 0.02;  // a lost frame meets nothing else
+    const double left = 1 - 0.02;  // a lost frame has no other fault
     EXPECT_NEAR(double(counts.lost), frames * 0.02, five_sigma(frames, 0.02));
     EXPECT_NEAR(double(counts.duplicated), frames * 0.03 * left, five_sigma(frames, 0.03 * left));
     EXPECT_NEAR(double(counts.held), frames * 0.05 * left, five_sigma(frames, 0.05 * left));
@@ -100,7 +100,7 @@ TEST(FaultPlan, AtRateOneEveryBitIsFlipped) {
 }
 
 TEST(FaultPlan, AGapBetweenBitErrorsRunsOnOverFrames) {
-    // However the stream is cut into frames, its first error is at the same bit.
+    // The first error is at the same bit, however the stream is divided into frames.
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         std::vector<std::size_t> first_errors;
         for (const std::size_t size : {1U, 13U, 64U, 20'000U}) {
@@ -125,8 +125,9 @@ TEST(FaultPlan, LosesFramesInBurstsOfTheLengthSaid) {
     const auto count = double(plan.counts().lost);
     double bursts = 0;
     for (std::size_t i = 0; i < frames; ++i) bursts += lost[i] && (i == 0 || !lost[i - 1]) ? 1 : 0;
-    // The share of time in the bad state, and the mean of geometric lengths. Neighbours are
-    // correlated by 1 - begin - end, which widens the first by (1 + 0.74) / (1 - 0.74).
+    // The expected values: the share of frames in the bad state, and the mean of geometric lengths.
+    // Neighbouring frames are correlated by 1 - begin - end = 0.74. This increases the variance of
+    // the first value by a factor of (1 + 0.74) / (1 - 0.74).
     const double share = 0.01 / 0.26;
     EXPECT_NEAR(count, frames * share, five_sigma(frames, share) * std::sqrt(1.74 / 0.26));
     EXPECT_NEAR(count / bursts, 4, 5 * std::sqrt(0.75) / 0.25 / std::sqrt(bursts));

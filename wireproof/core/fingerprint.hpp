@@ -1,5 +1,5 @@
-// A hasher that tells two states of an engine apart: 128 bits, so that among 10^9 states a search
-// confuses two with a probability below 10^-20.
+// A hash that distinguishes the states of an engine. It has 128 bits, so that among 10^9 states a
+// search confuses two with a probability below 10^-20.
 #pragma once
 
 #include <compare>
@@ -30,7 +30,8 @@ public:
 
     void add(Duration value) { add(value.picoseconds()); }
 
-    /// A deadline, relative to now: two worlds that differ only in their age are the same.
+    /// Adds a deadline relative to now. Two worlds that differ only in their age are therefore
+    /// equal.
     void add_deadline(Instant deadline, Instant now) {
         add(deadline == never ? Duration(-1) : deadline - now);
     }

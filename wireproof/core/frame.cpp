@@ -15,8 +15,8 @@ Bytes TxFrame::gather(Bytes to) const {
     return to.first(size_);
 }
 
-// From the last piece to the first: a piece of the room only ever moves up, past payload before it,
-// and its new place begins where all earlier pieces end.
+// Works from the last piece to the first. A piece in the room only moves towards the end, past
+// payload before it. Its new place begins where all earlier pieces end.
 void TxFrame::gather_pieces() {
     WIREPROOF_CHECK(size_ <= room_.size());
     std::size_t at = size_;

@@ -1,5 +1,5 @@
-// What a wire carries. A TxFrame is room that a lane lends to an engine; an RxFrame is lent to an
-// engine by a wire. Neither owns payload bytes.
+// What a wire carries. A TxFrame is room that a lane lends to an engine. An RxFrame is a received
+// frame that a wire lends to an engine. Neither owns payload bytes.
 #pragma once
 
 #include <array>
@@ -11,48 +11,49 @@
 
 namespace wireproof {
 
-/// A peer, as numbered by the wire's own address table. A two-ended link has only peer 0.
+/// The number of a peer in the wire's address table. A link with two ends has only peer 0.
 enum class PeerId : std::uint16_t {};
 
-/// Who vouches for the bytes of a received frame.
+/// Whether the engine must check the bytes of a received frame.
 enum class Integrity : std::uint8_t {
-    check,    // nobody: the engine computes its checksum
-    intact,   // the carrier does: shared memory, or a simulated cable that did not touch the frame
-    damaged,  // a simulated cable that did says what the checksum would have said
+    check,    // unknown: the engine computes its checksum
+    intact,   // the carrier guarantees it: shared memory, or a cable that did not touch the frame
+    damaged,  // a simulated cable damaged the frame: the engine acts as if a checksum were wrong
 };
 
-/// A received frame, lent until the next Wire::receive.
+/// A received frame, valid until the next Wire::receive.
 struct RxFrame {
     ConstBytes bytes;
     PeerId from{};
     Integrity integrity = Integrity::check;
-    /// Payload that a simulated cable carried by reference: it stands in the frame at `lent_at`,
+    /// Payload that a simulated cable carries by reference. It belongs in the frame at `lent_at`,
     /// between the bytes above. Empty on every other wire.
     ConstBytes lent{};
     std::size_t lent_at = 0;
-    /// This host had no room for frames that came before it, whoever sent them.
+    /// This host had no room for frames that came before this one, from any peer.
     bool after_overrun = false;
 
     std::size_t size() const { return bytes.size() + lent.size(); }
 };
 
-/// What a lane promises of the frames it carries, and how long they may be.
+/// What a lane guarantees for the frames that it carries, and their maximum length.
 struct LaneCapabilities {
-    std::size_t frame_max = 0;    // bytes
-    bool carries_intact = false;  // bytes arrive as sent or not at all: no checksum needed
-    bool carries_all = false;     // nothing lost, repeated or reordered while the peer lives
-    std::size_t copied_max = 0;  // payload up to this size costs less copied than pointed at, bytes
-    bool prefers_equal_sizes = false;  // frames of one length, one behind the other, cost far less
+    std::size_t frame_max = 0;         // bytes
+    bool carries_intact = false;       // a frame arrives as sent or not at all: no checksum needed
+    bool carries_all = false;          // nothing lost, repeated or reordered while the peer lives
+    std::size_t copied_max = 0;        // bytes; up to this size, a copy is cheaper than a reference
+    bool prefers_equal_sizes = false;  // consecutive frames of one length cost far less
 };
 
-/// One frame on its way out. Headers and trailers are written in place, in room of the lane's;
-/// payload is pointed at, unless the lane prefers a copy, and must stay put until Wire::flush
-/// returns.
+/// A frame to send. The engine writes headers and trailers in place, into the lane's room. The
+/// frame refers to its payload, unless the lane prefers a copy. Such payload must not change until
+/// Wire::flush returns.
 class TxFrame {
 public:
     static constexpr std::size_t pieces_max = 4;
 
-    /// The lane's side: an empty frame whose own bytes go to `room`, at least frame_max bytes.
+    /// For the lane: begins an empty frame. What the engine writes goes to `room`, which has at
+    /// least frame_max bytes.
     void open(Bytes room, const LaneCapabilities& capabilities) {
         room_ = room;
         capabilities_ = capabilities;
@@ -60,8 +61,8 @@ public:
         resent_ = false;
     }
 
-    /// The next `size` bytes of the frame, to be written now. Asking for more than the room is
-    /// ours.
+    /// Returns the next `size` bytes of the frame, which the engine must write now. An engine that
+    /// asks for more than the room has is defective, and the program stops.
     Bytes add_room(std::size_t size) {
         WIREPROOF_CHECK(used_ + size <= room_.size());
         const Bytes part = room_.subspan(used_, size);
@@ -70,7 +71,7 @@ public:
         return part;
     }
 
-    /// All bytes of a frame that has none yet, to be written now.
+    /// Returns all bytes of a frame that is still empty. The engine must write them now.
     Bytes add_all(std::size_t size) {
         WIREPROOF_CHECK(size_ == 0 && size <= room_.size() && size <= capabilities_.frame_max);
         used_ = size_ = size;
@@ -85,13 +86,13 @@ public:
         return std::span<std::byte, N>(add_room(N));
     }
 
-    /// The next bytes of the frame, by reference or as a copy.
+    /// Adds the next bytes of the frame, by reference or as a copy.
     void add_payload(ConstBytes payload) {
         if (!copies(payload.size())) return append(payload);
         const Bytes to = add_room(payload.size());
         std::memcpy(to.data(), payload.data(), payload.size());
     }
-    /// The same, and counts them into a check, in one pass where they are copied.
+    /// The same, and adds the bytes to a check. If the bytes are copied, one pass does both.
     template <class Check>
     void add_payload(ConstBytes payload, Check& check) {
         if (copies(payload.size()))
@@ -100,32 +101,32 @@ public:
         append(payload);
     }
 
-    /// Bytes of zero, for the length.
+    /// Adds bytes of zero that only make the frame longer.
     void add_filler(std::size_t size) {
         if (size > 0) std::memset(add_room(size).data(), 0, size);
     }
 
-    /// Marks a frame that left before in the same meaning; counted and drawn, never sent.
+    /// Marks the frame as a retransmission. The mark is for counters and drawings; it is not sent.
     void mark_resent() { resent_ = true; }
 
     bool resent() const { return resent_; }
     bool wants_check() const { return !capabilities_.carries_intact; }
     bool wants_copy() const { return !capabilities_.carries_all; }
-    /// Whether it is worth some bytes that say nothing to be as long as the frame before and
-    /// behind.
+    /// Whether the engine should add filler so that the frame is as long as the frames before and
+    /// after it.
     bool prefers_equal_sizes() const { return capabilities_.prefers_equal_sizes; }
-    /// Whether payload of that size would be copied.
+    /// Whether payload of this size is copied.
     bool copies(std::size_t size) const { return size <= capabilities_.copied_max && size > 0; }
     std::size_t frame_max() const { return capabilities_.frame_max; }
     std::size_t size() const { return size_; }
     std::span<const ConstBytes> pieces() const { return std::span(pieces_).first(count_); }
 
-    /// Copies the whole frame to the front of `to`; returns what was filled.
+    /// Copies the whole frame to the front of `to` and returns the part that it filled.
     Bytes gather(Bytes to) const;
 
-    /// Makes the whole frame stand at the front of the lane's room, for a lane that lends room in
-    /// the very place the frame goes to; returns it. What stands there already is not moved, so a
-    /// frame without payload costs nothing.
+    /// Puts the whole frame at the front of the lane's room and returns it. It is for a lane whose
+    /// room is the place to which the frame goes. Bytes that are in place do not move, so a frame
+    /// without payload costs nothing.
     Bytes gather_in_place() {
         if (size_ != used_) gather_pieces();
         return room_.first(size_);
@@ -160,16 +161,16 @@ private:
     bool resent_ = false;
 };
 
-/// Room for frames of one length, one behind the other, whose every byte the engine writes.
+/// Room for consecutive frames of one length. The engine writes every byte.
 struct FrameRun {
     Bytes room;  // frames * size bytes
     std::size_t frames = 0;
     std::size_t size = 0;      // of each, bytes
-    bool wants_check = false;  // as TxFrame's
+    bool wants_check = false;  // as TxFrame::wants_check
 };
 
-/// Received frames of one length, one behind the other, that nobody has vouched for. Lent as the
-/// frame before them is.
+/// Consecutive received frames of one length, which the engine must check (Integrity::check). They
+/// are valid as long as the frame before them.
 struct RxRun {
     const std::byte* data = nullptr;
     std::uint32_t frames = 0;

@@ -1,4 +1,4 @@
-// That a frame's pieces come out in their order, however they lay before.
+// Checks that the pieces of a frame come out in order, wherever they were before.
 #include "wireproof/core/frame.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ private:
 TEST(TxFrame, GathersInPlaceWhatItGathersElsewhere) {
     const std::string payload = "payload";
     const std::string more = "and more";
-    // In words of {h: written in the room, p, m: pointed at}.
+    // Each letter is a piece. h: written in the room; p and m: payload by reference.
     for (const std::string_view shape : {"", "h", "p", "hp", "ph", "hph", "phph", "hpm", "hphm",
                                          "pmh", "hh", "hhph", "pph", "hphh"}) {
         Room room;

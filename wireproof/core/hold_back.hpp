@@ -1,4 +1,5 @@
-// Frames that others overtake: how both a simulated cable and a live wire reorder.
+// Frames that later frames overtake. A simulated cable and a live wire both reorder frames in this
+// way.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace wireproof {
 
-/// Holds each item until a number of later ones has passed, or until its deadline if no more come.
+/// Holds each item until `behind` later items have passed it, or until its deadline if fewer come.
 template <class T>
 class HoldBack {
 public:
@@ -17,7 +18,8 @@ public:
         held_.push_back({std::move(item), behind, deadline});
     }
 
-    /// One more item passed those held: hands out those whose turn has come, oldest first.
+    /// One more item has passed the held items. Releases those that enough items have passed,
+    /// oldest first.
     template <class Release>
     void pass(Release&& release) {
         for (Held& held : held_) --held.behind;

@@ -1,4 +1,4 @@
-// Who overtakes whom, and who need not wait for it.
+// Tests which items overtake a held item, and when its deadline releases it.
 #include "wireproof/core/hold_back.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Engines that carry opaque messages in order over one link. What is built on a link (messages of
-// any length, another wire) takes any of them.
+// Engines that carry opaque messages in order over one link. Code that uses a link (messages of any
+// length, another wire) works with any of them.
 #pragma once
 
 #include <array>
@@ -11,34 +11,34 @@
 
 namespace wireproof {
 
-/// What a link engine hands up: a message, or that the link came up or went down. What was
-/// submitted before a link went down and was not yet delivered over there never will be: both
-/// sides begin anew.
+/// What a link engine delivers: a message, or the information that the link is up or down. When a
+/// link goes down, messages that were submitted but not yet delivered at the peer are lost: both
+/// sides start again.
 struct LinkDelivery {
     enum class What : std::uint8_t { message, up, down };
     What what = What::message;
-    ConstBytes bytes{};  // of a message; dead at the next draw
+    ConstBytes bytes{};  // of a message; valid until the next call of next_delivery
 
     operator ConstBytes() const { return bytes; }
 };
 
 enum class SubmitStatus : std::uint8_t {
     accepted,
-    no_room,   // now: try again after the engine has received or sent something
-    too_long,  // ever
+    no_room,   // try again after the engine has received or sent something
+    too_long,  // longer than message_max()
 };
 
-/// What every link engine counts. Numbered are the frames that carry messages and are kept until
-/// they are acknowledged.
+/// Counters that every link engine has. A numbered frame carries a message, and the sender keeps it
+/// until it is acknowledged.
 struct LinkStats {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // by verdict
-    std::uint64_t numbered = 0;  // frames sent, the resent ones included
+    std::uint64_t numbered = 0;  // numbered frames sent, including retransmissions
     std::uint64_t resent = 0;
-    std::uint64_t acks = 0;      // frames sent for nothing but to acknowledge
+    std::uint64_t acks = 0;      // frames sent only to acknowledge
     std::uint64_t naks = 0;      // negative notices sent
     std::uint64_t upkeep = 0;    // credits, hellos, keep-alives sent
-    std::uint64_t replays = 0;   // begun, for whatever reason
-    std::uint64_t timeouts = 0;  // of those, because nothing was heard
+    std::uint64_t replays = 0;   // replays that began, for any reason
+    std::uint64_t timeouts = 0;  // of the replays: no answer came in time
     std::uint64_t resets = 0;    // times the link was retrained or went down
 
     std::uint64_t received_as(RxVerdict verdict) const {
@@ -51,8 +51,9 @@ template <class E>
 concept LinkEngine = Engine<E> && std::same_as<typename E::Delivery, LinkDelivery> &&
     requires(E engine, const E& idle, ConstBytes message) {
     { idle.message_max() } -> std::same_as<std::size_t>;  // bytes
-    { idle.has_room() } -> std::same_as<bool>;            // submit would not say no_room
-    // Copied, unless the engine was told that messages are lent until acknowledged.
+    { idle.has_room() } -> std::same_as<bool>;            // submit would not return no_room
+    // The engine copies the message, unless its configuration says that the caller lends messages
+    // until they are acknowledged.
     { engine.submit(message) } -> std::same_as<SubmitStatus>;
     { idle.stats() } -> std::convertible_to<const LinkStats&>;
     // The oldest numbered frame, if it was sent again and is not acknowledged.

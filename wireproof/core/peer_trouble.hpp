@@ -1,5 +1,5 @@
-// Why a peer cannot be reached, as the system told the wire that carries frames to it. A protocol
-// above sees only that the peer is silent; this is what a user wants to read.
+// The reason why a peer cannot be reached, as the kernel reports it to the wire. The protocol sees
+// only that the peer is silent. The user also wants this reason.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 namespace wireproof {
 
 struct PeerTrouble {
-    /// The latest error since a frame of the peer last arrived, and the call that returned it:
-    /// "Network is unreachable (sendmsg)". Empty: there was none. "Message too long (sendmsg)"
-    /// stays when shorter frames arrive.
+    /// The latest error since the last frame of the peer arrived, and the call that returned it:
+    /// "Network is unreachable (sendmsg)". Empty: no error. "Message too long (sendmsg)" stays even
+    /// if shorter frames arrive.
     std::string cause = {};
-    std::uint64_t frames_refused = 0;  // of all that were to go to it, since the wire was opened
+    std::uint64_t frames_refused = 0;  // of the frames to the peer, since the wire was opened
 };
 
 }  // namespace wireproof

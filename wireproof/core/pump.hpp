@@ -1,10 +1,10 @@
-// The loops in which a frame moves between one engine and one wire, real or simulated: transmit()
-// empties an engine into a lane, pump() is a whole turn with one peer. Not everybody can use
-// pump():
+// The loops that move frames between one engine and one wire, real or simulated. transmit() sends
+// what the engine has to a lane. pump() is a whole turn with one peer. Some code cannot use pump()
+// and has its own loop:
 //
 //   front/am/node       many engines on one wire, and handlers that may send between two frames
-//   front/link/node     its engine is behind AnyLink, and is filled from a stream while it sends
-//   front/ib/device     one engine for many peers, asked for each peer apart
+//   front/link/node     its engine is behind AnyLink, and gets data from a stream while it sends
+//   front/ib/device     one engine for many peers, which is asked for each peer separately
 //   app/transfer        posts receives again between two frames
 //   lab/worlds          its users act between receiving and sending
 //   lab/drive, lab/sp2  many engines on a node; what each frame costs the node is simulated time
@@ -20,11 +20,12 @@ namespace wireproof {
 
 struct Transmitted {
     std::size_t frames = 0;
-    bool lane_full = false;  // the engine may have more: flush and come again
-    bool quiet = false;      // it has said that it has no more
+    bool lane_full = false;  // the engine may have more: the caller flushes and calls again
+    bool quiet = false;      // the engine has said that it has no more
 };
 
-/// Frames of one length that the engine wrote at once into room of the lane's.
+/// Lets the engine write frames of one length into the lane's room, many at once. Returns how many;
+/// 0 if the engine has no such frames or the lane has no such room.
 template <class E, Lane L>
 std::size_t transmit_equal(E& engine, L& lane) {
     if constexpr (RunLane<L> && requires { engine.equal_in_run(); }) {
@@ -39,8 +40,9 @@ std::size_t transmit_equal(E& engine, L& lane) {
     return 0;
 }
 
-/// Of an engine that can send many frames of one kind without being asked for each. `now` is called
-/// for the time, behind the frames: to read a clock may cost as much as one.
+/// For an engine that can send many frames of one kind without a poll_transmit() for each. The
+/// function calls `now` for the time, but only after the frames: to read a clock may cost as much
+/// as a frame.
 template <class E, Lane L, class Now>
 Transmitted transmit_run(E& engine, L& lane, Now&& now) {
     Transmitted sent;
@@ -68,9 +70,9 @@ Transmitted transmit_run(E& engine, L& lane, Now&& now) {
     return sent;
 }
 
-/// A message that leaves by itself the moment it is made: written to where the peer reads it,
-/// published, and only then saved by the engine. False: it cannot now, and nothing has happened.
-/// `now` is called behind the frame, as above, and does not throw.
+/// Sends a single message at once. The engine writes it where the peer reads it, the lane publishes
+/// it, and only then does the engine save it. False: this is not possible now, and nothing has
+/// happened. The function calls `now` after the frame, as above; `now` must not throw.
 template <class E, SingleLane L, class Message, class Now>
 [[gnu::always_inline]] inline bool transmit_single(E& engine, L& lane, const Message& message,
                                                    Now&& now) {
@@ -82,8 +84,9 @@ template <class E, SingleLane L, class Message, class Now>
     return true;
 }
 
-/// Lets the engine send to one peer what it has and the lane has room for. The wire is not flushed.
-/// An engine that can say that it is quiet is not asked for a frame then.
+/// Lets the engine send to one peer as long as it has frames and the lane has room. It does not
+/// flush the wire. If an engine has quiet() and this is true, the function does not ask it for a
+/// frame.
 template <Engine E, Lane L>
 Transmitted transmit(E& engine, L& lane, Instant now) {
     Transmitted sent;
@@ -108,8 +111,9 @@ Transmitted transmit(E& engine, L& lane, Instant now) {
     return sent;
 }
 
-/// Lets the engine take at once what came right behind the frame that it took last, once nothing is
-/// to be drawn. Returns what it took: accepted each, and with nothing to draw.
+/// Lets the engine process at once the frames that directly follow the last received one. The
+/// caller calls it when the engine has no more deliveries. Returns the frames that the engine
+/// accepted; none of them causes a delivery.
 template <class E, Wire W>
 RxRun receive_following(E& engine, W& wire, Instant now) {
     RxRun run;
@@ -123,8 +127,8 @@ RxRun receive_following(E& engine, W& wire, Instant now) {
     return run;
 }
 
-/// One turn of a two-ended engine on a wire. `deliver` takes each delivery as it comes; `judge`
-/// hears the verdict on each received frame.
+/// One turn of an engine that has one peer. `deliver` gets each delivery as it comes; `judge` gets
+/// each received frame and its verdict.
 template <Engine E, Wire W, class Deliver, class Judge>
 void pump(E& engine, W& wire, PeerId peer, Instant now, Deliver&& deliver, Judge&& judge) {
     while (const auto frame = wire.receive(now)) {

@@ -1,4 +1,4 @@
-// In which order what moves a frame is called.
+// Tests the order of the calls that move a frame.
 #include "wireproof/core/pump.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace wireproof {
 namespace {
 
-/// Of an engine, what transmit_run asks for; it and its lane note the calls.
+/// The part of an engine that transmit_run uses. The engine and its lane record the calls.
 struct Noting {
     std::string calls;
     int left = 0;
@@ -53,7 +53,7 @@ Instant started() {
     return Instant();
 }
 
-// The peer waits for the frames, and nobody for what is written down of them.
+// The peer waits for the frames. Nobody waits for what the engine records about them.
 TEST(Pump, ShowsARunOfFramesBeforeTheEngineEndsIt) {
     Noting engine{{}, 2};
     NotingLane lane{engine.calls};
@@ -82,7 +82,7 @@ TEST(Pump, ShowsNothingWhereNothingLeft) {
     EXPECT_EQ(engine.calls, "");
 }
 
-/// Of an engine and a lane, what transmit_single asks for.
+/// The parts of an engine and a lane that transmit_single uses.
 struct NotingLone {
     bool leaves_single(int) const { return leaves; }
     std::size_t write_single(int message, Bytes room) {
@@ -121,8 +121,8 @@ TEST(Pump, ShowsAMessageThatLeavesAloneBeforeTheEngineNotesItDown) {
     EXPECT_EQ(engine.calls, "");
 }
 
-/// An engine that accepts frames, and takes some at once; and a wire that shows three behind the
-/// first. Both note the calls.
+/// An engine that can take a run of frames, and a wire that has three more frames after the first.
+/// Both record the calls.
 struct NotingReceiver {
     using Delivery = int;
 

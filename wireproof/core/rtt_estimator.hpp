@@ -1,6 +1,7 @@
-// How long an engine waits for an acknowledgement before it asks or resends, where the round trip
-// is not known beforehand: three times the longest round trip seen lately, at most the start value,
-// at least a floor for hosts that sleep. Without a floor it stays at the start value.
+// Computes how long an engine waits for an acknowledgement before it asks or retransmits, if the
+// round trip is not known in advance. The wait is three times the longest recent round trip, but at
+// least `floor`, because hosts may sleep, and at most `start`. If `floor` is zero, nothing is
+// measured and the wait is always `start`.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +20,16 @@ public:
         return std::min(start_, std::max(floor_, rtt_ * 3));
     }
 
-    /// A packet left for the first time, the last of so many unacknowledged ones.
+    /// The sender has sent a packet for the first time. It is the last of `outstanding`
+    /// unacknowledged packets.
     void sent(Instant now, std::size_t outstanding) {
         if (floor_ == Duration() || ahead_ > 0) return;
         ahead_ = outstanding;
         since_ = now;
     }
-    /// The same where those that leave at one instant are a burst: the last of them is measured, so
-    /// it is the same whether the caller says so of each or of the last alone.
+    /// The same for packets that the sender sends at one instant as a burst: the last packet of the
+    /// burst is measured. The caller may report each packet or only the last one, with the same
+    /// result.
     void sent_in_burst(Instant now, std::size_t outstanding) {
         if (ahead_ > 0 && now == since_) {
             ahead_ = outstanding;
@@ -34,16 +37,18 @@ public:
             sent(now, outstanding);
         }
     }
-    /// So many of the oldest were acknowledged.
+    /// The peer acknowledged the oldest `count` packets.
     void freed(Instant now, std::size_t count) {
         if (ahead_ == 0) return;
         ahead_ -= std::min(ahead_, count);
-        // What shrinks does so slowly: a round trip that is short now may be long again.
+        // The value falls slowly, by at most 1/8 per measurement, because the next round trip may
+        // be long again.
         if (ahead_ == 0) rtt_ = std::max(now - since_, rtt_ - Duration(rtt_.picoseconds() / 8));
     }
-    /// An acknowledgement may now be of either departure, so it measures nothing.
+    /// The sender has retransmitted packets. An acknowledgement may now belong to either copy, so
+    /// the measurement is given up.
     void resent() { ahead_ = 0; }
-    /// The path may be another: nothing was measured.
+    /// The path may have changed: forgets what was measured.
     void forget() {
         rtt_ = {};
         ahead_ = 0;
@@ -59,7 +64,7 @@ public:
 private:
     Duration start_;
     Duration floor_;
-    Duration rtt_{};  // the longest lately; none: not measured
+    Duration rtt_{};  // the longest recent one; zero: not measured
     std::size_t ahead_ = 0;
     Instant since_;
 };

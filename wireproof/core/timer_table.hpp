@@ -1,4 +1,4 @@
-// An engine's named timers: an enum and a deadline each.
+// The timers of an engine. Each has a name from an enum and a deadline.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace wireproof {
 
-/// `Name` is an enum class whose values count from 0; `Count` of them.
+/// `Name` is an enum class with `Count` values, which count from 0.
 template <class Name, std::size_t Count>
 class TimerTable {
 public:
@@ -27,11 +27,12 @@ public:
         for (const Instant deadline : deadlines_) next = earliest(next, deadline);
         return next;
     }
-    /// The earliest deadline set since this was asked last: with next() of then, a bound for next()
-    /// in fewer steps.
+    /// Returns the earliest deadline that was set since the last call. The earlier of it and the
+    /// next() of that time is a lower bound of next() now, and takes fewer steps.
     Instant take_soonest_set() { return std::exchange(soonest_set_, never); }
 
-    /// True once for a timer whose deadline has come: it is stopped.
+    /// True if the deadline of the timer has come. This also stops the timer, so the next call
+    /// returns false.
     bool take_expired(Name timer, Instant now) {
         if (deadline(timer) == never || deadline(timer) > now) return false;
         stop(timer);

@@ -1,5 +1,4 @@
-// What happened on a wire, as a bounded list: the last events of a run, for tests that fail, for
-// ladders and for captures.
+// The last events on a wire, as a bounded list. Failed tests, ladders and captures use it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace wireproof {
 
-/// `timer`: no frame, but a timer of `from` that ran out.
+/// `timer`: no frame; a timer of node `from` expired.
 enum class Direction : std::uint8_t { sent, received, timer };
 
 struct TraceEvent {
