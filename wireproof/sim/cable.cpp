@@ -1,5 +1,6 @@
-// How a frame crosses a cable. Its fate is decided and its arrival known when it leaves; only being
-// held back can bring an arrival forward later, when enough frames have overtaken it.
+// How a frame crosses a cable. When the frame leaves, the cable decides its fate and computes its
+// arrival. Only the arrival of a held frame can change later: it becomes earlier when enough frames
+// have overtaken the frame.
 #include "wireproof/sim/cable.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Cable::Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, 
       plan_(config.faults, mix64(seed)),
       jitter_(mix64(~seed)),
       flight_(config.frame_max) {
-    // So that the picoseconds of a frame fit in 63 bits.
+    // The time of a frame in picoseconds must fit in 63 bits.
     WIREPROOF_CHECK(config_.frame_max <= std::size_t{1} << 23);
     WIREPROOF_CHECK(!(config_.lend_payload && config_.flip_bits));
 }
@@ -122,7 +123,7 @@ void Cable::depart(Instant now, Flight::Slot slot, Duration detour) {
         arrival = arrival + leaving;
         fly(copy_of(slot), arrival, fate.held_behind);
     }
-    // Only what really flies ahead counts as overtaking: neither the lost nor the held.
+    // Only a frame that really flies ahead overtakes others, so not a lost or held one.
     if (fate.held_behind > 0) return;
     held_.pass([&](Flight::Slot released) {
         flight_.move(released, std::min(flight_.frame(released).arrival, arrival));
@@ -151,7 +152,7 @@ Flight::Slot Cable::copy_of(Flight::Slot slot) {
 Fate Cable::decide(Instant now, const Flight::Frame& frame) {
     FrameInfo info;
     if (trace_ != nullptr || plan_.scripted()) info = describe_(frame.bytes());
-    // The plan must not depend on who looks: this length is the frame's with and without a trace.
+    // The plan must not depend on whether there is a trace, so the length is set in both cases.
     info.length = frame.length();
     const Fate fate = cut_ ? Fate{.lost = true} : plan_.decide(info);
     if (fate != Fate()) count(fate);

@@ -1,6 +1,6 @@
-// One direction between two nodes: frames leave one after another at the cable's rate, fly for its
-// latency, and meet its fault plan. A cable is also the lane its sender writes to. Time is whatever
-// the callers say it is; there is no clock and no thread in a cable.
+// One direction between two nodes. Frames leave one after another at the cable's rate, fly for its
+// latency, and are subject to its fault plan. A cable is also the lane of its sender. The callers
+// say what time it is; a cable has no clock and no thread.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,32 @@ namespace wireproof::sim {
 struct CableConfig {
     std::size_t frame_max = 2048;                    // bytes, at most 2^23
     std::uint64_t bytes_per_second = 1'000'000'000;  // 0: a frame takes no time to leave
-    Duration latency = Duration::microseconds(1);    // from the last byte's leaving to its arrival
-    Duration jitter{};                               // up to this much more, uniform per frame
-    // A frame held back arrives this much late at the latest, however few overtake it.
+    Duration latency = Duration::microseconds(1);  // from the last byte's departure to its arrival
+    Duration jitter{};  // in addition, up to this much, uniform per frame
+    // A frame that is held back arrives at most this much late, even if few frames overtake it.
     Duration hold_limit = Duration::microseconds(100);
-    // Bytes that may wait to leave, as in a switch's port: what comes beyond is lost. 0: any.
+    // Bytes that may wait to leave, as in the port of a switch. A frame beyond this is lost. 0: no
+    // limit.
     std::size_t queue_max = 0;
-    std::size_t in_flight_max = 4096;  // frames; the lane lends no room beyond
-    // Off: the cable vouches for what it did not touch, and a damaged frame says that it is.
-    // On: bits really flip, and nobody vouches for anything.
+    std::size_t in_flight_max = 4096;  // frames; beyond this, the lane lends no room
+    // Off: the cable marks each frame as intact or damaged (RxFrame::integrity). On: the cable
+    // really flips bits, and the receiver must check each frame.
     bool flip_bits = false;
-    // On: payload is carried by reference (RxFrame::lent), so nothing of it is copied. Whoever sent
-    // it keeps it until no frame that shows it can be in flight. Not with flip_bits.
+    // On: the cable carries payload by reference (RxFrame::lent) and does not copy it. The sender
+    // keeps the payload until no frame that refers to it can be in flight. Not with flip_bits.
     bool lend_payload = false;
-    // On: room is lent for one frame, once the one before has left: the sender decides at the last
-    // moment what leaves next, as a link layer does.
+    // On: the lane lends room for one frame, after the frame before has left. The sender then
+    // decides at the last moment what leaves next, as a link layer does.
     bool one_at_a_time = false;
-    bool prefers_equal_sizes = false;  // LaneCapabilities'
+    bool prefers_equal_sizes = false;  // see LaneCapabilities
     FaultRates faults{};
 };
 
-/// What happened to frames, each at the moment it was sent.
+/// Counts of frames. Each frame counts at the moment when it is sent.
 struct CableCounts {
-    std::uint64_t frames = 0;  // sent, whatever became of them
+    std::uint64_t frames = 0;  // sent, with any fate
     std::uint64_t bytes = 0;
-    std::uint64_t resent = 0;      // of the frames: had left before in the same meaning
+    std::uint64_t resent = 0;      // of the frames: retransmissions
     std::uint64_t lost = 0;        // by the fault plan
     std::uint64_t overflowed = 0;  // lost because the queue was full
     std::uint64_t cut = 0;         // lost because the cable was cut
@@ -58,21 +59,21 @@ struct CableCounts {
     friend bool operator==(const CableCounts&, const CableCounts&) = default;
 };
 
-/// What a frame sent without the lane brings along.
+/// Further properties of a frame that is sent without the lane.
 struct Journey {
     Duration detour{};    // further time in flight
     bool resent = false;  // for the trace
 };
 
-/// A regular value: a copy meets the same future. Room claimed before copying is claimed again in
-/// the copy.
+/// A regular value: a copy behaves the same from then on. If the sender claimed room before the
+/// copy, it must claim again in the copy.
 class Cable {
 public:
     Cable(const CableConfig& config, std::uint64_t seed, std::uint16_t from, std::uint16_t to);
 
     // The sender's side, a Lane.
-    /// What time it is for a claim; only a cable that carries one frame at a time asks. A refused
-    /// claim is forgotten.
+    /// Sets the time for a claim; only a cable with one_at_a_time uses it. Forgets a claim that was
+    /// refused because the frame before had not left.
     void look(Instant now) {
         now_ = now;
         waits_to_leave_ = false;
@@ -84,36 +85,38 @@ public:
     }
     TxFrame* claim();
     void commit();
-    /// What was committed leaves now. Where frames leave one at a time it has left already.
+    /// All committed frames leave now. With one_at_a_time, they have left already.
     void flush(Instant now) {
         room_since_ = never;
         if (!committed_.empty()) depart_all(now);
     }
 
-    /// One whole frame without the lane, for switches that keep their own queues.
+    /// Sends one whole frame without the lane, for switches that have their own queues.
     void send(Instant now, ConstBytes bytes, Journey journey = {});
 
     // The receiver's side.
     Instant next_arrival() const { return flight_.next_arrival(); }
-    /// The frame that arrives next, still in flight; nullptr: none.
+    /// The frame that arrives next and is still in flight; nullptr: none.
     const Flight::Frame* front() const {
         return flight_.front() == Flight::none ? nullptr : &flight_.frame(flight_.front());
     }
-    /// The next frame, if it has arrived; lent until the next take.
+    /// The next frame, if it has arrived; valid until the next take.
     std::optional<RxFrame> take(Instant now) {
         if (flight_.next_arrival() > now) return std::nullopt;
         return take_next(now);
     }
 
-    /// When a lane that was full gets room again, or got it; `never` unless a claim was refused,
-    /// and the sender has neither flushed nor looked again since.
+    /// The time at which a lane that refused a claim has room again. `never`: no claim was refused,
+    /// the time is not known yet, or the sender has flushed or looked since.
     Instant room_since() const { return waits_to_leave_ ? free_at_ : room_since_; }
 
-    /// While cut, whatever is sent is lost without meeting the fault plan; what flies arrives.
+    /// While the cable is cut, each frame that is sent is lost, and the fault plan does not see it.
+    /// Frames in flight arrive.
     void cut() { cut_ = true; }
     void mend() { cut_ = false; }
 
-    /// What is sent from now on is recorded with its fate. A copy records to the same trace.
+    /// Records each frame that is sent from now on, with its fate. A copy of the cable records to
+    /// the same trace.
     void record(Trace* trace) { trace_ = trace; }
     void describe_with(Describe describe) { describe_ = describe; }
 
@@ -148,12 +151,12 @@ private:
     TxFrame lent_frame_;
     Flight::Slot claimed_ = Flight::none;
     Flight::Slot taken_ = Flight::none;
-    Instant free_at_;  // the last frame has left
+    Instant free_at_;  // when the last frame has left
     std::size_t timed_bytes_ = 0;
-    Duration timed_;  // of so many bytes: most frames are as long as the one before
+    Duration timed_;  // of timed_bytes_; most frames are as long as the one before
     Instant now_;
-    bool refused_ = false;         // too many are in flight
-    bool waits_to_leave_ = false;  // the one before has not left
+    bool refused_ = false;         // a claim, because too many frames are in flight
+    bool waits_to_leave_ = false;  // a claim was refused: the frame before has not left
     Instant room_since_ = never;
     CableCounts counts_;
 };

@@ -1,4 +1,4 @@
-// A cable's times to the picosecond, its order, and each fault by script.
+// Tests the times of a cable to the picosecond, its order, and each fault by script.
 #include "wireproof/sim/cable.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Cable cable_with(const CableConfig& config) {
     return Cable(config, 1, 0, 1);
 }
 
-// A frame of `size` bytes whose first is `name`.
+// A frame of `size` bytes. The first byte is `name`.
 void commit_frame(Cable& cable, char name, std::size_t size = 10) {
     TxFrame* room = cable.claim();
     ASSERT_NE(room, nullptr);
@@ -107,9 +107,9 @@ TEST(Cable, LosesWhatItsQueueDoesNotHold) {
     CableConfig config = slow();
     config.queue_max = 25;
     Cable cable = cable_with(config);
-    send_frames(cable, Instant(), "ABCD");  // C would be the third to wait, with D behind it
+    send_frames(cable, Instant(), "ABCD");  // 20 bytes wait: no room for C and D
     commit_frame(cable, 'E', 10);
-    cable.flush(at(6));  // of A four bytes are left
+    cable.flush(at(6));  // four bytes of A are left
     commit_frame(cable, 'F', 10);
     cable.flush(at(6));
     EXPECT_EQ(arrivals(cable), "A110 B120 E130");
@@ -128,7 +128,8 @@ TEST(Cable, AFrameThatIsLongerThanTheQueueIsLostOnAnIdleCableToo) {
     EXPECT_EQ(cable.counts().overflowed, 1u);
 }
 
-// If both came from one random stream, a frame that the loss spares would get another delay.
+// If jitter and loss used the same random numbers, the frames that are not lost would have a biased
+// delay.
 TEST(Cable, JitterDoesNotDependOnWhatIsLost) {
     CableConfig config = slow();
     config.bytes_per_second = 0;
@@ -265,7 +266,7 @@ TEST(Cable, LendsNoRoomBeyondItsLimitAndSaysWhenThereIsSome) {
     EXPECT_EQ(cable.room_since(), at(300));
     send_frames(cable, at(310), "C");
     EXPECT_EQ(cable.room_since(), never);
-    // Nobody was refused since: what arrives now makes room for nobody.
+    // No claim was refused since then, so an arrival does not change room_since().
     Cable later = cable;
     ASSERT_TRUE(later.take(at(310)));
     EXPECT_EQ(later.room_since(), never);
@@ -305,12 +306,12 @@ TEST(Cable, LendsRoomForOneFrameAtATimeIfAskedTo) {
     Cable cable = cable_with(config);
     cable.look(at(0));
     commit_frame(cable, 'A');
-    EXPECT_EQ(cable.claim(), nullptr);  // not even before it leaves
+    EXPECT_EQ(cable.claim(), nullptr);  // also not before the flush
     cable.flush(at(0));
     EXPECT_EQ(cable.claim(), nullptr);
     EXPECT_EQ(cable.room_since(), at(10));
     cable.look(at(9));
-    EXPECT_EQ(cable.room_since(), never);  // nobody has asked since
+    EXPECT_EQ(cable.room_since(), never);  // no claim since look()
     EXPECT_EQ(cable.claim(), nullptr);
     cable.look(at(10));
     commit_frame(cable, 'B');
@@ -330,7 +331,7 @@ TEST(Cable, CarriesPayloadByReferenceIfAskedTo) {
     room->add_payload(payload);
     room->add_room(2)[1] = std::byte{'Z'};
     cable.commit();
-    commit_frame(cable, 'B');  // none
+    commit_frame(cable, 'B');  // no payload
     cable.flush(at(0));
     EXPECT_EQ(cable.counts().bytes, 55u);
     EXPECT_EQ(cable.next_arrival(), at(145));

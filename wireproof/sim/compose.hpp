@@ -1,6 +1,6 @@
-// Brings the pieces of a frame together in the very room that was lent for its headers, so that a
-// simulated frame is copied once and its header never. Works from the last piece to the first:
-// a piece in the room only ever moves towards the end, so nothing is overwritten before it moved.
+// Puts the pieces of a frame together in the room that was lent for its headers, so that payload is
+// copied once and the first header is not copied. Works from the last piece to the first: a piece
+// in the room only moves towards the end, so nothing is overwritten before it has moved.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace wireproof::sim {
 
-/// `room` is what TxFrame::open was given; returns the bytes of the whole frame at its front.
+/// `room` is the room that TxFrame::open got. Returns the whole frame, at the front of `room`.
 inline Bytes compose(const TxFrame& frame, Bytes room) {
     WIREPROOF_CHECK(frame.size() <= room.size());
     std::size_t end = frame.size();
@@ -25,16 +25,15 @@ inline Bytes compose(const TxFrame& frame, Bytes room) {
     return room.first(frame.size());
 }
 
-/// A frame in two parts: what stands in the room, one part after the other, and payload by
-/// reference between them.
+/// A frame in two parts: the bytes in the room, and payload by reference that belongs between them.
 struct LentFrame {
-    std::size_t size = 0;     // bytes of the room
+    std::size_t size = 0;     // bytes in the room
     ConstBytes lent{};        // empty: the frame is all in the room
-    std::size_t lent_at = 0;  // where it stands
+    std::size_t lent_at = 0;  // its place in the frame
 };
 
-/// Headers and trailers lie in the room one after the other already, so nothing is copied. At most
-/// one piece may lie elsewhere.
+/// Headers and trailers are already consecutive in the room, so nothing is copied. At most one
+/// piece may be outside the room.
 inline LentFrame lend(const TxFrame& frame, ConstBytes room) {
     const auto pieces = frame.pieces();
     const bool begins_here = !pieces.empty() && pieces[0].data() == room.data();

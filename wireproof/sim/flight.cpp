@@ -1,4 +1,4 @@
-// The list through the pool: entered from the end, since that is where frames belong.
+// The list through the pool. enter() searches from the end, because most frames belong there.
 #include "wireproof/sim/flight.hpp"
 
 namespace wireproof::sim {
@@ -6,7 +6,7 @@ namespace wireproof::sim {
 Flight::Slot Flight::acquire() {
     if (free_.empty()) {
         frames_.emplace_back().buffer.resize(frame_max_);
-        // Every slot can then be given back without allocating.
+        // give_back then never allocates.
         free_.reserve(frames_.capacity());
         return static_cast<Slot>(frames_.size() - 1);
     }

@@ -1,6 +1,7 @@
-// The frames on a cable, in order of arrival. A list through a pool of buffers, not an event queue:
-// almost every frame arrives after all those before it, and then entering and leaving cost the same
-// however many are in flight. The pool grows to the most that were ever in flight and stays.
+// The frames in flight on a cable, in order of arrival. It is a linked list through a pool of
+// buffers, not an event queue. Almost every frame arrives after all earlier ones; then enter() and
+// leave() cost the same for any number of frames. The pool grows to the largest number of frames
+// that was ever in flight, and does not shrink.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ public:
         std::vector<std::byte> buffer;
         std::size_t size = 0;     // bytes of the buffer
         ConstBytes lent{};        // payload by reference, if any
-        std::size_t lent_at = 0;  // where it stands
+        std::size_t lent_at = 0;  // its place in the frame
         Instant arrival;
         Integrity integrity = Integrity::intact;
         bool resent = false;
@@ -38,13 +39,13 @@ public:
 
     explicit Flight(std::size_t frame_max) : frame_max_(frame_max) {}
 
-    /// A slot that is not in flight; give_back returns it.
+    /// Returns a slot that is not in flight. The caller gives it back with give_back.
     Slot acquire();
     void give_back(Slot slot) { free_.push_back(slot); }
     Frame& frame(Slot slot) { return frames_[slot]; }
     const Frame& frame(Slot slot) const { return frames_[slot]; }
 
-    /// Enters behind all that arrive no later.
+    /// Inserts the slot after all frames that do not arrive later.
     void enter(Slot slot, Instant arrival);
     /// The same for a slot that is in flight already.
     void move(Slot slot, Instant arrival) {
@@ -52,10 +53,10 @@ public:
         enter(slot, arrival);
     }
 
-    /// Who arrives next, or `none`.
+    /// The slot that arrives next, or `none`.
     Slot front() const { return first_; }
     Instant next_arrival() const { return next_arrival_; }
-    /// Takes the front out of flight; the slot is the caller's.
+    /// Takes the front out of flight. The slot then belongs to the caller.
     Slot leave() {
         const Slot slot = first_;
         unlink(slot);

@@ -1,5 +1,5 @@
-// The wires walk over all cables of their node: a few comparisons for a few nodes, and no queue of
-// events to keep.
+// A wire visits all cables of its node. For few nodes this takes few comparisons and needs no event
+// queue.
 #include "wireproof/sim/network.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::optional<RxFrame> NodeWire::receive(Instant now) {
     Cable* earliest = nullptr;
     for (std::size_t from = 0; from < nodes; ++from) {
         if (from == node_) continue;
-        network_->cable(node_, from).look(now);  // for who keeps the lane
+        network_->cable(node_, from).look(now);  // for callers that keep the lane
         Cable& cable = network_->cables_[node_ * nodes + from];
         if (earliest == nullptr || cable.next_arrival() < earliest->next_arrival()) {
             earliest = &cable;

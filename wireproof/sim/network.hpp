@@ -1,5 +1,5 @@
-// Nodes and a cable for each ordered pair of them. Each node has a wire on which peer i is node i;
-// a node has no cable to itself. A run is a function of the seed and of what the nodes do.
+// Nodes, and a cable for each ordered pair of nodes. Each node has a wire on which peer i is node
+// i; a node has no cable to itself. The seed and the calls of the nodes determine a run.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,13 @@ public:
 
     Cable& lane(PeerId peer);
 
-    /// In order of arrival over all cables; of those that arrive together, the lower node's first.
+    /// Returns frames in order of arrival over all cables. If several arrive at the same time, the
+    /// frame of the lower node comes first.
     std::optional<RxFrame> receive(Instant now);
     void flush(Instant now);
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
 
-    /// The next arrival here, or the moment since which a lane that refused room has some.
+    /// The next arrival at this node, or the time at which a lane that refused room has room again.
     Instant next_deadline() const;
 
 private:
@@ -58,8 +59,8 @@ struct NetworkConfig {
     Describe describe = describe_nothing;  // for fault scripts and traces
 };
 
-/// Copyable: the copy's frames in flight meet the same future, its wires are its own. Both record
-/// to the same trace until told otherwise.
+/// A copy behaves the same from then on and has its own wires. Both record to the same trace until
+/// the caller changes it.
 class Network {
 public:
     using Config = NetworkConfig;
@@ -81,17 +82,17 @@ public:
     }
     CableCounts totals() const;
 
-    /// One direction; a partition is cuts in both.
+    /// Cuts one direction. To separate two nodes, cut both directions.
     void cut(std::size_t from, std::size_t to) { cable(from, to).cut(); }
     void mend(std::size_t from, std::size_t to) { cable(from, to).mend(); }
 
-    /// Every frame sent from now on goes to the trace; nullptr stops.
+    /// Records every frame that is sent from now on; nullptr stops.
     void record(Trace* trace);
 
 private:
     friend class NodeWire;
 
-    // The cables to one node lie side by side, as receiving wants them.
+    // The cables to one node are adjacent, as receive() needs them.
     std::size_t index(std::size_t from, std::size_t to) const {
         WIREPROOF_CHECK(from != to && from < nodes() && to < nodes());
         return to * nodes() + from;

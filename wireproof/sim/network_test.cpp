@@ -1,4 +1,4 @@
-// Who gets what, in which order, and that a seed says everything about a run.
+// Tests which node gets which frames in which order, and that the seed determines a run.
 #include "wireproof/sim/network.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ void send(Network& network, std::size_t from, std::size_t to, Instant now, std::
     wire.flush(now);
 }
 
-// The senders of what has arrived, in the order in which it is handed up.
+// The senders of the frames that have arrived, in the order of receive().
 std::string senders(Network& network, std::size_t node, Instant now) {
     std::string text;
     while (const auto frame = network.wire(node).receive(now)) {
@@ -134,7 +134,7 @@ TEST(Network, PromisesWholeFramesOnlyWhileNoBitsFlip) {
     EXPECT_FALSE(Network(config).wire(0).lane(PeerId{1}).capabilities().carries_intact);
 }
 
-// Everything a run of random traffic does, as text.
+// Everything that a run of random traffic does, as text.
 std::string story(std::uint64_t seed, bool traced = true) {
     NetworkConfig config = quick(3);
     config.jitter = Duration::nanoseconds(40);
@@ -204,7 +204,7 @@ TEST(Network, TracesWhatIsSentWithItsFate) {
     EXPECT_TRUE(event.fate.duplicated);
 }
 
-// A pair of nodes has two cables, and what is lost on one says nothing of the other.
+// A pair of nodes has two cables. The losses on one do not depend on the other.
 TEST(Network, EachCableHasFatesOfItsOwn) {
     NetworkConfig config = quick(3);
     config.faults = {.loss = 0.5};

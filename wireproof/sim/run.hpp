@@ -1,6 +1,6 @@
-// Turns a simulated world: always the node that is due first, until the world is done. A turn is
-// atomic; what a node sends in it, others meet in later turns. Nothing but deadlines moves time, so
-// an hour in which nothing is due costs nothing.
+// Runs a simulated world: the node that is due first takes the next turn, until the world is done.
+// A turn is atomic: other nodes see what a node sends only in later turns. Only deadlines move
+// time, so an hour in which no node is due costs nothing.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace wireproof::sim {
 
-/// When the nodes of a world are due. Outlives a run, so that a world can be turned piece by piece.
+/// When the nodes of a world are due. It outlives a run, so that several runs can continue one
+/// world.
 class Schedule {
 public:
     /// Every node is due at `start`.
@@ -23,7 +24,7 @@ public:
     Instant now() const { return now_; }
     std::size_t size() const { return nodes_.size(); }
 
-    /// The node takes no turn before `until`, whatever is due.
+    /// The node takes no turn before `until`, even if it is due.
     void pause(std::size_t node, Instant until) { nodes_[node].paused_until = until; }
     /// The node has something to do at `at`, for instance because its user posted work.
     void wake(std::size_t node, Instant at) {
@@ -47,7 +48,7 @@ private:
 };
 
 struct RunLimits {
-    Instant until = never;  // a turn due later is not taken
+    Instant until = never;  // a turn that is due later is not taken
     std::uint64_t turns = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -60,12 +61,12 @@ enum class RunEnd : std::uint8_t {
 
 struct RunResult {
     RunEnd end = RunEnd::done;
-    Instant now;              // of the last turn, or the time limit that was met
+    Instant now;              // of the last turn, or the time limit that was reached
     std::uint64_t turns = 0;  // of this run
 };
 
-/// When a node is due: at its own deadline or its wire's, but not while it is paused or its host,
-/// in worlds where hosts take time, is busy.
+/// When a node is due: at the earlier of its own deadline and its wire's, but not while it is
+/// paused. In worlds where hosts take time, also not while its host is busy.
 template <class World>
 Instant due(const World& world, const Schedule& schedule, std::size_t node) {
     const Instant first = std::min(schedule.deadline(node), world.wire(node).next_deadline());
@@ -77,9 +78,9 @@ Instant due(const World& world, const Schedule& schedule, std::size_t node) {
     return std::max(first, ready);
 }
 
-/// `step(node, now)` pumps a node once and returns the deadline of what it runs (`never`: none);
-/// its wire's deadline is asked for here. `done()` is asked before each turn. Of nodes that are due
-/// together the lower one goes first.
+/// `step(node, now)` gives a node one turn and returns the deadline of its engines (`never`: none).
+/// run() itself asks the wire for its deadline, and calls `done()` before each turn. If several
+/// nodes are due at the same time, the lowest one goes first.
 template <class World, class Step, class Done>
 RunResult run(World& world, Schedule& schedule, Step&& step, Done&& done, RunLimits limits = {}) {
     WIREPROOF_CHECK(schedule.size() == world.nodes());
@@ -115,7 +116,7 @@ RunResult run(World& world, Schedule& schedule, Step&& step, Done&& done, RunLim
         }
         schedule.advance(at);
         ++result.turns;
-        // The step itself may wake its node earlier than what it returns.
+        // The step may wake its node at an earlier time than it returns.
         schedule.clear(chosen);
         schedule.wake(chosen, step(chosen, schedule.now()));
     }

@@ -1,4 +1,4 @@
-// Who is turned, and when.
+// Tests which node takes a turn, and when.
 #include "wireproof/sim/run.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ bool not_yet() {
     return false;
 }
 
-// A diary of turns: "0@0 1@0 1@100".
+// The turns as text, node@time: "0@0 1@0 1@100".
 struct Diary {
     std::string text;
     void note(std::size_t node, Instant now) {

@@ -1,6 +1,6 @@
 // What the driver does and what it costs, and the adapter's receive side. Packets wait at the
-// switch's port to this node until they are looked at: the order in which they come off the link is
-// settled no earlier than needed, since senders may still be behind in time.
+// switch's port to this node until the adapter looks at them. The model decides as late as possible
+// in which order they come off the link, because the clock of a sender may still be behind.
 #include "wireproof/sim/sp2/adapter.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ void Adapter::commit(const AdapterLane* lane, std::uint16_t peer, const TxFrame&
     if (ends_word || index + 1 == send_fifo_.entries()) store_lengths();
 }
 
-// All lengths that wait lie in one word of the length array.
+// All lengths that wait are in one word of the length array.
 void Adapter::store_lengths() {
     if (send_fifo_.composed() == 0) return;
     host_->spend(config_.costs.bus_access);
@@ -83,8 +83,9 @@ void Adapter::put_on_the_way(std::uint16_t to) {
     if (place == senders.end() || *place != node_) senders.insert(place, node_);
 }
 
-// Entries are taken in order: the slot half a ring ahead being zero frees all before it with one
-// access. Only a host that has filled most of the FIFO needs to look closer.
+// The adapter takes entries in order. So if the slot half a ring ahead is zero, all entries before
+// it are free, and one access is enough. Only a host that has filled most of the FIFO must look at
+// the next slots.
 bool Adapter::find_free_entries() {
     const std::size_t entries = send_fifo_.entries();
     const std::size_t stored = entries - send_fifo_.composed();
@@ -135,8 +136,8 @@ std::optional<RxFrame> Adapter::receive(Instant now) {
     return RxFrame{packet.bytes, PeerId{packet.from}, Integrity::intact};
 }
 
-// The receive side up to `now`: what has come off the link is stored, or lost where no entry is the
-// adapter's.
+// Runs the receive side up to `now`: the adapter stores each packet that has come off the link, or
+// loses it if no entry is free.
 void Adapter::absorb(Instant now) {
     while (sim::Cable* cable = next_cable()) {
         if (cable->next_arrival() > now) return;
@@ -168,7 +169,7 @@ RxFrame Adapter::take(sim::Cable& cable) {
     return *frame;
 }
 
-// Which head gets to this node's port first; of those together, the lower node's.
+// The cable whose head reaches this node's port first; the lower node's if several arrive together.
 sim::Cable* Adapter::next_cable() const {
     sim::Cable* first = nullptr;
     for (const std::size_t from : (*on_the_way_)[node_]) {

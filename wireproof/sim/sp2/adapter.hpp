@@ -1,6 +1,6 @@
-// A node's TB2 adapter with the driver the host runs over it, as a Wire. Calls take time: they move
-// their host's clock, and a packet is seen only by a poll made after it arrived. The `now` of a
-// call means "not before": the host may well be later than that.
+// A node's TB2 adapter with the driver of the host, as a Wire. Calls take time: they move the clock
+// of their host. A poll sees only packets that arrived before it. The `now` of a call is a lower
+// bound: the host's clock may be later.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace wireproof::sp2 {
 
 class Adapter;
 
-/// Towards one peer. All lanes of a node share its send FIFO: room claimed and not committed is
-/// lent again to whichever lane claims next.
+/// The lane to one peer. All lanes of a node share its send FIFO. Room that is claimed but not
+/// committed is lent again to the next lane that claims.
 class AdapterLane {
 public:
     AdapterLane(Adapter* adapter, std::uint16_t peer) : adapter_(adapter), peer_(peer) {}
 
-    /// The switch checks packets in hardware; it loses what it finds damaged.
+    /// The hardware checks packets and drops damaged ones.
     LaneCapabilities capabilities() const {
         return {.frame_max = entry_size, .carries_intact = true, .carries_all = false};
     }
@@ -39,23 +39,24 @@ private:
 };
 
 struct AdapterCounts {
-    std::uint64_t sent = 0;           // lengths stored
-    std::uint64_t received = 0;       // packets the host has read
+    std::uint64_t sent = 0;           // packets whose length was stored
+    std::uint64_t received = 0;       // packets that the host has read
     std::uint64_t overflows = 0;      // packets lost because the receive FIFO was full
-    std::uint64_t crc_drops = 0;      // packets the hardware found damaged
+    std::uint64_t crc_drops = 0;      // packets that the hardware found damaged
     std::uint64_t length_stores = 0;  // bus accesses, each for one or more lengths
     std::uint64_t length_reads = 0;   // bus accesses that look for free entries
     std::uint64_t pops = 0;           // bus accesses that return entries
     std::uint64_t empty_polls = 0;
 };
 
-/// For each node, who has packets in the switch on the way to it, in ascending order. Kept by the
-/// adapters, so that none has to look at the cables of silent nodes.
+/// For each node: which nodes have packets in the switch on the way to it, in ascending order. The
+/// adapters maintain it, so that none must look at the cables of silent nodes.
 using OnTheWay = std::vector<std::vector<std::uint16_t>>;
 
 class Adapter {
 public:
-    /// The switch is where packets go and come from; its cables carry heads of packets.
+    /// `fabric` is the switch. Packets go to it and come from it; its cables carry the heads of
+    /// packets.
     Adapter(const Config& config, std::uint16_t node, Host& host, sim::Network& fabric,
             OnTheWay& on_the_way);
     Adapter(const Adapter&) = delete;
@@ -68,7 +69,7 @@ public:
     /// Stores the lengths that are still in a batch; full batches were stored at commit.
     void flush(Instant now);
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
-    /// When the next packet can be seen, or room that was refused be had.
+    /// When the next packet can be seen, or when room that was refused is free.
     Instant next_deadline() const;
 
     const AdapterCounts& counts() const { return counts_; }
@@ -78,10 +79,10 @@ public:
 private:
     friend class AdapterLane;
 
-    // What becomes of a packet whose head waits at this node's port of the switch.
+    // The times of a packet whose head waits at this node's port of the switch.
     struct Landing {
         Instant off_link;
-        Instant begins;  // the adapter turns to it
+        Instant begins;  // the adapter begins with it
         Instant visible;
     };
 
@@ -104,11 +105,11 @@ private:
     const AdapterLane* claimed_by_ = nullptr;
     SendFifo send_fifo_;
     ReceiveFifo receive_fifo_;
-    std::size_t known_free_;  // entries the host knows to be free without asking
+    std::size_t known_free_;  // entries that the host knows to be free without a bus access
     bool refused_ = false;    // a claim, since the last flush
     Instant wake_at_ = never;
-    Instant port_free_;     // the link from the switch to here
-    Instant adapter_free_;  // its receive side
+    Instant port_free_;     // when the link from the switch is free
+    Instant adapter_free_;  // when the receive side is free
     AdapterCounts counts_;
 };
 

@@ -1,4 +1,5 @@
-// The adapter as a wire: what calls cost, when packets are seen, routes, faults, the shared link.
+// Tests the adapter as a wire: the cost of calls, when packets are seen, routes, faults, the shared
+// link.
 #include "wireproof/sim/sp2/adapter.hpp"
 
 #include <gtest/gtest.h>
@@ -138,7 +139,8 @@ TEST(Sp2Adapter, LooksForFreeEntriesHalfARingAtATime) {
     EXPECT_EQ(machine.wire(0).counts().length_reads, 4u);
 }
 
-// Everybody sends to everybody over a bad switch; what each node sees and when, as text.
+// Every node sends to every other node over a bad switch. Returns what each node sees and when, as
+// text.
 std::string story(std::uint64_t seed) {
     Config config{.nodes = 8, .lazy_pop = 7};
     config.faults = {.loss = 0.05, .bit_error = 1e-5, .duplicate = 0.05, .reorder = 0.05};

@@ -1,5 +1,6 @@
-// The limits are those without which the model would not be this hardware: what must pipeline does,
-// and a receive FIFO whose entries never all go back would stop for ever.
+// The limits keep the model like the hardware. The adapter must work as a pipeline. The receive
+// FIFO must have more entries than lazy_pop, or the host might never return entries and stop for
+// ever.
 #include "wireproof/sim/sp2/config.hpp"
 
 #include <string>

@@ -1,7 +1,7 @@
-// What everything costs on an IBM SP with TB2 adapters, in one place. "Paper": the SC '96 paper on
-// Active Messages for the SP says so. "Fitted": chosen so that the raw one-word round trip takes
-// the 47 us reported for it and sending 36 full packets leaves a library some of the paper's 175
-// us; no source divides those figures into parts.
+// The costs of all operations on an IBM SP with TB2 adapters. "Paper": the SC '96 paper on Active
+// Messages for the SP gives the value. "Fitted": we chose the value so that the raw one-word round
+// trip takes the reported 47 us, and so that of the paper's 175 us to send 36 full packets some
+// time is left for a library. No source divides these figures into parts.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 namespace wireproof::sp2 {
 
 struct Costs {
-    // The host's processor. Caches are not coherent with the adapter: an entry is flushed line by
-    // line when written, and again when read.
+    // The host's processor. Its caches are not coherent with the adapter: the host flushes an entry
+    // line by line when it writes the entry, and again when it reads one.
     Duration compose_entry = Duration::nanoseconds(600);  // fitted: finding and filling an entry
     Duration compose_line = Duration::nanoseconds(750);   // fitted: write, flush 64 bytes
-    Duration read_entry = Duration::nanoseconds(600);     // fitted: the poll that finds it, too
+    Duration read_entry = Duration::nanoseconds(600);     // fitted: includes the poll that finds it
     Duration read_line = Duration::nanoseconds(300);      // fitted: flush, load 64 bytes
     Duration poll_empty = Duration::nanoseconds(400);     // fitted: a look at an empty entry
     Duration bus_access = Duration::microseconds(1);      // paper: one access to the MicroChannel
 
-    // The adapter works as a pipeline: latency is what one packet waits for it, occupancy how soon
-    // it can begin with the next. Occupancies are below the link's 6.4 us per entry, so that the
-    // link is the bottleneck.
+    // The adapter works as a pipeline. Latency is the time that one packet takes in it; occupancy
+    // is the time until it can begin with the next packet. Occupancies are below the link's 6.4 us
+    // per entry, so that the link is the bottleneck.
     Duration send_occupancy = Duration::nanoseconds(5'000);  // fitted: see the slot, fetch by DMA
     Duration send_latency = Duration::nanoseconds(9'200);    // fitted: length store to link
     Duration receive_occupancy = Duration::nanoseconds(5'000);  // fitted: store by DMA

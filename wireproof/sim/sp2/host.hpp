@@ -1,5 +1,5 @@
-// A node's processor as a clock that only work and waiting move. The adapter charges its own calls;
-// who runs a protocol charges what the protocol costs.
+// A node's processor, as a clock that only work and waiting move. The adapter charges the time of
+// its own calls. Code that runs a protocol charges the time of the protocol.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ public:
     Instant now() const { return now_; }
     void spend(Duration time) { now_ = now_ + time; }
 
-    /// Polls until `then`; nothing if that is past. A poll that finds something counts as begun
-    /// when there was something to find, so waiting does not round times up to whole polls.
+    /// Polls until `then`, or not if that is past. The model lets a poll that finds something begin
+    /// when there is something to find, so waiting does not round times up to whole polls.
     void wait_until(Instant then) { now_ = std::max(now_, then); }
 
 private:

@@ -1,5 +1,6 @@
-// The switch is a network whose cables have no bandwidth of their own: a packet's bytes are counted
-// once, on the link into the switch, and once more only where it waits for the link out of it.
+// The switch is a network whose cables have no limit on bandwidth. The bytes of a packet take time
+// once, on the link into the switch. They take time again only if the packet waits for the link out
+// of the switch.
 #include "wireproof/sim/sp2/machine.hpp"
 
 #include "wireproof/base/check.hpp"

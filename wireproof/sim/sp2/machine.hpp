@@ -1,6 +1,6 @@
-// An IBM SP in small: nodes with a processor and an adapter each, and the switch between them. A
-// world for sim::run. A node's turn is atomic, so a turn longer than a packet's flight (some 20 us)
-// may end before it sees a packet that another node sends meanwhile: its next poll sees it.
+// A small IBM SP: nodes with a processor and an adapter each, and the switch between them. It is a
+// world for sim::run. A node's turn is atomic. So a turn that is longer than a packet's flight
+// (about 20 us) may miss a packet that another node sends meanwhile; the next poll sees it.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct Node {
 
 class Machine {
 public:
-    /// The config is one that its check() accepts.
+    /// `config` must pass its check().
     explicit Machine(const Config& config);
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
@@ -39,8 +39,9 @@ public:
     const Adapter& wire(std::size_t index) const { return node(index).adapter; }
     Instant busy_until(std::size_t index) const { return node(index).host.now(); }
 
-    /// The switch: a cable for each ordered pair of nodes, to cut, count and record. Links belong
-    /// to the adapters, and so does sending; the cables add the switch's latency and its faults.
+    /// The switch: a cable for each ordered pair of nodes, to cut, count and record. The adapters
+    /// model the links and send the packets. The cables add the latency and the faults of the
+    /// switch.
     sim::Network& fabric() { return fabric_; }
     FaultPlan& faults(std::size_t from, std::size_t to) { return fabric_.faults(from, to); }
 

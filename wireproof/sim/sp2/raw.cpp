@@ -39,7 +39,7 @@ Duration raw_round_trip(const Costs& costs) {
         if (machine.wire(node).receive(now)) {
             if (node == 0 && ++round_trips == ignored) begin = machine.host(0).now();
             send_word(node);
-            // Goes on polling: returning entries falls into the wait for the answer.
+            // The node goes on polling, so it returns entries while it waits for the answer.
             WIREPROOF_CHECK(!machine.wire(node).receive(now));
         }
         return never;

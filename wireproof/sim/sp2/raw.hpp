@@ -1,5 +1,5 @@
-// What the adapters do without any protocol: the figures a protocol's are held against. Both really
-// run a machine of two nodes.
+// What the adapters do without a protocol, to compare protocols with. Both functions run a machine
+// of two nodes.
 #pragma once
 
 #include "wireproof/base/instant.hpp"

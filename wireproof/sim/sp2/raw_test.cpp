@@ -1,4 +1,4 @@
-// The figures of the bare hardware, which a protocol's are held against.
+// Tests the figures of the bare hardware, with which protocols are compared.
 #include "wireproof/sim/sp2/raw.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(Sp2Raw, ARoundTripIsTheSumOfItsPartsTwice) {
     const Duration one_way = costs.compose(36) + costs.bus_access + costs.send_latency +
                              costs.on_link(36) + costs.switch_latency + costs.receive_latency +
                              costs.read(36);
-    // Besides, the host looks for free entries with an access per half FIFO, 64 packets.
+    // The host also looks for free entries, with one access per half FIFO (64 packets).
     const Duration round_trip = raw_round_trip();
     EXPECT_GE(round_trip, one_way * 2);
     EXPECT_LE(round_trip, one_way * 2 + Duration::nanoseconds(40));
@@ -39,7 +39,8 @@ TEST(Sp2Raw, TheLinkIsTheBottleneck) {
     EXPECT_NEAR(raw_bandwidth(slower_parts) / 1e6, 35.0, 0.01);
 }
 
-// The paper: sending a chunk of 36 packets takes a host some 175 us, library included.
+// According to the paper, a host takes about 175 us to send a chunk of 36 packets, including the
+// time of the library.
 TEST(Sp2Raw, SendingAChunkLeavesTimeForALibrary) {
     const Costs costs;
     const Duration chunk = costs.compose(entry_size) * 36 + costs.bus_access * 9;

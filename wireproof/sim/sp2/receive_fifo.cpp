@@ -1,5 +1,5 @@
-// Every change of hands is checked: an entry is written only while it is the adapter's, read once,
-// and returned only after that.
+// Checks every change of owner: an entry is written only while the adapter owns it, is read once,
+// and is returned only after that.
 #include "wireproof/sim/sp2/receive_fifo.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The receive FIFO in host memory: one ring for all senders. The adapter writes at the tail, the
-// host reads at the head, and entries it has read stay the host's until it returns a number of them
-// together (lazy pops), because telling the adapter costs a bus access. AM-20, AM-32.
+// The receive FIFO in host memory: one ring for all senders. The adapter writes at the tail and the
+// host reads at the head. The host keeps entries that it has read and returns several together
+// (lazy pop), because each return costs a bus access. AM-20, AM-32.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace wireproof::sp2 {
 class ReceiveFifo {
 public:
     struct Packet {
-        ConstBytes bytes;  // in the entry, until it is returned
+        ConstBytes bytes;  // in the entry; valid until the entry is returned
         std::uint16_t from = 0;
     };
 
@@ -32,12 +32,12 @@ public:
     Instant next_visible() const { return unread_ == 0 ? never : entries_[head_].visible; }
     /// Reads the oldest unread packet.
     Packet read();
-    /// Entries read and not returned.
+    /// Entries that are read but not returned.
     std::size_t unreturned() const { return read_; }
     void return_read();
 
 private:
-    // Whose an entry is. Kept only to hold the counters against.
+    // The owner of an entry. It only serves to check the counters.
     enum class State : std::uint8_t { adapters, unread, read };
 
     struct Entry {

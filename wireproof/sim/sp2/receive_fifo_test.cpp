@@ -1,5 +1,5 @@
-// The receive FIFO under lazy pops and overflow: packets may be lost, but what is read was sent, is
-// whole, and is read once.
+// Tests the receive FIFO with lazy pops and overflow. Packets may be lost. But each packet that is
+// read was sent, is complete, and is read once.
 #include "wireproof/sim/sp2/receive_fifo.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace wireproof::sp2 {
 namespace {
 
-// Sends `count` packets and lets them land or overflow, without a poll.
+// Sends `count` packets without a poll. The adapter stores them or loses them.
 void send_unpolled(Machine& machine, std::size_t from, std::size_t to, std::uint32_t first,
                    std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ TEST(Sp2ReceiveFifo, ALentPacketStaysWhileOthersArrive) {
     EXPECT_EQ(number_of(frame->bytes), 0u);
 }
 
-// AM-20, as far as it is the hardware's: the losses, and that what comes later arrives.
+// AM-20, the part of the hardware: packets are lost, and later ones arrive.
 TEST(Sp2ReceiveFifo, OneSlowReceiverKeeps64PacketsPerActivePeerAndLosesTheRest) {
     Machine machine(Config{.nodes = 8});
     ASSERT_EQ(machine.wire(0).receive_fifo().unread(), 0u);

@@ -27,12 +27,12 @@ SendFifo::Departure SendFifo::store_length(Instant now) {
     WIREPROOF_CHECK(composed_ > 0);
     const std::size_t index = oldest_;
     Slot& slot = slots_[index];
-    // The adapter would miss a length stored over one that it has not zeroed.
+    // The adapter misses a length that is stored over one that it has not set to zero.
     WIREPROOF_CHECK(slot.taken <= now);
     oldest_ = after(oldest_);
     --composed_;
 
-    // The adapter takes it up when it is done with the one before and has a place for it.
+    // The adapter begins with the entry when it is done with the one before and has a place for it.
     Instant& left = left_[departures_++ % left_.size()];
     const Instant begins = std::max({now, adapter_free_, left});
     adapter_free_ = begins + costs_.send_occupancy;

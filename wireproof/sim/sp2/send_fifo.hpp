@@ -1,7 +1,7 @@
-// The send FIFO in host memory and the packet-length array in the adapter's. The adapter goes round
-// the array: the slot it stands at becoming nonzero is what transmits that entry, and it zeroes the
-// slot once it has the entry. What it will do with an entry is settled when the length is stored,
-// since nothing can change it afterwards; so there is no event for it. AM-29, AM-30, AM-31.
+// The send FIFO in host memory, and the packet-length array in the adapter's memory. The adapter
+// goes round the array. When the slot at its place becomes nonzero, the adapter transmits that
+// entry, and sets the slot to zero once it has the entry. The model computes this when the length
+// is stored, because nothing can change it afterwards. So it needs no event. AM-29, AM-30, AM-31.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace wireproof::sp2 {
 
 class SendFifo {
 public:
-    /// A packet on its way out of the node.
+    /// A packet that leaves the node.
     struct Departure {
-        ConstBytes bytes;  // in the entry; copy them now
+        ConstBytes bytes;  // in the entry; the caller copies them now
         std::uint16_t to = 0;
         bool resent = false;
-        Instant leaves;  // its first byte is on the link
+        Instant leaves;  // when its first byte is on the link
     };
 
     explicit SendFifo(const Config& config);
@@ -33,26 +33,26 @@ public:
     Bytes entry(std::size_t index) {
         return Bytes(memory_).subspan(index * entry_size, entry_size);
     }
-    /// The entry is complete; its length is still to be stored.
+    /// The entry is complete, but its length is not stored yet.
     void compose(std::size_t size, std::uint16_t to, bool resent);
     std::size_t composed() const { return composed_; }
-    /// Stores the length of the oldest entry composed.
+    /// Stores the length of the oldest composed entry.
     Departure store_length(Instant now);
 
     /// What a slot of the length array reads at `now`.
     std::uint16_t length_slot(std::size_t index, Instant now) const {
         return slots_[index].taken <= now ? std::uint16_t{0} : slots_[index].length;
     }
-    /// When the slot of the next entry becomes zero, or became so.
+    /// When the slot of the next entry becomes or became zero.
     Instant next_free() const { return slots_[next_].taken; }
 
-    /// Entries composed or transmitting at `now`.
+    /// The number of entries that are composed or in transmission at `now`.
     std::size_t pending(Instant now) const;
 
 private:
     struct Slot {
         std::uint16_t length = 0;
-        Instant taken;  // reads zero from here on
+        Instant taken;  // the slot reads zero from then on
         std::uint16_t to = 0;
         bool resent = false;
     };
@@ -65,12 +65,12 @@ private:
     std::vector<std::byte> memory_;
     std::vector<Slot> slots_;
     std::size_t next_ = 0;      // oldest_ + composed_, around the ring
-    std::size_t oldest_ = 0;    // of those composed
-    std::size_t composed_ = 0;  // lengths not stored
+    std::size_t oldest_ = 0;    // the oldest composed entry
+    std::size_t composed_ = 0;  // entries whose length is not stored
 
     Instant adapter_free_;
     Instant link_free_;
-    std::vector<Instant> left_;  // ends of the last adapter_packets departures, around
+    std::vector<Instant> left_;  // ends of the last adapter_packets departures, as a ring
     std::size_t departures_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// The packet-length array: what transmits an entry, how many may wait, and batches of lengths.
+// Tests the packet-length array: when the adapter transmits an entry, how many entries may wait,
+// and batches of lengths.
 #include "wireproof/sim/sp2/send_fifo.hpp"
 
 #include <gtest/gtest.h>
@@ -108,7 +109,7 @@ TEST(Sp2SendFifo, ABatchCostsOneAccessHoweverManyLengthsItHolds) {
     }
 }
 
-// AM-30: the slot of an entry that is composed and not stored reads zero, too, and is not free.
+// AM-30: the slot of a composed entry whose length is not stored also reads zero, but is not free.
 TEST(Sp2SendFifo, WhatIsComposedIsNotTakenForFree) {
     Machine machine(Config{.costs = quick_host(), .send_entries = 8, .lengths_per_access = 8});
     const SendFifo& fifo = machine.wire(0).send_fifo();
@@ -122,7 +123,7 @@ TEST(Sp2SendFifo, WhatIsComposedIsNotTakenForFree) {
             host.wait_until(host.now() + Duration::nanoseconds(100));
         }
     };
-    compose(8);  // which stores their lengths
+    compose(8);  // also stores their lengths
     until_taken(3);
     compose(4);
     until_taken(5);
@@ -143,7 +144,8 @@ TEST(Sp2SendFifo, TheAdapterTakesNoMoreThanItHasPlacesFor) {
     const Costs costs;
     const Instant first = Instant() + costs.send_latency;
     EXPECT_EQ(leaves[0], first);
-    // The second was ready in time to follow at once, the third waits for the first to have left.
+    // The second packet is ready in time and follows at once. The third waits until the first has
+    // left.
     EXPECT_EQ(leaves[1], first + costs.on_link(256));
     EXPECT_EQ(leaves[2], first + costs.on_link(256) + costs.send_latency);
     EXPECT_EQ(fifo.pending(first + costs.on_link(256)), 2u);
