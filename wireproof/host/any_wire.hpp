@@ -1,6 +1,6 @@
-// A wire chosen at run time. It meets the Wire concept itself, so pumps and fronts take it as any
-// other; the price is a virtual call per frame and step. What some wires offer beyond the contract
-// it offers always, with a neutral answer where the wire inside has none.
+// A wire that is chosen at run time. It meets the Wire concept itself, so pumps and fronts use it
+// like any other wire. The price is a virtual call per frame and step. It always has the optional
+// calls, too; if the wire inside does not have one, the answer is neutral.
 #pragma once
 
 #include <concepts>
@@ -60,14 +60,14 @@ class ErasedWire {
 public:
     virtual ~ErasedWire() = default;
 
-    /// The wire's lane is asked for with the first call, and stays.
+    /// The first call gets the lane from the wire. Later calls return the same lane.
     virtual ErasedLane& lane(PeerId peer) = 0;
 
     virtual std::optional<RxFrame> receive(Instant now) = 0;
     virtual RxRun following() const = 0;
     virtual void take_following(std::size_t frames) = 0;
     virtual void flush(Instant now) = 0;
-    // Not an optional pair: what is asked in each turn is to come back in registers.
+    // Not an optional pair: each turn makes this call, and a bool comes back in a register.
     virtual bool next_event(PeerId& from, WireEvent& event) = 0;
     virtual Instant next_deadline() const = 0;
 
@@ -89,8 +89,8 @@ public:
     virtual bool read_memory(PeerId peer, std::uint64_t address, Bytes destination) = 0;
 };
 
-/// A wire that reaches the memory of peers: shm's ShmWire says what each call means. A wrapper that
-/// is to come between the two ends leaves all of these out.
+/// A wire that accesses the memory of peers. ShmWire (wire/shm) says what each call means. A
+/// wrapper that must see all traffic, such as a faulty wire, leaves all of these out.
 template <class W>
 concept ReachesMemory = requires(W wire, const W& idle, PeerId peer, std::uint64_t address,
                                  Bytes bytes) {
@@ -224,24 +224,24 @@ private:
     }
 
     ErasedWire* wire_;
-    ErasedLane* lane_ = nullptr;  // known once it was needed: a wire may learn of a peer later
+    ErasedLane* lane_ = nullptr;  // set when it is first needed: a wire may learn of a peer later
     PeerId peer_;
 };
 
 class AnyWire {
 public:
-    /// Takes the wire over.
+    /// Takes ownership of the wire.
     template <Wire W>
     requires(!std::is_same_v<W, AnyWire>) explicit AnyWire(W wire)
         : wire_(std::make_unique<ErasedWireOf<W>>(std::move(wire))) {}
 
-    /// Only borrows the wire, which must outlive this: for who still wants to ask it, say, its
-    /// counters.
+    /// Borrows the wire, which must outlive this object. The caller can then still use the wire
+    /// itself, for example read its counters.
     template <Wire W>
     explicit AnyWire(std::reference_wrapper<W> wire)
         : wire_(std::make_unique<ErasedWireOf<W&>>(wire.get())) {}
 
-    /// The wire inside, if it is one of these; else nullptr.
+    /// The wire inside, if it is a W; otherwise nullptr.
     template <Wire W>
     W* as() {
         if (auto* const held = dynamic_cast<ErasedWireOf<W>*>(wire_.get())) return &held->inside();
@@ -268,24 +268,25 @@ public:
     }
     Instant next_deadline() const { return wire_->next_deadline(); }
 
-    /// True: receive, next_event and flush would bring and do nothing now. One call for who asks
-    /// again and again; false where a wire cannot tell, or not as cheaply.
+    /// True: receive and next_event would return nothing now, and flush would do nothing. One call
+    /// for a caller that polls. False also if a wire cannot tell, or not as cheaply.
     bool still(Instant now) { return wire_->still(now); }
 
-    /// A descriptor that becomes readable when frames come; -1 where there is none.
+    /// A descriptor that becomes readable when frames come; -1 if there is none.
     int wait_handle() const { return wire_->wait_handle(); }
-    /// False: something came meanwhile, do not sleep.
+    /// False: something has arrived meanwhile, and the caller must not sleep.
     bool prepare_to_sleep() { return wire_->prepare_to_sleep(); }
-    /// The peer's address is now its own, or again anybody's. See UDP's open places.
+    /// settle: the peer keeps its address. unsettle: any new source may take its place again. See
+    /// the open places of UdpWire.
     void settle(PeerId peer) { wire_->settle(peer); }
     void unsettle(PeerId peer) { wire_->unsettle(peer); }
-    /// In a forked child: gives up what the parent shares with its peers. See ForkWatch.
+    /// In a forked child: releases what the parent shares with its peers. See ForkWatch.
     void abandon() { wire_->abandon(); }
-    /// What the system said of a peer that cannot be reached; empty where a wire knows nothing.
+    /// What the kernel reported about a peer that cannot be reached; empty if a wire knows nothing.
     PeerTrouble trouble(PeerId peer) const { return wire_->trouble(peer); }
 
-    /// Memory that peers reach with one copy; see ShmWire. A wire that has no such way shares
-    /// nothing and copies nothing, which callers expect of any wire at any time.
+    /// Memory that peers access with one copy; see ShmWire. A wire without these calls shares
+    /// nothing and copies nothing. Callers must expect this from any wire at any time.
     Expected<Bytes> allocate_shared(std::size_t bytes) { return wire_->allocate_shared(bytes); }
     bool free_shared(Bytes memory) { return wire_->free_shared(memory); }
     bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable, bool writable) {
@@ -303,8 +304,8 @@ public:
     }
 
 private:
-    std::unique_ptr<ErasedWire> wire_;  // lanes point at it
-    std::deque<AnyLane> lanes_;         // a deque, so that a new lane leaves the others in place
+    std::unique_ptr<ErasedWire> wire_;  // lanes_ point to it
+    std::deque<AnyLane> lanes_;         // a deque, so that a new lane does not move the others
 };
 
 static_assert(RunLane<AnyLane> && PromptLane<AnyLane>);

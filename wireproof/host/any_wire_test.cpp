@@ -1,4 +1,4 @@
-// That an AnyWire says and does what the wire inside it would.
+// Checks that an AnyWire returns and does the same as the wire inside it.
 #include "wireproof/host/any_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 constexpr PeerId peer{3};
 constexpr Instant now{};
 
-/// Notes what it is asked. It meets the contract and offers nothing beyond it.
+/// Records its calls. It meets the contract and has no optional calls.
 class NotingWire {
 public:
     class Lane {
@@ -44,7 +44,7 @@ private:
     std::array<Lane, 8> lanes_;
 };
 
-/// Also offers all that is optional.
+/// Also has all optional calls.
 class OfferingWire : public NotingWire {
 public:
     class Lane : public NotingWire::Lane {
@@ -178,7 +178,7 @@ TEST(AnyWire, RunsOfFramesGoStraightToAndFromAWireThatHasThem) {
     AnyWire without{std::ref(other)};
     EXPECT_EQ(without.following().frames, 0U);
     EXPECT_EQ(without.lane(peer).claim_run(4, 3).frames, 0U);
-    without.lane(peer).publish();  // the flush does
+    without.lane(peer).publish();  // the flush publishes
 }
 
 TEST(AnyWire, TheWireInsideIsGivenToWhoKnowsIt) {
@@ -193,7 +193,7 @@ TEST(AnyWire, TheWireInsideIsGivenToWhoKnowsIt) {
     EXPECT_EQ(held.as<OfferingWire>(), nullptr);
 }
 
-// A wire may learn of a peer after its lane was asked for here.
+// A wire may learn of a peer after the caller has asked AnyWire for its lane.
 TEST(AnyWire, TheLaneInsideIsAskedForWhenItIsNeeded) {
     struct Learning : NotingWire {
         Lane& lane(PeerId which) {

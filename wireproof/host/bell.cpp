@@ -22,7 +22,8 @@ void Bell::close() {
     if (handle_ >= 0) ::close(std::exchange(handle_, -1));
 }
 
-// It fails only where it is readable already. A signal handler leaves errno as it was.
+// The write fails only if the descriptor is readable already. A signal handler must leave errno
+// unchanged.
 void Bell::ring() const noexcept {
     const int before = errno;
     const std::uint64_t one = 1;
@@ -30,7 +31,7 @@ void Bell::ring() const noexcept {
     errno = before;
 }
 
-// It fails only where it is not readable.
+// The read fails only if the descriptor is not readable.
 void Bell::silence() const noexcept {
     std::uint64_t rings = 0;
     [[maybe_unused]] const auto read = ::read(handle_, &rings, sizeof rings);

@@ -4,7 +4,7 @@
 namespace wireproof::host {
 
 /// Readable from ring() until silence(). Any thread may call both. The constructor throws
-/// std::system_error where the process may have no more descriptors.
+/// std::system_error if the process may have no more descriptors.
 class Bell {
 public:
     Bell();
@@ -16,7 +16,7 @@ public:
     int handle() const { return handle_; }
     void ring() const noexcept;
     void silence() const noexcept;
-    /// In a forked child: the descriptor is shared with the parent.
+    /// For a forked child, which shares the descriptor with the parent.
     void close();
 
 private:

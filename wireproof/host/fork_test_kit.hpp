@@ -1,4 +1,4 @@
-// For tests: what happens in a forked child.
+// For tests: runs code in a forked child.
 #pragma once
 
 #include <sys/wait.h>
@@ -6,8 +6,8 @@
 
 namespace wireproof::host::test {
 
-/// What `body` returns in a forked child, 0 to 255; or the signal that ended the child, negative.
-/// The child has a minute.
+/// Calls `body` in a forked child and returns its result, 0 to 255, or minus the number of the
+/// signal that ended the child. The child has one minute.
 template <class Body>
 int in_child(Body&& body) {
     const pid_t child = ::fork();

@@ -9,12 +9,12 @@
 
 namespace wireproof::host {
 
-// The lock is held across a fork, so that the child finds a list that nobody was changing.
+// The lock is held during a fork, so that the child gets a list that no thread was changing.
 struct ForkWatch::All {
     std::mutex lock;
     ForkWatch* first = nullptr;
 
-    // Never destroyed: a watch may outlive every static object.
+    // Never destroyed, because a watch may outlive every static object.
     static All& of_process() {
         static All& all = *make();
         return all;

@@ -1,24 +1,25 @@
-// Notices fork(): what the kernel copies into a child - sockets, shared memory - still belongs to
-// the parent, and a child that used it, or only kept it open, would disturb the parent's peers.
+// Detects fork(). The kernel copies sockets and shared memory into the child, but they still belong
+// to the parent. A child that used them, or only kept them open, would disturb the parent's peers.
 #pragma once
 
 #include <functional>
 
 namespace wireproof::host {
 
-/// Stands beside what may not be used by a forked child. Any thread may make and destroy one, and
-/// any thread may fork. A child made by vfork, or by a bare clone, is not noticed: it may only
-/// exec.
+/// Belongs to an object that a forked child must not use. Any thread may make and destroy one, and
+/// any thread may fork. It does not detect a child of vfork or of a bare clone: such a child may
+/// only call exec.
 class ForkWatch {
 public:
-    /// `in_child` runs in a forked child before fork returns there. Another thread may have been
-    /// inside the watched object when the process forked, so it must not lock, and may only let go.
+    /// `in_child` runs in a forked child before fork returns there. When the process forked,
+    /// another thread may have been inside the watched object. So `in_child` must not lock, and may
+    /// only release what the object holds.
     explicit ForkWatch(std::function<void()> in_child);
     ForkWatch(const ForkWatch&) = delete;
     ForkWatch& operator=(const ForkWatch&) = delete;
     ~ForkWatch();
 
-    /// This process is not the one that made the watch.
+    /// True in a forked child: another process made this watch.
     bool forked() const { return forked_; }
 
 private:
@@ -26,7 +27,7 @@ private:
 
     std::function<void()> in_child_;
     bool forked_ = false;
-    ForkWatch* before_ = nullptr;  // in the list of all of this process
+    ForkWatch* before_ = nullptr;  // in the list of all watches of this process
     ForkWatch* after_ = nullptr;
 };
 

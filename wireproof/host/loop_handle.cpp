@@ -33,13 +33,14 @@ void LoopHandle::abandon() {
     bell_.close();
 }
 
-// The first of several calls rings: the others find it done.
+// If several calls come before take_wakes(), only the first one rings the bell.
 void LoopHandle::wake() const noexcept {
     if (!woken_.exchange(true, std::memory_order_acq_rel)) bell_.ring();
 }
 
-// Silenced first: a wake() in between then rings no more, and this call answers for it. The other
-// way round the bell would be silent and no later wake() would ring it.
+// First silences the bell, then clears woken_. A wake() in between does not ring, and this call
+// reports it. In the other order, the bell would be silent while woken_ is true, and no later
+// wake() would ring.
 bool LoopHandle::take() {
     bell_.silence();
     const bool woken = woken_.exchange(false, std::memory_order_acq_rel);

@@ -1,5 +1,5 @@
-// What an event loop waits on: one descriptor for the frames of a wire and for other threads that
-// ask for attention.
+// One descriptor on which an event loop waits, for the frames of a wire and for other threads that
+// wake it.
 #pragma once
 
 #include <atomic>
@@ -13,27 +13,29 @@ namespace wireproof::host {
 
 class LoopHandle {
 public:
-    /// `frames` is readable when frames come, and outlives this; -1 is never readable. Throws
-    /// std::system_error where the process may have no more descriptors.
+    /// `frames` is a descriptor that is readable when frames come; it must outlive this object. -1:
+    /// there is none. Throws std::system_error if the process may have no more descriptors.
     explicit LoopHandle(int frames);
     LoopHandle(const LoopHandle&) = delete;
     LoopHandle& operator=(const LoopHandle&) = delete;
     ~LoopHandle();
 
-    /// Readable when `frames` is, and from wake() until take_wakes(). -1: abandoned.
+    /// Readable while `frames` is, and from wake() until take_wakes(). -1 after abandon().
     int handle() const { return both_; }
     /// Readable from wake() until take_wakes().
     int bell() const { return bell_.handle(); }
 
-    /// Any thread may call this, at any time before the destructor; a signal handler, too.
+    /// Any thread may call this at any time before the destructor. A signal handler may call it,
+    /// too.
     void wake() const noexcept;
-    /// Whether wake() was called since this was asked last. Asked often: it reads one word.
+    /// Whether wake() was called since the last take_wakes(). Cheap enough to call often: it reads
+    /// one word.
     bool take_wakes() { return woken_.load(std::memory_order_relaxed) && take(); }
-    /// How often take_wakes() was true: a caller that sleeps sees whether another call took a wake
-    /// that was meant for it.
+    /// How often take_wakes() was true. A caller that sleeps sees from this whether another call
+    /// took a wake that was meant for it.
     std::uint64_t wakes_taken() const { return taken_; }
 
-    /// In a forked child: closes what it shares with the parent.
+    /// In a forked child: closes the descriptors that it shares with the parent.
     void abandon();
 
 private:
@@ -45,7 +47,8 @@ private:
     std::uint64_t taken_ = 0;
 };
 
-/// What is said where there is no LoopHandle: "no descriptor for event loops: Too many open files".
+/// The error text if no LoopHandle can be made: "no descriptor for event loops: Too many open
+/// files".
 std::string no_loop_handle(const std::system_error& error);
 
 }  // namespace wireproof::host

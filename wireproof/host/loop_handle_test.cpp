@@ -50,8 +50,8 @@ TEST(LoopHandle, IsReadableWhileFramesAre) {
     ::close(pipe[1]);
 }
 
-// A thread hands over numbers one by one, and wakes the other for each. The other sleeps until it
-// is woken: a wake that is lost is a sleep that does not end.
+// One thread passes numbers one by one, and wakes the other thread for each. The other thread
+// sleeps until it is woken. If a wake is lost, its sleep does not end.
 TEST(LoopHandle, LosesNoWakeOfAnotherThread) {
     constexpr int last = 20'000;
     LoopHandle loop(-1);

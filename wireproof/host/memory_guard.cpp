@@ -17,8 +17,8 @@ namespace {
 
 using Action = struct sigaction;
 
-/// The program's handler of one signal. Another thread may be about to call the one before, so the
-/// last few stay.
+/// The program's handler of one signal. Another thread may be about to call the previous handler,
+/// so the last eight stay.
 struct Programs {
     int signal;
     std::array<Action, 8> kept{};
@@ -35,8 +35,9 @@ struct Programs {
 Programs programs_segv{.signal = SIGSEGV};
 Programs programs_bus{.signal = SIGBUS};
 
-/// The frame of the handler that has called the program's, which may call, or return to, this one:
-/// then nobody handles the fault. Stale when the program's handler jumped out.
+/// The stack frame of our handler while it calls the program's handler. That handler may call ours,
+/// or set ours again and raise the signal: then nobody handles the fault. The value is stale if the
+/// program's handler jumped out.
 thread_local std::uintptr_t volatile passing_on __attribute__((tls_model("initial-exec"))) = 0;
 
 bool calls_itself(std::uintptr_t frame) {
@@ -44,8 +45,8 @@ bool calls_itself(std::uintptr_t frame) {
     return passing_on > frame && passing_on - frame < near;
 }
 
-// A fault comes again as soon as the handler returns; what another process or raise() sent does
-// not.
+// A fault happens again as soon as the handler returns. A signal from another process or from
+// raise() does not.
 void end_as_by_default(int signal, const siginfo_t& info) {
     ::signal(signal, SIG_DFL);
     if (info.si_code <= 0) ::raise(signal);
@@ -82,7 +83,8 @@ void keep_handler(Programs& programs) {
     programs.set(now);
     Action ours{};
     ours.sa_sigaction = &on_fault;
-    // A jump out of the handler must leave the signal unblocked, and small stacks may have another.
+    // After a jump out of the handler, the signal must not stay blocked (SA_NODEFER). A thread with
+    // a small stack may have another stack for signals (SA_ONSTACK).
     ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     ::sigemptyset(&ours.sa_mask);
     ::sigaction(programs.signal, &ours, nullptr);

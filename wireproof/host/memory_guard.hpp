@@ -1,8 +1,9 @@
-// Copies to and from memory that the program may have taken away: it lent the memory, and nothing
-// tells when it unmaps it. A fault in such a copy ends the copy, not the process.
+// Copies to and from memory that the program may have unmapped. The program lent the memory to the
+// library, but does not report when it unmaps it. A fault in such a copy ends the copy, not the
+// process.
 //
-// SIGSEGV and SIGBUS are heard for that. Faults of the program's own go to the handler it had, or
-// has set since.
+// For this, the library has handlers for SIGSEGV and SIGBUS. Faults of the program itself go on to
+// the handler that the program had, or has set since.
 #pragma once
 
 #include <atomic>
@@ -14,22 +15,22 @@
 
 namespace wireproof::host {
 
-/// Sets the handlers again if the program has set others since, and lets this thread hear them if
-/// it has blocked the signals. Costs system calls, so a thread that asks again within a millisecond
-/// is not served. Call it before guarded copies. Any thread.
+/// Sets the handlers again if the program has set others since, and unblocks the two signals for
+/// this thread. It costs system calls, so it does nothing if the thread called it less than a
+/// millisecond ago. Call it before guarded copies. Any thread may call it.
 void keep_memory_guard(Instant now);
 
 namespace detail {
 
-/// Where a fault of this thread leads; null: to the program. The model spares a signal handler the
-/// allocation that a thread's first use of another could need.
+/// The place to which a fault of this thread jumps; null: the fault is the program's own. This TLS
+/// model needs no allocation at a thread's first use, which a signal handler could not make.
 extern thread_local sigjmp_buf* volatile way_out __attribute__((tls_model("initial-exec")));
 
 }  // namespace detail
 
-/// False: `use` touched memory that is not there, or may not be written, and was left then. So it
-/// may own nothing that has a destructor, and what it had begun stays half done. Guards do not
-/// nest.
+/// Calls `use`. False: `use` accessed memory that does not exist or must not be written, and ended
+/// there. So `use` must not own anything that has a destructor, and its work may be half done.
+/// Guards do not nest.
 template <class Use>
 bool guarded(Use&& use) {
     sigjmp_buf back;
@@ -45,8 +46,8 @@ bool guarded(Use&& use) {
     return true;
 }
 
-/// As copy_last_word_last. False: some of the memory is not there, or `to` may not be written;
-/// bytes in front of that may have been copied.
+/// Like copy_last_word_last. False: some of the memory does not exist, or `to` must not be written.
+/// Bytes before that place may have been copied.
 bool copy_guarded(std::byte* to, const std::byte* from, std::size_t size);
 
 }  // namespace wireproof::host

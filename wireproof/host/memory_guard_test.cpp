@@ -20,7 +20,7 @@ namespace {
 
 const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
-/// Pages of a process, the second of which may go.
+/// Mapped pages, one of which the test may unmap or protect.
 class Pages {
 public:
     explicit Pages(std::size_t count, int file = -1)
@@ -33,7 +33,8 @@ public:
     ~Pages() { ::munmap(at_, size_); }
 
     std::byte* operator[](std::size_t number) const { return at_ + number * page; }
-    /// The place stays taken: what is mapped next, a thread's stack for one, would lie there.
+    /// The address range stays reserved. Otherwise the next mapping, for example a thread's stack,
+    /// could lie there.
     void unmap(std::size_t number) {
         ::mmap((*this)[number], page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
@@ -44,7 +45,7 @@ private:
     std::byte* at_;
 };
 
-/// The clock of these tests runs past every wait.
+/// A clock that advances by a second at each call, so that keep_memory_guard always acts.
 Instant later() {
     static Instant now;
     now = now + Duration::milliseconds(1000);
@@ -111,7 +112,7 @@ TEST(MemoryGuard, GuardsAnyThreadThoughItBlocksAllSignals) {
     }).join();
 }
 
-// gtest and sanitizers have handlers of their own, so a child is asked.
+// gtest and sanitizers have their own handlers, so the test runs in a child.
 TEST(MemoryGuard, AFaultOfTheProgramsOwnEndsIt) {
     for (const int signal : {SIGSEGV, SIGBUS}) {
         EXPECT_EQ(in_child([signal] {
@@ -179,8 +180,8 @@ TEST(MemoryGuard, AHandlerThatJumpsOutMayDoSoAgainAndAgain) {
               3);
 }
 
-// Such as Python's: it restores the handler that it found, which is the guard's, and raises the
-// signal again.
+// Python's handler does this: it restores the handler that it found, which is the guard's, and
+// raises the signal again.
 TEST(MemoryGuard, HandlersThatCallEachOtherEnd) {
     static struct sigaction found;
     EXPECT_EQ(in_child([] {

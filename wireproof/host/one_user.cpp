@@ -13,7 +13,7 @@ void misused(const char* what) noexcept {
 
 #ifndef NDEBUG
 
-// Relaxed: this finds a race, and orders nothing.
+// Relaxed order is enough, because this only detects a race and synchronizes nothing.
 void OneUser::enter() {
     const std::thread::id self = std::this_thread::get_id();
     std::thread::id inside = thread_.load(std::memory_order_relaxed);

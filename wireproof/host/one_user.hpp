@@ -1,5 +1,6 @@
-// Finds two mistakes of a program that uses an object from a library: two threads in it at once,
-// and its end while one of its own calls runs. Both would be a crash somewhere else, later.
+// Detects two mistakes of a program that uses an object of the library: two threads are in the
+// object at once, or the program destroys it while one of its own calls runs. Without this check,
+// the program would crash later, in another place.
 #pragma once
 
 #include <atomic>
@@ -9,17 +10,17 @@
 namespace wireproof::host {
 
 /// Prints one line on standard error, "wireproof: " and then `what`, and aborts. For mistakes of
-/// the calling program after which nothing can go on.
+/// the calling program after which the library cannot continue.
 [[noreturn]] void misused(const char* what) noexcept;
 
-/// Counts the calls that run in an object. Where assertions are on (no NDEBUG) it also ends the
-/// program if a second thread comes while one is inside.
+/// Counts the calls that run in an object. If assertions are on (no NDEBUG), it also ends the
+/// program when a second thread enters while one is inside.
 class OneUser {
 public:
     /// `name` is a literal that begins a sentence: "an Endpoint".
     explicit OneUser(const char* name) : name_(name) {}
 
-    /// A call that runs, from its beginning to its end. Calls of one thread may nest.
+    /// Marks a running call, from its beginning to its end. Calls of one thread may nest.
     class Call {
     public:
         explicit Call(OneUser& user) : user_(user) { user_.enter(); }
@@ -48,7 +49,7 @@ private:
 
     const char* name_;
     std::uint32_t calls_ = 0;
-    std::atomic<std::thread::id> thread_{};  // of the calls that run
+    std::atomic<std::thread::id> thread_{};  // the thread of the running calls
 };
 
 }  // namespace wireproof::host

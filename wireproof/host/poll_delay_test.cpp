@@ -10,11 +10,11 @@ namespace {
 constexpr auto round_time = Duration::nanoseconds(4);
 
 struct Waited {
-    int looks = 0;  // in vain
+    int looks = 0;  // looks that found nothing
     int late = 0;   // rounds
 };
 
-/// What is awaited is there in that round.
+/// The answer is there from round `there` on.
 Waited wait(PollDelay& delay, int there, Instant& now, Duration round = round_time) {
     Waited waited;
     delay.begin(now);
@@ -51,7 +51,7 @@ TEST(PollDelay, LooksWhenWhatAlwaysTakesAsLongIsThere) {
         Sum sum;
         for (int i = 0; i < 1000; ++i) sum.add(wait(delay, there, now));
         EXPECT_LE(sum.too_soon, 250) << there;
-        EXPECT_LE(sum.looks, 300 + 8 * there) << there;  // one in 64 looks half way
+        EXPECT_LE(sum.looks, 300 + 8 * there) << there;  // one in 64 looks after half the rounds
         EXPECT_LE(sum.late, 1000) << there;
     }
 }
@@ -78,7 +78,7 @@ TEST(PollDelay, FollowsWhatVariesALittle) {
     EXPECT_LE(sum.late, sum.waits * 8);
 }
 
-// To pass rounds there would make each wait late.
+// If the loop skipped rounds here, each answer would be late.
 TEST(PollDelay, LooksAtOnceWhereAnswersComeAtAnyTime) {
     std::mt19937 random(2);
     PollDelay delay;
@@ -87,11 +87,11 @@ TEST(PollDelay, LooksAtOnceWhereAnswersComeAtAnyTime) {
     for (int i = 0; i < 10'000; ++i) {
         sum.add(wait(delay, static_cast<int>(random() % 400), now));
     }
-    EXPECT_LE(sum.late, sum.waits * 4);  // of 200, which they take
+    EXPECT_LE(sum.late, sum.waits * 4);  // an answer takes 200 rounds on average
 }
 
-// Slow answers must not keep quick ones waiting: of an answer in time it is not known how late it
-// is.
+// Slow answers must not delay quick ones. If the first look finds the answer, the loop does not
+// know how late it is.
 TEST(PollDelay, QuickAnswersAmongSlowOnesAreNotMissedForLong) {
     for (const unsigned quick_of_8 : {2U, 4U, 6U}) {
         std::mt19937 random(3);
@@ -104,7 +104,7 @@ TEST(PollDelay, QuickAnswersAmongSlowOnesAreNotMissedForLong) {
             const Waited one = wait(delay, soon ? 30 : 120, now);
             if (soon) quick.add(one);
         }
-        const int late = quick_of_8 == 2 ? 60 : 20;  // of 90, if it never learned
+        const int late = quick_of_8 == 2 ? 60 : 20;  // 90 if it never learned
         EXPECT_LE(quick.late, quick.waits * late) << quick_of_8;
     }
 }
@@ -137,7 +137,7 @@ TEST(PollDelay, AWaitOfUnknownBeginningSaysNothing) {
     EXPECT_EQ(delay.rounds_to_pass(), 0U);
 }
 
-// As when a program begins to do something else between two turns.
+// For example, the program begins to do something else between two turns.
 TEST(PollDelay, RoundsThatBecomeSlowerAreNotPassed) {
     PollDelay delay;
     Instant now;
@@ -145,7 +145,7 @@ TEST(PollDelay, RoundsThatBecomeSlowerAreNotPassed) {
     const std::uint32_t passed = delay.rounds_to_pass();
     ASSERT_GT(passed, 90U);
     const auto slow = Duration::nanoseconds(600);
-    EXPECT_EQ(wait(delay, 0, now, slow).late, 2);  // a microsecond and no more
+    EXPECT_EQ(wait(delay, 0, now, slow).late, 2);  // the delay ends after one microsecond
     for (int i = 0; i < 4; ++i) wait(delay, 0, now, slow);
     EXPECT_EQ(delay.rounds_to_pass(), 0U);
 }

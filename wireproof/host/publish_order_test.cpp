@@ -1,5 +1,6 @@
-// That base/publish.hpp stores the last bytes last: they lie on a page that cannot be written, and
-// when the store faults, all bytes before must be in place. Then the page is opened.
+// Checks that base/publish.hpp stores the last bytes last. They lie on a page that cannot be
+// written. When the store faults, all bytes before must be in place. Then the handler makes the
+// page writable.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -16,10 +17,10 @@ namespace wireproof {
 namespace {
 
 struct Guarded {
-    std::byte* page = nullptr;  // the second one
+    std::byte* page = nullptr;  // the second page
     std::size_t page_size = 0;
     const std::byte* from = nullptr;
-    std::size_t before = 0;  // bytes that lie in front of it
+    std::size_t before = 0;  // bytes before this page
     volatile sig_atomic_t faults = 0;
     volatile sig_atomic_t whole = 0;
 };
@@ -47,7 +48,7 @@ TEST(Publish, StoresTheLastWordOrByteLast) {
     guarded.page = static_cast<std::byte*>(pages) + page_size;
     guarded.page_size = page_size;
     guarded.from = from.data();
-    // The last aligned word, and fewer bytes of it, down to the last byte alone.
+    // The last aligned word, or the last byte alone.
     for (const std::size_t behind : {std::size_t{8}, std::size_t{1}}) {
         for (const std::size_t front : {std::size_t{8}, std::size_t{100}, std::size_t{4000}}) {
             std::memset(pages, 0, 2 * page_size);

@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::uint64_t magic = 0x31747874'66707277;  // "wrpftxt1"
 
-/// What stands in front of the text. Readers see it as bytes of a file.
+/// Precedes the text. Readers see it as bytes of a file.
 struct Header {
     std::uint64_t magic;
-    std::int64_t process;    // a forked child has the file open, too, but shows nothing in it
+    std::int64_t process;    // a forked child also has the file open, but publishes nothing in it
     std::uint64_t sequence;  // odd while the text is being replaced
     std::uint64_t length;    // bytes of the text
 };
@@ -53,7 +53,7 @@ bool leads_to(const std::string& path, const std::string& wanted) {
            std::string_view(target.data(), static_cast<std::size_t>(length)) == wanted;
 }
 
-/// Names in a folder that are numbers.
+/// The names in a folder that are numbers.
 std::vector<long> numbers_in(const std::string& folder) {
     std::vector<long> numbers;
     const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
@@ -68,7 +68,8 @@ std::vector<long> numbers_in(const std::string& folder) {
     return numbers;
 }
 
-/// Files of another process: it may write anything there at any time.
+/// Paths of the text files of another process. That process may write anything into them at any
+/// time.
 std::vector<std::string> files_of(pid_t process, const std::string& name) {
     const std::string folder = "/proc/" + std::to_string(process) + "/fd/";
     std::vector<std::string> files;

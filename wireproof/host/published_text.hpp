@@ -1,7 +1,8 @@
-// A text that this process shows to the other processes of its user: its counters, for instance.
+// A text that this process publishes to other processes of the same user, for example its counters.
 //
-// It stands in a memory file, which others find in /proc/PID/fd by its name. So it needs no thread
-// and no socket, it is there when the process is stopped, and gone with the process.
+// The text is in a memory file that other processes find by name in /proc/PID/fd. So it needs no
+// thread and no socket. Others can read it while the process is stopped, and it disappears with the
+// process.
 #pragma once
 
 #include <sys/types.h>
@@ -16,19 +17,19 @@
 
 namespace wireproof::host {
 
-/// One thread at a time may call.
+/// Only one thread at a time may call this.
 class PublishedText {
 public:
     static constexpr std::size_t longest = 1 << 20;  // bytes
 
-    /// `name` is what readers look for; at most 200 characters.
+    /// Readers look for `name`. It has at most 200 characters.
     static Expected<PublishedText> open(const std::string& name);
     PublishedText(PublishedText&& other) noexcept;
     PublishedText& operator=(PublishedText&& other) = delete;
     ~PublishedText();
 
-    /// Replaces the text, and waits for nobody. Of a longer one, as many whole lines stand there as
-    /// fit.
+    /// Replaces the text without waiting for readers. A text that is too long is cut after the last
+    /// whole line that fits.
     void publish(std::string_view text);
 
 private:
@@ -39,11 +40,12 @@ private:
     Page* page_;
 };
 
-/// The texts of that name that process shows; none where it may not be looked into. A text that was
-/// replaced again and again while it was read is left out.
+/// The texts of this name that `process` publishes; none if the caller may not look into the
+/// process. A text that changes again and again while it is read is left out.
 std::vector<std::string> read_published(pid_t process, const std::string& name);
 
-/// The processes that show a text of that name, and may be looked into, in ascending order.
+/// The processes that publish a text of this name and that the caller may look into, in ascending
+/// order.
 std::vector<pid_t> processes_with_published(const std::string& name);
 
 }  // namespace wireproof::host

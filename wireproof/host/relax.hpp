@@ -1,10 +1,10 @@
-// What a loop does between two looks at memory that another processor is to write.
+// The pause of a loop between two looks at memory that another processor will write.
 #pragma once
 
 namespace wireproof::host {
 
-/// Some ten to a hundred cycles, in which the other thread of the core has it to itself, and the
-/// line looked at is left to who writes it.
+/// Pauses for about ten to a hundred cycles. Meanwhile the other thread of the core has the core to
+/// itself, and the writer keeps the cache line.
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

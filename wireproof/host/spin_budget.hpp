@@ -1,12 +1,13 @@
-// How long to look again and again before sleeping. To be woken costs some 60 us, so it pays to
-// look for about as long after traffic; but mostly where looking has found something lately. With
-// more processes than processors it seldom does, since the peer cannot run meanwhile.
+// Decides how long a caller polls before it sleeps. To wake a sleeping thread costs about 60 us, so
+// it pays to poll for about as long after traffic; but mostly if polling has found something
+// lately. With more processes than processors it seldom does, because the peer cannot run
+// meanwhile.
 //
-// A program that sleeps at once learns nothing of what a look would have found. So after some
-// sleeps that were short it tries once what a long look finds: answers that take 10 us are then
-// looked for again even if the first ones, of a peer that was just starting, took a second. Where
-// both ends sleep in each round trip, the answer takes as long as the peer is woken, and the try
-// outlasts that. Then one end looks, the other's sleeps become short, and it looks as well.
+// A caller that sleeps at once does not learn what a poll would have found. So after some short
+// sleeps it tries one long poll. Answers that take 10 us are then polled for again, even if the
+// first ones took a second because the peer was just starting. If both ends sleep in each round
+// trip, an answer takes as long as it takes to wake the peer, and the try lasts longer than that.
+// Then one end polls, the sleeps of the other end become short, and it polls as well.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +20,21 @@ namespace wireproof::host {
 class SpinBudget {
 public:
     static constexpr Duration most = Duration::microseconds(60);
-    /// A try, and looks after one that found something.
+    /// The length of a try, and of the polls after a try that found something.
     static constexpr Duration longest = Duration::microseconds(120);
     static constexpr Duration least = Duration::microseconds(1);
-    /// Short sleeps between two tries: fewer after one that found something, more after one that
-    /// did not.
+    /// The number of short sleeps between two tries: fewer after a try that found something, more
+    /// after one that did not.
     static constexpr std::uint32_t pause_least = 16;
     static constexpr std::uint32_t pause_most = 1024;
 
-    /// Something came, or was done, now.
+    /// Something has arrived, or was done, now.
     void heard(Instant now) {
         const Duration took = now - heard_at_;
-        const bool soon = took < longest * 2;  // though both ends had to be woken
-        // A try is over once it looked for longer than the budget would have.
+        const bool soon = took < longest * 2;  // even if both ends had to be woken
+        // A try has taken place only if the caller polled for at least the budget.
         const bool tried = trying_ && looking_ && took >= budget_;
-        if (looking_ && soon) {  // else that look was given up long ago
+        if (looking_ && soon) {  // otherwise, the caller gave up that poll long ago
             if (tried) pause_ = std::max(pause_least, pause_ / 2);
             budget_ =
                 std::min(tried ? longest : std::max(most, budget_), (tried ? took : budget_) * 2);
@@ -49,8 +50,8 @@ public:
         heard_at_ = now;
     }
 
-    /// Whether to look again rather than sleep. A look that found nothing halves the next; a try
-    /// doubles the sleeps before the next one.
+    /// True: the caller polls again. False: it sleeps. A poll that found nothing halves the budget;
+    /// a try that found nothing doubles the number of sleeps before the next try.
     bool look_again(Instant now) {
         if (now - heard_at_ < (trying_ ? longest : budget_)) {
             looking_ = true;
@@ -71,8 +72,8 @@ public:
 private:
     Duration budget_ = most;
     Instant heard_at_{};
-    bool looking_ = false;  // in the wait under way it looked at least once more
-    bool trying_ = false;   // the next look that finds nothing within the budget is the longest
+    bool looking_ = false;  // in the present wait, the caller has polled again
+    bool trying_ = false;   // the next poll goes on beyond the budget, up to `longest`
     bool slept_ = false;
     std::uint32_t short_sleeps_ = 0;  // since the last try
     std::uint32_t pause_ = pause_least;

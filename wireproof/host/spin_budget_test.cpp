@@ -9,12 +9,12 @@ Instant at(std::int64_t nanoseconds) {
     return Instant(Duration::nanoseconds(nanoseconds));
 }
 
-/// Looks until the budget says to sleep, in steps of 100 ns.
+/// Polls in steps of 100 ns until the budget says to sleep.
 void look_in_vain(SpinBudget& budget, Instant& now) {
     while (budget.look_again(now)) now = now + Duration::nanoseconds(100);
 }
 
-/// How long it looks after something was heard.
+/// How long the caller polls after something was heard.
 Duration looks_for(SpinBudget& budget, Instant from) {
     budget.heard(from);
     Instant now = from;
@@ -52,7 +52,7 @@ TEST(SpinBudget, WhatFindsSomethingGrowsAgain) {
     EXPECT_EQ(looks_for(budget, now), SpinBudget::most);
 }
 
-/// A message that comes `after` the one before, to who looks or sleeps meanwhile. Whether a look
+/// A message comes `after` the one before, while the caller polls or sleeps. Returns whether a poll
 /// found it.
 bool is_found(SpinBudget& budget, Instant& now, Duration after) {
     const Instant comes = now + after;
@@ -72,14 +72,14 @@ void find_nothing(SpinBudget& budget, Instant& now) {
     budget.heard(now);
 }
 
-/// Sleeps until an answer that takes 12 us is found by a look.
+/// The number of sleeps until a poll finds an answer that takes 12 us.
 int sleeps_until_found(SpinBudget& budget, Instant& now) {
     int slept = 0;
     while (slept < 5000 && !is_found(budget, now, Duration::microseconds(12))) ++slept;
     return slept;
 }
 
-// A peer that starts late is waited for in vain; its answers later are not.
+// A peer starts late, so polling finds nothing at first. It finds the later answers.
 TEST(SpinBudget, SleepsThatWereShortMakeItTryALongLook) {
     SpinBudget budget;
     Instant now = at(0);
@@ -90,7 +90,8 @@ TEST(SpinBudget, SleepsThatWereShortMakeItTryALongLook) {
     }
 }
 
-// Who asks over a device hears of its own packet, as it leaves, before it first looks.
+// A caller that asks over a device hears of its own packet when that leaves, before the caller
+// first polls.
 TEST(SpinBudget, ATryOutlastsWhatIsHeardBeforeTheFirstLook) {
     SpinBudget budget;
     Instant now = at(0);
@@ -124,7 +125,7 @@ TEST(SpinBudget, TriesThatFindSomethingComeNoSoonerThanTheFirst) {
     }
 }
 
-// Its user had what was wanted without a message, and comes back later.
+// The caller got what it wanted without a message, and comes back later.
 TEST(SpinBudget, ALookThatWasGivenUpFindsNothingLater) {
     SpinBudget budget;
     Instant now = at(0);
@@ -137,7 +138,8 @@ TEST(SpinBudget, ALookThatWasGivenUpFindsNothingLater) {
     EXPECT_LE(looks_for(budget, now + Duration::milliseconds(1000)), SpinBudget::least);
 }
 
-/// Sleeps from here to the next look that is longer than the budget, where none finds anything.
+/// The number of sleeps until the next poll that is longer than the budget, if no poll finds
+/// anything.
 std::uint32_t sleeps_until_try(SpinBudget& budget, Instant& now) {
     for (std::uint32_t slept = 0;; ++slept) {
         if (slept > 2 * SpinBudget::pause_most) return slept;
@@ -158,7 +160,7 @@ TEST(SpinBudget, TriesThatFindNothingBecomeRareAndOneThatDoesBringsThemBack) {
     std::uint32_t pause = SpinBudget::pause_least;
     for (int i = 0; i < 10; ++i) {
         pause = std::min(pause * 2, SpinBudget::pause_most);
-        // A try that found nothing ended in sleep, too.
+        // A try that found nothing also ended in a sleep.
         ASSERT_EQ(1 + sleeps_until_try(budget, now), pause);
     }
     ASSERT_EQ(pause, SpinBudget::pause_most);
@@ -180,9 +182,10 @@ TEST(SpinBudget, LongSilencesAreNoReasonToTry) {
     }
 }
 
-/// One of two ends that send to and fro.
+/// One of two ends that send messages to each other.
 struct End {
-    /// When it has the message that arrives then: at once while it looks, else when it was woken.
+    /// When this end has the message that comes at `arrives`: at once if it polls, otherwise when
+    /// it was woken.
     Instant receive(Instant arrives, Duration waking) {
         Instant now = waits_since;
         while (now < arrives && budget.look_again(now)) now = now + Duration::nanoseconds(100);
@@ -218,8 +221,8 @@ TEST(SpinBudget, TwoEndsThatSleepInEachRoundTripBothLookInTheEnd) {
     }
 }
 
-// A look that found nothing makes the budget shrink; what came in turn after turn meanwhile says
-// nothing about sleeping.
+// A poll that found nothing reduces the budget. Messages that come in each turn after that do not
+// show that sleeps are short.
 TEST(SpinBudget, TrafficThatNeverSleepsIsNoReasonToTry) {
     SpinBudget budget;
     Instant now = at(0);

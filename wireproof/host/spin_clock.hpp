@@ -1,5 +1,5 @@
-// The steady clock for who asks again and again in a loop. It asks the system only every few
-// microseconds, and counts on from there by the processor's own counter.
+// The steady clock for a caller that asks again and again in a loop. It asks the system only every
+// few microseconds. In between, it uses the processor's own counter.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace wireproof::host {
 
 class SpinClock {
 public:
-    /// Not ahead of the clock behind it, and at most about a microsecond behind; nanoseconds ahead
-    /// at most while that is slewed faster than a thousandth.
+    /// Never ahead of the steady clock, and at most about a microsecond behind it. It may be some
+    /// nanoseconds ahead only while the system slews the clock by more than a thousandth.
     Instant now() {
         if (!kept_) return read();
         looked_at_ = ticks();
@@ -22,9 +22,9 @@ public:
         last_ = std::max(last_, at_read_ + since_read);  // counters of processors may differ
         return last_;
     }
-    /// now() for the next round of a loop that found nothing to do. Where eight such rounds take
-    /// less than half a microsecond it looks only in one of them: to read the counter would be half
-    /// of each.
+    /// Like now(), for the next round of a loop that found nothing to do. If eight such rounds take
+    /// less than half a microsecond, it reads the counter in only one of them, because the read
+    /// would take half of each round.
     Instant again() {
         if (kept_ && quick_ && ++rounds_ % 8 != 0) return last_;
         const std::uint64_t before = looked_at_;
@@ -32,11 +32,11 @@ public:
         quick_ = looked_at_ - before < short_while;
         return at;
     }
-    /// The clock behind it.
+    /// The steady clock that it asks.
     const SteadyClock& steady() const { return clock_; }
 
 private:
-    // In ticks; processors make 1 to 5 a nanosecond.
+    // In ticks. Processors make 1 to 5 ticks per nanosecond.
     static constexpr std::uint64_t short_while = 1024;
     static constexpr std::uint64_t long_while = 16 * short_while;
     static constexpr std::uint64_t learning = std::uint64_t{1} << 22;  // until the rate is known
@@ -44,8 +44,8 @@ private:
     static constexpr unsigned rate_bits = 20;
     static constexpr double least_tick = 100;  // picoseconds
     static constexpr double longest_tick = 2000;
-    // What the rate is made less by, in which errors of its measurement and what slews the system's
-    // clock are lost: some nanoseconds in the long while.
+    // The rate is reduced by this share. The share covers errors of the measurement and a slewed
+    // system clock. In the long while, it is some nanoseconds.
     static constexpr double caution = 1.0 / 1024;
 
     [[gnu::noinline]] Instant read() {
@@ -56,15 +56,15 @@ private:
         if (read_at_ - before < short_while) {
             if (kept_) learn(at);
         } else {
-            read_at_ -= long_while;  // how old it is nobody knows: to be asked again
+            read_at_ -= long_while;  // the age of this reading is unknown: the next call asks again
         }
         return last_;
     }
 
-    // The counter's rate since the reading that the last was learnt from, after twice as long each
-    // time, up to some seconds: so a jump of either clock is forgotten.
+    // Computes the counter's rate since the reading of the last computation. The time between two
+    // computations doubles, up to some seconds, so a jump of either clock is forgotten.
     void learn(Instant at) {
-        const std::uint64_t gone = read_at_ - learnt_at_;  // huge, if the counter began anew
+        const std::uint64_t gone = read_at_ - learnt_at_;  // huge if the counter began again
         if (gone < learn_after_) return;
         const double picoseconds = static_cast<double>((at - learnt_).picoseconds());
         const double a_tick = picoseconds / static_cast<double>(gone) * (1 - caution);
@@ -79,7 +79,7 @@ private:
     SteadyClock clock_;
     bool kept_ = ticks_are_steady();
     std::uint64_t keep_for_ = short_while;
-    std::uint64_t rate_ = 0;  // picoseconds a tick, times 2^rate_bits; 0 until it is known
+    std::uint64_t rate_ = 0;  // picoseconds per tick, times 2^rate_bits; 0 until it is known
     std::uint64_t read_at_ = ticks() - short_while;
     Instant at_read_;
     Instant last_;

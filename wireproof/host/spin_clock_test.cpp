@@ -18,7 +18,7 @@ TEST(SpinClock, IsNeverAheadOfTheSteadyClockNorRunsBack) {
     }
 }
 
-/// Until the clock knows how its counter runs.
+/// Reads the clock until it knows the rate of its counter.
 void learn(SpinClock& clock) {
     const Instant end = clock.steady().now() + Duration::milliseconds(20);
     while (clock.now() < end) {
@@ -39,7 +39,7 @@ TEST(SpinClock, CountsOnBetweenReadings) {
         if (now + Duration::microseconds(1) < real) ++behind;
         before = now;
     }
-    // A host that takes the processor away between two readings makes some late.
+    // If the host takes the processor away between two readings, some readings are late.
     EXPECT_GT(later, asked * 9 / 10);
     EXPECT_LT(behind, asked / 10);
 }
@@ -70,7 +70,7 @@ TEST(SpinClock, LooksNowAndThenInALoop) {
     while (clock.again() == before) ++rounds;
     EXPECT_LE(rounds, 8);
     EXPECT_GE(clock.again() - before, Duration::milliseconds(2) - Duration::microseconds(10));
-    const Instant last = clock.again();  // before the other: arguments have no order
+    const Instant last = clock.again();  // read first, because arguments have no order
     EXPECT_LE(last, clock.steady().now());
 }
 

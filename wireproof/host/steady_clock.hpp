@@ -1,5 +1,5 @@
-// The only place where real time is read. It counts from the clock's construction, so that 64 bits
-// of picoseconds last 106 days of uptime; after that it stops the program rather than wrap.
+// Reads real time. It counts from the construction of the clock, so that 64 bits of picoseconds
+// last 106 days. After that it stops the program, because the time would wrap.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The processor's own counter of time, which costs a third of asking the system. It is to be
-// compared with itself only, or with readings of a clock made at the same moment (spin_clock.hpp).
+// The processor's own counter of time. To read it costs a third of a question to the system.
+// Compare it only with itself, or with readings of a clock at the same moment (spin_clock.hpp).
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ inline std::uint64_t ticks() {
     return __rdtsc();
 }
 
-/// Whether ticks come at one rate, whatever the processor does, sleep included.
+/// Whether the ticks have one rate in all states of the processor, including sleep.
 inline bool ticks_are_steady() {
     unsigned a = 0;
     unsigned b = 0;

@@ -1,4 +1,5 @@
-// One ppoll, for its timeout in nanoseconds; poll's milliseconds are longer than most deadlines.
+// Uses ppoll, because its timeout is in nanoseconds. A millisecond, the unit of poll, is longer
+// than most deadlines.
 #include "wireproof/host/wait.hpp"
 
 #include <poll.h>
@@ -10,7 +11,7 @@
 namespace wireproof::host {
 namespace {
 
-// Rounded up: waking a fraction before the deadline would mean sleeping twice.
+// Rounds up: a caller that woke just before the deadline would have to sleep twice.
 timespec timespec_of(Duration left) {
     constexpr std::int64_t second = 1'000'000'000;
     const std::int64_t nanoseconds =
@@ -35,7 +36,7 @@ std::chrono::nanoseconds timeout_until(Instant deadline, const SteadyClock& cloc
 }
 
 bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell) {
-    // poll passes over a negative one
+    // ppoll ignores a negative descriptor
     std::array<pollfd, 2> wanted{pollfd{.fd = handle, .events = POLLIN, .revents = 0},
                                  pollfd{.fd = bell, .events = POLLIN, .revents = 0}};
     timespec left{};

@@ -1,5 +1,5 @@
-// Sleeping until there is something to do. A signal ends every sleep early, so callers look again
-// and never count on time having passed.
+// Sleeps until there is something to do. A signal ends every sleep early, so callers check again
+// and do not assume that time has passed.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,19 @@
 
 namespace wireproof::host {
 
-/// What a user allows. Picoseconds overflow after 106 days; who says more than 30 means for ever.
+/// The time limit of a user, as a Duration of 0 to 30 days. Picoseconds overflow after 106 days.
 Duration duration_of(std::chrono::milliseconds limit);
 
-/// From now until then, as an event loop wants it: zero where that is past, the longest there is
-/// for `never`.
+/// The time from now until `deadline`, for an event loop: zero if it is past, the maximum for
+/// `never`.
 std::chrono::nanoseconds timeout_until(Instant deadline, const SteadyClock& clock);
 
-/// Sleeps until the handle or the bell is readable (then true) or the deadline. Handles of -1 never
-/// are; with `never` besides it sleeps until a signal.
+/// Sleeps until the handle or the bell is readable (returns true) or until the deadline. A handle
+/// of -1 is never readable. If both are -1 and the deadline is `never`, it sleeps until a signal.
 bool wait_until(int handle, const SteadyClock& clock, Instant deadline, int bell = -1);
 
-/// Sleeps until a frame came on the wire or the bell rang (then true), or the earlier of the
-/// deadline and the wire's own. Returns at once if the wire has something already.
+/// Sleeps until a frame arrives on the wire or the bell rings (returns true), or until the earlier
+/// of the deadline and the wire's own. Returns true at once if the wire has something already.
 bool wait_until(AnyWire& wire, const SteadyClock& clock, Instant deadline, int bell = -1);
 
 }  // namespace wireproof::host

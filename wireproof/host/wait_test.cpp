@@ -1,4 +1,4 @@
-// When a sleep ends. Upper bounds on time are generous: machines are busy.
+// Tests when a sleep ends. Upper limits on time are generous, because machines are busy.
 #include "wireproof/host/wait.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace wireproof::host {
 namespace {
 
-/// Both ends of a pipe, which is as good a thing to wait on as a socket.
+/// Both ends of a pipe. To wait on a pipe is the same as to wait on a socket.
 class Pipe {
 public:
     Pipe() { WIREPROOF_CHECK(::pipe(ends_.data()) == 0); }
