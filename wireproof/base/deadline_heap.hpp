@@ -1,4 +1,4 @@
-// The deadlines of many owners, with the earliest one always at hand. It is a binary heap that
+// Holds the deadlines of many owners and returns the earliest one at once. It is a binary heap that
 // knows the place of each owner's entry. A change takes a number of steps that is the logarithm of
 // the number of owners.
 #pragma once

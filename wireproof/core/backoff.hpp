@@ -66,7 +66,7 @@ public:
     /// The sender has no unacknowledged packets any more: back to the start.
     void reset() { *this = Backoff(on_); }
 
-    /// How long to wait for an answer. `timer` is the right wait for the first time.
+    /// How long to wait for an answer. `timer` is the wait before the first retransmission.
     Duration wait(Duration timer) const {
         if (!on_ || timer >= wait_max) return timer;
         const std::uint32_t doublings = std::min(unanswered_.times, doublings_max);

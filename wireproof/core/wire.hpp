@@ -33,7 +33,7 @@ concept RunLane = Lane<L> && requires(L lane, std::size_t count) {
     { lane.commit_run(FrameRun()) } -> std::same_as<void>;  // the claimed run is complete
 };
 
-/// A lane that can publish committed frames at once, before the flush does it. The sender calls
+/// A lane that can publish committed frames at once, before the flush does it. The pump calls
 /// publish() after a run of frames and before the engine records what it has sent. The lane may
 /// also do nothing.
 template <class L>

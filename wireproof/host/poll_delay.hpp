@@ -64,8 +64,7 @@ private:
     // Some answers may come much sooner than others. To notice this, one wait in waits_a_try looks
     // after half of the rounds.
     static constexpr std::uint32_t waits_a_try = 64;
-    static constexpr std::uint32_t in_time_most =
-        16;  // in a row; usually, one in five is too early
+    static constexpr std::uint32_t in_time_most = 16;  // in a row; usually one in five is early
     static constexpr std::uint32_t looks_near = 16;
     static constexpr std::uint32_t looks_far = 512;
     // A peer on a close processor answers within fewer looks. A peer on a processor further away

@@ -1,5 +1,5 @@
-// Sleeps until there is something to do. A signal ends every sleep early, so callers check again
-// and do not assume that time has passed.
+// Sleeps until there is something to do. A signal ends any sleep early, so callers check again and
+// do not assume that time has passed.
 #pragma once
 
 #include <chrono>

@@ -53,7 +53,7 @@ struct RunLimits {
 };
 
 enum class RunEnd : std::uint8_t {
-    done,        // the predicate said so
+    done,        // done() returned true
     idle,        // no node will ever be due
     time_limit,  // the next turn is due after `until`
     turn_limit,

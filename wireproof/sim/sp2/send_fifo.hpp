@@ -64,7 +64,7 @@ private:
     Costs costs_;
     std::vector<std::byte> memory_;
     std::vector<Slot> slots_;
-    std::size_t next_ = 0;      // oldest_ + composed_, around the ring
+    std::size_t next_ = 0;      // oldest_ + composed_, modulo the number of slots
     std::size_t oldest_ = 0;    // the oldest composed entry
     std::size_t composed_ = 0;  // entries whose length is not stored
 

@@ -90,8 +90,8 @@ TEST(Sp2SendFifo, BatchedLengthsGiveTheOrderOfSingleOnesWithFewerAccesses) {
         EXPECT_EQ(machine.wire(1).counts().received, 180u);
         if (batch == 1) single = order;
         EXPECT_EQ(order, single) << "batches of " << batch;
-        // 180 slots: words of 4 end with every chunk, words of 8 and 5 are cut by chunks and by the
-        // end of the array.
+        // 180 slots: a word of 4 slots ends with each chunk. Words of 8 and 5 slots are cut by the
+        // ends of chunks and by the end of the array.
         const std::uint64_t accesses = batch == 1 ? 180 : batch == 4 ? 45 : batch == 8 ? 25 : 41;
         EXPECT_EQ(machine.wire(0).counts().length_stores, accesses) << "batches of " << batch;
     }

@@ -1,4 +1,4 @@
-// For the tests of this folder: numbered packets in and out of a machine.
+// For the tests of this folder: a machine, and functions that send and receive numbered packets.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace wireproof::sp2 {
 
-/// A machine whose hosts work in no time, so that instants are the hardware's alone.
+/// A machine whose hosts take no time, so that all times come from the hardware.
 inline Costs quick_host() {
     Costs costs;
     costs.compose_entry = costs.compose_line = costs.read_entry = costs.read_line = Duration();
@@ -17,7 +17,7 @@ inline Costs quick_host() {
     return costs;
 }
 
-/// Every byte of packet `number` says so; byte 4 is left to name a route.
+/// Every byte of packet `number` is derived from the number, except byte 4, which names a route.
 inline std::byte pattern(std::uint32_t number, std::size_t place) {
     return static_cast<std::byte>(number * std::size_t{31} + place);
 }
@@ -43,7 +43,7 @@ inline bool send_packet(Machine& machine, std::size_t from, std::size_t to, std:
     return sent;
 }
 
-/// The number of a packet, or nothing if a byte of it is another packet's.
+/// The number of a packet; empty if one of its bytes belongs to another packet.
 inline std::optional<std::uint32_t> number_of(ConstBytes bytes) {
     const auto number = load_le<std::uint32_t>(bytes.first<4>());
     for (std::size_t i = 5; i < bytes.size(); ++i) {
@@ -52,7 +52,7 @@ inline std::optional<std::uint32_t> number_of(ConstBytes bytes) {
     return number;
 }
 
-/// Polls until nothing is on its way: "0:7 1:3", sender and number.
+/// Polls until no packet is on its way. Returns sender and number of each: "0:7 1:3".
 inline std::string drain(Machine& machine, std::size_t node) {
     std::string text;
     while (machine.wire(node).next_deadline() != never) {
