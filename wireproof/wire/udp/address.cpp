@@ -1,5 +1,5 @@
-// Texts to addresses and back. The system's own reader of numbers also takes 127.1 for 127.0.0.1;
-// this one does not.
+// Converts texts to addresses and back. The function inet_aton also accepts 127.1 for 127.0.0.1;
+// this parser does not.
 #include "wireproof/wire/udp/address.hpp"
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ std::optional<T> decimal(std::string_view text) {
     return value;
 }
 
-/// A text cut at its port. The host is without brackets.
+/// A text, split into host and port. The host is without brackets.
 struct Parts {
     std::string_view host;
     std::string_view port;

@@ -1,5 +1,5 @@
-// An IPv4 or IPv6 address with its port, as a value. Numeric only: looking a name up would block,
-// and what it finds may change between two runs.
+// An IPv4 or IPv6 address with its port, as a value. Only numeric addresses are accepted: a name
+// lookup would block, and its result may change between two runs.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace wireproof {
 
-/// The default one is no address at all: an open place in a table of peers.
+/// A default-constructed address is unset. In a table of peers it marks an open place.
 struct Address {
     enum class Family : std::uint8_t { none, ipv4, ipv6 };
 
@@ -25,16 +25,17 @@ struct Address {
     static Expected<Address> parse(std::string_view text);
 
     bool is_set() const { return family != Family::none; }
-    /// Of this very host, by any name that never leaves it: 127.0.0.0/8, ::1.
+    /// Whether this is a loopback address: 127.0.0.0/8, also in IPv6 form, or ::1.
     bool is_loopback() const;
 
-    /// Why it cannot be a peer's, as the end of a sentence that begins with it; empty: it can. A
-    /// peer is one host and one port, reached over IPv4 or over IPv6.
+    /// Why this cannot be the address of a peer, as the end of a sentence that begins with the
+    /// address. Empty if it can. A peer has one host and one port, and is reached over IPv4 or over
+    /// IPv6.
     std::string_view why_no_peer() const;
 
-    /// What parse() takes, with a scope as a number.
+    /// The text that parse() accepts, with the scope as a number.
     std::string to_string() const;
-    /// The host alone: "127.0.0.1", "fe80::1%2". Of an address that is set.
+    /// The host alone: "127.0.0.1", "fe80::1%2". The address must be set.
     std::string host_text() const;
 
     friend bool operator==(const Address&, const Address&) = default;

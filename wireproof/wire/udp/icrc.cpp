@@ -24,7 +24,7 @@ void put_udp(Bytes to, const IcrcCover::Datagram& datagram) {
     put_be(to.subspan(4, 2), udp_size + datagram.packet + IcrcCover::icrc_size);
 }
 
-// The register of the reflected CRC, as a polynomial: its highest bit is x^0.
+// The register of the reflected CRC, read as a polynomial. Its highest bit is x^0.
 constexpr std::uint32_t polynomial = 0xEDB88320;
 constexpr std::uint32_t one = 0x80000000;
 
@@ -46,7 +46,8 @@ constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 
 using Steps = std::array<std::uint32_t, 17>;
 
-/// The k-th multiplies a register by the 2^k-th power of what eight steps make of one.
+/// Entry k moves a register over 2^k bytes: the caller multiplies the register by it. One byte is
+/// eight steps.
 constexpr Steps steps_of(std::uint32_t (*step)(std::uint32_t)) {
     Steps steps{};
     steps[0] = one;
@@ -60,7 +61,8 @@ constexpr Steps steps_of(std::uint32_t (*step)(std::uint32_t)) {
 constexpr Steps steps_ahead = steps_of(times_x);
 constexpr Steps steps_back = steps_of(divided_by_x);
 
-/// Takes a register so many bytes of zero further; nothing if there are no steps for that.
+/// Moves a register over `bytes` zero bytes, ahead or back as `steps` says. Returns nothing if the
+/// table has too few entries.
 std::optional<std::uint32_t> taken(const Steps& steps, std::uint32_t value, std::size_t bytes) {
     for (std::size_t k = 0; k < steps.size() && bytes != 0; ++k, bytes >>= 1) {
         if ((bytes & 1) != 0) value = product(value, steps[k]);
@@ -68,8 +70,8 @@ std::optional<std::uint32_t> taken(const Steps& steps, std::uint32_t value, std:
     return bytes == 0 ? std::optional(value) : std::nullopt;
 }
 
-// The identification is the two bytes there, in the order of the network; a register's first byte
-// is its lowest.
+// Bytes from the IPv4 identification to the end of the packet. The identification is two bytes in
+// network order; the first byte of a register is its lowest one, so swapped() converts.
 constexpr std::size_t bytes_from_identification(std::size_t packet) {
     constexpr std::size_t identification_at = 4;
     return ipv4_size - identification_at + udp_size + packet;
@@ -146,7 +148,7 @@ std::optional<IcrcCover> IcrcCover::of_headers(ConstBytes ip_and_udp) {
 
 std::uint32_t IcrcCover::icrc(std::span<const ConstBytes> packet) const {
     WIREPROOF_CHECK(!packet.empty() && packet[0].size() >= packet_least);
-    // One piece is faster than two.
+    // One call with one piece is faster than two calls.
     std::array<std::byte, head_max + bth_size> front;
     std::copy_n(head_.begin(), size_, front.begin());
     const Bytes bth = Bytes(front).subspan(size_, bth_size);
@@ -159,8 +161,9 @@ std::uint32_t IcrcCover::icrc(std::span<const ConstBytes> packet) const {
     return crc.value();
 }
 
-// The CRC is linear: the difference is what the two bytes of the identification leave in a register
-// of zeros after all bytes behind them. Taken back to before them, it must be these two bytes.
+// The CRC is linear. The difference is therefore the register that starts at zero, takes the two
+// bytes of the identification, and then takes a zero for each byte after them. Moved back over all
+// these bytes, the register must hold a value of two bytes: the identification.
 std::optional<std::uint16_t> identification_behind(std::uint32_t difference, std::size_t packet) {
     const auto before = taken(steps_back, difference, bytes_from_identification(packet));
     if (!before || *before > 0xFFFF) return std::nullopt;

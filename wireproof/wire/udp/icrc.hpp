@@ -1,8 +1,9 @@
-// The invariant CRC of RoCEv2: what InfiniBand packets in UDP datagrams end with. It covers the
-// packet and the IP and UDP headers before it, but for what routers change, which counts as ones.
-// A plain socket shows neither sender nor receiver the IPv4 identification, which is covered too:
-// senders here have the kernel make it 0, or count it up from 0 in the segments of a super-packet;
-// receivers expect that, and else work it out from the CRC they got.
+// The invariant CRC (ICRC) of RoCEv2: the last four bytes of each InfiniBand packet in a UDP
+// datagram. It covers the packet and the IP and UDP headers before it. Fields that routers change
+// count as ones. It also covers the IPv4 identification, which a plain socket shows neither to the
+// sender nor to the receiver. Our senders let the kernel set it to 0, or count it up from 0 in the
+// segments of a super-packet. Our receivers expect these values; if the ICRC does not match, they
+// compute the identification from it.
 #pragma once
 
 #include <array>
@@ -18,10 +19,10 @@ namespace wireproof {
 
 inline constexpr std::uint16_t rocev2_port = 4791;
 
-/// The headers in front of one packet, as its ICRC takes them.
+/// The headers before one packet, in the form that the ICRC covers.
 class IcrcCover {
 public:
-    static constexpr std::size_t icrc_size = 4;  // bytes behind the packet
+    static constexpr std::size_t icrc_size = 4;  // bytes after the packet
     static constexpr std::size_t packet_least = 12;
 
     struct Datagram {
@@ -30,19 +31,19 @@ public:
         std::size_t packet = 0;            // bytes between UDP header and ICRC
         std::uint16_t identification = 0;  // of IPv4
     };
-    /// Headers as a sender makes them: without options, IPv4 with "don't fragment".
+    /// Headers as our senders make them: without options, IPv4 with "don't fragment".
     explicit IcrcCover(const Datagram& datagram);
 
-    /// Headers as they were captured, from the first byte of IP on. Nothing if they are not IPv4
-    /// without options or IPv6, with UDP right behind.
+    /// Captured headers, from the first byte of the IP header. Returns nothing unless they are IPv4
+    /// without options or IPv6, with UDP directly after.
     static std::optional<IcrcCover> of_headers(ConstBytes ip_and_udp);
 
-    /// Of a packet in pieces; the first has at least `packet_least` bytes.
+    /// The ICRC of a packet in pieces. The first piece has at least `packet_least` bytes.
     std::uint32_t icrc(std::span<const ConstBytes> packet) const;
     std::uint32_t icrc(ConstBytes packet) const { return icrc(std::span(&packet, 1)); }
 
 private:
-    static constexpr std::size_t link_size = 8;  // stands for what a native link has before
+    static constexpr std::size_t link_size = 8;  // in place of the header of a native link
     static constexpr std::size_t head_max = link_size + 40 + 8;
 
     IcrcCover() = default;
@@ -54,12 +55,12 @@ private:
     std::array<std::byte, head_max> head_;
 };
 
-/// The IPv4 identification whose place in the header explains why an ICRC computed for
-/// identification 0 differs from the received one; nothing if none does. `packet` as above.
+/// Finds the IPv4 identification that explains `difference`: the XOR of the received ICRC and the
+/// ICRC that was computed for identification 0. Returns nothing if no identification explains it.
+/// `packet`: as in IcrcCover::Datagram.
 std::optional<std::uint16_t> identification_behind(std::uint32_t difference, std::size_t packet);
 
-/// The other way round: by how much an ICRC computed for identification 0 differs from that for
-/// another.
+/// The reverse: the XOR of the ICRCs for identification 0 and for this one.
 std::uint32_t difference_by(std::uint16_t identification, std::size_t packet);
 
 }  // namespace wireproof

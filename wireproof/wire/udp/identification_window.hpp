@@ -1,7 +1,8 @@
-// Which IPv4 identifications are believed of a peer, where they were worked out from the ICRC that
-// covers them. Any one would explain one damaged packet in 65,536; few do, if it must come near the
-// one before. Linux counts up by one for each packet to the same host, of whatever program; after a
-// pause it adds a random number of up to as many ticks as the pause had, 1000 a second at most.
+// Decides whether to accept an IPv4 identification that the receiver computed from the ICRC. Of
+// 65,536 damaged packets, one would pass if every value were accepted. The check that the value is
+// near the last one rejects nearly all of them. Linux counts the identification up by one for each
+// packet to the same host, for all programs together. After a pause it adds a random number, at
+// most one for each tick of the pause. A second has at most 1000 ticks.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace wireproof {
 
-/// When a packet came, as far as is known: after the wire was last seen empty, and before now.
+/// The limits of a packet's arrival time: after the wire was last seen empty, and before now.
 struct ArrivalTime {
     Instant earliest = {};
     Instant latest = {};
@@ -20,13 +21,14 @@ struct ArrivalTime {
 
 class IdentificationWindow {
 public:
-    /// 256 in all without a pause, for some packets overtake others, and some are not for us.
+    /// Without a pause, 256 values are near: packets may overtake each other, and the peer's
+    /// counter also counts packets of other programs.
     static constexpr std::uint16_t behind = 32;
     static constexpr std::uint16_t ahead = 223;
 
-    /// 0 is what senders have whose kernel is told to leave it so, and is always believed, and so
-    /// is the first. One that is far from the last is not, unless it is near the one that was not
-    /// believed before it: then the peer's counter went on without us.
+    /// Accepts 0 always: senders write 0 if their kernel sets no identification. Also accepts the
+    /// first value. A value far from the last accepted one is rejected, unless it is near the value
+    /// that was rejected before it: then the peer's counter went on without us.
     bool believes(std::uint16_t identification, const ArrivalTime& came) {
         if (identification == 0) return true;
         if (last_ && !last_->is_near(identification, came)) {
@@ -46,12 +48,12 @@ public:
 private:
     struct Heard {
         std::uint16_t identification = 0;
-        Instant since = {};  // it did not come earlier
+        Instant since = {};  // the packet did not arrive earlier
 
         std::uint16_t distance_to(std::uint16_t next) const {
             return static_cast<std::uint16_t>(next - identification);
         }
-        /// One more for each millisecond that may have passed; after 65 s any is near.
+        /// One more for each millisecond that may have passed. After 65 s every value is near.
         std::uint32_t ahead_at(const ArrivalTime& came) const {
             constexpr std::int64_t nanoseconds_a_tick = 1'000'000;
             constexpr std::int64_t all = UINT16_MAX - behind;

@@ -17,7 +17,7 @@
 namespace wireproof {
 namespace {
 
-/// Of an interface's address or mask; nothing: of another family than the two.
+/// The address or mask of an interface. Nothing if it is neither IPv4 nor IPv6.
 std::optional<Address> address_in(const sockaddr* from) {
     if (from == nullptr) return std::nullopt;
     SocketAddress address{};
@@ -31,8 +31,8 @@ std::optional<Address> address_in(const sockaddr* from) {
     return from_socket_address(address);
 }
 
-/// How many bits of an address name the network that it shares with `local`; 0: it shares none.
-/// The whole address is more than any network.
+/// The length in bits of the network that the interface's address shares with `local`. 0: it shares
+/// none. An equal address gives more than any network.
 std::size_t match(const ifaddrs& one, const Address& local) {
     const auto own = address_in(one.ifa_addr);
     const auto mask = address_in(one.ifa_netmask);

@@ -1,4 +1,4 @@
-// What the interface of a local address carries, from the kernel.
+// Asks the kernel for the MTU of the interface of a local address.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace wireproof {
 
 /// Bytes of the longest IP packet that leaves by the interface that has this address, or whose
-/// network it is in: 127.3.4.5 is the loopback interface's. An error names the address.
+/// network contains it: for 127.3.4.5 this is the loopback interface. An error names the address.
 Expected<std::size_t> interface_mtu(const Address& local);
 
 }  // namespace wireproof

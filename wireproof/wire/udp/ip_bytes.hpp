@@ -1,4 +1,4 @@
-// The fixed sizes of IP and UDP headers, and their numbers in the order of the network.
+// The sizes of IP and UDP headers, and numbers in network byte order.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ inline constexpr std::size_t ipv4_size = 20;  // without options
 inline constexpr std::size_t ipv6_size = 40;  // without extension headers
 inline constexpr std::size_t udp_size = 8;
 
-/// As many bytes of the value as there is room for, the last ones.
+/// Writes the low bytes of the value, as many as `to` has.
 inline void put_be(Bytes to, std::size_t value) {
     for (std::size_t i = to.size(); i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value);
 }
 
-/// Of eight bytes at most.
+/// `from` has at most eight bytes.
 inline std::size_t get_be(ConstBytes from) {
     std::size_t value = 0;
     for (const std::byte one : from) value = value << 8 | std::to_integer<std::size_t>(one);

@@ -1,5 +1,5 @@
-// What the kernel answered instead of sending a frame to a peer, or instead of handing one over.
-// The protocols recover from a lost frame and report a silent peer; this keeps the reason.
+// Keeps the errors that the kernel returned when the wire sent frames to a peer or received frames.
+// The protocols recover from a lost frame and report a silent peer; the error tells the reason.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace wireproof {
 
-/// By peer, the latest error and how many frames the kernel refused. Memory is taken at a peer's
-/// first error.
+/// For each peer, the latest error and the number of frames that the kernel refused. Takes memory
+/// at the first error of a peer.
 class KernelErrors {
 public:
-    /// The call returned `error`, an errno, for so many frames to the peer; 0 frames: it is a
-    /// report about an earlier one. `call` is a literal.
+    /// Records that `call` returned `error`, an errno, for `frames` frames to the peer. With 0
+    /// frames the error is a report about an earlier frame. `call` must be a literal.
     void note(std::size_t peer, int error, const char* call, std::size_t frames);
-    /// A frame of the peer came, so it can be reached again. That does not help packets that were
-    /// too long for the path: EMSGSIZE is kept.
+    /// A frame from the peer has arrived, so the peer is reachable again. EMSGSIZE is kept: packets
+    /// that are too long for the path still do not arrive.
     void heard(std::size_t peer) {
         if (known_ > 0) [[unlikely]]
             forget_unreachable(peer);
     }
-    /// The peer has another address.
+    /// The caller calls this when the peer gets another address.
     void forget(std::size_t peer);
     PeerTrouble of(std::size_t peer) const;
 
 private:
     struct Entry {
-        int error = 0;  // 0: none that still matters
+        int error = 0;  // 0: no error, or it was forgotten
         const char* call = "";
         std::uint64_t frames = 0;
     };

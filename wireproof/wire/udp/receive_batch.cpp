@@ -1,5 +1,5 @@
-// The kernel's count of dropped frames comes in control data beside a datagram, so drops show with
-// the next one that got through, never on their own.
+// The kernel reports its count of dropped datagrams in the control data of a received datagram. So
+// the wire learns of drops only with the next datagram that arrives.
 #include "wireproof/wire/udp/receive_batch.hpp"
 
 #include <netinet/udp.h>
@@ -13,11 +13,11 @@ namespace wireproof {
 namespace {
 
 constexpr std::size_t super_packet_max = 65'536;
-// A turn that takes in more keeps its acknowledgements for too long, and the peer waits; and more
-// would not stay in the cache until it is handed out.
+// With more datagrams in one turn, the acknowledgements would leave too late and the peer would
+// wait. Also, the bytes would not stay in the cache until the engine reads them.
 constexpr std::size_t grouped_datagrams_max = 4;
-// So many looks that each brought something, and the kernel is asked for more at once: one look for
-// one datagram is cheaper while both ends only take turns.
+// After this many calls in a row that received something, the batch asks for many datagrams at
+// once. While both ends only take turns, a call for one datagram is cheaper.
 constexpr std::size_t single_looks = 3;
 
 }  // namespace
@@ -85,7 +85,7 @@ std::size_t ReceiveBatch::take_following(std::size_t frames) {
     return bytes;
 }
 
-/// Begins to hand out the next datagram.
+/// Starts with the frames of the next datagram. False: there is none here.
 bool ReceiveBatch::open_next(UdpCounters& counters) {
     while (next_ < filled_) {
         const Slot& slot = slots_[next_];
@@ -125,7 +125,8 @@ bool ReceiveBatch::refill(int handle, UdpCounters& counters) {
 }
 
 void ReceiveBatch::choose_way(int handle, UdpCounters& counters) {
-    // With room for more than a frame, one that is too long is seen to be.
+    // Bare calls do not report truncation, so the buffer must be longer than frame_max: then a
+    // frame that is too long shows its length.
     const bool may_converse = only_.is_set() && buffer_size_ > frame_max_;
     if (!bare_) {
         const bool converses = may_converse && in_a_row_ == 0 && lone_ >= lone_wanted_;
@@ -137,7 +138,8 @@ void ReceiveBatch::choose_way(int handle, UdpCounters& counters) {
     }
 }
 
-// Of a super-packet that waits already, nobody would tell that it is one.
+// False if a datagram waits already: it may be a super-packet, and the kernel would not report
+// that.
 bool ReceiveBatch::begin_bare(int handle, UdpCounters& counters) {
     if (describe_received(handle, false)) {
         std::byte first{};
@@ -149,8 +151,8 @@ bool ReceiveBatch::begin_bare(int handle, UdpCounters& counters) {
     return false;
 }
 
-// Several in a row may be one at a time, of a peer who answers at once: a second look in one turn
-// tells.
+// Several successful calls in a row may each receive the answer of a peer that answers at once. A
+// second call in the same turn decides: if it receives one more, the conversation has ended.
 bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
     const ssize_t bytes = ::recv(handle, buffers_.data(), buffer_size_, MSG_DONTWAIT);
     if (bytes < 0) {
@@ -168,7 +170,7 @@ bool ReceiveBatch::look_bare(int handle, UdpCounters& counters) {
     return true;
 }
 
-/// Datagrams received.
+/// Returns the number of received datagrams.
 std::size_t ReceiveBatch::ask(int handle, std::size_t datagrams, UdpCounters& counters) {
     if (datagrams == 1) {
         const ssize_t bytes = ::recvmsg(handle, &messages_[0].msg_hdr, MSG_DONTWAIT);
@@ -197,8 +199,8 @@ void ReceiveBatch::reset(std::size_t i) {
     header.msg_controllen = control_size;
 }
 
-/// The length of the frames in a super-packet, 0 where it is none. Each datagram carries the number
-/// dropped before it since the socket was opened, modulo 2^32.
+/// Returns the length of the frames in a super-packet, 0 if the datagram is none. Each datagram
+/// carries the number of datagrams dropped before it since the socket was opened, modulo 2^32.
 std::size_t ReceiveBatch::read_control(msghdr& header, UdpCounters& counters) {
     std::size_t segment = 0;
     for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;

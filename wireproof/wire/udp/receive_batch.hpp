@@ -1,15 +1,15 @@
-// Frames that came with one system call, handed out one at a time from buffers taken at
-// construction. A super-packet that the kernel did not cut up (UDP_GRO) is many frames of one
-// length, the last perhaps shorter.
+// Frames that one system call received, returned one at a time from buffers that the constructor
+// allocates. A super-packet that the kernel did not cut up (UDP_GRO) has many frames of one length;
+// the last may be shorter.
 //
-// A quiet wire costs one system call a turn, not two: after a look that did not bring all it could
-// have, "nothing" is said once without asking the kernel. One that brings frames again and again is
-// asked for many datagrams at once.
+// On a quiet wire, a turn costs one system call, not two: after a call that may have taken all that
+// the kernel had, next() returns nothing once without asking the kernel. If calls receive frames
+// again and again, the next call asks for many datagrams at once.
 //
-// In a conversation on a connected socket, datagrams come one by one, and all that is wanted are
-// their bytes: to be told whose they are, what was dropped and whether they are a super-packet
-// costs a fifteenth of half a round trip. So the kernel is asked not to tell, until more come in a
-// row.
+// In a conversation on a connected socket, datagrams come one by one, and the wire needs only their
+// bytes. If the kernel also reports the source, the drops and the segment length, this costs a
+// fifteenth of half a round trip. So the batch tells the kernel not to report them until several
+// datagrams come in a row.
 #pragma once
 
 #include <sys/uio.h>
@@ -31,49 +31,51 @@ public:
     struct Frame {
         ConstBytes bytes;
         const Address* from = nullptr;  // valid as long as the bytes
-        bool begins = false;            // the first of its datagram that is handed out
-        std::size_t place = 0;          // in its datagram
+        bool begins = false;            // the first frame of its datagram that is returned
+        std::size_t place = 0;          // its index in the datagram
     };
 
-    /// Room for so many datagrams. `grouped`: the socket was told to leave super-packets whole.
+    /// Has room for `datagrams` datagrams, with `grouped` for at most four. `grouped`: the socket
+    /// was told to leave super-packets whole.
     ReceiveBatch(std::size_t datagrams, std::size_t frame_max, bool grouped);
 
-    /// The next frame of at most frame_max bytes, lent until the next call. Asks the kernel at most
-    /// once, so that a flood of bad frames holds nobody here.
+    /// The next frame of at most frame_max bytes, valid until the next call. Asks the kernel at
+    /// most once, so that a flood of bad frames does not keep the caller here.
     std::optional<Frame> next(int handle, UdpCounters& counters);
 
-    /// Whole frames behind the last one in its datagram.
+    /// The frames of full length that follow the last returned one in its datagram.
     RxRun following() const;
-    /// The first so many of them were taken; returns their bytes.
+    /// Takes the first `frames` of them. Returns their bytes.
     std::size_t take_following(std::size_t frames);
 
-    /// The socket is connected to this peer; unset: to none.
+    /// The socket is connected to this peer. Unset: it is not connected.
     void hear_only(const Address& peer) {
         only_ = peer;
-        lone_ = 0;  // and what waits may be another's
+        lone_ = 0;  // and waiting datagrams may be from another peer
     }
 
-    /// The last frame was nobody's: the kernel is asked again before "nothing" is said.
+    /// The caller dropped the last frame: the next call asks the kernel before it returns nothing.
     void look_again() { drained_ = false; }
 
-    /// The errno of the latest receive that failed, each once; 0: none since.
+    /// The errno of the latest failed receive since the last call of this function. 0: none failed.
     int take_error() { return std::exchange(error_, 0); }
 
-    /// Whether a frame is waiting here, where the kernel no longer shows it.
+    /// Whether a frame waits here, where the socket no longer shows it.
     bool has_frame() const { return more_ || next_ < filled_; }
 
 private:
     static constexpr std::size_t control_size =
         CMSG_SPACE(sizeof(std::uint32_t)) + CMSG_SPACE(sizeof(int));
 
-    // The kernel is given pointers into it, so slots never move.
+    // The kernel gets pointers into the slots, so they never move.
     struct Slot {
         SocketAddress from{};
         iovec bytes{};
         alignas(cmsghdr) std::array<std::byte, control_size> control{};
     };
 
-    // So many lone datagrams make a conversation; more each time that it turned out to be none.
+    // How many lone datagrams make a conversation. The number doubles, up to lone_most, each time
+    // that a conversation has ended.
     static constexpr std::uint32_t lone_least = 16;
     static constexpr std::uint32_t lone_most = 1024;
 
@@ -92,15 +94,15 @@ private:
     std::size_t buffer_size_;
     std::size_t next_ = 0;
     std::size_t filled_ = 0;
-    bool drained_ = false;      // the last look left nothing in the kernel, or may have
-    std::size_t in_a_row_ = 0;  // looks that brought something
+    bool drained_ = false;      // the last call may have taken all that the kernel had
+    std::size_t in_a_row_ = 0;  // calls that received something
     std::uint32_t kernel_dropped_ = 0;
     int error_ = 0;
     Address only_;
     bool bare_ = false;       // in a conversation
-    std::uint32_t lone_ = 0;  // datagrams in a row that came by themselves, behind looks in vain
+    std::uint32_t lone_ = 0;  // datagrams in a row that came alone, after a call in vain
     std::uint32_t lone_wanted_ = lone_least;
-    // The datagram that is handed out frame by frame.
+    // The datagram whose frames are returned one by one.
     ConstBytes rest_;
     std::size_t at_ = 0;
     bool more_ = false;

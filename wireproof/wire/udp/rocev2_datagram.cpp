@@ -17,7 +17,7 @@ constexpr std::uint16_t type_ipv6 = 0x86DD;
 constexpr std::uint16_t type_vlan = 0x8100;
 constexpr std::uint16_t type_outer_vlan = 0x88A8;
 
-// 0 beyond the end.
+// Returns 0 beyond the end.
 std::uint16_t pair_at(ConstBytes bytes, std::size_t at) {
     if (at + 2 > bytes.size()) return 0;
     return static_cast<std::uint16_t>(get_be(bytes.subspan(at, 2)));
@@ -28,9 +28,9 @@ void put_host(Address& address, Address::Family family, ConstBytes host) {
     std::ranges::copy(host, std::as_writable_bytes(std::span(address.host)).begin());
 }
 
-/// An IP datagram, its lengths not yet believed.
+/// An IP datagram whose lengths are not yet checked.
 struct Ip {
-    ConstBytes bytes;  // as far as there are any
+    ConstBytes bytes;  // as many as were captured
     std::size_t header_size = 0;
     std::size_t size = 0;  // as the header says
     bool options = false;
@@ -47,7 +47,7 @@ ExpectedOr<Ip, NotRocev2> ipv4_of(ConstBytes bytes, Rocev2Datagram& datagram) {
     if (ip.header_size < ipv4_size) return Refused(NotRocev2::other);
     ip.size = pair_at(bytes, 2);
     const unsigned fragment = pair_at(bytes, 6);
-    // Of later fragments nobody knows the port.
+    // A later fragment has no UDP header, so its port is unknown.
     if ((fragment & 0x1FFF) != 0) return Refused(NotRocev2::other);
     ip.fragment = (fragment & 0x2000) != 0;
     ip.options = ip.header_size > ipv4_size;

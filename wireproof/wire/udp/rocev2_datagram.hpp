@@ -1,5 +1,5 @@
-// A RoCEv2 packet in an Ethernet frame as a capture or a packet socket shows it: where it came
-// from, where its InfiniBand packet lies, and whether its ICRC is right.
+// Reads a RoCEv2 packet in an Ethernet frame, as a capture or a packet socket shows it: its source,
+// where its InfiniBand packet is, and whether its ICRC is right.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace wireproof {
 
-/// Bytes from the base header to the pad: the greatest path MTU and every header before it.
+/// Bytes from the base header to the pad: the largest path MTU and all headers before it.
 inline constexpr std::size_t rocev2_packet_max = 4096 + 44;
 
-/// Why a frame is no RoCEv2 packet, in the order in which it is asked.
+/// Why a frame is no RoCEv2 packet, in the order of the checks.
 enum class NotRocev2 : std::uint8_t {
     other,       // not IP, not UDP, or to another port
-    ip_options,  // whose place in the ICRC is not known
+    ip_options,  // how the ICRC covers them is not known
     fragment,
-    length,     // the headers' lengths do not agree, or are those of no packet
+    length,     // the lengths in the headers do not agree, or are too short
     cut_short,  // fewer bytes than the headers say
 };
 
@@ -36,20 +36,22 @@ struct Rocev2Datagram {
     Address from;
     Address to;
     ConstBytes headers;      // IP and UDP
-    ConstBytes packet;       // from its base header to its pad, as far as it is there
-    std::uint32_t icrc = 0;  // as it came
-    /// Bytes at the end, of packet and ICRC, that a capture left out; then there is no ICRC.
+    ConstBytes packet;       // from its base header to its pad, as far as captured
+    std::uint32_t icrc = 0;  // as received
+    /// Bytes at the end, of packet and ICRC, that the capture left out. If there are any, `icrc` is
+    /// not set.
     std::size_t missing = 0;
 
-    /// Everything points into `ethernet`. VLAN tags are passed over.
+    /// The result points into `ethernet`. Skips VLAN tags.
     static ExpectedOr<Rocev2Datagram, NotRocev2> find(ConstBytes ethernet);
-    /// Of bytes that begin with an IP header, to a port that need not be the usual one.
+    /// The same for bytes that begin with an IP header, and for any port.
     static ExpectedOr<Rocev2Datagram, NotRocev2> find_in_ip(ConstBytes ip, std::uint16_t port);
 
-    /// Of a captured IP datagram whose end may be missing, with IP and UDP headers.
+    /// The same for a captured IP datagram whose end may be missing. The IP and UDP headers must be
+    /// there.
     static ExpectedOr<Rocev2Datagram, NotRocev2> find_in_cut_ip(ConstBytes ip, std::uint16_t port);
 
-    /// Of the packet on the wire, from base header to pad.
+    /// Bytes of the packet on the wire, from base header to pad.
     std::size_t packet_size() const {
         return packet.size() + missing - std::min(missing, IcrcCover::icrc_size);
     }

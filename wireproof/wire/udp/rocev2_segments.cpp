@@ -21,7 +21,7 @@ Rocev2Segments::Rocev2Segments(const Rocev2Datagram& whole, std::size_t size)
 std::optional<Rocev2Segments> Rocev2Segments::of(const Rocev2Datagram& whole) {
     if (whole.missing > 0 || whole.headers.size() > sizeof headers_) return std::nullopt;
     const std::size_t bytes = whole.packet.size() + IcrcCover::icrc_size;
-    // One of them may have been damaged.
+    // The search also tries the second segment, because the first may be damaged.
     for (std::size_t place = 0; place < 2; ++place) {
         for (std::size_t size = least; size <= most && (place + 1) * size <= bytes; size += word) {
             Rocev2Segments segments(whole, size);

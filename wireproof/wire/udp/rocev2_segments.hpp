@@ -1,5 +1,6 @@
-// The packets in a super-packet that was captured whole, as the loopback interface shows one, or a
-// device that cuts it up itself. A capture does not say how long they are: the ICRCs do.
+// Finds the packets in a super-packet that was captured whole. The loopback interface shows such
+// super-packets, and so does a device that cuts them up itself. A capture does not say how long the
+// packets are: this class finds the length with which an ICRC is right.
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ public:
     static std::optional<Rocev2Segments> of(const Rocev2Datagram& whole);
 
     std::size_t count() const { return (bytes_.size() + size_ - 1) / size_; }
-    /// As the kernel would make it. Points at what `whole` points at, and at this until the next
-    /// call.
+    /// The segment as the kernel would make it. It points to the memory of `whole`, and to headers
+    /// in this object that are valid until the next call.
     Rocev2Datagram at(std::size_t place);
 
 private:
@@ -25,7 +26,7 @@ private:
 
     Rocev2Datagram whole_;
     ConstBytes bytes_;  // packets and their ICRCs
-    std::size_t size_;  // of each, but for the last
+    std::size_t size_;  // of each; the last may be shorter
     std::array<std::byte, 48> headers_{};
 };
 

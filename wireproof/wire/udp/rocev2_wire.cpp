@@ -14,14 +14,14 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t batch_limit = 1024;  // the kernel's, per system call
+constexpr std::size_t batch_limit = 1024;  // of the kernel, for one system call
 
-// To a receiver that gets them one by one, and works identifications out, those of the next
-// super-packet are near those of the one before.
+// A receiver may get the segments one by one and compute their identifications. With this limit,
+// the identifications of the next super-packet are near those of the one before.
 constexpr std::size_t segments_most = IdentificationWindow::behind;
 
-// What is copied before the ICRC is made needs no description of its own for the kernel: a datagram
-// of one piece, or a super-packet of one.
+// Packets up to this length are copied into the batch before the ICRC is computed. For the kernel,
+// a datagram or a super-packet of such packets is then one piece.
 constexpr std::size_t copied_most = 512;
 
 std::size_t overhead_of(const Address& address) {
@@ -29,7 +29,7 @@ std::size_t overhead_of(const Address& address) {
     return (ipv4 ? ipv4_size : ipv6_size) + udp_size + IcrcCover::icrc_size;
 }
 
-/// Bytes of the longest packet in an IP packet of so many.
+/// Bytes of the longest packet that fits into an IP packet of `mtu` bytes.
 std::size_t packet_within(std::size_t mtu, const Address& address) {
     const std::size_t overhead = overhead_of(address);
     return std::min(std::max(mtu, overhead) - overhead, rocev2_packet_max);
@@ -54,10 +54,10 @@ bool set_option(int handle, int level, int name, int value) {
     return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
 }
 
-// Identification 0 is what a kernel writes that may not fragment. Over IPv4 packets leave unchecked
-// by UDP, as those of adapters do: the ICRC is stronger. But a super-packet without a check is
-// refused, and on loopback a check costs nothing. Over IPv6 one is due, but Soft-RoCE leaves it
-// out.
+// A kernel that may not fragment writes identification 0. Over IPv4, packets leave without UDP's
+// checksum, like those of adapters: the ICRC is stronger. But the kernel refuses a super-packet
+// without a UDP checksum, and on loopback a checksum costs nothing. Over IPv6, UDP requires a
+// checksum, but Soft-RoCE leaves it out; so the socket also accepts packets without one.
 Expected<void> prepare(const UdpSocket& socket, Address::Family family, bool super_packets) {
     const int handle = socket.handle();
     if (family == Address::Family::ipv4) {
@@ -93,7 +93,7 @@ bool sends_super_packets(const Rocev2Wire::Config& config, const UdpSocket& sock
     return wanted && socket.segments_sent();
 }
 
-/// Of a segment that leaves by itself, with identification 0.
+/// Changes the ICRC of a segment that leaves alone, with identification 0.
 void make_alone(std::span<std::byte, IcrcCover::icrc_size> icrc, std::size_t place,
                 std::size_t size) {
     const std::uint32_t by_place =
@@ -180,7 +180,7 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
           .capabilities = {.frame_max = config.frame_max + IcrcCover::icrc_size,
                            .carries_intact = true},
           .segments_max = sends_super_packets(config, socket_) ? segments_most : 1,
-          .copied_max = 0,  // the engine's memory may be gone, which a commit is ready for
+          .copied_max = 0,  // the engine's memory may be gone, and only a commit may find that
           // Over IPv6 the ICRC covers no identification.
           .leave_alone = local_.family == Address::Family::ipv4 ? &make_alone : nullptr})),
       receiving_(
@@ -189,7 +189,7 @@ Rocev2Wire::Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, co
           sending_->segments_max() > 1 && !shown_ && socket_.group_received()),
       config_(config) {}
 
-// The kernel knows what an interface carries, and what it has heard of the path since.
+// The kernel knows the MTU of the interface, and what it has learned of the path since.
 Expected<std::size_t> Rocev2Wire::frame_max_between(const Address& local, const Address& peer) {
     const auto failed = [&peer](const char* what) {
         return unexpected("RoCEv2 wire: " + std::string(what) + peer.to_string() + ": " +
@@ -250,7 +250,7 @@ Rocev2Lane& Rocev2Wire::lane(PeerId peer) {
 
 std::optional<RxFrame> Rocev2Wire::receive(Instant now) {
     if (!last_empty_) last_empty_ = now;
-    // Bounded, so that strangers who never stop cannot keep the peers from being served.
+    // The loop is bounded, so that strangers that never stop do not keep the peers waiting.
     for (std::size_t i = 0; i < config_.batch; ++i) {
         const auto datagram = receiving_.next(wait_handle(), counters_.udp);
         if (!datagram) {
@@ -300,7 +300,7 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
         ++counters_.udp.unknown_source;
         return std::nullopt;
     }
-    // A stranger becomes a peer only with a packet that is one.
+    // A stranger becomes a peer only with a packet whose ICRC is right.
     IdentificationWindow unknown;
     if (!icrc_holds(arrival, came, peer ? lane(*peer).identifications_ : unknown))
         return std::nullopt;
@@ -314,8 +314,8 @@ std::optional<RxFrame> Rocev2Wire::checked(const Arrival& arrival, const Arrival
     return RxFrame{.bytes = arrival.packet, .from = from, .integrity = Integrity::intact};
 }
 
-// The receiver expects identifications to count up inside a super-packet. In one that a device
-// joined (GRO) they may all be the same.
+// The receiver expects identifications to count up inside a super-packet. If a device joined the
+// packets (GRO), their identifications may all be the same.
 bool Rocev2Wire::icrc_holds(const Arrival& arrival, const ArrivalTime& came,
                             IdentificationWindow& window) {
     const std::size_t size = arrival.packet.size();

@@ -1,10 +1,12 @@
-// InfiniBand packets in UDP datagrams, as adapters and Linux's Soft-RoCE speak them: port 4791,
-// every packet ends in its ICRC. The wire puts it on and takes it off: engines see a packet from
-// base header to pad, and only packets whose ICRC was right. Plain sockets, no privilege.
+// InfiniBand packets in UDP datagrams, as adapters and Linux's Soft-RoCE exchange them: on port
+// 4791, each with an ICRC at its end. The wire adds and removes the ICRC. Engines see a packet from
+// base header to pad, and only packets whose ICRC is right. By default the wire uses plain sockets
+// and needs no privilege.
 //
-// Packets of one length to one peer leave as segments of a super-packet (send_batch.hpp), in which
-// the kernel counts the IPv4 identification up, from 0: the ICRC of segment i covers i. A packet
-// that is sent again leaves by itself, so that it also reaches a peer that super-packets do not.
+// Packets of one length to one peer leave as segments of a super-packet (send_batch.hpp). The
+// kernel counts their IPv4 identifications up from 0, so the ICRC of segment i covers
+// identification i. A retransmitted packet leaves alone, so that it also reaches a peer that
+// super-packets do not reach.
 #pragma once
 
 #include <deque>
@@ -26,45 +28,45 @@
 
 namespace wireproof {
 
-/// Where the IPv4 identification of a received packet comes from, which its ICRC covers.
+/// How the receiver learns the IPv4 identification of a packet, which the ICRC covers.
 enum class IdentificationSource : std::uint8_t {
-    worked_out,  // from the ICRC that came; needs nothing
+    worked_out,  // computed from the received ICRC; needs no privilege
     shown,       // from the header, by a raw socket; needs CAP_NET_RAW
-    /// From the header; worked out where no raw socket may be opened, and on loopback, where it
-    /// would be shown super-packets whole.
+    /// From the header if possible. Computed if the process may not open a raw socket, and on
+    /// loopback, where a raw socket shows super-packets whole.
     shown_if_permitted,
 };
 
 /// Where packets leave as segments of super-packets.
 enum class SuperPackets : std::uint8_t {
     nowhere,
-    on_loopback,  // the kernel hands them over whole, or cuts them up for those who want that
-    everywhere,   // on ways to other hosts, too, whose devices must count identifications up
+    on_loopback,  // the kernel delivers them whole, or cuts them up for receivers that need it
+    everywhere,   // also to other hosts; a device that cuts them must count identifications up
 };
 
-/// Why packets were not handed up, and what left.
+/// Counts received packets that the wire dropped, and packets that it sent.
 struct Rocev2Counters {
     UdpCounters udp;               // unknown_source: of a host that is no peer
-    std::uint64_t too_short = 0;   // for base header and ICRC, or headers that do not agree
-    std::uint64_t icrc_wrong = 0;  // whatever identification the kernel hides
+    std::uint64_t too_short = 0;   // shorter than base header and ICRC, or its headers do not agree
+    std::uint64_t icrc_wrong = 0;  // with every identification
     std::uint64_t identification_jumped =
-        0;  // right only with one far from the peer's last: no damage
-    /// Of those handed up, how many had an identification that was worked out.
+        0;  // not damaged, but its identification is far from the peer's last
+    /// Packets passed to the engine whose identification was computed.
     std::uint64_t identified = 0;
 };
 
-/// The way to one peer. All lanes share the wire's batch: it is full for all of them at once, and
-/// only until the next flush.
+/// The lane to one peer. All lanes share the wire's batch: if it is full, no lane lends room until
+/// the next flush.
 class Rocev2Lane {
 public:
-    /// What arrives is intact. `frame_max` is that of a packet; the frame that claim() lends has
-    /// four bytes more, which are not an engine's to use.
+    /// Frames arrive intact. `frame_max` is the longest packet. The frame that claim() lends has
+    /// four more bytes for the ICRC; an engine must not use them.
     LaneCapabilities capabilities() const { return capabilities_; }
     TxFrame* claim();
-    /// The frame's first piece has a base header at least.
+    /// The first piece of the frame must have at least a base header.
     void commit();
-    /// The same of a frame that stands in its room as a whole (TxFrame::add_all), and one bit of it
-    /// is flipped once the ICRC is there: nothing but the ICRC tells the receiver.
+    /// The same, but flips one bit of the frame after the ICRC is in it, so that only the ICRC
+    /// tells the receiver of the damage. The whole frame must be in its room (TxFrame::add_all).
     void commit_damaged(std::size_t bit);
 
     const Address& address() const { return address_; }
@@ -91,37 +93,39 @@ private:
 
 class Rocev2Wire {
 public:
-    /// Ports of 0 are 4791.
+    /// Port 0 means 4791.
     struct Config {
         Address local = {};               // of one interface: the ICRC covers it
         std::vector<Address> peers = {};  // by PeerId
-        /// A host that is no peer becomes one with its first packet, up to so many peers in all.
+        /// A host that is no peer becomes one with its first right packet, until there are this
+        /// many peers.
         std::size_t peers_max = 0;
         std::size_t frame_max = 1056;  // bytes of a packet: a path MTU of 1024
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
         std::size_t batch = 64;  // packets per system call
         IdentificationSource identification = IdentificationSource::worked_out;
-        /// As far as the kernel knows how. A wire that sends them has UDP's checksum, too.
+        /// Only if the kernel supports them. A wire that sends super-packets also sends UDP's
+        /// checksum.
         SuperPackets super_packets = SuperPackets::on_loopback;
     };
 
     static Expected<Rocev2Wire> open(const Config& config);
 
-    /// Bytes of the longest packet that the way to a peer carries today, and no more than the
-    /// longest there is. Packets are never cut up on their way.
+    /// Bytes of the longest packet that the path to the peer carries now, at most
+    /// rocev2_packet_max. Packets are never fragmented on their way.
     static Expected<std::size_t> frame_max_between(const Address& local, const Address& peer);
 
-    /// The same of all that leaves by the interface of a local address, whoever the peer.
+    /// The same for all packets that leave by the interface of a local address, to any peer.
     static Expected<std::size_t> frame_max_at(const Address& local);
 
-    /// Gives a peer, known or the next, its address. No two peers are on one host.
+    /// Sets the address of a known peer, or adds the next peer. Two peers cannot have one host.
     Expected<void> set_peer(PeerId peer, const Address& address);
 
-    /// From now on hosts that are no peers become some with their first packet, up to so many in
-    /// all; fewer than there are change nothing.
+    /// From now on, a host that is no peer becomes one with its first right packet, until there are
+    /// `peers_max` peers. A lower number removes no peer.
     void welcome(std::size_t peers_max) { config_.peers_max = peers_max; }
-    /// The peer on this host, whatever the port.
+    /// The peer on this host, with any port.
     std::optional<PeerId> peer_at(const Address& host) const;
 
     Address local_address() const { return local_; }
@@ -131,40 +135,44 @@ public:
     Rocev2Lane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
     void flush(Instant) { sending_->flush(socket_.handle(), counters_.udp, errors_); }
-    /// What the kernel said of the peer since it was last heard.
+    /// The kernel's errors for this peer: see KernelErrors.
     PeerTrouble trouble(PeerId peer) const { return errors_.of(static_cast<std::size_t>(peer)); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
 
-    /// Received identifications are read, not worked out. Over IPv6 there are none: false.
+    /// True: the wire reads received identifications from the headers. Always false over IPv6,
+    /// which has none.
     bool shows_identifications() const { return shown_.has_value(); }
 
-    /// In a forked child: the sockets are the parent's alone. Nothing may be sent or received then.
+    /// For a forked child: closes its copies of the sockets. The child must not send or receive
+    /// here.
     void abandon() {
         socket_.abandon();
         if (shown_) shown_->abandon();
     }
 
-    /// Readable when packets came.
+    /// Readable when the kernel has packets.
     int wait_handle() const { return shown_ ? shown_->handle() : socket_.handle(); }
-    /// False: packets wait here, where the handle does not show them.
+    /// False: packets wait here, where the handle does not show them, so the caller must not sleep.
     bool prepare_to_sleep() const { return !receiving_.has_frame(); }
 
 private:
-    /// A packet that came, its ICRC not yet believed. Without headers they are hidden.
+    /// A received packet whose ICRC is not yet checked. `headers` is empty if the socket hides
+    /// them.
     struct Arrival {
         Address from;
         ConstBytes headers;
         ConstBytes packet;
         std::uint32_t icrc = 0;
-        std::size_t place = 0;  // in its super-packet
+        std::size_t place = 0;  // its index in the super-packet
     };
 
     Rocev2Wire(UdpSocket socket, std::optional<ShownDatagrams> shown, const Config& config);
 
     std::optional<Arrival> arrival_of(const ReceiveBatch::Frame& datagram);
     std::optional<RxFrame> checked(const Arrival& arrival, const ArrivalTime& came);
-    /// Whether the ICRC is right, with a believable identification; counts what is not.
+    /// Whether the ICRC is right with an identification that the window accepts. If not, counts
+    /// why.
     bool icrc_holds(const Arrival& arrival, const ArrivalTime& came, IdentificationWindow& window);
 
     UdpSocket socket_;
@@ -173,11 +181,11 @@ private:
     std::unique_ptr<SendBatch> sending_;  // lanes point at it
     ReceiveBatch receiving_;
     Config config_;
-    std::deque<Rocev2Lane> lanes_;  // a deque, so that a new peer leaves the others where they are
-    std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, ports left out
+    std::deque<Rocev2Lane> lanes_;  // a deque: a new peer does not move the others
+    std::unordered_map<Address, std::size_t, AddressHash> numbers_;  // by host, with port 0
     Rocev2Counters counters_;
     std::uint16_t counted_from_ = 0;     // the identification of the datagram's first segment
-    std::optional<Instant> last_empty_;  // when nothing waited, or before the first look
+    std::optional<Instant> last_empty_;  // when nothing waited; at first, the first receive
     KernelErrors errors_;
 };
 

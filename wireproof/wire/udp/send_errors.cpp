@@ -11,7 +11,7 @@ void SendErrors::add(int error, std::uint64_t frames) {
         count.frames += frames;
         return;
     }
-    // The last place is for all that find none of their own.
+    // The last entry counts all errors that have no entry of their own.
     if (kinds_ + 1 < kinds_max) {
         counts_[kinds_++] = {error, frames};
     } else {

@@ -1,5 +1,5 @@
-// Why the kernel did not take frames, by error number, so that an error message can name the cause
-// when no answer comes. A value of fixed size: it costs nothing until something fails.
+// Counts by error number why the kernel did not take frames. If no answer comes, an error message
+// can name the cause. A value of fixed size: it costs nothing until something fails.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@ namespace wireproof {
 class SendErrors {
 public:
     struct Count {
-        int error = 0;  // of errno; 0: all that came after the table of errors was full
+        int error = 0;  // an errno; 0: all errors after the table was full
         std::uint64_t frames = 0;
     };
 
     void add(int error, std::uint64_t frames);
 
-    /// In the order in which they were first met.
+    /// In the order of their first occurrence.
     std::span<const Count> counts() const { return std::span(counts_).first(kinds_); }
     /// "Network is unreachable (3 packets), Message too long (1 packet)"; empty without errors.
     std::string to_string() const;

@@ -18,7 +18,8 @@ bool attach(int handle, std::span<sock_filter> program) {
     return ::setsockopt(handle, SOL_SOCKET, SO_ATTACH_FILTER, &all, sizeof all) == 0;
 }
 
-// What a raw socket shows begins with the IP header, whose length X becomes.
+// A raw socket shows datagrams from the IP header on. The first instruction sets X to the length of
+// that header.
 bool take_only(int handle, std::uint16_t port) {
     constexpr std::uint32_t everything = 0xFFFFFFFF;
     std::array<sock_filter, 5> program{{
@@ -36,7 +37,7 @@ bool take_nothing(int handle) {
     return attach(handle, program);
 }
 
-// Of a socket that takes nothing more, so this ends.
+// The filter of this socket takes nothing more, so the loop ends.
 void drop_what_came(int handle) {
     std::byte unused{};
     while (::recv(handle, &unused, 1, 0) >= 0) {
@@ -53,8 +54,7 @@ Expected<ShownDatagrams> ShownDatagrams::of(const UdpSocket& hiding, int receive
     };
     ShownDatagrams shown(::socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP));
     if (shown.handle_ < 0) return failed("see the headers");
-    // A raw socket takes the datagrams of every host from its first moment on, not only once it is
-    // bound.
+    // From its first moment, before it is bound, a raw socket takes the datagrams of every host.
     if (!take_nothing(shown.handle_)) return failed("filter the datagrams");
     const SocketAddress here = to_socket_address(local);
     if (::bind(shown.handle_, &here.any, length_of(here)) != 0) return failed("take the datagrams");

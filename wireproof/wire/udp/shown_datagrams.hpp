@@ -1,5 +1,5 @@
-// UDP datagrams over IPv4 with the headers that a UDP socket hides, for whoever may see them
-// (CAP_NET_RAW). They still need a UDP socket on their port, or the kernel tells senders that
+// UDP datagrams over IPv4 with their headers, which a UDP socket hides. The process needs
+// CAP_NET_RAW. A UDP socket must still be open on the port: otherwise the kernel tells senders that
 // nobody listens.
 #pragma once
 
@@ -11,11 +11,12 @@ namespace wireproof {
 
 class ShownDatagrams {
 public:
-    /// IPv4's longest header and UDP's: so much longer is what is received.
+    /// The longest IPv4 header and the UDP header: a datagram with headers is longer by at most
+    /// this.
     static constexpr std::size_t headers_max = 60 + 8;
 
-    /// A copy of all that arrives for the address and port of `hiding`, whose own queue is kept
-    /// empty from now on.
+    /// Receives a copy of each datagram that arrives for the address and port of `hiding`. From now
+    /// on `hiding` itself receives none.
     static Expected<ShownDatagrams> of(const UdpSocket& hiding, int receive_buffer);
 
     ShownDatagrams(ShownDatagrams&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
@@ -25,7 +26,7 @@ public:
     }
     ~ShownDatagrams();
 
-    /// In a forked child: the socket is the parent's alone.
+    /// For a forked child: closes its copy of the socket.
     void abandon();
 
     int handle() const { return handle_; }

@@ -1,5 +1,5 @@
-// Every option of the socket and its reason. Only opening and binding can fail: what the kernel
-// does not grant besides costs speed, never function.
+// Sets each option of the socket, with its reason. Only opening and binding can fail. If the kernel
+// refuses anything else, the socket is slower but works.
 #include "wireproof/wire/udp/socket.hpp"
 
 #include <netinet/udp.h>
@@ -18,7 +18,8 @@ bool set_option(int handle, int level, int name, int value) {
     return ::setsockopt(handle, level, name, &value, sizeof value) == 0;
 }
 
-// The forced option passes the administrator's limit, where we may; the other stops at it.
+// The forced option may exceed the administrator's limit, if this process is permitted to use it.
+// The plain option stops at the limit.
 void want_buffer(int handle, int forced, int plain, int bytes) {
     if (!set_option(handle, SOL_SOCKET, forced, bytes)) {
         set_option(handle, SOL_SOCKET, plain, bytes);
@@ -32,19 +33,19 @@ std::size_t granted(int handle, int buffer) {
     return static_cast<std::size_t>(bytes);
 }
 
-// All of these may fail without harm: they make the socket faster or its losses visible.
+// All of these may fail without harm: they make the socket faster, or make losses visible.
 void set_options(int handle, const UdpSocket::Config& config) {
     want_buffer(handle, SO_RCVBUFFORCE, SO_RCVBUF, config.receive_buffer);
     want_buffer(handle, SO_SNDBUFFORCE, SO_SNDBUF, config.send_buffer);
     set_option(handle, SOL_SOCKET, SO_RXQ_OVFL, 1);
-    // A frame within the path's MTU must not be cut up on its way, a longer one is cut up here
-    // rather than refused: that is slower, but it arrives. Loopback, with an MTU of 65536 bytes,
-    // carries the longest frame whole.
+    // A frame within the path MTU must not be fragmented on its way. A longer frame is fragmented
+    // here instead of refused: that is slower, but it arrives. Loopback has an MTU of 65536 bytes
+    // and carries the longest frame whole.
     if (config.local.family == Address::Family::ipv4) {
         set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
     } else {
         set_option(handle, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_WANT);
-        // At [::] a socket hears IPv4 as well; such a peer has an address of ::ffff:0:0/96.
+        // A socket at [::] also receives IPv4; such a peer has an address of ::ffff:0:0/96.
         const bool any = config.local.host == Address{}.host;
         set_option(handle, IPPROTO_IPV6, IPV6_V6ONLY, any ? 0 : 1);
         if (any) set_option(handle, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_WANT);
@@ -128,7 +129,7 @@ bool UdpSocket::connect(const Address& peer) {
     return ::connect(handle_, &address.any, length_of(address)) == 0;
 }
 
-// Where the kernel chose the port, it takes it back with the peer.
+// If the kernel chose the port, it takes the port back here, so bind() asks for it again.
 bool UdpSocket::disconnect() {
     const Address local = local_address();
     sockaddr nobody{};

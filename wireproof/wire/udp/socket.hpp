@@ -1,5 +1,4 @@
-// One nonblocking UDP socket, and the addresses it talks in: what the kernel calls a sockaddr is
-// made and read here only.
+// One nonblocking UDP socket, and the conversion between Address and the kernel's sockaddr.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,7 +10,7 @@
 
 namespace wireproof {
 
-/// As the kernel reads and writes it.
+/// An address in the form that the kernel reads and writes.
 union SocketAddress {
     sockaddr any;
     sockaddr_in v4;
@@ -22,8 +21,9 @@ SocketAddress to_socket_address(const Address& address);
 Address from_socket_address(const SocketAddress& address);
 socklen_t length_of(const SocketAddress& address);
 
-/// Whether the kernel tells of what is received how many datagrams it dropped before it, and leaves
-/// super-packets whole, telling how long their frames are. False: it does not do as asked.
+/// Sets whether the kernel reports with each received datagram how many it dropped before, and
+/// whether it leaves super-packets whole and reports the length of their frames. False: the kernel
+/// refuses.
 bool describe_received(int handle, bool described);
 
 class UdpSocket {
@@ -43,25 +43,26 @@ public:
     }
     ~UdpSocket();
 
-    /// In a forked child: the socket is the parent's alone.
+    /// For a forked child: closes its copy of the socket.
     void abandon();
 
     int handle() const { return handle_; }
 
     /// Whether the kernel takes several frames of one length as one packet (UDP_SEGMENT).
     bool segments_sent() const;
-    /// Has the kernel leave such packets whole on arrival (UDP_GRO). False: it does not know how.
+    /// Tells the kernel to leave such packets whole on arrival (UDP_GRO). False: it cannot.
     bool group_received();
-    /// Only frames from and to this address. False: not possible.
+    /// Sends frames only to this address, and receives only from it. False: not possible.
     bool connect(const Address& peer);
-    /// From and to any again. False: another socket took the port meanwhile.
+    /// Ends that. False: another socket took the port meanwhile.
     bool disconnect();
 
     Address local_address() const;
 
-    /// The bytes the kernel grants for frames waiting to be received, its own bookkeeping included.
+    /// The bytes that the kernel grants for frames that wait to be received, with its own
+    /// bookkeeping.
     std::size_t receive_buffer() const;
-    /// The same of frames that have not left the host.
+    /// The same for frames that have not left the host.
     std::size_t send_buffer() const;
 
 private:

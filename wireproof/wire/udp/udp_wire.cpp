@@ -1,5 +1,5 @@
-// Which frame belongs to which peer. The last peer heard is tried first, then a hash of addresses,
-// and only then are open places looked through.
+// Finds the peer of each frame. First it compares the source with the peer of the last frame, then
+// it looks in a hash table of addresses, and only then it searches the open places.
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t batch_limit = 1024;   // the kernel's, per system call
-constexpr std::size_t segments_limit = 64;  // older kernels', in one packet
+constexpr std::size_t batch_limit = 1024;   // of the kernel, for one system call
+constexpr std::size_t segments_limit = 64;  // of older kernels, for one super-packet
 
 Expected<void> check(const UdpWire::Config& config) {
     const auto within = [](const char* what, std::size_t value,
@@ -24,8 +24,8 @@ Expected<void> check(const UdpWire::Config& config) {
         .and_then([&] { return within("batch_most", config.batch_most, batch_limit); });
 }
 
-// Of a batch that the kernel has no room for, the rest would be lost here. It grants the bytes of
-// the frames and as many for its own bookkeeping.
+// The batch must fit into the kernel's send buffer: frames that do not fit are lost. The kernel
+// counts the bytes of the frames and as many again for its own bookkeeping.
 SendBatch::Frames batches(const UdpWire::Config& config, std::size_t send_buffer) {
     const std::size_t room = send_buffer / (2 * config.frame_max);
     return {config.batch, std::max(config.batch, std::min(config.batch_most, room))};
@@ -121,7 +121,7 @@ UdpLane& UdpWire::lane(PeerId peer) {
 }
 
 std::optional<RxFrame> UdpWire::receive(Instant) {
-    // Bounded, so that strangers who never stop cannot keep the peers from being served.
+    // The loop is bounded, so that strangers that never stop do not keep the peers waiting.
     for (std::size_t i = 0; i < batch_; ++i) {
         const auto frame = receiving_.next(socket_.handle(), counters_);
         if (!frame) {
@@ -144,7 +144,8 @@ std::optional<RxFrame> UdpWire::receive(Instant) {
     return std::nullopt;
 }
 
-// Only a connected socket is told of frames that came to nothing, and those went to its one peer.
+// The kernel reports that an earlier frame failed only on a connected socket, and that frame went
+// to its one peer.
 void UdpWire::note_receive_error() {
     const int error = receiving_.take_error();
     if (error == 0 || !only_peer_ || !lane(*only_peer_).connected_) return;
@@ -165,7 +166,7 @@ std::optional<PeerId> UdpWire::peer_of(const Address& source) {
     return static_cast<PeerId>(latest_);
 }
 
-// The first open place that nobody has called at yet; with none, the first open place.
+// Returns the first open place without an address, or if there is none, the first open place.
 std::optional<PeerId> UdpWire::place_for(const Address& source) {
     if (open_places_ == 0) return std::nullopt;
     std::optional<std::size_t> choice;

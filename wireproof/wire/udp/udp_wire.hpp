@@ -1,6 +1,6 @@
-// Frames as UDP datagrams, to many peers over one nonblocking socket. What the kernel does not take
-// at the flush is dropped and counted. Receive may say "nothing" once before it asks the kernel
-// again, so who sleeps asks prepare_to_sleep() first.
+// Frames as UDP datagrams, to many peers over one nonblocking socket. A frame that the kernel does
+// not take at the flush is dropped and counted. receive() may return nothing although frames wait
+// here or in the kernel, so a caller that wants to sleep calls prepare_to_sleep() first.
 #pragma once
 
 #include <deque>
@@ -19,8 +19,8 @@
 
 namespace wireproof {
 
-/// The way to one peer. All lanes share the wire's batch: it is full for all of them at once, and
-/// only until the next flush. A lane without an address lends no room.
+/// The lane to one peer. All lanes share the wire's batch: if it is full, no lane lends room until
+/// the next flush. A lane without an address lends no room.
 class UdpLane {
 public:
     LaneCapabilities capabilities() const { return batch_->capabilities(); }
@@ -31,7 +31,7 @@ public:
     }
     void commit_run(const FrameRun& run) { batch_->commit_run(run, number_, to_, connected_); }
 
-    /// Where frames go now; of an open place, the latest source.
+    /// The destination of frames. For an open place, the latest source.
     const Address& address() const { return address_; }
 
 private:
@@ -53,21 +53,21 @@ class UdpWire {
 public:
     struct Config {
         Address local = {};               // port 0: the kernel chooses
-        std::vector<Address> peers = {};  // by PeerId; of some the address may be unset
-        /// What an unset address is: an open place, or a peer that nothing goes to and comes from
-        /// until set_peer.
+        std::vector<Address> peers = {};  // by PeerId; an address may be unset
+        /// True: a peer with an unset address is an open place. False: nothing goes to that peer or
+        /// comes from it until set_peer.
         bool unset_is_open = true;
         std::size_t frame_max = 1472;
         int receive_buffer = 4 << 20;  // bytes wanted; the kernel may grant less
         int send_buffer = 4 << 20;
         std::size_t batch = 132;  // frames per system call
-        /// Where each batch that leaves is full, the next is twice as long, up to so many frames or
-        /// half of the kernel's send buffer.
+        /// After a full batch the next one is twice as long, up to this many frames and up to half
+        /// of the kernel's send buffer.
         std::size_t batch_most = 440;
-        /// Frames leave and come as segments of super-packets where the kernel knows how.
+        /// Send and receive frames as segments of super-packets, if the kernel can.
         bool segments = true;
-        /// The only peer there is, when its address is given: the socket is connected to it, which
-        /// spares the kernel a search for the way with every packet.
+        /// If set, the only peer. When its address is set, the wire connects the socket to it, so
+        /// that the kernel need not look up the route for each packet.
         std::optional<PeerId> only_peer = {};
     };
 
@@ -75,13 +75,15 @@ public:
 
     static Expected<UdpWire> open(const Config& config);
 
-    /// Gives a peer an address, or with an unset one makes it an open place. An open place that
-    /// had this address loses it; a peer that was given it keeps it, and that is an error.
+    /// Sets the address of a peer. An unset address makes it an open place. If an open place
+    /// already has this address, that place loses it. If another peer was given this address, the
+    /// call returns an error.
     Expected<void> set_peer(PeerId peer, const Address& address);
 
-    /// An open place takes in frames from any source that is no other peer's, and answers the
-    /// latest; several open places fill in the order of their numbers. Settled, it keeps its
-    /// address until unsettle. Neither does anything to a peer whose address was given.
+    /// An open place accepts frames from any source that is no other peer's address, and sends to
+    /// the latest source. Several open places fill in the order of their numbers. After settle(), a
+    /// place keeps its address until unsettle(). Neither call changes a peer whose address was
+    /// given.
     void settle(PeerId peer);
     void unsettle(PeerId peer);
 
@@ -91,22 +93,23 @@ public:
     std::size_t peers() const { return lanes_.size(); }
     UdpLane& lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
-    /// Of the same super-packet.
+    /// The frames that follow the last one in its super-packet.
     RxRun following() const { return sender_ ? receiving_.following() : RxRun(); }
     void take_following(std::size_t frames);
     void flush(Instant) { sending_->flush(socket_.handle(), counters_, errors_); }
-    /// What the kernel said of the peer since it was last heard.
+    /// The kernel's errors for this peer: see KernelErrors.
     PeerTrouble trouble(PeerId peer) const { return errors_.of(static_cast<std::size_t>(peer)); }
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
 
-    /// In a forked child: gives up the parent's socket, so that no frame goes to the child and the
-    /// port is free when the parent is gone. Nothing is sent or received here any more.
+    /// For a forked child: closes its copy of the parent's socket, so that no frame goes to the
+    /// child and the port is free when the parent has ended. The child must not send or receive
+    /// here.
     void abandon() { socket_.abandon(); }
 
-    /// Readable when frames came.
+    /// Readable when the kernel has frames.
     int wait_handle() const { return socket_.handle(); }
-    /// False: frames wait here, where the handle does not show them.
+    /// False: frames wait here, where the handle does not show them, so the caller must not sleep.
     bool prepare_to_sleep() const { return !receiving_.has_frame(); }
 
 private:
@@ -124,12 +127,12 @@ private:
     ReceiveBatch receiving_;
     std::size_t batch_;
     std::optional<PeerId> only_peer_;
-    std::deque<UdpLane> lanes_;  // a deque, so that a new peer leaves the others where they are
+    std::deque<UdpLane> lanes_;  // a deque: a new peer does not move the others
     std::unordered_map<Address, std::size_t, AddressHash> numbers_;
-    std::size_t latest_ = 0;          // whose frame came last
-    std::uint32_t told_dropped_ = 0;  // of the kernel's count, modulo 2^32
-    std::optional<PeerId> sender_;    // of the datagram that is handed out frame by frame
-    std::size_t open_places_ = 0;     // not settled
+    std::size_t latest_ = 0;          // the peer of the last frame
+    std::uint32_t told_dropped_ = 0;  // kernel drops at the last frame, modulo 2^32
+    std::optional<PeerId> sender_;    // of the datagram whose frames are returned
+    std::size_t open_places_ = 0;     // in the state open
     UdpCounters counters_;
     KernelErrors errors_;
 };
