@@ -1,19 +1,20 @@
-// The order between "I published, do you sleep?" and "I sleep, did you publish?". Where the kernel
-// lets the sleeper put a barrier into every processor that runs a node (membarrier), producers need
-// none of their own: they pay for each frame, the sleeper only once per sleep.
+// Orders two steps: a producer publishes and then asks "do you sleep?"; a consumer says "I sleep"
+// and then asks "did you publish?". If the kernel lets the sleeper put a barrier into every
+// processor that runs a node (membarrier), producers need no barrier of their own. They would pay
+// for each frame, but the sleeper pays only once for each sleep.
 #pragma once
 
 #include <atomic>
 
 namespace wireproof {
 
-/// Lets other processes' barriers reach this one; false: this kernel has none.
+/// Lets the barriers of other processes reach this one. False: this kernel has no such barriers.
 bool join_barrier();
 
 /// A full barrier here and in every process that joined.
 void barrier_everywhere();
 
-/// As atomic_thread_fence, which g++ refuses to compile under the thread sanitizer.
+/// The same as atomic_thread_fence, which g++ refuses to compile under the thread sanitizer.
 inline void full_barrier() {
     __sync_synchronize();
 }

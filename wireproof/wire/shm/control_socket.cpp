@@ -1,5 +1,6 @@
-// Sequenced packets over a unix socket: message borders are kept, the end is noticed, and each
-// message says which process sent it (SO_PASSCRED), however the socket came there.
+// Sequenced packets over a unix socket: they keep the borders of messages, report the end of the
+// socket, and say which process sent each message (SO_PASSCRED), however this process got the
+// socket.
 #include "wireproof/wire/shm/control_socket.hpp"
 
 #include <fcntl.h>
@@ -31,7 +32,7 @@ struct SocketName {
     }
 };
 
-// An abstract name begins with a zero byte and has no end but its length.
+// An abstract name begins with a zero byte. Only its length says where it ends.
 SocketName name_of(const MeetingPlace& place) {
     SocketName result;
     result.name.sun_family = AF_UNIX;
@@ -48,7 +49,7 @@ Descriptor new_socket() {
     return Descriptor(::socket(AF_UNIX, socket_type, 0));
 }
 
-// Room for one descriptor and the sender's name; the kernel closes descriptors beyond.
+// Room for one descriptor and the credentials of the sender. The kernel closes further descriptors.
 union Ancillary {
     cmsghdr header;
     std::array<char, CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(ucred))> bytes;
@@ -63,7 +64,7 @@ void take_ancillary(msghdr& header, ControlSocket::Message& message) {
             std::memcpy(&who, CMSG_DATA(part), sizeof who);
             message.sender = who.pid;
         } else if (part->cmsg_type == SCM_RIGHTS) {
-            // Padding of the room may have let a second one in.
+            // Because of padding, a second one may have fitted.
             for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len;
                  at += sizeof(int)) {
                 int handle = -1;
@@ -75,8 +76,8 @@ void take_ancillary(msghdr& header, ControlSocket::Message& message) {
     }
 }
 
-// One starter at a time replaces what a dead owner left: the lock is on the folder, so no file of
-// ours stays behind.
+// Only one node at a time replaces the socket that a dead owner left. The lock is on the folder, so
+// no lock file stays behind.
 Descriptor lock_folder(const std::string& path) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);
     Descriptor locked(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -1,5 +1,5 @@
-// A unix socket that carries whole small messages and descriptors: what two nodes tell each other
-// beside the rings. Nothing here blocks. Its end tells that the peer died.
+// A unix socket that carries small whole messages and descriptors between two nodes, beside the
+// rings. When it ends, the peer has died. Only Listener::open() may wait, for the lock of a folder.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ public:
     struct Message {
         std::array<std::byte, message_max> room;
         std::size_t size = 0;
-        Descriptor descriptor;  // the first that came along; any other is closed
-        pid_t sender = 0;       // as this process would call it; 0: cannot be named here
+        Descriptor descriptor;  // the first one received; any other is closed
+        pid_t sender = 0;       // as seen by this process; 0: it has no number here
 
         ConstBytes bytes() const { return ConstBytes(room).first(size); }
     };
@@ -34,8 +34,8 @@ public:
     explicit ControlSocket(Descriptor socket);
 
     static Expected<std::pair<ControlSocket, ControlSocket>> pair();
-    /// What a peer passed on as an end of such a pair. Nothing: it is something else, or of another
-    /// user.
+    /// Takes an end of such a pair that a peer passed on. Nothing: the descriptor is something
+    /// else, or its other end belongs to another user.
     static std::optional<ControlSocket> adopt(Descriptor socket);
 
     int handle() const { return socket_.handle(); }
@@ -53,9 +53,9 @@ private:
     Descriptor socket_;
 };
 
-/// Where a node of a job can be found. A name without '/' leaves no file: it lies in the abstract
-/// namespace of the network namespace. With '/', it is the beginning of a path, for nodes in
-/// containers that share a volume; permissions of the path then say who may come.
+/// Where a node of a job listens. A name without '/' is in the abstract namespace of the network
+/// namespace, so there is no file. A name with '/' is the beginning of a path, for nodes in
+/// containers that share a volume; the permissions of the path then say who may connect.
 struct MeetingPlace {
     std::string name;
     std::size_t node = 0;
@@ -64,7 +64,7 @@ struct MeetingPlace {
     std::string to_string() const;
 };
 
-/// A node's own place, kept until the end. A path is then removed, unless by a forked child.
+/// The place where this node listens. The destructor removes a path, except in a forked child.
 class Listener {
 public:
     Listener() = default;
@@ -72,10 +72,10 @@ public:
     Listener& operator=(Listener&& other) noexcept;
     ~Listener();
 
-    /// Takes the place of a path that nobody listens at any more.
+    /// Replaces a path at which nobody listens any more.
     static Expected<Listener> open(const MeetingPlace& place);
 
-    /// In a forked child: the parent alone listens here, and removes its path.
+    /// For a forked child: only the parent listens here, and removes its path.
     void abandon() {
         socket_.close();
         owner_ = 0;
@@ -83,7 +83,7 @@ public:
 
     int handle() const { return socket_.handle(); }
     bool is_open() const { return socket_.is_open(); }
-    /// Nothing: nobody calls, or errno says why none can be had.
+    /// Nothing: nobody calls, or accept failed (errno has the reason).
     std::optional<ControlSocket> accept() const;
 
 private:

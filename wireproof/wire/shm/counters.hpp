@@ -1,5 +1,5 @@
-// What a shared-memory wire counts, of all peers together. What a peer does wrong is a number here
-// and never an error.
+// The counters of a shared-memory wire, of all peers together. If a peer does something wrong, the
+// wire counts it and reports no error.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@ namespace wireproof {
 struct ShmCounters {
     std::uint64_t frames_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t frames_resent = 0;  // those among frames_sent that left before
+    std::uint64_t frames_resent = 0;  // of frames_sent: the retransmissions
     std::uint64_t frames_received = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t full_rings = 0;  // claims that found no room
     std::uint64_t doorbells_rung = 0;
 
-    std::uint64_t connections = 0;       // that came about
-    std::uint64_t refused_hellos = 0;    // of others: not of this job, or not of its shape
-    std::uint64_t refused_by_peers = 0;  // ours
-    std::uint64_t malformed_peers = 0;   // ended for what no peer of ours writes
+    std::uint64_t connections = 0;       // that were made
+    std::uint64_t refused_hellos = 0;    // from other nodes: of another job, or with other settings
+    std::uint64_t refused_by_peers = 0;  // our hellos
+    std::uint64_t malformed_peers = 0;   // ended because they wrote something invalid
     std::uint64_t peers_gone = 0;
 
     std::uint64_t mapped_copies = 0;   // write_memory and read_memory done by memcpy
     std::uint64_t private_copies = 0;  // by the kernel, from process to process
     std::uint64_t refused_copies = 0;  // not shared, not with that right, or the kernel refused
 
-    /// Of several wires.
+    /// Adds the counters of another wire.
     ShmCounters& operator+=(const ShmCounters& more) {
         frames_sent += more.frames_sent;
         bytes_sent += more.bytes_sent;

@@ -1,6 +1,7 @@
-// What nodes tell each other: greetings and memory over the control socket, with a descriptor;
-// shares inside the ring, as frames of the wire's own, so that they keep their order with the
-// user's frames. All little-endian, each decoded from bytes nobody trusts.
+// The messages between nodes. Greetings and memory notes travel over the control socket, some with
+// a descriptor. Share notes travel in the ring, as frames of the wire's own, so that they keep
+// their order with the user's frames. All numbers are little-endian. Each decode() expects bytes
+// that cannot be trusted.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +35,14 @@ struct Greeting {
     std::uint32_t frame_max = 0;
     std::uint32_t lines = 0;
     bool barrier = false;     // membarrier reaches this process
-    std::uint64_t nonce = 0;  // stands at nonce_address in the sender's memory
+    std::uint64_t nonce = 0;  // the value at nonce_address in the sender's memory
     std::uint64_t nonce_address = 0;
 
     void encode(std::span<std::byte, size> to) const;
     static std::optional<Greeting> decode(ConstBytes from);
 };
 
-/// "memory": bytes of an allocation, which shares name by this number.
+/// "memory": the size of an allocation. Share notes name the allocation by this number.
 struct MemoryNote {
     static constexpr std::size_t size = 24;
 
@@ -53,7 +54,7 @@ struct MemoryNote {
     static std::optional<MemoryNote> decode(ConstBytes from);
 };
 
-/// A frame of the wire's own. "forget" is of an allocation in which no region is shared any more.
+/// A frame of the wire's own. "forget" names an allocation in which no region is shared any more.
 struct ShareNote {
     static constexpr std::size_t size = 48;
     static constexpr std::uint32_t no_allocation = 0;
@@ -64,10 +65,10 @@ struct ShareNote {
     bool readable = false;
     bool writable = false;
     std::uint32_t allocation = no_allocation;
-    std::uint64_t address = 0;  // as the user calls it
+    std::uint64_t address = 0;  // as the user chose it
     std::uint64_t bytes = 0;
-    std::uint64_t memory = 0;  // where it lies in the sender's process
-    std::uint64_t offset = 0;  // or in the allocation
+    std::uint64_t memory = 0;  // its address in the sender's process
+    std::uint64_t offset = 0;  // its offset in the allocation, if it is in one
 
     void encode(std::span<std::byte, size> to) const;
     static std::optional<ShareNote> decode(ConstBytes from);

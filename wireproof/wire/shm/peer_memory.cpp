@@ -1,5 +1,5 @@
-// Every number here came from a peer: ranges are checked by subtraction, and what the kernel says
-// of an address is an answer, not an error.
+// Every number here came from a peer. Ranges are checked by subtraction, which cannot overflow. If
+// the kernel refuses an address, that is an answer and not an error.
 #include "wireproof/wire/shm/peer_memory.hpp"
 
 #include <sys/uio.h>
@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::size_t regions_max = 65'536;
 constexpr std::size_t allocations_max = 1024;
-constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; beyond 2^31 it stops midway
+constexpr std::size_t kernel_copy_max = std::size_t{1}
+                                        << 30;  // bytes; beyond 2^31 a copy ends early
 
 iovec remote(std::uint64_t address, std::size_t size) {
-    // An address of another process: only the kernel follows it.
+    // An address of another process: only the kernel uses it.
     static_assert(sizeof(void*) == sizeof address);
     iovec part{};
     std::memcpy(&part.iov_base, &address, sizeof address);
@@ -80,7 +81,8 @@ std::byte* PeerMemory::mapped(const Place& place, bool writable) {
     return allocation.mapping.bytes().data() + region.offset + place.offset;
 }
 
-// Not what is another's, nor what lies behind the last address: `find` would not have it either.
+// The range ends where the next region begins, and at the last address, because find() would not
+// find an address beyond.
 void PeerMemory::remember(const ShareNote& region, std::byte* begin) {
     std::uint64_t bytes = region.bytes;
     const auto next = regions_.upper_bound(region.address);
@@ -148,7 +150,8 @@ bool PeerMemory::may_ask_kernel(std::size_t size) {
     return kernel_ == Way::open && size <= kernel_copy_max;
 }
 
-// Refused once is refused always; a region that is not all there is not asked for again.
+// If the kernel refuses such copies, the wire does not ask it again. If a part of a region is
+// missing, the wire does not use that region again.
 bool PeerMemory::settle(ssize_t copied, std::size_t size, const Place& place) {
     if (copied == static_cast<ssize_t>(size)) return true;
     if (copied < 0 && (errno == EPERM || errno == ESRCH || errno == ENOSYS)) {

@@ -1,6 +1,6 @@
-// Memory that one peer has shared with this node, and the copies into and out of it: through a
-// mapping where it lies in an allocation, else by the kernel from process to process, else not at
-// all, and the caller sends frames.
+// Memory that one peer has shared with this node, and the copies into and out of it. If the memory
+// is in an allocation, the copy goes through a mapping. Otherwise the kernel copies from process to
+// process. If that is not possible either, the caller sends frames.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace wireproof {
 
 class PeerMemory {
 public:
-    /// Whose memory it is. A pid may mean somebody else in another container, so the kernel's way
-    /// is taken only once the nonce has been found at its address.
+    /// The process that has the memory. A pid may mean another process in another container, so the
+    /// kernel copies only after the nonce has been found at its address.
     struct Process {
         pid_t pid = 0;
         std::uint64_t nonce = 0;
@@ -29,10 +29,10 @@ public:
 
     pid_t pid() const { return process_.pid; }
 
-    /// False: too much for one peer, or not what it says.
+    /// False: too much for one peer, or the memory is not as the note says.
     bool add_allocation(const MemoryNote& note, Descriptor memory);
     bool has_allocation(std::uint32_t number) const { return allocations_.contains(number); }
-    /// False: there is none of that number, or a region lies in it.
+    /// False: there is no such number, or a region is in the allocation.
     bool remove_allocation(std::uint32_t number);
     bool add(const ShareNote& note);
     void remove(std::uint64_t address) {
@@ -40,7 +40,7 @@ public:
         written_ = {};
     }
 
-    /// True: all bytes are copied. The range must lie in one region shared with that right.
+    /// True: all bytes are copied. The range must be in one region that is shared with that right.
     bool write(std::uint64_t address, ConstBytes source, ShmCounters& counters) {
         if (!written_.holds(address, source.size())) {
             return write_there(address, source, counters);
@@ -50,7 +50,7 @@ public:
         return true;
     }
     bool read(std::uint64_t address, Bytes destination, ShmCounters& counters);
-    /// Whether write() would copy so many bytes there by itself, without a call of the kernel.
+    /// Whether write() would copy these bytes itself, without a call of the kernel.
     bool maps(std::uint64_t address, std::size_t size) {
         if (written_.holds(address, size)) return true;
         const Place place = find(address, size);
@@ -62,14 +62,14 @@ private:
         Descriptor memory;
         std::size_t bytes = 0;
         bool writable = false;
-        Mapping mapping;  // once wanted
+        Mapping mapping;  // made at the first copy
     };
     struct Place {
         ShareNote* region = nullptr;
         std::uint64_t offset = 0;
     };
-    /// A mapped region that may be written, up to where another begins, so that who writes to one
-    /// again and again looks for it once.
+    /// A mapped and writable region, up to where the next one begins. A caller that writes to one
+    /// region again and again searches for it only once.
     struct Target {
         std::uint64_t address = 0;
         std::size_t bytes = 0;
@@ -91,7 +91,7 @@ private:
 
     Process process_;
     Way kernel_ = Way::untried;
-    Target written_;                              // where the last write was, if still so
+    Target written_;                              // of the last write, if still valid
     std::map<std::uint64_t, ShareNote> regions_;  // by the user's address
     std::map<std::uint32_t, Allocation> allocations_;
 };

@@ -1,20 +1,21 @@
-// Frames from one producer to one consumer through lines of 64 bytes of shared memory. A frame
-// takes whole lines: its length word, then its bytes; the length word becoming nonzero is the
-// signal. Up to 56 bytes travel in one cache line.
+// Frames from one producer to one consumer, through lines of 64 bytes of shared memory. A frame
+// takes whole lines: its length word, then its bytes. When the length word becomes nonzero, the
+// frame is there. A frame of up to 56 bytes travels in one cache line.
 //
 //      line     │ word │ spare │ first 56 bytes of the frame … │ … the rest, line after line │
 //      offset   0      4       8                              64
 //
-// The consumer only reads lines. So the producer keeps the word behind the last published frame
-// zero, and the word after that as well: the consumer then never waits on a line that is written
-// once to be cleared and once more to be filled. Behind a long copy it clears farther ahead.
+// The consumer only reads lines. So the producer keeps the word after the last published frame
+// zero, and the word after that as well. The consumer then never waits for a line that is written
+// twice, once to clear it and once to fill it. After a long copy the producer clears a line farther
+// ahead.
 //
 //          told_ to the producer      consumer's head_              tail_   zeroed_to_
 //      ──────┬───────────────────────────┬────────────────────────────┬───┬───┬───────
 //            │ read, not yet given back  │ published, then committed  │ 0 │ 0 │ free
 //
-// The memory is mapped twice in a row, so that no frame wraps. Positions count lines on the
-// circle of 64 bits. The word is read once, and no value of it leads outside the memory.
+// The memory is mapped twice in a row, so that no frame wraps. Positions count lines, modulo 2^64.
+// The consumer reads each length word once, and no value of it leads outside the memory.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +32,16 @@ namespace wireproof {
 
 inline constexpr std::size_t line_bytes = 64;
 
-/// An integer in memory shared with another process, which nobody reads or writes otherwise.
+/// An integer in memory that is shared with another process. All code reads and writes it in this
+/// way.
 template <class T>
 std::atomic_ref<T> shared_word(std::byte* at) {
     return std::atomic_ref<T>(*static_cast<T*>(static_cast<void*>(at)));
 }
 
-/// Asks for a line that is written soon. Spelled out, since compilers for any x86-64 would fetch it
-/// for reading only, and the first write would wait for it once more.
+/// Fetches a line that will soon be written. This is an instruction of its own, because compilers
+/// for any x86-64 would fetch the line for reading only, and the first write would wait for it
+/// again.
 inline void fetch_to_write(std::byte* at) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*at));
@@ -47,7 +50,7 @@ inline void fetch_to_write(std::byte* at) {
 #endif
 }
 
-/// Where a ring lies. Both ends see the same pages, each at addresses of its own.
+/// Where a ring is. Both ends see the same pages, each at addresses of its own.
 struct RingMemory {
     std::byte* lines_at =
         nullptr;  // 2 * lines * line_bytes bytes: the second half mirrors the first
@@ -55,13 +58,13 @@ struct RingMemory {
     std::size_t lines = 0;         // a power of two
 };
 
-/// What a length word says: 0 is "nothing yet".
+/// The bits of a length word. 0 means that there is no frame yet.
 struct RingWord {
     static constexpr std::uint32_t published = 1U << 31;
-    static constexpr std::uint32_t control = 1U << 30;  // of the wire's own, not for the user
+    static constexpr std::uint32_t control = 1U << 30;  // a frame of the wire, not of the user
     static constexpr std::uint32_t size_mask = control - 1;
 
-    static constexpr std::size_t bytes = 8;  // with the spare ones, which keep frames aligned
+    static constexpr std::size_t bytes = 8;  // with the spare bytes, which keep frames aligned
 
     /// Lines that a frame of `size` bytes takes.
     static constexpr std::uint64_t lines_of(std::size_t size) {
@@ -69,8 +72,8 @@ struct RingWord {
     }
 };
 
-/// The longest frame of a ring: a quarter of its lines, so that producer and consumer overlap and a
-/// consumer that gives back lazily can never leave the producer without room for one frame.
+/// The longest frame of a ring: a quarter of its lines. So producer and consumer can work at the
+/// same time, and a consumer that gives room back late still leaves room for one frame.
 constexpr std::size_t longest_frame(std::size_t lines) {
     return lines / 4 * line_bytes - RingWord::bytes;
 }
@@ -80,8 +83,9 @@ class RingProducer {
 public:
     RingProducer() = default;  // lends no room
 
-    /// The memory is zero from the start position on, or this end sets the first words to zero: it
-    /// must be made before the consumer first looks. `start` is where both ends begin, in lines.
+    /// The memory is zero from the start position on, or the constructor sets the first words to
+    /// zero: then it must run before the consumer first looks. `start` is the position where both
+    /// ends begin, in lines.
     RingProducer(RingMemory memory, std::size_t frame_max, std::uint64_t start = 0)
         : memory_(memory),
           frame_max_(frame_max),
@@ -97,16 +101,16 @@ public:
         while (zeroed() < zeroed_ahead) clear_next();
     }
 
-    /// Room for one frame, frame_max bytes in the ring; empty: none before the consumer gives back.
-    /// The same room again until commit; nothing is published while it holds what will be
-    /// committed.
+    /// Room for one frame, frame_max bytes in the ring. Empty: there is none until the consumer
+    /// gives room back. Returns the same room until commit(). The caller must not publish while the
+    /// room holds bytes that it will commit.
     [[gnu::always_inline]] Bytes claim() {
         if (!has_room()) return {};
         return Bytes(tail_at_ + RingWord::bytes, frame_max_);
     }
 
-    /// The first `size` bytes of the claimed room are a frame. It is seen once published, with all
-    /// frames since the last publish at the same moment.
+    /// The first `size` bytes of the claimed room are a frame. The consumer sees it after
+    /// publish(), together with all frames since the last publish().
     void commit(std::size_t size, std::uint32_t mark = 0) {
         const std::uint32_t word = RingWord::published | mark | static_cast<std::uint32_t>(size);
         if (tail_ == first_unpublished_) {
@@ -120,7 +124,7 @@ public:
         fetch_ahead(lines);
     }
 
-    /// Asks for the line of the next frame.
+    /// Fetches the line of the next frame.
     void fetch_room() const {
         if (tail_at_ != nullptr) fetch_to_write(tail_at_);
     }
@@ -136,7 +140,8 @@ public:
         clear_ahead();
     }
 
-    /// commit() and publish() in the fewest steps, where nothing is unpublished.
+    /// commit() and publish() in the fewest steps. The caller uses it only if nothing is
+    /// unpublished.
     [[gnu::always_inline]] void publish_single(std::size_t size) {
         const std::uint64_t lines = RingWord::lines_of(size);
         tail_ = first_unpublished_ = tail_ + lines;
@@ -148,18 +153,21 @@ public:
         fetch_ahead(lines);
     }
 
-    /// A long copy was made, of which the next publish tells, and another may follow. The consumer
-    /// waits at the line behind, and its processor fetches the one after that as well, so that to
-    /// clear that one would keep the next copy waiting. From the second such frame of one or two
-    /// lines on, a line farther ahead is cleared instead. Short frames would lose by it.
+    /// The caller made a long copy, which the next publish announces, and may make another. The
+    /// consumer waits at the line after the frame, and its processor also fetches the line after
+    /// that one. If the producer cleared that line, the next copy would wait. From the second such
+    /// frame of one or two lines on, the producer clears a line farther ahead instead. Short frames
+    /// would be slower with that.
     void copied_much() { zeroed_wanted_ = zeroed_far_ahead; }
 
-    /// Room that was lent and written, but not committed, may have overwritten words of lines.
+    /// The caller wrote to lent room and did not commit it: this may have overwritten cleared
+    /// words.
     void distrust_room() {
         if (zeroed() > 1) zeroed_to_ = tail_ + 1;
     }
 
-    /// The consumer claims to have read what was never sent, or gives back what it had kept before.
+    /// The consumer's position is wrong: it is behind frames that were never sent, or before frames
+    /// that it gave back earlier.
     bool broken() const { return broken_; }
 
     /// Whether claim would lend room now.
@@ -184,15 +192,16 @@ private:
     std::int64_t zeroed() const { return static_cast<std::int64_t>(zeroed_to_ - tail_); }
     void clear_next() { word_of(zeroed_to_++).store(0, std::memory_order_relaxed); }
 
-    /// Before a frame is seen: the consumer goes on to the word behind it.
+    /// Before a frame becomes visible: the consumer looks at the word after it next, so that word
+    /// must be zero.
     void clear_behind() {
         if (zeroed() < 1) {
             zeroed_to_ = tail_;
             clear_next();
         }
     }
-    /// Once it is seen, so that this is not in its way. It fetches the line, too, mostly that of
-    /// the frame after next.
+    /// After a frame has become visible, so that this does not delay it. The write also fetches the
+    /// line, usually that of the frame after the next.
     void clear_ahead() {
         if (zeroed() < zeroed_wanted_) clear_next();
         if (zeroed_wanted_ != zeroed_ahead) [[unlikely]] {
@@ -201,7 +210,8 @@ private:
         }
     }
 
-    // A line for each that was taken, so that a stream of longer frames finds none missing.
+    // Fetches one line for each line that was taken, so that a stream of longer frames finds no
+    // line missing.
     void fetch_ahead(std::uint64_t lines) {
         if (lines == 1) return fetch_to_write(line(tail_ + fetched_ahead));
         const std::uint64_t end = tail_ + fetched_ahead + 1;
@@ -225,23 +235,23 @@ private:
 
     RingMemory memory_;
     std::size_t frame_max_ = 0;
-    std::uint64_t needed_ = 1;  // lines for the longest frame, and those kept zero behind it
+    std::uint64_t needed_ = 1;  // lines for the longest frame, and those kept zero after it
     std::uint64_t head_seen_ = 0;
     std::uint64_t tail_ = 0;
-    std::byte* tail_at_ = nullptr;  // its line
+    std::byte* tail_at_ = nullptr;  // the line of tail_
     std::uint64_t limit_ = 0;
     std::uint64_t first_unpublished_ = 0;
     std::uint64_t zeroed_to_ = 0;                // words before it are zero from the tail on
-    std::int64_t zeroed_wanted_ = zeroed_ahead;  // behind the next published frame
+    std::int64_t zeroed_wanted_ = zeroed_ahead;  // after the next published frame
     std::uint32_t first_word_ = 0;
     bool broken_ = false;
 };
 
-/// What a consumer without a ring looks at.
+/// The word that a consumer without a ring reads.
 inline std::uint32_t no_word = 0;
 
-/// The reading end. Belongs to one thread. It tells the producer where it is only once an eighth
-/// of the ring has been read: the line of the head stays with the producer until then.
+/// The reading end. Belongs to one thread. It tells the producer its position only after it has
+/// read an eighth of the ring: until then the line of the position stays in the producer's cache.
 class RingConsumer {
 public:
     struct Frame {
@@ -279,7 +289,7 @@ public:
         return Frame{ConstBytes(at + RingWord::bytes, size), (word & RingWord::control) != 0};
     }
 
-    /// What was lent is not needed any more.
+    /// The caller no longer needs the lent frame.
     void take_back() {
         if (lent_ == 0) return;
         head_ += lent_;
@@ -292,14 +302,14 @@ public:
 
     /// Whether room has been given back since this was asked last.
     bool gave_back() { return std::exchange(gave_back_, false); }
-    /// What gave_back() would say.
+    /// The answer of gave_back(), without a change.
     bool gives_back() const { return gave_back_; }
 
-    /// A word is no length: the producer is not to be trusted with anything from here on.
+    /// A length word is invalid: from now on nothing of the producer can be trusted.
     bool broken() const { return broken_; }
 
 private:
-    /// The length word of the frame behind the one lent; 0: there is none yet.
+    /// The length word of the frame after the lent one. 0: there is none yet.
     [[gnu::always_inline]] std::uint32_t next_word() const {
         return shared_word<std::uint32_t>(next_at_).load(std::memory_order_acquire);
     }
@@ -318,7 +328,7 @@ private:
     std::uint64_t head_ = 0;
     std::uint64_t told_ = 0;
     std::uint64_t lent_ = 0;  // lines of the frame lent
-    std::byte* next_at_ = static_cast<std::byte*>(static_cast<void*>(&no_word));  // behind it
+    std::byte* next_at_ = static_cast<std::byte*>(static_cast<void*>(&no_word));  // after it
     bool gave_back_ = false;
     bool broken_ = false;
 };

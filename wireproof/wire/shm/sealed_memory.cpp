@@ -23,7 +23,7 @@ auto failed(const std::string& what) {
     return unexpected(what + ": " + std::generic_category().message(errno));
 }
 
-// Kernels before 6.3 do not know the flag, and some later ones are told to insist on it.
+// Kernels before 6.3 do not know MFD_NOEXEC_SEAL. Some later ones are configured to require it.
 int make_memory(const char* name) {
     constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     const int handle = ::memfd_create(name, flags | MFD_NOEXEC_SEAL);
@@ -44,8 +44,8 @@ Mapping::~Mapping() {
     if (is_open()) WIREPROOF_CHECK(::munmap(bytes_.data(), bytes_.size()) == 0);
 }
 
-// In one step, so that there is no moment without memory. Where the kernel has none to give, the
-// parent's peers would see what the child writes; that must not be.
+// Replaces the mapping in one step, so that there is no moment without memory. If the kernel has no
+// memory, the process ends: otherwise the parent's peers would see what the child writes.
 void Mapping::abandon() {
     constexpr int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     if (!is_open()) return;
@@ -82,7 +82,7 @@ Expected<Descriptor> make_sealed_memory(const char* name, std::size_t size) {
     const std::string what = "cannot make " + std::to_string(size) + " bytes of shared memory";
     Descriptor memory(make_memory(name));
     if (!memory.is_open()) return failed(what);
-    // fallocate rather than ftruncate: the pages are there afterwards.
+    // fallocate instead of ftruncate: it allocates the pages.
     if (::fallocate(memory.handle(), 0, 0, static_cast<off_t>(size)) != 0) return failed(what);
     if (::fcntl(memory.handle(), F_ADD_SEALS, size_seals) != 0) return failed(what);
     return memory;

@@ -1,6 +1,6 @@
-// Memory with a descriptor instead of a name: nothing is left when its holders are gone. It is
-// sealed against changes of size, and memory from elsewhere is taken only with that seal, so that
-// no peer can cut it short under our feet (SIGBUS).
+// Memory with a descriptor and without a name: it vanishes with its last holder. It is sealed
+// against changes of size. Memory of a peer is accepted only with that seal, so that no peer can
+// shorten it while this process uses it (SIGBUS).
 #pragma once
 
 #include "wireproof/base/bytes.hpp"
@@ -9,7 +9,7 @@
 
 namespace wireproof {
 
-/// Addresses of this process, given back at the end.
+/// A range of addresses of this process. The destructor unmaps it.
 class Mapping {
 public:
     Mapping() = default;
@@ -20,13 +20,13 @@ public:
     }
     ~Mapping();
 
-    /// All of the memory behind the descriptor.
+    /// Maps all of the descriptor's memory.
     static Expected<Mapping> of(const Descriptor& memory, std::size_t size, bool writable);
 
-    /// Addresses with nothing behind them yet; touching them is fatal.
+    /// Reserves addresses without memory. An access to them ends the process.
     static Expected<Mapping> reserve(std::size_t size);
 
-    /// Puts a part of the memory behind reserved addresses. All sizes are in whole pages.
+    /// Maps a part of the memory at reserved addresses. All numbers are multiples of a page.
     struct Part {
         std::size_t at = 0;    // in the reserved addresses
         std::size_t from = 0;  // in the memory
@@ -34,7 +34,7 @@ public:
     };
     Expected<void> place(const Descriptor& memory, const Part& part);
 
-    /// In a forked child: zeroed memory of its own in the same place, which nobody else sees.
+    /// For a forked child: puts zeroed memory at the same addresses, which no other process sees.
     void abandon();
 
     Bytes bytes() const { return bytes_; }
@@ -48,13 +48,14 @@ private:
 
 std::size_t page_bytes();
 
-/// Zero bytes, all there from the start: too little memory is an error here and not a signal later.
+/// Zeroed memory, allocated at once: if memory is short, this call fails, and there is no signal
+/// later.
 Expected<Descriptor> make_sealed_memory(const char* name, std::size_t size);
 
-/// Whether there are at least `size` bytes that stay.
+/// Whether the memory has at least `size` bytes and is sealed, so that it keeps them.
 Expected<void> check_sealed_memory(const Descriptor& memory, std::size_t size);
 
-/// The same memory for somebody who shall not write to it.
+/// The same memory for a process that must not write to it.
 Expected<Descriptor> read_only(const Descriptor& memory);
 
 }  // namespace wireproof

@@ -1,10 +1,11 @@
-// The memory that two nodes share: a ring for each direction, the consumers' positions, the two
-// flags "I sleep" and a number of each side for its user. Each side maps both rings twice in a row.
+// The memory that two nodes share: a ring for each direction, the positions of the consumers, and
+// for each side a flag that says whether it sleeps, and its notice. Each side maps both rings twice
+// in a row.
 //
 //      page 0                                                      pages of ring 0, ring 1
 //      head 0 │ head 1 │ asleep 0 │ asleep 1 │ notice 0 │ notice 1 │ filled by side 0, side 1
 //
-// The words of page 0 stand 128 bytes apart, since processors fetch lines in pairs.
+// The words of page 0 are 128 bytes apart, because processors fetch lines in pairs.
 #pragma once
 
 #include "wireproof/wire/shm/ring.hpp"
@@ -18,15 +19,15 @@ public:
 
     /// `lines` per ring: a power of two, in whole pages.
     static Expected<Segment> create(std::size_t lines);
-    /// Of a peer: nothing about it is believed.
+    /// Takes the memory of a peer, after a check of its size and its seal.
     static Expected<Segment> adopt(Descriptor memory, std::size_t lines);
     static bool fits(std::size_t lines);
 
-    /// Until it is closed, the peer can be given the memory.
+    /// The descriptor to pass to the peer, until close_memory().
     const Descriptor& memory() const { return memory_; }
     void close_memory() { memory_.close(); }
 
-    /// In a forked child; see Mapping.
+    /// For a forked child: see Mapping::abandon().
     void abandon() {
         memory_.close();
         mapping_.abandon();
@@ -35,9 +36,9 @@ public:
     bool is_open() const { return mapping_.is_open(); }
     RingMemory ring_filled_by(std::size_t side) const;
 
-    /// Nonzero: this side sleeps and wants the bell rung.
+    /// Nonzero: this side sleeps and wants a doorbell.
     std::atomic_ref<std::uint32_t> asleep(std::size_t side) const;
-    /// What this side's user wants the other to see at once.
+    /// The notice of this side: the other side can read it at any time.
     std::atomic_ref<std::uint32_t> notice(std::size_t side) const;
 
 private:

@@ -17,7 +17,7 @@ void ShmLane::send_notes() {
         owed_.front().encode(room.first<ShareNote::size>());
         out_.commit(ShareNote::size, RingWord::control);
         owed_.pop_front();
-        claimed_ = false;  // that room is taken
+        claimed_ = false;  // the notes took that room
     }
     if (!listed_) list();
 }
@@ -28,16 +28,16 @@ void ShmLane::flush() {
     wake(frames_wake);
 }
 
-// The flag is cleared here, so that one sleep costs one bell however much follows.
+// Clears the flag, so that one sleep costs one doorbell, however many frames follow.
 void ShmLane::ring_bell() {
     if (asleep_->exchange(0, std::memory_order_relaxed) == 0) return;
     std::array<std::byte, 4> bell{};
     store_le<std::uint32_t>(bell, static_cast<std::uint32_t>(ShmMessage::bell));
-    bell_->send(bell);  // a full socket wakes as well
+    bell_->send(bell);  // if the socket is full, the messages in it wake the peer
     ++lanes_->counters.doorbells_rung;
 }
 
-// Said once: whoever wanted the room may have nothing to send any more.
+// Returns true only once: the caller that wanted the room may have nothing to send any more.
 bool ShmLane::room_came() {
     if (!starved_ || !out_.has_room()) return false;
     starved_ = false;
@@ -52,7 +52,7 @@ void ShmLane::begin(RingProducer out, std::atomic_ref<std::uint32_t> asleep,
     asleep_.emplace(asleep);
     bell_ = bell;
     light_ = light;
-    connected_ = true;  // and room has come for who wanted some before
+    connected_ = true;  // if starved_ is set, room_came() now reports the room
 }
 
 void ShmLane::end() {

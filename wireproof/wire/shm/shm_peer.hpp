@@ -1,4 +1,4 @@
-// One peer of a shared-memory wire: the lane that users see, and all that the wire knows of it.
+// One peer of a shared-memory wire: the lane that callers use, and all that the wire knows of it.
 #pragma once
 
 #include <deque>
@@ -21,14 +21,14 @@ namespace wireproof {
 
 class ShmLane;
 
-/// What all lanes of a wire use.
+/// What all lanes of a wire share.
 struct ShmLanes {
     ShmCounters counters;
     ShmLane* first_unflushed = nullptr;  // the others follow by ShmLane::next_unflushed_
 };
 
-/// The way to one peer. Claimed room lies in the ring itself and is lent until the next receive. A
-/// peer that is not there yet, or no more, lends none.
+/// The lane to one peer. Claimed room is in the ring itself and is lent until the next receive. The
+/// lane lends no room while the peer is absent.
 class ShmLane {
 public:
     LaneCapabilities capabilities() const { return capabilities_; }
@@ -36,7 +36,8 @@ public:
     TxFrame* claim() {
         if (claimed_ && frame_.room_used() > 0) out_.distrust_room();
         if (!owed_.empty()) send_notes();
-        // Notes that found no room keep frames back, though the peer gave some meanwhile.
+        // While notes wait for room, the lane sends no frame before them, even if the peer has
+        // given room back.
         const Bytes room = owed_.empty() ? out_.claim() : Bytes();
         if (room.empty()) {
             if (connected_) ++lanes_->counters.full_rings;
@@ -50,10 +51,10 @@ public:
     }
 
     void commit() {
-        if (!claimed_) return;  // room of a former life
+        if (!claimed_) return;  // the room belonged to a former life of the peer
         const std::size_t size = frame_.gather_in_place().size();
-        // Not before: a copy that is left because a piece's memory is gone must still hold the
-        // room.
+        // Only after the copy: if the memory of a piece is gone, the copy ends early, and the lane
+        // must still hold the room.
         std::atomic_signal_fence(std::memory_order_seq_cst);
         claimed_ = false;
         out_.commit(size);
@@ -65,8 +66,8 @@ public:
         if (out_.unpublished() >= lines_at_once) out_.publish();
     }
 
-    /// Publishes what was committed, unless notes are owed that must go with the flush. Mostly the
-    /// flush has nothing left to do for this lane then.
+    /// Publishes what was committed, unless notes wait that must leave with the flush. Usually the
+    /// flush then has nothing left to do for this lane.
     void publish() {
         if (!owed_.empty()) return;
         out_.publish();
@@ -76,8 +77,8 @@ public:
         listed_ = false;
     }
 
-    /// Room for a frame that is to be shown by itself, by publish_single and nothing else in
-    /// between. Empty: there is none, or something is to leave before it.
+    /// Room for a frame that leaves alone. The next call must be publish_single(). Empty: there is
+    /// no room, or something must leave before the frame.
     [[gnu::always_inline]] Bytes claim_single() {
         if (listed_ || !owed_.empty()) return {};
         if (claimed_) give_up_claim();
@@ -92,21 +93,22 @@ public:
         counters.bytes_sent += size;
     }
 
-    /// The room that claim lends next is brought here meanwhile: its peer has it, as it waits
-    /// there.
+    /// Fetches the room that claim() lends next. The line is in the peer's cache, because the peer
+    /// waits there.
     void fetch_room() { out_.fetch_room(); }
-    /// The peer cannot be trusted with the ring any more.
+    /// The peer has broken the ring: nothing in it can be trusted any more.
     bool broken() const { return out_.broken(); }
 
 private:
     friend class ShmWire;
 
-    // Frames become visible when they are shown, at the flush, or once so many lines have gathered:
-    // the consumer then reads behind the producer and not on its heels, yet both work at the same
-    // time.
+    // Frames become visible at publish(), at flush(), or after this many lines. The consumer then
+    // reads some lines behind the producer and does not wait for each line, and both work at the
+    // same time.
     static constexpr std::uint64_t lines_at_once = 32;
 
-    // What a sleeper wants to be woken for, in its flag: frames always, room if it lacked some.
+    // The bits of a sleeper's flag say when to wake it: always for frames, and for room if it
+    // lacked some.
     static constexpr std::uint32_t frames_wake = 1;
     static constexpr std::uint32_t room_wakes = 2;
 
@@ -139,23 +141,23 @@ private:
     ShmLanes* lanes_ = nullptr;
     bool claimed_ = false;
     bool connected_ = false;
-    bool listed_ = false;  // among those to be flushed
+    bool listed_ = false;  // in the list of lanes to flush
     ShmLane* next_unflushed_ = nullptr;
-    bool starved_ = false;                                  // room was wanted and not there
+    bool starved_ = false;                                  // a claim found no room
     bool light_ = false;                                    // see barrier.hpp
     std::optional<std::atomic_ref<std::uint32_t>> asleep_;  // the peer's flag
     const ControlSocket* bell_ = nullptr;
-    std::deque<ShareNote> owed_;  // must go before any further frame
+    std::deque<ShareNote> owed_;  // must leave before any further frame
 };
 
 static_assert(PromptLane<ShmLane> && SingleLane<ShmLane>);
 
-/// Memory of this node, as one peer was told of it.
+/// Memory of this node that it has shared with one peer.
 struct SharedRegion {
     Bytes memory;
     bool readable = false;
     bool writable = false;
-    bool withdrawn = false;  // until the peer has said that it heard
+    bool withdrawn = false;  // until the peer has confirmed it
 };
 
 struct ShmPeer {
@@ -163,10 +165,10 @@ struct ShmPeer {
         absent,
         greeting,  // we called and wait for the answer
         living,
-        ending,  // no more, but its last frames are still in the ring
+        ending,  // it is gone, but its last frames are in the ring
     };
 
-    /// A later life that waits until the frames of this one have been received.
+    /// A later life of the peer. It waits until the frames of this life have been received.
     struct Successor {
         ControlSocket socket;
         Greeting hello;
@@ -174,21 +176,21 @@ struct ShmPeer {
         Segment segment;
     };
 
-    /// It lives, and has nothing for us.
+    /// The peer lives and has no frame for this node.
     bool rests() const { return !in.has_frame() && lives_in_order(); }
     bool lives_in_order() const { return state == State::living && !in.broken() && !lane.broken(); }
 
     std::size_t number = 0;
     State state = State::absent;
     bool lived = false;        // at least once
-    bool unannounced = false;  // its frames wait until the event of its new life is drawn
+    bool unannounced = false;  // its frames wait until next_event() returns its new life
     RingConsumer in;
     ShmLane lane;
     Segment segment;
-    Segment former;  // room may still be claimed there
+    Segment former;  // the caller may still hold claimed room there
     ControlSocket socket;
     std::optional<Successor> successor;
-    std::uint64_t frames_left = 0;  // of an ending peer: a ring holds no more
+    std::uint64_t frames_left = 0;  // of an ending peer: at most what a ring holds
 
     bool we_call = false;  // the greater number calls
     Instant call_at{};

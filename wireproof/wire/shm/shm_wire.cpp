@@ -1,5 +1,5 @@
-// Frames, sleep and events. Everything here but look() and the membarrier before a sleep stays out
-// of the kernel.
+// Frames, sleep and events. Of the code here, only look(), the membarrier before a sleep, and
+// doorbells enter the kernel.
 #include "wireproof/wire/shm/shm_wire.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace wireproof {
 namespace {
 
 constexpr Duration between_looks = Duration::milliseconds(1);
-constexpr std::size_t turn_frames = 32;  // of one peer, before the others are looked at
+constexpr std::size_t turn_frames = 32;  // of one peer, before the wire looks at the others
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::optional<RxFrame> ShmWire::receive_any(Instant now) {
         look_around();
     if (taken_in_turn_ >= turn_frames) [[unlikely]]
         next_turn();
-    // Peers that end on the way leave the list, so its size is asked for each time.
+    // A peer that ends meanwhile leaves the list, so the loop reads the size each time.
     for (std::size_t looked = 0; looked < receiving_.size(); ++looked) {
         if (turn_ >= receiving_.size()) turn_ = 0;
         ShmPeer& peer = *receiving_[turn_];
@@ -39,7 +39,7 @@ std::optional<RxFrame> ShmWire::receive_any(Instant now) {
     return std::nullopt;
 }
 
-/// The only peer's frame, or why there is none.
+/// Receives from the only peer if its frame is not a usual one, or if there is none.
 [[gnu::noinline]] std::optional<RxFrame> ShmWire::receive_unusual(
     ShmPeer& peer, std::optional<RingConsumer::Frame> frame) {
     if (const auto bytes = take_unusual(peer, frame)) return handed_over(peer, *bytes);
@@ -53,7 +53,7 @@ void ShmWire::next_turn() {
     taken_in_turn_ = 0;
 }
 
-// Apart, so that the frame that is as usual pays for nothing else.
+// A function of its own, so that usual frames do not pay for it.
 [[gnu::noinline]] void ShmWire::look_around() {
     if (slept_) {
         const bool look_now = !config_.sleeps_often || was_rung() || now_ >= looked_at_by_;
@@ -122,7 +122,7 @@ bool ShmWire::something_came() {
 bool ShmWire::prepare_to_sleep() {
     flush(now_);
     const bool all_are_there = receiving_.size() + 1 == config_.nodes;
-    // What is already there would only wake us again.
+    // Something that is already in a socket would only wake this node at once.
     if (!config_.sleeps_often || !all_are_there) look();
     if (something_came()) return false;
     set_asleep(true);
@@ -132,8 +132,8 @@ bool ShmWire::prepare_to_sleep() {
         barrier_everywhere();
     }
     slept_ = true;
-    look_at_ = Instant();  // whoever wakes us may have written to a socket
-    expect_any();          // no "nothing" before that look
+    look_at_ = Instant();  // a peer that wakes this node may have written to a socket
+    expect_any();          // receive() must look before it returns nothing
     if (!something_came()) return true;
     wake_up();
     return false;
@@ -144,7 +144,8 @@ void ShmWire::wake_up() {
     set_asleep(false);
 }
 
-/// A bell costs the flag, so one that is down says that there is something in a socket.
+/// A peer that rings the doorbell clears the flag. So a cleared flag says that a socket has a
+/// message.
 bool ShmWire::was_rung() const {
     return std::any_of(receiving_.begin(), receiving_.end(), [this](const ShmPeer* peer) {
         const std::size_t side = config_.node < peer->number ? 0 : 1;

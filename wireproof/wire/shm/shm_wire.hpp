@@ -1,12 +1,14 @@
-// Frames between the processes of one host through shared memory: SP AM's FIFOs, a ring for every
-// pair and direction. While the peer lives, nothing is lost, repeated or reordered.
+// Frames between the processes of one host through shared memory: SP AM's FIFOs, with a ring for
+// each pair of nodes and direction. While the peer lives, no frame is lost, duplicated or
+// reordered.
 //
-// Nodes meet at unix sockets. The one with the greater number makes the memory and calls the other,
-// again from time to time until it is there; afterwards the socket only wakes sleepers, passes
-// descriptors, and by its end tells that the peer died. No call but open() enters the kernel per
-// frame, and none blocks: receive looks at the sockets when a millisecond of `now` has gone.
+// Nodes meet at unix sockets. The node with the greater number makes the memory and calls the other
+// one, again from time to time until it is there. After that, the socket only wakes sleepers and
+// passes descriptors; when it ends, the peer has died. A frame needs no call of the kernel, except
+// a doorbell for a sleeper, and no call blocks. receive() looks at the sockets when a millisecond
+// of `now` has passed.
 //
-// One thread uses a wire. A forked child must not use its parent's: see adopt.
+// Only one thread may use a wire. A forked child must not use its parent's wire: see adopt.
 #pragma once
 
 #include <list>
@@ -24,31 +26,31 @@ namespace wireproof {
 class ShmWire {
 public:
     struct Config {
-        /// Where the nodes of the job meet, alike for all of them. Without '/': in the abstract
-        /// namespace, so no file is made. With '/': sockets NAME.0, NAME.1 … which are removed at
-        /// the end, for containers that share a folder.
+        /// Where the nodes of the job meet, the same for all of them. Without '/': in the abstract
+        /// namespace, without a file. With '/': sockets NAME.0, NAME.1 …, which are removed at the
+        /// end, for containers that share a folder.
         std::string name = {};
-        std::uint64_t job = 0;  // others of another job are refused
-        std::size_t node = 0;   // of `nodes`; peers are numbered as nodes are
+        std::uint64_t job = 0;  // nodes of another job are refused
+        std::size_t node = 0;   // of `nodes`; a PeerId is the number of a node
         std::size_t nodes = 2;
         std::size_t frame_max = 16 * 1024 - 8;  // bytes; at most a quarter of a ring
         std::size_t lines = 8192;  // of 64 bytes, per peer and direction; a power of two
-        std::size_t batch = 256;   // frames received until "nothing" is said once, so that the
-                                   // caller's loop comes round though a peer never stops sending
-        /// Where the kernel restricts who may reach another's memory (Yama), let peers do so once
-        /// private memory is shared. A process can name only one other: with more peers than one it
-        /// must be any process of this user, as it is where there is no Yama.
+        std::size_t batch = 256;   // after so many frames receive() returns nothing once, so that
+                                   // the caller's loop goes on if a peer never stops sending
+        /// If the kernel restricts who may reach another process's memory (Yama), permit it to
+        /// peers once private memory is shared. A process can name only one other. So with several
+        /// peers it must permit all processes of this user, as on a machine without Yama.
         bool open_private_memory = true;
         /// For a node that sleeps often and briefly. It makes no system call before it sleeps; in
-        /// return every producer fences each time it publishes.
+        /// return, each producer executes a fence each time that it publishes.
         bool sleeps_often = false;
     };
 
-    /// Listens and calls the others. Errors are one line naming the place.
+    /// Listens and calls the others. An error is one line that names the place.
     static Expected<ShmWire> open(const Config& config);
 
-    /// A wire of two nodes over an inherited end of ControlSocket::pair, for a process and the one
-    /// it forks: each adopts its end after the fork, with its own `node`. `name` is not used.
+    /// A wire of two nodes over an inherited end of ControlSocket::pair, for a process and its
+    /// forked child: after the fork each adopts its end, with its own `node`. `name` is not used.
     static Expected<ShmWire> adopt(const Config& config, ControlSocket socket);
 
     /// Two nodes in this process, connected.
@@ -80,10 +82,10 @@ public:
     }
     std::optional<std::pair<PeerId, WireEvent>> next_event();
     bool has_event() const { return !events_.empty(); }
-    /// True: the three above would bring and do nothing now. The frame that comes after that is
-    /// mostly alone, a request or its answer, so receive then says "nothing" after it without a
-    /// look: that would fetch the line which the peer writes next, before what the frame causes has
-    /// left.
+    /// True: receive(), flush() and next_event() would do nothing now. The frame that comes next is
+    /// usually alone, a request or its answer. So after that frame receive() returns nothing
+    /// without a look at the ring. Such a look would fetch the line that the peer writes next,
+    /// before the answer to the frame has left.
     bool still(Instant now) {
         if (now >= look_at_ || !events_.empty() || lanes_->first_unflushed != nullptr) return false;
         for (const ShmPeer* const peer : receiving_) {
@@ -93,33 +95,35 @@ public:
         taken_max_ = 1;
         return true;
     }
-    /// Takes the next frame for such a one without still(), which would look at the ring.
+    /// Expects such a lone frame next, without still(), which would look at the ring.
     void expect_single() {
         taken_ = 0;
         taken_max_ = 1;
     }
-    /// The frame received last is such a one.
+    /// The last received frame is such a lone frame.
     bool is_alone() const { return taken_max_ == 1; }
-    /// When a peer that is not there is called again.
+    /// When the wire calls an absent peer again.
     Instant next_deadline() const { return next_call_; }
 
-    /// In a forked child: closes the parent's sockets, so that peers notice when the parent dies,
-    /// and leaves its rings. Nothing is said to anybody. Memory that was allocated stays where it
-    /// is, and shared with the parent and its peers.
+    /// For a forked child: closes the parent's sockets, so that peers notice when the parent dies,
+    /// and leaves the parent's rings. Sends nothing to any peer. Allocated memory stays where it
+    /// is, and stays shared with the parent and its peers.
     void abandon();
 
-    /// Readable when a bell rang, since frames came or room that was lacking; when a peer died or
-    /// one called.
+    /// Readable after a doorbell (for frames, or for room that was missing), and when a peer died
+    /// or called.
     int wait_handle() const { return watch_.handle(); }
-    /// False: something came meanwhile. After true, peers ring the bell until the next receive.
+    /// False: something has arrived meanwhile. After true, peers ring the doorbell until the next
+    /// receive.
     bool prepare_to_sleep();
-    /// The handle was readable: the next receive looks at the sockets, whenever it did last.
+    /// The handle was readable: the next receive looks at the sockets, even if it did so a moment
+    /// ago.
     void look_soon() { look_at_ = looked_at_by_ = Instant(); }
 
-    /// A number of the user's, 0 at first, that every peer can read at any time, however seldom it
-    /// receives: it says that something which peers rely on has changed.
+    /// Sets this node's notice: a number, 0 at first, that each peer can read at any time, even if
+    /// it seldom receives. It tells peers that something on which they rely has changed.
     void set_notice(std::uint32_t value);
-    /// That of a peer, as of now. Nothing: the peer is not there.
+    /// The present notice of a peer. Nothing: the peer is not there.
     std::optional<std::uint32_t> notice_of(PeerId peer) const {
         const ShmPeer& of = peer_of(peer);
         if (of.state != ShmPeer::State::living) return std::nullopt;
@@ -127,42 +131,42 @@ public:
         return of.segment.notice(its_side).load(std::memory_order_acquire);
     }
 
-    /// Zeroed memory of this wire, until its end, that peers can map: what is shared of it is
-    /// reached without the kernel.
+    /// Zeroed memory that peers can map, until the wire ends. Peers reach what is shared of it
+    /// without the kernel.
     Expected<Bytes> allocate_shared(std::size_t bytes);
-    /// Frees it, here and at every peer. False: allocate_shared() did not return that, or a region
-    /// lies in it that is shared, or that a peer may still reach.
+    /// Frees it, here and at each peer. False: allocate_shared() did not return this memory, or a
+    /// region in it is still shared, or a peer may still reach it.
     bool free_shared(Bytes memory);
 
-    /// Lets the peer, whether it is there or still to come, reach `memory` under an address of the
-    /// user's choice. False: that address is still in use. Told with the next flush, before all
-    /// later frames. Every life of the peer is told.
+    /// Lets the peer, present or future, reach `memory` under an address that the user chooses.
+    /// False: that address is still in use. The peer is told with the next flush, before all later
+    /// frames. Each new life of the peer is told, too.
     bool share(PeerId peer, std::uint64_t address, Bytes memory, bool readable, bool writable);
-    /// Takes it back. The memory may go once unshared() is true: the peer has said that it will not
-    /// touch it any more, or is gone.
+    /// Takes it back. The memory may be freed once unshared() is true: then the peer has confirmed
+    /// that it will not touch the memory any more, or is gone.
     void unshare(PeerId peer, std::uint64_t address);
     bool unshared(PeerId peer, std::uint64_t address) const;
 
-    /// True: done, with one copy. Reaches the peer before any frame committed afterwards. False:
-    /// not shared with that right in one piece, or out of reach; then part of the bytes may be
-    /// written.
+    /// True: done, with one copy, which is complete before any frame committed afterwards arrives.
+    /// False: the range is not in one region with that right, or is out of reach; then a part of
+    /// the bytes may be written.
     bool write_memory(PeerId peer, std::uint64_t address, ConstBytes source);
     bool read_memory(PeerId peer, std::uint64_t address, Bytes destination);
-    /// Whether write_memory would do it through a mapping, without the kernel.
+    /// Whether write_memory() would copy through a mapping, without the kernel.
     bool maps_memory(PeerId peer, std::uint64_t address, std::size_t size);
 
 private:
     struct OwnAllocation {
         Descriptor memory;
         Descriptor read_only;
-        Mapping mapping;       // closed, where it was freed: its number is never used again
+        Mapping mapping;       // closed if freed: its number is never used again
         std::size_t lent = 0;  // bytes
     };
     struct Nonce {
         std::uint64_t value = 0;
     };
 
-    /// "Nothing" was said, or the next frame is no lone one.
+    /// After receive() has returned nothing, or if the next frame need not be a lone one.
     void expect_any() {
         taken_ = 0;
         taken_max_ = config_.batch;
@@ -231,15 +235,16 @@ private:
 
     Config config_;
     bool barrier_ = false;
-    bool meeting_ = true;  // adopted wires have nobody to call
+    bool meeting_ = true;  // an adopted wire calls nobody
     std::unique_ptr<ShmLanes> lanes_;
     std::unique_ptr<Nonce> nonce_;
-    std::vector<ShmPeer> peers_;       // by number, this node's own place among them
+    std::vector<ShmPeer> peers_;       // by number; one place is this node's own
     std::vector<ShmPeer*> receiving_;  // living or ending
     std::size_t taken_in_turn_ = 0;
-    // Between the counts: side by side they are read as one, which waits for their last writes.
-    std::size_t turn_ = 0;   // whose frames are taken now, of receiving_
-    std::size_t taken_ = 0;  // since "nothing" was last said
+    // turn_ is between the two counts. If they were side by side, both would be read with one load,
+    // which waits for their last stores.
+    std::size_t turn_ = 0;   // index in receiving_: whose frames are taken now
+    std::size_t taken_ = 0;  // since receive() last returned nothing
     std::size_t taken_max_ = config_.batch;
     std::uint32_t notice_ = 0;
     bool slept_ = false;
@@ -251,13 +256,13 @@ private:
 
     Descriptor watch_;  // epoll
     Listener listener_;
-    std::vector<ControlSocket> callers_;  // have not said yet who they are
+    std::vector<ControlSocket> callers_;  // have not sent a hello yet
     std::vector<OwnAllocation> allocations_;
     bool opened_ = false;
 };
 
 static_assert(Wire<ShmWire>);
-// tl::expected ends the program where a move throws.
+// tl::expected ends the program if a move throws.
 static_assert(std::is_nothrow_move_constructible_v<ShmWire>);
 
 }  // namespace wireproof

@@ -1,4 +1,4 @@
-// How nodes find, greet and lose one another.
+// How nodes find, greet and lose each other.
 //
 //      j (greater number)                           i
 //      connect, make the segment  ── hello + fd ──►  checked: of this job, shape and user?
@@ -22,7 +22,7 @@ constexpr std::size_t callers_max = 64;
 constexpr Duration first_patience = Duration::milliseconds(1);
 constexpr Duration longest_patience = Duration::milliseconds(64);
 
-// What epoll hands back: a peer's number, a caller's descriptor, or the listener.
+// The data of an epoll event: a peer's number, a caller's descriptor, or the listener.
 constexpr std::uint64_t caller_tag = std::uint64_t{1} << 32;
 constexpr std::uint64_t listener_tag = std::uint64_t{2} << 32;
 
@@ -68,7 +68,7 @@ ShmWire::ShmWire(const Config& config)
       lanes_(std::make_unique<ShmLanes>()),
       nonce_(std::make_unique<Nonce>(Nonce{random_nonce()})),
       peers_(config.nodes) {
-    callers_.reserve(callers_max);  // a fork in another thread finds it whole
+    callers_.reserve(callers_max);  // it never moves, so a fork in another thread finds it whole
     for (std::size_t i = 0; i < peers_.size(); ++i) {
         ShmPeer& peer = peers_[i];
         peer.number = i;
@@ -164,7 +164,7 @@ void ShmWire::watch(int handle, std::uint64_t tag) {
     WIREPROOF_CHECK(::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted) == 0);
 }
 
-// Closing alone would not do where a forked child still holds the socket.
+// Closing alone is not enough if a forked child still has the socket.
 void ShmWire::unwatch(const ControlSocket& socket) {
     if (socket.is_open()) ::epoll_ctl(watch_.handle(), EPOLL_CTL_DEL, socket.handle(), nullptr);
 }
@@ -187,7 +187,7 @@ void ShmWire::look_at(std::uint64_t tag) {
     }
 }
 
-// Strangers who call and say nothing take places of others who do so, and no more.
+// A caller that sends no hello can only displace another such caller.
 void ShmWire::accept_callers() {
     while (auto caller = listener_.accept()) {
         if (callers_.size() == callers_max) {
@@ -243,7 +243,7 @@ void ShmWire::hear_caller(int handle) {
     const auto hello = Greeting::decode(message.bytes());
     const bool known = hello && hello->kind == ShmMessage::hello && matches(*hello) &&
                        hello->node > config_.node && hello->node < config_.nodes;
-    // Who may open a path is for its permissions to say.
+    // For a path, its permissions say who may connect.
     const bool trusted = MeetingPlace{config_.name}.is_path() || caller.of_this_user();
     if (!known || !trusted) return refuse();
     auto segment = Segment::adopt(std::move(message.descriptor), config_.lines);
@@ -309,7 +309,7 @@ bool ShmWire::greet(ShmPeer& peer, ControlSocket socket) {
     return true;
 }
 
-// False: the peer says what no peer of ours says.
+// False: the peer sent an invalid message.
 bool ShmWire::hear(ShmPeer& peer) {
     ControlSocket::Message message;
     while (peer.socket.is_open()) {
@@ -374,12 +374,12 @@ void ShmWire::begin_life(ShmPeer& peer, const Greeting& theirs, pid_t pid) {
     for (const auto& [address, region] : peer.ours) announce(peer, address, region);
 }
 
-// What is still in the ring is received first.
+// Frames that are still in the ring are received first.
 void ShmWire::lose(ShmPeer& peer) {
     unwatch(peer.socket);
     peer.socket.close();
     peer.lane.end();
-    peer.memory = PeerMemory();  // its pid may soon be another's
+    peer.memory = PeerMemory();  // its pid may soon belong to another process
     std::erase_if(peer.ours, [](const auto& entry) { return entry.second.withdrawn; });
     if (peer.state == ShmPeer::State::living) {
         peer.state = ShmPeer::State::ending;
@@ -391,7 +391,7 @@ void ShmWire::lose(ShmPeer& peer) {
     }
 }
 
-// Nothing of it is believed any more, not even what is still in the ring.
+// The wire trusts nothing of this peer any more, and drops what is still in its ring.
 void ShmWire::condemn(ShmPeer& peer) {
     ++lanes_->counters.malformed_peers;
     lose(peer);

@@ -1,4 +1,4 @@
-// Reaching a peer's memory with one copy, and letting peers reach ours.
+// Reaches a peer's memory with one copy, and lets peers reach the memory of this node.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace wireproof {
 namespace {
 
-constexpr std::size_t much = 16 * 1024;  // bytes of a copy that a missing line would hold up
+constexpr std::size_t much = 16 * 1024;  // bytes of a copy that a missing line would delay
 
-// Numbered from 1, and each allocation twice: to be read, and to be written too.
+// Numbers begin at 1. Each allocation has two: one to read it, one to also write to it.
 std::uint32_t allocation_number(std::size_t index, bool writable) {
     return static_cast<std::uint32_t>(2 * index + (writable ? 2 : 1));
 }
@@ -100,7 +100,8 @@ void ShmWire::announce(ShmPeer& peer, std::uint64_t address, const SharedRegion&
     peer.lane.owe(note);
 }
 
-// The number by which the peer knows the allocation; none if it could not be told.
+// Returns the number by which the peer knows the allocation, or no_allocation if the peer could not
+// be told.
 std::uint32_t ShmWire::tell_allocation(ShmPeer& peer, std::size_t index, bool writable) {
     const std::uint32_t number = allocation_number(index, writable);
     if (peer.told_allocations.contains(number)) return number;
@@ -116,9 +117,9 @@ std::uint32_t ShmWire::tell_allocation(ShmPeer& peer, std::size_t index, bool wr
     return number;
 }
 
-// Yama lets a process name one other that may trace it. With several peers we name them all, that
-// is everybody of this user: what they share private memory for is that others reach it, and so it
-// is on every machine without Yama. Who does not want it says so in the Config.
+// Yama lets a process name one other process that may reach its memory. With several peers, the
+// wire permits all processes of this user: the user shares private memory so that others reach it,
+// and a machine without Yama permits the same. Config::open_private_memory can switch it off.
 void ShmWire::open_to_peers(const ShmPeer& peer) {
     if (opened_ || !config_.open_private_memory) return;
     opened_ = true;
@@ -144,13 +145,13 @@ bool ShmWire::unshared(PeerId from, std::uint64_t address) const {
     return !peer_of(from).ours.contains(address);
 }
 
-// False: no peer of ours writes that.
+// False: the note is invalid.
 bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
     const auto note = ShareNote::decode(bytes);
     if (!note) return false;
     if (note->kind == ShareNote::Kind::share) {
         const bool told_apart = note->allocation != ShareNote::no_allocation;
-        // Its descriptor was sent before.
+        // The peer sent the descriptor before the note, so it is in the socket.
         if (told_apart && !peer.memory.has_allocation(note->allocation) && !hear(peer)) {
             return false;
         }
@@ -168,7 +169,7 @@ bool ShmWire::take_note(ShmPeer& peer, ConstBytes bytes) {
     }
     const auto found = peer.ours.find(note->address);
     if (found == peer.ours.end() || !found->second.withdrawn) {
-        return peer.state == ShmPeer::State::ending;  // what was withdrawn went with its socket
+        return peer.state == ShmPeer::State::ending;  // its withdrawn regions are erased
     }
     peer.ours.erase(found);
     return true;
