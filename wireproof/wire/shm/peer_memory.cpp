@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::size_t regions_max = 65'536;
 constexpr std::size_t allocations_max = 1024;
-constexpr std::size_t kernel_copy_max = std::size_t{1}
-                                        << 30;  // bytes; beyond 2^31 a copy ends early
+constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; 2^31 are too many
 
 iovec remote(std::uint64_t address, std::size_t size) {
     // An address of another process: only the kernel uses it.
