@@ -1,5 +1,6 @@
-// Frames on their way from one end to the other, copied into slots taken at construction. A slot
-// counts as taken until the frame after it is asked for, because receivers read it in place.
+// Frames on their way from one end to the other, copied into slots that the constructor allocates.
+// A slot stays in use until the receiver asks for the next frame, because receivers read it in
+// place.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// Two ends in one process and one thread, joined by a ring of frames each way: for tests and
-// benchmarks. What one end flushes the other receives at once and in order; a full ring lends no
-// room, so nothing is ever lost. The two ends share their rings, so an end may be moved away from
+// Two ends in one process and one thread, joined by a ring of frames in each direction, for tests
+// and benchmarks. Frames that one end flushes arrive at the other at once and in order. A full ring
+// lends no room, so no frame is lost. The two ends share their rings, so an end may be moved out of
 // its link and outlive it.
 #pragma once
 
@@ -48,7 +48,8 @@ public:
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return std::nullopt; }
     Instant next_deadline() const { return never; }
 
-    /// False: frames wait, do not sleep. There is no handle to wait on; one thread turns both ends.
+    /// False: frames wait, so the caller must not sleep. There is no handle to wait on: one thread
+    /// runs both ends.
     bool prepare_to_sleep() const { return !in_->has_frame(); }
 
 private:
@@ -79,7 +80,7 @@ public:
     struct Config {
         std::size_t frame_max = 2048;  // bytes
         std::size_t capacity = 256;    // frames each way
-        bool carries_intact = false;   // the capabilities to promise; the link itself keeps both
+        bool carries_intact = false;   // the capabilities to promise; the link has both in any case
         bool carries_all = false;
         bool numbered = false;  // the ends know each other as 0 and 1; else each as PeerId 0
     };
