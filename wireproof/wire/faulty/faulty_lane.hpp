@@ -1,12 +1,13 @@
-// One peer's way through a FaultyWire. A frame that meets no fault goes straight on: its header is
-// copied into the inner lane's room, its payload stays pointed at. Any other frame is copied into
-// the pool first.
+// The lane of a FaultyWire to one peer. A frame without a fault goes straight on: the lane copies
+// its header into the inner lane's room and points to its payload. Any other frame is first copied
+// into the pool.
 //
 //      claim ── commit ──┬──────────────── straight on ──────────►┐
 //                        ├─► pool: damage, repeat ──► leaving_ ──►├─► inner lane
 //                        └─► pool: held_ ── passed or late ──┘    ┘
 //
-// With no free copy, or frames in leaving_ for which the inner lane has no room, claim lends none.
+// claim() lends no room while the pool has no free copy, or while frames in leaving_ wait for room
+// of the inner lane.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +23,11 @@
 
 namespace wireproof {
 
-/// What was given to a lane to send, faults or not.
+/// The frames that were committed to a lane, with and without faults.
 struct SentCounts {
     std::uint64_t frames = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t resent = 0;  // of the frames: had left before in the same meaning
+    std::uint64_t resent = 0;  // of the frames: the retransmissions
 };
 
 template <Wire W>
@@ -34,7 +35,7 @@ class FaultyLane {
 public:
     struct Config {
         W* inner = nullptr;
-        const Instant* now = nullptr;  // as last told to the wire
+        const Instant* now = nullptr;  // the time that the wire was last told
         PeerId peer{};
         FaultPlan plan;
         Describe describe = describe_nothing;
@@ -48,11 +49,12 @@ public:
     TxFrame* claim();
     void commit();
 
-    /// Sends on what was held back long enough. The inner wire is flushed between this and
-    /// after_flush: copies are pointed at until then.
+    /// Sends the frames that were held back long enough. The caller flushes the inner wire between
+    /// this and after_flush(): the inner lane points to copies until then.
     void release();
 
-    /// True: there was room for copies that had waited for it, so flush again.
+    /// True: the inner lane had room for copies that had waited for it, so the caller must flush
+    /// again.
     bool after_flush();
 
     Instant next_deadline() const;
@@ -62,8 +64,8 @@ public:
     const SentCounts& sent() const { return sent_; }
 
 private:
-    // Bytes on both sides of the room, so that no payload in memory can adjoin it and be taken for
-    // a part of it.
+    // Bytes on both sides of the room. Without them, payload could lie directly beside the room and
+    // be taken for a part of it.
     static constexpr std::size_t fence = 16;
 
     auto& inner_lane() const { return inner_->lane(peer_); }
@@ -82,15 +84,15 @@ private:
     Duration hold_time_;
 
     TxFrame frame_;
-    TxFrame* straight_ = nullptr;  // the inner lane's room for it
+    TxFrame* straight_ = nullptr;  // the inner lane's room for frame_
     std::vector<std::byte> fenced_room_;
     Bytes room_;
-    std::vector<std::byte> whole_;  // the frame in one piece, to be described
+    std::vector<std::byte> whole_;  // frame_ in one piece, for describe_
 
     FramePool pool_;
     HoldBack<KeptFrame> held_;
     Ring<KeptFrame> leaving_;
-    std::vector<KeptFrame> left_;  // committed, and pointed at until the flush
+    std::vector<KeptFrame> left_;  // committed; the inner lane points to them until the flush
     SentCounts sent_;
 };
 
@@ -99,7 +101,8 @@ FaultyLane<W>::FaultyLane(Config config)
     : inner_(config.inner),
       now_(config.now),
       peer_(config.peer),
-      // The other end is told to check, too: see FaultyWire::receive.
+      // Without carries_intact the engine adds a check. FaultyWire::receive makes the other end
+      // check it.
       capabilities_{.frame_max = inner_lane().capabilities().frame_max,
                     .prefers_equal_sizes = inner_lane().capabilities().prefers_equal_sizes},
       plan_(std::move(config.plan)),
@@ -140,8 +143,8 @@ void FaultyLane<W>::commit() {
     send_leaving();
 }
 
-// What is flipped, repeated and held back is the frame as it would have left: both copies of a
-// damaged frame are damaged, both copies of a held one are held.
+// The faults apply to the frame as it would have left: both copies of a damaged frame are damaged,
+// and both copies of a held frame are held.
 template <Wire W>
 void FaultyLane<W>::send_copy(const Fate& fate) {
     KeptFrame kept = pool_.keep(frame_);
@@ -200,7 +203,7 @@ bool FaultyLane<W>::after_flush() {
     return send_leaving();
 }
 
-// Nobody tells when the inner lane has room again, so frames that wait for it look now and then.
+// The inner lane does not report when it has room again, so the wire tries again from time to time.
 template <Wire W>
 Instant FaultyLane<W>::next_deadline() const {
     if (leaving_.empty()) return held_.next_deadline();

@@ -1,7 +1,8 @@
-// A wire around a wire that loses, damages, repeats and holds back what is sent through it, by a
-// fault plan per peer. Only sending is faulty: for faults both ways, wrap both ends. Since the
-// other end cannot be told of them, a faulty wire never promises intact or complete carriage and
-// passes nothing up as intact, whatever the wire inside says and even with no faults planned.
+// A wire around another wire. It loses, damages, duplicates and holds back frames that are sent
+// through it, by a fault plan for each peer. Only sending is faulty: for faults in both directions,
+// wrap both ends. The other end does not know of the faults. So a faulty wire never promises
+// carries_intact or carries_all and never returns a frame as intact, whatever the inner wire says
+// and even if no faults are planned.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +22,10 @@ public:
     struct Config {
         FaultRates rates = {};
         LossBursts bursts = {};
-        std::vector<FaultRule> script = {};  // each peer's frames are counted apart
+        std::vector<FaultRule> script = {};  // the frames of each peer are counted separately
         std::uint64_t seed = 0;
         Describe describe = describe_nothing;            // what the script's rules see of a frame
-        Duration hold_time = Duration::milliseconds(1);  // for a frame that nobody overtakes
+        Duration hold_time = Duration::milliseconds(1);  // if no other frame overtakes it
         std::size_t kept_max = 32;                       // frames held or copied, per peer
     };
 
@@ -32,7 +33,7 @@ public:
         : config_(std::move(config)),
           inside_(std::make_unique<Inside>(Inside{std::move(inner), Instant()})) {}
 
-    /// A lane's memory is taken when it is first asked for.
+    /// The first call for a peer allocates the memory of its lane.
     FaultyLane<W>& lane(PeerId peer) {
         const auto number = static_cast<std::size_t>(peer);
         if (number >= lanes_.size()) lanes_.resize(number + 1);
@@ -54,7 +55,7 @@ public:
     void flush(Instant now) {
         inside_->now = now;
         for_each_lane([](FaultyLane<W>& lane) { lane.release(); });
-        // Each further turn sends some of a bounded number of copies.
+        // The loop ends, because each further turn sends some of a bounded number of copies.
         for (bool again = true; again;) {
             inside_->wire.flush(now);
             again = false;
@@ -64,7 +65,7 @@ public:
 
     std::optional<std::pair<PeerId, WireEvent>> next_event() { return inside_->wire.next_event(); }
 
-    /// Also that of the frame held back longest.
+    /// Includes the deadline of the frame that is held back longest.
     Instant next_deadline() const {
         Instant earliest = inside_->wire.next_deadline();
         for (const auto& lane : lanes_) {
@@ -73,7 +74,7 @@ public:
         return earliest;
     }
 
-    /// The plan of one peer, for a script that names it or a change on the way.
+    /// The plan of one peer, to add rules for this peer or to change the plan during a run.
     FaultPlan& plan(PeerId peer) { return lane(peer).plan(); }
     const FaultCounts& counts(PeerId peer) { return lane(peer).plan().counts(); }
     const SentCounts& sent(PeerId peer) { return lane(peer).sent(); }
@@ -83,8 +84,8 @@ public:
     W& inner() { return inside_->wire; }
     const W& inner() const { return inside_->wire; }
 
-    // What some wires offer and the contract does not ask for; without it, what a wire says that
-    // has nothing to wait on and no open places.
+    // Calls that some wires have and that the concept Wire does not require. If the inner wire has
+    // no such call, the answer is that of a wire without a handle and without open places.
     int wait_handle() const {
         if constexpr (requires { inside_->wire.wait_handle(); }) return inside_->wire.wait_handle();
         return -1;
@@ -109,7 +110,7 @@ public:
     }
 
 private:
-    // Lanes point at both.
+    // Lanes point to both members.
     struct Inside {
         W wire;
         Instant now;

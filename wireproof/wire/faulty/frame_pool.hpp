@@ -1,5 +1,5 @@
-// Copies of frames that outlive the flush they were sent in: a fixed number, in memory taken at
-// construction.
+// Copies of frames that must outlive the flush in which they were sent. Their number is fixed, and
+// the constructor allocates their memory.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace wireproof {
 
-/// A copy in a FramePool. A small value; whoever holds it gives it back.
+/// A copy in a FramePool. A small value; its holder must give it back.
 struct KeptFrame {
     std::size_t slot = 0;
     std::size_t size = 0;
