@@ -38,7 +38,7 @@ std::optional<DatagramHeader> DatagramHeader::decode(ConstBytes datagram) {
     header.from = load_le_at<std::uint32_t, 8>(head);
     header.to = load_le_at<std::uint32_t, 12>(head);
     header.counter = load_le_at<std::uint32_t, 16>(head);
-    if (header.from == 0) return std::nullopt;  // never drawn
+    if (header.from == 0) return std::nullopt;  // no end draws 0
     return header;
 }
 

@@ -1,5 +1,5 @@
-// What stands before the frames in a datagram of a sequenced wire. The check covers the header and
-// the lengths and nothing of the frames: their damage is for the protocol inside to find.
+// The header before the frames in a datagram of a sequenced wire. The check covers the header and
+// the lengths, but not the frames: the protocol inside finds damage in them.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct DatagramHeader {
     static constexpr std::size_t check_size = 4;
     static constexpr std::byte magic{0x51};
     static constexpr std::byte version{1};
-    static constexpr std::size_t frame_limit = 0xFFFF;  // bytes of a frame, and frames
+    static constexpr std::size_t frame_limit = 0xFFFF;  // of bytes in a frame, and of frames
 
     static constexpr std::size_t size(std::size_t frames) {
         return fixed_size + frames * length_size + check_size;
@@ -41,13 +41,14 @@ struct DatagramHeader {
     std::uint32_t to = 0;
     std::uint32_t counter = 0;
 
-    /// Everything before the frames. `lengths` are those of the frames as on the wire, and
-    /// `out` is size(frames) bytes.
+    /// Writes everything before the frames. `lengths` has the lengths of the frames as on the wire,
+    /// and `out` has size(frames) bytes.
     void encode(ConstBytes lengths, Bytes out) const;
 
-    /// Whether it is a datagram of a sequenced wire at all.
+    /// Whether it is a datagram of a sequenced wire.
     static bool stands_before(ConstBytes datagram);
-    /// Of a whole datagram; nullopt if the check fails or the lengths are cut off.
+    /// Decodes the header of a whole datagram. Nothing if the check fails, the lengths are cut off,
+    /// or the sender's epoch is 0.
     static std::optional<DatagramHeader> decode(ConstBytes datagram);
 };
 

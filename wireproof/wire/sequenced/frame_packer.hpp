@@ -1,5 +1,5 @@
-// The frames of one datagram on its way out, and of one that arrived. Memory for the longest
-// datagram is taken at construction.
+// Packs frames into a datagram, and takes them out of a received one. The packer's constructor
+// allocates memory for the longest datagram.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ public:
     bool empty() const { return count_ == 0; }
     bool resent() const { return resent_; }
 
-    /// For a frame of so many bytes in a datagram of at most `most`, if it is not the first.
+    /// Whether a frame of `size` bytes fits. Unless it is the first frame, the datagram may have at
+    /// most `most` bytes.
     bool has_room(std::size_t size, std::size_t most) const {
         const std::size_t limit = empty() ? datagram_max_ : std::min(datagram_max_, most);
         return count_ < DatagramHeader::frame_limit &&
@@ -64,7 +65,7 @@ private:
     bool resent_ = false;
 };
 
-/// Takes the frames out of a datagram that stays where it is.
+/// Takes the frames out of a datagram without copying them: the datagram must stay valid.
 class FrameUnpacker {
 public:
     FrameUnpacker() = default;
@@ -75,7 +76,8 @@ public:
 
     std::size_t left() const { return left_; }
 
-    /// Nullopt: the datagram is shorter than the next frame would have it; so are all after it.
+    /// Nothing: the datagram ends before the end of the next frame. The frames after it are
+    /// missing, too.
     std::optional<ConstBytes> next() {
         WIREPROOF_CHECK(left_ > 0);
         const std::size_t length =

@@ -1,5 +1,5 @@
-// A test's carrier: datagrams lie in a heap each way until the test hands them over, in whatever
-// order, number and shape.
+// A carrier for tests. It keeps the datagrams of each direction until the test delivers them: in
+// any order, any number of times, changed or unchanged.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ inline bool commit(Sequenced& wire, std::string_view text, bool resent = false) 
     return true;
 }
 
-/// What left since the last call.
+/// The datagrams that left since the last call.
 inline std::vector<HandCarried::Datagram> leaving(Sequenced& wire) {
     wire.flush(Instant());
     return std::exchange(wire.carrier().left, {});
@@ -98,7 +98,7 @@ inline std::vector<std::byte> datagram_of(Sequenced& wire,
     return left.empty() ? std::vector<std::byte>() : left.front().bytes;
 }
 
-/// Every frame that is handed up, as "one two three".
+/// Every frame that the wire returns, as "one two three".
 inline std::string received(Sequenced& wire) {
     std::string all;
     while (const auto frame = wire.receive(Instant())) {
@@ -113,14 +113,14 @@ inline std::string give(Sequenced& wire, std::vector<std::byte> datagram) {
     return received(wire);
 }
 
-/// Draws all events; how many of them were new lives.
+/// Takes all events, and returns how many of them are new lives.
 inline int new_lives(Sequenced& wire) {
     int count = 0;
     while (const auto event = wire.next_event()) count += event->second == WireEvent::new_life;
     return count;
 }
 
-/// Hands over in order whatever leaves, both ways, until nothing does.
+/// Delivers all datagrams in order, in both directions, until none leaves.
 inline void settle(Sequenced& a, Sequenced& b) {
     for (int turn = 0;; ++turn) {
         ASSERT_LT(turn, 20) << "the two never stop";

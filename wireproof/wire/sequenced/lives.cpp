@@ -16,7 +16,8 @@ Lives::Judgement Lives::judge(std::uint32_t from, std::uint32_t to) {
     const bool to_us = to == own_;
     if (from == peer_) {
         if (!to_us && to != 0) {
-            // It may hold us for a former life and wait for good: frames to it are only answers.
+            // The peer may take this end for a former life and wait forever, because it only gets
+            // answers. So a sign must tell it the epochs.
             sign_due_ = true;
             return Judgement::former;
         }
@@ -34,13 +35,15 @@ Lives::Judgement Lives::judge(std::uint32_t from, std::uint32_t to) {
         proven_ = true;
         return Judgement::new_life;
     }
-    // Two ends that both first heard a life long past speak to none that lives, so as long as the
-    // peer is not proven anybody is challenged. Later that would let late datagrams break the link.
+    // Two ends may both have first met a life that ended long ago. Then neither end speaks to a
+    // living one. So as long as the peer is not proven, every stranger is challenged. Later this
+    // would let late datagrams break the link.
     if (!to_us && to != 0 && proven_) return Judgement::former;
-    // As long as there is no peer, our epoch is as new as any. A challenge that the first contact
-    // made void could meanwhile be taken for it.
+    // Without a peer, the epoch of this end is as new as any other, so it is the challenge. The
+    // other end could meanwhile take a newly drawn challenge for the epoch of this end, although
+    // the first contact has made it void.
     if (challenge_ == 0) challenge_ = peer_ == 0 ? own_ : draw();
-    // The stranger that knows us is nearer to a proof.
+    // A stranger that knows the epoch of this end is nearer to a proof.
     if (stranger_ == 0 || to_us || !stranger_knows_us_) {
         stranger_ = from;
         stranger_knows_us_ = to_us;

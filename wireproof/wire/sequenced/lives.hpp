@@ -1,11 +1,12 @@
-// Which life of the peer we are connected to, and as which life of our own: told from the two
-// epochs in every datagram, so that nothing late from a former life is ever taken for news.
+// Decides from which life of the peer a datagram comes, and to which life of this end it was sent.
+// Two epochs in each datagram tell it, so no late datagram of a former life is taken for a new one.
 //
-// An unknown epoch may be that of a peer that has just started, or of one that died long ago. No
-// frame of such a stranger is taken. It is challenged: asked to repeat a new random epoch, drawn
-// after the present peer was met. Only who lives now can do so. It then becomes the peer and the
-// challenge becomes our epoch, for a new life of the peer is one of the link; whatever was ever
-// sent to our former epoch is recognized as late by that.
+// An unknown epoch may belong to a peer that has just started, or to one that died long ago. This
+// end takes no frame of such a stranger. It challenges the stranger: the stranger must repeat a new
+// random epoch, which this end drew after it met its present peer. Only a living peer can do so.
+// The stranger then becomes the peer, and the challenge becomes the epoch of this end, because a
+// new life of the peer is a new life of the link. Datagrams to the former epoch of this end are
+// then recognized as late.
 //
 //        we                                  the peer
 //         │◄──────── from 7, to 0 ───────────┤ starts as 7
@@ -13,7 +14,8 @@
 //         │◄──────── from 7, to 92 ──────────┤
 //   peer is 7, we are 92: new life
 //
-// Whatever was lost, repeated or delayed, the two ends agree once datagrams pass again both ways.
+// Whatever was lost, duplicated or delayed, the two ends agree once datagrams arrive in both
+// directions again.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +28,15 @@ namespace wireproof {
 /// A regular value.
 class Lives {
 public:
-    /// The seed must be another at every start: two lives of one epoch cannot be told apart.
+    /// The seed must differ at each start: two lives with the same epoch cannot be told apart.
     explicit Lives(std::uint64_t seed);
 
     enum class Judgement : std::uint8_t {
-        current,   // from the peer as we know it
-        first,     // from the first peer heard, which is now the peer
+        current,   // from the peer that this end knows
+        first,     // from the first peer, which this end now knows
         new_life,  // from a life proven newer, which is now the peer
         stranger,  // from another life, perhaps a newer one: challenged
-        former,    // to a life of ours that has passed
+        former,    // to a former life of this end
     };
     Judgement judge(std::uint32_t from, std::uint32_t to);
 
@@ -48,8 +50,8 @@ public:
     };
     Epochs epochs() const { return {own_, peer_}; }
 
-    /// The epochs of a datagram without frames that must leave: a challenge, and apart from it a
-    /// sign for the peer that is to learn at once as whom we know it and ourselves.
+    /// The epochs of a challenge that must leave in a datagram without frames. If sign_due(), such
+    /// a datagram must also leave to the peer: it tells the peer at once the epochs of both ends.
     std::optional<Epochs> challenge() const;
     bool sign_due() const { return sign_due_; }
     void challenge_left() { stranger_ = 0; }

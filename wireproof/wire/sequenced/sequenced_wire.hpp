@@ -1,10 +1,11 @@
-// A wire around a carrier that may lose, repeat, reorder and delay datagrams, which makes of it a
-// link: what arrives is a part of what was sent, in order, and of one life of the peer at a time.
-// Link protocols need that; they are not made for old frames. Frames travel several to a datagram,
-// behind a header of the wire's own (datagram_header.hpp).
+// A wire around a carrier that may lose, duplicate, reorder and delay datagrams. The wire makes a
+// link of it: the receiver gets a part of the frames that were sent, in order, and of one life of
+// the peer at a time. Link protocols need that, because they cannot handle old frames. A datagram
+// carries several frames, after a header of the wire's own (datagram_header.hpp).
 //
-// When the peer has a new life, no frame moves either way until the event is drawn: the engine
-// must not take frames of the new life for the old one's, nor may its own be taken so.
+// When the peer has a new life, no frame moves in either direction until the caller has taken the
+// event. The engine must not take frames of the new life for frames of the old one, and the peer
+// must not get frames that the engine sent to the old life.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +21,8 @@
 
 namespace wireproof {
 
-/// What a sequenced wire counts. Every datagram received is counted once: taken, or dropped for
-/// one of the reasons.
+/// The counters of a sequenced wire. Each received datagram is counted once: as taken, or as
+/// dropped for one of the reasons.
 struct SequencedStats {
     std::uint64_t datagrams_sent = 0;
     std::uint64_t frames_sent = 0;
@@ -30,16 +31,16 @@ struct SequencedStats {
 
     std::uint64_t datagrams_taken = 0;
     std::uint64_t frames_received = 0;
-    std::uint64_t frames_malformed = 0;  // longer than the datagram that was to bring them
+    std::uint64_t frames_malformed = 0;  // the datagram ended before them
     std::uint64_t new_lives = 0;
 
     std::uint64_t other_peer = 0;  // not from the peer of this link
-    std::uint64_t not_ours = 0;    // no header of ours
+    std::uint64_t not_ours = 0;    // without a header of this wire
     std::uint64_t damaged = 0;     // its check fails
     std::uint64_t other_link = 0;
     std::uint64_t stranger = 0;     // from a life of the peer that is not yet proven
-    std::uint64_t former_life = 0;  // to a life of ours that has passed
-    std::uint64_t late = 0;         // repeated or overtaken
+    std::uint64_t former_life = 0;  // to a former life of this end
+    std::uint64_t late = 0;         // duplicated or overtaken
 
     std::uint64_t dropped() const {
         return other_peer + not_ours + damaged + other_link + stranger + former_life + late;
@@ -48,19 +49,20 @@ struct SequencedStats {
 };
 
 struct SequencedConfig {
-    std::uint32_t link = 0;  // both ends must name the same
-    PeerId peer{};           // the carrier's number of the other end, and ours
-    std::uint64_t seed = 0;  // of epochs: another at every start, from the machine's random source
-    /// The longest frame to build, bytes, however much longer datagrams are: room for several.
+    std::uint32_t link = 0;  // both ends must have the same
+    PeerId peer{};           // the number of the other end, in the carrier and here
+    std::uint64_t seed = 0;  // of epochs: random, and different at each start
+    /// The longest frame in bytes, even if datagrams may be longer: then a datagram has room for
+    /// several.
     std::size_t frame_max = DatagramHeader::frame_limit;
-    /// Frames that leave again share datagrams of up to this many bytes, which every path carries:
-    /// the datagram that was lost may have been too long.
+    /// Retransmitted frames share datagrams of up to this many bytes, which every path carries: the
+    /// datagram that was lost may have been too long.
     std::size_t resent_together_max = 576 - 28;
     std::uint32_t first_counter = 0xFFFFFF00;  // of datagrams; wraps early
 };
 
-/// Two-ended, and itself the lane to its peer. A datagram that has been overtaken by 2^31 others
-/// would pass for a new one; no network delays for so long.
+/// Has two ends, and is itself the lane to its peer. A datagram that 2^31 others have overtaken
+/// would pass for a new one; no network delays a datagram for so long.
 template <Wire W>
 class SequencedWire {
 public:
@@ -86,7 +88,7 @@ public:
     const Lives& lives() const { return lives_; }
     W& carrier() { return carrier_; }
 
-    // What some wires offer and the contract does not ask for; see FaultyWire.
+    // Calls that some wires have and that the concept Wire does not require; see FaultyWire.
     PeerTrouble trouble(PeerId peer) const {
         if constexpr (requires { carrier_.trouble(peer); }) return carrier_.trouble(peer);
         return {};
@@ -108,7 +110,7 @@ public:
     }
 
 private:
-    // A flood of datagrams without frames must not keep the rest of the program from its turn.
+    // A flood of datagrams without frames must not stop the rest of the program.
     static constexpr int datagrams_in_a_row_max = 256;
 
     static LaneCapabilities capabilities_for(LaneCapabilities carrier, const Config& config);
@@ -133,13 +135,13 @@ private:
     FramePacker nothing_{0};
     std::uint32_t next_counter_;
 
-    RxFrame datagram_;  // whose frames are being handed up
+    RxFrame datagram_;  // the datagram whose frames are returned
     FrameUnpacker unpacker_;
-    std::uint32_t newest_ = 0;  // counter taken from the peer
-    bool handed_up_ = false;    // any frame, of any life
+    std::uint32_t newest_ = 0;  // the counter of the newest datagram taken
+    bool handed_up_ = false;    // some frame was returned, of any life
     bool event_due_ = false;
     bool at_rest_ = true;  // nothing waits here to be received
-    Instant now_;          // as last told
+    Instant now_;          // the time that the caller last told
 };
 
 template <Wire W>
@@ -164,7 +166,7 @@ LaneCapabilities SequencedWire<W>::capabilities_for(LaneCapabilities carrier,
 
 template <Wire W>
 TxFrame* SequencedWire<W>::claim() {
-    // The carrier's room is for the datagram that a frame of any length may close.
+    // commit() may have to send the datagram that is full, so the carrier must have room for it.
     if (event_due_ || carrier_lane().claim() == nullptr) return nullptr;
     frame_.open(room_, capabilities_);
     return &frame_;
@@ -195,7 +197,7 @@ bool SequencedWire<W>::send_datagram(Lives::Epochs epochs, FramePacker& frames) 
     return true;
 }
 
-// False: the carrier has no room for all that is to leave.
+// False: the carrier has no room for all that must leave.
 template <Wire W>
 bool SequencedWire<W>::send_rest() {
     if (const auto challenge = lives_.challenge()) {
@@ -209,7 +211,7 @@ bool SequencedWire<W>::send_rest() {
     return true;
 }
 
-/// What the carrier has no room for even after its own flush leaves at a later one.
+/// If the carrier has no room even after its own flush, the rest leaves at a later flush.
 template <Wire W>
 void SequencedWire<W>::flush(Instant now) {
     now_ = now;
@@ -249,14 +251,14 @@ std::optional<RxFrame> SequencedWire<W>::next_frame() {
         .bytes = *bytes, .from = datagram_.from, .integrity = datagram_.integrity, .lent = {}};
 }
 
-// A datagram that is dropped is counted by the first reason there is.
+// A dropped datagram is counted for the first reason that applies.
 template <Wire W>
 void SequencedWire<W>::open(const RxFrame& datagram) {
     if (datagram.from != config_.peer) {
         ++stats_.other_peer;
         return;
     }
-    // Our own datagrams lie in one piece on every carrier.
+    // Datagrams of this wire are in one piece on every carrier.
     if (!datagram.lent.empty() || !DatagramHeader::stands_before(datagram.bytes)) {
         ++stats_.not_ours;
         return;
@@ -276,7 +278,7 @@ void SequencedWire<W>::open(const RxFrame& datagram) {
     unpacker_ = FrameUnpacker(*header, datagram.bytes);
 }
 
-// False: dropped and counted.
+// False: the datagram is dropped and counted.
 template <Wire W>
 bool SequencedWire<W>::current(const DatagramHeader& header) {
     switch (lives_.judge(header.from, header.to)) {
@@ -298,7 +300,7 @@ bool SequencedWire<W>::current(const DatagramHeader& header) {
     return true;
 }
 
-// PCIE-39, HIPPI-37: the links inside hear of nothing that is repeated or was overtaken.
+// PCIE-39, HIPPI-37: the link protocols get no datagram that was duplicated or overtaken.
 template <Wire W>
 bool SequencedWire<W>::later(std::uint32_t counter) {
     return static_cast<std::int32_t>(counter - newest_) > 0;
