@@ -1,9 +1,9 @@
-// A wire out of a link engine and a wire that loses: frames committed to it are messages of the
-// engine, which brings them over once, in order and whole. What is above may be another engine,
-// as packets above a retried cable are in hardware.
+// Makes a wire of a link engine and a wire that loses frames. A frame that is committed here is a
+// message of the engine. The engine delivers it once, in order and whole. The code above may be
+// another engine, as in hardware, where packets travel over a link with retransmission.
 //
-// It does not promise to carry all: what was under way when the link went down never arrives,
-// though both ends may live on. When the link is up again that is told as a new life.
+// This wire does not promise carries_all: messages that were under way when the link went down
+// never arrive, even if both ends live on. When the link is up again, the wire reports a new life.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 
 namespace wireproof {
 
-/// Two-ended, and itself the lane to its peer. The engine must copy what is submitted: frames
-/// here live only until commit returns. No message of a new life is handed up before its event
-/// was drawn, and no room is lent.
+/// Has two ends, and is itself the lane to its peer. The engine must copy a submitted message,
+/// because a frame here is valid only until commit() returns. Until the caller has taken the event
+/// of a new life, the wire returns no message of that life and lends no room.
 template <LinkEngine E, Wire W>
 class RetryWire {
 public:
@@ -52,7 +52,7 @@ public:
 
     std::optional<RxFrame> receive(Instant now);
 
-    /// Lets the engine send, as often as the wire inside makes room by being flushed.
+    /// Lets the engine send, and again each time that a flush of the inner wire makes room.
     void flush(Instant now) {
         now_ = now;
         for (bool again = true; again;) {
@@ -76,7 +76,7 @@ public:
     const E& link() const { return link_; }
     W& inner() { return wire_; }
 
-    // What some wires offer and the contract does not ask for; see FaultyWire.
+    // Calls that some wires have and that the concept Wire does not require; see FaultyWire.
     PeerTrouble trouble(PeerId peer) const {
         if constexpr (requires { wire_.trouble(peer); }) return wire_.trouble(peer);
         return {};
@@ -107,13 +107,13 @@ private:
     TxFrame frame_;
     std::vector<std::byte> room_;
     std::vector<std::byte> whole_;
-    std::optional<WireEvent> event_;  // to be drawn before anything moves
+    std::optional<WireEvent> event_;  // the caller must take it before anything moves
     bool went_down_ = false;          // and is not up again
     bool at_rest_ = true;             // nothing waits here to be received
-    Instant now_;                     // as last told
+    Instant now_;                     // the time that the caller last told
 };
 
-/// A message lies in the engine or in the frame that brought it, and both stay until the next
+/// A message is in the engine, or in the frame that brought it. Both stay valid until the next
 /// call.
 template <LinkEngine E, Wire W>
 std::optional<RxFrame> RetryWire<E, W>::receive(Instant now) {
@@ -149,7 +149,7 @@ void RetryWire<E, W>::take_note(LinkDelivery::What what) {
     }
 }
 
-/// A dead peer is told above at once; a new one only when the link to it is up.
+/// Reports a dead peer at once, but a new peer only when the link to it is up.
 template <LinkEngine E, Wire W>
 bool RetryWire<E, W>::hear_event(Instant now) {
     const auto event = wire_.next_event();

@@ -1,5 +1,6 @@
-// The smallest link engine there is, and a cable to try it on: one message at a time, resent until
-// its acknowledgement comes, on a cable that loses and damages frames but keeps their order.
+// The smallest link engine, and a cable to test it. The engine sends one message at a time and
+// resends it until its acknowledgement comes. The cable loses and damages frames but keeps their
+// order.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace wireproof::test {
 
-/// A frame is a kind, a number of one bit, the CRC-32C of both and of the message, the message.
+/// A frame has a kind, a number of one bit, the CRC-32C of both and of the message, and the
+/// message.
 class StopAndWait {
 public:
     using Delivery = LinkDelivery;
@@ -133,7 +135,7 @@ private:
 
 static_assert(LinkEngine<StopAndWait>);
 
-/// One end of a cable with faults by rate; what is flushed arrives at once.
+/// One end of a cable with random faults. A committed frame arrives at once.
 class LossyEnd {
 public:
     struct Rates {
