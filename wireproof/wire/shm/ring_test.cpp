@@ -1,5 +1,5 @@
-// One ring in this process: the two ends on one thread where order matters, on two where the race
-// does. The producer begins a few lines before its counters pass 2^32 or 2^64.
+// One ring in this process. Both ends run on one thread to test the order, and on two threads to
+// test races. The producer begins a few lines before its counters pass 2^32 or 2^64.
 #include "wireproof/wire/shm/ring.hpp"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(ShmRing, ShowsCommittedFramesOnlyWhenPublishedAndThenAll) {
         EXPECT_FALSE(ring.consumer.has_frame());
     }
     ring.producer.publish();
-    ring.producer.publish();  // nothing more
+    ring.producer.publish();  // publishes nothing more
     for (std::uint64_t i = 0; i < 5; ++i) {
         EXPECT_TRUE(ring.consumer.has_frame());
         const auto frame = ring.consumer.next();
@@ -106,7 +106,7 @@ TEST(ShmRing, AFullRingLendsNoRoomAndLosesNothing) {
     Pair ring(near_wrap, 56);
     std::uint64_t sent = 0;
     while (ring.send(sent, 56)) ++sent;
-    // All but the four words that are kept for zero behind a long copy.
+    // All lines but four, whose words are kept zero after a long copy.
     EXPECT_EQ(sent, lines - 4);
     for (std::uint64_t i = 0; i < sent; ++i) {
         const auto frame = ring.consumer.next();
@@ -124,7 +124,7 @@ TEST(ShmRing, GivesRoomBackAnEighthOfTheRingAtATime) {
     };
     std::uint64_t moves = 0;
     std::uint64_t before = head();
-    for (std::uint64_t i = 0; i < 160; ++i) {  // one there, one back: a ping-pong
+    for (std::uint64_t i = 0; i < 160; ++i) {  // in turns: one there, one back
         ASSERT_TRUE(ring.send(i, 56));
         ASSERT_TRUE(ring.consumer.next().has_value());
         ASSERT_FALSE(ring.consumer.next().has_value());
@@ -157,7 +157,7 @@ TEST(ShmRing, NeverOverwritesAFrameThatIsStillLent) {
         ring.producer.copied_much();
     } while (ring.send(sent, 56) && ++sent != 0);
     EXPECT_TRUE(holds(lent->bytes, 77, 56));
-    // Nor its word, or that of any behind it.
+    // The length words of this frame and of those after it are not overwritten either.
     for (std::uint64_t i = 0; i < sent; ++i) {
         const auto frame = ring.consumer.next();
         ASSERT_TRUE(frame.has_value()) << i << " of " << sent;
@@ -186,7 +186,7 @@ TEST(ShmRing, RoomLentAgainMayHaveBeenWrittenBefore) {
         if (i % 3 == 0) ring.producer.copied_much();
         const Bytes room = ring.producer.claim();
         ASSERT_FALSE(room.empty());
-        std::memset(room.data(), 0xFF, 300);  // and nothing is committed
+        std::memset(room.data(), 0xFF, 300);  // the room is not committed
         ring.producer.distrust_room();
         ASSERT_TRUE(ring.send(i, 20));
         ASSERT_TRUE(ring.consumer.next().has_value());
@@ -195,7 +195,7 @@ TEST(ShmRing, RoomLentAgainMayHaveBeenWrittenBefore) {
     }
 }
 
-/// A ring whose words from the third on are what nobody sent.
+/// A ring whose words from the third on have values that nobody sent.
 struct Stale {
     explicit Stale(std::size_t frame_max) : ring(near_wrap, frame_max) {
         for (std::uint64_t i = 2; i < 20; ++i) word(i).store(7);
@@ -204,7 +204,7 @@ struct Stale {
         return shared_word<std::uint32_t>(ring.segment.ring_filled_by(0).lines_at +
                                           ((near_wrap + line) % lines) * line_bytes);
     }
-    /// Words of zero from that line on.
+    /// How many words are zero from that line on.
     std::uint64_t zero_from(std::uint64_t line) const {
         std::uint64_t count = 0;
         while (word(line + count).load() == 0) ++count;
@@ -225,7 +225,8 @@ TEST(ShmRing, BehindFramesOfAnyLengthTwoWordsAreZero) {
     }
 }
 
-// The same bytes in the ring as committed and published, and the same frames read from it.
+// A single frame leaves the same bytes in the ring as a frame that is committed and published, and
+// the consumer reads the same frames.
 TEST(ShmRing, AFrameByItselfIsAsAnyOther) {
     Stale usual(longest);
     Stale alone(longest);
@@ -235,7 +236,7 @@ TEST(ShmRing, AFrameByItselfIsAsAnyOther) {
         for (Stale* const stale : {&usual, &alone}) {
             if (i % 5 == 0) stale->ring.producer.copied_much();
             ASSERT_TRUE(stale->ring.commit(i, size, stale == &alone));
-            stale->ring.producer.publish();  // all is, of the one
+            stale->ring.producer.publish();  // does nothing for `alone`
         }
         for (std::uint64_t at = 0; at < lines; ++at) {
             ASSERT_EQ(alone.word(at).load(), usual.word(at).load()) << i << " at " << at;
@@ -259,13 +260,13 @@ TEST(ShmRing, BehindALongCopyAWordFartherAheadIsCleared) {
     ASSERT_TRUE(ring.send(sent, 56));
     ++sent;
     EXPECT_EQ(stale.zero_from(sent), 2U);
-    for (const std::uint64_t zero : {3U, 4U, 4U, 4U}) {  // two a time until there are four
+    for (const std::uint64_t zero : {3U, 4U, 4U, 4U}) {  // two each time, until there are four
         ring.producer.copied_much();
         ASSERT_TRUE(ring.send(sent, 56));
         ++sent;
         EXPECT_EQ(stale.zero_from(sent), zero);
     }
-    // Then one frame uses up what is cleared, and two are kept.
+    // Then each frame uses one cleared word, until two are kept.
     for (const std::uint64_t zero : {3U, 2U, 2U}) {
         ASSERT_TRUE(ring.send(sent, 56));
         ++sent;
@@ -314,7 +315,8 @@ TEST(ShmRing, AnEndWithoutARingHasNoRoomAndNoFrame) {
     EXPECT_FALSE(RingConsumer().next().has_value());
 }
 
-// What both threads draw from the same seed: lengths and how many frames are published at once.
+// Both threads draw the same numbers from one seed: lengths, and how many frames are published at
+// once.
 std::size_t drawn_size(Random& random) {
     return random.below(4) == 0 ? random.below(longest + 1) : random.below(120);
 }
@@ -361,7 +363,7 @@ TEST(ShmSegment, IsTakenFromAPeerOnlyIfItIsSealedAndLongEnough) {
     EXPECT_TRUE(Segment::fits(lines));
     EXPECT_FALSE(Segment::fits(0));
     EXPECT_FALSE(Segment::fits(96));
-    EXPECT_FALSE(Segment::fits(32));  // not a page
+    EXPECT_FALSE(Segment::fits(32));  // less than a page
     const auto refused = Segment::adopt(std::move(*make_sealed_memory("short", 4096)), lines);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().message, "shared memory of a peer is too short");

@@ -1,4 +1,4 @@
-// Nodes of one process for the tests of the shared-memory wire. Time is turned by hand.
+// Nodes in one process for the tests of the shared-memory wire. The tests move the time by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline std::pair<ShmWire, ShmWire> pair(const ShmWire::Config& config = {}) {
     return std::move(*wires);
 }
 
-/// The first letter is written in place, the rest is pointed at.
+/// Writes the first letter in place and points to the rest.
 inline bool commit(ShmWire& wire, PeerId to, std::string_view text) {
     TxFrame* const frame = wire.lane(to).claim();
     if (frame == nullptr) return false;
@@ -91,7 +91,7 @@ inline std::string event(ShmWire& wire) {
            (event->second == WireEvent::peer_gone ? " gone" : " anew");
 }
 
-/// Lets time pass until both are connected; false: they never are.
+/// Lets time pass until both are connected. False: they never connect.
 inline bool meet(ShmWire& a, PeerId of_a, ShmWire& b, PeerId of_b, Time& time) {
     for (int i = 0; i < 500; ++i) {
         if (a.connected(of_a) && b.connected(of_b)) return true;

@@ -1,4 +1,4 @@
-// How nodes meet, part, come back, and keep strangers out.
+// Tests how nodes meet, part, meet again, and refuse strangers.
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -31,7 +31,7 @@ TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
         const auto late_number = static_cast<PeerId>(1 - first);
         EXPECT_EQ(early.lane(late_number).claim(), nullptr);
         for (int i = 0; i < 50; ++i) EXPECT_EQ(next(early, time.pass()), "nothing");
-        // Only the one who calls has something to do later.
+        // Only the node that calls has a deadline.
         EXPECT_EQ(early.next_deadline() != never, first == 1U);
         ShmWire late = open({.name = name, .node = 1 - first});
         const auto early_number = static_cast<PeerId>(first);
@@ -43,7 +43,8 @@ TEST(ShmWire, NodesMeetInWhateverOrderTheyCome) {
     }
 }
 
-// Without a frame, a flush or a receive; and every life is told anew.
+// The peer sees a notice without a frame, a flush or a receive. Each life of the peer sees it
+// again.
 TEST(ShmWire, ANoticeIsSeenAtOnceByThePeersThatAreThere) {
     for (const std::size_t stays : {0U, 1U}) {
         const std::string name = unique_name();
@@ -91,7 +92,7 @@ TEST(ShmWire, FramesThatArrivedAreReceivedBeforeThePeerIsGone) {
     EXPECT_EQ(a.counters().peers_gone, 1U);
 }
 
-// Those of a forked child are copies of its parent's; here they are the only ones.
+// In a forked child, the sockets are copies of its parent's; here they are the only ones.
 TEST(ShmWire, AWireThatIsAbandonedKeepsNoSocketToItsPeerNorItsPlace) {
     const std::string name = unique_name();
     Time time;
@@ -186,17 +187,17 @@ TEST(ShmWire, RefusesStrangersAndCountsThem) {
         EXPECT_FALSE(a.connected(one));
         EXPECT_GT(a.counters().refused_hellos, refused);
         EXPECT_GT(b.counters().refused_by_peers, 0U);
-        for (int turn = 0; turn < 2; ++turn) a.receive(time.pass());  // its last call
+        for (int turn = 0; turn < 2; ++turn) a.receive(time.pass());  // the last call of b
         refused = a.counters().refused_hellos;
     }
-    // What is no greeting at all.
+    // Messages that are no greetings.
     auto socket = connect_to({name, 0});
     ASSERT_TRUE(socket.has_value());
     ASSERT_TRUE(socket->send(bytes_of("good morning")));
     a.receive(time.pass());
     a.receive(time.pass());
     EXPECT_EQ(a.counters().refused_hellos, refused + 1);
-    // A proper greeting with something else for the memory.
+    // A right greeting, but its descriptor is not the memory of a segment.
     for (const std::size_t size : {std::size_t{0}, std::size_t{4096}}) {
         socket = connect_to({name, 0});
         std::array<std::byte, Greeting::size> hello{};
@@ -209,7 +210,7 @@ TEST(ShmWire, RefusesStrangersAndCountsThem) {
     }
     EXPECT_EQ(a.counters().refused_hellos, refused + 3);
     EXPECT_FALSE(a.connected(one));
-    // And none of this kept the right one out.
+    // After all this, the right node is still accepted.
     ShmWire b = open({.name = name, .node = 1});
     EXPECT_TRUE(meet(a, one, b, zero, time));
 }
@@ -245,7 +246,7 @@ TEST(ShmWire, APlaceIsTakenOnceAndADeadOwnersPathIsReplaced) {
                   "shm wire: cannot listen at " + path + ".0: a node lives there");
     }
     EXPECT_TRUE(std::filesystem::is_empty(folder));
-    // As a killed owner leaves it: bound, and nobody listens.
+    // The state that a killed owner leaves: the path is bound, and nobody listens.
     {
         const Descriptor dead(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
         sockaddr_un at{};
@@ -275,7 +276,8 @@ TEST(ShmWire, LeavesNoDescriptorOpen) {
         ShmWire a = open({.name = name, .node = 0});
         ShmWire b = open({.name = name, .node = 1});
         ASSERT_TRUE(meet(a, one, b, zero, time));
-        // Epoll, listener and socket for each: the rings need no descriptor once mapped.
+        // Each node has epoll, listener and socket: the rings need no descriptor once they are
+        // mapped.
         EXPECT_EQ(open_descriptors(), before + 6);
         auto [c, d] = pair();
         ASSERT_TRUE(send(c, one, "x"));

@@ -1,4 +1,5 @@
-// Memory that peers reach with one copy: what is shared, what is not, and when it may go.
+// Tests memory that peers reach with one copy: which memory is shared, which is not, and when it
+// may be freed.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -138,7 +139,7 @@ TEST_F(ShmMemory, ARangeMustLieInOneRegion) {
     EXPECT_TRUE(b->read_memory(zero, ~std::uint64_t{0} - 9, Bytes(destination).first(5)));
 }
 
-// Where a write goes does not depend on where the one before went.
+// A write goes to the right place, wherever the write before it went.
 TEST_F(ShmMemory, ARegionWithinAnotherIsReachedInItsOwnPlace) {
     const Bytes outer = *a->allocate_shared(10'000);
     const Bytes inner = *a->allocate_shared(100);
@@ -266,7 +267,7 @@ TEST_F(ShmMemory, ManySharesWaitForRoomInTheRing) {
     for (std::uint64_t i = 0; i < 500; ++i) ASSERT_TRUE(a->unshared(one, i * 16));
 }
 
-/// Mappings of shared allocations in this process, which holds both ends.
+/// How many mappings of shared allocations this process has. It has both ends.
 std::size_t mapped_allocations() {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;
@@ -300,7 +301,7 @@ TEST_F(ShmMemory, WhatIsFreedIsGoneAtBothEnds) {
     EXPECT_EQ(mapped_allocations(), mapped);
     EXPECT_EQ(open_descriptors(), open);
     EXPECT_FALSE(a->free_shared(memory));
-    // What is allocated afterwards may lie in the same place, and is another.
+    // A later allocation may be at the same addresses, but it is another one.
     const Bytes again = *a->allocate_shared(50'000);
     ASSERT_TRUE(a->share(one, address, again, true, true));
     turn();
@@ -385,7 +386,7 @@ TEST_F(ShmMemory, AnAllocationThatIsNotWhatItSaysIsNotMapped) {
                                        std::move(*make_sealed_memory("none", 4096))));
     EXPECT_TRUE(memory.add_allocation({.allocation = 1, .writable = true, .bytes = 4096},
                                       std::move(*make_sealed_memory("good", 4096))));
-    // A region that reaches beyond it.
+    // A region that reaches beyond the allocation.
     ASSERT_TRUE(memory.add({.kind = ShareNote::Kind::share,
                             .readable = true,
                             .writable = true,

@@ -1,4 +1,4 @@
-// What nodes carry to each other, how they take turns and how they sleep.
+// Tests the frames between nodes, the order in which peers take turns, and sleep.
 #include <cstring>
 
 #include "wireproof/wire/shm/shm_test_kit.hpp"
@@ -45,7 +45,7 @@ TEST(ShmWire, ALaneShowsWhatItHasBeforeTheFlush) {
     EXPECT_EQ(next(b), "0:third");
 }
 
-/// Shows one frame by itself; false: it may not leave so.
+/// Sends one frame with publish_single. False: it may not leave alone.
 bool send_single(ShmWire& wire, PeerId to, std::string_view text) {
     const Bytes room = wire.lane(to).claim_single();
     if (room.empty()) return false;
@@ -86,16 +86,16 @@ TEST(ShmWire, NoFrameByItselfOvertakesOneThatWaitsForTheFlush) {
     EXPECT_EQ(next(b), "0:second");
 }
 
-// Whoever has nothing to send after all keeps the room claimed.
+// A caller that has nothing to send after all keeps the room claimed.
 TEST(ShmWire, RoomThatWasClaimedAndNotUsedIsLentForAFrameByItself) {
     auto [a, b] = pair({.frame_max = 1016, .lines = 64});
     for (const std::string text : {"first", "second"}) {
         TxFrame* const frame = a.lane(one).claim();
         ASSERT_NE(frame, nullptr);
         const Bytes room = frame->add_room(500);
-        std::fill(room.begin(), room.end(), std::byte{0xFF});  // where the next words will be
+        std::fill(room.begin(), room.end(), std::byte{0xFF});  // at the places of the next words
         ASSERT_TRUE(send_single(a, one, text));
-        a.lane(one).commit();  // of room that is not its own any more
+        a.lane(one).commit();  // of room that is no longer claimed
         a.flush(Instant());
         EXPECT_EQ(next(b), "0:" + text);
         EXPECT_EQ(next(b), "nothing");
@@ -118,7 +118,7 @@ TEST(ShmWire, AFullRingStopsOneLaneAndLosesNothing) {
     auto [a, b] = pair({.frame_max = 56, .lines = 64});
     int sent = 0;
     while (commit(a, one, "frame " + std::to_string(sent))) ++sent;
-    EXPECT_EQ(sent, 60);  // four words are kept for zero
+    EXPECT_EQ(sent, 60);  // four words are kept zero
     EXPECT_EQ(a.counters().full_rings, 1U);
     a.flush(Instant());
     for (int i = 0; i < sent; ++i) ASSERT_EQ(next(b), "0:frame " + std::to_string(i));
@@ -219,7 +219,7 @@ TEST(ShmWire, RoomWakesASleeperThatLackedIt) {
         EXPECT_EQ(b.counters().doorbells_rung, 1U);
         EXPECT_EQ(next(a), "nothing");
     }
-    // Room that came before the sleep is said once.
+    // Room that came before the sleep is reported once.
     while (send(a, one, "x")) {
     }
     for (int i = 0; i < 20; ++i) EXPECT_EQ(next(b), "0:x");
@@ -227,7 +227,7 @@ TEST(ShmWire, RoomWakesASleeperThatLackedIt) {
     EXPECT_TRUE(a.prepare_to_sleep());
 }
 
-// Who lacked room since there was no peer yet must not sleep on when one comes.
+// If a node found no room because there was no peer yet, it must not sleep on when a peer comes.
 TEST(ShmWire, APeerThatComesIsRoomForWhoWantedSome) {
     const std::string name = unique_name();
     Time time;
@@ -317,8 +317,8 @@ TEST(ShmWire, TakesTurnsAmongPeers) {
     EXPECT_EQ(std::ranges::count(order, '1'), 100);
 }
 
-// A wire that was still takes the next frame for a lone one; also where it comes with a note, or
-// brings room back.
+// After still(), the wire takes the next frame for a lone one, also if a note comes with it or if
+// it makes the consumer give room back.
 TEST(ShmWire, LoneFramesGiveRoomBackAndNoneIsLost) {
     auto [a, b] = pair({.frame_max = 56, .lines = 64});
     EXPECT_EQ(next(b), "nothing");
@@ -344,7 +344,7 @@ TEST(ShmWire, ALoneFrameBehindAShareNoteIsHandedOut) {
     EXPECT_EQ(next(b), "nothing");
 }
 
-// A note alone is no frame: what comes after it is looked for as usual.
+// A note alone is no frame: the wire looks for frames after it as usual.
 TEST(ShmWire, AShareNoteAloneIsNoLoneFrame) {
     auto [a, b] = pair();
     std::vector<std::byte> memory(64);
