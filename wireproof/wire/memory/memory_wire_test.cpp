@@ -1,4 +1,5 @@
-// What a MemoryWire keeps and when: order, the flush, the full ring and the lifetime of lent bytes.
+// Tests the order of frames, the flush, the full ring and the lifetime of lent bytes of a
+// MemoryWire.
 #include "wireproof/wire/memory/memory_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ std::string text_of(ConstBytes bytes) {
     return text;
 }
 
-/// The first letter is written in place, the rest is pointed at.
+/// Writes the first letter in place and points to the rest.
 bool send(MemoryWire& wire, std::string_view text) {
     TxFrame* frame = wire.lane(peer).claim();
     if (frame == nullptr) return false;
