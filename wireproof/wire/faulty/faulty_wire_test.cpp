@@ -1,5 +1,5 @@
-// Each fate seen from the wire inside: what leaves, in which order, at which flush, and what is
-// pointed at when it does.
+// Shows each fate at the inner wire: which frames leave, in which order, at which flush, and which
+// memory they point to then.
 #include "wireproof/wire/faulty/faulty_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,9 @@ Instant at(std::int64_t microseconds) {
     return Instant(Duration::microseconds(microseconds));
 }
 
-/// Reads every frame at the flush and not before, as UDP does, and takes `room` of them per lane
-/// and flush. Promises everything, so that the promises of the wire around it are seen.
+/// Reads every frame at the flush and not before, as UDP does, and takes `room` of them for each
+/// lane and flush. Promises everything, so that the test sees the promises of the faulty wire
+/// around it.
 class ShelfWire {
 public:
     struct Leaving {
@@ -99,7 +100,7 @@ static_assert(Wire<FaultyWire<ShelfWire>>);
 
 using Tested = FaultyWire<ShelfWire>;
 
-/// The first letter is written in place, the rest is pointed at.
+/// Writes the first letter in place and points to the rest.
 bool commit(Tested& wire, std::string_view text, PeerId to = first) {
     TxFrame* frame = wire.lane(to).claim();
     if (frame == nullptr) return false;
@@ -109,7 +110,7 @@ bool commit(Tested& wire, std::string_view text, PeerId to = first) {
     return true;
 }
 
-/// All that left the wire inside so far, as "one two three".
+/// All frames that have left the inner wire, as "one two three".
 std::string left(Tested& wire, PeerId to = first) {
     std::string all;
     for (const auto& frame : wire.inner().lane(to).left) {
@@ -118,7 +119,7 @@ std::string left(Tested& wire, PeerId to = first) {
     return all;
 }
 
-/// What becomes of single letters committed before one flush, when one is named by a rule.
+/// Commits single letters before one flush, with a rule for one of them. Returns what leaves.
 std::string fate_of(std::uint64_t nth, const Fate& fate, std::string_view letters) {
     Tested wire(ShelfWire(), {.script = {{.nth_first = nth, .nth_last = nth, .fate = fate}}});
     for (std::size_t i = 0; i < letters.size(); ++i) commit(wire, letters.substr(i, 1));
@@ -289,7 +290,7 @@ TEST(FaultyWire, AWireInsideThatStaysFullStopsTheLaneAndLosesNothing) {
     wire.flush(at(1'000));
     EXPECT_EQ(left(wire), "");
     EXPECT_FALSE(commit(wire, "b"));
-    EXPECT_EQ(wire.next_deadline(), at(2'000));  // looks again
+    EXPECT_EQ(wire.next_deadline(), at(2'000));  // tries again
     wire.inner().lane(first).room = 1;
     wire.flush(at(2'000));
     EXPECT_EQ(left(wire), "a");
