@@ -1,4 +1,4 @@
-// The header as bytes on the wire, and against bytes that nobody should trust.
+// Tests the header as bytes on the wire, and with invalid bytes.
 #include "wireproof/wire/sequenced/datagram_header.hpp"
 
 #include <gtest/gtest.h>

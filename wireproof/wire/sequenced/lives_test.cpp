@@ -1,5 +1,5 @@
-// The rule of epochs by itself: scenes by hand, and then two ends on a network that keeps every
-// datagram for good and hands over whichever it likes while both restart.
+// Tests the rule of epochs by itself: first in scenes by hand, then with two ends that restart.
+// Their network keeps each datagram for ever and delivers any of them at any time.
 #include "wireproof/wire/sequenced/lives.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using Judgement = Lives::Judgement;
 constexpr std::uint32_t dead = 1111;
 constexpr std::uint32_t reborn = 2222;
 
-/// One that has met a peer of this epoch.
+/// An end that has met a peer with this epoch.
 Lives acquainted(std::uint32_t peer, std::uint64_t seed = 1) {
     Lives lives(seed);
     EXPECT_EQ(lives.judge(peer, 0), Judgement::first);
@@ -106,7 +106,7 @@ TEST(Lives, TwoThatFirstHeardALifeLongPastFindEachOther) {
     EXPECT_EQ(b.peer(), a.own());
 }
 
-/// Both ends and all they ever sent. What every epoch stands for: whose, and born when.
+/// Both ends and everything that they ever sent, with the number of the start that sent it.
 class World {
 public:
     explicit World(std::uint64_t seed) : random_(seed) {
@@ -118,15 +118,15 @@ public:
         if (random_.chance(0.02)) start(end);
         if (random_.chance(0.5)) send(end);
         if (sent_[1 - end].empty()) return;
-        // Mostly what is young; anything is possible.
+        // Usually takes a young datagram, but may take any.
         const std::size_t age = random_.below(random_.chance(0.7) ? 6 : sent_[1 - end].size());
         if (age < sent_[1 - end].size()) {
             take(end, sent_[1 - end][sent_[1 - end].size() - 1 - age]);
         }
     }
 
-    /// Nothing old any more: what is sent arrives, and both have something to send, as engines do
-    /// that have not yet heard each other.
+    /// From now on, only new datagrams arrive. Both ends send in each turn, as engines do that have
+    /// not yet heard each other.
     bool agrees() {
         for (int turn = 0; turn < 12; ++turn) exchange();
         const std::uint64_t changes = changes_;
@@ -172,7 +172,7 @@ private:
         const Judgement judgement = ends_[end].judge(sent.epochs.from, sent.epochs.to);
         if (judgement == Judgement::new_life) ++changes_;
         if (judgement != Judgement::first && judgement != Judgement::new_life) return;
-        // From an earlier start of the peer to a later one, and never back.
+        // The peer may change from an earlier start to a later one, and never back.
         in_order = in_order && sent.start >= met_[end];
         met_[end] = sent.start;
     }

@@ -1,5 +1,5 @@
-// What the two ends see of each other when one of them starts anew, and of datagrams that come late
-// from before.
+// Tests what the two ends see of each other when one of them restarts, and when datagrams from
+// before the restart arrive late.
 #include "wireproof/wire/sequenced/hand_carried.hpp"
 
 namespace wireproof::test {
@@ -63,7 +63,7 @@ TEST(SequencedRestart, NoFrameMovesUntilTheNewLifeWasDrawn) {
     EXPECT_NE(ends.a.claim(), nullptr);
 }
 
-// PCIE-39, HIPPI-37: survival of old frames, the one thing a counter alone cannot see.
+// PCIE-39, HIPPI-37: old frames that survive a restart. A counter alone cannot recognize them.
 TEST(SequencedRestart, LateDatagramsOfTheOldLifeChangeNothing) {
     Ends ends;
     std::vector<std::vector<std::byte>> old;
@@ -123,13 +123,13 @@ TEST(SequencedRestart, OfBothAtOnceNeedsNoEvent) {
     EXPECT_EQ(give(ends.a, datagram_of(ends.b, {"b"})), "b");
 }
 
-/// A frame is the number of the start that built it and one that counts in it.
+/// A frame has the number of the start that built it, and a number that counts within that start.
 struct Book {
     std::uint64_t start = 1;
     std::uint64_t next = 0;
     std::uint64_t heard_start = 0;
     std::uint64_t heard = 0;
-    bool told = true;  // that what comes next may be of another start
+    bool told = true;  // the wire has told that the next frame may be from another start
     int taken = 0;
 };
 
@@ -153,8 +153,8 @@ void take(Sequenced& wire, Book& book, std::uint64_t seed) {
     }
 }
 
-// PCIE-39, HIPPI-37, and everything at once: what comes up is a part of what was sent, in order and
-// once, and whenever it is of another start of the peer, a new life was told before.
+// PCIE-39, HIPPI-37, and all faults together: the received frames are a part of the sent ones, in
+// order and once. Before a frame of another start of the peer, the wire tells a new life.
 TEST(SequencedRestart, WhatIsReceivedIsAPartOfWhatWasSentWhateverTheNetworkDoes) {
     int taken = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {

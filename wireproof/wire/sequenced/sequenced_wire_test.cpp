@@ -1,4 +1,4 @@
-// Frames and datagrams: packing, order, damage, and datagrams of others.
+// Tests frames and datagrams: packing, order, damage, and datagrams of other senders.
 #include "wireproof/wire/sequenced/hand_carried.hpp"
 
 namespace wireproof::test {
@@ -83,7 +83,7 @@ TEST(SequencedWire, FramesThatLeaveAgainDoNotShareALongDatagram) {
     EXPECT_EQ(left_as({true, true, true, true, true}), (std::vector<std::size_t>{2, 2, 1}));
     EXPECT_EQ(left_as({false, false, false, true, false, false}),
               (std::vector<std::size_t>{3, 2, 1}));
-    // A frame that is longer by itself travels alone.
+    // A frame that is longer than that travels alone.
     EXPECT_TRUE(commit(wire, "small", true));
     EXPECT_TRUE(commit(wire, std::string(150, 'y'), true));
     EXPECT_TRUE(commit(wire, "small", true));
@@ -129,7 +129,7 @@ TEST(SequencedWire, WithoutRoomInTheCarrierNoneIsLentAndNothingIsLost) {
     EXPECT_EQ(leaving(ends.a).size(), 1U) << "later";
 }
 
-// PCIE-39, HIPPI-37: what the wire has to do for them.
+// PCIE-39, HIPPI-37: the part that the wire must do.
 TEST(SequencedWire, ARepeatedDatagramIsDropped) {
     Ends ends;
     const auto sent = numbered(ends.a, 2);
@@ -153,7 +153,8 @@ TEST(SequencedWire, AnOvertakenDatagramIsDropped) {
     EXPECT_EQ(ends.b.stats().frames_received, 3U) << "with the hello";
 }
 
-// PCIE-39: 4097 TLPs later its number comes again; HIPPI-37: 256 micropackets later.
+// PCIE-39: the number of a TLP comes again 4097 TLPs later. HIPPI-37: that of a micropacket, 256
+// micropackets later.
 TEST(SequencedWire, ADatagramFromLongAgoStaysLateAcrossTheWrapOfTheCounter) {
     Ends ends;
     const auto first = datagram_of(ends.a, {"long ago"});
@@ -170,7 +171,7 @@ TEST(SequencedWire, ADatagramFromLongAgoStaysLateAcrossTheWrapOfTheCounter) {
     EXPECT_EQ(ends.b.stats().late, 1 + some.size());
 }
 
-// PCIE-39, HIPPI-37: what is old stays so until half of the counter's circle has passed.
+// PCIE-39, HIPPI-37: an old datagram stays old until half of the counter's circle has passed.
 TEST(SequencedWire, TheCounterIsNewerByTheSignOfItsDifference) {
     for (const std::uint32_t ahead : {1U, 2U, 0x7FFFFFFFU}) {
         Sequenced a(HandCarried(), {.seed = 1, .first_counter = 0xFFFFFFF0});
@@ -264,7 +265,8 @@ TEST(SequencedWire, AFloodOfWhatIsDroppedLetsTheProgramHaveItsTurn) {
     EXPECT_TRUE(ends.b.prepare_to_sleep());
 }
 
-// Noise, and datagrams of ours with some bytes changed, with and without a check that is right.
+// Random bytes, and datagrams of this wire with some bytes changed, with a right check and with a
+// wrong one.
 TEST(SequencedWire, NoDatagramIsTooStrange) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Random random(seed);
