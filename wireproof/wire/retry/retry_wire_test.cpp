@@ -1,4 +1,4 @@
-// The wire as its user sees it, over the smallest of link engines.
+// Tests the wire from its user's side, over the smallest link engine.
 #include "wireproof/wire/retry/retry_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST(RetryWire, EverythingArrivesOnceAndInOrderThroughLossAndDamage) {
         for (std::size_t i = 0; i < 2; ++i) {
             EXPECT_EQ(got[i], expected) << "seed " << seed;
             const LinkStats& stats = wires[i]->link().stats();
-            // Every fourth or so message or acknowledgement does not make it.
+            // About every fourth message or acknowledgement is lost.
             EXPECT_GT(stats.resent, 40U);
             EXPECT_LT(stats.resent, 400U);
             EXPECT_EQ(stats.resent, stats.timeouts);
