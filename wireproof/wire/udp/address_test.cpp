@@ -1,4 +1,4 @@
-// Which texts are addresses, and what a person is told of those that are not.
+// Tests which texts are addresses, and the error messages for the others.
 #include "wireproof/wire/udp/address.hpp"
 
 #include <gtest/gtest.h>

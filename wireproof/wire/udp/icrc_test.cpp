@@ -62,7 +62,7 @@ TEST(Icrc, IsThatOfOtherImplementations) {
     EXPECT_EQ(Captured(notification).computed(), 0x2A00FD82U);
 }
 
-/// Which bits of an IP datagram, counted from its first, do not change the ICRC.
+/// The bits of an IP datagram that do not change the ICRC, counted from its first bit.
 std::vector<std::size_t> free_bits(const Captured& original) {
     std::vector<std::size_t> bits;
     Captured changed = original;
@@ -70,7 +70,7 @@ std::vector<std::size_t> free_bits(const Captured& original) {
     for (std::size_t bit = 0; bit < all; ++bit) {
         const std::byte mask{static_cast<std::uint8_t>(0x80U >> bit % 8)};
         changed.bytes[bit / 8] ^= mask;
-        // A header of another kind is none at all, and so not free.
+        // If the change makes the header invalid, the bit is not free.
         const auto cover = IcrcCover::of_headers(changed.bytes);
         if (cover && cover->icrc(changed.packet()) == original.stored()) bits.push_back(bit);
         changed.bytes[bit / 8] ^= mask;
@@ -165,7 +165,8 @@ TEST(Icrc, TheIdentificationFollowsFromTheDifference) {
     }
 }
 
-// Behind the identification, one wrong bit is never explained, and few double errors are.
+// For bits after the identification, no identification explains a single wrong bit, and few double
+// errors have an explanation.
 TEST(Icrc, NoIdentificationExplainsASingleWrongBit) {
     const Captured original(soft_roce);
     const std::size_t size = original.packet().size();

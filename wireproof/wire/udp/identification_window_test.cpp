@@ -11,7 +11,8 @@ std::uint16_t id(unsigned value) {
     return static_cast<std::uint16_t>(value);
 }
 
-/// Of a packet that came so many milliseconds after the start, on a wire that is always looked at.
+/// The result for a packet that arrived this many milliseconds after the start, on a wire that is
+/// always polled.
 bool believes_at(IdentificationWindow& window, std::int64_t milliseconds,
                  std::uint16_t identification) {
     const Instant now(Duration::milliseconds(milliseconds));
@@ -70,7 +71,7 @@ TEST(IdentificationWindow, OneStrangerChangesNothing) {
     EXPECT_FALSE(believes_at(window, 0, 40'000));
 }
 
-// As the kernel adds for a pause: no more than ticks have passed.
+// After a pause, the kernel adds at most one for each tick of the pause.
 TEST(IdentificationWindow, IsWiderByATickForEachMillisecondOfAPause) {
     for (const std::int64_t pause : {1, 4'000, 65'279, 65'280, 65'281, 10'000'000}) {
         const std::int64_t ahead = std::min<std::int64_t>(223 + pause, 65'535 - 32);
@@ -92,7 +93,7 @@ TEST(IdentificationWindow, ANewPacketMakesItNarrowAgain) {
     EXPECT_TRUE(believes_at(window, 4'001, 1'324));
 }
 
-// Packets that were sent with a pause between them are read together by a receiver that slept.
+// A receiver that slept reads packets together that were sent with a pause between them.
 TEST(IdentificationWindow, APauseThatTheReceiverDidNotSeeCounts) {
     const Instant before(Duration::milliseconds(1'000));
     const Instant woken(Duration::milliseconds(6'000));

@@ -1,5 +1,5 @@
-// What a wire keeps of the kernel's reasons for not sending. Networks that are not there are those
-// of a namespace with nothing but a loopback that is down.
+// Tests which reasons of the kernel a wire keeps for frames that it could not send. For networks
+// that do not exist, the tests use a namespace whose only interface is a loopback that is down.
 #include "wireproof/wire/udp/kernel_errors.hpp"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ void send(UdpWire& wire, PeerId to) {
     wire.flush(Instant());
 }
 
-/// What a child says of sending one frame to `peer` where there are no networks; nothing: there
-/// are no such places here.
+/// The error that a child reports after it sent one frame to `peer` in a namespace without
+/// networks. Empty: such namespaces are not permitted here.
 std::string said_without_networks(std::string_view local, std::string_view peer) {
     int ends[2] = {};
     WIREPROOF_CHECK(::pipe(ends) == 0);
@@ -77,7 +77,7 @@ TEST(UdpKernelErrors, NamesANetworkThatIsNotThere) {
 
 TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {
     UdpWire hub = open({.local = loopback(), .peers = {Address{}}});
-    // Broadcasting takes a permission this socket never asked for.
+    // Broadcasting needs a permission for which this socket never asked.
     UdpWire wire = open({.local = loopback(),
                          .peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
     send(wire, first);
@@ -88,7 +88,7 @@ TEST(UdpKernelErrors, NamesWhatIsForbiddenAndOfWhichPeer) {
     EXPECT_EQ(wire.trouble(second).cause, "Permission denied (sendmsg)");
     EXPECT_EQ(wire.trouble(second).frames_refused, 2U);
     EXPECT_EQ(wire.counters().send_failed, 2U);
-    // It was the address that was forbidden.
+    // The error belonged to the address.
     ASSERT_TRUE(wire.set_peer(second, Address{}));
     EXPECT_EQ(wire.trouble(second).cause, "");
 }

@@ -1,5 +1,5 @@
-// For tests: hosts of the loopback network that no other test has, since tests run side by side and
-// all speak on one port.
+// For tests: hosts of the loopback network that no other test uses. Tests run at the same time, and
+// all use one port.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,12 +15,12 @@
 
 namespace wireproof::test {
 
-/// 127.x.y.0/24 of this process and its forked children. Others are kept out by a name of a local
-/// socket, which the kernel frees when the last of them ends; networks of other namespaces and
-/// their names are others.
+/// 127.x.y.0/24 for this process and its forked children. The process reserves it with the name of
+/// a local socket, which the kernel frees when the last of these processes ends. Other network
+/// namespaces have their own networks and names.
 class OwnNetwork {
 public:
-    static constexpr unsigned first_x = 128;  // below are addresses that tests name in full
+    static constexpr unsigned first_x = 128;  // tests name addresses below in full
     static constexpr unsigned count = 64 * 256;
 
     OwnNetwork() : handle_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    /// A name that begins with a zero byte is no file.
+    /// A name that begins with a zero byte makes no file.
     bool take(const std::string& name) const {
         sockaddr_un at{};
         at.sun_family = AF_UNIX;
@@ -58,10 +58,10 @@ private:
     unsigned number_ = 0;
 };
 
-/// Taken before main(), so that tests that count descriptors find it open.
+/// Reserved before main(), so that its descriptor is already open when tests count descriptors.
 inline const OwnNetwork own_network;
 
-/// Without a port.
+/// An address without a port.
 inline Address own_host(unsigned last) {
     return own_network.host(static_cast<std::uint8_t>(last));
 }

@@ -1,4 +1,5 @@
-// Whom a wire listens to, and how it asks the kernel for what came: nobody above may notice.
+// Tests which senders a wire receives from, and how it asks the kernel for datagrams. The engine
+// above must not notice a difference.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -11,7 +12,7 @@
 namespace wireproof::test {
 namespace {
 
-// A wire whose only peer has an address of its own is connected to it.
+// A wire connects its socket to its only peer when that peer's address is set.
 TEST(OnlyPeer, IsHeardAndNobodyElseIs) {
     Two two({.only_peer = first}, {.only_peer = first});
     UdpWire stranger = open({});
@@ -39,11 +40,12 @@ TEST(OnlyPeer, MayMoveAndMayBecomeAnOpenPlace) {
     EXPECT_EQ(received(two.b), "3x5");
 }
 
-// The kernel reports to a connected socket that nobody listens, when receiving as when sending.
+// On a connected socket, the kernel reports that nobody listens, both when the wire receives and
+// when it sends.
 TEST(OnlyPeer, ThatIsAwayForAWhileLosesNoLaterFrame) {
     Two two({.only_peer = first});
     const Address where = two.b.local_address();
-    two.b = open({});  // somewhere else
+    two.b = open({});  // with another port
     send(two.a, first, {{1, 5}});
     EXPECT_EQ(received(two.a), "");
     EXPECT_EQ(two.a.counters().send_refused, 1U);
@@ -54,7 +56,7 @@ TEST(OnlyPeer, ThatIsAwayForAWhileLosesNoLaterFrame) {
     EXPECT_EQ(received(*back), "2x5");
 }
 
-// One look for one datagram while both ends take turns; many at once when they do not.
+// The wire asks for one datagram while both ends take turns, and for many at once when they do not.
 TEST(ReceiveBatch, FramesOfManyDatagramsArriveInOrderHoweverManyAreAskedFor) {
     Two two({.segments = false}, {.batch = 8, .segments = false});
     for (int round = 0; round < 6; ++round) {
@@ -72,7 +74,7 @@ TEST(ReceiveBatch, FramesOfManyDatagramsArriveInOrderHoweverManyAreAskedFor) {
     }
 }
 
-/// Frames that come one by one, with looks between them that bring nothing.
+/// Sends frames one by one. Between them, the receiver finds nothing.
 void converse(Two& two, int turns) {
     for (int i = 0; i < turns; ++i) {
         send(two.a, first, {{1, 100}});
@@ -80,7 +82,8 @@ void converse(Two& two, int turns) {
     }
 }
 
-// There the kernel is not asked to tell super-packets, and cuts them up.
+// In a conversation, the wire has told the kernel not to report super-packets, so the kernel cuts
+// them up.
 TEST(Conversation, ASuperPacketArrivesAsItsFramesAndALaterOneWhole) {
     Two two({.only_peer = first}, {.only_peer = first});
     converse(two, 100);
@@ -117,7 +120,7 @@ TEST(Conversation, IsNoneWhereSuperPacketsCome) {
     }
 }
 
-// Of a peer who answers at once each look brings one, and no more waits.
+// If the peer answers at once, each receive call brings one datagram, and no more wait.
 TEST(Conversation, GoesOnWithoutLooksInVain) {
     Two two({.only_peer = first}, {.only_peer = first});
     converse(two, 100);
@@ -134,7 +137,7 @@ TEST(Conversation, GoesOnWithoutLooksInVain) {
     EXPECT_EQ(two.b.counters().super_packets_received, 0U);
 }
 
-// As acknowledgements come to who sends much.
+// A node that sends much gets acknowledgements like this.
 TEST(Conversation, DoesNotBeginWhereDatagramsComeTogether) {
     Two two({.only_peer = first}, {.only_peer = first});
     for (int i = 0; i < 100; ++i) {
@@ -147,7 +150,8 @@ TEST(Conversation, DoesNotBeginWhereDatagramsComeTogether) {
     EXPECT_EQ(two.b.counters().super_packets_received, 1U);
 }
 
-// Whatever the look it is found by: what waited as the conversation began has its description.
+// A super-packet that waits when the conversation begins is still reported as one, whichever
+// receive call finds it.
 TEST(Conversation, WhatCameBeforeItBeganIsStillTakenApart) {
     for (int round = 0; round < 160; ++round) {
         const int turns = 1 + round / 4;
@@ -190,7 +194,7 @@ TEST(Conversation, AnotherPeerIsHeardAfterIt) {
     converse(two, 100);
     UdpWire c = open({});
     ASSERT_TRUE(c.set_peer(first, two.b.local_address()));
-    ASSERT_TRUE(two.b.set_peer(first, Address{}));  // whoever comes
+    ASSERT_TRUE(two.b.set_peer(first, Address{}));  // an open place
     send(c, first, {{7, 30}});
     const auto frame = two.b.receive(now);
     ASSERT_TRUE(frame);

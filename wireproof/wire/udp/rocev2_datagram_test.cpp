@@ -18,7 +18,7 @@ void put(Frame& frame, std::initializer_list<unsigned> bytes) {
 struct Made {
     bool ipv6 = false;
     int tags = 0;
-    std::size_t padding = 0;  // behind the datagram
+    std::size_t padding = 0;  // after the datagram
 };
 
 /// A congestion notification of 28 bytes and its ICRC.

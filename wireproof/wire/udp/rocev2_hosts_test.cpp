@@ -1,7 +1,7 @@
-// Super-packets of RoCEv2 between two hosts, which are network namespaces joined by a pair of veth
-// devices: each packet has the right ICRC for the headers that it comes with, where the kernel cuts
-// super-packets up for a device that takes none, and where they cross whole. Skipped where
-// namespaces are not permitted or `ip` is missing.
+// Super-packets of RoCEv2 between two hosts: network namespaces that a pair of veth devices joins.
+// Each packet must have the right ICRC for the headers with which it arrives, both if the kernel
+// cuts super-packets up for a device that takes none, and if they cross whole. The tests are
+// skipped if namespaces are not permitted or `ip` is missing.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ bool ran(const std::string& command) {
     return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// A device takes packets a moment after it was set up.
+/// A device needs a moment after its setup before it takes packets.
 bool is_ready(const std::string& device) {
     for (int attempt = 0; attempt < 250; ++attempt) {
         if (ran("ip link show " + device + " | grep -q 'state UP'")) return true;
@@ -40,7 +40,7 @@ bool is_ready(const std::string& device) {
 /// A network namespace that the calling thread may enter.
 class Namespace {
 public:
-    /// The calling thread is in it then.
+    /// Makes a namespace and moves the calling thread into it.
     Namespace() {
         if (::unshare(CLONE_NEWNET) == 0) {
             handle_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -71,7 +71,7 @@ Address far_end(bool ipv6) {
 }
 
 struct Way {
-    /// The sender's device takes no super-packet, so that the kernel cuts them up.
+    /// The sender's device takes no super-packets, so the kernel cuts them up.
     bool cut = true;
     bool ipv6 = false;
     SuperPackets sent = SuperPackets::everywhere;
@@ -84,7 +84,7 @@ struct Counted {
     Rocev2Counters receiver;
 };
 
-/// The next packet, after a bounded wait; empty without.
+/// Waits for the next packet for a limited time. Empty: none arrived.
 Packet next(Rocev2Wire& wire) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         pollfd wanted{wire.wait_handle(), POLLIN, 0};
@@ -99,7 +99,7 @@ Packet next(Rocev2Wire& wire) {
 void exchange(Rocev2Wire& sender, Rocev2Wire& receiver) {
     Random random(7);
     for (int round = 0; round < 20; ++round) {
-        std::vector<Packet> packets(60);  // lent until the flush
+        std::vector<Packet> packets(60);  // must stay valid until the flush
         const std::size_t size = 12 + 4 * random.below((frame_max - 12) / 4 + 1);
         for (Packet& packet : packets) {
             packet.resize(random.below(20) == 0 ? 12 : size);
@@ -117,7 +117,7 @@ void exchange(Rocev2Wire& sender, Rocev2Wire& receiver) {
 
 class Rocev2Hosts : public ::testing::Test {
 protected:
-    /// What both ends counted while 1200 packets crossed.
+    /// The counters of both ends after 1200 packets crossed.
     Counted crossed(const Way& way) {
         Counted counted;
         std::thread([&] { cross(way, counted); }).join();
@@ -169,7 +169,7 @@ void expect_all_came(const Counted& counted) {
     EXPECT_EQ(counted.receiver.udp.kernel_dropped, 0U);
 }
 
-// The receiver believes the headers and nothing else, as an adapter does.
+// The receiver uses only the identification in the headers, as an adapter does.
 TEST_F(Rocev2Hosts, EachThatTheKernelCutsHasTheIcrcOfItsHeaders) {
     const Counted counted = crossed({.identification = IdentificationSource::shown});
     if (IsSkipped()) return;

@@ -1,4 +1,5 @@
-// IPv4 identifications, which the ICRC covers: worked out by the wire, or shown by a raw socket.
+// Tests IPv4 identifications, which the ICRC covers: the wire computes them, or a raw socket shows
+// them.
 #include <netinet/ip.h>
 #include <netinet/udp.h>
 #include <unistd.h>
@@ -16,8 +17,8 @@
 namespace wireproof::test {
 namespace {
 
-/// The kernel's identification is hidden from sender and receiver; what the ICRC was made with is
-/// as good to a receiver.
+/// The kernel's identification is hidden from sender and receiver. So this test may compute the
+/// ICRC with any identification: the receiver sees no difference.
 TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
@@ -26,12 +27,13 @@ TEST(Rocev2Wire, WorksOutTheIdentificationThatAPeerCountsUp) {
         const auto id = static_cast<std::uint16_t>(identification);
         peer.send(here, peer.with_icrc(here, packet_of(48, identification), id));
     };
-    for (unsigned id = 65'500; id < 65'600; id += 3) {  // 65'536 is 0 and needs no working out
+    for (unsigned id = 65'500; id < 65'600; id += 3) {  // 65'536 is 0 and is not computed
         send(id);
         EXPECT_EQ(next(wire), packet_of(48, id)) << id;
     }
     EXPECT_EQ(wire.counters().identified, 33U);
-    // Its counter went on while it sent elsewhere: the first packet shows it, and is lost.
+    // The peer's counter went on while it sent to other hosts. The first packet after that shows
+    // the new value and is lost.
     send(10'000);
     EXPECT_TRUE(nothing_comes(wire));
     EXPECT_EQ(wire.counters().identification_jumped, 1U);
@@ -67,7 +69,8 @@ TEST(Rocev2Wire, ThePauseOfAPeerBeginsWhenItsLastPacketMayHaveCome) {
     EXPECT_EQ(wire.counters().identification_jumped, 0U);
 }
 
-// The identifications and times of a capture of Soft-RoCE that sent a packet each four seconds.
+// The identifications and times are from a capture of Soft-RoCE, which sent a packet each four
+// seconds.
 TEST(Rocev2Wire, APeerThatPausesForSecondsLosesNoPacket) {
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
@@ -90,7 +93,7 @@ TEST(Rocev2Wire, APeerThatPausesForSecondsLosesNoPacket) {
     EXPECT_EQ(wire.counters().icrc_wrong, 0U);
 }
 
-/// Datagrams with IP headers of our own, as a kernel makes them that counts identifications up.
+/// Sends datagrams with its own IP headers, like a kernel that counts identifications up.
 class RawSender {
 public:
     RawSender() : handle_(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW)) {}
@@ -158,7 +161,7 @@ TEST(Rocev2Wire, TakesRealDatagramsWithCountedIdentifications) {
     EXPECT_EQ(wire.counters().identified, 32U);
 }
 
-// Any identification that is in the header, and no other.
+// The wire accepts any identification that is in the header, and no other.
 TEST(Rocev2Wire, BelievesTheIdentificationThatItIsShown) {
     RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
@@ -207,7 +210,7 @@ TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
     EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 1, 0}));
     raw.send(there, here, 5, counted(there, here, packet_of(1060), 5));
     EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 1, 1}));
-    here.port = 4790;  // another program's
+    here.port = 4790;  // a port of another program
     raw.send(there, here, 5, good);
     EXPECT_EQ(drops(), (std::array<std::uint64_t, 4>{1, 1, 1, 1}));
     here.port = rocev2_port;
@@ -215,7 +218,7 @@ TEST(Rocev2Wire, ShownDatagramsAreDroppedForTheSameReasons) {
     EXPECT_EQ(next(wire).size(), 40U);
 }
 
-// A raw socket takes datagrams for every host until it is bound.
+// A raw socket receives datagrams for every host until it is bound.
 TEST(Rocev2Wire, NoneForAnotherHostIsTakenWhileAShowingWireOpens) {
     RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";
@@ -240,7 +243,7 @@ TEST(Rocev2Wire, NoneForAnotherHostIsTakenWhileAShowingWireOpens) {
     EXPECT_EQ(taken, 0U);
 }
 
-// What a child would do, done in this process: both handles are gone.
+// This process does what a forked child would do: both handles are closed.
 TEST(Rocev2Wire, LetsGoOfBothSocketsInAForkedChild) {
     const RawSender raw;
     if (!raw.permitted()) GTEST_SKIP() << "raw sockets need a privilege";

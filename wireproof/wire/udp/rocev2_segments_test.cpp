@@ -11,7 +11,7 @@ namespace {
 
 using Frame = std::vector<std::byte>;
 
-/// An IP datagram of packets of these sizes, each with the ICRC that it has when it is cut out.
+/// An IP datagram of packets of these sizes. Each packet has the ICRC that is right after the cut.
 struct SuperPacket {
     SuperPacket(bool ipv6, std::uint16_t identification, const std::vector<std::size_t>& sizes) {
         const Address from = *Address::parse(ipv6 ? "[fd91::1]:50001" : "10.91.0.1:50001");
@@ -105,7 +105,7 @@ TEST(Rocev2Segments, APacketByItselfHasNone) {
     EXPECT_FALSE(Rocev2Segments::of(*Rocev2Datagram::find_in_cut_ip(cut.bytes, 4791)));
 }
 
-// The capture may hold anything.
+// A capture may contain any bytes.
 TEST(Rocev2Segments, AnEndOfAFewBytesIsASegmentWithoutIcrc) {
     SuperPacket super(false, 0, {200, 200});
     super.bytes.insert(super.bytes.end(), 2, std::byte{0});

@@ -1,5 +1,5 @@
-// RoCEv2 packets that leave and come as segments of super-packets: the ICRC of each is that of its
-// place, whether the kernel cuts the super-packet up or hands it over whole.
+// RoCEv2 packets that leave and arrive as segments of super-packets: the ICRC of each is right for
+// its place, whether the kernel cuts the super-packet up or delivers it whole.
 #include <gtest/gtest.h>
 #include <netinet/udp.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ std::vector<Packet> packets_of(const std::vector<std::size_t>& sizes) {
     return packets;
 }
 
-/// Lent until the flush, which is made here.
+/// Sends and flushes while the packets are valid.
 void send(Rocev2Wire& wire, const std::vector<Packet>& packets, PeerId to = first) {
     for (const Packet& packet : packets) commit(wire, to, packet);
     wire.flush(now);
@@ -96,7 +96,7 @@ TEST(Rocev2SuperPacket, ALonePacketLeavesAsBefore) {
     expect_no_complaint(ends.b.counters());
 }
 
-// The kernel cuts them up for such a receiver, who works out the identifications.
+// The kernel cuts them up for such a receiver, which then computes the identifications.
 TEST(Rocev2SuperPacket, AReceiverThatTakesNoneGetsEachSegment) {
     Ends ends({.frame_max = 1056}, {.frame_max = 1056, .super_packets = SuperPackets::nowhere});
     std::uint64_t packets = 0;
@@ -163,7 +163,8 @@ TEST(Rocev2SuperPacket, PacketsToPeersInTurnsJoinNobodysButTheirOwn) {
     }
 }
 
-// So that what comes one by one has identifications near each other, and no datagram is too long.
+// So segments that arrive one by one have identifications near each other, and no datagram is too
+// long.
 TEST(Rocev2SuperPacket, NoneHasMoreThan32SegmentsOrMoreBytesThanADatagram) {
     Ends ends({.frame_max = 4140, .batch = 256}, {.frame_max = 4140, .batch = 256});
     const auto small = packets_of(std::vector<std::size_t>(70, 24));
@@ -179,7 +180,7 @@ TEST(Rocev2SuperPacket, NoneHasMoreThan32SegmentsOrMoreBytesThanADatagram) {
     expect_no_complaint(ends.b.counters());
 }
 
-// A peer may be behind something that loses super-packets.
+// On the path to a peer, something may lose super-packets.
 TEST(Rocev2SuperPacket, APacketThatIsSentAgainLeavesByItself) {
     Ends ends({}, {.super_packets = SuperPackets::nowhere});
     const auto packets = packets_of({256, 256, 256, 256, 256});
@@ -217,8 +218,8 @@ TEST(Rocev2SuperPacket, WhereTheKernelRefusesThemPacketsLeaveOneByOne) {
     expect_no_complaint(ends.b.counters());
 }
 
-// Payload is pointed at, and the program may have unmapped it.
-/// Of five packets the memory of the second is gone when they are sent.
+// The batch points to payload, and the program may have unmapped it.
+/// Sends five packets. The memory of the second one is gone at the flush.
 void send_with_payload_that_is_gone(Rocev2Wire& a, Rocev2Wire& b) {
     constexpr std::size_t page = 4096;
     void* const memory =
@@ -250,7 +251,7 @@ TEST(Rocev2SuperPacket, PayloadThatIsGoneTakesNoOtherPacketWithIt) {
     send_with_payload_that_is_gone(ends.a, ends.b);
 }
 
-// There the place in the super-packet is in no ICRC.
+// Over IPv6 the ICRC does not cover the place in the super-packet.
 TEST(Rocev2SuperPacket, PayloadThatIsGoneTakesNoOtherPacketWithItOverIpv6) {
     const Address one = *Address::parse("[::1]:47918");
     const Address other = *Address::parse("[::1]:47919");
@@ -260,7 +261,7 @@ TEST(Rocev2SuperPacket, PayloadThatIsGoneTakesNoOtherPacketWithItOverIpv6) {
     send_with_payload_that_is_gone(*a, b);
 }
 
-// A device that joins packets (GRO) takes those whose identifications count up from anywhere, or
+// A device that joins packets (GRO) takes packets whose identifications count up from any value, or
 // are all the same.
 TEST(Rocev2SuperPacket, IdentificationsMayBeginAnywhereOrStayTheSame) {
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
@@ -284,7 +285,7 @@ TEST(Rocev2SuperPacket, IdentificationsMayBeginAnywhereOrStayTheSame) {
     send_with({0, 0, 0});
     EXPECT_EQ(wire.counters().identified, 4U);
     expect_no_complaint(wire.counters());
-    // Far from the peer's last, as that of a damaged packet would be.
+    // An identification far from the peer's last one, like that of a damaged packet.
     const Packet one = peer.with_icrc(here, packet_of(60), 0);
     Packet two = peer.with_icrc(here, packet_of(60), 30'000);
     two.insert(two.begin(), one.begin(), one.end());
@@ -319,7 +320,7 @@ bool leaves_checksums_out(const Rocev2Wire& wire) {
     return value != 0;
 }
 
-// As adapters do, which super-packets rule out.
+// Adapters leave the UDP checksum out. With super-packets this is not possible.
 TEST(Rocev2SuperPacket, OnlyAWireWithoutThemLeavesChecksumsOut) {
     EXPECT_FALSE(leaves_checksums_out(open({.local = host(0)})));
     EXPECT_FALSE(
@@ -328,7 +329,7 @@ TEST(Rocev2SuperPacket, OnlyAWireWithoutThemLeavesChecksumsOut) {
         leaves_checksums_out(open({.local = host(0), .super_packets = SuperPackets::nowhere})));
 }
 
-// A raw socket would be shown super-packets whole, and not told that they are some.
+// A raw socket would get super-packets whole, and would not be told that they are super-packets.
 TEST(Rocev2SuperPacket, OnLoopbackIdentificationsAreNotReadUnlessItIsAskedFor) {
     const Rocev2Wire wire =
         open({.local = host(0), .identification = IdentificationSource::shown_if_permitted});

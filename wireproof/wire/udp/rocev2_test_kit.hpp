@@ -33,7 +33,7 @@ inline Rocev2Wire open(const Rocev2Wire::Config& config) {
     return std::move(*wire);
 }
 
-/// Random bytes in whole words; what they mean is none of the wire's business.
+/// Random bytes in whole words. The wire does not look at their meaning.
 inline Packet packet_of(std::size_t size, std::uint64_t seed = 1) {
     Random random(seed);
     Packet packet(size);
@@ -41,7 +41,7 @@ inline Packet packet_of(std::size_t size, std::uint64_t seed = 1) {
     return packet;
 }
 
-/// The first sixteen bytes are written in place, the rest is pointed at.
+/// Writes the first sixteen bytes in place and points to the rest.
 inline void commit(Rocev2Wire& wire, PeerId to, const Packet& packet) {
     TxFrame* frame = wire.lane(to).claim();
     ASSERT_NE(frame, nullptr);
@@ -56,7 +56,7 @@ inline bool arrives(int handle) {
     return ::poll(&wanted, 1, 1'000) == 1;
 }
 
-/// What arrives next, after a bounded wait; empty without.
+/// Waits for the next packet for a limited time. Empty: none arrived.
 inline Packet next(Rocev2Wire& wire, PeerId* from = nullptr, Instant at = now) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (wire.prepare_to_sleep() && !arrives(wire.wait_handle())) break;
@@ -69,7 +69,7 @@ inline Packet next(Rocev2Wire& wire, PeerId* from = nullptr, Instant at = now) {
     return {};
 }
 
-/// Without waiting: what came on loopback is there once it was sent.
+/// Does not wait: on loopback a packet has arrived once it is sent.
 inline bool nothing_comes(Rocev2Wire& wire) {
     return !wire.receive(now) && !wire.receive(now);
 }
@@ -90,7 +90,7 @@ public:
             static_cast<ssize_t>(bytes.size()));
     }
 
-    /// The same as segments of so many bytes, of one super-packet.
+    /// The same, as segments of this many bytes in one super-packet.
     void send_segments(const Address& to, ConstBytes bytes, std::size_t size) {
         const auto segment = static_cast<int>(size);
         const auto cut_to = [this](int bytes_each) {
@@ -102,7 +102,7 @@ public:
         ASSERT_EQ(cut_to(0), 0);
     }
 
-    /// A packet and the ICRC that it has with an identification.
+    /// A packet and the ICRC that it has with this identification.
     Packet with_icrc(const Address& to, Packet packet, std::uint16_t identification = 0) const {
         const IcrcCover cover(
             {.from = local_, .to = to, .packet = packet.size(), .identification = identification});

@@ -1,5 +1,5 @@
-// RoCEv2 between addresses of the loopback network, and between it and hand-made datagrams. Every
-// test has addresses of its own, for all of them speak on port 4791.
+// RoCEv2 between addresses of the loopback network, and with datagrams made by hand. Each test has
+// addresses of its own, because all tests use port 4791.
 #include "wireproof/wire/udp/rocev2_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(Rocev2Wire, CarriesPacketsOfEverySizeBothWays) {
 TEST(Rocev2Wire, CarriesABatchInOrder) {
     Rocev2Wire a = open({.local = host(0), .peers = {host(1)}, .batch = 8});
     Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
-    std::vector<Packet> packets;  // they stay put until the flush
+    std::vector<Packet> packets;  // must stay valid until the flush
     for (std::uint64_t i = 0; i < 8; ++i) packets.push_back(packet_of(64 + 4 * i, i));
     for (const Packet& packet : packets) commit(a, first, packet);
     EXPECT_EQ(a.lane(first).claim(), nullptr);
@@ -50,7 +50,7 @@ TEST(Rocev2Wire, ADamagedPacketIsToldByItsIcrcAlone) {
     Rocev2Wire b = open({.local = host(1), .peers = {host(0)}});
     const Packet packet = packet_of(40);
     const std::size_t bits = 8 * packet.size();
-    for (std::size_t bit = 64; bit < bits; ++bit) {  // behind the congestion bits
+    for (std::size_t bit = 64; bit < bits; ++bit) {  // after the congestion bits
         Rocev2Lane& lane = a.lane(first);
         std::ranges::copy(packet, lane.claim()->add_all(packet.size()).begin());
         lane.commit_damaged(bit);
@@ -122,7 +122,7 @@ TEST(Rocev2Wire, APeerMaySendFromAnyPort) {
     EXPECT_EQ(next(wire), packet);
 }
 
-// Each for its reason, and nothing is handed up.
+// Each packet is dropped and counted for its reason.
 TEST(Rocev2Wire, WhatIsDroppedIsCountedByItsReason) {
     Rocev2Wire wire = open({.local = host(0), .peers = {host(1)}});
     const Address here = wire.local_address();
@@ -182,13 +182,13 @@ TEST(Rocev2Wire, AStrangerBecomesAPeerByARightPacketWhileThereIsRoom) {
     EXPECT_EQ(wire.peer_at(host(2)), PeerId{1});
 }
 
-// Broadcasting takes a permission that the socket never asked for.
+// Broadcasting needs a permission for which the socket never asked.
 TEST(Rocev2Wire, WhatTheKernelRefusesIsNamedAndCountedForItsPeer) {
     constexpr PeerId second{1};
     Rocev2Wire wire =
         open({.local = host(0), .peers = {host(1), *Address::parse("255.255.255.255:0")}});
     const Rocev2Wire peer = open({.local = host(1)});
-    const Packet packet = packet_of(40);  // lent until the flush
+    const Packet packet = packet_of(40);  // must stay valid until the flush
     commit(wire, first, packet);
     commit(wire, second, packet);
     commit(wire, second, packet);

@@ -1,4 +1,5 @@
-// Frames that leave and arrive as segments of super-packets: nobody above may notice.
+// Frames that leave and arrive as segments of super-packets: the engine above must not notice a
+// difference.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -122,7 +123,7 @@ TEST(SuperPacket, PayloadCopiedAndPointedAtMayStandSideBySide) {
 
     const std::vector<std::byte> eight(5000, std::byte{8});
     const std::vector<std::byte> nine(5000, std::byte{9});
-    for (const auto* const whole : {&eight, &nine}) {  // one piece each, and not one of both
+    for (const auto* const whole : {&eight, &nine}) {  // one piece for each, not one for both
         TxFrame* const room = two.a.lane(first).claim();
         ASSERT_NE(room, nullptr);
         room->add_payload(*whole);
@@ -198,10 +199,10 @@ TEST(SuperPacket, WithoutSegmentsTheSameArrives) {
     }
 }
 
-// As on a device or path that cannot cut them up.
+// A device or path that cannot cut super-packets up acts like this.
 TEST(SuperPacket, AKernelThatRefusesThemGetsFramesOneByOne) {
     Two two;
-    const int on = 1;  // for the kernel a reason not to segment
+    const int on = 1;  // the kernel then refuses to segment
     ASSERT_EQ(::setsockopt(two.a.wait_handle(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
     send(two.a, first, {{1, 10}, {2, 700}, {3, 700}, {4, 700}});
     send(two.a, first, {{5, 700}, {6, 700}});
@@ -233,7 +234,7 @@ TEST(SuperPacket, SegmentsLongerThanAFrameAreCountedEach) {
     EXPECT_EQ(two.b.counters().frames_received, 1U);
 }
 
-// Of a super-packet of which only the end is heard the source is known, too.
+// The wire knows the source also if it drops all frames of a super-packet but the last.
 TEST(SuperPacket, FramesAreTheirSendersWhateverWasDroppedBeforeThem) {
     Two two({.frame_max = 900}, {.frame_max = 800});
     UdpWire other = open({.frame_max = 900});
@@ -268,7 +269,7 @@ TEST(SuperPacket, LongHeadersFillABatchSooner) {
     EXPECT_EQ(received(two.b), wanted);
 }
 
-/// Frames that could be claimed, of 100 bytes.
+/// Sends frames of 100 bytes, at most `most`. Returns how many could be claimed.
 std::size_t fill(UdpWire& wire, std::size_t most) {
     std::size_t frames = 0;
     for (; frames < most; ++frames) {
@@ -288,7 +289,7 @@ TEST(SuperPacket, ABatchIsTwiceAsLongAfterOneThatWasFullAndShortAgainBehindOneTh
     EXPECT_EQ(fill(two.a, all), 10U) << "no more were asked for than the one before had";
     EXPECT_EQ(fill(two.a, all), 20U);
     EXPECT_EQ(fill(two.a, all), 35U);
-    two.a.flush(now);  // of nothing
+    two.a.flush(now);  // an empty flush
     EXPECT_EQ(fill(two.a, all), 35U);
     EXPECT_EQ(fill(two.a, 34), 34U);
     EXPECT_EQ(fill(two.a, all), 10U);

@@ -1,4 +1,4 @@
-// For tests: two UDP wires on loopback, and frames whose every byte tells their number.
+// For tests: two UDP wires on loopback, and frames in which every byte is the frame's number.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct Two {
     UdpWire b;
 };
 
-/// Begun in place, the rest pointed at; all bytes tell its number.
+/// Writes the beginning in place and points to the rest. All bytes are the frame's number.
 struct Numbered {
     std::uint8_t number = 0;
     std::size_t size = 0;
@@ -63,7 +63,7 @@ inline void send(UdpWire& wire, PeerId to, const std::vector<Numbered>& frames) 
     wire.flush(now);
 }
 
-/// "1x700 2x700 …" of all that arrived; '?' marks bytes that are not the frame's own.
+/// "1x700 2x700 …" for all frames that arrived. '?' marks a frame with other bytes.
 inline std::string received(UdpWire& wire) {
     std::string text;
     for (int silent = 0; silent < 3;) {

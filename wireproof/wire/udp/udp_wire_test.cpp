@@ -1,5 +1,5 @@
-// UDP between sockets on 127.0.0.1 and ::1 with ports of the kernel's choice: whose frame it is,
-// what is dropped and how that is counted.
+// UDP between sockets on 127.0.0.1 and ::1, with ports that the kernel chooses: to which peer a
+// frame belongs, which frames are dropped, and how they are counted.
 #include "wireproof/wire/udp/udp_wire.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ std::string error_of(const UdpWire::Config& config) {
     return wire ? "none" : wire.error().message;
 }
 
-/// The first letter is written in place, the rest is pointed at.
+/// Writes the first letter in place and points to the rest.
 bool commit(UdpWire& wire, PeerId to, std::string_view text) {
     TxFrame* frame = wire.lane(to).claim();
     if (frame == nullptr) return false;
@@ -63,7 +63,7 @@ bool arrives(const UdpWire& wire) {
     return ::poll(&wanted, 1, 1'000) == 1;
 }
 
-/// "<peer>:<text>" of the next frame, after a bounded wait; "nothing" without one.
+/// "<peer>:<text>" of the next frame, after a wait of limited time. "nothing" if none arrives.
 std::string next(UdpWire& wire) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (wire.prepare_to_sleep() && !arrives(wire)) break;
@@ -74,7 +74,7 @@ std::string next(UdpWire& wire) {
     return "nothing";
 }
 
-/// Without waiting: what came on loopback is there once it was sent.
+/// Does not wait: on loopback a frame has arrived once it is sent.
 std::string next_now(UdpWire& wire) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (const auto frame = wire.receive(now)) {
@@ -187,8 +187,8 @@ TEST(UdpWire, AnOpenPlaceAnswersTheLatestSourceUntilItIsSettled) {
     UdpWire hub = open({.peers = {Address{}}});
     UdpWire a = open({.peers = {hub.local_address()}});
     UdpWire b = open({.peers = {hub.local_address()}});
-    EXPECT_EQ(hub.lane(first).claim(), nullptr);  // to nobody yet
-    hub.settle(first);                            // with nobody: stays open
+    EXPECT_EQ(hub.lane(first).claim(), nullptr);  // no address yet
+    hub.settle(first);                            // without an address it stays open
 
     ASSERT_TRUE(send(a, first, "of a"));
     EXPECT_EQ(next(hub), "0:of a");
@@ -319,7 +319,7 @@ TEST(UdpWire, CountsWhatTheKernelDroppedBeforeReceipt) {
     std::uint64_t received = 0;
     while (received < sent && next_now(hub) != "nothing") ++received;
     ASSERT_LT(received, sent);
-    // The count comes with a frame queued after the drop, and again with every other.
+    // The count comes with a frame that was queued after the drop, and again with each later frame.
     for (int i = 0; i < 2; ++i) {
         ASSERT_TRUE(send(a, first, text));
         std::optional<RxFrame> frame;
@@ -332,7 +332,7 @@ TEST(UdpWire, CountsWhatTheKernelDroppedBeforeReceipt) {
 
 TEST(UdpWire, AFrameTheKernelRefusesStopsNoOther) {
     UdpWire hub = open({.peers = {Address{}}});
-    // Broadcasting takes a permission this socket never asked for.
+    // Broadcasting needs a permission for which this socket never asked.
     UdpWire a = open({.peers = {hub.local_address(), *Address::parse("255.255.255.255:9")}});
     ASSERT_TRUE(commit(a, first, "one"));
     ASSERT_TRUE(commit(a, second, "lost"));
@@ -421,7 +421,7 @@ TEST(UdpWire, SaysDoNotSleepWhileItsBatchHoldsAFrame) {
 TEST(UdpWire, CarriesManyFramesThroughManyBatches) {
     UdpWire hub = open({.peers = {Address{}}, .batch = 8});
     UdpWire a = open({.peers = {hub.local_address()}, .batch = 8});
-    std::deque<std::string> texts;  // lent until the flush
+    std::deque<std::string> texts;  // must stay valid until the flush
     std::size_t received = 0;
     for (int turn = 0; turn < 50; ++turn) {
         for (int i = 0; i < 1 + turn % 20; ++i) {
