@@ -35,7 +35,7 @@ class FaultyLane {
 public:
     struct Config {
         W* inner = nullptr;
-        const Instant* now = nullptr;  // the time that the wire was last told
+        const Instant* now = nullptr;  // the latest time that the wire was given
         PeerId peer{};
         FaultPlan plan;
         Describe describe = describe_nothing;

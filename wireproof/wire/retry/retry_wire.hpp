@@ -110,7 +110,7 @@ private:
     std::optional<WireEvent> event_;  // the caller must take it before anything moves
     bool went_down_ = false;          // and is not up again
     bool at_rest_ = true;             // nothing waits here to be received
-    Instant now_;                     // the time that the caller last told
+    Instant now_;                     // the latest time that the caller gave
 };
 
 /// A message is in the engine, or in the frame that brought it. Both stay valid until the next

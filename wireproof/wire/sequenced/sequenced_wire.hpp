@@ -138,10 +138,10 @@ private:
     RxFrame datagram_;  // the datagram whose frames are returned
     FrameUnpacker unpacker_;
     std::uint32_t newest_ = 0;  // the counter of the newest datagram taken
-    bool handed_up_ = false;    // some frame was returned, of any life
+    bool handed_up_ = false;    // a frame was returned, of any life
     bool event_due_ = false;
     bool at_rest_ = true;  // nothing waits here to be received
-    Instant now_;          // the time that the caller last told
+    Instant now_;          // the latest time that the caller gave
 };
 
 template <Wire W>

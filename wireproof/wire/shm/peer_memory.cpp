@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t regions_max = 65'536;
 constexpr std::size_t allocations_max = 1024;
-constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; it stops at 2^31
+constexpr std::size_t kernel_copy_max = std::size_t{1} << 30;  // bytes; the kernel stops at 2^31
 
 iovec remote(std::uint64_t address, std::size_t size) {
     // An address of another process: only the kernel uses it.

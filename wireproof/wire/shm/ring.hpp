@@ -166,7 +166,7 @@ public:
         if (zeroed() > 1) zeroed_to_ = tail_ + 1;
     }
 
-    /// The consumer's position is wrong: it is behind frames that were never sent, or before frames
+    /// The consumer's position is wrong: it is after frames that were never sent, or before frames
     /// that it gave back earlier.
     bool broken() const { return broken_; }
 

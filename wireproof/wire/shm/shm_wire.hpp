@@ -35,8 +35,8 @@ public:
         std::size_t nodes = 2;
         std::size_t frame_max = 16 * 1024 - 8;  // bytes; at most a quarter of a ring
         std::size_t lines = 8192;  // of 64 bytes, per peer and direction; a power of two
-        std::size_t batch = 256;   // after so many frames receive() returns nothing once, so that
-                                   // the caller's loop goes on if a peer never stops sending
+        std::size_t batch = 256;   // after this many frames receive() returns nothing once, so
+                                   // that the caller's loop goes on if a peer never stops sending
         /// If the kernel restricts who may reach another process's memory (Yama), permit it to
         /// peers once private memory is shared. A process can name only one other. So with several
         /// peers it must permit all processes of this user, as on a machine without Yama.

@@ -191,7 +191,7 @@ TEST(Rocev2SuperPacket, APacketThatIsSentAgainLeavesByItself) {
         ends.a.lane(first).commit();
     }
     ends.a.flush(now);
-    EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 2U);  // of two before and two behind
+    EXPECT_EQ(ends.a.counters().udp.super_packets_sent, 2U);  // of two before and two after
     EXPECT_EQ(ends.a.counters().udp.frames_resent, 1U);
     expect_all(ends.b, packets);
     EXPECT_EQ(ends.b.counters().identified, 2U) << "the second of each";
