@@ -1,5 +1,6 @@
-// SP Active Messages over a real network: an Endpoint in each process, messages that run a handler
-// at the other end, and one-sided stores and gets into memory that was registered for them.
+// SP Active Messages over a real network. An Endpoint is one node, usually one process. A message
+// runs a handler at the peer. A store copies bytes into memory that the peer registered, and a get
+// copies bytes out of it; the program at the peer makes no call for that.
 //
 // Each message arrives exactly once and in order, whatever the wire loses, duplicates, damages or
 // reorders. If a message cannot be delivered, the Endpoint reports that to the caller. This header
@@ -24,64 +25,81 @@ namespace wireproof::am {
 
 using wireproof::Result;
 
-/// One node of a job. A peer is named by its number: the index in Options::peers.
+/// One node of a job. A peer is another node of the job. Its number is its index in Options::peers.
+/// A call that gets the number of this node, or of no node, returns no_such_peer or a failure;
+/// counters() returns only 0.
 ///
-/// Threads: one thread at a time may call an Endpoint. Any thread may call wake(). If the library
-/// was built with assertions, a second thread inside it ends the program with one line on standard
-/// error. The library starts no thread: an Endpoint sends and receives only inside its calls.
+/// Threads: one thread at a time may call an Endpoint. This need not be the thread that opened it.
+/// Different threads may use different Endpoints at the same time. Any thread may call wake(). If
+/// the library was built with assertions, a second thread inside one Endpoint ends the program with
+/// one line on standard error. The library starts no thread: an Endpoint sends and receives only
+/// inside its calls.
 ///
-/// Blocking: a call does not block unless its description says so. A call that blocks polls until
-/// it returns, so handlers and callbacks run.
+/// Blocking: a call does not block unless its description says so. While a call blocks, it polls,
+/// so handlers and callbacks run.
 ///
-/// Handlers and callbacks: a callback is a Done or a report (on_peer_lost, on_refused). Inside a
-/// handler or callback, store, get, flush and close return not_allowed, poll does nothing, and wait
-/// does not block. Inside a handler, request, store_async and get_async also return not_allowed.
-/// Other calls are allowed. The condition of a wait may make all calls except close.
+/// Handlers and callbacks: a callback is a Done or a report (on_peer_lost, on_refused). Inside
+/// them, some calls are limited:
+/// - Inside a handler or callback: store, get, flush and close return not_allowed. poll does
+///   nothing, and wait does not block.
+/// - Inside a handler, but not inside a callback: request, store_async and get_async return
+///   not_allowed.
+/// All other calls are allowed there. The condition of a wait may make all calls except close.
 ///
-/// Sessions: two nodes begin a session when one of them sends to the other. It ends when the peer
-/// is lost: see PeerLost. A peer that never answers is lost after Options::peer_timeout, too. The
-/// Endpoint calls the `done` of each open transfer with peer_lost, then the report of on_peer_lost.
-/// From that report on, the caller may send to the peer again, which begins a new session; until
-/// then, new messages to the peer return would_block. Handlers and registered memory stay.
+/// Sessions: a session of two nodes begins when one of them sends to the other. It ends when the
+/// peer is lost: see PeerLost. A peer that has never answered is lost after Options::peer_timeout,
+/// too. The Endpoint calls the `done` of each open transfer with peer_lost, and then the report of
+/// on_peer_lost. Until this report, request, store_async and get_async to the peer return
+/// would_block. From the report on, the caller may send to the peer again, which begins a new
+/// session. Handlers and registered memory stay.
 ///
-/// Memory: each call copies its message before it returns. The caller lends the bytes of a
-/// transfer, `source` or `destination`, to the Endpoint until store or get returns, or until the
-/// Endpoint calls `done`. The Endpoint owns, and frees, only the memory that allocate() returned.
+/// Memory: request and reply copy the bytes of the message before they return. The caller lends the
+/// bytes of a transfer (`source` or `destination`) to the Endpoint: until store or get returns, or
+/// until the Endpoint calls the `done` of store_async or get_async. The Endpoint owns, and frees,
+/// only the memory that allocate() returned.
 ///
 /// Exceptions: if a handler, a callback or the condition of a wait throws, the exception leaves the
 /// call that ran it (poll, wait, store, get, flush, close or request). The calls themselves throw
-/// only std::bad_alloc. The Endpoint stays usable. The message counts as handled, a reply that its
-/// handler made is sent, and the next poll handles the other messages that had arrived. If the call
-/// was a request, that request is not posted. If it was a store or a get, that transfer may have
-/// begun or not. Nobody learns its status, and its bytes stay lent until idle() is true.
+/// only std::bad_alloc. The Endpoint stays usable. If a handler threw, its message counts as
+/// handled, and if it has replied, the reply is sent. The next poll handles the other messages that
+/// had arrived. If the exception leaves request, this request is not posted. If it leaves store or
+/// get, the transfer may have begun or not. Nobody learns the status of this transfer, and its
+/// bytes stay lent until idle() is true.
 ///
-/// Closed: an Endpoint is closed after close() or after it was moved from. Each call on it does
-/// nothing. It returns `closed`, 0, -1, false, an empty text, a failure, or true (idle, arm). A
-/// handler, callback or condition may move the Endpoint that runs it; the new Endpoint continues.
-/// If it destroys that Endpoint, or assigns another to it, the program ends with one line of text.
+/// Closed: an Endpoint is closed after close() or after it was moved from. A call on a closed
+/// Endpoint does nothing and returns `closed`, 0, -1, false, an empty text or a failure. But idle
+/// and arm return true, and next_timeout returns nanoseconds::max().
+///
+/// Moves: a handler, a callback or the condition of a wait may move the Endpoint that runs it; the
+/// new Endpoint continues the call. Such a function must not destroy the Endpoint that runs it, and
+/// must not assign another Endpoint to it: the program then ends with one line on standard error.
 ///
 /// fork: in a child process the Endpoint is closed. The socket and the rings in shared memory
-/// belong to the parent. The child may destroy the Endpoint or exit; no callback runs then. The
-/// parent and the child share only memory of allocate(). A child that was forked inside a handler
-/// must call exec or exit and must not return from the handler.
+/// belong to the parent. The child may destroy the Endpoint or exit; no callback runs then. If the
+/// job is on shared memory, the parent and the child share the memory of allocate(), and nothing
+/// else. A child that was forked inside a handler must call exec or exit and must not return from
+/// the handler.
 class WIREPROOF_EXPORT Endpoint {
 public:
     /// Opens the node `options.self`: it binds the address of this node. It does not wait for
-    /// peers. Failure: error() of the Result names the wrong option, or the error of the system.
+    /// peers, and it copies `options`. Any thread may call it. Failure: error() of the Result names
+    /// the wrong option, or the error of the system.
     [[nodiscard]] static Result<Endpoint> open(const Options& options);
 
-    /// A move closes the other Endpoint. An assignment first does what the destructor does.
+    /// A move takes all that the other Endpoint has, and closes the other Endpoint. Memory of
+    /// allocate() and event_fd() stay the same. An assignment also ends the node that this Endpoint
+    /// had before, as the destructor does.
     Endpoint(Endpoint&&) noexcept;
     Endpoint& operator=(Endpoint&&) noexcept;
     /// Ends the node without waiting for peers. It calls the `done` of each open transfer with
-    /// `closed`, so the objects that those callbacks use must still exist. Messages that are not
-    /// acknowledged may be lost: close() waits for them.
+    /// `closed`, so the objects that those callbacks use must still exist. A message that its peer
+    /// has not acknowledged yet may be lost. To wait for the acknowledgements, call close() first.
     ~Endpoint();
     /// Blocks until idle() is true, at most for `limit`; then it does what the destructor does. ok:
-    /// the peers have acknowledged all messages. peer_lost: a peer was lost meanwhile, as
-    /// on_peer_lost reports. timed_out: `limit` passed first, and messages may be lost. The
-    /// Endpoint is closed in all three cases. not_allowed: called inside a handler, a callback or
-    /// the condition of a wait; the Endpoint stays open.
+    /// the peers have acknowledged all messages. peer_lost: a peer was lost while the call waited.
+    /// timed_out: `limit` passed first, and messages may be lost. The Endpoint is closed in all
+    /// three cases. not_allowed: called inside a handler, a callback or the condition of a wait;
+    /// the Endpoint stays open.
     Status close(std::chrono::milliseconds limit = std::chrono::seconds(10));
 
     /// False: the Endpoint was moved from or close() ended it, or this is a forked child.
@@ -94,35 +112,43 @@ public:
     /// The address at which this node listens, with the port that the system chose:
     /// "127.0.0.1:40123". On shared memory "shm:NAME".
     [[nodiscard]] std::string local_address() const;
-    /// Sets the "address:port" of a peer on UDP, if Options::peers had none for it, or if the peer
-    /// has another address now. While a peer has no address, a request, store or get to it returns
-    /// no_such_peer, and the Endpoint drops its frames. A session with the peer goes on with the
-    /// new address, and frames from the old one are dropped. If another Endpoint answers there, the
-    /// peer is lost (restarted). Failure: this node is on shared memory, no peer has this number,
-    /// `address` is not valid or not of the IP version of this node, or another peer has it.
+    /// Sets the address of a peer on UDP to `address`, an "address:port", which it copies. Call it
+    /// if Options::peers had no address for the peer, or if the peer has another address now. While
+    /// a peer has no address, a request, store or get to it returns no_such_peer, and the Endpoint
+    /// drops frames from it. A session with the peer continues at the new address, and frames from
+    /// the old address are dropped. If another Endpoint answers at the new address, the peer is
+    /// lost (restarted). Failure: this node is on shared memory, no peer has this number, `address`
+    /// is not valid or not of the IP version of this node, or another peer has this address.
     Result<void> set_peer_address(std::size_t peer, std::string_view address);
 
-    // Handlers and reports. The Endpoint calls them inside calls that poll, in the thread of the
-    // caller: poll, wait, store, get, flush, close and request.
+    // Handlers and reports. The Endpoint calls them in the thread of the caller, inside these
+    // calls, which poll: poll, wait, store, get, flush, close and request. The Endpoint keeps each
+    // function, with the objects that it captured, until another function replaces it, an empty
+    // function removes it, or the Endpoint is closed or destroyed. For each call of a report, the
+    // Endpoint makes a copy of the function: a change to an object that was captured by value is
+    // lost.
 
-    /// Registers `run`, in place of an earlier function: from now on the Endpoint calls it for each
-    /// message that names `handler`. An empty `run` removes the handler. Inside a handler, the
+    /// Registers `run`: from now on the Endpoint calls it for each message that names `handler`. It
+    /// replaces an earlier function; an empty `run` removes the handler. Inside a handler, the
     /// change takes effect when that handler returns. not_allowed: `handler` is 0. Otherwise ok.
     Status handle(std::uint16_t handler, Handler run);
-    /// Registers `report`: the Endpoint calls it when a peer is lost. It replaces an earlier one.
-    /// Without a report, only statuses and the `done` of transfers show the loss.
+    /// Registers `report`: the Endpoint calls it when a peer is lost. It replaces an earlier
+    /// report; an empty `report` removes it. Without a report, only statuses and the `done` of
+    /// transfers show the loss. The PeerLost is valid until the report returns. A report may call
+    /// on_peer_lost: the change takes effect at the next loss.
     void on_peer_lost(std::function<void(const PeerLost&)> report);
-    /// Registers `report`, in place of an earlier one: the Endpoint calls it for each request or
-    /// store of this node that the peer refused because it has no such handler. Such a store also
-    /// ends with no_handler.
+    /// Registers `report`: the Endpoint calls it for each request or store of this node that the
+    /// peer refused because it has no such handler. Such a store also ends with no_handler. It
+    /// replaces an earlier report; an empty `report` removes it. A report may call on_refused: the
+    /// change takes effect at the next refusal.
     void on_refused(std::function<void(std::size_t peer, std::uint16_t handler)> report);
 
     // Messages.
 
     /// Queues a request of these bytes, or of these words, that runs `handler` at the peer. The
     /// next poll sends it. On shared memory the call itself sends it, if the peer has acknowledged
-    /// all earlier requests and nothing else waits to be sent to that peer. The call returns before
-    /// the request arrives: flush() waits for that. Each 32nd call also polls, so handlers may run.
+    /// all earlier requests and nothing else waits to be sent to that peer. The call does not wait
+    /// until the request has arrived: flush() does. Each 32nd call also polls, so handlers may run.
     ///
     /// ok: queued or sent. would_block: too many messages to the peer are not acknowledged yet, no
     /// set is free (see Options::active_peers), or the loss of the peer is not reported yet.
@@ -161,18 +187,19 @@ public:
     /// there. A store of 0 bytes needs the right, too. Also peer_lost, no_such_peer and too_long.
     /// not_allowed: called inside a handler or callback, or `handler` is 0.
     ///
-    /// On shared memory, the first store to a handler waits until the peer polls. Later stores to
-    /// it do not wait, unless the peer has removed a handler since then. If a later store has
-    /// returned ok, and the peer removes the handler before its next poll, the handler does not run
-    /// for this store. Only on_refused reports that.
+    /// On shared memory, the first store that names a handler waits until the peer polls. Later
+    /// stores that name the same handler need not wait for that. When the peer removes a handler,
+    /// this one or another, the next store waits again. A store that does not wait returns ok
+    /// before the peer knows of it. If the peer then removes the handler before its next poll, the
+    /// handler does not run for this store, and only on_refused of this node reports that.
     [[nodiscard]] Status store(std::size_t peer, std::uint64_t address,
                                std::span<const std::byte> source, std::uint16_t handler,
                                std::uint32_t argument = 0);
     /// As `store`, but does not block. ok: the store is queued. The caller must keep `source`
     /// unchanged until the Endpoint calls `done` with the result: ok, no_handler, forbidden,
-    /// peer_lost or closed. After any other status the Endpoint does not call `done`: would_block
-    /// (see request(); or too many stores to the peer are under way), no_such_peer, too_long, or
-    /// not_allowed (called inside a handler, or `handler` is 0).
+    /// peer_lost or closed. After any other status of this call, the Endpoint does not call `done`.
+    /// would_block: see request(), or too many stores to the peer are under way. Also no_such_peer
+    /// and too_long. not_allowed: called inside a handler, or `handler` is 0.
     [[nodiscard]] Status store_async(std::size_t peer, std::uint64_t address,
                                      std::span<const std::byte> source, std::uint16_t handler,
                                      std::uint32_t argument, Done done);
@@ -187,36 +214,44 @@ public:
                              std::span<std::byte> destination);
     /// As `get`, but does not block. ok: the get is queued. The caller must not use `destination`
     /// until the Endpoint calls `done` with the result: ok, forbidden, peer_lost or closed. After
-    /// any other status the Endpoint does not call `done`: would_block (see request(); or too many
-    /// gets from the peer are under way), no_such_peer, too_long, or not_allowed (inside a
-    /// handler).
+    /// any other status of this call, the Endpoint does not call `done`. would_block: see
+    /// request(), or too many gets from the peer are under way. Also no_such_peer and too_long.
+    /// not_allowed: called inside a handler.
     [[nodiscard]] Status get_async(std::size_t peer, std::uint64_t address,
                                    std::span<std::byte> destination, Done done);
 
     // Memory of this node.
 
-    /// Allocates `bytes` bytes, all 0. The Endpoint owns them and frees them in deallocate(),
-    /// close() or the destructor. If the memory is registered, a store or get over shared memory
-    /// copies them once, not through the kernel. Failure: `bytes` is 0, or no memory is left.
+    /// Allocates `bytes` bytes, all 0, with the alignment of malloc. The Endpoint owns them and
+    /// frees them in deallocate(), close() or the destructor. If the Endpoint is moved, they stay
+    /// at their address, and the new Endpoint owns them. On shared memory, a peer for which this
+    /// memory is registered can map it: a store or get of that peer then copies the bytes once,
+    /// without a system call. With other registered memory, the kernel copies the bytes, or they
+    /// travel in packets. Failure: `bytes` is 0, or no memory is left.
     [[nodiscard]] Result<std::span<std::byte>> allocate(std::size_t bytes);
-    /// Frees memory of allocate(). `memory` is the span that allocate() returned. ok: it is freed.
-    /// would_block: it is still registered, a transfer uses it, or a peer may still reach it. The
-    /// memory stays; poll and call again. not_allowed: allocate() did not return this span.
+    /// Frees memory of allocate(). `memory` is the span that allocate() returned. ok: the memory is
+    /// freed. would_block: the memory is still registered, a transfer uses it, or a peer may still
+    /// reach it. It is not freed: unregister it if necessary, poll, and call again. not_allowed:
+    /// allocate() did not return this span.
     [[nodiscard]] Status deallocate(std::span<std::byte> memory);
 
     /// Lets `peer`, or each peer, get from or store to `memory`, as `rights` says. The memory stays
     /// the caller's, and the caller must keep it until unregister_memory has returned ok or the
-    /// Endpoint has ended. Returns the address by which peers name its first byte. Failure: no peer
-    /// has this number, or the memory overlaps other memory that is registered for such a peer.
+    /// Endpoint has ended. Returns the address by which peers name its first byte. `memory` may
+    /// have 0 bytes: peers may then get or store 0 bytes there. Failure: no peer has this number;
+    /// the memory overlaps other memory that is registered for such a peer, or has 0 bytes and an
+    /// address in such memory; or an earlier registration at this address has not ended yet
+    /// (unregister_memory returned would_block).
     [[nodiscard]] Result<std::uint64_t> register_memory(std::size_t peer,
                                                         std::span<std::byte> memory, Rights rights);
     [[nodiscard]] Result<std::uint64_t> register_memory(std::span<std::byte> memory, Rights rights);
     /// Ends the registration of the memory at `address`, for `peer` or for each peer. `address` is
     /// the number that register_memory returned. The overload with `peer` also works for memory
-    /// that is registered for each peer: the other peers keep it. ok: the peer, or each peer,
-    /// cannot reach the memory any more. would_block: a transfer uses it, or a peer may still reach
-    /// it: poll and call again. not_allowed: there is no such registration. Also no_such_peer. A
-    /// store of a peer that is under way may end with forbidden though its bytes are in place.
+    /// that is registered for each peer: the other peers can still reach it. ok: the peer, or each
+    /// peer, cannot reach the memory any more. would_block: a transfer uses the memory, or a peer
+    /// may still reach it: poll and call again. not_allowed: there is no such registration. Also
+    /// no_such_peer. If a store of a peer is under way, it may end with forbidden although its
+    /// bytes are in place.
     [[nodiscard]] Status unregister_memory(std::size_t peer, std::uint64_t address);
     [[nodiscard]] Status unregister_memory(std::uint64_t address);
 
@@ -226,25 +261,31 @@ public:
     /// events, for example ends of transfers, it handled. Inside a handler or a callback it does
     /// nothing and returns 0.
     ///
+    /// The work of one call has no fixed limit: the call continues while it finds more frames. But
+    /// a peer sends at most a window of messages before it needs an acknowledgement, and the call
+    /// sends acknowledgements after it has handled the frames. A result of 0 does not mean that
+    /// nothing more waits. Before the program sleeps, it must call arm().
+    ///
     /// A poll may hold back requests, stores and gets that were made since the last poll, so that a
-    /// later poll sends more of them together. It does so only if (a) and (b) are true. (a) At
-    /// least 128 packets to the peer are in flight, or the peer has not answered a transfer yet.
-    /// (b) The last poll was less than 50 us ago (10 us on shared memory). No message waits longer
-    /// than this time if the program continues to poll. If the program makes no new request, store
-    /// or get, the next poll sends all that wait.
+    /// later poll sends more of them together. It does so only if both conditions are true:
+    /// - At least 128 packets to the peer are in flight, or the peer has not answered a transfer
+    ///   yet.
+    /// - The last poll was less than 50 us ago (10 us on shared memory).
+    /// No message waits longer than this time if the program continues to poll. If the program
+    /// makes no new request, store or get, the next poll sends all that wait.
     ///
     /// On shared memory with one peer: after this node has sent a message, the next polls may
-    /// return 0 without looking for frames. They do so for at most 1 us, and for less time if
-    /// earlier answers came sooner.
+    /// return 0 without looking for frames. This ends after 1 us at the latest. The time depends on
+    /// how soon the peer answered earlier messages.
     std::size_t poll();
 
     /// Blocks until `until` returns true, at most for `limit`. Returns the last result of `until`:
-    /// false if `limit` has passed, or if `until` is empty. It calls `until` first and then after
-    /// each poll, and sleeps while there is nothing to do; wake() ends the sleep. In wait, flush
-    /// and close, a limit below 0 counts as 0, and one above 30 days as 30 days. Inside a handler
-    /// or a callback the call only returns what `until` returns. While it waits, it sends
-    /// keep-alives to each silent peer with which it has a session, so that it notices the death of
-    /// a peer.
+    /// false if `limit` has passed, or if `until` is empty. It calls `until` first, and again after
+    /// each poll. It sleeps while there is nothing to do; wake() ends the sleep. In wait, flush and
+    /// close, a limit below 0 counts as 0, and one above 30 days as 30 days. Inside a handler or a
+    /// callback, wait calls `until` once and returns its result. While the call waits, it sends
+    /// keep-alives to each silent peer with which it has a session. So it notices when such a peer
+    /// dies.
     bool wait(const std::function<bool()>& until,
               std::chrono::milliseconds limit = std::chrono::hours(24));
 
@@ -255,23 +296,23 @@ public:
     //
     // The loop repeats this. One loop may serve any number of Endpoints.
 
-    /// A file descriptor that becomes readable when frames arrive or wake() is called. The Endpoint
-    /// owns it, and it stays the same: pass it to poll, select or epoll; do not read, write or
-    /// close it. -1: the Endpoint is closed.
+    /// A file descriptor for poll, select or epoll. It becomes readable when wake() is called, and,
+    /// after arm() has returned true, when frames arrive. The Endpoint owns it, and it stays the
+    /// same: do not read, write or close it. -1: the Endpoint is closed.
     [[nodiscard]] int event_fd() const;
     /// Call it after poll(), immediately before the loop waits. True: the loop may wait. False:
     /// something has arrived or is due: call poll() first.
     [[nodiscard]] bool arm();
     /// How long the loop may wait, counted from this call. Zero: poll() is due now.
-    /// nanoseconds::max(): there is no deadline.
+    /// nanoseconds::max(): there is no deadline, or the Endpoint is closed.
     [[nodiscard]] std::chrono::nanoseconds next_timeout() const;
-    /// Ends the sleep of wait(), which then polls and calls its condition again, and makes
-    /// event_fd() readable until the next poll. Any thread and any signal handler may call it while
+    /// Makes event_fd() readable until the next poll, and ends the sleep of wait(), which then
+    /// polls and calls its condition again. Any thread and any signal handler may call this while
     /// no thread moves or destroys this Endpoint.
     void wake() const;
 
-    /// True: each message of this node is acknowledged or its peer was lost, each transfer has
-    /// ended, and this node holds back no acknowledgement. If the Endpoint is closed now, or does
+    /// True: the peers have acknowledged each message of this node, or were lost; each transfer has
+    /// ended; and this node holds back no acknowledgement. If the Endpoint is closed now, or does
     /// not poll for a while, no peer waits for it.
     [[nodiscard]] bool idle() const;
 

@@ -20,21 +20,21 @@ namespace wireproof::am {
 enum class Status : std::uint8_t {
     ok,
     would_block,   // there is no room now, and nothing was queued: poll and call again
-    too_long,      // a message of more than message_max() bytes, a transfer of more than 2^62
+    too_long,      // a message of more than message_max() bytes, or a transfer of more than 2^62
     not_allowed,   // the call is not allowed here, or not with this argument: see the call
     no_such_peer,  // no peer has this number, or the address of the peer is not known yet
     peer_lost,     // the session with the peer ended: nobody knows whether the message arrived
     no_handler,    // the peer has no handler of this number, so no handler ran
     forbidden,     // the peer did not register this memory for this node, or not with this right
-    closed,        // this Endpoint is closed, or a transfer had not ended when it was closed
+    closed,        // this Endpoint is closed, or it was closed before the transfer had ended
     timed_out,     // the limit of flush or close passed first
 };
 
 /// The name of the enumerator: "would_block".
 [[nodiscard]] WIREPROOF_EXPORT std::string_view name_of(Status status);
 
-/// The bytes of a message, read as 32-bit words, little-endian. They are no copy: the words of a
-/// received message are valid in its handler only.
+/// The bytes of a message, read as 32-bit words, little-endian. A Words object does not copy them:
+/// the words of a received message are valid only in the handler of this message.
 class WIREPROOF_EXPORT Words {
 public:
     explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -42,15 +42,15 @@ public:
     std::size_t size() const { return bytes_.size() / 4; }
     /// The word at `index`; 0 if the message has fewer words.
     std::uint32_t operator[](std::size_t index) const;
-    /// All bytes, also those behind the last whole word.
+    /// All bytes, also those after the last whole word.
     std::span<const std::byte> bytes() const { return bytes_; }
 
 private:
     std::span<const std::byte> bytes_;
 };
 
-/// The argument of a handler, valid until the handler returns, and only in its thread. A handler
-/// must not block. It may send one reply, by `reply`, and nothing else.
+/// The argument of a handler. It is valid until the handler returns, and only in the thread that
+/// runs the handler. A handler must not block. It may send one reply, by `reply`, and nothing else.
 class WIREPROOF_EXPORT Message {
 public:
     /// The number of the node that sent the message.
@@ -59,8 +59,9 @@ public:
     std::span<const std::byte> bytes() const { return words_.bytes(); }
     /// The same bytes as 32-bit words.
     const Words& words() const { return words_; }
-    /// The registered memory of this node that a store has written. It stays valid after the
-    /// handler. An empty span: the message is a request or a reply, or the store has 0 bytes.
+    /// The registered memory of this node that a store has written. The span stays valid after the
+    /// handler has returned. An empty span: the message is a request or a reply, or the store has 0
+    /// bytes.
     std::span<std::byte> memory() const { return memory_; }
     /// The `argument` that the peer gave to store(). 0 if the message is a request or a reply.
     std::uint32_t argument() const { return argument_; }
@@ -87,15 +88,17 @@ private:
     std::uint32_t argument_ = 0;
 };
 
-/// A function that the Endpoint runs for each message with its number. It runs in the thread that
-/// calls the Endpoint. It may throw: see "Exceptions" at Endpoint.
+/// A function that the Endpoint runs for each message that names its number. It runs in the thread
+/// that calls the Endpoint. It may throw: see "Exceptions" at Endpoint.
 using Handler = std::function<void(const Message&)>;
-/// A callback of store_async or get_async. The Endpoint calls it once, when the transfer has ended,
-/// inside a call that polls. From then on the bytes of the transfer are the caller's again. A Done
-/// may begin another transfer. It may be empty: then flush() or idle() tells when the transfer has
-/// ended. The status is `closed` if the destructor, close() or a move assignment closed the
-/// Endpoint before the transfer had ended. Nobody knows then how much of a store is in the memory
-/// of the peer. A Done must not throw if the status is `closed`.
+/// A callback of store_async or get_async. When the transfer has ended, the Endpoint calls the Done
+/// once, inside a call that polls. From then on the bytes of the transfer are the caller's again. A
+/// Done may begin another transfer. The caller may also give an empty Done, and learn from flush()
+/// or idle() when the transfer has ended.
+///
+/// The status is `closed` if the destructor, close() or a move assignment closed the Endpoint
+/// before the transfer had ended. Nobody knows then how much of a store is in the memory of the
+/// peer. A Done must not throw if the status is `closed`.
 using Done = std::function<void(Status)>;
 
 /// A message or transfer of this node that had not ended when the session with the peer ended.
@@ -108,8 +111,8 @@ struct Undelivered {
     Words words() const { return Words(bytes); }
 };
 
-/// The report that a peer was lost: the session with it ended, and with it all messages and
-/// transfers between the two nodes. See "Sessions" at Endpoint.
+/// The report that a peer was lost: the session of the two nodes has ended, and so have all
+/// messages and transfers between them. See "Sessions" at Endpoint.
 struct WIREPROOF_EXPORT PeerLost {
     enum class Why : std::uint8_t {
         silent,      // no frame of the peer arrived for Options::peer_timeout
@@ -122,8 +125,10 @@ struct WIREPROOF_EXPORT PeerLost {
     // If `why` is unanswered:
     std::size_t packet_bytes = 0;    // the length of the packet without the headers of IP and UDP
     std::uint32_t packet_times = 0;  // how many times its sender retransmitted the packet
-    /// True: the peer ended the session and told this node why. If `why` is silent, no frame of
-    /// this node arrived at the peer. If it is unanswered, a packet of the peer never arrived here.
+    /// False: this node ended the session. True: the peer ended the session and told this node why.
+    /// Then `why` has the view of the peer:
+    /// - silent: the peer received no frame of this node for its own peer timeout.
+    /// - unanswered: a packet that the peer sent never arrived at this node.
     bool by_peer = false;
     /// The last error of the operating system for frames to the peer, and the system call: "Network
     /// is unreachable (sendmsg)". A frame that arrives from the peer clears the error, but not
@@ -147,9 +152,10 @@ struct Faults {
     double reorder = 0;    // that a frame leaves after the next 1 to 8 frames
 };
 
-/// To which peers an Endpoint uses congestion control. With it, the Endpoint sends fewer packets
-/// than its windows allow while the network path is congested, so that all flows on that path get
-/// about the same share. open() decides it for each peer; set_peer_address does not change it.
+/// To which peers an Endpoint uses congestion control: while the network path to such a peer is
+/// congested, the Endpoint sends fewer packets than its windows allow, so that other flows on the
+/// path get a share. open() decides for each peer whether it is used; set_peer_address does not
+/// change that.
 enum class CongestionControl : std::uint8_t {
     // On UDP, to each peer whose address is not a loopback address. If the address of the peer is
     // not known, the address of this node counts.
@@ -169,14 +175,15 @@ struct Options {
     /// On shared memory, for processes of one host: "shm:NAME" for each node, with one NAME for all
     /// of them. The job then leaves no file. If NAME has a '/', it is the beginning of a path, for
     /// containers that share a folder. At most 256 nodes. The Endpoint takes one file descriptor
-    /// for each peer, and one for each allocation of a peer that it maps.
+    /// for each peer, and two for each block of memory that Endpoint::allocate returned. When a
+    /// peer registers such a block for this node, this Endpoint takes one or two more.
     std::vector<std::string> peers;
     std::size_t self = 0;   // the number of this node: an index of `peers`
     std::uint64_t job = 0;  // the same in all nodes; frames of another job are dropped and counted
     /// On UDP: the longest IP packet in bytes, 108 (IPv6: 128) to 65,535. The same in all nodes.
     std::size_t mtu = 1500;
-    /// How long a peer may be silent before it is lost, 1 ms to 24 hours. This counts only while
-    /// the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
+    /// How long a peer may be silent before it is lost, 1 ms to 24 hours. The time counts only
+    /// while the Endpoint waits for an answer or for bytes of the peer, or while a call blocks.
     std::chrono::milliseconds peer_timeout{10'000};
     CongestionControl congestion_control = CongestionControl::between_hosts;
     /// On UDP. True: the bytes of stores and gets have no CRC-32C; only the checks of UDP and of
@@ -186,9 +193,11 @@ struct Options {
     /// To how many peers this node may send requests, stores and gets at once, 1 to 65,535. Each
     /// such peer has a set of windows and send buffers, about 1 MiB, until the traffic with it has
     /// ended. The Endpoint has further sets, one eighth of this number, for peers that only send
-    /// requests, stores and gets to this node. A peer without a set takes about 6 KiB. While no set
-    /// is free, request, store_async and get_async to a peer without one return would_block, store
-    /// and get wait for a set, and messages from such a peer wait at that peer.
+    /// requests, stores and gets to this node. A peer without a set takes about 6 KiB. If a peer
+    /// needs a set and none is free:
+    /// - A request, store_async or get_async to the peer returns would_block.
+    /// - A store or get to the peer waits until a set is free.
+    /// - A message from the peer waits at the peer.
     std::size_t active_peers = 256;
     /// The seed of the random numbers for session numbers and `faults`. 0: the system chooses it.
     std::uint64_t seed = 0;
@@ -203,12 +212,16 @@ struct Rights {
 
 /// The names of the entries of PeerCounters::received: what the Endpoint did with a received frame.
 ///
-/// accepted: the frame is the next one. held: an earlier frame is missing, and the Endpoint keeps
-/// this one. control: the frame carries no message, for example an acknowledgement. duplicate: it
-/// has arrived before. out_of_sequence: an earlier frame is missing, and there is no room to keep
-/// this one. stale: its number is not in the window. corrupt: its checksum is wrong. malformed: it
-/// is no frame of this protocol. foreign: it is of another session, node or job. refused: there is
-/// no room for it now.
+/// - accepted: the frame is the next one.
+/// - held: an earlier frame is missing, and the Endpoint keeps this one.
+/// - control: the frame carries no message, for example an acknowledgement.
+/// - duplicate: the frame has arrived before.
+/// - out_of_sequence: an earlier frame is missing, and there is no room to keep this one.
+/// - stale: the number of the frame is not in the window.
+/// - corrupt: the checksum of the frame is wrong.
+/// - malformed: these bytes are no frame of this protocol.
+/// - foreign: the frame is of another session, node or job.
+/// - refused: there is no room for the frame now.
 inline constexpr std::array<std::string_view, 10> verdict_names = {
     "accepted", "held",    "control",   "duplicate", "out_of_sequence",
     "stale",    "corrupt", "malformed", "foreign",   "refused"};
