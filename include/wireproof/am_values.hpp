@@ -197,7 +197,7 @@ struct Options {
     /// needs a set and none is free:
     /// - A request, store_async or get_async to the peer returns would_block.
     /// - A store or get to the peer waits until a set is free.
-    /// - A message from the peer waits at the peer.
+    /// - A message from the peer stays at the peer until a set is free.
     std::size_t active_peers = 256;
     /// The seed of the random numbers for session numbers and `faults`. 0: the system chooses it.
     std::uint64_t seed = 0;
