@@ -1,4 +1,4 @@
-// The public header over the laboratory's own parts.
+// Implements the public header with the parts of the laboratory.
 #include "wireproof/lab.hpp"
 
 #include "wireproof/lab/ladder/ladder_render.hpp"

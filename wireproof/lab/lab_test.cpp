@@ -1,4 +1,4 @@
-// The public header, as a program meets it.
+// Uses the public header as a program does.
 #include "wireproof/lab.hpp"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(Lab, ProgressIsAShare) {
                              ++told;
                          }};
     PointSettings settings;
-    settings.bursts = {.begin = 1e-6, .end = 1, .bad = 1};  // each frame is lived through
+    settings.bursts = {.begin = 1e-6, .end = 1, .bad = 1};  // so no frame is skipped by a jump
     EXPECT_TRUE(run_point(settings, plan));
     EXPECT_GT(std::exchange(told, 0), 2);
     EXPECT_TRUE(draw_first_failure(settings, plan));  // two thirds of the way

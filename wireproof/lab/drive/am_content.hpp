@@ -1,5 +1,5 @@
-// What messages say in a simulated world: bytes that follow from a key, so that a receiver can tell
-// every other content from the one that was sent.
+// The content of messages in a simulated world: bytes that are computed from a key. The receiver
+// computes the same bytes and so detects any other content.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 namespace wireproof::lab {
 namespace {
 
-// Counters and nothing else, so that those of a later version are summed, too.
+// am::Stats has only counters. The addition treats it as an array, so it also covers counters that
+// a later version adds.
 using Counters = std::array<std::uint64_t, sizeof(am::Stats) / sizeof(std::uint64_t)>;
 
 void add(am::Stats& sum, const am::Stats& stats) {

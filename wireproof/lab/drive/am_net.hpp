@@ -1,5 +1,5 @@
 // SP AM on a simulated network: a connection for each ordered pair of nodes, and the turns that
-// move their frames. What the nodes want of one another is their user's business.
+// move their frames. The user decides what the nodes send to each other.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,25 @@ class AmUser {
 public:
     virtual ~AmUser() = default;
 
-    /// A node's turn: what arrived was delivered, nothing has left yet. Returns when the node wants
-    /// its next turn even if nothing arrives; `never` if it does not.
+    /// A node's turn: the frames that arrived are delivered, and nothing has left yet. Returns when
+    /// the node wants its next turn even if nothing arrives, or `never`.
     virtual Instant on_turn(std::size_t node, Instant now) = 0;
     virtual void on_delivery(std::size_t node, std::size_t peer, Instant now,
                              const am::Delivery& delivery) = 0;
-    /// What a node's engine said of a frame.
+    /// The verdict of a node's engine about a frame.
     virtual void on_verdict(std::size_t node, std::size_t peer, RxVerdict verdict);
-    /// A packet was handed to the cable; `start` holds its header, and its data if it is short.
+    /// The node handed a packet to the cable. `start` holds its header, and its data if the packet
+    /// is short.
     virtual void on_departure(std::size_t node, std::size_t peer, const TxFrame& frame,
                               ConstBytes start);
 };
 
 class AmNet {
 public:
-    /// `config` is every connection's but for the node numbers and seeds, which are put in here;
-    /// a cookie makes every pair a session of its own.
+    /// All connections use `config`, but AmNet sets the node numbers and the seeds. With a cookie,
+    /// each pair has a session of its own.
     AmNet(const sim::NetworkConfig& network, const am::Config& config, std::uint64_t seed);
-    // Connections point at the tables.
+    // Connections hold pointers to the tables.
     AmNet(const AmNet&) = delete;
     AmNet& operator=(const AmNet&) = delete;
     ~AmNet() = default;
@@ -44,23 +45,23 @@ public:
     const am::Connection& at(std::size_t node, std::size_t peer) const {
         return ends_[index(node, peer)];
     }
-    /// What the peer may touch at the node.
+    /// The memory of the node that the peer may access.
     am::MemoryTable& memory(std::size_t node, std::size_t peer) {
         return memory_[index(node, peer)];
     }
-    /// Every node has these handlers and no other, for stores; without this, all there are.
+    /// Sets the handlers of all nodes, for stores. Without this call, every node has all handlers.
     void have_handlers(const am::HandlerTable& handlers);
     sim::Network& network() { return network_; }
     sim::Schedule& schedule() { return schedule_; }
 
-    /// The node forgets everything, as if its program had been started again.
+    /// The node forgets everything, as if its program had been restarted.
     void restart(std::size_t node);
 
     using Done = std::function<bool()>;
     sim::RunResult run(AmUser& user, sim::RunLimits limits = {});
     sim::RunResult run_until(AmUser& user, const Done& done, sim::RunLimits limits = {});
 
-    /// Sums over all connections, lives that ended included.
+    /// Sums over all connections, including the lives that a restart ended.
     am::Stats totals() const;
 
 private:

@@ -1,4 +1,4 @@
-// What the connections of a net counted, together.
+// The sums of the counters of all connections of a net.
 #include "wireproof/lab/drive/am_net.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Two ends of a link engine on two simulated cables that carry one frame at a time, and a user at
-// each end. What flies is a queue, what waits are two engines: a turn costs no event list.
+// each end. Only the frames in flight form a queue, and only the two engines have timers, so a turn
+// needs no list of events.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +13,14 @@
 
 namespace wireproof::lab {
 
-/// `network` is made of two nodes whatever it says.
+/// `network` always gets two nodes, whatever number of nodes it names.
 template <LinkEngine E>
 class LinkPair {
 public:
     LinkPair(sim::NetworkConfig network, const E& end) : LinkPair(network, end, end) {}
     LinkPair(sim::NetworkConfig network, const E& left, const E& right)
         : network_(two_nodes(network)), ends_{left, right} {}
-    // A world that forks is copied engine by engine and cable by cable.
+    // A world that forks copies each engine and each cable itself.
     LinkPair(const LinkPair&) = delete;
     LinkPair& operator=(const LinkPair&) = delete;
     ~LinkPair() = default;
@@ -28,12 +29,12 @@ public:
     const E& end(std::size_t node) const { return ends_[node]; }
     sim::Network& network() { return network_; }
     Instant now() const { return now_; }
-    /// The node has something to do now, for instance because its user wants to send.
+    /// The node has something to do now, for example because its user wants to send.
     void wake(std::size_t node) { wanted_[node] = now_; }
 
-    /// `deliver(node, delivery)` hears what an end hands up; `feed(node)` submits what it wants to
-    /// send and returns when it wants to be asked again though nothing happens; `done()` is asked
-    /// before each turn.
+    /// `deliver(node, delivery)` gets what an end delivers. `feed(node)` submits what the node
+    /// wants to send, and returns when the pair must call it again even if nothing happens. The
+    /// pair calls `done()` before each turn.
     template <class Deliver, class Feed, class Done>
     sim::RunResult run(Deliver&& deliver, Feed&& feed, Done&& done, sim::RunLimits limits = {}) {
         sim::RunResult result;
@@ -73,7 +74,7 @@ private:
         return network;
     }
 
-    // From the node to the other.
+    // The cable from this node to the other.
     sim::Cable& cable(std::size_t node) { return *cables_[node]; }
 
     Instant due_of(std::size_t node) {
@@ -104,8 +105,8 @@ private:
         out.flush(now_);
     }
 
-    // As core/pump does; but an engine that can say that it is quiet need not be woken when the
-    // cable is free again.
+    // Does the same as core/pump. But if the engine can say that it is quiet, the pair need not
+    // wake it when the cable is free again.
     void send(E& engine, sim::Cable& out) {
         while (TxFrame* room = out.claim()) {
             if (!engine.poll_transmit(now_, *room)) return;
@@ -121,7 +122,7 @@ private:
     std::array<E, 2> ends_;
     Instant now_;
     std::array<Instant, 2> deadline_{};  // of the engines
-    std::array<Instant, 2> wanted_{};    // at the start both are asked
+    std::array<Instant, 2> wanted_{};    // the pair asks both at the start
 };
 
 }  // namespace wireproof::lab

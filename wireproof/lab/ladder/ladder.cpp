@@ -1,5 +1,5 @@
-// Two ends, their users and the cables between them. Both kinds of engines (links, and SP AM) are
-// turned by the same code; what their users ask and hear is told apart in LadderUser.
+// Two ends, their users and the cables between them. The same code runs both kinds of engines
+// (links and SP AM). Only LadderUser knows the difference between their users.
 #include "wireproof/lab/ladder/ladder.hpp"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace {
 constexpr std::uint64_t turns_max = 10'000'000;
 constexpr Instant come_up_until{Duration::milliseconds(10'000)};
 
-/// Which of the frames sent is the one that arrives. A cable delivers in order but for what is
-/// held back, and a frame held back is known by its bytes. Frames of the same bytes that overtake
-/// each other cannot be told apart, by nobody.
+/// Finds the sent frame that arrives. A cable delivers in order, except for frames that it holds
+/// back; these are recognised by their bytes. If frames with equal bytes overtake each other,
+/// nothing can tell which is which.
 class FramesInFlight {
 public:
     void send(std::size_t frame, const Fate& fate) {
@@ -118,12 +118,13 @@ public:
 private:
     LadderCounts& counts_of(Side side) { return (*ladder_.counts)[index(side)]; }
 
-    // Credits are renewed for ever: then all is over when there is nothing else.
+    // A link renews its credits forever. So the run ends when the user is finished and no frame is
+    // in flight.
     bool finished() const {
         return user_.finished() && in_flight_[0].empty() && in_flight_[1].empty();
     }
 
-    // The start-up is over when both ends are up and what they said last has been answered.
+    // The start-up ends when both ends are up and their last frames have been answered.
     bool come_up() {
         user_.want_up(true);
         turn_until([this] { return user_.up(); }, come_up_until);
@@ -135,7 +136,7 @@ private:
                                answers;
         const Instant still = schedule_.now() + quiet;
         turn_until([] { return false; }, still);
-        // Times of the ladder are whole nanoseconds where those of the link are.
+        // Start at a whole nanosecond: then times are whole nanoseconds if those of the link are.
         begin(Instant(Duration::nanoseconds(still.since_start().nanoseconds() + 1)));
         return true;
     }
@@ -209,7 +210,7 @@ private:
         draw(side, now, nullptr);
     }
 
-    // Deliveries belong to the frame that brought them, or to a moment at their end.
+    // A delivery belongs to the frame that brought it. Without such a frame it becomes a note.
     void draw(Side side, Instant now, LadderArrival* arrival) {
         while (const auto delivery = user_.engine(side).next_delivery()) {
             std::string text = user_.hear(side, *delivery);
@@ -226,8 +227,8 @@ private:
         ladder_.notes.push_back({now - start_, side, std::move(text), ladder_.frames.size()});
     }
 
-    // Room is claimed to learn whether the cable is free; the engine writes elsewhere, so that its
-    // checks are computed as for a cable that vouches for nothing, and a capture shows them.
+    // Claims room only to learn whether the cable is free. The engine writes into other memory, as
+    // for a cable without any guarantee, so that it computes its checks and a capture shows them.
     void transmit(Side side, Instant now) {
         const auto peer = static_cast<std::uint16_t>(index(other(side)));
         sim::Cable& lane = network_.wire(index(side)).lane(PeerId{peer});
@@ -263,7 +264,7 @@ private:
     sim::Schedule schedule_{2};
     std::vector<std::byte> buffer_;
     std::array<FramesInFlight, 2> in_flight_;  // by the side that sent them
-    std::array<std::size_t, 2> early_{};       // in flight as the ladder began, and not on it
+    std::array<std::size_t, 2> early_{};       // in flight when the ladder began; not on it
     bool began_ = false;
     Instant start_;
     Ladder ladder_;

@@ -1,4 +1,4 @@
-// A ladder for readers: as text of 80 columns, as a picture, as a capture file.
+// Shows a ladder: as text of 80 columns, as a picture, as a capture file.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace wireproof::lab {
 /// "TLP 2", "data 3 ack 5", "null 4".
 std::string label_of(const LadderFrame& frame);
 
-/// What came of a frame, in few words; empty if it just arrived.
+/// The result of a frame in a few words; empty if it just arrived.
 std::string outcome_of(const LadderFrame& frame);
 
-/// Of all times of a ladder together: nanoseconds while their digits are few, else a longer unit
-/// with three decimals; or bytes on the line.
+/// The unit for all times of a ladder: nanoseconds while they have few digits, otherwise a longer
+/// unit with three decimals; or bytes on the line.
 class TimeUnit {
 public:
     explicit TimeUnit(const Ladder& ladder);
@@ -29,11 +29,11 @@ private:
 
 std::string text_of(const Ladder& ladder);
 
-/// Self-contained: no font, script or style from elsewhere.
+/// Self-contained: uses no font, script or style from another file.
 std::string svg_of(const Ladder& ladder);
 
-/// One packet for each frame put on the link, with the bytes that were sent, and a comment on each
-/// that met a fault. An interface for each direction, of LINKTYPE_USER0: bytes of the protocol.
+/// One packet for each frame on the link, with the bytes that were sent, and a comment for each
+/// frame with a fault. One interface for each direction, of LINKTYPE_USER0: bytes of the protocol.
 std::vector<std::byte> pcapng_of(const Ladder& ladder);
 
 }  // namespace wireproof::lab

@@ -155,7 +155,7 @@ TEST(LadderPcapng, HasAPacketForEachFrameAndACommentForEachFault) {
     EXPECT_EQ(count(text, "damaged on the link"), 1U);
 }
 
-// What a dissector sees are frames as the standard has them, checks included.
+// A dissector must see the frames as the standard defines them, including their checks.
 TEST(LadderPcapng, FramesCarryTheirChecks) {
     const Ladder ladder = built_in("pcie-lost-tlp");
     const std::vector<std::byte>& ack = ladder.frames[1].bytes;

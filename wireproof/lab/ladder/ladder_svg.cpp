@@ -1,6 +1,6 @@
-// The ladder as a picture: time runs down, a life line for each end, a slanted arrow for each
-// frame. Heights are proportional to time, but never less than a label needs, and long waits are
-// cut short where the life lines are dotted.
+// The ladder as a picture: time runs down, each end has a life line, and each frame is a slanted
+// arrow. Heights are proportional to time, but never smaller than a label needs. Long waits are
+// shortened; there the life lines are dotted.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,13 +17,13 @@ namespace {
 constexpr double width = 820;
 constexpr std::array<double, 2> life_line = {250, 570};
 constexpr double margin = 24;
-constexpr double label_height = 17;   // between two labels of one side, at least
+constexpr double label_height = 17;   // at least, between two labels of one side
 constexpr double flight_height = 42;  // of the shortest flight
 constexpr double wait_height = 64;    // of the longest wait
 constexpr double title_line = 18;
 constexpr std::size_t title_columns = 122;
 constexpr std::size_t note_columns = 26;
-constexpr double lost_at = 0.62;  // of the way
+constexpr double lost_at = 0.62;  // share of the way
 constexpr double label_at = 0.26;
 
 constexpr std::string_view style = R"(<style>
@@ -95,7 +95,7 @@ std::vector<std::string> lines_of(std::string_view text) {
     return lines;
 }
 
-/// What stands beside a life line at one time.
+/// The label beside a life line at one time.
 struct Beside {
     std::string note;
     std::string_view kind = "good";
@@ -162,7 +162,7 @@ private:
         }
     }
 
-    // Heights of all moments, in order of time.
+    // Computes the heights of all moments, in order of time.
     void place() {
         top_ = margin + 26 + title_line * static_cast<double>(title_.size()) + 44;
         const double per_time = flight_height / static_cast<double>(flight_.picoseconds());
@@ -174,7 +174,7 @@ private:
             const double wanted = static_cast<double>((time - before).picoseconds()) * per_time;
             if (wanted > wait_height) cuts_.push_back({y, y + wait_height});
             y += std::min(wanted, wait_height);
-            // Both sides may have something at the same time.
+            // Both sides may have a label at the same time.
             const auto next = beside_.lower_bound({time + Duration(1), Side::a});
             for (auto one = moment; one != next; ++one) {
                 y = std::max(y, labelled[index(one->first.second)] + label_height);
@@ -186,7 +186,7 @@ private:
         bottom_ = y + 20;
     }
 
-    // Between moments by proportion; lost frames end where nothing else happens.
+    // Interpolates between moments. A lost frame can end at a time without any event.
     double height_of(Duration time) const {
         const auto after = heights_.lower_bound(time);
         if (after == heights_.begin()) return after == heights_.end() ? top_ : after->second;
@@ -209,7 +209,7 @@ private:
         Point from;
         Point to;
     };
-    // Where the frame goes, or would have gone.
+    // The ends of the arrow. For a lost frame: where it would have arrived.
     Ends ends_of(const LadderFrame& frame, std::size_t arrival = 0) const {
         const auto like_it = flights_.find(frame.info.length);
         const Duration flight = like_it == flights_.end() ? flight_ : like_it->second;
@@ -258,7 +258,7 @@ private:
     std::string label_on(const LadderFrame& frame) const {
         const Ends ends = ends_of(frame);
         const std::string label = label_of(frame);
-        // The label stands in a gap of its line, a little away from where that begins.
+        // The label stands in a gap of the arrow, a little after its start.
         constexpr double character = 6.2;
         constexpr double gap_height = 13;
         constexpr double away = 20;
@@ -300,7 +300,7 @@ private:
             const double x = x_of(side);
             double y = top_ - 12;
             for (const auto& [from, to] : cuts_) {
-                // Dotted within the wait, which has no event of either side inside.
+                // The dotted part lies within the wait, where neither side has an event.
                 const double low = from + 12;
                 const double high = to - 12;
                 out += path("life", "M" + pair({x, y}) + "V" + number(low));
@@ -374,7 +374,7 @@ private:
     TimeUnit unit_;
     std::vector<std::string> title_;
     Duration flight_{};                        // the shortest
-    std::map<std::size_t, Duration> flights_;  // of each length of frame
+    std::map<std::size_t, Duration> flights_;  // by the length of a frame
     std::map<Moment, Beside> beside_;
     std::map<Duration, double> heights_;
     std::vector<std::pair<double, double>> cuts_;

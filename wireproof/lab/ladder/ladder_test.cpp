@@ -1,5 +1,5 @@
-// The worked scenarios of docs/rules as they come with the command, frame for frame, and what ties
-// a frame's end to its beginning.
+// The built-in scenarios of docs/rules, frame by frame, and how the ladder connects the arrival of
+// a frame with its departure.
 #include "wireproof/lab/ladder/ladder.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Ladder run_text(std::string_view text) {
     return ladder ? *std::move(ladder) : Ladder();
 }
 
-/// A built-in scenario, which has to end by itself with everything delivered.
+/// Runs a built-in scenario. It must end by itself with everything delivered.
 Ladder run_built_in(std::string_view name) {
     const BuiltIn* built_in = find_built_in(name);
     EXPECT_NE(built_in, nullptr) << name;
@@ -32,8 +32,8 @@ Ladder run_built_in(std::string_view name) {
     return ladder;
 }
 
-/// Frames in order of sending: "<" stands before what B sent, "*" behind what was sent again, and
-/// its fate where that was not to be delivered.
+/// Frames in the order of sending. "<" stands before a frame from B, "*" after a resent frame; the
+/// fate follows if the frame was not delivered.
 std::string order(const Ladder& ladder) {
     std::string text;
     for (const LadderFrame& frame : ladder.frames) {
@@ -172,7 +172,7 @@ TEST(Ladder, AmKeepalive) {
 TEST(Ladder, AmLostBulkChunk) {
     const Ladder ladder = run_built_in("am-lost-bulk-chunk");
     EXPECT_EQ(sum_of(ladder), (Sum{0, 8, 1}));
-    // Of the first chunk sent again, only the packet that fills the hole is taken.
+    // Of the first chunk that is resent, the receiver takes only the packet that fills the gap.
     std::vector<RxVerdict> again;
     for (const LadderFrame& frame : ladder.frames) {
         if (frame.resent && frame.info.number == 101) again.push_back(frame.arrivals[0].verdict);
@@ -237,7 +237,7 @@ fate = "held"
     EXPECT_EQ(sum_of(ladder).delivered, 3U);
 }
 
-// Credits are renewed so often that some UpdateFC is always in flight.
+// Credits are renewed so often that an UpdateFC is always in flight.
 TEST(Ladder, WhatIsInFlightAsTheLadderBeginsIsNotOnIt) {
     const Ladder ladder = run_text(std::string(three_tlps) + R"(
 [engine]
@@ -347,8 +347,8 @@ fate = "lost"
               "TLP 0 lost, TLP 1 lost, TLP 2 lost, TLP 0* lost, TLP 1* lost, TLP 2* lost");
 }
 
-// The rules of each protocol keep everything in order; here the point is that the ladder follows
-// whatever happens on the cables, and is the same each time.
+// The rules of each protocol keep everything in order. This test checks that the ladder follows all
+// events on the cables, and is the same each time.
 TEST(Ladder, FollowsRandomFaultsAndIsAFunctionOfItsSeed) {
     const std::string noise = R"(
 [[random]]
@@ -367,7 +367,7 @@ from = "B"
 messages = 12
 at_ns = 700
 )" + noise;
-            // Links promise nothing on a wire that repeats and reorders.
+            // Links guarantee nothing on a wire that repeats and reorders.
             if (protocol == "sp-am") text += "duplicate = 0.1\nreorder = 0.2\n";
             const Ladder ladder = run_text(text);
             ASSERT_EQ(ladder.end, LadderEnd::idle) << protocol << " " << seed;

@@ -1,4 +1,5 @@
-// One line for a frame: when it left and arrived, on the side where it did, and an arrow between.
+// One line for each frame: the times of departure and arrival, each on its side, and an arrow
+// between.
 #include <algorithm>
 
 #include "wireproof/lab/ladder/ladder_render.hpp"
@@ -20,7 +21,7 @@ std::string cut(std::string text, std::size_t width) {
     return text;
 }
 
-// Words in lines that fit; a word that is too long is broken between characters of UTF-8.
+// Breaks the text into lines that fit. A word that is too long is broken between UTF-8 characters.
 std::string wrapped(std::string_view text) {
     std::string out;
     std::string line;
@@ -47,7 +48,7 @@ std::string wrapped(std::string_view text) {
     return out;
 }
 
-// "---- TLP 2 ------x             " as seen by the one who sends; turned round for B.
+// "---- TLP 2 ------x             " for a frame from A; mirrored for B.
 std::string arrow(const LadderFrame& frame) {
     const char line = frame.resent ? '=' : '-';
     std::string shaft(arrow_width, line);
@@ -139,7 +140,7 @@ std::string label_of(const LadderFrame& frame) {
     const FrameInfo& info = frame.info;
     std::string label(info.kind);
     if (info.number) label += " " + std::to_string(*info.number);
-    // Replies have a channel of their own anyway.
+    // Replies always have their own channel, so the label need not name it.
     if (info.channel != 0 && info.kind != "REP") label += " ch " + std::to_string(info.channel);
     if (const auto ack = frame.ack_besides()) {
         label += (info.kind == "ACK" ? " " : " ack ") + std::to_string(*ack);

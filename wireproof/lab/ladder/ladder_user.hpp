@@ -1,5 +1,5 @@
-// What the users at both ends of a ladder ask of their engines and hear from them. Contents follow
-// from the seed, so that every delivery is checked against what was sent.
+// The users at both ends of a ladder: what they ask their engines to send, and what they check.
+// Contents are computed from the seed, so every delivery is compared with what was sent.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@
 
 namespace wireproof::lab {
 
-/// One message of a side, in the order of asking.
+/// One message of a side, in the order in which the side sends them.
 struct Wish {
     Duration at{};
     const Traffic* traffic = nullptr;
 };
 
-/// What each side wants, and how far it got.
+/// The messages of each side, and how many are posted and delivered.
 class Wishes {
 public:
     static constexpr Duration nothing_more{-1};
@@ -55,14 +55,15 @@ public:
                sides_[1].list.size() == sides_[0].delivered;
     }
 
-    /// Calls `post(number, wish)` for each message that is due, counted from 0, until it says no.
+    /// Calls `post(number, wish)` for each message that is due, counted from 0, until it returns
+    /// false. Returns the time of the next message.
     template <class Post>
     Duration ask(Side side, Duration now, Post&& post) {
         Of& mine = of(side);
         while (mine.next < mine.list.size()) {
             const Wish& wish = mine.list[mine.next];
             if (wish.at > now) return wish.at;
-            if (!post(mine.next, wish)) return nothing_more;  // room comes with a frame
+            if (!post(mine.next, wish)) return nothing_more;  // a frame will bring room
             ++mine.next;
         }
         return nothing_more;
@@ -102,7 +103,7 @@ private:
     std::string wrong_;
 };
 
-/// Of the two link engines.
+/// The users of the two link engines.
 template <class E>
 class LadderUser {
 public:
@@ -132,7 +133,8 @@ public:
         return hippi::unit_size;
     }
 
-    /// All is delivered and acknowledged. For links that would go on saying so.
+    /// All messages are delivered and acknowledged. False for other links, which send their state
+    /// forever.
     bool finished() const {
         if constexpr (std::same_as<E, pcie::Link>) {
             return wishes_.fulfilled() && ends_[0].transmitter().outstanding() == 0 &&
@@ -152,7 +154,7 @@ public:
         if (delivery.what == LinkDelivery::What::message) {
             const std::uint64_t number = wishes_.delivered(side)++;
             std::string text = "message " + std::to_string(number + 1);
-            // After the link was down, the rest is another stream: nothing is promised of it.
+            // After the link was down, the rest is another stream, so its content is not checked.
             if (!went_down_) {
                 wishes_.expect(wishes_.is_content(other(side), number, delivery.bytes), text);
             }
@@ -180,8 +182,8 @@ private:
     bool went_down_ = false;
 };
 
-/// Of SP AM: handler 1 is a request's, 2 a reply's, 3 a store's. Each side has memory for what the
-/// other stores, and keeps what the other may get.
+/// The users of SP AM. Handler 1 is for requests, 2 for replies, 3 for stores. Each side has memory
+/// for the stores of the other, and memory from which the other gets.
 template <>
 class LadderUser<am::Connection> {
 public:
@@ -201,7 +203,7 @@ public:
     am::Connection& engine(Side side) { return ends_[index(side)]; }
     bool up() const { return ends_[0].established() && ends_[1].established(); }
     bool finished() const { return false; }
-    /// A session is agreed on when something is waited for.
+    /// The ends agree on a session only when something waits for it.
     void want_up(bool wanted) { ends_[0].set_awaiting(wanted); }
     Duration first_wish(Side side) const { return wishes_.first(side); }
     std::uint64_t asked(Side side) const { return wishes_.asked(side); }
@@ -236,7 +238,7 @@ private:
         return config;
     }
 
-    // What a side stores and gets lies in one piece here and over there, transfer after transfer.
+    // The stores and gets of a side lie one after the other, in one block of memory on each side.
     void lay_out(Side side) {
         std::vector<std::byte>& mine = local_[index(side)];
         std::vector<std::byte>& theirs = remote_[index(side)];
@@ -277,7 +279,8 @@ private:
     }
 
     std::string hear_one(Side side, const am::Request& request) {
-        // Requests come in order; stores and gets of the same side have numbers among them.
+        // Requests come in order, but the stores and gets of the same side have numbers between
+        // theirs.
         std::uint64_t& next = requests_[index(side)];
         const std::vector<Wish>& all = wishes_.all(other(side));
         while (next < all.size() && all[next].traffic->what != Traffic::What::request) ++next;
@@ -333,9 +336,9 @@ private:
 
     am::Config config_;
     Wishes wishes_;
-    std::array<am::MemoryTable, 2> tables_;         // of the side that owns the memory
+    std::array<am::MemoryTable, 2> tables_;         // by the side that owns the memory
     std::array<std::vector<std::byte>, 2> local_;   // by the side that asks
-    std::array<std::vector<std::byte>, 2> remote_;  // and what it asks for over there
+    std::array<std::vector<std::byte>, 2> remote_;  // the memory at the peer, by the side that asks
     std::array<std::vector<std::size_t>, 2> places_;
     std::array<std::uint64_t, 2> requests_{};
     std::vector<am::Connection> ends_;

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 10> hippi_kinds = {
 constexpr std::array<std::string_view, 9> am_kinds = {"REQ", "REP",  "CHUNK",     "OPEN", "GET_REQ",
                                                       "ACK", "NACK", "KEEPALIVE", "HELLO"};
 
-// The same figures with a window that suits the modulus.
+// The same configuration, with a window that is not too large for the modulus.
 pcie::Config with_fitting_window(pcie::Config config) {
     config.outstanding = std::min(config.outstanding, std::max(config.modulus, 4U) / 2 - 1);
     return config;
@@ -39,7 +39,7 @@ std::uint64_t window_of(const am::Config& config) {
     return config.window[0];
 }
 
-// Both ends of a launcher's session.
+// The cookie of both ends, as if a launcher had started them.
 constexpr std::uint64_t launchers_cookie = 0x1adde5;
 
 }  // namespace

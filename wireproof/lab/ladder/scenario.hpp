@@ -1,5 +1,5 @@
-// A small exchange to be looked at: a protocol and its figures, what is sent when, and what happens
-// to which frame. As a value; scenario_file.hpp reads it from text, ladder.hpp runs it.
+// A small exchange to look at: a protocol and its figures, when each message is sent, and the
+// faults of frames. scenario_file.hpp reads a scenario from text, ladder.hpp runs it.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ constexpr std::string_view name_of(Protocol protocol) {
     return protocol_names[static_cast<std::size_t>(protocol)];
 }
 
-/// What the protocol calls its frames: what a fault may name.
+/// The names of the protocol's frames, which a fault may name.
 std::span<const std::string_view> frame_kinds(Protocol protocol);
 
-/// The two ends; as a node of the simulator A is 0.
+/// The two ends. In the simulator, A is node 0.
 enum class Side : std::uint8_t { a, b };
 constexpr Side other(Side side) {
     return side == Side::a ? Side::b : Side::a;
@@ -41,19 +41,19 @@ constexpr std::string_view name_of(Side side) {
     return side == Side::a ? "A" : "B";
 }
 
-/// The same both ways. A frame is on the cable alone until it has left.
+/// The same in both directions. The cable carries one frame at a time.
 struct LinkFigures {
-    Duration latency = Duration::nanoseconds(200);   // from the last byte's leaving to its arrival
+    Duration latency = Duration::nanoseconds(200);   // of the last byte, until it arrives
     std::uint64_t bytes_per_second = 1'000'000'000;  // 0: a frame takes no time to leave
 
-    /// What suits the machine that the protocol was made for.
+    /// Figures that suit the machine for which the protocol was made.
     static LinkFigures of(Protocol protocol);
     Duration time_of(std::size_t bytes) const;
 };
 
 /// Times count from the start of the ladder.
 struct Traffic {
-    enum class What : std::uint8_t { request, store, get };  // SP AM; links know messages
+    enum class What : std::uint8_t { request, store, get };  // for SP AM; links have only messages
 
     Duration at{};
     Duration every{};  // from one message to the next
@@ -69,13 +69,13 @@ struct ScenarioFault {
     FaultRule rule;
 };
 
-/// Faults of one direction that nobody names.
+/// Random faults of one direction.
 struct Noise {
     FaultRates rates;
     LossBursts bursts;  // none while `begin` is 0
 };
 
-/// A run ends when nothing will ever be due again, or at one of these.
+/// A run ends when nothing more can happen, or at one of these limits.
 struct StopAt {
     Duration until = Duration::milliseconds(1'000);
     std::size_t frames = 1'000;
@@ -88,7 +88,7 @@ struct Scenario {
     std::string title;
     std::uint64_t seed = 1;
     bool show_start = false;
-    bool any_window = false;  // also one that the modulus is too small for
+    bool any_window = false;  // also allows a window that is too large for the modulus
     LinkFigures link;
     Engine engine;
     std::vector<Traffic> traffic;
@@ -98,11 +98,12 @@ struct Scenario {
 
     Protocol protocol() const { return static_cast<Protocol>(engine.index()); }
 
-    /// The engine's figures on such a link, before anybody asks for others.
+    /// The default figures of the engine on such a link.
     static Engine engine_for(Protocol protocol, const LinkFigures& link);
     static am::Config am_engine(am::Layout layout);
 
-    /// What the engine cannot do, in one line; a window is excused if so asked.
+    /// Says in one line what the engine cannot do. Accepts a window that is too large if
+    /// `any_window` is set.
     Expected<void> check_engine() const;
     /// The longest message, request or transfer.
     std::size_t bytes_max(Traffic::What what) const;

@@ -184,8 +184,8 @@ void read_stop(Section& section, StopAt& stop) {
     section.number("frames", stop.frames, 1, 100'000);
 }
 
-// Some tables need what others say: the engine's timers follow from the link, a fault's kinds and
-// a message's length from the protocol.
+// Some tables depend on others: the engine's timers on the link, the kinds of a fault and the
+// length of a message on the protocol.
 void read_all(Section& root, Scenario& scenario, Complaints& complaints) {
     root.text("name", scenario.name, 60);
     root.text("title", scenario.title, 400);
@@ -212,7 +212,7 @@ void read_all(Section& root, Scenario& scenario, Complaints& complaints) {
     });
     if (const auto works = scenario.check_engine(); !works) {
         complaints.add(engine_at, works.error().message);
-        return;  // what a message may be depends on it
+        return;  // the limits of a message depend on it
     }
     root.tables("traffic", [&](Section& section) { read_traffic(section, scenario); });
     if (root.take("traffic") == nullptr) root.miss("traffic");

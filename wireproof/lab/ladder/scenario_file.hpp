@@ -1,5 +1,5 @@
-// Scenarios as text: small TOML files, of which docs/ladders.md tells every key. Reading the file
-// is the caller's business.
+// Reads scenarios from text: small TOML files. docs/ladders.md explains every key. The caller reads
+// the file.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace wireproof::lab {
 
-/// `file` is what complaints call it, and lends its stem to a scenario without a name. What is
-/// wrong is one line, "FILE:LINE:COLUMN: what", of the first place where anything is.
+/// `file` is the name in error messages; its stem is the name of a scenario that has none. An error
+/// is one line, "FILE:LINE:COLUMN: what", about the first wrong place.
 Expected<Scenario> read_scenario(std::string_view text, std::string_view file);
 
 }  // namespace wireproof::lab

@@ -106,7 +106,7 @@ TEST(ScenarioFile, SpAmComesInTwoSizes) {
 
 struct Mistake {
     const char* text;
-    const char* complaint;  // behind "f.toml:"
+    const char* complaint;  // after "f.toml:"
 };
 
 constexpr const char* pcie = "protocol = \"pcie\"\n";

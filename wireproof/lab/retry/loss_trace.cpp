@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t run_max = 1'000'000'000'000'000;  // frames
 constexpr std::size_t runs_max = 10'000'000;
 
-/// A word of a line, and where it stands.
+/// A word of a line, and its column.
 struct Word {
     std::string_view text;
     std::size_t column = 1;

@@ -1,4 +1,4 @@
-// A recorded line as text: which of its frames came through, one after the other.
+// A text that records which frames of a real line arrived, one after the other.
 //
 //      # a bad cable, an hour of it
 //      ok 120413
@@ -24,24 +24,24 @@ public:
         bool bad = false;
     };
 
-    /// A line is `ok` or `bad` with a number of frames, 1 if there is none; `#` begins a comment.
-    /// What is wrong is one line, "FILE:LINE:COLUMN: what"; `file` is what it calls the text. Some
-    /// frame must be ok: a line that carries nothing ends no simulation.
+    /// A line is `ok` or `bad`, followed by a number of frames (1 if it is missing). `#` begins a
+    /// comment. An error is one line, "FILE:LINE:COLUMN: what"; `file` is the name in it. At least
+    /// one frame must be ok: otherwise a simulation would never end.
     static Expected<LossTrace> read(std::string_view text, std::string_view file);
 
     const std::vector<Run>& runs() const { return runs_; }
     std::uint64_t frames() const { return frames_; }
     std::uint64_t bad_frames() const { return bad_frames_; }
-    /// Of what it says, not of how it is written.
+    /// Of the content: the same losses have the same digest, however the text writes them.
     std::uint64_t digest() const;
 
 private:
-    std::vector<Run> runs_;  // by turns ok and bad
+    std::vector<Run> runs_;  // alternately ok and bad
     std::uint64_t frames_ = 0;
     std::uint64_t bad_frames_ = 0;
 };
 
-/// Goes through a trace, and begins again where it ends. A regular value; the trace outlives it.
+/// Goes through a trace, and begins again at its end. A regular value; the trace must outlive it.
 class LossTracePlayer {
 public:
     explicit LossTracePlayer(const LossTrace& trace)

@@ -56,7 +56,7 @@ TEST(LossTrace, WhatIsWrongHasItsPlace) {
     }
 }
 
-// Every hundredth of the frames, and nothing else; each takes N of the sender's.
+// Damages every hundredth frame and no other. Each failure costs N frames of the sender.
 TEST(LossTrace, DamagesTheFramesOfAPointThatItNames) {
     RetrySettings settings;
     settings.loss_trace = std::make_shared<LossTrace>(trace_of("ok 99\nbad\n"));

@@ -1,5 +1,5 @@
-// SP AM as an end of a point: a request a unit. Only lengths matter here, so a request carries one
-// word that stands for its payload, and the line is told how long it is.
+// SP AM as an end of a point. A unit is a request. Only lengths matter here, so a request carries
+// one word that stands for its payload, and the line adds the rest of the length.
 #pragma once
 
 #include "wireproof/lab/retry/retry_ends.hpp"
@@ -37,10 +37,11 @@ struct AmRetryEnd {
     bool up() const { return engine.established(); }
     bool quiet() const { return engine.quiet(); }
     std::size_t kept() const { return sending().under_way(); }
-    /// All numbers: each recovery leaves another round and another beat of acknowledgements, so few
-    /// states are met twice, and it is better to look for them seldom.
+    /// The number of all sequence numbers. Each recovery changes the round and the phase of the
+    /// acknowledgements, so states rarely repeat, and frequent looks for known states do not pay.
     std::uint64_t stride() const { return engine.config().modulus; }
-    /// Of a request of the peer's, which is less than the modulus ahead of the oldest unsettled.
+    /// The index of the request in the frame of the peer. It is less than the modulus ahead of the
+    /// oldest request that is not settled.
     std::uint64_t index_of(ConstBytes frame, std::uint64_t settled) const {
         const am::Config& config = engine.config();
         const std::uint64_t first = config.first_number[0];

@@ -9,8 +9,8 @@
 namespace wireproof::lab {
 namespace {
 
-// The smallest circle on which a window can turn, so that a state is soon met again: the engines
-// look at distances of numbers, and at nothing else of them.
+// The smallest circle of numbers that is large enough for the window, so that states repeat soon.
+// The engines use only the distances of numbers.
 std::uint64_t circle_for(std::uint32_t window) {
     return std::max<std::uint64_t>(1024, 2 * std::bit_ceil(std::uint64_t{window} * 2 + 1));
 }
@@ -26,7 +26,7 @@ am::Config am_config(am::Config config, const RetryLink& link, int node) {
     config.chunk_packets = config.chunks_in_flight = config.ack_chunks = 1;
     config.reply_places = config.stores_max = config.gets_max = config.get_slots = 1;
     config.save_bytes = 64 + 16 * (std::size_t{link.buffer} + 1);
-    config.held_packets = 0;  // of one word they are small
+    config.held_packets = 0;  // packets with one word are small
     config.probe_after = config.ack_after = Duration();
     config.keepalive_after = config.keepalive_max = line_time(link.timer);
     config.keepalive_limit = std::numeric_limits<std::uint32_t>::max();
@@ -48,7 +48,8 @@ proto::ib::QueuePairConfig queue_pair_config(proto::ib::Transport transport,
     config.domain = 1;
     config.limits = {.sends = std::size_t{link.buffer} + 1, .receives = 1, .pieces = 1};
     config.psn_modulus = config.msn_modulus = circle_for(link.buffer);
-    // The line neither repeats nor reorders: what seems to be behind follows a long loss.
+    // The line neither repeats nor reorders frames. A packet that seems to be behind is new: it
+    // follows a long loss.
     config.uc_behind_max = 0;
     config.in_flight_max = config.ack_every = std::max(link.buffer, 1U);
     config.retries_unlimited = true;
@@ -101,7 +102,7 @@ PcieEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& me
     config.payload_max = s.payload;
     config.byte_time = line_time(1);
     config.first_number = config.modulus - 16;
-    config.replay_slots = link.buffer + 1;  // one waits
+    config.replay_slots = link.buffer + 1;  // one more waits
     config.outstanding = link.buffer;
     config.payload_lent = true;
     config.ack_after = link.ack_every;
@@ -110,7 +111,8 @@ PcieEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& me
     config.retrain_time = Duration();
     config.init_every = line_time(8 * (s.loop + unit));
     if (s.renak_on_bad_head) {
-        // Between the ends of a gap's last unit and of the resent head (etr, section 5).
+        // Between the end of the last unit of a gap and the end of the resent head (etr, section
+        // 5).
         config.renak_after = line_time((s.loop + unit - 1) / unit * unit + unit / 2);
     }
     return {pcie::Link(config), memory.source};
@@ -130,7 +132,7 @@ HippiEnd build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& m
     config.messages_queued = 2;
     config.buffers.fill(hippi::Config::unlimited);
     config.lent = true;
-    config.check_messages = false;  // the line says what it damaged
+    config.check_messages = false;  // the line marks damaged frames
     config.seed = node == 1 ? 2 : 1;
     return {hippi::Link(config), memory.source};
 }

@@ -1,4 +1,4 @@
-// The ends of a point as its settings want them: every time in bytes on the line.
+// Builds the ends of a point from its settings. All times are bytes on the line.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace wireproof::lab {
 
-/// What the engines of a point, and their copies, send from and write to; outlives them all.
+/// The memory from which the engines of a point and their copies send, and to which they write. It
+/// must outlive them all.
 struct RetryMemory {
     explicit RetryMemory(std::size_t payload)
         : source(payload, std::byte{0x5A}), landing(payload) {}
@@ -19,7 +20,7 @@ struct RetryMemory {
     am::MemoryTable none;
 };
 
-/// Of node 0, the sender, or of node 1.
+/// The end of node 0 (the sender) or of node 1.
 template <class End>
 End build_end(const RetrySettings& s, const RetryLink& link, RetryMemory& memory, int node);
 

@@ -1,5 +1,5 @@
-// What a point of the laboratory counts, as numbers that can be added and multiplied: a stretch of
-// the simulation that repeats is worth its counts times its repetitions.
+// The counts of a point, as numbers that can be added and multiplied: a stretch of the simulation
+// that repeats counts as often as it is repeated.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace wireproof::lab {
 
-/// 10^15 packets of 4 KiB are 4 10^18 bytes, and that is not the end.
+/// Wide enough for more than 10^15 packets of 4 KiB, which are 4 10^18 bytes.
 __extension__ using Wide = unsigned __int128;
 
-/// Called some times a second, or more often, with the units accepted so far; may throw, and the
+/// Called at least some times a second with the number of units accepted so far. If it throws, the
 /// run is given up.
 using RetryPulse = std::function<void(Wide)>;
 
@@ -21,11 +21,11 @@ enum class RetryCount : std::uint8_t {
     units,           // put on the line
     resent,          // of these, not for the first time
     wasted,          // units that arrived and were not taken
-    wasted_squared,  // the same between two that were taken, squared and summed
+    wasted_squared,  // units in vain between two that were taken, squared and summed
     kept,            // units in the replay buffer at each first departure, summed
     timeouts,
     replays,
-    acks,  // frames for nothing but to acknowledge
+    acks,  // frames that only acknowledge
     naks,
     frames_forward,
     frames_back,
@@ -45,7 +45,7 @@ public:
         for (std::size_t i = 0; i < size; ++i) words_[i] += other.words_[i];
         return *this;
     }
-    /// May pass through less than nothing, as differences of unsigned numbers do.
+    /// The result may pass below zero, because differences of unsigned numbers wrap.
     CountsOf& operator-=(const CountsOf& other) {
         for (std::size_t i = 0; i < size; ++i) words_[i] -= other.words_[i];
         return *this;

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array<double, crossover_rates> factors = {0.8, 0.9, 1, 1.1, 1.25};
 
-/// The parabola with the least sum of squared distances from values at the rates. As it depends on
-/// them linearly, its value anywhere is a weighted sum of them.
+/// The parabola with the least sum of squared distances from the values at the rates. It depends on
+/// the values linearly, so its value at any place is a weighted sum of them.
 class LeastSquares {
 public:
     using Values = std::array<double, crossover_rates>;
@@ -57,7 +57,8 @@ Expected<Measured> measure(const CrossoverSide& side, double bit_error, std::uin
     const auto point = run_retry_point(settings, {.packets = side.packets, .seed = seed});
     if (!point) return tl::unexpected(point.error());
     const double etr = point->etr();
-    // ETR is efficiency over 1 + ratio, so their errors go with ETR squared over efficiency.
+    // ETR is efficiency / (1 + ratio), so the error of the ETR is the error of the ratio times ETR
+    // squared / efficiency.
     const double ratio_error = point->relative_error().value_or(0) * point->resend_ratio();
     const double error = etr * etr / point->link.unit.efficiency() * ratio_error;
     return Measured{etr, error * error};
@@ -88,7 +89,7 @@ Expected<SimulatedCrossover> fitted_crossover(
     for (; zero > low && zero < high; zero = low + (high - low) / 2) {
         ((value(zero) > 0) == begins_above ? low : high) = zero;
     }
-    constexpr double step = 0.01;  // of any length: of a parabola this is the slope itself
+    constexpr double step = 0.01;  // any length will do: for a parabola this is the exact slope
     const double slope = (value(zero + step) - value(zero - step)) / (2 * step);
     double variance = 0;
     const auto weights = parabola.weights(zero);

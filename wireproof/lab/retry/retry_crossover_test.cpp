@@ -11,7 +11,7 @@ namespace {
 
 using Measured = std::array<EtrDifference, crossover_rates>;
 
-// As if measured without an error, with `near` off the crossover.
+// Values as if measured without an error; `near` is not the crossover itself.
 Measured exactly(const std::array<RetryCurve, 2>& curves, double near) {
     Measured measured{};
     constexpr std::array<double, crossover_rates> factors = {0.8, 0.9, 1, 1.1, 1.25};
@@ -36,13 +36,14 @@ TEST(FittedCrossover, FollowsTheBendOfTheDifference) {
             ASSERT_TRUE(found) << found.error().message;
             EXPECT_NEAR(found->bit_error / b, 1, 5e-4) << near / b;
         }
-        // Which side is which makes no difference.
+        // The order of the sides makes no difference.
         const auto turned = fitted_crossover(exactly({curves[1], curves[0]}, b));
         EXPECT_NEAR(turned.value().bit_error / b, 1, 5e-4);
     }
 }
 
-// One measurement moved by its standard error moves the zero by what the errors' squares add up to.
+// If one measurement moves by its standard error, the zero moves too. The squares of these
+// movements must add up to the variance of the zero.
 TEST(FittedCrossover, TheStandardErrorIsThatOfTheZero) {
     const auto curves = paper::curves_with_loop(paper::equal_loop);
     Measured measured = exactly(curves, crossover(curves[0], curves[1]).value());
@@ -67,8 +68,8 @@ TEST(FittedCrossover, CurvesThatDoNotMeetThereHaveNone) {
     EXPECT_FALSE(fitted_crossover(exactly(curves, b / 2)));
 }
 
-// The program compares with the formula of what it simulates: PCIe's notices wait for the end of a
-// replay, and HIPPI's window of 127 ends what a timeout may cost.
+// The program must compare with the formula of the engines that it simulates: PCIe's notices wait
+// for the end of a replay, and HIPPI's window of 127 limits what a timeout may cost.
 TEST(Crossover, TheClosedFormOfTheEnginesHasAllTheirTerms) {
     const auto [tlp, micropacket] = as_specified();
     EXPECT_EQ(tlp.scheme, RetryScheme::patient_notice);
@@ -80,8 +81,8 @@ TEST(Crossover, TheClosedFormOfTheEnginesHasAllTheirTerms) {
     EXPECT_NEAR(crossover(hasty, micropacket).value(), 3.8546e-6, 5e-11);
 }
 
-// The micropackets that are simulated beside TLPs with a fresh notice for every failure follow form
-// (ii); the paper's comparison has them in form (i). That hardly moves the crossover.
+// Micropackets that are simulated beside TLPs with a fresh notice for every failure follow form
+// (ii), but the paper's comparison uses form (i) for them. This hardly moves the crossover.
 TEST(Crossover, OfThePaperHardlyDependsOnTheFormOfTheMicropackets) {
     const auto moved = [](const std::array<RetryCurve, 2>& paper_curves, double tlp_loop,
                           double micropacket_loop) {

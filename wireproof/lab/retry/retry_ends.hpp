@@ -1,5 +1,5 @@
-// What the ends of a point are to its world, and the link engines as such: what feeds them, what
-// they count, which of their frames is a notice.
+// The interface between the ends of a point and their world, and the ends that use the link
+// engines: how they submit messages, what they count, and which of their frames is a notice.
 #pragma once
 
 #include "wireproof/core/link_engine.hpp"
@@ -8,29 +8,29 @@
 
 namespace wireproof::lab {
 
-/// Which of the units that are under way a receiver takes.
+/// Which units in flight a receiver takes.
 enum class RetryOrder : std::uint8_t {
-    oldest,       // only the oldest that it has not taken
-    any,          // each once, whatever is missing before it
-    never_again,  // each when it comes: what was lost is lost
+    oldest,       // only the oldest one that it has not taken
+    any,          // each once, even if an earlier one is missing
+    never_again,  // each when it arrives; a lost unit never arrives
 };
 
-/// An engine with a user who always has one more message. A regular value.
+/// An engine with a user that always has one more message. A regular value.
 template <class End>
 concept RetryEnd = std::copyable<End> && Engine<decltype(End::engine)> &&
     requires(End end, const End& still, ConstBytes frame) {
     { end.feed() } -> std::same_as<void>;
     { still.up() } -> std::same_as<bool>;
     { still.stats() } -> std::convertible_to<LinkStats>;
-    { still.numbered() } -> std::same_as<std::uint64_t>;  // of those: units sent, resent included
-    // poll_transmit would return false whatever the time; false: who knows.
+    { still.numbered() } -> std::same_as<std::uint64_t>;  // units sent, including resent ones
+    // True: poll_transmit would return false at any time. False: not known.
     { still.quiet() } -> std::same_as<bool>;
     { still.kept() } -> std::same_as<std::size_t>;  // units in the replay buffer
     { End::is_notice(frame) } -> std::same_as<bool>;
     { End::describe(frame) } -> std::same_as<FrameInfo>;
-    // The state without errors repeats after a multiple of so many units, as a rule.
+    // The state without errors usually repeats after a multiple of this number of units.
     { still.stride() } -> std::same_as<std::uint64_t>;
-    { End::own_max } -> std::convertible_to<std::size_t>;  // bytes of a frame but lent payload
+    { End::own_max } -> std::convertible_to<std::size_t>;  // bytes of a frame, without lent payload
     { End::order } -> std::convertible_to<RetryOrder>;
 };
 
@@ -74,10 +74,10 @@ struct HippiEnd {
     bool up() const { return engine.running(); }
     bool quiet() const { return false; }
     std::size_t kept() const { return engine.outstanding(); }
-    std::uint64_t stride() const { return 765; }  // three times all numbers
+    std::uint64_t stride() const { return 765; }  // three times the number of all sequence numbers
 
     static FrameInfo describe(ConstBytes frame) { return hippi::describe(frame); }
-    /// Any number that goes back: the second of one kind is the notice.
+    /// A frame that carries a number back. The second frame with the same number is the notice.
     static bool is_notice(ConstBytes frame) {
         const auto control = hippi::Control::decode(frame.last<hippi::control_size>());
         return control && control->type == hippi::Type::null;

@@ -1,5 +1,5 @@
-// What damages the frames of a point, both ways. Stands beside the world that it happens to, so
-// that a jump in the world leaves the draws alone.
+// Decides which frames of a point are damaged, in both directions. It is not part of the world, so
+// that a jump of the world does not change the random draws.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ public:
     struct Rates {
         double forward = 0;  // bit errors, independent
         double back = 0;
-        double notice_loss = 0;                       // that a notice vanishes
-        LossBursts bursts{};                          // forward, in frames; `begin` 0: none
-        std::shared_ptr<const LossTrace> trace = {};  // forward, besides; null: none
+        double notice_loss = 0;  // probability that a notice is lost
+        LossBursts bursts{};     // forward, counted in frames; `begin` 0: no bursts
+        std::shared_ptr<const LossTrace> trace = {};  // forward, in addition; null: none
     };
 
     RetryFaults(const Rates& rates, std::uint64_t seed)
@@ -42,12 +42,12 @@ public:
         ++damaged_;
         return true;
     }
-    /// Frames so far, both ways.
+    /// Damaged frames so far, in both directions.
     std::uint64_t damaged() const { return damaged_; }
     bool loses_notices() const { return notice_loss_ > 0; }
     bool loses_notice() { return notices_.chance(notice_loss_); }
 
-    /// Bits that nothing happens to: 0, where each frame has a fate of its own.
+    /// Number of bits before the next error. 0 if each frame has its own random fate.
     std::uint64_t clean_bits(std::size_t direction) const {
         return loses_notices() || recorded_ ? 0 : plans_[direction].clean_bits();
     }

@@ -6,10 +6,10 @@
 namespace wireproof::lab {
 namespace {
 
-// A failure costs `first`, each further one of the same unit `later`.
+// The first failure of a unit costs `first`; each further failure of the same unit costs `later`.
 struct Costs {
     double first = 0;
-    double first_squared = 0;  // the mean of its square: a lost notice makes it random
+    double first_squared = 0;  // mean of the square; a lost notice makes the cost random
     double later = 0;
     double later_squared = 0;
 };
@@ -18,19 +18,20 @@ double square(double x) {
     return x * x;
 }
 
-// Of a notice that arrives and of one that does not; what cannot happen may cost anything.
+// The mean over a notice that arrives and one that does not. If no notice can be lost, `by_timer`
+// may have any value, even infinity.
 double mixed(double lost, double by_notice, double by_timer) {
     return (1 - lost) * by_notice + (lost > 0 ? lost * by_timer : 0);
 }
 
-/// What a failure costs where a notice tells of it: its mean, and that of its square.
+/// The cost of a failure that a notice reports: the mean, and the mean of the square.
 struct Noticed {
     double mean = 0;
     double squared = 0;
 };
 
-// Where following units draw the notice, the first of them that does is the k-th with probability
-// s (1 - s)^(k - 1), and all up to it are in vain.
+// If the units that follow cause the notice, the k-th of them is the first to cause it with
+// probability s (1 - s)^(k - 1). All k units are sent in vain.
 Noticed noticed(const FailureCosts& c, double p) {
     if (c.notice_of == NoticeOf::bad_unit) return {c.by_notice, square(c.by_notice)};
     const double s =
@@ -39,9 +40,10 @@ Noticed noticed(const FailureCosts& c, double p) {
     return {c.by_notice + mean, square(c.by_notice) + 2 * c.by_notice * mean + (2 - s) / square(s)};
 }
 
-// After a timeout all M2 units that left meanwhile are replayed, and one of them that fails costs
-// what is left of that replay, if this is more than N. The next unit is one with r of a replay left
-// with probability p^2 (1 - p^2)^(M2 - 1 - r), which is how long ago a timeout must have been.
+// After a timeout, the sender replays all M2 units that left in the meantime. If one of them fails,
+// it costs the rest of that replay, if the rest is more than N. The next unit has r units of a
+// replay after it with probability p^2 (1 - p^2)^(M2 - 1 - r): this is the probability that the
+// last timeout was so long ago.
 void add_patience(Costs& costs, const FailureCosts& c, double p) {
     double chance = p * p;
     for (double left = c.head_timer - 1; left > c.by_notice && chance > 0; --left) {
@@ -52,7 +54,7 @@ void add_patience(Costs& costs, const FailureCosts& c, double p) {
 }
 
 Costs costs_of(RetryScheme scheme, const FailureCosts& c, double p) {
-    // Notices that come again and again only come later.
+    // If each following unit causes a notice, a lost notice only delays the recovery.
     const double f = c.notice_of == NoticeOf::each_next_whole ? 0 : c.notice_loss;
     const Noticed notice = noticed(c, p);
     const double first = mixed(f, notice.mean, c.first_timer);
@@ -75,7 +77,7 @@ Costs costs_of(RetryScheme scheme, const FailureCosts& c, double p) {
     return {};
 }
 
-// Where f, positive at one end and negative at the other, is nothing.
+// The place where f is zero. f is positive at one end and negative at the other.
 template <class F>
 double root(double low, double high, F&& f) {
     const bool sign = f(low) > 0;
@@ -120,7 +122,7 @@ double resend_ratio_error(RetryScheme scheme, double unit_error, const FailureCo
     const Costs c = costs_of(scheme, costs, unit_error);
     const double p = unit_error;
     if (p == 0) return 0;
-    // Of a unit that failed: how often it fails again, and the mean square of that.
+    // For a unit that failed: the mean number of its further failures, and the mean square.
     const double again = p / (1 - p);
     const double again_squared = p * (1 + p) / square(1 - p);
     const double later_variance = c.later_squared - square(c.later);

@@ -10,7 +10,7 @@
 namespace wireproof::lab {
 namespace {
 
-// ETR-1: each figure to the digits of the analysis.
+// ETR-1: each figure, to as many digits as the analysis gives.
 TEST(RetryPaper, RecomputesEachFigureOfTheTable) {
     EXPECT_NEAR(paper::tlp_etr_printed(0), 0.993210, 5e-7);
     EXPECT_NEAR(paper::tlp_etr_printed(1), 0.24830, 5e-6);
@@ -43,7 +43,7 @@ TEST(RetryPaper, ThePrintedCrossoverIsThatOfTheRoundedProbability) {
     EXPECT_NEAR(paper::message_bit_error(0.40), 1.5589e-5, 5e-10);
 }
 
-// ETR-4: section 4's table; the units' error probabilities to its digits.
+// ETR-4: the table of section 4, and the error probabilities of the units to its digits.
 TEST(RetryForms, GiveTheReferenceTableToSixDigits) {
     struct Row {
         double bit_error, tlp, micropacket, tlp_selective, micropacket_selective, tlp_error,
@@ -105,7 +105,7 @@ TEST(RetryForms, GiveTheReferenceCrossovers) {
     EXPECT_EQ(best_payload(1e-6, 28, 2000), 1972);
     EXPECT_EQ(best_payload(1e-5, 28, 2000), 640);
     EXPECT_EQ(best_payload(1e-4, 28, 2000), 172);
-    // One that is better everywhere crosses nothing.
+    // A curve that is better everywhere has no crossover.
     EXPECT_FALSE(crossover(tlp, {RetryScheme::fresh_notice, tlp.unit, {.by_notice = 4}}));
 }
 
@@ -160,7 +160,7 @@ TEST(RetryForms, ProbabilitiesKeepTheirDigitsAtTheSmallestRates) {
     EXPECT_NEAR(ratio / (3 * 3.2992e-11), 1, 1e-9);
 }
 
-// ETR-19: a fresh unit and the head of a replay do not cost the same.
+// ETR-19: a failure of a fresh unit and of the head of a replay have different costs.
 TEST(RetryForms, KeepTheTwoKindsOfTimerFailureApart) {
     const FailureCosts apart =
         FailureCosts::of({.unit = 40, .loop = 49.5 * 40, .timer = 203.5 * 40}, 0.3);
@@ -175,8 +175,8 @@ TEST(RetryForms, KeepTheTwoKindsOfTimerFailureApart) {
     EXPECT_NEAR(1 + resend_ratio(RetryScheme::timeout_only, 0.05, one), 11.79, 5e-3);
 }
 
-// Of the next unit: p^2 (1 - p^2)^k is that a timeout was k + 1 units ago, and the rest of its
-// replay of M2 is what one more failure costs.
+// p^2 (1 - p^2)^k is the probability that a timeout was k + 1 units ago. The rest of its replay of
+// M2 units is the cost of one more failure.
 TEST(RetryForms, ANoticeThatWaitsForAReplayCostsTheRestOfIt) {
     const FailureCosts costs{.by_notice = 2, .first_timer = 4, .head_timer = 5};
     const double p = 0.3;
@@ -186,12 +186,12 @@ TEST(RetryForms, ANoticeThatWaitsForAReplayCostsTheRestOfIt) {
                 1e-12);
     EXPECT_EQ(resend_ratio(RetryScheme::patient_notice, 1e-9, costs),
               resend_ratio(RetryScheme::one_notice, 1e-9, costs));
-    // A timer shorter than a notice leaves no replay to wait for.
+    // If the timer is shorter than the way of a notice, no replay is left to wait for.
     EXPECT_EQ(resend_ratio(RetryScheme::patient_notice, p, {.by_notice = 4, .head_timer = 5}),
               resend_ratio(RetryScheme::one_notice, p, {.by_notice = 4, .head_timer = 5}));
 }
 
-// The slot simulations that the analysis quotes.
+// The results of the slot simulations that the analysis quotes.
 TEST(RetryForms, GiveTheThroughputOfTheAnalysis) {
     const auto share = [](RetryScheme scheme, double p, const FailureCosts& costs) {
         return 1 / (1 + resend_ratio(scheme, p, costs));
@@ -210,7 +210,7 @@ TEST(RetryForms, GiveTheThroughputOfTheAnalysis) {
     EXPECT_EQ(window_throughput(9, 8248, 4124), 1);
 }
 
-// N sqrt(p) / ((1 - p) sqrt n) for scheme (i); the timer's share makes it wider.
+// The error is N sqrt(p) / ((1 - p) sqrt n) for scheme (i). Timeouts make it larger.
 TEST(RetryForms, TheStandardErrorIsThatOfTheGeometricLaw) {
     const FailureCosts costs{.by_notice = 51, .first_timer = 253, .head_timer = 205};
     const double p = 0.1;

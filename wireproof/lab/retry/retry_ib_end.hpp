@@ -1,4 +1,4 @@
-// InfiniBand's RC and UC as ends of a point: an RDMA Write of one packet a unit.
+// InfiniBand's RC and UC as ends of a point. A unit is an RDMA Write of one packet.
 #pragma once
 
 #include "wireproof/lab/retry/retry_ends.hpp"
@@ -6,7 +6,7 @@
 
 namespace wireproof::lab {
 
-/// A port on a line where a byte takes a nanosecond: RC counts its timeouts in 4.096 us.
+/// A port on a line where a byte takes a nanosecond, because RC counts its timeouts in 4.096 us.
 class BytePort {
 public:
     using Delivery = proto::ib::PortEvent;
@@ -47,8 +47,8 @@ struct IbRetryEnd {
     static constexpr RetryOrder order = reliable ? RetryOrder::oldest : RetryOrder::never_again;
 
     BytePort engine;
-    proto::ib::Piece source;     // what is written, here
-    proto::ib::WorkTerms write;  // and where, over there
+    proto::ib::Piece source;     // the bytes that this side writes
+    proto::ib::WorkTerms write;  // and the place at the peer
 
     void feed() {
         if (waits()) return;
@@ -71,7 +71,7 @@ struct IbRetryEnd {
     bool up() const { return core().state() == proto::ib::QueuePairState::rts; }
     bool quiet() const { return false; }
     std::size_t kept() const { return core().sends.size() - (waits() ? 1 : 0); }
-    std::uint64_t stride() const { return 64; }  // of the numbers, a power of two
+    std::uint64_t stride() const { return 64; }  // a power of two, like the number of PSNs
 
     static FrameInfo describe(ConstBytes frame) { return proto::ib::describe(frame); }
     static bool is_notice(ConstBytes frame) {
@@ -82,7 +82,7 @@ struct IbRetryEnd {
 
 private:
     const proto::ib::QueuePairCore& core() const { return *engine.port().queue_pair(queue_pair); }
-    // There is one that has not left at all.
+    // Whether the last posted Write has not begun to leave.
     bool waits() const {
         const proto::ib::SendQueue& sends = core().sends;
         return !sends.empty() && !sends[sends.size() - 1].begun;

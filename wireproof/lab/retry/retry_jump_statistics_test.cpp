@@ -1,4 +1,4 @@
-// A run that jumps over its error-free stretches is the run that does not.
+// A run that jumps over stretches without errors gives the same result as a run that does not.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ void expect_same(const Both& both, const char* what) {
     EXPECT_EQ(static_cast<double>(both.lived.jumped), 0) << what;
 }
 
-// Not a power of anything, so that the end lies somewhere in a lap.
+// Not a power of any number, so that the end lies in the middle of a lap.
 constexpr std::uint64_t packets = 1'234'567;
 
 struct Row {
@@ -86,7 +86,7 @@ TEST(RetryJump, EqualsTheLifeOfPacketsOfHostsToo) {
     });
 }
 
-// A seldom error costs no more than its surroundings.
+// Rare errors cost no more time than the simulation of the packets around them.
 TEST(RetryJump, TenToTheFourteenthPacketsTakeNoTime) {
     const auto point = run_retry_point({.bit_error = 1e-15}, {.packets = 100'000'000'000'000});
     ASSERT_TRUE(point);

@@ -1,4 +1,4 @@
-// What a run that jumps over its error-free stretches counts, and when it cannot.
+// What a run that jumps over stretches without errors counts, and when it cannot jump.
 #include <gtest/gtest.h>
 
 #include "wireproof/lab/retry/retry_point.hpp"
@@ -18,7 +18,7 @@ TEST(RetryJump, SaysWhyItCannot) {
     EXPECT_EQ(run_retry_point(settings, {.packets = 1'000})->cannot_jump, "notices that are lost");
 }
 
-// 4 10^18 bytes do not fit in the engines' clock, nor ten times as many in 64 bits.
+// 4 10^18 bytes do not fit in the engines' clock. Ten times as many do not fit in 64 bits.
 TEST(RetryJump, CountsTimeBeyondAnyClock) {
     constexpr std::uint64_t many = 10'000'000'000'000'000;
     const auto point = run_retry_point({.bit_error = 0}, {.packets = many});

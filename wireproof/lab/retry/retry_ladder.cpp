@@ -12,11 +12,12 @@ constexpr std::size_t events_max = std::size_t{1} << 16;
 constexpr std::size_t frames_before = 4;
 constexpr std::uint64_t units_after = 2;
 constexpr std::size_t frames_max = 60;
-constexpr std::size_t alike_max = 6;   // in one direction, before their middle is left out
-constexpr std::size_t alike_kept = 2;  // of either end
+constexpr std::size_t alike_max = 6;   // in one direction; of more, the middle is left out
+constexpr std::size_t alike_kept = 2;  // at each end
 
-/// The unit, counted from 1, that is taken only after others were sent in vain; nothing if there is
-/// none until the plan's end. A run of n units begins as one of n + 1 does, so halving finds it.
+/// The number, counted from 1, of the first unit that the receiver takes only after others were
+/// sent in vain. Nothing if there is none until the end of the plan. A run of n + 1 units begins
+/// like a run of n units, so a binary search finds the number.
 Expected<std::optional<std::uint64_t>> first_failure(const RetrySettings& settings,
                                                      RetryPlan plan) {
     const std::uint64_t most = plan.packets > 0 ? plan.packets : plan.packets_max;
@@ -50,8 +51,8 @@ bool is_same(const FrameInfo& a, const FrameInfo& b) {
     return a.kind == b.kind && a.number == b.number && a.ack == b.ack && a.length == b.length;
 }
 
-/// Frames with their arrivals, in the order in which they left. What was on its way when recording
-/// began has no departure, and its arrivals are nobody's.
+/// Frames with their arrivals, in the order in which they left. A frame that was in flight when
+/// recording began has no departure, so its arrivals are ignored.
 class Gathering {
 public:
     explicit Gathering(const Trace& trace) {
@@ -88,8 +89,8 @@ private:
     std::array<std::deque<std::size_t>, 2> in_flight_;
 };
 
-/// Whether the receiver takes frames of this kind, if they are whole: units, and not what the
-/// sender says besides.
+/// Whether the receiver takes undamaged frames of this kind: these are units. Other frames of the
+/// sender are not taken.
 bool is_taken(const Ladder& ladder, std::string_view kind) {
     return std::any_of(
         ladder.frames.begin(), ladder.frames.end(), [kind](const LadderFrame& frame) {
@@ -98,13 +99,14 @@ bool is_taken(const Ladder& ladder, std::string_view kind) {
         });
 }
 
-/// What goes back may fail as well, long before a unit does.
+/// Frames of the way back may fail, too, long before a unit does.
 bool is_bad_unit(const Ladder& ladder, const LadderFrame& frame) {
     return frame.from == Side::a && (frame.fate.damaged || frame.refused()) &&
            is_taken(ladder, frame.info.kind);
 }
 
-/// Keeps the frames that `keeps` names, and notes of the time from the first to the last of them.
+/// Keeps the frames for which `keeps` is true, and the notes from the time of the first to the time
+/// of the last of them.
 template <class Keeps>
 void keep(Ladder& ladder, Keeps&& keeps) {
     std::vector<LadderFrame> frames;
@@ -122,8 +124,8 @@ void keep(Ladder& ladder, Keeps&& keeps) {
     });
 }
 
-/// From some frames before the first unit that was bad until some of what followed the one that was
-/// waited for; frames that had not arrived when the run ended are none of it.
+/// Keeps some frames before the first bad unit, and some frames after the unit for which the
+/// receiver waited. Leaves out frames that had not arrived when the run ended.
 void cut_to_failure(Ladder& ladder) {
     const auto bad =
         std::find_if(ladder.frames.begin(), ladder.frames.end(),
@@ -145,7 +147,7 @@ std::string what_is_left_out(std::size_t count, const LadderFrame& frame) {
            (frame.refused() ? ", refused)" : ")");
 }
 
-/// The middle of what one side sends in one way becomes a note.
+/// Replaces the middle of a long run of like frames from one side by a note.
 void leave_out_repetitions(Ladder& ladder) {
     std::vector<bool> left_out(ladder.frames.size());
     for (const Side side : {Side::a, Side::b}) {
@@ -174,7 +176,7 @@ void leave_out_repetitions(Ladder& ladder) {
     keep(ladder, [&](std::size_t i) { return !left_out[i]; });
 }
 
-/// Times count from the first frame.
+/// Makes all times count from the first frame.
 void count_from_start(Ladder& ladder) {
     const Duration start = ladder.frames.front().time;
     for (LadderFrame& frame : ladder.frames) {
@@ -213,7 +215,7 @@ Expected<Ladder> run_retry_ladder(const RetrySettings& settings, const RetryPlan
     const std::string never =
         name + " sends nothing in vain at this point: there is no failure to draw";
     if (!foreseen_point(settings)->meets_errors) return unexpected(never);
-    // Of many runs, each a part of the way: how far all of them are nobody can say.
+    // The search makes many runs, and their number is not known. So it reports the progress 0.
     RetryPlan searching = plan;
     if (plan.progress) searching.progress = [&plan](double) { plan.progress(0); };
     const auto failure = first_failure(settings, searching);
@@ -221,7 +223,7 @@ Expected<Ladder> run_retry_ladder(const RetrySettings& settings, const RetryPlan
     if (!*failure) return unexpected(never);
     const std::uint64_t unit = **failure;
 
-    // What was on its way when recording begins has arrived long before the failure.
+    // Recording starts so early that the frames then in flight arrive long before the failure.
     const auto in_loop =
         static_cast<std::uint64_t>(static_cast<double>(link->loop) / link->unit.bytes());
     const std::uint64_t lead = 16 + 2 * std::min<std::uint64_t>(in_loop, link->buffer);

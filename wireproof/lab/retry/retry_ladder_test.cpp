@@ -25,7 +25,7 @@ std::string complaint(const RetrySettings& settings, const RetryPlan& plan = {})
     return ladder ? "" : ladder.error().message;
 }
 
-// The unit that its title names.
+// The unit in the title of the ladder.
 std::uint64_t failing_unit(const Ladder& ladder) {
     return std::stoull(ladder.title.substr(ladder.title.find(' ')));
 }
@@ -123,7 +123,7 @@ TEST(RetryLadder, OfUcSaysThatAUnitIsLost) {
                             [](const LadderFrame& frame) { return frame.fate.damaged; }));
 }
 
-// Nulls are lost long before, and would fill it.
+// Nulls are lost long before the unit fails. If they were shown, they would fill the ladder.
 TEST(RetryLadder, BeginsWithTheUnitThatFailsWhateverWasLostOnTheWayBack) {
     RetrySettings settings{.protocol = RetryProtocol::hippi6400, .bit_error = 1e-6};
     settings.ack_every = 1;

@@ -1,5 +1,5 @@
-// Times from a unit's first departure until it is taken. On a line without errors it is the same
-// for all, so values are kept as runs.
+// Times from the first departure of a unit until the receiver takes it. On a line without errors
+// all units have the same time, so the class keeps runs of equal values.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace wireproof::lab {
 
 class RetryLatencies {
 public:
-    /// Values of a stretch, and how often each came.
+    /// The values of a stretch, and the number of times each occurred.
     using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
     void add(Duration latency) {
@@ -28,12 +28,12 @@ public:
         for (const auto& [value, count] : runs) histogram_.add(value, count * times);
     }
 
-    /// What was added since the last call.
+    /// Returns what was added since the last call.
     Runs take_stretch() {
         flush();
         return std::exchange(stretch_, {});
     }
-    /// Whether anybody wants stretches: runs are then kept apart.
+    /// Sets whether stretches are wanted. If they are, runs are kept separately.
     void keep_stretch(bool keep) {
         flush();
         stretch_.clear();

@@ -1,6 +1,7 @@
 // One direction of a link whose time is counted in bytes: a byte on the line is one picosecond of
-// the engines' clock. Frames leave one at a time, arrive in order, and none vanishes: a bad one
-// arrives and says so. Leaner than sim::Cable, because tens of millions of frames a second pass.
+// the engines' clock. Frames leave one at a time and arrive in order. No frame vanishes: a bad one
+// arrives with a mark. Simpler than sim::Cable, because it must carry tens of millions of frames a
+// second.
 #pragma once
 
 #include <array>
@@ -13,23 +14,24 @@
 
 namespace wireproof::lab {
 
-/// So long as so many bytes take on the line.
+/// The time that `bytes` bytes take on the line.
 constexpr Duration line_time(std::uint64_t bytes) {
     return Duration(static_cast<std::int64_t>(bytes));
 }
 
 struct RetryLineTerms {
     std::size_t frame_max = 0;  // bytes that an engine may write
-    Duration delay{};           // from the last byte's leaving until it is judged
-    bool takes_time = true;     // off: frames leave at once, however many
-    ConstBytes payload{};       // of the users: outlives the line
-    // Bytes on the line that no engine of ours writes or reads.
-    std::size_t framing = 0;    // of each frame: what carries it
-    std::size_t not_shown = 0;  // of each unit: payload that its frame only stands for
+    Duration delay{};           // from the departure of the last byte until the receiver's verdict
+    bool takes_time = true;     // false: frames leave at once, however many there are
+    ConstBytes payload{};       // of the users; must outlive the line
+    // Bytes on the line that none of our engines writes or reads.
+    std::size_t framing = 0;    // of each frame: header bytes of the layers below
+    std::size_t not_shown = 0;  // of each unit: payload bytes that are counted but not in its frame
 };
 
-/// A regular value. Payload in flight is pointed at where it lies outside of all engines, so that a
-/// copied line shows it too; all other bytes, `own_max` a frame at most, are the line's own.
+/// A regular value. Payload in flight is not copied if it lies outside of all engines: the frame
+/// has a pointer to it, which is also valid for a copied line. The line owns a copy of all other
+/// bytes, at most `own_max` in a frame.
 template <std::size_t own_max>
 class RetryLine {
 public:
@@ -41,8 +43,8 @@ public:
         bool unit = false;  // carries payload, and is kept until acknowledged
         bool resent = false;
         bool damaged = false;
-        std::size_t beside = 0;   // bytes of its length that are not shown
-        std::uint64_t index = 0;  // of a unit that leaves for the first time, among those
+        std::size_t beside = 0;   // bytes of its length that the frame does not contain
+        std::uint64_t index = 0;  // of a new unit: how many left for the first time before it
         std::array<std::byte, own_max> own;
 
         ConstBytes bytes() const { return ConstBytes(own).first(parts.size); }
@@ -57,13 +59,13 @@ public:
 
     // The sender's side.
     Instant free_at() const { return free_at_; }
-    /// Room for the next frame; it is forgotten unless it departs.
+    /// Room for the next frame. Nothing is sent until depart().
     TxFrame& open() {
         if (count_ == frames_.size()) grow();
         tx_.open(place(count_).own, {terms_.frame_max, true, false});
         return tx_;
     }
-    /// The opened frame leaves; what is to be noted about it may be set in it.
+    /// The opened frame leaves. The caller may set further marks in the result.
     Frame& depart(Instant now, bool unit) {
         Frame& frame = place(count_++);
         take_parts(frame);
@@ -76,7 +78,7 @@ public:
         next_arrival_ = frames_[first_].arrival;
         return frame;
     }
-    /// The frame that has just departed never did: a notice that is lost.
+    /// Removes the frame that departed last: a notice that is lost.
     void lose_last() {
         --count_;
         next_arrival_ = count_ == 0 ? never : frames_[first_].arrival;
@@ -99,7 +101,8 @@ public:
             const Frame& frame = frames_[(first_ + i) & (frames_.size() - 1)];
             sink.add(frame.arrival - now);
             sink.add_bytes(frame.bytes());
-            // Where it lies says what it is: it does not change while the line lives.
+            // The address identifies the content, because the payload does not change while the
+            // line exists.
             sink.add(frame.parts.lent.empty() ? 0
                                               : frame.parts.lent.data() - terms_.payload.data());
             sink.add(frame.parts.lent.size());
@@ -118,7 +121,7 @@ private:
         const std::byte* const begin = terms_.payload.data();
         const std::byte* const lent = frame.parts.lent.data();
         if (lent == nullptr || (lent >= begin && lent < begin + terms_.payload.size())) return;
-        // In an engine's memory, which is not the copied engine's.
+        // The payload lies in the memory of an engine. A copied engine has other memory.
         frame.parts = {.size = tx_.gather_in_place().size()};
     }
 
@@ -130,7 +133,7 @@ private:
     }
 
     Terms terms_;
-    std::vector<Frame> frames_;  // a ring, a power of two long
+    std::vector<Frame> frames_;  // a ring; its size is a power of two
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     TxFrame tx_;

@@ -1,4 +1,4 @@
-// What the settings of a point mean for each protocol.
+// The meaning of a point's settings for each protocol.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,7 +34,7 @@ std::size_t framing_of(RetryProtocol protocol) {
         case RetryProtocol::sp_am_selective: return ethernet_framing;
         case RetryProtocol::rc:
         case RetryProtocol::uc: return native_framing;
-        default: return 0;  // all of it is in the engine's frame
+        default: return 0;  // the engine's frame has all bytes
     }
 }
 
@@ -70,8 +70,8 @@ std::uint64_t bytes_of(const LineUnit& unit) {
     return static_cast<std::uint64_t>(unit.bytes());
 }
 
-// Of a x1 link at 2.5 GT/s, where a symbol is a byte; longer where loop and acks alone would end
-// it.
+// The timer of an x1 link at 2.5 GT/s, where a symbol is a byte. It is longer if the loop and the
+// distance of two Acks alone take longer.
 std::uint64_t pcie_timer(const RetrySettings& s, const RetryLink& link, std::uint64_t unit) {
     std::uint32_t size = 128;
     while (size < s.payload) size *= 2;
@@ -79,7 +79,8 @@ std::uint64_t pcie_timer(const RetrySettings& s, const RetryLink& link, std::uin
     return std::max(limit, s.loop + (link.ack_every + 1) * unit);
 }
 
-// A timeout of RC is 4.096 us x 2^code, and a byte here takes a nanosecond: the next longer one.
+// The timeouts of RC are 4.096 us x 2^code, and here a byte takes a nanosecond. Returns the
+// shortest timeout that is not below `wanted`.
 std::uint64_t rc_timer(std::uint64_t wanted) {
     return std::max<std::uint64_t>(8192, std::bit_ceil(wanted));
 }
@@ -87,7 +88,8 @@ std::uint64_t rc_timer(std::uint64_t wanted) {
 void fill_in_am(const RetrySettings& s, RetryLink& link, std::uint64_t unit) {
     const std::uint64_t round = s.loop + unit;
     if (link.buffer == 0) {
-        // Four loops: what is missing may itself be late, and acknowledgements come by quarters.
+        // Four loops: the retransmission may be late, too, and the receiver acknowledges only each
+        // quarter of the window.
         const std::uint64_t wanted = 4 * ((round + unit - 1) / unit + 1);
         link.buffer = static_cast<std::uint32_t>(std::min<std::uint64_t>(
             std::bit_ceil(std::max<std::uint64_t>(wanted, 64)), buffer_max));
@@ -148,7 +150,7 @@ void fill_in(const RetrySettings& s, RetryLink& link) {
     }
 }
 
-// That a notice fails: HIPPI's both copies are needed.
+// The probability that a notice is lost. Of HIPPI's notice, both copies must arrive.
 double notice_loss_of(const RetrySettings& s) {
     const double back = s.clean_back ? 0 : s.bit_error;
     const auto lost = [&](double bytes) {
@@ -167,7 +169,7 @@ double notice_loss_of(const RetrySettings& s) {
     }
 }
 
-// Of the protocols whose units are packets of hosts.
+// Checks the settings of the protocols whose units are packets between hosts.
 Expected<void> check_packets(const RetrySettings& s, const RetryLink& link) {
     const std::string name(name_of(s.protocol));
     const auto has_none = [&name](std::string_view what) {

@@ -31,7 +31,7 @@ void RetryModel::advance(Wide accepted) {
     }
 }
 
-// All that come before the next error, if nothing is pending.
+// Skips all units before the next error, if no unit is pending.
 bool RetryModel::skip(Wide left) {
     if (pending_ > 0) return false;
     const auto units =
@@ -67,7 +67,7 @@ void RetryModel::live_selective(bool bad) {
     pass(1);
 }
 
-// The expected unit always stands in place 0 once it has failed: the round begins with it.
+// After a failure, the expected unit is always in place 0: the round begins with it.
 void RetryModel::live_going_back(bool bad) {
     std::uint32_t& failed = failed_[0];
     if (in_vain_ > 0) {

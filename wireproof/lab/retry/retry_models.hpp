@@ -1,6 +1,6 @@
-// Two senders that no engine is: one is told of every failure and goes back, the other resends
-// nothing but what was bad. The engines' recovery is measured against them. They have no timers,
-// and their way back neither damages nor delays.
+// Two model senders without an engine. One gets a notice of every failure and goes back; the other
+// resends only the bad units. The recovery of the engines is compared with them. They have no
+// timers, and their way back has no errors and no delay.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@
 
 namespace wireproof::lab {
 
-/// A loop is a round of so many places, and what left from one is judged when its turn comes again:
-/// so a place is a unit that stops and waits. A window shorter than the loop leaves the rest of the
-/// round idle. A regular value.
+/// The model treats the loop as a round of places. A unit that leaves from a place is judged when
+/// the turn of that place comes again, so each place is a stop-and-wait sender. A window shorter
+/// than the loop leaves the rest of the round idle. A regular value.
 class RetryModel {
 public:
     RetryModel(const RetryLink& link, RetryFaults faults, bool jumps, RetryPulse pulse = {});

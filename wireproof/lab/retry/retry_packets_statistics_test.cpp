@@ -1,4 +1,5 @@
-// Packets of hosts against the closed forms: SP AM's go-back-N, RC and UC, as they ship.
+// Packets of hosts compared with the closed forms: SP AM's go-back-N, RC and UC, with their usual
+// settings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace test;
 
-// Scheme (i), where the next whole packet draws the notice.
+// Scheme (i), with a notice that the next good packet causes.
 TEST(RetryPackets, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {
     for (const std::uint64_t loop : {0U, 2'000U, 20'000U}) {
         for (const double p : {0.01, 0.1, 0.3}) {
@@ -28,7 +29,7 @@ TEST(RetryPackets, GoBackNOfSpAmIsSchemeOneAndWaitsForTheNextPacket) {
     }
 }
 
-// Scheme (ii): the head of a replay that is bad again waits for the timeout.
+// Scheme (ii): if the head of a replay is bad again, the sender waits for the timeout.
 TEST(RetryPackets, RcIsSchemeTwoAndNotSchemeOne) {
     for (const double p : {0.01, 0.1, 0.3}) {
         const RetrySettings settings{
@@ -53,7 +54,7 @@ TEST(RetryPackets, ALostNakOfRcCostsATimeout) {
                 failures * (0.3 + p / (1 - p)), 4 * std::sqrt(failures * 0.3));
 }
 
-// What is lost is counted, and ETR is of what was delivered.
+// Lost units are counted, and ETR counts only delivered ones.
 TEST(RetryPackets, UcLosesWhatWasBadAndResendsNothing) {
     for (const double p : {0.001, 0.1, 0.5}) {
         const RetrySettings settings{.protocol = RetryProtocol::uc, .payload = 1000};
@@ -63,12 +64,12 @@ TEST(RetryPackets, UcLosesWhatWasBadAndResendsNothing) {
         EXPECT_EQ(count(point, RetryCount::wasted) + 60'000, count(point, RetryCount::units));
         EXPECT_TRUE(agrees(point)) << p;
         EXPECT_NEAR(*point.closed_etr(), (1 - p) * point.link.unit.efficiency(), 1e-12);
-        // One is as good as another: it arrives when it has left.
+        // All units have the same latency: each arrives when it has left.
         EXPECT_EQ(point.latency[3], static_cast<std::uint64_t>(point.link.unit.bytes()));
     }
 }
 
-// More in a row than half the circle that its numbers turn on here.
+// More lost packets in a row than half the circle of numbers in this simulation.
 TEST(RetryPackets, UcTakesTheNextWholePacketHoweverManyWereLost) {
     const auto trace = LossTrace::read("ok 1000\nbad 600\n", "t");
     ASSERT_TRUE(trace);

@@ -1,4 +1,5 @@
-// Packets of hosts: closed forms that a short run meets, lengths, timers, what is refused.
+// Packets of hosts: closed forms that a short run confirms, lengths, timers, and settings that are
+// refused.
 #include <gtest/gtest.h>
 
 #include "wireproof/lab/retry/retry_test_kit.hpp"
@@ -8,7 +9,7 @@ namespace {
 
 using namespace test;
 
-// A NACK that is lost is followed by the next.
+// If a NACK is lost, another NACK follows it.
 TEST(RetryPackets, ALostNackOfSpAmCostsAPacketAndNoTimeout) {
     RetrySettings settings{.protocol = RetryProtocol::sp_am, .payload = 224};
     settings.clean_back = true;
@@ -21,13 +22,13 @@ TEST(RetryPackets, ALostNackOfSpAmCostsAPacketAndNoTimeout) {
     EXPECT_GT(away_from(point, point.link.scheme, none), 4);
 }
 
-// Scheme (0): but for windows that end in a bad packet nothing waits for a timer.
+// Scheme (0): only a window whose last packet is bad waits for a timer.
 TEST(RetryPackets, SelectiveRecoveryOfSpAmResendsWhatWasBadAndNothingElse) {
     for (const double p : {0.001, 0.1, 0.3}) {
         const RetrySettings settings{.protocol = RetryProtocol::sp_am_selective, .payload = 1024};
         const RetryPoint point = run(with_unit_error(settings, p), 60'000);
         EXPECT_TRUE(agrees(point)) << p;
-        // What was bad last may not have left again.
+        // The packets that were bad last may not have been resent yet.
         EXPECT_NEAR(static_cast<double>(count(point, RetryCount::resent)),
                     static_cast<double>(count(point, RetryCount::wasted)), 20);
         EXPECT_GT(point.latency[3], point.latency[0]);
@@ -39,7 +40,7 @@ TEST(RetryPackets, UnitsAreAsLongAsOnTheirLines) {
         return resolve({.protocol = protocol, .payload = payload})->unit.overhead;
     };
     EXPECT_EQ(overhead(RetryProtocol::sp_am, 224), 32);               // a packet of 256 bytes
-    EXPECT_EQ(overhead(RetryProtocol::sp_am_selective, 1'424), 114);  // 1538 of a full frame
+    EXPECT_EQ(overhead(RetryProtocol::sp_am_selective, 1'424), 114);  // a full frame has 1538 bytes
     EXPECT_EQ(overhead(RetryProtocol::rc, 4'096), 8 + 12 + 16 + 4 + 2);
     EXPECT_EQ(overhead(RetryProtocol::uc, 4'096), 8 + 12 + 16 + 4 + 2);
     EXPECT_EQ(overhead(RetryProtocol::uc, 4'093), 8 + 12 + 16 + 3 + 4 + 2);

@@ -76,8 +76,9 @@ std::array<RetryCurve, 2> curves_with_loop(double loop) {
     return {curve(tlp), curve(micropacket)};
 }
 
-// While a loop grows, ever more micropackets are lost with an error, and the rate rises; where it
-// costs one packet more, the rate falls. So it is largest and smallest on either side of those.
+// While the loop grows, each error costs more and more micropackets, and the crossover rises. Where
+// an error costs one packet more, the crossover falls. So the extremes are just before and just
+// after those loops.
 std::array<double, 2> crossovers_with_loops(double first, double last) {
     std::array<double, 2> range = {1, 0};
     const auto look = [&range](double loop) {

@@ -26,7 +26,7 @@ RetryFaults faults_of(const RetrySettings& s, std::uint64_t seed) {
                        seed);
 }
 
-/// Bit errors alone decide which frames are bad.
+/// Whether only bit errors decide which frames are bad.
 bool is_independent(const RetrySettings& s) {
     return s.bursts.begin == 0 && !s.loss_trace;
 }
@@ -57,7 +57,7 @@ void take_figures(Run& run, RetryPoint& point) {
     point.latency.back() = latencies.largest();
 }
 
-// What draws a fate for every frame.
+// The setting that gives each frame its own random fate; empty if there is none.
 std::string_view obstacle(const RetrySettings& s) {
     if (s.loss_trace) return "a recorded trace";
     if (s.bursts.begin > 0) return "bursts";
@@ -65,7 +65,7 @@ std::string_view obstacle(const RetrySettings& s) {
     return {};
 }
 
-/// Where a run is going to, and who is told how far it is.
+/// The end of a run, and the reports of its progress.
 class Goal {
     struct OutOfTime {};
 
@@ -83,7 +83,8 @@ public:
         };
     }
 
-    /// `advance(n)` false: the link is at rest, and so is this. `measured()` is the relative error.
+    /// `advance(n)` returns false if the link has come to rest; then the run ends, too.
+    /// `measured()` returns the relative error.
     template <class Advance, class Measured>
     bool reach(RetryPoint& point, Advance&& advance, Measured&& measured) {
         try {
@@ -111,7 +112,8 @@ private:
         }
     }
 
-    // What the closed form says that it takes, where it knows of all errors.
+    // The number of units that the run needs according to the closed form, if that covers all
+    // errors.
     double foreseen(const RetryPoint& point) const {
         const double p = point.unit_error;
         if (p == 0 || !foreseeable_) return 100'000;
@@ -128,7 +130,8 @@ private:
     double units_;
 };
 
-// Of a unit's payload, where its frame carries but a word that stands for it.
+// Payload bytes of a unit that its frame does not contain, if the frame carries only one word for
+// them.
 template <RetryEnd End>
 std::size_t not_shown(const RetrySettings& s) {
     if constexpr (requires { End::shown; }) return (s.payload + 3) / 4 * 4 - End::shown;
@@ -148,7 +151,7 @@ Expected<RetryPoint> run_engines(const RetrySettings& s, const RetryPlan& plan,
     world.back = world.forward;
     world.back.delay = line_time(s.loop);
     world.back.takes_time = s.loaded_back;
-    world.window = std::max(link.buffer, 2U);  // none: one is on its way, and one behind it
+    world.window = std::max(link.buffer, 2U);  // uc has none: one unit in flight, one waiting
     world.loaded_back = s.loaded_back;
     RetryWorld<End> start(world, build_end<End>(s, link, memory, 0),
                           build_end<End>(s, link, memory, 1));

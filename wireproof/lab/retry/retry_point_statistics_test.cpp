@@ -1,4 +1,5 @@
-// Simulated points against the closed forms: the engines as they ship, and the two models.
+// Simulated points compared with the closed forms: the engines with their usual settings, and the
+// two models.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +13,8 @@ namespace {
 
 using namespace test;
 
-// ETR-5: N of 1, 4 and 51 from the loop. The engine with a fresh Nak for every failure, too.
+// ETR-5: the loop gives N = 1, 4 and 51. The engine with a fresh Nak for every failure is tested,
+// too.
 TEST(RetryPoint, AFreshNoticeForEveryFailureIsSchemeOne) {
     for (const double p : {0.001, 0.01, 0.1, 0.3}) {
         for (const double n : {1.0, 4.0, 51.0}) {
@@ -33,7 +35,7 @@ TEST(RetryPoint, AFreshNoticeForEveryFailureIsSchemeOne) {
     }
 }
 
-// ETR-6: with N of 4 and M2 of 5 no notice meets a replay that is longer than its own.
+// ETR-6: with N = 4 and M2 = 5, a notice never meets a replay that is longer than its own.
 TEST(RetryPoint, PcieIsSchemeTwoAndNotSchemeOne) {
     RetrySettings settings = engine(RetryProtocol::pcie, 12'372);
     settings.timer = 12'429;
@@ -69,7 +71,7 @@ TEST(RetryPoint, HippiIsSchemeTwo) {
     const RetryPoint often =
         run(with_unit_error(engine(RetryProtocol::hippi6400, 2'000), 0.1), 100'000);
     EXPECT_GT(away_from(often, RetryScheme::fresh_notice, often.link.costs), 10);
-    // With its f: errors on the way back, where both copies of a notice are needed.
+    // With the f of HIPPI: both copies of a notice must arrive.
     RetrySettings deaf = engine(RetryProtocol::hippi6400, 600);
     deaf.notice_loss = 0.1;
     const RetryPoint point = run(with_unit_error(deaf, 0.01), 200'000);
@@ -77,7 +79,8 @@ TEST(RetryPoint, HippiIsSchemeTwo) {
     EXPECT_TRUE(agrees(point));
 }
 
-// ETR-8: every Nak vanishes. A fresh failure costs M1 of the formula, the head of a replay M2.
+// ETR-8: every Nak is lost. A failure of a fresh unit costs M1 of the formula, of the head of a
+// replay M2.
 TEST(RetryPoint, WithoutNoticesOnlyTheTimerIsLeft) {
     RetrySettings settings = engine(RetryProtocol::pcie, 2'000);
     settings.notice_loss = 1;
@@ -100,8 +103,8 @@ struct CrossoverRow {
     double expected;
 };
 
-/// Every crossover stands within its own standard errors of the closed form, on both sides of it,
-/// and no further off than those errors say.
+/// The crossovers lie on both sides of the closed form, within their own standard errors, and their
+/// spread is not larger than these errors say.
 void expect_at_its_closed_form(const CrossoverRow& row, int runs) {
     const auto sides = crossover_sides(row.tlp_loop, row.micropacket_loop, row.renak);
     double sum = 0;
@@ -127,8 +130,8 @@ TEST(RetryCrossover, StandsWhereTheClosedFormPutsIt) {
     expect_at_its_closed_form({paper::equal_loop, paper::equal_loop, true, 4.7238e-6}, 4);
 }
 
-// ETR-18: neither engine is told to do more than is specified. Form (ii) alone says 2.6993e-6 and
-// 3.8564e-6, which is within 5 %; Naks that wait for the end of a replay bring it down.
+// ETR-18: both engines follow the specification. Form (ii) alone gives 2.6993e-6 and 3.8564e-6,
+// which is within 5 %. Naks that wait for the end of a replay lower the result.
 TEST(RetryCrossover, OfTheEnginesAsSpecifiedIsThatOfSchemeTwo) {
     struct Row {
         double tlp_loop, micropacket_loop, scheme_two;
@@ -144,7 +147,7 @@ TEST(RetryCrossover, OfTheEnginesAsSpecifiedIsThatOfSchemeTwo) {
     }
 }
 
-// ETR-16: one notice of PCIe, two copies of HIPPI's; heads that are bad again have the timer, too.
+// ETR-16: PCIe sends one notice, HIPPI two copies. Heads that are bad again cause timeouts, too.
 TEST(RetryPoint, LostNoticesEndInTimeoutsByTheirNumberOfCopies) {
     constexpr double q = 0.3;
     constexpr double p = 0.002;
@@ -163,7 +166,7 @@ TEST(RetryPoint, LostNoticesEndInTimeoutsByTheirNumberOfCopies) {
     EXPECT_NEAR(timeouts_per_gap(RetryProtocol::hippi6400), both, 4 * error(both));
 }
 
-// ETR-20: 2000 bytes are 50 micropackets exactly, and the bad one is the 51st.
+// ETR-20: 2000 bytes are exactly 50 micropackets, and the bad one is the 51st.
 TEST(RetryPoint, ANoticeThatIsDueAtABoundaryIsTakenThere) {
     const auto lost_each = [](std::uint64_t loop) {
         const RetryPoint point =
@@ -179,7 +182,7 @@ TEST(RetryPoint, ANoticeThatIsDueAtABoundaryIsTakenThere) {
     EXPECT_EQ(lost_each(1'960), 50);
 }
 
-// Errors on the way back cost what a lost notice costs.
+// Errors on the way back cost the same as lost notices.
 TEST(RetryPoint, ErrorsBothWaysAgreeWithTheClosedForm) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400}) {
         for (const double bit_error : {1e-7, 1e-6, 1e-5}) {
@@ -202,7 +205,7 @@ TEST(RetryPoint, StopsAtTheRelativeErrorThatIsWanted) {
     }
 }
 
-// Bit errors alone would have it run a hundred thousand times as long.
+// If only bit errors counted, the run would be a hundred thousand times as long.
 TEST(RetryPoint, ErrorsThatNoFormKnowsOfEndItAsSoon) {
     RetrySettings settings{.bit_error = 1e-13};
     settings.bursts = {.begin = 0.01, .end = 0.5, .loss_in_burst = 0.5};
@@ -216,12 +219,12 @@ TEST(RetryPoint, ErrorsThatNoFormKnowsOfEndItAsSoon) {
     EXPECT_LT(recorded->packets(), 1'000'000);
 }
 
-// A stride of SP AM are all its numbers.
+// The stride of SP AM is the number of all its sequence numbers.
 TEST(RetryPoint, IsHeardOfEveryTensOfThousandsOfUnits) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
                                 RetryProtocol::rc, RetryProtocol::ideal}) {
         for (const bool jump : {true, false}) {
-            if (jump && protocol == RetryProtocol::ideal) continue;  // it is over at once
+            if (jump && protocol == RetryProtocol::ideal) continue;  // the run ends at once
             int heard = 0;
             double last = 0;
             const RetryPlan plan{.packets = 300'000, .jump = jump, .progress = [&](double share) {

@@ -1,4 +1,5 @@
-// Simulated points: closed forms that a short run meets, what ends a run, what is refused.
+// Simulated points: closed forms that a short run confirms, the ends of a run, and settings that
+// are refused.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +44,7 @@ TEST(RetryPoint, WithoutErrorsEveryProtocolGivesItsEfficiencyExactly) {
 TEST(RetryPoint, AStalledSenderLosesThroughputAndNoEtr) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::ideal}) {
         RetrySettings settings = engine(protocol, 8'248);
-        settings.buffer = 2;  // of the 3 that the loop holds
+        settings.buffer = 2;  // the loop holds 3
         const RetryPoint point = run(settings, 30'000);
         EXPECT_EQ(point.etr(), 4096.0 / 4124);
         EXPECT_NEAR(point.throughput(), window_throughput(2, 8'248, 4'124) * 4096 / 4124, 1e-4);
@@ -51,7 +52,7 @@ TEST(RetryPoint, AStalledSenderLosesThroughputAndNoEtr) {
     }
 }
 
-// ETR-21: an Ack for each TLP or for eight changes what goes back, and nothing else.
+// ETR-21: one Ack for each TLP or for eight TLPs changes only the frames of the way back.
 TEST(RetryPoint, WhatGoesBackChangesNoEtr) {
     RetrySettings settings = with_unit_error(engine(RetryProtocol::pcie, 2'000), 0.01);
     settings.timer = 100'000;
@@ -62,7 +63,7 @@ TEST(RetryPoint, WhatGoesBackChangesNoEtr) {
     EXPECT_GT(count(each, RetryCount::bytes_back), 6 * count(eighth, RetryCount::bytes_back));
     const double heads = static_cast<double>(count(each, RetryCount::timeouts));
     EXPECT_NEAR(each.etr(), eighth.etr(), (1 + heads) * 1e-5);
-    // Where no head of a replay is bad, not even by a byte.
+    // If no head of a replay is bad, the results are equal to the byte.
     settings = with_unit_error(settings, 1e-4);
     settings.ack_every = 1;
     const double rare = run(settings, 100'000).etr();
@@ -80,7 +81,7 @@ TEST(RetryPoint, EndsWhereNothingIsEverDamaged) {
     EXPECT_EQ(run_retry_point(settings, plan)->packets(), 100'000);
 }
 
-// Four million units in a row that are not taken.
+// The receiver takes none of four million units in a row.
 TEST(RetryPoint, CanBeGivenUpWhereNothingIsTaken) {
     RetrySettings settings;
     settings.loss_trace =
@@ -117,7 +118,7 @@ TEST(RetryPoint, RefusesWhatCannotWork) {
     }
 }
 
-// Each failure costs a round, and a round of units is kept.
+// Each failure costs a round, and the sender keeps the units of one round.
 TEST(RetryPoint, ModelsCountWhatIsKeptAndHowLateAUnitIs) {
     for (const auto protocol : {RetryProtocol::ideal, RetryProtocol::go_back_n}) {
         RetrySettings settings{.protocol = protocol, .loop = 12'372};
@@ -126,7 +127,7 @@ TEST(RetryPoint, ModelsCountWhatIsKeptAndHowLateAUnitIs) {
         EXPECT_GT(point.jumped, Wide{90'000});
         EXPECT_EQ(point.kept_most, 4U);
         EXPECT_NEAR(point.kept_mean, 4, 0.05) << name_of(protocol);
-        // One in 500 is late; figures of a histogram have three digits.
+        // One unit in 500 is late. The figures of a histogram have three digits.
         for (const std::size_t share : {0U, 1U}) {
             EXPECT_NEAR(static_cast<double>(point.latency[share]), 4'124, 8);
         }
@@ -140,12 +141,12 @@ TEST(RetryPoint, ModelsCountWhatIsKeptAndHowLateAUnitIs) {
     }
 }
 
-// It is asked now and then, also where it jumps, and what it has counted until then is right.
+// The run asks now and then, also when it jumps, and its counts up to then are right.
 TEST(RetryPoint, IsStoppedWhenItsTimeIsOver) {
     for (const auto protocol : {RetryProtocol::pcie, RetryProtocol::hippi6400, RetryProtocol::sp_am,
                                 RetryProtocol::rc, RetryProtocol::ideal}) {
         for (const bool jump : {true, false}) {
-            if (jump && protocol == RetryProtocol::ideal) continue;  // it is over at once
+            if (jump && protocol == RetryProtocol::ideal) continue;  // the run ends at once
             int asked = 0;
             RetryPlan plan{.packets = 10'000'000'000, .jump = jump, .out_of_time = [&asked] {
                                return ++asked == 3;

@@ -17,14 +17,14 @@ std::uint64_t whole(double bytes) {
     return static_cast<std::uint64_t>(std::llround(bytes));
 }
 
-// There and back, and the time a bad unit and its notice wait to be looked at.
+// The time there and back, and the time that a bad unit and its notice wait to be processed.
 std::uint64_t cable_loop(double metres, double bytes_per_second, double turn_around) {
     return whole(2 * metres * nanoseconds_per_metre * 1e-9 * bytes_per_second + turn_around);
 }
 
 RetryPreset pcie_preset(pcie::Speed speed, std::uint32_t width) {
     constexpr std::uint32_t payload = 256;
-    // From 16 GT/s on the limit is 24 000 to 31 000 symbol times, whatever the payload.
+    // From 16 GT/s on, the limit is 24 000 to 31 000 symbol times for every payload.
     constexpr std::uint32_t simplified_limit = 27'500;
     const pcie::LinkRate rate{speed, width};
     const bool simplified = speed >= pcie::Speed::gen4;

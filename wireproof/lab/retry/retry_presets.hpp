@@ -1,5 +1,5 @@
-// Lines that people have, under the names they have for them: a protocol, its figures in bytes on
-// the line, and how long a byte takes.
+// Settings of well-known links, under their usual names: a protocol, its figures in bytes on the
+// line, and how long a byte takes.
 #pragma once
 
 #include <span>
@@ -12,21 +12,20 @@ namespace wireproof::lab {
 
 struct RetryPreset {
     std::string name;
-    RetrySettings settings;         // bit errors are not among them
-    double bytes_per_second = 0;    // on the line, payload and overhead
-    std::string what;               // and where its figures come from, in one line
-    bool link_layer_retry = false;  // of Ethernet: counted under its names, too
+    RetrySettings settings;       // without bit errors
+    double bytes_per_second = 0;  // on the line, payload and overhead
+    std::string what;             // one line: the link, and the source of its figures
+    bool link_layer_retry = false;  // of Ethernet: also shows counters under its names
 
     double nanoseconds(double bytes) const { return bytes / bytes_per_second * 1e9; }
 };
 
-/// Settings of a line that is otherwise `line`: protocol, payload, loop, buffer, acks and timer are
-/// the preset's.
+/// Returns `line` with the protocol, payload, loop, buffer, acks and timer of the preset.
 RetrySettings with_preset(const RetrySettings& line, const RetryPreset& preset);
 
-/// All of them, in an order to be read in.
+/// All presets, in a good order for a list.
 std::span<const RetryPreset> retry_presets();
-/// Lives as long as the program; null: there is none of that name.
+/// Valid as long as the program runs. Null if no preset has this name.
 const RetryPreset* retry_preset(std::string_view name);
 
 }  // namespace wireproof::lab

@@ -21,7 +21,7 @@ TEST(RetryPresets, HaveNamesOfTheirOwnAndCanBeSimulated) {
         const auto link = resolve(one.settings);
         ASSERT_TRUE(link) << one.name << ": " << link.error().message;
         EXPECT_GT(one.bytes_per_second, 0);
-        // Waiting for a notice is no reason for a timeout, and the window no reason to stall.
+        // Waiting for a notice must not cause a timeout, and the window must not stall the sender.
         const auto unit = static_cast<std::uint64_t>(link->unit.bytes());
         EXPECT_GT(link->timer, link->loop) << one.name;
         EXPECT_GE(link->buffer * unit, link->loop + unit) << one.name;

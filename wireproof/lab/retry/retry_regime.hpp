@@ -1,7 +1,7 @@
-// The error-free life of a world, learned while it passes: its states at every so many accepted
-// units, what is counted from each to the next, and the lap in which they repeat. A state that was
-// met before has the same future until something is damaged, so a simulation can go on from any
-// later one as if it had lived through all between.
+// Records the states of a world while it has no errors: the state after each stride of accepted
+// units, the counts between two such states, and the lap in which the states repeat. Until the next
+// damage, a known state always has the same future. So a simulation can continue from any later
+// state as if it had simulated all states between.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ public:
     using Place = std::size_t;
     static constexpr Place nowhere = std::numeric_limits<Place>::max();
 
-    /// What a way through the regime is worth.
+    /// The counts and latencies of a way through the regime.
     struct Stretch {
         RetryCounts counts;
         RetryLatencies::Runs latencies;
@@ -31,7 +31,8 @@ public:
 
     explicit RetryRegime(std::size_t places_max) : places_max_(places_max) {}
 
-    /// Where the world is. If that is new and there is no room for it, all else is forgotten.
+    /// The place of the world's state. If the state is new and there is no room for it, the regime
+    /// forgets all others.
     Place find(const World& world) {
         Fingerprint fingerprint;
         world.fingerprint(fingerprint);
@@ -42,10 +43,11 @@ public:
         return states_.size() - 1;
     }
 
-    /// How often all was forgotten: places found before mean nothing any more.
+    /// How often the regime forgot all states. Places found before are then no longer valid.
     std::uint64_t forgotten() const { return forgotten_; }
 
-    /// `from` led to `to` without damage. The first word counts: the second would be the same.
+    /// `from` led to `to` without damage. Only the first call for a place counts: later ones would
+    /// say the same.
     void connect(Place from, Place to, Stretch between) {
         State& state = states_[from];
         if (state.next != nowhere) return;
@@ -57,7 +59,7 @@ public:
     const World& world(Place place) const { return states_[place].world; }
     Place next(Place place) const { return states_[place].next; }
     const Stretch& between(Place place) const { return states_[place].between; }
-    /// The lap that the place is on, if it is known to repeat.
+    /// The lap of this place. Null if it is not known that the place repeats.
     const Lap* lap(Place place) const {
         const Place lap = states_[place].lap;
         return lap == nowhere ? nullptr : &laps_[lap];

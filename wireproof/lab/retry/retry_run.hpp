@@ -1,6 +1,6 @@
-// A world with its faults and totals, and the jump: where the error-free regime repeats, the world
-// is not simulated up to the next error but replaced by a state of its own that it met before. The
-// totals, 128 bits wide, and the random draws are those of a run that was there all the time.
+// A world with its faults and totals, and the jump: while the error-free states repeat, the run
+// does not simulate the world up to the next error. It replaces the world by an earlier state of it
+// that is equal. The totals (128 bits) and the random draws are the same as without a jump.
 #pragma once
 
 #include "wireproof/lab/retry/retry_regime.hpp"
@@ -15,10 +15,10 @@ public:
     struct Config {
         std::size_t unit = 0;  // bytes of one on the line
         bool jumps = true;
-        std::size_t places_max = 1024;  // states to jump to
+        std::size_t places_max = 1024;  // limit of the states that are kept
         RetryPulse pulse = {};
     };
-    /// The world has started.
+    /// `world` must have started.
     RetryRun(const Config& config, World world, RetryFaults faults)
         : config_(config),
           world_(std::move(world)),
@@ -28,7 +28,8 @@ public:
         latencies_.keep_stretch(config.jumps);
     }
 
-    /// Until the receiver has taken so many units in all. False: the link has come to rest before.
+    /// Runs until the receiver has taken `accepted` units in all. False: the link came to rest
+    /// before.
     bool advance(Wide accepted) {
         while (total_accepted() < accepted) {
             const Wide left = accepted - total_accepted();
@@ -53,7 +54,7 @@ public:
         return true;
     }
 
-    /// From now on every frame is recorded, and nothing is jumped over.
+    /// From now on, records every frame and does not jump.
     void record(Trace* trace) {
         config_.jumps = false;
         latencies_.keep_stretch(false);
@@ -71,7 +72,7 @@ private:
     using Regime = RetryRegime<End>;
     using Place = typename Regime::Place;
     static constexpr Place nowhere = Regime::nowhere;
-    // Where most bits of a frame are bad they take longer to draw than all else.
+    // If most bits are bad, the random draws take more time than the rest of the simulation.
     static constexpr std::uint64_t units_a_pulse = std::uint64_t{1} << 15;
     static constexpr std::array<RetryCount, 2> frames_of = {RetryCount::frames_forward,
                                                             RetryCount::frames_back};
@@ -79,9 +80,9 @@ private:
                                                            RetryCount::bytes_back};
 
     Wide total_accepted() const { return carried_[RetryCount::accepted] + world_.accepted(); }
-    /// Pulses come by the units that are lived through and by their time: a line may be so bad that
-    /// none is taken. Who stands on the grid has looked where that is, which is as long as a
-    /// stride.
+    /// Sends pulses by the number of simulated units and also by their time, because the line may
+    /// be so bad that the receiver takes none. To look for a place of the grid takes as long as a
+    /// stride, so each call counts at least one stride.
     bool live(std::uint64_t accepted) {
         unheard_ += std::max(stride_, accepted - world_.accepted());
         if (unheard_ >= units_a_pulse) pulse();
@@ -99,7 +100,7 @@ private:
         if (config_.pulse) config_.pulse(total_accepted());
     }
 
-    /// So far that looking where we are may pay.
+    /// Whether the next error is so far away that a search for the place may be worth its time.
     bool far_from_errors() const {
         const std::uint64_t bits = 8 * stride_ * config_.unit * 4;
         return faults_.clean_bits(0) >= bits && faults_.clean_bits(1) >= bits;
@@ -142,7 +143,7 @@ private:
         counts_then_ = world_.counts();
     }
 
-    /// How often the stretch fits before the next error and the end.
+    /// How often the stretch fits before the next error and before the end of the run.
     std::uint64_t repetitions(const typename Regime::Stretch& stretch, Wide left) const {
         Wide times = left / stretch.counts[RetryCount::accepted];
         for (std::size_t direction = 0; direction < 2; ++direction) {
@@ -169,13 +170,13 @@ private:
     RetryFaults faults_;
     RetryLatencies latencies_;
     Regime regime_;
-    std::uint64_t stride_;  // units from one place where the world is looked at to the next
-    RetryTotals carried_;   // what is not in the world's own counts
+    std::uint64_t stride_;  // units between two places of the grid
+    RetryTotals carried_;   // counts that the world's own counts do not contain
     std::size_t kept_most_ = 0;
     Wide jumped_ = 0;
     std::uint64_t unheard_ = 0;  // units since the last pulse
 
-    Place last_ = nowhere;  // where the world stood last, and what it had counted then
+    Place last_ = nowhere;  // the last place of the world, and its counts there
     RetryCounts counts_then_;
     std::uint64_t damaged_ = 0;
 };

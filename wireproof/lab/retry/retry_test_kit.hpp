@@ -1,4 +1,4 @@
-// For tests: simulated points of retry, and how far they are from closed forms.
+// For tests: simulated points of retry, and their distance from the closed forms.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,13 +33,13 @@ inline std::uint64_t count(const RetryPoint& point, RetryCount what) {
     return static_cast<std::uint64_t>(point.totals[what]);
 }
 
-/// In standard errors of the closed form.
+/// The distance from the closed form, in standard errors of the closed form.
 inline double away_from(const RetryPoint& point, RetryScheme scheme, const FailureCosts& costs) {
     return (point.resend_ratio() - resend_ratio(scheme, point.unit_error, costs)) /
            resend_ratio_error(scheme, point.unit_error, costs, point.packets());
 }
 
-/// Less than four standard errors from its closed form.
+/// Whether the point is less than four standard errors from its closed form.
 inline ::testing::AssertionResult agrees(const RetryPoint& point) {
     const double deviation = point.deviation().value();
     if (std::abs(deviation) < 4) return ::testing::AssertionSuccess();

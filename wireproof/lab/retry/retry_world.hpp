@@ -1,6 +1,6 @@
-// A sender that always has more, a receiver, and two lines between them; node 0 sends. Time is
-// counted in bytes on the line. A regular value: a copy of it, with a copy of the faults, lives
-// through the same.
+// A sender that always has more units, a receiver, and two lines between them. Node 0 sends. Time
+// is counted in bytes on the line. A regular value: a copy of it with a copy of the faults behaves
+// the same.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ public:
     struct Config {
         RetryLineTerms forward;
         RetryLineTerms back;
-        std::size_t window = 0;    // units that are ever unacknowledged, or under way
+        std::size_t window = 0;    // limit of units that are unacknowledged or in flight
         bool loaded_back = false;  // node 1 sends as much
     };
 
@@ -38,12 +38,13 @@ public:
 
     enum class Ended : std::uint8_t { reached, late, idle };
 
-    /// Until the receiver has taken so many units, counted from where counting began; or until the
-    /// time, in bytes, is over, or nothing more happens.
+    /// Runs until the receiver has taken `accepted` units, counted since the start of counting, or
+    /// until the time `until` (in bytes), or until nothing more happens.
     Ended run(std::uint64_t accepted, RetryFaults& faults, RetryLatencies& latencies,
               Instant until = never) {
         while (accepted_ < accepted) {
-            // The receiver first: what it says at once must be known to a sender that is free.
+            // The receiver has its turn first: a sender that is free must know what the receiver
+            // sends at once.
             const bool receiver = due_[1] <= due_[0];
             const Instant due = receiver ? due_[1] : due_[0];
             if (due >= until) return due == never ? Ended::idle : Ended::late;
@@ -57,7 +58,8 @@ public:
         return Ended::reached;
     }
 
-    /// Brings the link up without faults, and counts from there on. False: it does not come up.
+    /// Brings the link up without faults, and starts counting then. False: the link does not come
+    /// up.
     bool start() {
         RetryFaults none({}, 0);
         RetryLatencies unheard;
@@ -85,7 +87,7 @@ public:
     std::size_t kept_most() const { return kept_most_; }
     const End& end(std::size_t node) const { return ends_[node]; }
 
-    /// Since counting began.
+    /// The counts since the start of counting.
     RetryCounts counts() const {
         RetryCounts counts = counts_;
         const LinkStats sender = ends_[0].stats();
@@ -99,8 +101,7 @@ public:
         return counts - base_;
     }
 
-    /// All that determines the future as long as nothing is damaged, and what is counted on the
-    /// way.
+    /// Everything that determines the future until the next damage, and the counts of that future.
     void fingerprint(Fingerprint& sink) const {
         for (std::size_t node = 0; node < 2; ++node) {
             ends_[node].engine.fingerprint(now_, sink);
@@ -114,14 +115,14 @@ public:
         }
     }
 
-    /// Frames sent from now on are recorded, and what becomes of them; nullptr: no more.
+    /// Records the frames that are sent from now on, and their fates. nullptr: stops recording.
     void record(Trace* trace, Describe describe) {
         trace_ = trace;
         describe_ = describe;
     }
 
 private:
-    // By node, so that each half is compiled for what that node does.
+    // A template by node, so that the compiler makes separate code for each node.
     template <std::size_t node>
     void turn(RetryFaults& faults, RetryLatencies& latencies, bool started = true) {
         auto& engine = ends_[node].engine;
@@ -149,7 +150,7 @@ private:
         due_[1 - node] = earliest(due_[1 - node], lines_[node].next_arrival());
     }
 
-    // True: there may be more to send once the line is free.
+    // Returns true if there may be more to send when the line is free.
     template <std::size_t node>
     bool send(RetryFaults& faults, bool fed) {
         Line& out = lines_[node];
@@ -268,16 +269,17 @@ private:
     std::array<End, 2> ends_;
     Instant now_;
     std::array<Instant, 2> deadline_{never, never};  // of the engines
-    std::array<Instant, 2> due_{};                   // of the nodes
+    std::array<Instant, 2> due_{};                   // when the turns of the nodes are due
 
     RetryCounts counts_;
     RetryCounts base_;           // when counting began
-    std::uint64_t units_ = 0;    // that left for the first time
-    std::uint64_t settled_ = 0;  // of these: all before it were taken, or never will be
+    std::uint64_t units_ = 0;    // units that left for the first time
+    std::uint64_t settled_ = 0;  // of these: all units before this one were taken, or never will be
     std::uint64_t accepted_ = 0;
-    std::uint64_t wasted_ = 0;  // since the last that was accepted
+    std::uint64_t wasted_ = 0;  // units since the last accepted one
     std::size_t kept_most_ = 0;
-    std::vector<Instant> left_at_;  // of the units from settled_ on, a ring; never: it was taken
+    std::vector<Instant>
+        left_at_;  // of the units from settled_ on, a ring; never: the receiver took it
 
     Trace* trace_ = nullptr;
     Describe describe_ = describe_nothing;

@@ -1,9 +1,11 @@
-// Exhaustive search: every state that a world can get into, breadth first, each known by its
-// fingerprint alone. Three questions: is a promise broken anywhere (the way there is the shortest
-// one), can every state still finish once faults stop, and does it finish if nobody hurries.
+// Exhaustive search: visits every state of a world, breadth first. Only its fingerprint identifies
+// a state. The search answers three questions. Is a promise broken in any state? (The path to it is
+// the shortest one.) Can every state still finish after faults stop? Does it finish if each state
+// then takes its first move, so that timers expire only when nothing else can happen?
 //
-// Kept of a state are 16 bytes of fingerprint, how it was first met, and where it leads without a
-// fault; the world itself only until it has been expanded.
+// For each state, the search keeps 16 bytes of fingerprint, the move by which it was first met, and
+// the states to which it leads without a fault. It keeps the world itself only until it has
+// expanded it.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +21,14 @@
 
 namespace wireproof::lab {
 
-/// What leads from a state to the next one.
+/// A move from a state to the next one.
 struct SearchMove {
     enum class What : std::uint8_t {
         arrive,  // a frame reaches the other end
-        offer,   // a user asks for the next message to be carried
+        offer,   // a user submits the next message
         leave,   // an end puts its next frame on the wire
-        due,     // a timer ends that ran for no time
-        wait,    // a timer ends
+        due,     // a timer expires whose time has come
+        wait,    // time passes until a timer expires
         lose,
         damage,
         repeat,  // a frame arrives, and will arrive again
@@ -34,11 +36,11 @@ struct SearchMove {
     static constexpr std::uint8_t both = 2;
 
     What what = What::wait;
-    std::uint8_t end = 0;    // that does it, or that has sent the frame; of a wait also both
-    std::uint8_t place = 0;  // of the frame among those on the wire that way, the oldest first
-    bool fault = false;      // of the wire, or of a timer that ends early
+    std::uint8_t end = 0;    // the end that acts, or that sent the frame; for a wait also `both`
+    std::uint8_t place = 0;  // of the frame, among those in flight this way, oldest first
+    bool fault = false;      // a fault of the wire, or a timer that expires early
 
-    /// A frame that is on its way.
+    /// The move affects a frame that is in flight.
     bool moves_frame() const {
         return what == What::arrive || what == What::lose || what == What::damage ||
                what == What::repeat;
@@ -46,41 +48,44 @@ struct SearchMove {
     friend bool operator==(SearchMove, SearchMove) = default;
 };
 
-/// Unless it is interrupted, a search looks at every state; each needs some 70 bytes.
+/// If it is not interrupted, a search visits every state. Each state needs about 70 bytes.
 struct SearchLimits {
     std::size_t states = 5'000'000;
-    /// Asked now and then with the number of states met; false ends the search.
+    /// Called now and then with the number of states met so far. If it returns false, the search
+    /// ends.
     std::function<bool(std::size_t)> go_on = {};
 };
 
 enum class SearchVerdict : std::uint8_t {
     holds,
-    broken,           // a promise: the path ends with the move that breaks it
-    stuck,            // the path ends in a state that cannot finish any more, though faults stop
-    in_circles,       // it could, but a run without faults in which nobody hurries never does
+    broken,           // a promise is broken: the path ends with the move that breaks it
+    stuck,            // the path ends in a state that cannot finish, even if faults stop
+    in_circles,       // it can finish, but does not if each state takes its first move
     too_many_states,  // the search was not completed
-    interrupted,      // nor here
+    interrupted,      // the search was not completed
 };
 
 struct SearchResult {
     SearchVerdict verdict = SearchVerdict::holds;
     std::string violation;  // one line; empty if the search found none
     std::vector<SearchMove> path;
-    /// Where the path begins to repeat itself for ever; its length: it does not.
+    /// Index in the path from which it repeats forever. The length of the path if it does not
+    /// repeat.
     std::size_t circle = 0;
     std::size_t states = 0;
     std::size_t edges = 0;
-    std::size_t finished = 0;  // states in which all is done
+    std::size_t finished = 0;  // states in which everything is done
     std::size_t stuck = 0;     // states that cannot finish
-    /// What the worst state still needs if faults stop there and nobody hurries.
+    /// The moves that the worst state needs if faults stop and each state takes its first move.
     std::uint32_t moves_to_finish = 0;
-    std::uint32_t waits_to_finish = 0;  // those of them that are waits for a timer
+    std::uint32_t waits_to_finish = 0;  // of these moves: waits for a timer
 
     bool found() const { return !violation.empty(); }
 };
 
-// A copy is another world with the same past. moves() lists what is possible, in the order in which
-// things happen if nobody hurries; without a fault the first of them is what happens then.
+// A copy is another world with the same past. moves() lists the possible moves: first those without
+// a fault, with waits for a timer last. If no fault happens and no timer is early, the first move
+// is what happens.
 template <class W>
 concept SearchWorld = std::copyable<W> &&
     requires(W world, const W& still, std::vector<SearchMove>& moves, Fingerprint& sink) {
@@ -92,7 +97,7 @@ concept SearchWorld = std::copyable<W> &&
     { still.fingerprint(sink) } -> std::same_as<void>;
 };
 
-/// Fingerprints, numbered in the order in which they were first seen.
+/// Numbers fingerprints in the order in which they were first seen.
 class FingerprintTable {
 public:
     using Id = std::uint32_t;
@@ -136,7 +141,7 @@ class Search {
 public:
     explicit Search(SearchLimits limits = {}) : limits_(std::move(limits)) {}
 
-    /// Once.
+    /// May be called only once.
     SearchResult run(const W& first) {
         note(first, 0, {});
         while (!open_.empty() && result_.verdict == SearchVerdict::holds) {
@@ -159,7 +164,7 @@ private:
         SearchMove move;
     };
 
-    /// What a state still needs until all is done.
+    /// The moves that a state still needs until everything is done.
     struct Rest {
         std::uint32_t moves = unknown;
         std::uint32_t waits = 0;
@@ -223,7 +228,7 @@ private:
         if (result_.verdict == SearchVerdict::holds) walk_home();
     }
 
-    /// Backwards from the states in which all is done, along ways without faults.
+    /// Goes backwards from the states in which everything is done, along moves without faults.
     std::vector<bool> can_finish() {
         const auto states = static_cast<Id>(known_.size());
         std::vector<std::uint32_t> sources_of(states + 1, 0);
@@ -254,8 +259,8 @@ private:
         return finishes;
     }
 
-    // A run without faults in which nobody hurries takes the first way of every state. It must not
-    // meet itself before all is done.
+    // Takes the first move of every state. A run must not come back to a state before everything is
+    // done.
     void walk_home() {
         std::vector<Rest> rests(known_.size());
         std::vector<Id> path;
@@ -283,7 +288,7 @@ private:
         }
     }
 
-    // What follows on a path if faults stop and nobody hurries, until it has been seen before.
+    // Continues a path with the first moves of its states, until a state repeats.
     void go_on_for_ever(W world) {
         for (const SearchMove move : result_.path) world.take(move);
         FingerprintTable met;
@@ -314,9 +319,9 @@ private:
     std::vector<SearchMove> moves_;
     std::vector<Origin> origins_;
     std::vector<bool> finished_;
-    std::vector<bool> waits_;             // by state: only a timer leads on
-    std::vector<Id> ways_;                // where states lead without a fault
-    std::vector<std::uint32_t> ways_of_;  // where a state's begin among them
+    std::vector<bool> waits_;             // by state: only a timer can expire
+    std::vector<Id> ways_;                // states to which the states lead without a fault
+    std::vector<std::uint32_t> ways_of_;  // by state: index of its first entry in ways_
 };
 
 }  // namespace wireproof::lab

@@ -39,7 +39,7 @@ std::size_t count(const Program& program, What what, bool answered_only = false)
         }));
 }
 
-/// The only one of its kind, if there is any.
+/// The call of this kind, if there is one. A program has at most one.
 AmCall transfer_of(const Program& program, What what) {
     for (const AmCall& operation : program) {
         if (operation.what == what) return operation;
@@ -52,7 +52,7 @@ bool has_store_to_run(const Program& program) {
            transfer_of(program, What::store).refusal == am::Reason::none;
 }
 
-/// The place in its program of the nth request, of those that are answered if so asked.
+/// The index in its program of the nth request, or of the nth answered request.
 std::size_t place_of_request(const Program& program, std::size_t nth, bool answered_only = false) {
     std::size_t place = 0;
     for (;; ++place) {
@@ -64,9 +64,9 @@ std::size_t place_of_request(const Program& program, std::size_t nth, bool answe
 
 }  // namespace
 
-/// What stores write and gets read, for both nodes.
+/// The memory that stores write and gets read, for both nodes.
 struct AmEnd::Arena {
-    std::array<Image, 2> source;   // what stores send and gets read; the same for ever
+    std::array<Image, 2> source;   // what stores send and gets read; never changes
     std::array<Image, 2> inbox{};  // by node
     std::array<Image, 2> landing{};
     std::array<am::MemoryTable, 2> tables;

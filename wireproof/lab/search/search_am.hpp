@@ -1,9 +1,9 @@
-// An end of SP AM for the search, and for runs through all fates of a few frames: a connection as
-// shipped, what its user asks for, and the memory that stores write and gets read. A value: a copy
-// is the same end in another world.
+// An end of SP AM for the search, and for runs with all fates of a few frames: the product's
+// connection, the calls of its user, and the memory that stores write and gets read. A value: a
+// copy is the same end in another world.
 //
-// Memory is lent to engines by address, so all ends share one arena; each has its own image of it,
-// which is put there before its engine runs.
+// The engine refers to memory by its address, so all ends share one arena. Each end has its own
+// image of the arena and copies it there before its engine runs.
 #pragma once
 
 #include <array>
@@ -20,21 +20,21 @@ namespace wireproof::lab {
 struct AmCall {
     enum class What : std::uint8_t { request, store, get };
     What what = What::request;
-    bool answered = false;  // a request's
-    std::size_t bytes = 0;  // of a transfer
-    // Of a transfer that may not be, or of a store that names no handler: the reason it ends with.
+    bool answered = false;  // for a request
+    std::size_t bytes = 0;  // for a transfer
+    // The reason with which a transfer ends that is not allowed, or a store that names no handler.
     am::Reason refusal = am::Reason::none;
 };
 
-/// What each node asks of the other, in that order. At most one store and one get a node.
+/// The calls of each node, in this order. Each node has at most one store and one get.
 using AmPrograms = std::array<std::vector<AmCall>, 2>;
 
-/// Two packets a chunk, numbers about to wrap. Only a modulus that no number comes round in twice
-/// is safe where frames stay on their way for as long as they like.
+/// Each chunk has two packets, and the numbers soon wrap. If frames may stay in flight for any
+/// time, only a modulus that is larger than the number of packets is safe.
 am::Config am_search_config(am::Recovery recovery, std::uint32_t window, std::uint32_t modulus);
 
-/// The lines of [engine] in a scenario with this engine. `hasty`: its timer ends before an answer
-/// can come.
+/// The lines of the table [engine] in a scenario with this engine. `hasty`: its timer expires
+/// before an answer can arrive.
 std::string scenario_engine(const am::Config& config, bool hasty);
 
 class AmEnd {
@@ -47,7 +47,7 @@ public:
     const am::Stats& stats() const { return connection_.stats(); }
     const am::Config& config() const { return connection_.config(); }
     void advance(Instant to) { now_ = std::max(now_, to); }
-    /// True: a deadline had come.
+    /// Returns true if a deadline had passed.
     bool on_deadline();
 
     void offer_all();
@@ -71,7 +71,7 @@ private:
     struct Arena;
     using Image = std::array<std::byte, 160>;
 
-    /// What every end of a search has in common.
+    /// The data that all ends of a search share.
     struct Shared {
         AmPrograms programs;
         std::shared_ptr<Arena> arena;
@@ -96,14 +96,14 @@ private:
     std::shared_ptr<const Shared> shared_;
     std::size_t node_;
     am::Connection connection_;
-    Image inbox_{};    // what stores wrote here
-    Image landing_{};  // what our gets brought
+    Image inbox_{};    // bytes that stores of the peer wrote
+    Image landing_{};  // bytes that our gets fetched
     Instant now_;
 
     std::size_t posted_ = 0;    // operations
     std::size_t answers_ = 0;   // to our requests
     std::size_t requests_ = 0;  // delivered here
-    bool stored_ = false;       // here
+    bool stored_ = false;       // a store of the peer arrived here
     bool store_ended_ = false;  // ours
     bool get_ended_ = false;    // ours
     const char* violation_ = nullptr;

@@ -14,10 +14,10 @@ using proto::ib::Request;
 constexpr std::uint32_t domain = 1;
 constexpr std::uint64_t base = 0x1000;  // the address of each end's memory
 constexpr std::size_t memory_size = 4608;
-constexpr std::size_t place_size = 320;  // of a message
+constexpr std::size_t place_size = 320;  // for each message
 
-// At A: what is sent, what Reads bring, what Atomics return. At B: what is written, what is read,
-// the word, what is received.
+// The layout at A: bytes to send, results of Reads, results of Atomics. At B: bytes written by
+// Writes, bytes for Reads, the word of Atomics, received bytes.
 constexpr std::size_t send_at = 0;
 constexpr std::size_t landing_at = 2048;
 constexpr std::size_t result_at = 4096;
@@ -31,7 +31,7 @@ constexpr std::uint32_t first_immediate = 500;
 
 constexpr std::size_t path_mtu = 256;
 
-/// Two and three before the circle comes around.
+/// The first PSNs are two and three before the wrap.
 proto::ib::Psn first_psn(const IbTask& task, std::size_t side) {
     return proto::ib::Psn(task.modulus - 2 - static_cast<std::uint32_t>(side));
 }
@@ -49,7 +49,7 @@ void put(std::vector<std::byte>& memory, std::size_t at, const std::vector<std::
     std::copy(bytes.begin(), bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-/// What call number `call` adds, so that the word tells which were done and how often.
+/// Each call adds a different value, so the word shows which calls were executed, and how often.
 std::uint64_t addend(std::size_t call) {
     return std::uint64_t{1} << (8 * call);
 }
@@ -64,7 +64,7 @@ std::vector<std::byte> encoded(const proto::ib::Headers& headers, ConstBytes pay
     return frame;
 }
 
-/// Nothing: the frame is not an acknowledgement without data, or is a NAK.
+/// Nothing if the frame carries data or is not an acknowledgement, or is a NAK.
 std::optional<proto::ib::Headers> acknowledgement(ConstBytes frame) {
     const auto packet = proto::ib::Packet::decode({.bytes = frame});
     if (!packet || packet->opcode->verb != proto::ib::Verb::acknowledge) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<proto::ib::Headers> acknowledgement(ConstBytes frame) {
     return packet->headers;
 }
 
-/// Packet `index` of the answer to a Read or an Atomic, with bytes that nobody sent.
+/// Packet `index` of the response to a Read or an Atomic, with bytes that no one sent.
 std::vector<std::byte> answer_without_data(const IbCall& call, std::uint32_t index,
                                            proto::ib::Headers headers) {
     using proto::ib::Operation;
@@ -215,7 +215,7 @@ IbEnd::IbEnd(const IbEnd& other)
 }
 
 IbEnd& IbEnd::operator=(IbEnd other) noexcept {
-    // A moved vector keeps its bytes where they are, so the port's region stays right.
+    // A moved vector keeps its bytes at their address, so the region of the port stays valid.
     shared_ = std::move(other.shared_);
     side_ = other.side_;
     memory_ = std::move(other.memory_);
@@ -315,7 +315,7 @@ void IbEnd::draw() {
     if (side_ == 0) return;
     if (task().transport == proto::ib::Transport::uc && counters().acks_sent > 0)
         fail("UC has answered");
-    // A byte of the word is how often one call added.
+    // Each byte of the word counts how often one call was executed.
     for (std::size_t i = 0; i < task().calls.size(); ++i) {
         if ((word(word_at) >> (8 * i) & 0xFF) > 1) fail("an Atomic was done twice");
     }
@@ -352,7 +352,7 @@ void IbEnd::on_received(const proto::ib::Completion& completion) {
     }
     if (completion.id != delivered_) fail("receives were used out of order");
     ++delivered_;
-    // Which call it was, its content or immediate says.
+    // The length, and the content or the immediate data, show which call it was.
     for (std::size_t i = 0; i < task().calls.size(); ++i) {
         const IbCall& call = task().calls[i];
         if (!proto::ib::takes_receive(call.request) || completion.length != call.length) continue;
@@ -379,7 +379,7 @@ std::uint64_t IbEnd::word(std::size_t at) const {
     return word;
 }
 
-/// At B, as far as it can be seen.
+/// At B: whether the call was executed, as far as memory and completions show it.
 bool IbEnd::is_executed(std::size_t call) const {
     const IbCall& asked = task().calls[call];
     if (proto::ib::takes_receive(asked.request)) return (arrived_ >> call & 1) != 0;

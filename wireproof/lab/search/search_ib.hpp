@@ -1,7 +1,8 @@
-// An end of a UC or RC connection for the search: a port with one queue pair as shipped, what its
-// user asks for, and the memory that peers write and read. A asks, B has receives and memory.
+// An end of a UC or RC connection for the search: the product's port with one queue pair, the calls
+// of its user, and the memory that the peer writes and reads. A posts calls; B has receives and
+// memory.
 //
-// A value: a copy lends its port a memory of its own.
+// A value: each copy gives its port its own memory.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ namespace wireproof::lab {
 
 struct IbCall {
     proto::ib::Request request = proto::ib::Request::send;
-    std::uint32_t length = 0;  // bytes, up to IbTask::length_max; more than 256 are two packets
-    std::uint8_t key = 0;      // of B's memory: by which of its two keys
+    std::uint32_t length = 0;  // bytes, up to IbTask::length_max; more than 256 need two packets
+    std::uint8_t key = 0;      // index of one of the two keys of B's memory
 };
 
 struct IbTask {
@@ -28,34 +29,35 @@ struct IbTask {
     static constexpr std::uint32_t length_max = 300;
 
     proto::ib::Transport transport = proto::ib::Transport::rc;
-    std::vector<IbCall> calls = {};  // A's, in that order
+    std::vector<IbCall> calls = {};  // of A, in this order
     std::uint8_t retry_count = 7;
-    std::uint8_t timeout = 1;  // a code; 0: never
+    std::uint8_t timeout = 1;  // a code; 0: no timeout
     std::uint8_t max_rd_atomic = 2;
-    /// Reads and Atomics that B keeps, to answer them again; nothing: max_rd_atomic.
+    /// Reads and Atomics that B remembers to answer them again; nothing: max_rd_atomic.
     std::optional<std::uint8_t> resources = {};
-    /// Of PSNs and MSNs. Where frames may be late or repeated, it must be far more than are sent.
+    /// Of PSNs and MSNs. If frames may be late or repeated, it must be far larger than the number
+    /// of packets.
     std::uint32_t modulus = 64;
     bool credits = false;
     Duration ack_delay = {};
     bool uc_drop_behind = true;
-    /// More may go wrong than retries repair: calls may end in error, all from one on.
+    /// More may go wrong than retries can repair: calls may end in error, all after a certain one.
     bool may_fail = false;
-    /// UC: nothing is lost or overtaken, so everything arrives.
+    /// UC: no frame is lost or overtaken, so everything arrives.
     bool all_arrive = false;
 };
 
-/// What a variant of an end does to its frames. Each function may change the frame; false: it
-/// vanishes.
+/// The changes that a variant of an end makes to its frames. Each function may change the frame. If
+/// it returns false, the frame is lost.
 struct IbTampering {
     using Change = std::function<bool(std::vector<std::byte>& frame)>;
     Change leaving = {};
     Change arriving = {};
 };
 
-/// For A: a requester that completes Reads and Atomics as Linux's Soft-RoCE does. An
-/// acknowledgement that names the PSN of one whose answer was lost completes it, without data; one
-/// that names a later PSN starts a retry, as with the engine as shipped.
+/// For A: a requester that completes Reads and Atomics as Linux's Soft-RoCE does. If the response
+/// was lost and an acknowledgement names the PSN of the Read or Atomic, it completes without data.
+/// If the acknowledgement names a later PSN, the requester retries, as the product's engine does.
 IbTampering completes_from_acks(const IbTask& task);
 /// For B: a responder whose acknowledgements name the newest request that it has executed, even if
 /// that is a Read or an Atomic.
@@ -74,7 +76,7 @@ public:
     ~IbEnd() = default;
 
     void offer_all();
-    /// A's calls, and B's receives.
+    /// True if a call of A or a receive of B can be posted.
     bool can_offer() const;
     void offer();
     std::optional<Frame> transmit();
@@ -126,14 +128,14 @@ private:
     Memory memory_;
     proto::ib::Port port_;
     proto::ib::CompletionQueueId completions_{};
-    std::array<std::uint32_t, 2> keys_{};  // both of the whole memory
+    std::array<std::uint32_t, 2> keys_{};  // both keys cover the whole memory
     Instant now_;
 
-    std::size_t offered_ = 0;    // calls posted, or receives
-    std::size_t completed_ = 0;  // calls, well or not
-    std::size_t failed_ = 0;     // of those
+    std::size_t offered_ = 0;    // posted calls, or posted receives
+    std::size_t completed_ = 0;  // calls, successful or not
+    std::size_t failed_ = 0;     // of the completed calls
     std::size_t delivered_ = 0;  // receives completed
-    std::uint8_t arrived_ = 0;   // calls delivered by a receive, a bit each
+    std::uint8_t arrived_ = 0;   // calls that a receive delivered, one bit each
     const char* violation_ = nullptr;
 };
 

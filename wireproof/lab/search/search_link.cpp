@@ -19,7 +19,7 @@ std::size_t unacknowledged(const pcie::Link& link) {
     return link.transmitter().outstanding() + link.transmitter().waiting();
 }
 std::size_t unacknowledged(const hippi::Link& link) {
-    return link.outstanding() + (link.has_room() ? 0 : 1);  // one may wait to be cut
+    return link.outstanding() + (link.has_room() ? 0 : 1);  // one may wait to be split into units
 }
 FrameInfo describe_frame(const pcie::Link&, ConstBytes frame) {
     return pcie::describe(frame);
@@ -35,7 +35,7 @@ hippi::Config of_end(hippi::Config config, std::size_t end) {
     return config;
 }
 
-/// The first byte of each end's messages counts from here.
+/// The first byte of each end's messages counts from this value.
 constexpr std::size_t first_content(std::size_t end) {
     return end * LinkTask::messages_max;
 }
@@ -50,7 +50,7 @@ std::array<LinkEnd<E>, 2> LinkEnd<E>::both(const Config& config, const LinkTask&
     std::array ends{LinkEnd(E(of_end(config, 0)), 0, shared),
                     LinkEnd(E(of_end(config, 1)), 1, shared)};
     if (task.start_up) return ends;
-    // Frames cross without faults until nothing moves any more.
+    // Carries frames without faults until no end has more to send.
     for (bool moved = true; moved;) {
         moved = false;
         for (std::size_t i = 0; i < 2; ++i) {
@@ -173,7 +173,7 @@ template class LinkEnd<hippi::Link>;
 template class PairSearch<LinkEnd<pcie::Link>>;
 template class PairSearch<LinkEnd<hippi::Link>>;
 
-// An Ack falls due at once: when it leaves is the search's choice, as for every frame.
+// An Ack is due at once. The search decides when it leaves, as for every frame.
 pcie::Config pcie_search_config(std::uint32_t window, std::uint32_t modulus) {
     pcie::Config config;
     config.payload_max = 4;
@@ -186,7 +186,8 @@ pcie::Config pcie_search_config(std::uint32_t window, std::uint32_t modulus) {
     return config;
 }
 
-// The same of a null. The link is never given up: that would end what may go on for ever.
+// The same for a null. The engine never gives up the link: that would end runs that could go on
+// forever.
 hippi::Config hippi_search_config(std::uint32_t window, std::uint32_t modulus) {
     hippi::Config config;
     config.modulus = modulus;

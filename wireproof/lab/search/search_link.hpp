@@ -1,4 +1,4 @@
-// An end of a link for the search: a link engine as shipped, and a user whose messages are
+// An end of a link for the search: the product's link engine, and a user whose messages are
 // numbered.
 #pragma once
 
@@ -16,12 +16,12 @@ struct LinkTask {
     static constexpr std::uint32_t messages_max = 100;
 
     std::uint32_t messages = 6;  // from A, all different
-    bool both_ways = false;      // as many from B
-    bool start_up = false;       // begin before the link is up; all is done once it is
+    bool both_ways = false;      // B sends as many
+    bool start_up = false;       // begin before the link is up; everything is done when it is up
 };
 
-/// What a deliberately broken variant does to frames. Each may change the frame, which nothing
-/// checks; false: the frame vanishes.
+/// The changes that a deliberately broken variant makes to frames. Each function may change the
+/// frame; no check detects it. If it returns false, the frame is lost.
 template <LinkEngine E>
 struct LinkTampering {
     using Change = std::function<bool(const E& engine, Bytes frame)>;
@@ -34,7 +34,7 @@ class LinkEnd {
 public:
     using Config = std::conditional_t<std::same_as<E, pcie::Link>, pcie::Config, hippi::Config>;
 
-    /// Unless the task is to come up, the link has.
+    /// The link is already up, unless the task is to bring it up.
     static std::array<LinkEnd, 2> both(const Config& config, const LinkTask& task,
                                        LinkTampering<E> tampering = {});
 
@@ -80,21 +80,22 @@ private:
     Instant now_;
     std::uint8_t side_;
     std::uint8_t submitted_ = 0;
-    std::uint8_t delivered_ = 0;  // here, of the other's
+    std::uint8_t delivered_ = 0;  // messages of the peer that were delivered here
     bool up_ = false;
     const char* violation_ = nullptr;
 };
 
-/// Engines as shipped with a small window and modulus, and figures that suit a world without time.
+/// The product's engines with a small window and modulus, and figures for a world without time.
 pcie::Config pcie_search_config(std::uint32_t window, std::uint32_t modulus);
 hippi::Config hippi_search_config(std::uint32_t window, std::uint32_t modulus);
 
-/// The lines of [engine] in a scenario with this engine. `hasty`: its timer ends before an answer
-/// can come.
+/// The lines of the table [engine] in a scenario with this engine. `hasty`: its timer expires
+/// before an answer can arrive.
 std::string scenario_engine(const pcie::Config& config, bool hasty);
 std::string scenario_engine(const hippi::Config& config, bool hasty);
 
-/// The least modulus that the engine allows; of HIPPI-6400, with which every duplicate is known.
+/// The smallest modulus that the engine allows. For HIPPI-6400: the smallest with which the
+/// receiver recognises every duplicate.
 constexpr std::uint32_t pcie_modulus(std::uint32_t window) {
     return 2 * window + 2;
 }

@@ -1,11 +1,12 @@
 // Two ends of a wire, the frames between them, and everything that can happen: frames leave,
-// arrive, are overtaken, repeated, lost or damaged in every order, and timers end at any moment.
+// arrive, are overtaken, repeated, lost or damaged in every order, and timers expire at any moment.
 //
-// No time passes while frames move. Each end has a clock of its own that goes on only when one of
-// its timers ends, to that timer's deadline; so states that differ in nothing but age are one.
+// No time passes while frames move. Each end has its own clock, which moves only when one of its
+// timers expires, to the deadline of that timer. So states that differ only in their age are one
+// state.
 //
-// An end is asked once what it does in a state, not once for every world in which it is in that
-// state: equal fingerprints mean equal futures. doubt() puts that to the test.
+// The search computes only once what an end does in a state, and not again for each world with this
+// state, because equal fingerprints mean equal futures. doubt() checks this.
 #pragma once
 
 #include <array>
@@ -23,62 +24,62 @@ namespace wireproof::lab {
 struct SearchSetting {
     static constexpr std::size_t in_flight_max = 6;
 
-    std::size_t in_flight = 2;  // frames, each way
-    /// Of the wire, and timers that end early; nothing: any number.
+    std::size_t in_flight = 2;  // frames in flight, each way
+    /// Limit of faults of the wire and of early timers; nothing: no limit.
     std::optional<std::uint32_t> faults = {};
 
-    // What the wire does to frames, and to those of which end.
+    // The faults of the wire, and the ends whose frames they may hit.
     bool lose = true;
     bool damage = true;
     bool repeat = false;
     bool overtake = false;
     std::array<bool, 2> at_risk{true, true};
 
-    /// Timers may end at any moment; else only if nothing else can happen.
+    /// Timers may expire at any moment; otherwise only if nothing else can happen.
     bool early_timers = true;
-    /// A message is offered at any moment; else once there is room.
+    /// A user may submit a message at any later moment; otherwise as soon as there is room.
     bool users_hesitate = false;
-    /// Replays for which one fault is reason enough; more of them break a promise.
+    /// Replays that one fault may cause. More of them break a promise.
     std::optional<std::uint32_t> replays_per_fault = {};
-    /// Keep what doubt() compares.
+    /// Keep the states that doubt() compares.
     bool doubt = false;
 };
 
-/// What an engine and its user do, as a value. A copy is the same end in another world.
+/// An engine and its user, as a value. A copy is the same end in another world.
 template <class End>
 concept SearchEnd = std::copyable<End> &&
     requires(End end, const End& still, const std::vector<std::byte>& frame, ConstBytes bytes) {
-    // Ask the engine for all that it now has room for, or for the next message only.
+    // Submits all messages for which the engine has room, or only the next message.
     { end.offer_all() } -> std::same_as<void>;
     { still.can_offer() } -> std::same_as<bool>;
     { end.offer() } -> std::same_as<void>;
-    // Nothing: there is nothing to send. An empty frame is lost at once.
+    // Nothing if there is nothing to send. An empty frame is lost at once.
     { end.transmit() } -> std::same_as<std::optional<std::vector<std::byte>>>;
     { end.receive(frame, bool()) } -> std::same_as<RxVerdict>;
     { still.deadline() } -> std::same_as<Instant>;
     { still.now() } -> std::same_as<Instant>;
     { end.wait() } -> std::same_as<void>;
-    // Its own share: all was asked for and acknowledged.
+    // This end's part is done: it submitted all messages, and all are acknowledged.
     { still.done() } -> std::same_as<bool>;
     { still.replays() } -> std::same_as<std::uint64_t>;
-    // The first promise broken here, or, of both ends, by what they say of each other.
+    // The first promise that this end broke, or that both ends broke, judged by their states.
     { still.violation() } -> std::same_as<const char*>;
     { End::contradiction(still, still) } -> std::same_as<const char*>;
-    // Each has been handed all that the other asked for.
+    // Each end received all messages that the other submitted.
     { End::agree(still, still) } -> std::same_as<bool>;
     { still.fingerprint() } -> std::same_as<Fingerprint::Value>;
     { still.describe(bytes) } -> std::same_as<FrameInfo>;
-    // What was handed to the user between two states.
+    // What the end delivered to its user between two states.
     { End::news(still, still) } -> std::same_as<std::string>;
 };
 
-/// What doubt() found.
+/// The result of doubt().
 struct SearchDoubts {
     std::size_t compared = 0;
-    std::size_t differing = 0;  // states with a fingerprint in common that act differently
+    std::size_t differing = 0;  // states with equal fingerprints that act differently
 };
 
-/// Every state that an end was in, by number, and what it does in it.
+/// Every state in which an end was, by number, and what the end does in it.
 template <SearchEnd End>
 class SearchEnds {
 public:
@@ -156,7 +157,7 @@ public:
         return entries_[id].offered;
     }
 
-    /// Every state that was met more than once, by what it does when met again.
+    /// Compares all states that were met more than once: each must act like the first one.
     SearchDoubts doubt() const {
         SearchDoubts doubts;
         for (const Entry& entry : entries_) {
@@ -185,7 +186,7 @@ private:
         std::vector<End> twins{};
     };
 
-    // What happens at once.
+    // Does what happens at once.
     void settle(End& end) const {
         if (!setting_.users_hesitate) end.offer_all();
     }
@@ -266,7 +267,7 @@ private:
     std::array<Id, 2> first_{};
 };
 
-/// Two of these ends and what is on its way between them.
+/// Two of these ends and the frames in flight between them.
 template <SearchEnd End>
 class PairWorld {
 public:
@@ -280,7 +281,8 @@ public:
     Id at(std::size_t end) const { return at_[end]; }
     Id on_its_way(std::size_t from, std::size_t place) const { return roads_[from].frames[place]; }
 
-    // Quiet too: an exchange that goes on for ever after the last message is no end.
+    // No frame may be left to send: an exchange that goes on forever after the last message does
+    // not count as finished.
     bool finished() const {
         for (std::size_t i = 0; i < 2; ++i) {
             if (!ends_->done(at_[i]) || roads_[i].size > 0) return false;
@@ -328,7 +330,7 @@ public:
         };
         const bool quiet = moves.empty();
         if (quiet) {
-            // Where both wait, neither is kept waiting by the other.
+            // If both ends only wait, their timers may expire at the same time.
             if (late(0U) && late(1U)) moves.push_back({What::wait, both});
             for_each_end(What::wait, false, late);
         }
@@ -337,7 +339,7 @@ public:
         add_faults_of_the_wire(moves);
     }
 
-    /// The verdict on the frame that arrived, if one did.
+    /// Returns the verdict about the frame that arrived, if one arrived.
     std::optional<RxVerdict> take_and_tell(SearchMove move) {
         const std::size_t end = move.end;
         if (move.fault && ends_->setting().faults) ++faults_;
@@ -372,7 +374,7 @@ public:
 
 private:
     struct Road {
-        std::array<Id, SearchSetting::in_flight_max> frames{};  // the oldest first
+        std::array<Id, SearchSetting::in_flight_max> frames{};  // oldest first
         std::uint8_t size = 0;
 
         void push(Id frame) { frames[size++] = frame; }
@@ -384,7 +386,8 @@ private:
         }
     };
 
-    // Where frames keep their order, only the oldest is looked at: the others' turns come.
+    // If frames keep their order, only the oldest can meet a fault now. The others can when they
+    // are the oldest.
     void add_faults_of_the_wire(std::vector<SearchMove>& moves) const {
         const SearchSetting& setting = ends_->setting();
         for (std::uint8_t i = 0; i < 2; ++i) {
@@ -405,7 +408,7 @@ private:
     std::uint8_t faults_ = 0;
 };
 
-/// Two ends searched to the end.
+/// The search over two ends.
 template <SearchEnd End>
 class PairSearch {
 public:
@@ -419,13 +422,13 @@ public:
         return Search<PairWorld<End>>(limits).run(PairWorld<End>(ends_));
     }
 
-    /// A path that run() found, frame by frame.
+    /// The path that run() found, frame by frame.
     std::vector<SearchStep> story(const std::vector<SearchMove>& path) {
         using What = SearchMove::What;
         std::vector<SearchStep> steps;
         PairWorld<End> world(ends_);
         std::array<std::size_t, 2> left{};
-        std::array<std::vector<std::size_t>, 2> roads;  // which frames, by sender
+        std::array<std::vector<std::size_t>, 2> roads;  // indices of frames, by sender
         for (const SearchMove move : path) {
             SearchStep step{.move = move};
             const std::size_t end = move.end;
@@ -453,9 +456,9 @@ public:
         return steps;
     }
 
-    /// Different states that an end was in.
+    /// The number of different states of an end.
     std::size_t end_states() const { return ends_.size(); }
-    /// After run(), with SearchSetting::doubt.
+    /// May be called after run() if SearchSetting::doubt is set.
     SearchDoubts doubt() const { return ends_.doubt(); }
 
 private:

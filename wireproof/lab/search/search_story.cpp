@@ -8,7 +8,7 @@ namespace {
 
 using What = SearchMove::What;
 
-constexpr std::size_t width = 37;  // between the two lines of life
+constexpr std::size_t width = 37;  // between the two life lines
 
 std::string side(std::size_t end) {
     return end == 0 ? "A" : "B";
@@ -17,7 +17,7 @@ std::string side(std::size_t end) {
 std::string name(const FrameInfo& info) {
     std::string text(info.kind);
     if (info.number) text += " " + std::to_string(*info.number);
-    // A null's own number is the one that it acknowledges.
+    // The own number of a null is the number that it acknowledges.
     const bool null = info.kind == "null" || info.kind == "status null";
     if (info.ack && !null) text += ", ack " + std::to_string(*info.ack);
     return text;
@@ -28,7 +28,7 @@ std::string padded(std::string text, std::size_t columns, char with) {
     return text;
 }
 
-/// How much of the way between the lines of life is drawn.
+/// The part of the way between the life lines that is drawn.
 enum class Stretch : std::uint8_t { all, first, last, not_the_end };
 
 std::string arrow(std::size_t end, const std::string& what, Stretch stretch) {
@@ -64,7 +64,7 @@ std::string line(const std::string& between, const std::string& beside) {
     return "|" + between + "|" + (beside.empty() ? "" : "  " + beside);
 }
 
-/// `at_once`: it left in the step before.
+/// `at_once`: the frame left in the step before.
 std::string drawn(const SearchStep& step, bool at_once) {
     const std::size_t end = step.move.end;
     const std::string what = name(step.info);
@@ -83,17 +83,17 @@ std::string drawn(const SearchStep& step, bool at_once) {
                 outcome(step) + (step.overtaken.empty() ? "" : ", ahead"));
 }
 
-/// The keys by which a scenario names such frames.
+/// The keys that name such frames in a scenario.
 std::string script_name(const FrameInfo& info) {
     std::string text = "kind = \"" + std::string(info.kind) + "\"\n";
     if (info.number) text += "number = " + std::to_string(*info.number) + "\n";
     return text;
 }
 
-/// What becomes of one frame in all.
+/// All that happens to one frame.
 struct Fate {
     FrameInfo info{};
-    std::size_t nth = 0;  // of its kind and number
+    std::size_t nth = 0;  // among those of its kind and number
     std::size_t arrivals = 0;
     std::size_t behind = 0;
     bool damaged = false;
@@ -108,7 +108,7 @@ struct Fate {
     }
 };
 
-/// By the end that sent it, and which one it was.
+/// By the end that sent the frame, and the index of the frame.
 using Fates = std::map<std::pair<std::size_t, std::size_t>, Fate>;
 
 Fates fates_of(const std::vector<SearchStep>& steps) {
@@ -136,7 +136,7 @@ std::string search_ladder(const std::vector<SearchStep>& steps, std::size_t circ
     std::size_t lines = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         if (i == circle) text += "  from here on, again and again:\n";
-        // A frame that leaves and arrives in two steps running has one line.
+        // A frame that leaves in one step and arrives in the next has one line.
         const bool at_once = steps[i].move.what == What::leave && i + 1 < steps.size() &&
                              i + 1 != circle && steps[i + 1].move.moves_frame() &&
                              steps[i + 1].move.end == steps[i].move.end &&

@@ -1,5 +1,5 @@
-// What a search found, told to a person and to a file: the moves that lead there with the frames
-// that they move.
+// Shows the result of a search to a reader and writes it to a file: the moves of the path, with the
+// frames that they move.
 #pragma once
 
 #include <array>
@@ -15,37 +15,38 @@ namespace wireproof::lab {
 
 struct SearchStep {
     SearchMove move;
-    FrameInfo info{};       // of the frame that leaves, arrives or is lost
-    std::size_t frame = 0;  // which one that its end put on the wire, counted from 1
-    std::vector<std::size_t> overtaken = {};  // frames of the same end that it passed
-    std::optional<RxVerdict> verdict = {};    // of one that arrived
-    std::string delivered = {};               // what it had handed up: "message 3"
+    FrameInfo info{};       // the frame that leaves, arrives or is lost
+    std::size_t frame = 0;  // its index among the frames of its end, counted from 1
+    std::vector<std::size_t> overtaken = {};  // indices of frames of the same end that it overtook
+    std::optional<RxVerdict> verdict = {};    // about a frame that arrived
+    std::string delivered = {};               // what the end delivered then: "message 3"
 };
 
-/// One line of at most 80 columns a move, A left and B right; before the step `circle` it says that
-/// all below is repeated for ever.
+/// One line of at most 80 columns for each move, A left and B right. Before the step `circle`, a
+/// line says that everything below repeats forever.
 ///
 ///         A                                     B
 ///      1  |---- data 4 ------------------------>|  accepted, message 1
 ///      2  |                  x------- null 0 ---|  lost
 std::string search_ladder(const std::vector<SearchStep>& steps, std::size_t circle);
 
-/// What a scenario file needs besides the steps.
+/// The settings of a scenario file, in addition to the steps.
 struct SearchScenario {
     std::string name{};
     std::string title{};
     std::string protocol{};
     std::string engine{};                     // lines of its table [engine]
-    bool any_window = false;                  // which is none of the engine's own figures
+    bool any_window = false;                  // a key of [engine] that is not in `engine`
     std::array<std::uint32_t, 2> messages{};  // by the end that sends
     std::uint32_t bytes = 1;                  // of each
 };
 
-/// A scenario with the same fate for the same frames: the nth of a kind and number each way.
-/// Time is the scenario's own: when frames leave and timers end is not carried over.
+/// A scenario in which the same frames meet the same fates. A frame is named by direction, kind,
+/// number and count. The scenario has its own time: it does not copy when frames leave and timers
+/// expire.
 std::string search_scenario(const SearchScenario& about, const std::vector<SearchStep>& steps);
 
-/// Some timer ends early.
+/// Whether any timer expires early.
 bool is_hasty(const std::vector<SearchStep>& steps);
 
 }  // namespace wireproof::lab

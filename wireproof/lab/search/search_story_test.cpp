@@ -65,7 +65,7 @@ TEST(SearchStory, DrawsTheLiteralLivelockOfHippi) {
 )");
 }
 
-// In the timed world, too, A sends for ever what B has, and B never says so.
+// In the timed world, too, A sends forever what B already has, and B never reports it.
 TEST(SearchStory, TheLiteralLivelockReplaysAsALadder) {
     for (const std::uint32_t messages : {1U, 2U, 4U}) {
         const hippi::Config config = literal(2);
@@ -117,8 +117,8 @@ TEST(SearchStory, FitsEightyColumnsWhateverIsTold) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
-// A frame that was passed is held behind as many as passed it; one that arrived twice came once
-// more.
+// A frame that n frames overtook is held behind n frames. A frame that arrived twice has one
+// duplicate.
 TEST(SearchStory, AScenarioHasOneFateForEachFaultedFrame) {
     using What = SearchMove::What;
     const auto step = [](What what, std::size_t frame) {

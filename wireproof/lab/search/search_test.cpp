@@ -1,5 +1,4 @@
-// The search itself, on worlds of a few states drawn by hand: what it must find, and what it must
-// not miss.
+// Tests of the search itself, on hand-made worlds of a few states: what it must find.
 #include "wireproof/lab/search/search.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@ struct Way {
     bool wait = false;
 };
 
-/// States by number, from 0, and where each leads.
+/// States by number, from 0, and the states to which each leads.
 struct Map {
     std::map<std::uint32_t, std::vector<Way>> ways;
     std::uint32_t goal = 9;
@@ -100,7 +99,7 @@ TEST(Search, FindsALivelockThatOnlyAFaultLeadsOutOf) {
     EXPECT_EQ(result.circle, 2U) << "2 and 3 are repeated";
 }
 
-// Somebody could hurry and finish; nobody does.
+// Another move could finish the run, but the first move never does.
 TEST(Search, FindsACircleOfARunInWhichNobodyHurries) {
     const Map map{{{0, {{1}}}, {1, {{2}}}, {2, {{1}, {9}}}}};
     const SearchResult result = search(map);

@@ -1,5 +1,5 @@
-// Everything a call costs is spent where it happens: what a packet needs before its length is
-// stored delays the packet, the rest delays only the program.
+// The simulation spends each cost of a call where it occurs: work before the length of a packet is
+// stored delays the packet, the other work delays only the program.
 #include "wireproof/lab/sp2/sp2_am.hpp"
 
 #include <algorithm>
@@ -70,19 +70,19 @@ sim::RunResult Sp2Am::run(Sp2Program& program, const Done& done, sim::RunLimits 
     return sim::run(machine_, schedule_, step, done, limits);
 }
 
-// A node that found or sent something looks again at once; one that did not waits.
+// A node that received or sent something has its next turn at once. Otherwise it waits.
 Instant Sp2Am::turn(std::size_t node, Instant now) {
     const std::uint64_t sent_before = machine_.wire(node).counts().sent;
     const bool took = poll(node, now);
     expire(node);
     send_waiting(node);
-    // A call returns when all that it may send has left.
+    // A call returns when all packets that may leave have left.
     const Instant wanted = waiting_[node].count > 0 ? never : program_->on_turn(node);
     const bool sent = machine_.wire(node).counts().sent > sent_before;
     return took || sent ? host(node).now() : std::min(wanted, next_deadline(node));
 }
 
-// Takes one message if there is one. Replies leave within the call, as their handlers made them.
+// Takes one message if there is one. The handler's replies leave within the call.
 bool Sp2Am::poll(std::size_t node, Instant now) {
     ++counts_[node].polls;
     const auto frame = machine_.wire(node).receive(now);
@@ -114,13 +114,14 @@ void Sp2Am::expire(std::size_t node) {
     }
 }
 
-// Packets that end the current word of the length array: a full word costs one access to the bus.
+// The number of packets that fill the current word of the length array. A full word costs one
+// access to the bus.
 std::size_t Sp2Am::left_in_word(std::size_t node) {
     const std::size_t word = config_.machine.lengths_per_access;
     return word - machine_.wire(node).send_fifo().next() % word;
 }
 
-// Peers take turns, one word in all.
+// The peers take turns. In all, they fill at most one word.
 void Sp2Am::send_waiting(std::size_t node) {
     Waiting& waiting = waiting_[node];
     const std::size_t packets_max = left_in_word(node);

@@ -1,6 +1,6 @@
-// SP AM on the modelled SP: a connection for each ordered pair of nodes, and the library's calls as
-// a node's program makes them. Calls take the node's time: what the adapter charges and AmCosts.
-// A turn of a node begins with one poll, so that no poll looks further ahead than a packet flies.
+// SP AM on the modelled SP: a connection for each ordered pair of nodes, and the library calls of a
+// node's program. Calls take time of the node: the costs of the adapter and AmCosts. A turn of a
+// node begins with one poll, so no poll looks further ahead than the flight time of a packet.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@
 namespace wireproof::lab {
 
 struct Sp2AmConfig {
-    sp2::Config machine{};  // `route_of` is put in: packets say which route they take
+    sp2::Config machine{};  // the class sets `route_of`: packets say which route they take
     AmCosts costs{};
-    am::Config protocol = am::Config::sp2();  // node numbers, seeds and cookies are put in
-    std::uint64_t cookie = 0x5B2;             // of the job; every pair has its own from it
+    am::Config protocol = am::Config::sp2();  // the class sets node numbers, seeds and cookies
+    std::uint64_t cookie = 0x5B2;             // of the job; each pair gets its own cookie from it
 
-    /// With keep-alives as patient as the receive FIFO of so many nodes is long: full, it takes
-    /// the link 0.4 ms an active peer, and a keep-alive before that asks for what is not lost.
+    /// The configuration with a keep-alive time that suits the length of the receive FIFO for so
+    /// many nodes. A full FIFO keeps the link busy for 0.4 ms for each active peer. An earlier
+    /// keep-alive would ask for packets that are not lost.
     static Sp2AmConfig of_nodes(std::size_t nodes);
 };
 
@@ -31,23 +32,23 @@ class Sp2Program {
 public:
     virtual ~Sp2Program() = default;
 
-    /// It goes on: the library has sent all that may leave. Returns when it wants to go on if
-    /// nothing arrives before; `never` if it waits for messages.
+    /// The program continues: the library has sent all packets that may leave. Returns when the
+    /// program wants its next turn if nothing arrives before; `never` if it waits for messages.
     virtual Instant on_turn(std::size_t node) = 0;
-    /// Runs handlers. Of the calls below only reply() may be made here.
+    /// Runs handlers. Of the calls below, it may make only reply().
     virtual void on_delivery(std::size_t node, std::size_t peer, const am::Delivery& delivery) = 0;
 };
 
 struct Sp2AmCounts {
     std::uint64_t requests = 0;       // am_request calls that were accepted
-    std::uint64_t request_polls = 0;  // polls made by am_request calls
-    std::uint64_t polls = 0;          // all
+    std::uint64_t request_polls = 0;  // polls by am_request calls
+    std::uint64_t polls = 0;          // all polls
 };
 
 class Sp2Am {
 public:
     explicit Sp2Am(const Sp2AmConfig& config);
-    // Connections point at the memory tables.
+    // Connections hold pointers to the memory tables.
     Sp2Am(const Sp2Am&) = delete;
     Sp2Am& operator=(const Sp2Am&) = delete;
     ~Sp2Am() = default;
@@ -55,9 +56,9 @@ public:
     std::size_t nodes() const { return machine_.nodes(); }
     sp2::Machine& machine() { return machine_; }
     sp2::Host& host(std::size_t node) { return machine_.host(node); }
-    /// Connections are made when they are first used: the cookie is there from the start.
+    /// Creates the connection at its first use. Both sides know the cookie from the start.
     am::Connection& at(std::size_t node, std::size_t peer);
-    /// What the peer may touch at the node.
+    /// The memory of the node that the peer may access.
     am::MemoryTable& memory(std::size_t node, std::size_t peer) {
         return memory_[index(node, peer)];
     }
@@ -66,13 +67,13 @@ public:
     using Done = std::function<bool()>;
     sim::RunResult run(Sp2Program& program, const Done& done, sim::RunLimits limits = {});
 
-    // The calls, for a program whose turn it is.
-    /// am_request: sends, and polls whether it could send or not (AM-21).
+    // The calls of a program, valid during its turn.
+    /// am_request: sends, and polls in any case, even if it could not send (AM-21).
     am::PostStatus request(std::size_t node, std::size_t peer, am::HandlerId handler,
                            ConstBytes arguments);
     am::PostStatus reply(std::size_t node, std::size_t peer, am::HandlerId handler,
                          ConstBytes arguments);
-    /// am_store_async. What does not leave at once leaves in the node's next turns.
+    /// am_store_async. Packets that cannot leave at once leave in the next turns of the node.
     am::PostStatus store(std::size_t node, std::size_t peer, const am::Connection::Store& store);
 
 private:
@@ -91,7 +92,7 @@ private:
     Duration cost_of(ConstBytes packet) const;
     Instant next_deadline(std::size_t node) const;
 
-    /// Who at a node may have something to send.
+    /// The peers to which a node may have something to send.
     struct Waiting {
         std::vector<bool> peers;
         std::size_t count = 0;
@@ -104,10 +105,10 @@ private:
     sim::Schedule schedule_;
     std::vector<am::MemoryTable> memory_;
     std::vector<std::unique_ptr<am::Connection>> ends_;
-    std::vector<std::vector<std::size_t>> peers_;  // that a node has a connection to
+    std::vector<std::vector<std::size_t>> peers_;  // peers to which a node has a connection
     std::vector<Waiting> waiting_;
     std::vector<Sp2AmCounts> counts_;
-    std::vector<Duration> owed_;  // by a node's program for replies, charged once they left
+    std::vector<Duration> owed_;  // time that a node owes for replies; charged after they have left
     Sp2Program* program_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SP AM on the modelled adapters: bursts that overflow a receive FIFO, full windows, polls within
-// calls, routes, and what calls cost.
+// calls, routes, and the costs of calls.
 #include "wireproof/lab/sp2/sp2_am.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Sp2Am, EightNodesAllToAllLoseNothingAndResendNothing) {
 // AM-20
 TEST(Sp2Am, SevenSendersOverflowASlowPollersFifoAndNoDataIsLost) {
     Sp2Am am(Sp2AmConfig::of_nodes(8));
-    // The windows of seven peers, 525 packets, meet 448 entries.
+    // The windows of seven peers have 525 packets; the FIFO has 448 entries.
     const Sp2Exchange burst{.requests = 100,
                             .stores = 3,
                             .store_bytes = 20'000,
@@ -63,7 +63,7 @@ TEST(Sp2Am, SevenSendersOverflowASlowPollersFifoAndNoDataIsLost) {
     expect_nobody_given_up(am);
 }
 
-// AM-20: all talk to all, and one of them is slow.
+// AM-20: all nodes send to all others, and one of them is slow.
 TEST(Sp2Am, ASlowNodeAmongEightDelaysButLosesNothing) {
     Sp2Am am(Sp2AmConfig::of_nodes(8));
     const Sp2Exchange plan{
@@ -87,7 +87,7 @@ TEST(Sp2Am, ABadSwitchIsMadeGood) {
     EXPECT_GT(all.resent, 0u);
 }
 
-// Asks until the window is full, and goes on when there is room.
+// Sends requests until the window is full, and continues when there is room.
 class Asking : public Sp2Program {
 public:
     Asking(Sp2Am& am, int requests) : am_(am), left_(am.nodes(), requests) {}
@@ -110,7 +110,7 @@ public:
 
     Duration work;  // of a handler
     int replies = 0;
-    std::set<std::size_t> full;  // whose window was, before any reply came
+    std::set<std::size_t> full;  // nodes whose window was full before any reply arrived
     std::map<std::size_t, int> before_any_reply;
 
 private:
@@ -121,7 +121,7 @@ private:
 // AM-24
 TEST(Sp2Am, WithBothRequestWindowsFullRepliesStillFlow) {
     Sp2AmConfig config = Sp2AmConfig::of_nodes(2);
-    config.machine.costs.switch_latency = Duration::milliseconds(2);  // time to fill a window
+    config.machine.costs.switch_latency = Duration::milliseconds(2);  // fills a window
     config.protocol.keepalive_after = Duration::milliseconds(10);
     config.machine.receive_entries_per_peer = 256;
     Sp2Am am(config);
@@ -134,7 +134,7 @@ TEST(Sp2Am, WithBothRequestWindowsFullRepliesStillFlow) {
     EXPECT_EQ(am.at(0, 1).stats().resent + am.at(1, 0).stats().resent, 0u);
 }
 
-// AM-24, where slow handlers let small FIFOs overflow.
+// AM-24, with slow handlers that let small FIFOs overflow.
 TEST(Sp2Am, FullWindowsThatOverflowTheFifosEndToo) {
     Sp2AmConfig config = Sp2AmConfig::of_nodes(2);
     config.machine.costs.switch_latency = Duration::milliseconds(2);
@@ -150,7 +150,7 @@ TEST(Sp2Am, FullWindowsThatOverflowTheFifosEndToo) {
     EXPECT_GT(am.machine().wire(1).counts().overflows, 0u);
 }
 
-// Node 0 sleeps, then does nothing but call am_request, all in one turn.
+// Node 0 sleeps, and then only calls am_request, all in one turn.
 class CallsOnly : public Sp2Program {
 public:
     explicit CallsOnly(Sp2Am& am) : am_(am) {}
@@ -253,7 +253,7 @@ TEST(Sp2Am, APeerThatKeepAliveFindsSilentIsTriedOnAnotherRoute) {
     EXPECT_GT(routes_of(trace)[std::make_pair(0u, 1u)].size(), 1u);
 }
 
-// One call at a time, each on its own clock.
+// Makes one call at a time and measures it with the node's clock.
 class Timed : public Sp2Program {
 public:
     Timed(Sp2Am& am, std::size_t store_bytes) : am_(am), source_(store_bytes), inbox_(store_bytes) {

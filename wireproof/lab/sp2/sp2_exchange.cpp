@@ -1,5 +1,5 @@
-// Message `i` from one node to another says so in its first word, and its length and all other
-// bytes follow from that.
+// The first word of a message from one node to another is its number `i`. Its length and all other
+// bytes are computed from that.
 #include "wireproof/lab/sp2/sp2_exchange.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr am::HandlerId handler{7};
 constexpr std::uint64_t inbox_address = 0x4000;
-constexpr std::size_t gap = 64;  // bytes behind the inbox that nobody may write
+constexpr std::size_t gap = 64;  // bytes after the inbox that no store may write
 
 class Exchange : public Sp2Program {
 public:
@@ -84,15 +84,15 @@ public:
     }
 
 private:
-    /// From one node to another.
+    /// The messages from one node to another.
     struct Flow {
         std::uint64_t posted_requests = 0;
         std::uint64_t posted_stores = 0;
-        std::uint64_t replies = 0;  // that came back
-        std::uint64_t ended = 0;    // stores, as the sender knows
+        std::uint64_t replies = 0;  // that arrived at the requester
+        std::uint64_t ended = 0;    // stores, as reported to the sender
         std::uint64_t requests = 0;
         std::uint64_t stores = 0;
-        std::vector<std::byte> outbox;  // what all stores together bring
+        std::vector<std::byte> outbox;  // the bytes of all stores together
         std::vector<std::byte> inbox;   // of the receiver
     };
 
@@ -129,7 +129,8 @@ private:
         return std::equal(wanted.begin(), wanted.end(), bytes.begin(), bytes.end());
     }
 
-    // Stores lie evenly between the requests, so that both meet on the channel.
+    // Spreads the stores evenly between the requests, so that both use the channel at the same
+    // time.
     void post(std::size_t node, std::size_t peer, Flow& flow) {
         const bool store =
             flow.posted_stores * (plan_.requests + 1) < (flow.posted_requests + 1) * plan_.stores;
@@ -148,7 +149,7 @@ private:
         if (am_.store(node, peer, order) == am::PostStatus::accepted) ++flow.posted_stores;
     }
 
-    // The answer is the message that came.
+    // The reply has the same content as the request.
     void on_request(std::size_t node, std::size_t peer, const am::Request& request) {
         const std::uint64_t number = at(peer, node).requests++;
         expect(is_message(peer, node, number, request.arguments), "a request");
@@ -172,7 +173,7 @@ private:
             progress_(static_cast<double>(done_) / static_cast<double>(flows_.size()));
         }
         if (!wrong_.empty()) return true;
-        // Looked at anew from the first flow that was not done.
+        // Continues at the first flow that was not done at the last call.
         for (; done_ < flows_.size(); ++done_) {
             const Flow& flow = flows_[done_];
             if (!talks(done_ / am_.nodes(), done_ % am_.nodes())) continue;

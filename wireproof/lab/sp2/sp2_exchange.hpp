@@ -1,5 +1,6 @@
-// A program that checks instead of measuring: every node sends requests and stores to every other,
-// or all to one that hardly polls, and each message and byte is held against what was sent.
+// A program that checks and does not measure: every node sends requests and stores to every other
+// node, or all nodes send to one that rarely polls. The program compares each message and byte with
+// what was sent.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,21 @@
 namespace wireproof::lab {
 
 struct Sp2Exchange {
-    std::uint64_t requests = 20;     // for each ordered pair of nodes that talks; each is answered
-    std::uint64_t stores = 2;        // of such a pair
-    std::size_t store_bytes = 3000;  // of each
-    bool to_one = false;             // only node 0 is sent to
-    Duration work{};                 // what node 0 computes before it polls again
+    std::uint64_t requests = 20;     // for each ordered pair of nodes that talks; each has a reply
+    std::uint64_t stores = 2;        // for each such pair
+    std::size_t store_bytes = 3000;  // of each store
+    bool to_one = false;             // all nodes send only to node 0
+    Duration work{};                 // time that node 0 computes between its polls
     Duration time_limit = Duration::milliseconds(60'000);
 };
 
 struct Sp2Exchanged {
-    std::string wrong;  // the first thing that was; empty: all arrived, once, in order and whole
+    std::string wrong;  // first error; empty if all arrived once, in order and undamaged
     std::uint64_t requests = 0;
     std::uint64_t replies = 0;
     std::uint64_t stores = 0;
     std::uint64_t packets = 0;    // sent by all nodes
-    std::uint64_t resent = 0;     // of those
+    std::uint64_t resent = 0;     // of these
     std::uint64_t overflows = 0;  // packets lost because a receive FIFO was full
     Duration taken{};
 };

@@ -1,4 +1,4 @@
-// Each measurement builds a machine of its own, so none depends on the order of them.
+// Each measurement builds its own machine, so their order does not matter.
 #include "wireproof/lab/sp2/sp2_figures.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t packet_data = sp2::entry_size - sp2::header_size;
 
-// The largest store with as many packets and cache lines as one of `size` bytes.
+// The largest store that needs as many packets and cache lines as a store of `size` bytes.
 std::size_t alike_up_to(std::size_t size) {
     const std::size_t before = (size - 1) / packet_data * packet_data;
     const std::size_t last_packet = sp2::header_size + size - before;
@@ -21,14 +21,14 @@ std::size_t alike_up_to(std::size_t size) {
 
 }  // namespace
 
-// Among stores with as many packets and lines, time does not depend on size: there bandwidth rises,
-// and halving finds where it passes.
+// Stores with the same number of packets and cache lines take the same time. Among them the
+// bandwidth rises with the size, so a binary search finds the size with half the bandwidth.
 Sp2HalfPower find_half_power(const std::function<double(std::size_t)>& bandwidth, double half) {
     constexpr std::size_t far_beyond = 3 * packet_data;
     Sp2HalfPower found;
     for (std::size_t begin = 1; begin <= far_beyond;) {
         const std::size_t end = alike_up_to(begin);
-        std::size_t enough = begin;  // the smallest size here that has half; end + 1: none
+        std::size_t enough = begin;  // smallest size here with at least half; end + 1 if none
         std::size_t below = begin - 1;
         if (bandwidth(end) < half) {
             enough = below = end + 1;
@@ -59,7 +59,7 @@ Sp2Figures measure_sp2(const Sp2AmConfig& config, const Sp2Progress& progress) {
                                  static_cast<double>(packet_data) /
                                  static_cast<double>(sp2::entry_size);
 
-    // Shares of the time that all takes; how many streams the half-power point needs is a guess.
+    // Shares of the total time. The number of streams for the half-power point is a guess.
     constexpr double streams_expected = 40;
     const auto part = [&](double begin, double share) {
         return [&progress, begin, share](double done) {

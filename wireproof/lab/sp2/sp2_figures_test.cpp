@@ -23,7 +23,7 @@ TEST(Sp2Figures, RoundTripAndBandwidthKeepTheirRatiosToTheRawMachine) {
     EXPECT_EQ(figures.exchanged.resent, 0u);
 }
 
-// AM-35: the switch is no bottleneck, so pairs do not disturb one another.
+// AM-35: the switch is not a bottleneck, so pairs do not slow each other down.
 TEST(Sp2Figures, FourPairsAtOnceAreAsFastAsOne) {
     const Sp2AmConfig two = Sp2AmConfig::of_nodes(2);
     const Sp2AmConfig eight = Sp2AmConfig::of_nodes(8);
@@ -37,7 +37,7 @@ TEST(Sp2Figures, FourPairsAtOnceAreAsFastAsOne) {
     EXPECT_NEAR(streams.worst, measure_bandwidth(two, stream).mean, 1e4);
 }
 
-// The bounds can fail: they notice a library, or a host, that is slower.
+// The limits must detect a slower library and a slower host.
 TEST(Sp2Figures, SlowerPartsAreSeen) {
     Sp2AmConfig slow = Sp2AmConfig::of_nodes(2);
     slow.costs.message = slow.costs.message + Duration::nanoseconds(100);
@@ -47,7 +47,7 @@ TEST(Sp2Figures, SlowerPartsAreSeen) {
     EXPECT_LT(measure_bandwidth(slow, stream).mean, 0.979 * 35e6) << "the host is the bottleneck";
 }
 
-// A chunk is acknowledged while the next one leaves: without that the link would idle.
+// A chunk is acknowledged while the next one leaves. Without this, the link would be idle at times.
 TEST(Sp2Figures, OneChunkInFlightDoesNotFillTheLink) {
     Sp2AmConfig config = Sp2AmConfig::of_nodes(2);
     config.protocol.chunks_in_flight = 1;
@@ -67,7 +67,7 @@ TEST(Sp2Figures, ALostPacketCostsTimeButIsNotMissed) {
 }
 
 TEST(Sp2Figures, HalfPowerIsFoundOnEachSideOfAStep) {
-    // A second packet, from 225 bytes, makes a store take half as long again.
+    // A second packet, needed from 225 bytes on, makes a store take half as long again.
     const auto bandwidth = [](std::size_t size) {
         return static_cast<double>(size) / (size <= 224 ? 2.0 : 3.0);
     };

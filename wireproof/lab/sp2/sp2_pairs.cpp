@@ -1,4 +1,5 @@
-// Pairs that are done go on until all are: the others are measured beside them.
+// A pair that is done continues until all pairs are done, because the others are measured beside
+// it.
 #include "wireproof/lab/sp2/sp2_pairs.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr am::HandlerId handler{1};
 
-// Of each pair: when the counted part began and ended, and whether all was right.
+// For each pair: begin and end of the counted part, and whether all content was right.
 struct Clocked {
     std::uint64_t events = 0;
     Instant begin;
@@ -43,7 +44,7 @@ Sp2PerPair sum_up(const std::vector<Clocked>& pairs, bool more_is_worse,
 
 class PairProgram : public Sp2Program {
 public:
-    /// Of each pair, `events` are waited for.
+    /// Waits for `events` events of each pair.
     PairProgram(Sp2Am& am, std::uint64_t events, const Sp2Progress& progress)
         : am_(am), pairs_(am.nodes() / 2), events_(events), progress_(progress) {}
 
@@ -71,7 +72,7 @@ private:
     std::uint64_t events_;
     Sp2Progress progress_;
     std::uint64_t turns_ = 0;
-    std::size_t done_ = 0;  // pairs before this one are
+    std::size_t done_ = 0;  // number of the first pairs that are done
 };
 
 class PingPong : public PairProgram {
@@ -92,7 +93,7 @@ public:
     void on_delivery(std::size_t node, std::size_t peer, const am::Delivery& delivery) override {
         Clocked& pair = pairs_[node / 2];
         if (const auto* request = std::get_if<am::Request>(&delivery)) {
-            // The answer is the word itself, one higher.
+            // The reply is the word plus one.
             const auto number = load_le<std::uint32_t>(request->arguments.first<4>());
             const auto status = am_.reply(node, peer, handler, word(number + std::uint64_t{1}));
             pair.right &= status == am::PostStatus::accepted && number == pair.events;
@@ -166,7 +167,7 @@ public:
 
 private:
     static constexpr std::uint64_t inbox_address = 0x1000;
-    static constexpr std::size_t shifts = 251;  // successive stores differ in every byte
+    static constexpr std::size_t shifts = 251;  // so consecutive stores differ in every byte
 
     struct Place {
         std::vector<bool> busy;

@@ -8,17 +8,17 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr std::size_t together_max = 6;  // curves of a plot, if they can be told apart otherwise
-constexpr double log_from = 8;           // the ratio of ends from which an axis is logarithmic
+constexpr std::size_t together_max = 6;  // in a plot, if they can be divided
+constexpr double log_from = 8;           // an axis with a larger ratio of its ends is logarithmic
 constexpr int points_per_decade = 8;     // of a closed form
-constexpr double alone_decades = 2;      // of it around a single point, to either side
-constexpr double ratio_drawn = 100;      // no closed form beyond it
+constexpr double alone_decades = 2;      // on each side of a single point
+constexpr double ratio_drawn = 100;      // a closed form is not drawn above it
 
 constexpr auto nowhere = static_cast<std::size_t>(-1);
 
 using Points = std::span<const SweepFigures>;
 
-/// Of those that have it.
+/// The values of the quantity, of the points that have one.
 std::set<double> values_of(Points points, std::size_t quantity) {
     std::set<double> values;
     for (const SweepFigures& point : points) {
@@ -27,8 +27,8 @@ std::set<double> values_of(Points points, std::size_t quantity) {
     return values;
 }
 
-/// The values of the quantity along the longest curve, on which nothing else varies. Of presets,
-/// each with a timer of its own, that is one.
+/// The number of values of the quantity along the longest curve on which nothing else varies. For
+/// presets, each with its own timer, the number is 1.
 std::size_t longest_along(Points points, std::size_t quantity) {
     std::map<std::string, std::set<double>> curves;
     std::size_t longest = 0;
@@ -66,7 +66,7 @@ std::string title_of(const SweepQuantity& quantity) {
     return label_of(quantity) + (quantity.unit.empty() ? "" : " " + quantity.unit);
 }
 
-/// What belongs on the axis: "loop, bytes".
+/// The label of the axis: "loop, bytes".
 std::string name_of(const SweepQuantity& quantity) {
     return quantity.name + (quantity.unit.empty() ? "" : ", " + quantity.unit);
 }
@@ -76,7 +76,7 @@ struct Curve {
     std::vector<const SweepFigures*> points;
 };
 
-/// Curves by all quantities but these, in the order of the points.
+/// Divides the points into curves by these quantities, in the order of the points.
 std::vector<Curve> divide(const std::vector<const SweepFigures*>& points,
                           const std::vector<std::size_t>& by) {
     std::vector<Curve> curves;
@@ -87,7 +87,7 @@ std::vector<Curve> divide(const std::vector<const SweepFigures*>& points,
             const std::string label = label_of(point->asked[quantity]);
             name += (name.empty() || label.empty() ? "" : ", ") + label;
         }
-        // That something is not so is no name: the points' first quantity is one.
+        // A label may be empty ("not so"). Then the first quantity of the points names the curve.
         if (name.empty()) name = label_of(point->asked.front());
         const auto [at, is_new] = place.try_emplace(name, curves.size());
         if (is_new) curves.push_back({name, {}});
@@ -192,7 +192,7 @@ private:
         return plot;
     }
 
-    /// `of(point)` is the value; `with(point, ratio)` what it would be with another resend ratio.
+    /// `of(point)` is the value; `with(point, ratio)` is the value for another resend ratio.
     template <class Of, class With>
     void add_measured(report::ReportPlot& plot, Of&& of, With&& with) const {
         for (const Curve& curve : curves_) {
@@ -210,7 +210,8 @@ private:
         }
     }
 
-    /// Over rates at every place, else where points are.
+    /// If the axis is the error rate, draws the closed form at every place; otherwise only at the
+    /// points.
     template <class At, class Of>
     void add_closed(report::ReportPlot& plot, At&& at, Of&& of) const {
         for (std::size_t i = 0; i < curves_.size(); ++i) {
@@ -247,8 +248,8 @@ private:
     std::vector<double> places_;
 };
 
-/// Whether an axis from here to there is better logarithmic. Rates are, if there is any: a line may
-/// have losses that are recorded or come in bursts, and no bit errors.
+/// Whether a logarithmic axis is better for these points. For rates it is, unless all are 0: a line
+/// may have only recorded losses or bursts, and no bit errors.
 bool is_logarithmic(Points points, std::size_t x) {
     const std::set<double> values = values_of(points, x);
     if (*values.rbegin() == 0) return false;
@@ -256,7 +257,7 @@ bool is_logarithmic(Points points, std::size_t x) {
     return *values.begin() > 0 && *values.rbegin() >= log_from * *values.begin();
 }
 
-/// The quantity whose values have a plot each: nothing while all curves have room in one.
+/// The quantity whose values each get a plot; nowhere if all curves fit in one plot.
 std::size_t panels_by(const std::vector<const SweepFigures*>& points,
                       const std::vector<std::size_t>& others) {
     if (others.size() < 2 || divide(points, others).size() <= together_max) return nowhere;
@@ -271,7 +272,7 @@ std::size_t panels_by(const std::vector<const SweepFigures*>& points,
     return nowhere;
 }
 
-/// A number that tells no two curves apart is none of their names.
+/// Removes each number that does not help to tell curves apart from the names of the curves.
 void leave_out_redundant(const std::vector<const SweepFigures*>& points,
                          std::vector<std::size_t>& others) {
     const std::size_t curves = divide(points, others).size();
@@ -292,7 +293,7 @@ bool varies(Points points, std::size_t quantity) {
 }
 
 std::pair<double, double> confidence(double resend_ratio, double relative_error) {
-    // Of the logarithm, so that no ratio is less than nothing.
+    // Symmetric in the logarithm, so that no ratio is negative.
     const double factor = std::exp(1.96 * relative_error);
     return {resend_ratio / factor, resend_ratio * factor};
 }
@@ -327,7 +328,7 @@ SweepCurves curves_of(Points points) {
             panel == nowhere ? "" : title_of(part.points.front()->asked[panel]);
         const Panel shown(title, divide(part.points, others), x, log_x);
         curves.etr.push_back(shown.etr());
-        // Of a line on which nothing was resent there is nothing on a logarithmic axis.
+        // A logarithmic axis cannot show a curve on which nothing was resent.
         if (report::ReportPlot resends = shown.resends(); has_values(resends)) {
             curves.resends.push_back(std::move(resends));
         }

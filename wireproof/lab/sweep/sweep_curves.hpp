@@ -1,5 +1,5 @@
-// What a sweep looks like: which of the quantities that were varied is the x axis, which points are
-// one curve, and what stands around and beside it.
+// Arranges the results of a sweep as plots: which of the varied quantities is the x axis, which
+// points form one curve, and the names of plots and curves.
 #pragma once
 
 #include <span>
@@ -11,22 +11,22 @@
 
 namespace wireproof::lab {
 
-/// One of the settings of a point, for readers.
+/// One setting of a point, as readers see it.
 struct SweepQuantity {
     std::string name;  // "loop"
-    std::string unit;  // "bytes", or nothing
-    std::string text;  // "2000"; of what is not a number as it names a curve, or nothing
+    std::string unit;  // "bytes", or empty
+    std::string text;  // "2000"; if it is no number: its part of a curve's name, or empty
     std::optional<double> number = {};
-    bool own = false;  // no number because the protocol has its own, or none at all
+    bool own = false;  // no number, because the protocol has its own value or none
 };
 
-/// The quantity along which closed forms are drawn between the points, too.
+/// On an axis with this quantity, closed forms are also drawn between the points.
 inline constexpr std::string_view bit_error_rate = "bit error rate";
 
-/// A point that was simulated, now or long ago.
+/// A simulated point of this or an earlier run.
 struct SweepFigures {
     RetrySettings settings;
-    std::vector<SweepQuantity> asked;  // of all points of a sweep the same, in one order
+    std::vector<SweepQuantity> asked;  // all points of a sweep: the same, in the same order
     double etr = 0;
     double throughput = 0;
     double resend_ratio = 0;
@@ -35,23 +35,24 @@ struct SweepFigures {
     std::optional<double> closed_ratio = {};
 };
 
-/// Whether the points differ in the quantity of this place.
+/// Whether the points differ in this quantity.
 bool varies(std::span<const SweepFigures> points, std::size_t quantity);
 
-/// Plots over the number of which a curve has the most values, or over the first of those, of the
-/// points that have it. A curve for each
-/// combination of all others; where these are many, a plot for each value of one.
+/// The x axis is the quantity of which a curve has the most values (the first one, if several have
+/// as many). The plots show the points that have this quantity. Each combination of all other
+/// quantities is a curve. If there are too many curves, each value of one quantity has its own
+/// plot.
 struct SweepCurves {
     std::vector<report::ReportPlot> etr;         // with 95 % confidence and the closed form
-    std::vector<report::ReportPlot> resends;     // the same of the resend ratio, on a logarithmic
-                                                 // axis; not where it is zero throughout
-    std::vector<report::ReportPlot> throughput;  // none over a single value
-    std::size_t left_out = 0;  // points without x, or at zero of a logarithmic axis
+    std::vector<report::ReportPlot> resends;     // the same for the resend ratio, logarithmic; no
+                                                 // plot if all ratios are zero
+    std::vector<report::ReportPlot> throughput;  // none if x has a single value
+    std::size_t left_out = 0;  // points without x, or with 0 on a logarithmic axis
 };
 SweepCurves curves_of(std::span<const SweepFigures> points);
 
-/// Of what was measured with this relative error of its resend ratio, the ratios between which the
-/// true one is with 95 % confidence.
+/// The 95 % confidence interval of the true resend ratio, for a measured ratio and its relative
+/// error.
 std::pair<double, double> confidence(double resend_ratio, double relative_error);
 
 }  // namespace wireproof::lab

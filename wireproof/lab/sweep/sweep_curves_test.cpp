@@ -139,7 +139,7 @@ TEST(SweepCurves, TheQuantityOfTheMostValuesIsTheAxis) {
     EXPECT_FALSE(curves_of(points).etr[0].log_x);
 }
 
-// uc resends nothing, and has no replay buffer.
+// uc resends nothing and has no replay buffer.
 TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
     std::vector<SweepFigures> points;
     for (const double ber : {1e-7, 1e-6}) {
@@ -152,7 +152,7 @@ TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
         points.back().asked.push_back(
             {.name = "replay buffer", .unit = "", .text = "the protocol's own", .own = true});
     }
-    std::rotate(points.begin(), points.begin() + 3, points.end());  // uc first
+    std::rotate(points.begin(), points.begin() + 3, points.end());  // now uc is first
     const SweepCurves curves = curves_of(points);
     EXPECT_EQ(curves.left_out, 2U);
     EXPECT_EQ(curves.etr[0].x_name, "replay buffer, units");
@@ -168,7 +168,7 @@ TEST(SweepCurves, APointWithoutTheQuantityLeavesTheAxisToTheOthers) {
     EXPECT_EQ(names(rates)[0], "uc, replay buffer the protocol's own");
 }
 
-// Each has its own loop, so that over loops no curve has more than a point.
+// Each point has its own loop, so a curve over loops would have only one point.
 TEST(SweepCurves, LinesWithNamesAreCurvesOverRatesByTheirNames) {
     std::vector<SweepFigures> points;
     for (const std::uint64_t loop : {500U, 1000U, 2000U, 4000U}) {
@@ -209,7 +209,7 @@ TEST(SweepCurves, PointsWithoutErrorsHaveNoPlaceOnTheAxisAndAreCounted) {
     EXPECT_GT(curves.etr[0].x.front(), 0);
 }
 
-// Its losses come from elsewhere: bursts, or a trace.
+// The losses of this point come from bursts or a trace.
 TEST(SweepCurves, APointWithoutBitErrorsAloneHasAnAxisOfItsOwn) {
     std::vector<SweepFigures> points = {point(RetryProtocol::pcie, 0)};
     points[0].closed_etr = points[0].closed_ratio = std::nullopt;
@@ -221,7 +221,7 @@ TEST(SweepCurves, APointWithoutBitErrorsAloneHasAnAxisOfItsOwn) {
     EXPECT_EQ(value_at(curves.etr[0], 0, 0), points[0].etr);
     ASSERT_EQ(curves.resends.size(), 1U);
     EXPECT_EQ(value_at(curves.resends[0], 0, 0), 0.02);
-    // And where nothing was resent at all, a plot less.
+    // If nothing was resent, there is one plot less.
     points[0].resend_ratio = 0;
     curves = curves_of(points);
     EXPECT_EQ(curves.etr.size(), 1U);

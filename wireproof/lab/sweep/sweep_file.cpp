@@ -19,8 +19,8 @@ std::string name_from(std::string_view file) {
     return is_plain(file) && !file.empty() && file.size() <= 60 ? std::string(file) : "sweep";
 }
 
-/// What a grid is made of: a list for each thing that varies. An empty one leaves what a preset
-/// says, or else what RetrySettings does.
+/// The lists of a grid, one for each setting that varies. If a list is empty, the value of the
+/// preset holds, otherwise that of RetrySettings.
 struct Axes {
     std::vector<RetryProtocol> protocols;
     std::vector<const RetryPreset*> presets;
@@ -33,7 +33,7 @@ struct Axes {
     std::vector<bool> loaded;
 };
 
-/// Points that a list makes of one.
+/// The number of points that a list makes from one point.
 template <class Value>
 double times(const std::vector<Value>& axis) {
     return static_cast<double>(std::max<std::size_t>(axis.size(), 1));
@@ -72,7 +72,7 @@ std::optional<double> rate_of(Section& grid, const toml::node& node) {
     return std::nullopt;
 }
 
-// Rates, or { from = 1e-9, to = 1e-4, points = 13 }: equal steps of their logarithm.
+// Rates, or { from = 1e-9, to = 1e-4, points = 13 }: equal steps of the logarithm.
 void read_rates(Section& grid, std::vector<double>& rates) {
     const toml::node* const node = grid.take("ber");
     if (node == nullptr) return;
@@ -97,7 +97,7 @@ void read_rates(Section& grid, std::vector<double>& rates) {
         rates.clear();
         const double step = std::log10(*last / *first) / static_cast<double>(points - 1);
         for (std::int64_t i = 0; i < points; ++i) {
-            // To five digits, so that a rate is what it seems to be where it is printed.
+            // Rounds to five digits, so that the rate is equal to the printed one.
             const double exact = std::log10(*first) + step * static_cast<double>(i);
             const double unit = std::pow(10.0, 4 - std::floor(exact + 1e-9));
             rates.push_back(std::round(std::pow(10.0, exact) * unit) / unit);
@@ -172,7 +172,8 @@ std::vector<RetrySettings> multiply(const Axes& axes, const RetrySettings& all) 
     return points;
 }
 
-// What one protocol has and another has not is no reason to leave either out of a grid.
+// A grid may have protocols with different settings: a setting that the protocol does not have is
+// removed from the point.
 void fit_to_protocol(RetrySettings& settings) {
     if (settings.protocol != RetryProtocol::pcie) settings.renak_on_bad_head = false;
     switch (settings.protocol) {
@@ -195,7 +196,7 @@ void fit_to_protocol(RetrySettings& settings) {
     }
 }
 
-// Of points that are the same once they fit, the first.
+// Of points that are equal after that, keeps the first.
 void leave_out_equal(std::vector<RetrySettings>& points) {
     std::set<RetrySettings> seen;
     std::erase_if(points,

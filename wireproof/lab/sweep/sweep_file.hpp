@@ -1,4 +1,5 @@
-// Sweeps as text: small TOML files whose lists multiply; docs/link-retry.md tells every key.
+// Reads sweeps from text: small TOML files with lists whose combinations are the points.
+// docs/link-retry.md explains every key.
 #pragma once
 
 #include <string>
@@ -9,21 +10,21 @@
 
 namespace wireproof::lab {
 
-// Seconds that a point of a sweep may be given.
+// Limits of the seconds that a point of a sweep may take.
 inline constexpr double point_seconds_min = 0.01;
 inline constexpr double point_seconds_max = 1e7;
 
 struct Sweep {
     std::string name;
     RetryPlan plan;
-    double point_seconds = 0;  // after which a point is stopped; 0: no point is
-    std::string loss_trace;  // a file, named as from this one's folder; empty: none. Not read here
-    std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest; each
-                                        // without what its protocol has not, and no two equal
+    double point_seconds = 0;  // limit for each point; 0: none
+    std::string loss_trace;    // a file, relative to this one's folder; empty: none. Not read here
+    std::vector<RetrySettings> points;  // in the order of the keys, the last changing fastest; no
+                                        // two are equal after unsupported settings are removed
 };
 
-/// `file` is what complaints call it, and lends its stem to a sweep without a name. What is wrong
-/// is one line, "FILE:LINE:COLUMN: what", of the first place where anything is.
+/// `file` is the name in error messages; its stem is the name of a sweep that has none. An error is
+/// one line, "FILE:LINE:COLUMN: what", about the first wrong place.
 Expected<Sweep> read_sweep(std::string_view text, std::string_view file);
 
 }  // namespace wireproof::lab

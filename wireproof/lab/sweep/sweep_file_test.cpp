@@ -1,4 +1,4 @@
-// Files of sweeps, as points.
+// Reads sweep files and compares their points.
 #include "wireproof/lab/sweep/sweep_file.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ notice_loss = 0.5
     EXPECT_EQ(points[4].ack_every, 0U);
 }
 
-// "protocol buffer" of each.
+// "protocol buffer" of each point.
 TEST(SweepFile, PointsThatAreThenTheSameAreOne) {
     std::ostringstream all;
     for (const RetrySettings& point :
@@ -59,7 +59,7 @@ TEST(SweepFile, PointsThatAreThenTheSameAreOne) {
                         "ber = [1e-9, 1e-8, 1e-9]\n")
                   .size(),
               3U * 2);
-    // A line with a name is another than one without.
+    // A line with a preset name and a line without are different.
     EXPECT_EQ(points_of("[grid]\npreset = [\"sp2\", \"pcie-gen3-x4\", \"sp2\"]\n").size(), 2U);
 }
 

@@ -1,4 +1,4 @@
-// A point of a sweep that was simulated, now or by an earlier run: what of it is shown and kept.
+// A simulated point of a sweep, from this or an earlier run: the figures that are shown and kept.
 #pragma once
 
 #include <array>
@@ -11,18 +11,18 @@
 namespace wireproof::lab {
 
 struct SweepPoint {
-    RetrySettings settings;  // as asked for
-    // Of units, but for timeouts, acks and naks.
+    RetrySettings settings;  // as the user asked for them
+    // Counts of units; timeouts, acks and naks are events.
     Wide packets = 0;  // taken by the receiver, each once
     Wide sent = 0;     // put on the line
-    Wide resent = 0;   // of these, not for the first time
-    Wide lost = 0;     // never taken, of a protocol that does not resend
+    Wide resent = 0;   // of these: not for the first time
+    Wide lost = 0;     // never taken; of a protocol that does not resend
     Wide jumped = 0;   // not simulated one by one
     Wide replays = 0;
     Wide timeouts = 0;
     Wide acks = 0;
     Wide naks = 0;
-    // Nothing where there is no such figure. A point that was stopped may have taken no unit.
+    // Empty if there is no such figure. A point that was stopped may have taken no unit.
     std::optional<double> etr = {};
     std::optional<double> throughput = {};
     std::optional<double> resend_ratio = {};
@@ -30,7 +30,7 @@ struct SweepPoint {
     std::optional<double> closed_etr = {};
     std::optional<double> closed_ratio = {};
     std::optional<double> deviation = {};
-    // What the protocol has chosen where the settings are 0.
+    // The settings with each 0 replaced by the protocol's own value.
     std::uint64_t loop = 0;
     std::uint32_t buffer = 0;
     std::uint32_t ack_every = 0;
@@ -38,8 +38,8 @@ struct SweepPoint {
     double kept_mean = 0;
     std::uint64_t kept_most = 0;
     std::array<std::uint64_t, 4> latency{};  // 50, 99, 99.9, 100 %; bytes on the line
-    std::string cannot_jump = {};            // why; empty: it could, or needed not
-    bool stopped = false;                    // its time was over before it was finished
+    std::string cannot_jump = {};            // why; empty if it could, or had no need
+    bool stopped = false;                    // its time was over before it had finished
 };
 
 SweepPoint sweep_point(const RetrySettings& settings, const RetryPoint& point);

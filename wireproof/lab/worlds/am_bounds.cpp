@@ -22,11 +22,11 @@ std::string exceeds(const char* what, std::uint64_t count, const char* limit, do
            std::to_string(static_cast<std::uint64_t>(most));
 }
 
-// Peers that keep the rules, on a wire that keeps to the lifetime of frames, say nothing that a
-// receiver could not place.
+// If peers follow the rules and the wire keeps the lifetime of frames, a receiver can place every
+// frame.
 std::string check_verdicts(const AmWorldPlan& plan, const AmSpending& spent) {
     for (const RxVerdict verdict : {RxVerdict::stale, RxVerdict::malformed, RxVerdict::foreign}) {
-        // HELLOs cross one another.
+        // The HELLOs of both nodes may cross.
         if (verdict == RxVerdict::foreign && !plan.am.cookie) continue;
         const std::uint64_t count = spent.own.received_as(verdict);
         if (count > 0)
@@ -35,10 +35,10 @@ std::string check_verdicts(const AmWorldPlan& plan, const AmSpending& spent) {
     return {};
 }
 
-// AM-38: every resend has a gap of its own, and every gap has at most one. A gap is a packet that
-// the cable lost, damaged or held back, one refused for want of room, or one ahead that could not
-// be kept; a KEEPALIVE asks for a resend without a gap. What jitter does to the order, nobody
-// counts.
+// AM-38: every resend has its own gap, and every gap causes at most one resend. A gap is a packet
+// that the cable lost, damaged or held back, a packet that the receiver refused because it had no
+// room, or an early packet that it could not keep. A KEEPALIVE asks for a resend without a gap.
+// With jitter, nothing counts the packets that change their order, so the check is left out.
 std::string check_causes(const AmWorldPlan& plan, const AmSpending& spent) {
     if (plan.network.jitter > Duration()) return {};
     std::uint64_t causes = faults_of(spent.there) + spent.own.sent_of(am::Kind::keepalive) +
@@ -51,15 +51,15 @@ std::string check_causes(const AmWorldPlan& plan, const AmSpending& spent) {
                    static_cast<double>(causes));
 }
 
-// Go-back-N wastes what is on its way at every gap, so a long pipeline costs it more than any fixed
-// figure. The bound is twice what pipeline and faults predict; of 26 000 worlds the worst
-// connection came to 0.8 of it.
+// At every gap, go-back-N wastes all packets in flight, so a long pipeline costs more than any
+// fixed figure. The bound is twice the number that pipeline and faults predict. In 26 000 worlds,
+// the worst connection reached 0.8 of the bound.
 std::string check_sends(const AmWorldPlan& plan, std::size_t pair, const AmSpending& spent) {
     const std::uint64_t sends = numbered(spent.own);
     const auto needed = static_cast<double>(sends - spent.own.resent);
     const double window = std::max(plan.am.window[0], plan.am.window[1]);
-    // A stall is a gap too, and not one that the cable makes. It lasts longer than a round trip if
-    // the answers that must leave first are lost, so it wastes a window.
+    // A stall is also a gap, but the cable does not cause it. If the answers that must leave first
+    // are lost, it lasts longer than a round trip, so it wastes a window.
     const auto stalls = static_cast<double>(
         std::min(spent.peer.turned_away_as(RxVerdict::refused), spent.own.nacks_acted_on));
     const double most = 2 * (needed * plan.expected_cost(pair) + stalls * window + window);
@@ -67,9 +67,9 @@ std::string check_sends(const AmWorldPlan& plan, std::size_t pair, const AmSpend
     return exceeds("numbered packets sent", sends, "allowed are", most);
 }
 
-// Control packets answer frames; keep-alives answer silence. A timeout has its reason in a fault,
-// in an acknowledgement held back below the mark (one a message), or in a host that slept; and two
-// of a channel are at least T_ka apart.
+// Control packets answer frames, and keep-alives follow silence. A timeout must have a cause: a
+// fault, an acknowledgement that was held back because too few packets had arrived (one for each
+// message), or a host that slept. Two timeouts of a channel are at least T_ka apart.
 std::string check_control(const AmWorldPlan& plan, const AmSpending& spent) {
     std::uint64_t received = 0;
     for (const std::uint64_t count : spent.own.received) received += count;
@@ -92,8 +92,8 @@ std::string check_control(const AmWorldPlan& plan, const AmSpending& spent) {
     return exceeds("keep-alive timeouts", timeouts, "reasons for one", most);
 }
 
-// How often a packet may have left again after so long: some times at once, and then after waits
-// that double. A lane that was full may shorten one of them.
+// How often a packet may be resent in this time: some times at once, and then after waits that
+// double. A lane that was full may shorten one wait.
 std::uint64_t resends_allowed(const am::Config& config, Duration lasted) {
     constexpr std::uint64_t at_once = 8;
     std::uint64_t allowed = at_once + 2;
@@ -105,7 +105,7 @@ std::uint64_t resends_allowed(const am::Config& config, Duration lasted) {
     return allowed;
 }
 
-// The conditions for which AM-53 states its figure.
+// The conditions for the figure of AM-53.
 bool as_in_model(const AmWorldPlan& plan, const am::Stats& totals) {
     constexpr double pipeline = 20;
     constexpr double gaps = 1 - 0.8 * 0.8;  // a fifth lost, a fifth overtaken
@@ -119,8 +119,9 @@ bool as_in_model(const AmWorldPlan& plan, const am::Stats& totals) {
 
 }  // namespace
 
-// Go-back-N sends all of the window again eight times, and then its first message. Selective
-// recovery sends all of it once, and then ever less. Each on two channels.
+// Go-back-N resends the whole window eight times, and then only its first message. Selective
+// recovery resends all of it once, and then fewer and fewer packets. Each does this on two
+// channels.
 std::string broken_bound(const am::Config& config, const AmStandstill& standstill) {
     if (config.resend_limit == 0) return {};
     const std::uint64_t allowed = resends_allowed(config, standstill.lasted);
@@ -137,7 +138,7 @@ std::string broken_bound(const am::Config& config, const AmStandstill& standstil
         return exceeds("packets sent again while none arrived", standstill.since_arrival,
                        "allowed are", static_cast<double>(most));
     }
-    // New ones fill the window once. Questions follow a timer that doubles, or a resend.
+    // New packets fill the window once. Keep-alives follow a timer that doubles, or a resend.
     const std::uint64_t questions = 3 * resends_allowed(config, standstill.since);
     const std::uint64_t all = most + am::channel_count * (window + questions);
     if (standstill.sent_since_arrival <= all) return {};
@@ -149,7 +150,7 @@ std::string broken_bound(const AmWorldPlan& plan, const am::Stats& totals) {
     if (!as_in_model(plan, totals)) return {};
     const std::uint64_t sends = numbered(totals);
     const std::uint64_t luck =
-        2 * std::max(plan.am.window[0], plan.am.window[1]);  // of few packets
+        2 * std::max(plan.am.window[0], plan.am.window[1]);  // for few packets
     const std::uint64_t most = 8 * (sends - totals.resent) + luck;
     if (sends <= most) return {};
     return exceeds("numbered packets sent", sends, "AM-53 allows", static_cast<double>(most));
@@ -168,8 +169,8 @@ std::string broken_bound(const AmWorldPlan& plan, std::size_t pair, const AmSpen
     return broken;
 }
 
-// The busiest pair, one packet a round trip, each as often as faults on both ways make it, and a
-// keep-alive for each. Pairs run beside one another.
+// Assumes that each packet of the busiest pair takes a round trip, is repeated as often as faults
+// in both directions require, and needs a keep-alive each time. Pairs run at the same time.
 Duration time_allowed(const AmWorldPlan& plan) {
     double most = 0;
     for (std::size_t from = 0; from < plan.nodes(); ++from) {

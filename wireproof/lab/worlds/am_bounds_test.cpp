@@ -1,5 +1,5 @@
-// The bounds that worlds are held to: each is kept by honest spending, and each is broken by what
-// it is for. Worlds that keep them all would not notice if one were gone.
+// Tests of the bounds: normal costs keep each bound, and the defect that a bound is for breaks it.
+// Worlds that keep all bounds would not show that a bound is missing.
 #include "wireproof/lab/worlds/am_bounds.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_F(AmBounds, HonestSpendingBreaksNone) {
     EXPECT_EQ(broken_bound(plan, spent.own), "");
 }
 
-// AM-38: one resend of at most a window for each NACK.
+// AM-38: each NACK causes one resend of at most a window.
 TEST_F(AmBounds, AResendIsAWindowAtMost) {
     spent.there.lost = spent.own.nacks_acted_on = 1;
     spent.own.resent = 8;
@@ -66,7 +66,7 @@ TEST_F(AmBounds, NoPeerIsToldWhatItCannotPlace) {
         EXPECT_TRUE(breaks("1 frames were " + std::string(name_of(verdict))));
         hear(spent.own, verdict, 0);
     }
-    // Sessions that are agreed upon by HELLO have some that cross.
+    // If HELLO makes the sessions, some HELLOs cross.
     plan.am.cookie.reset();
     hear(spent.own, RxVerdict::foreign, 1);
     EXPECT_EQ(broken(), "");
@@ -74,7 +74,7 @@ TEST_F(AmBounds, NoPeerIsToldWhatItCannotPlace) {
     EXPECT_TRUE(breaks("1 frames were stale"));
 }
 
-// AM-38: and each resend has a reason of its own.
+// AM-38: each resend has its own cause.
 TEST_F(AmBounds, AResendHasAReason) {
     spent.own.nacks_acted_on = 1;
     EXPECT_TRUE(breaks("resends begun 1, and reasons for one 0"));
@@ -90,15 +90,15 @@ TEST_F(AmBounds, AResendHasAReason) {
         spent.own.nacks_acted_on = 1;
         *reason = 0;
     }
-    // What is lost on the way back is no gap here.
+    // A loss on the way back is not a gap in this direction.
     spent.back.lost = 5;
     EXPECT_TRUE(breaks("resends begun"));
-    // A packet ahead that could not be kept is a gap where packets ahead are kept.
+    // If the receiver keeps early packets, an early packet that it could not keep is a gap.
     hear(spent.peer, RxVerdict::out_of_sequence, 1);
     EXPECT_TRUE(breaks("resends begun"));
     plan.am.recovery = am::Recovery::selective;
     EXPECT_EQ(broken(), "");
-    // Nobody counts what jitter reorders.
+    // Nothing counts the packets that jitter reorders.
     plan.am.recovery = am::Recovery::go_back_n;
     plan.network.jitter = Duration::nanoseconds(1);
     EXPECT_EQ(broken(), "");
@@ -128,7 +128,7 @@ TEST_F(AmBounds, AnAnswerAnswersAFrame) {
 }
 
 TEST_F(AmBounds, ATimeoutHasAReasonAndTime) {
-    // Two of either channel in 5 ms of 1 ms each, and the two with which it begins.
+    // For each channel: two timeouts in each of 5 periods of 1 ms, and the first two.
     spent.own.keepalive_timeouts = 12;
     EXPECT_EQ(broken(), "");
     spent.own.keepalive_timeouts = 13;
@@ -146,7 +146,7 @@ TEST_F(AmBounds, ATimeoutHasAReasonAndTime) {
     EXPECT_EQ(broken(), "");
 }
 
-// AM-53: eight for one needed, and two windows for the luck of few packets.
+// AM-53: eight sends for each needed packet, and two windows as an allowance for few packets.
 TEST_F(AmBounds, AllConnectionsTogetherKeepToTheFigureOfTheRule) {
     plan.am.recovery = am::Recovery::selective;
     am::Stats totals;
@@ -158,7 +158,7 @@ TEST_F(AmBounds, AllConnectionsTogetherKeepToTheFigureOfTheRule) {
     EXPECT_EQ(broken_bound(plan, totals), "numbered packets sent 817, and AM-53 allows 816");
 }
 
-// AM-53: the same packet leaves again at once some times, and then after waits that double.
+// AM-53: the sender resends the same packet some times at once, and then after waits that double.
 TEST_F(AmBounds, TheSamePacketLeavesAgainEverMoreSeldom) {
     plan.am.keepalive_max = Duration::milliseconds(4);
     const auto broken_after = [&](std::uint64_t times, Duration lasted) {
@@ -184,14 +184,14 @@ TEST_F(AmBounds, SendsOnlySoMuchAgainWhileNothingArrives) {
     EXPECT_NE(broken_bound(plan.am, {.since_arrival = 2 * (8 + 40) + 1}), "");
 }
 
-// AM-53: new packets and questions too.
+// AM-53: new packets and keep-alives have a limit, too.
 TEST_F(AmBounds, SendsOnlySoMuchWhileNothingArrives) {
     plan.am.recovery = am::Recovery::selective;
     plan.am.keepalive_max = Duration::milliseconds(4);
     const std::uint64_t most = 2 * (8 + 40) + 2 * (8 + 3 * 10);
     EXPECT_EQ(broken_bound(plan.am, {.sent_since_arrival = most}), "");
     EXPECT_NE(broken_bound(plan.am, {.sent_since_arrival = most + 1}), "");
-    // Two timers later.
+    // After two more timeouts.
     const Duration later = Duration::milliseconds(3);
     EXPECT_EQ(broken_bound(plan.am, {.sent_since_arrival = most + 12, .since = later}), "");
     EXPECT_NE(broken_bound(plan.am, {.sent_since_arrival = most + 13, .since = later}), "");

@@ -45,14 +45,14 @@ am::HandlerTable AmFlow::handlers() {
     return table;
 }
 
-// What is asked.
+// Choice of the operations.
 
 std::optional<AmOperation> AmFlow::draw() {
     if (packets_left_ <= 0) return std::nullopt;
     AmOperation operation;
     const double all = plan_.requests + plan_.stores + plan_.gets;
     const double which = random_.uniform() * all;
-    const auto length = [this] {  // as many small ones as large ones, and of any remainder
+    const auto length = [this] {  // small or large with the same chance; all remainders
         const std::uint64_t words_max = plan_.message_max / 4;
         const std::uint64_t most = random_.chance(0.5) ? words_max : 4;
         const std::uint64_t bytes = 4 * random_.below(std::min(most, words_max) + 1);
@@ -109,7 +109,7 @@ bool AmFlow::post(am::Connection& connection) {
             expect(status == am::PostStatus::accepted, "a call was not accepted", next->number);
             if (status != am::PostStatus::accepted) break;
             if (next->what != What::request) transfers_[next->number] = *next;
-            // A short store keeps a copy, so its source is the user's again.
+            // The engine keeps a copy of a short store, so the user may change the source at once.
             const bool copied = next->what == What::store && next->bytes == opening_bytes(*next);
             if (copied) memory_.spoil_outbox(next->slot);
             posted_.push_back(*next);
@@ -144,7 +144,7 @@ am::PostStatus AmFlow::post(const AmOperation& operation, am::Connection& connec
     return am::PostStatus::not_allowed;
 }
 
-// What is seen on the wire.
+// Packets on the wire.
 
 void AmFlow::check_number(am::Channel channel, const am::Header& header) {
     Numbering& numbering = numbering_[static_cast<std::size_t>(channel)];
@@ -164,7 +164,7 @@ std::uint64_t AmFlow::opening_bytes(const AmOperation& transfer) const {
                : 0;
 }
 
-// Told by its first packet, which leaves before the others of the same number.
+// Decides by the first packet, which leaves before the other packets with the same number.
 bool AmFlow::is_last_chunk(const am::Header& header, const AmOperation& transfer) const {
     return header.offset % config_.chunk_bytes() == 0 &&
            transfer.bytes - opening_bytes(transfer) - header.offset <= config_.chunk_bytes();
@@ -212,7 +212,7 @@ void AmFlow::on_answering(const am::Header& header, ConstBytes data) {
     due_answers_.push_back(take(answered_, "a reply left that nobody gave"));
 }
 
-// What is delivered.
+// Deliveries.
 
 AmOperation AmFlow::take(std::deque<AmOperation>& queue, const char* what) {
     if (queue.empty()) {

@@ -1,8 +1,8 @@
-// All that one node asks of another in a simulated world, and the exact account of what came of it.
+// All operations of one node on another in a simulated world, and an exact check of their results.
 //
-// The order that deliveries must have is read off the wire: packets leave for the first time in the
-// order of their numbers, so the first departure of a message says where it stands among all
-// messages of its channel. Everything else is known from the calls.
+// The expected order of deliveries comes from the wire: packets leave for the first time in the
+// order of their numbers, so the first departure of a message shows its place among all messages of
+// its channel. Everything else follows from the calls.
 #pragma once
 
 #include <array>
@@ -21,20 +21,21 @@
 
 namespace wireproof::lab {
 
-/// One thing asked, and what its handler answers.
+/// One operation, and the answer of its handler.
 struct AmOperation {
     enum class What : std::uint8_t { request, store, get };
     enum class Answer : std::uint8_t { none, reply, refuse };
 
     What what = What::request;
     Answer answer = Answer::none;
-    std::uint64_t number = 0;  // in the flow: tag, and key of the content
+    std::uint64_t number = 0;  // in the flow: the tag, and the key of the content
     std::size_t length = 0;    // of a request
     std::size_t answer_length = 0;
-    std::uint64_t bytes = 0;   // of a transfer
-    std::uint64_t offset = 0;  // of a get in the shelf
-    std::uint32_t slot = 0;    // of a transfer
-    // A transfer of memory that is not theirs, or a store to no handler: the reason it ends with.
+    std::uint64_t bytes = 0;   // for a transfer
+    std::uint64_t offset = 0;  // for a get: place in the shelf
+    std::uint32_t slot = 0;    // for a transfer
+    // The reason with which a transfer to memory without permission, or a store to a missing
+    // handler, ends.
     am::Reason refusal = am::Reason::none;
 
     static constexpr std::uint64_t handlers = 1000;  // numbered from 1
@@ -53,13 +54,13 @@ class AmFlow {
 public:
     AmFlow(const AmTrafficPlan& plan, const am::Config& config, std::uint64_t seed);
 
-    /// What every node has, for stores to find.
+    /// The handlers of every node, for stores.
     static am::HandlerTable handlers();
     /// Gives the asking node access to the target's memory.
     void register_memory(am::MemoryTable& target) { memory_.register_at(target); }
 
     // At the asking node.
-    /// Posts what it can; true: there is more, and room for it.
+    /// Posts as many operations as possible. True: there are more, and there is room.
     bool post(am::Connection& connection);
     void on_reply(const am::Reply& reply);
     void on_refused(const am::Refused& refused);
@@ -70,21 +71,22 @@ public:
     void on_request(const am::Request& request, am::Connection& answering);
     void on_stored(const am::Stored& stored, am::Connection& answering);
 
-    // A numbered packet leaves for the first time: from the asking node on the request channel,
-    // from the target on the reply channel.
+    // Call at the first departure of a numbered packet: from the asking node on the request
+    // channel, from the target on the reply channel.
     void on_asking(const am::Header& header);
     void on_answering(const am::Header& header, ConstBytes data);
 
-    /// The first thing that went wrong; empty: nothing.
+    /// The first error; empty if none.
     const std::string& violation() const { return violation_; }
-    /// What is still open or wrong at the end of the world; empty: nothing.
+    /// The first operation that is open or wrong at the end of the world; empty if none.
     std::string unfinished() const;
 
     std::uint64_t operations() const { return next_number_; }
     std::uint64_t answers() const { return answers_; }
 
 private:
-    /// Numbers on the wire follow one another by the span of each message (AM-3, AM-33).
+    /// The numbers on the wire: each message starts where the span of the one before it ends (AM-3,
+    /// AM-33).
     struct Numbering {
         std::uint32_t next = 0;
         std::uint32_t packets_left = 0;  // of the chunk that is leaving
@@ -95,7 +97,7 @@ private:
     am::PostStatus post(const AmOperation& operation, am::Connection& connection);
     void answer(const AmOperation& operation, am::Connection& connection);
     void check_number(am::Channel channel, const am::Header& header);
-    /// Of a store: those that travel with its OPEN.
+    /// The bytes of a store that travel in its OPEN.
     std::uint64_t opening_bytes(const AmOperation& transfer) const;
     bool is_last_chunk(const am::Header& header, const AmOperation& transfer) const;
     AmOperation take(std::deque<AmOperation>& queue, const char* what);
@@ -111,10 +113,10 @@ private:
     std::int64_t packets_left_;
     std::uint64_t next_number_ = 0;
     std::uint64_t answers_ = 0;
-    std::vector<std::optional<AmOperation>> threads_;  // what each wants to post next
+    std::vector<std::optional<AmOperation>> threads_;  // the next operation of each thread
 
-    std::deque<AmOperation> posted_;    // accepted, not on the wire yet
-    std::deque<AmOperation> answered_;  // by the target, not on the wire yet
+    std::deque<AmOperation> posted_;    // accepted, but not on the wire yet
+    std::deque<AmOperation> answered_;  // by the target, but not on the wire yet
     std::deque<AmOperation> due_at_target_;
     std::deque<AmOperation> due_answers_;             // replies, refusals and ends of gets
     std::map<std::uint32_t, AmOperation> stores_;     // by transfer id, since the OPEN left

@@ -19,7 +19,7 @@ Bytes part(std::vector<std::byte>& of, std::size_t begin, std::uint64_t bytes) {
 
 AmFlowMemory::AmFlowMemory(std::uint32_t slots, std::uint64_t bytes_max, std::uint64_t seed)
     : stride_(static_cast<std::size_t>(bytes_max) + gap),
-      // Anywhere in the first half of the address space, and not aligned.
+      // Anywhere in the first half of the address space, not aligned.
       inbox_base_(mix64(seed) >> 1),
       shelf_base_(inbox_base_ + 2 * stride_ * slots),
       shelf_key_(mix64(~seed)),

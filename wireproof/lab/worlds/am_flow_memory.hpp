@@ -1,5 +1,6 @@
-// The memory on both ends of what one node asks of another, and an image of what it should hold.
-// Transfers use slots with a gap after each, so a byte written beside its place is seen.
+// The memory at both ends of one node's operations on another, and an image of the content that it
+// should have. Transfers use slots with a gap after each, so the check finds a byte that was
+// written outside its place.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@ namespace wireproof::lab {
 
 class AmFlowMemory {
 public:
-    /// For so many transfers of up to so many bytes at once.
+    /// For at most `slots` transfers at the same time, of at most `bytes_max` bytes each.
     AmFlowMemory(std::uint32_t slots, std::uint64_t bytes_max, std::uint64_t seed);
-    // Memory tables point into it.
+    // Memory tables hold pointers to it.
     AmFlowMemory(const AmFlowMemory&) = delete;
     AmFlowMemory& operator=(const AmFlowMemory&) = delete;
     ~AmFlowMemory() = default;
@@ -28,10 +29,10 @@ public:
     void fill_outbox(std::uint32_t slot, std::uint64_t bytes, std::uint64_t key);
     ConstBytes outbox(std::uint32_t slot, std::uint64_t bytes) const;
     std::uint64_t inbox_address(std::uint32_t slot) const { return inbox_base_ + begin(slot); }
-    /// Whether the slot's bytes are those of the key, and none other changed since.
+    /// Whether the slot has the bytes of the key, and no other byte has changed.
     bool inbox_holds(std::uint32_t slot, std::uint64_t bytes, std::uint64_t key);
     bool is_inbox(ConstBytes memory, std::uint32_t slot) const;
-    /// The store has ended: its source is the user's, who uses it at once.
+    /// The store has ended and the source belongs to the user again, who changes it at once.
     void spoil_outbox(std::uint32_t slot);
 
     // A get: from the target's shelf, which never changes, to the landing place.
@@ -39,10 +40,10 @@ public:
     Bytes landing(std::uint32_t slot, std::uint64_t bytes);
     bool landing_holds(std::uint32_t slot, std::uint64_t bytes, std::uint64_t offset);
 
-    /// An address that nobody registered.
+    /// An address that no node registered.
     std::uint64_t nowhere() const { return shelf_base_ + 2 * shelf_.size(); }
 
-    /// Whether all memory is as the transfers that ended left it.
+    /// Whether all memory has the content that the ended transfers should leave.
     bool as_expected() const;
 
 private:

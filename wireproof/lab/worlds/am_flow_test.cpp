@@ -1,6 +1,5 @@
-// The account that a world keeps of each transfer: an honest peer breaks no rule, and every kind of
-// wrong delivery breaks the one that is about it. Engines that keep all of them would not notice if
-// one were gone.
+// Tests of the check of each transfer: a correct peer breaks no rule, and each kind of wrong
+// delivery breaks the rule about it. Correct engines would not show that a rule is missing.
 #include "wireproof/lab/worlds/am_flow.hpp"
 
 #include <gtest/gtest.h>
@@ -32,8 +31,8 @@ AmTrafficPlan traffic() {
             .bytes_max = 2'000};
 }
 
-/// Node 0 asks, node 1 answers. What is delivered passes `tamper`, which may change it, or say how
-/// often it is delivered.
+/// Node 0 posts operations, node 1 answers. Each delivery passes through `tamper`, which may change
+/// it, and returns how often it is delivered.
 class Asked final : public AmUser {
 public:
     using Tamper = std::function<int(am::Delivery&)>;
@@ -46,7 +45,7 @@ public:
         flow_.register_memory(net_.memory(1, 0));
     }
 
-    /// What was found wrong, at once or at the end.
+    /// Returns the first error, found at once or at the end.
     std::string run() {
         net_.run(*this, {.until = Instant(Duration::milliseconds(500))});
         return flow_.violation().empty() ? flow_.unfinished() : flow_.violation();
@@ -98,7 +97,7 @@ private:
     AmFlow flow_;
 };
 
-/// Tampers with the third delivery of a kind, whose turn `wrong` gets.
+/// Tampers with the third delivery of a kind: calls `wrong` for it.
 template <class Kind>
 Asked::Tamper third(std::function<int(Kind&)> wrong) {
     return [wrong = std::move(wrong), met = 0](am::Delivery& delivery) mutable {
@@ -180,7 +179,7 @@ TEST(AmFlow, AReasonThatIsWrongIsNoticed) {
                      "a refusal arrived out of order or changed"));
 }
 
-// The first store with bytes; which byte is wrong, and when, makes no difference.
+// Damages the first store that has bytes. It does not matter which byte is wrong, and when.
 TEST(AmFlow, AByteThatIsWrongIsNoticed) {
     for (const bool last : {true, false}) {
         bool done = false;
@@ -193,7 +192,7 @@ TEST(AmFlow, AByteThatIsWrongIsNoticed) {
         });
         EXPECT_TRUE(says(asked.run(), "a store's handler ran before its bytes were there"));
     }
-    // Beside it.
+    // A wrong byte outside the place of the store.
     bool done = false;
     Asked asked(traffic(), [&](am::Delivery& delivery) {
         auto* const stored = std::get_if<am::Stored>(&delivery);
@@ -205,7 +204,7 @@ TEST(AmFlow, AByteThatIsWrongIsNoticed) {
     EXPECT_TRUE(says(asked.run(), "a store's handler ran before its bytes were there"));
 }
 
-// Words and bytes that have changed places, and those of another key.
+// Words and bytes in the wrong order, and the content of another key.
 TEST(AmContent, IsLikeNoOther) {
     constexpr std::size_t size = 64;
     std::vector<std::byte> bytes(size);
@@ -218,7 +217,7 @@ TEST(AmContent, IsLikeNoOther) {
             std::vector<std::byte> swapped = bytes;
             const auto first = swapped.begin() + static_cast<std::ptrdiff_t>(at);
             const auto second = first + static_cast<std::ptrdiff_t>(part);
-            if (std::equal(first, second, second)) continue;  // two bytes may well be the same
+            if (std::equal(first, second, second)) continue;  // two bytes may be equal by chance
             std::swap_ranges(first, second, second);
             EXPECT_FALSE(content.is(swapped)) << part << " bytes at " << at;
         }

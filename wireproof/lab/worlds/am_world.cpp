@@ -47,7 +47,7 @@ private:
     }
     void check_standstill(std::size_t node, std::size_t peer, am::Channel channel, bool again);
     void on_session_ended(std::size_t node, std::size_t peer, const am::SessionEnded& ended);
-    /// Of either end: what was under way came to no end.
+    /// True if the session of either end has ended: then open operations never end.
     bool ended(std::size_t node, std::size_t peer) const {
         return ended_[plan_.pair(node, peer)] || ended_[plan_.pair(peer, node)];
     }
@@ -61,18 +61,18 @@ private:
     Random random_;
     std::vector<std::unique_ptr<AmFlow>> flows_;
     std::vector<std::uint32_t> sessions_begun_;
-    std::vector<bool> ended_;  // by pair: the node heard so
+    std::vector<bool> ended_;  // by pair: the node has a report that the session ended
     struct Sleep {
         std::uint64_t pauses = 0;
         Duration time;
     };
     std::vector<Sleep> slept_;  // by node
     struct Standstill {
-        std::uint64_t arrived = 0;  // at the peer, of ours
-        std::uint64_t refused = 0;  // there, for want of room
-        std::uint64_t resent = 0;   // since that
-        std::uint64_t sent = 0;     // numbered packets and questions, since that
-        Instant since;              // that was
+        std::uint64_t arrived = 0;  // packets of this node that arrived at the peer
+        std::uint64_t refused = 0;  // packets that the peer refused because it had no room
+        std::uint64_t resent = 0;   // since the last arrival or refusal
+        std::uint64_t sent = 0;     // numbered packets and keep-alives since then
+        Instant since;              // time of the last arrival or refusal
         struct Packet {
             std::uint64_t position = 0;
             std::uint64_t times = 0;
@@ -170,8 +170,8 @@ void World::on_delivery(std::size_t node, std::size_t peer, Instant, const am::D
     note(own, node, peer);
 }
 
-// The path that loses long packets is given up by who sends them, and nobody else is; the other end
-// is told, or finds it silent.
+// Only the sender of a path that loses long packets may give up its session. The other end gets a
+// report, or finds the peer silent.
 void World::on_session_ended(std::size_t node, std::size_t peer, const am::SessionEnded& ended) {
     using Why = am::SessionEnded::Why;
     const bool by_peer = ended_[plan_.pair(peer, node)];
@@ -206,7 +206,7 @@ void World::on_departure(std::size_t node, std::size_t peer, const TxFrame& fram
     }
 }
 
-// What arrived is what the peer says of it, not what the sender believes.
+// Arrivals are counted by the peer, because the sender may not know of them.
 void World::check_standstill(std::size_t node, std::size_t peer, am::Channel channel, bool again) {
     const am::Stats& there = net_.at(peer, node).stats();
     const std::uint64_t arrived =
@@ -238,7 +238,7 @@ void World::check_standstill(std::size_t node, std::size_t peer, am::Channel cha
     if (!broken.empty()) fail(way(node, peer) + broken);
 }
 
-// Each message of it counts as if it had left by itself.
+// Each message of the bundle counts as if it had left alone.
 void World::on_bundle_departure(std::size_t node, std::size_t peer, const am::Header& bundle,
                                 const TxFrame& frame) {
     std::vector<std::byte> whole(frame.size());
@@ -269,7 +269,7 @@ void World::on_numbered_departure(std::size_t node, std::size_t peer, const am::
 }
 
 AmWorldResult World::run() {
-    // A world ends by itself: when no node has anything to wait for, none is ever due again.
+    // A world ends by itself: when no node waits for anything, no node has another turn.
     constexpr std::uint64_t turns_max = 2'000'000;
     const auto failed = [this] { return !result_.violation.empty(); };
     const sim::RunResult run =

@@ -1,5 +1,6 @@
-// One random simulated world of SP AM: a machine, a network with faults, and programs that ask all
-// they can of one another, checked message by message and byte by byte. A function of its seed.
+// One random simulated world of SP AM: a machine, a network with faults, and programs that post as
+// many operations as they can. Every message and every byte is checked. The seed alone determines
+// the world.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +15,29 @@ namespace wireproof::lab {
 struct AmWorldConfig {
     std::uint64_t seed = 1;
     bool fast_paths = true;     // am::Config::fast_paths of all engines
-    bool fingerprints = false;  // of all engines, each turn, are in the digest: slow
+    bool fingerprints = false;  // the digest has those of all engines in each turn; slow
 };
 
 struct AmWorldResult {
     std::uint64_t seed = 0;
-    std::string what;       // what kind of world, in one line
-    std::string violation;  // the first rule that was broken, in one line; empty: none
-    Duration duration;      // in the world
+    std::string what;       // the kind of the world, in one line
+    std::string violation;  // the first rule that was broken, in one line; empty if none
+    Duration duration;      // simulated time
     std::uint64_t turns = 0;
     std::uint64_t operations = 0;  // requests, stores and gets
     std::uint64_t answers = 0;
-    std::uint64_t frames = 0;    // handed to cables
-    std::uint64_t lost = 0;      // by cables, or damaged there
-    std::uint64_t numbered = 0;  // of the frames; control packets are the others
-    std::uint64_t resent = 0;    // of the numbered
-    std::uint64_t filled = 0;    // of the numbered, made as long as others
+    std::uint64_t frames = 0;    // given to cables
+    std::uint64_t lost = 0;      // frames that cables lost or damaged
+    std::uint64_t numbered = 0;  // frames with a number; the others are control packets
+    std::uint64_t resent = 0;    // of the numbered frames
+    std::uint64_t filled = 0;    // numbered frames that were filled up to the length of others
     std::uint64_t nacks_acted_on = 0;
     std::uint64_t keepalives = 0;
-    Fingerprint::Value digest;  // of every frame, its time and its verdict
+    Fingerprint::Value digest;  // of each frame, its time and its verdict
 
     bool ok() const { return violation.empty(); }
     std::uint64_t needed() const { return numbered - resent; }
-    /// Numbered packets sent for one that was needed.
+    /// Numbered packets that were sent for each one that was needed.
     double cost() const {
         return needed() == 0 ? 1 : static_cast<double>(numbered) / static_cast<double>(needed());
     }
@@ -45,7 +46,7 @@ struct AmWorldResult {
 };
 
 AmWorldResult run_am_world(const AmWorldConfig& config);
-/// The same for a world that was drawn and then changed.
+/// Runs a world whose plan was drawn and then changed.
 AmWorldResult run_am_world(const AmWorldPlan& plan);
 
 /// Figures of many worlds.

@@ -8,10 +8,10 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr double fault_max = 0.2;  // of each kind (AM-53)
+constexpr double fault_max = 0.2;  // for each kind of fault (AM-53)
 constexpr std::uint64_t transfer_bytes_max = 300'000;
 
-/// Draws with a shape: most figures want many small values and some large ones.
+/// Random numbers with a shape: most figures need many small values and some large ones.
 class Dice {
 public:
     explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -22,7 +22,7 @@ public:
     std::uint32_t between(std::uint32_t least, std::uint32_t most) {
         return least + static_cast<std::uint32_t>(random_.below(most - least + 1));
     }
-    /// Evenly over the orders of magnitude.
+    /// Uniform in the logarithm.
     double spread(double least, double most) {
         return least * std::pow(most / least, random_.uniform());
     }
@@ -31,13 +31,14 @@ private:
     Random random_;
 };
 
-// Acknowledgements held back below a quarter of the window leave room for a chunk (AM-51).
+// The receiver holds acknowledgements back below a quarter of the window. The rest must have room
+// for a chunk (AM-51).
 std::uint32_t widened(std::uint32_t window, std::uint32_t chunk) {
     while (window + (window >= 4 ? 1 : 0) < chunk + window / 4) ++window;
     return window;
 }
 
-// W < M / 4, and near that as often as not: the circle wraps every few windows.
+// W < M / 4, and often near that limit: the numbers wrap after a few windows.
 void draw_modulus(Dice& dice, am::Config& config, std::uint64_t most) {
     const std::uint64_t least = 4 * std::max<std::uint64_t>(config.window[0], config.window[1]) + 4;
     config.modulus = most;
@@ -56,7 +57,7 @@ am::Config draw_sp2(Dice& dice) {
     return config;
 }
 
-// Windows of a few packets, where every limit is met all the time.
+// Windows of a few packets, which meet every limit all the time.
 am::Config draw_small(Dice& dice) {
     am::Config config;
     config.layout = dice.chance(0.5) ? am::Layout::sp2 : am::Layout::ethernet;
@@ -86,7 +87,7 @@ am::Config draw_ethernet(Dice& dice, am::Recovery recovery) {
     constexpr std::array<std::size_t, 5> mtus = {128, 576, 1500, 4096, 9000};
     am::Config config = am::Config::ethernet(mtus[dice.below(mtus.size())]);
     config.recovery = recovery;
-    if (dice.chance(0.7)) {  // what is in flight here would never fill the windows of a real path
+    if (dice.chance(0.7)) {  // too little is in flight here to fill the windows of a real path
         config.chunk_packets = dice.between(8, 32);
         config.chunks_in_flight = dice.between(1, 4);
         config.ack_chunks = dice.between(1, config.chunks_in_flight);
@@ -99,7 +100,7 @@ am::Config draw_ethernet(Dice& dice, am::Recovery recovery) {
     return config;
 }
 
-// Of a store, as many with its OPEN as fit, none, or something between.
+// The bytes of a store that its OPEN carries: as many as fit, none, or a number between.
 void draw_open_bytes(Dice& dice, am::Config& config) {
     const std::size_t most = config.data_max() - am::OpenBody::size;
     config.open_bytes = dice.chance(0.3) ? 0 : dice.chance(0.4) ? most : dice.below(most + 1);
@@ -127,7 +128,7 @@ am::Config draw_config(Dice& dice, std::string& what) {
     if (config.bundle_max > 0) what += " bundling";
     if (!what.starts_with("sp2")) draw_open_bytes(dice, config);
     if (config.open_bytes > 0) what += ", OPEN with " + std::to_string(config.open_bytes);
-    // A launcher gives sp2 its session; the others have one or agree on one.
+    // A launcher gives sp2 its session; the others have a session from the start or agree on one.
     if (what.starts_with("sp2") || dice.chance(0.3)) config.cookie = dice.below(1ULL << 32) | 1;
     config.job = dice.below(1ULL << 32);
     config.seed = dice.below(1ULL << 32);
@@ -141,14 +142,14 @@ FaultRates draw_faults(Dice& dice, const am::Config& config) {
     faults.duplicate = rate();
     faults.reorder = rate();
     faults.hold_max = dice.between(1, 8);
-    // Of a frame of half the greatest size.
+    // The rate is for a frame of half the largest size.
     const double bits = 4.0 * static_cast<double>(config.packet_max + config.header_size());
     faults.bit_error = rate() / bits;
     return faults;
 }
 
-// How much later than its like a frame may arrive, at most: then at most M/2 - W new numbers have
-// left after it, and nobody takes it for a new one (docs/rules/am.md).
+// The longest time by which a frame may be late: in this time, at most M/2 - W new numbers leave
+// after it, so the receiver never takes it for a new one (docs/rules/am.md).
 Duration lateness_max(const am::Config& config, Duration header_time) {
     const std::uint64_t window = std::max(config.window[0], config.window[1]);
     const std::uint64_t numbers = config.modulus / 2 - window;
@@ -167,8 +168,8 @@ void draw_network(Dice& dice, AmWorldPlan& plan) {
             static_cast<std::int64_t>(bytes * 1'000'000'000'000 / network.bytes_per_second));
     };
     const Duration packet_time = time_of(plan.am.packet_max);
-    // A lane that lends no more room than this keeps what is in flight to about one round trip, as
-    // an adapter's FIFO does.
+    // The lane lends room for no more frames than this. So the packets in flight fill about one
+    // round trip, as with the FIFO of an adapter.
     network.in_flight_max = dice.between(4, 32);
     const auto in_flight = static_cast<std::int64_t>(network.in_flight_max);
     network.latency = Duration(static_cast<std::int64_t>(
@@ -216,10 +217,10 @@ void draw_patience(Dice& dice, AmWorldPlan& plan) {
     const auto held = plan.round_trip * static_cast<std::int64_t>(dice.between(0, 2));
     config.ack_after = std::min(held, config.keepalive_after);
     config.keepalive_max = config.keepalive_after * static_cast<std::int64_t>(dice.between(1, 32));
-    // With a fifth of the frames lost and a fifth damaged each way, an answer comes in 41 of 100
-    // cases: 64 in a row fail less than once in 10^14.
+    // If a fifth of the frames are lost and a fifth damaged in each direction, an answer arrives in
+    // 41 of 100 cases. 64 failures in a row are rarer than one in 10^14.
     config.keepalive_limit = 64;
-    if (config.resend_limit > 0) config.resend_limit = 64;  // of a chunk each packet may be the one
+    if (config.resend_limit > 0) config.resend_limit = 64;  // any packet of a chunk may fail
     config.peer_timeout = std::max(plan.pause_max, config.keepalive_max) * 4;
 }
 
@@ -245,7 +246,8 @@ FrameInfo describe_length(ConstBytes frame) {
     return info;
 }
 
-// Some paths, one way or both. Dice of their own, so that the other worlds are what they were.
+// Some paths, in one or both directions. Uses separate random numbers, so that all other worlds
+// stay the same.
 void draw_black_holes(AmWorldPlan& plan) {
     constexpr double share = 0.25;
     Dice dice(mix64(plan.seed ^ 0x10C));
@@ -259,8 +261,8 @@ void draw_black_holes(AmWorldPlan& plan) {
     if (plan.has_black_holes()) plan.what += ", long packets are lost";
 }
 
-// Of packets `apart` in time, each late by up to `jitter`: the chance that one of the next
-// overtakes.
+// The probability that a later packet overtakes this one, if packets are `apart` in time and each
+// is late by up to `jitter`.
 double overtaken(Duration jitter, Duration apart) {
     const double steps = static_cast<double>(jitter.picoseconds()) /
                          static_cast<double>(std::max(apart, Duration(1)).picoseconds());
@@ -308,7 +310,7 @@ AmWorldPlan::AmWorldPlan(std::uint64_t world_seed) : seed(world_seed) {
     for (std::size_t from = 0; from < nodes(); ++from) {
         for (std::size_t to = 0; to < nodes(); ++to) {
             if (from == to || (one_way && from > to)) continue;
-            if (nodes() > 2 && dice.chance(0.2)) continue;  // strangers
+            if (nodes() > 2 && dice.chance(0.2)) continue;  // these two nodes do not talk
             const double share = packets * dice.uniform() / static_cast<double>(nodes() - 1);
             traffic[pair(from, to)] = draw_traffic(dice, am, static_cast<std::uint32_t>(1 + share));
         }

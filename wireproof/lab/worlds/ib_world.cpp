@@ -56,7 +56,8 @@ IbLine draw_line(Random& dice, std::uint32_t number, double rnr_share,
     return line;
 }
 
-// Packets of the shortest path MTU arrive on a path that loses long ones, and answers do.
+// The path that loses long packets carries packets of the shortest path MTU, and responses of that
+// length.
 constexpr std::size_t short_frame = 320;
 
 FrameInfo describe_length(ConstBytes frame) {
@@ -84,7 +85,7 @@ struct WorldPlan {
         network.faults.reorder = rate(0.2);
         network.faults.bit_error = rate(3e-5);
         hurry = dice.uniform();
-        // Dice of their own, so that worlds of older seeds are what they were but for this.
+        // Uses separate random numbers, so that the worlds of older seeds change only in this.
         Random more(config.seed ^ 0x10C);
         for (IbLine& line : lines) line.backs_off = more.chance(0.4);
         loses_long = more.chance(0.2);
@@ -108,7 +109,7 @@ struct WorldPlan {
     sim::NetworkConfig network;
     bool loses_long = false;
     proto::ib::PeerWindows::Config peer_window;
-    double hurry = 1;  // how likely a user goes on in a turn
+    double hurry = 1;  // probability that a user continues in a turn
     std::string what;
 };
 
@@ -144,8 +145,9 @@ public:
         result.faults = counts.lost + counts.damaged + counts.duplicated + counts.held;
         digest.add(counts.frames);
         result.digest = digest.value();
-        // One lost answer may cost a recovery for each Read and Atomic that was outstanding: their
-        // answers are ignored, and each is missed once what is before it has come again.
+        // One lost response may cause a recovery for each Read and Atomic that is outstanding: the
+        // requester ignores their responses, and misses each one after the ones before it have
+        // arrived again.
         if (result.violation.empty() && result.recoveries > rd_atomic_max * result.faults) {
             result.violation = "more recoveries than the faults are reason for";
         }
@@ -167,7 +169,8 @@ private:
             wants = wants || user->wants_to_go_on();
         }
         for (auto& user : users_[node]) user->note_sent(port);
-        // What a flush loses leaves room at once, and nobody would come back for it.
+        // If the cable loses frames at a flush, there is room at once, but no later event would
+        // start another turn for it.
         sim::Cable& lane = wire.lane(PeerId{static_cast<std::uint16_t>(1 - node)});
         for (bool again = true; again;) {
             const Transmitted sent = transmit(port, lane, now);

@@ -1,6 +1,6 @@
 // One random simulated world of UC and RC: two ports, a few queue pairs, cables with faults, and
-// users who ask all they can of one another, checked message by message and byte by byte. A
-// function of its seed.
+// users that post as much work as they can. Every message and every byte is checked. The seed alone
+// determines the world.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace wireproof::lab {
 
 struct IbWorldResult {
     std::uint64_t seed = 0;
-    std::string what{};            // what kind of world, in one line
-    std::string violation{};       // the first promise that was broken, in one line; empty: none
-    Duration duration{};           // in the world
+    std::string what{};            // the kind of the world, in one line
+    std::string violation{};       // the first promise that was broken, in one line; empty if none
+    Duration duration{};           // simulated time
     std::uint64_t asked = 0;       // work requests
-    std::uint64_t failed = 0;      // of those, on RC
+    std::uint64_t failed = 0;      // of these, on RC
     std::uint64_t delivered = 0;   // messages that used a receive
-    std::uint64_t lost = 0;        // UC messages that should have used one and did not
-    std::uint64_t frames = 0;      // handed to cables
+    std::uint64_t lost = 0;        // UC messages that should have used a receive and did not
+    std::uint64_t frames = 0;      // given to cables
     std::uint64_t faults = 0;      // frames that a cable lost, damaged, repeated or held back
     std::uint64_t recoveries = 0;  // of RC: for a NAK, a missing response, or a timeout
-    std::uint64_t resent = 0;      // requests' packets
+    std::uint64_t resent = 0;      // packets of requests
     Fingerprint::Value digest{};   // of both ports at the end
 
     bool ok() const { return violation.empty(); }
@@ -34,7 +34,7 @@ struct IbWorldResult {
 
 struct IbWorldConfig {
     std::uint64_t seed = 1;
-    /// Of every queue pair; not given, each draws its own.
+    /// For every queue pair. If it is empty, each draws its own.
     std::optional<proto::ib::Transport> transport = {};  // RC or UC
 };
 
@@ -43,7 +43,7 @@ IbWorldResult run_ib_world(const IbWorldConfig& config);
 /// Figures of many worlds.
 struct IbWorldsSummary {
     std::uint64_t worlds = 0;
-    std::uint64_t broken = 0;  // a promise
+    std::uint64_t broken = 0;  // worlds that broke a promise
     IbWorldResult sum{};       // its numbers only
     double cost_max = 0;       // recoveries for one fault
     std::uint64_t costliest_seed = 0;

@@ -13,8 +13,8 @@ using proto::ib::Request;
 constexpr std::uint32_t domain = 1;
 constexpr std::uint32_t first_immediate = 7000;
 
-// Each node's memory of a line: what it sends, what others write, what is read here, what Reads
-// bring, what is received; then a word for others' Atomics, and what our own return.
+// The memory of a line at each node: bytes to send, bytes that the peer writes, results of its own
+// Reads, received bytes; then a word for the peer's Atomics, and the results of its own.
 constexpr std::size_t area = IbUser::asks_max * IbUser::place_size;
 constexpr std::size_t send_at = 0;
 constexpr std::size_t target_at = area;
@@ -37,7 +37,7 @@ std::vector<std::byte> pattern(std::size_t size, std::size_t seed) {
     return bytes;
 }
 
-/// The nth Atomic of 16 adds so much: four bits tell how often it was done.
+/// The value that the nth of 16 Atomics adds. Its four bits count how often it was executed.
 std::uint64_t addend(std::size_t ask) {
     return std::uint64_t{1} << (4 * ask);
 }
@@ -120,7 +120,7 @@ void IbUser::go_on(proto::ib::Port& port) {
     const std::uint64_t own = base * line_->number;
     if (posted_ < receives_wanted_) {
         const std::size_t at = receive_at + posted_ * place_size;
-        // In two pieces, the border wherever it falls.
+        // In two pieces, with the border at any place.
         constexpr auto longest = static_cast<std::uint32_t>(place_size);
         const std::uint32_t border = static_cast<std::uint32_t>(37 * posted_ + 100);
         const std::array pieces = {proto::ib::Piece{own + at, border, key_},
@@ -165,7 +165,7 @@ void IbUser::on_sent(const proto::ib::Completion& completion) {
     const bool well = completion.status == proto::ib::CompletionStatus::success;
     const auto n = static_cast<std::size_t>(completion.id);
     if (n < ended_ || n >= asked_) return fail("a request completed twice, or was never asked");
-    // Between two that are told, all went well silently.
+    // Work between two reported completions must have succeeded without a completion.
     for (; ended_ < n; ++ended_) {
         if (asks()[ended_].signalled || failed_ > 0) fail("a completion is missing");
         check_well(ended_);
@@ -226,8 +226,9 @@ void IbUser::note_sent(const proto::ib::Port& port) {
     sent_before_ = port.queue_pair(line_->number)->counters.sent;
 }
 
-// No more rounds than retries, and in a round no more than may be outstanding. A queue pair that
-// backs off sends all of it once, and then one packet a round.
+// A sender makes at most as many rounds as retries are allowed, and in each round sends at most
+// what may be outstanding. A queue pair that backs off sends all of it once, and then one packet in
+// each round.
 void IbUser::check_resends(const proto::ib::Port& port) {
     const Unanswered oldest = port.unanswered(line_->number);
     if (oldest.since != unanswered_since_) {
@@ -236,7 +237,8 @@ void IbUser::check_resends(const proto::ib::Port& port) {
     }
     if (oldest.since == never) return;
     const std::uint64_t sent = port.queue_pair(line_->number)->counters.sent - sent_unanswered_;
-    // The numbers of a Read's answers are not in flight, so as many more may be.
+    // The PSNs of a Read's responses do not count as in flight, so these packets are allowed in
+    // addition.
     const std::uint64_t round =
         line_->in_flight_max +
         line_->rd_atomic * proto::ib::packets_of(place_size, line_->path_mtu);
@@ -252,7 +254,7 @@ bool IbUser::all_answered(const proto::ib::Port& port) const {
 void IbUser::check_end(const IbUser& other, const proto::ib::Port& port) {
     const proto::ib::QueuePairCore& own = *port.queue_pair(line_->number);
     if (!own.sends.empty()) fail("a request has no completion");
-    // What completed silently after the last that was told.
+    // Work that succeeded without a completion after the last reported one.
     for (; ended_ < asked_; ++ended_) {
         if (asks()[ended_].signalled || failed_ > 0) fail("a completion is missing");
         check_well(ended_);

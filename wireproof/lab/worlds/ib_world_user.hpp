@@ -1,5 +1,5 @@
-// A user of one queue pair in a random world: what it asks of the other side, what it receives from
-// there, and whether all of it is as promised.
+// A user of one queue pair in a random world. It posts work, receives messages, and checks that all
+// results are right.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct IbAsk {
     bool fence = false;
 };
 
-/// What a connection of a random world is like; both its ends know it.
+/// The settings of a connection in a random world. Both ends know them.
 struct IbLine {
     proto::ib::Transport transport = proto::ib::Transport::rc;
     std::uint32_t number = 0;  // of the queue pair, at both ends
     std::size_t path_mtu = 256;
-    std::array<std::vector<IbAsk>, 2> asks{};  // by the node that asks
+    std::array<std::vector<IbAsk>, 2> asks{};  // by the node that posts them
     std::array<proto::ib::Psn, 2> first_psn{};
     std::uint8_t retry_count = 7;
     std::uint8_t rnr_timer = 1;
@@ -40,24 +40,24 @@ class IbUser {
 public:
     static constexpr std::uint64_t base = 0x100000;
     static constexpr std::size_t asks_max = 16;
-    static constexpr std::size_t place_size = 2560;  // the longest message, bytes
+    static constexpr std::size_t place_size = 2560;  // the length of the longest message in bytes
 
     IbUser(const IbLine& line, std::size_t node, proto::ib::Port& port);
     IbUser(const IbUser&) = delete;
     IbUser& operator=(const IbUser&) = delete;
     ~IbUser() = default;
 
-    /// Asks for one more thing, and posts one more receive, as long as there are any.
+    /// Posts one more request and one more receive, if there are any left.
     void go_on(proto::ib::Port& port);
     bool wants_to_go_on() const { return asked_ < asks().size() || posted_ < receives_wanted_; }
-    /// Draws what completed.
+    /// Takes completions from the queue.
     void draw(proto::ib::Port& port);
     bool all_answered(const proto::ib::Port& port) const;
-    /// In every turn, before and after packets leave: how many leave while one of them is sent
-    /// again and not answered.
+    /// Call these in every turn, before and after packets leave. They check how many packets leave
+    /// while one is resent without an answer.
     void note_sent(const proto::ib::Port& port);
     void check_resends(const proto::ib::Port& port);
-    /// At the end of the world, of what this one asked of the other.
+    /// At the end of the world: checks the results of this user's work at the other.
     void check_end(const IbUser& other, const proto::ib::Port& port);
 
     const std::string& violation() const { return violation_; }
@@ -88,12 +88,12 @@ private:
     std::size_t receives_wanted_ = 0;
     std::size_t asked_ = 0;
     std::size_t posted_ = 0;
-    std::size_t ended_ = 0;  // asks known to have ended, in order
+    std::size_t ended_ = 0;  // requests known to have ended; they end in order
     std::size_t failed_ = 0;
     std::size_t delivered_ = 0;
-    std::size_t next_message_ = 0;   // of the other's asks, the first that may still be delivered
-    std::uint64_t sent_before_ = 0;  // packets, when this turn's began to leave
-    std::uint64_t sent_unanswered_ = 0;  // when the oldest was first sent again
+    std::size_t next_message_ = 0;   // index of the first message of the peer that may still arrive
+    std::uint64_t sent_before_ = 0;  // packets sent before this turn
+    std::uint64_t sent_unanswered_ = 0;  // packets sent before the oldest one was first resent
     Instant unanswered_since_ = never;
     std::string violation_;
 };
