@@ -5,14 +5,15 @@
 namespace wireproof::capture {
 namespace {
 
-/// Nanoseconds from one time to another as seconds, negative where the second is earlier.
+/// The time from the first to the second in seconds; negative if the second is earlier. Arguments
+/// in nanoseconds.
 double seconds_from(std::uint64_t first, std::uint64_t second) {
     const bool earlier = second < first;
     const std::uint64_t apart = earlier ? first - second : second - first;
     return static_cast<double>(apart) * (earlier ? -1e-9 : 1e-9);
 }
 
-/// Up to the end of the headers that its opcode names.
+/// Whether the packet has all headers that its opcode requires.
 bool headers_are_there(ConstBytes packet) {
     if (packet.size() < proto::ib::Bth::size) return false;
     const proto::ib::Opcode* opcode =
@@ -104,7 +105,7 @@ void CaptureWalk::look_into(const Rocev2Datagram& datagram, SeenPacket& seen) {
     } else {
         seen.packet = *packet;
     }
-    // What was damaged on its way may read as anything.
+    // A damaged packet may contain anything, so it does not count as malformed.
     if (seen.icrc == IcrcState::wrong) {
         ++counts_.icrc_bad;
     } else if (!seen.packet) {

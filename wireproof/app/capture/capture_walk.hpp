@@ -1,5 +1,5 @@
-// A capture packet by packet, as far as RoCEv2 is concerned: what is such a packet, is its ICRC
-// right, does it decode; and what was not read.
+// Reads a capture packet by packet: which packets are RoCEv2, whether their ICRC is right, whether
+// they decode, and what could not be read.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@
 
 namespace wireproof::capture {
 
-/// Whether the ICRC that a packet came with is that of its bytes.
+/// Whether the ICRC of a packet matches its bytes.
 enum class IcrcState : std::uint8_t {
     right,
     wrong,
     not_captured,  // the snap length cut it off
 };
 
-/// A RoCEv2 packet of a capture, or what claims to be one. Lent until the next.
+/// A RoCEv2 packet of a capture, or a packet to its port. Valid until the next call.
 struct SeenPacket {
-    std::uint64_t number = 0;            // in the file, from 1; segments of one have the same
+    std::uint64_t number = 0;            // in the file, from 1; the same for all segments of one
     std::optional<double> seconds = {};  // since the file's first packet
     Rocev2Datagram datagram = {};        // as far as it could be read
-    std::string network = {};            // of a tunnel, as open_frame() names it
+    std::string network = {};            // of a tunnel, with the name from open_frame()
     IcrcState icrc = IcrcState::wrong;
-    /// Nothing: malformed. Where the end was not captured, zeros stand for it.
+    /// Empty: malformed. If the end was not captured, zeros replace it.
     std::optional<proto::ib::Packet> packet = {};
-    std::string_view malformed = {};  // why
-    std::string_view comment = {};    // of whoever captured it; anything may stand there
+    std::string_view malformed = {};  // why the packet is malformed
+    std::string_view comment = {};    // from the program that captured it; may contain anything
 
-    /// Whether its receiver would have acted on it, as far as can be known.
+    /// Whether the receiver would have accepted it, as far as the capture shows.
     bool believed() const { return packet && icrc != IcrcState::wrong; }
 };
 
@@ -43,18 +43,18 @@ class CaptureWalk {
 public:
     struct Counts {
         std::uint64_t packets = 0;    // RoCEv2
-        std::uint64_t other = 0;      // anything else, what was not read included
-        std::uint64_t cut = 0;        // of packets, without their ICRC by the snap length
+        std::uint64_t other = 0;      // all other packets, including those that were not read
+        std::uint64_t cut = 0;        // packets whose ICRC the snap length cut off
         std::uint64_t icrc_bad = 0;   // of packets
-        std::uint64_t malformed = 0;  // of packets, their ICRC right or not to be had
-        /// By what may hide packets of RoCEv2, how many frames: "link type 197 (ERF)" -> 12.
+        std::uint64_t malformed = 0;  // packets whose ICRC is right or was not captured
+        /// How many frames may hide packets of RoCEv2, by the reason: "link type 197 (ERF)" -> 12.
         std::map<std::string, std::uint64_t> unread = {};
     };
 
     explicit CaptureWalk(CaptureReader::Read read) : reader_(std::move(read)) {}
 
-    /// Nothing at the end. After an error, one line that names the packet, there is no next;
-    /// counts() are then of what came before. What `read` throws passes through.
+    /// Empty at the end. An error is one line that names the packet; do not call next() after it.
+    /// counts() are then those of the packets before. Exceptions of `read` pass through.
     Expected<std::optional<SeenPacket>> next();
 
     const Counts& counts() const { return counts_; }
@@ -68,7 +68,7 @@ private:
     CaptureReader reader_;
     std::optional<Rocev2Segments> segments_;  // of a super-packet that was captured whole
     std::size_t next_place_ = 0;
-    SeenPacket their_packet_;  // what they have in common
+    SeenPacket their_packet_;  // the fields that all segments share
     std::optional<std::uint64_t> first_time_;
     std::vector<std::byte> room_;  // for a packet whose end is missing
     Counts counts_;

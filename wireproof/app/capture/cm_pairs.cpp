@@ -28,7 +28,7 @@ std::optional<ConnectedPair> CmPairs::on_packet(const SeenPacket& seen) {
     constexpr std::uint8_t rc = 0;
     constexpr std::uint8_t uc = 1;
     if (request.transport != rc && request.transport != uc) return std::nullopt;
-    // Each names the PSN that the other side is to begin with.
+    // Each side names the PSN with which the other side must begin.
     return ConnectedPair{
         .requester = {to, from, reply->queue_pair, reply->starting_psn},
         .listener = {from, to, request.queue_pair, request.starting_psn},

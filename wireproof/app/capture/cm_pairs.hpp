@@ -1,5 +1,4 @@
-// Connections as communication management sets them up: the one source that names both queue
-// pairs.
+// Connections that communication management sets up. Only its messages name both queue pairs.
 #pragma once
 
 #include <array>
@@ -24,8 +23,8 @@ struct ConnectedEnd {
 };
 
 struct ConnectedPair {
-    ConnectedEnd requester = {};  // what it sends
-    ConnectedEnd listener = {};   // what that one sends
+    ConnectedEnd requester = {};  // the packets that the requester sends
+    ConnectedEnd listener = {};   // the packets that the listener sends
     proto::ib::Transport transport = proto::ib::Transport::rc;
     std::optional<std::size_t> path_mtu = {};  // bytes
     std::string network = {};
@@ -33,7 +32,7 @@ struct ConnectedPair {
 
 class CmPairs {
 public:
-    /// Takes any packet; gives a pair at the reply that accepts it, once.
+    /// Call it with every packet. Returns a pair once, at the reply that accepts it.
     std::optional<ConnectedPair> on_packet(const SeenPacket& seen);
 
 private:
@@ -42,7 +41,7 @@ private:
         proto::ib::CmRequest request = {};
         bool answered = false;
     };
-    /// Requester, listener, network, and the requester's identifier.
+    /// By requester, listener, network, and the identifier of the requester.
     std::map<std::tuple<Host, Host, std::string, std::uint32_t>, Requested> requested_;
 };
 

@@ -7,7 +7,7 @@
 namespace wireproof::capture {
 namespace {
 
-/// " (way 3)", for the end of what a refusal is told with; short, for a line has 80 columns.
+/// " (way 3)", for the end of the text of a refusal; short, because a line has 80 columns.
 std::string refused_way(const Pairing::Answered& answered) {
     if (answered.way) return fmt::format(" (way {})", *answered.way + 1);
     if (answered.possible.empty() && !answered.many) return " (way unseen)";
@@ -45,7 +45,7 @@ std::size_t ConnectionEvents::on_packet(const SeenPacket& seen) {
     return direction;
 }
 
-// A route and its opposite are numbered together: 2 n and 2 n + 1.
+// A route and its opposite have the numbers 2 n and 2 n + 1.
 std::size_t ConnectionEvents::route_of(const Address& from, const Address& to,
                                        const std::string& network, proto::ib::Transport transport) {
     const bool forward = from.host <= to.host;
@@ -113,7 +113,7 @@ void ConnectionEvents::on_request(const SeenPacket& seen, std::size_t direction)
     const bool reliable = directions_[direction].transport == proto::ib::Transport::rc;
     followed.path_mtus.learn(request);
 
-    // On UC nothing is sent again; there a second copy is the network's.
+    // UC resends nothing; a second copy comes from the network.
     const bool again = reliable && followed.sent.goes_back(request, followed.path_mtus);
     if (again && pairing_.was_refused(direction, psn)) followed.responder.on_refusal(psn);
     const FollowedResponder::Outcome outcome =
@@ -182,7 +182,8 @@ void ConnectionEvents::take_refusal(const proto::ib::Packet& refusal,
                                     const Pairing::Answered& answered) {
     const bool fatal = is_fatal(refusal.headers.aeth.syndrome);
     if (!answered.way) {
-        // One of these has failed: what goes on with the next PSN has not.
+        // One of these directions has failed. If a direction continues with the next PSN, it has
+        // not.
         for (const std::size_t one : answered.possible) {
             if (!fatal) continue;
             followed_[one].responder.doubt();
@@ -195,7 +196,7 @@ void ConnectionEvents::take_refusal(const proto::ib::Packet& refusal,
         followed.responder.on_refusal(refusal.bth().psn);
         return;
     }
-    // What comes next is of another connection.
+    // The next packets belong to another connection.
     followed.responder.on_failure();
     followed.answers.reset();
     followed.sent = {};
@@ -208,7 +209,7 @@ void ConnectionEvents::take_answer(const SeenPacket& seen, std::size_t direction
     const proto::ib::Packet& response = *seen.packet;
     const proto::ib::Psn psn = response.bth().psn;
     followed.path_mtus.learn(response);
-    // In responses without an AETH the syndrome is that of an acknowledgement.
+    // A response without an AETH decodes with the syndrome of an acknowledgement.
     if (response.headers.aeth.syndrome.kind() != proto::ib::SyndromeKind::ack) return;
     const FollowedAnswers::Outcome outcome =
         response.opcode->verb == proto::ib::Verb::acknowledge

@@ -1,5 +1,5 @@
-// What happens to connections, told from their packets as they pass: per direction, that is, per
-// sending host and receiving queue pair.
+// Finds the events of connections from their packets, for each direction: for each sending host and
+// receiving queue pair.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@
 
 namespace wireproof::capture {
 
-/// One direction of a connection. A packet names only the queue pair it goes to.
+/// One direction of a connection. A packet names only its destination queue pair.
 struct Direction {
-    Address from;  // without port: that of a sender need not stay the same
+    Address from;  // without port, because the port of a sender may change
     Address to;
     std::uint32_t queue_pair = 0;
     proto::ib::Transport transport = proto::ib::Transport::rc;
@@ -37,21 +37,21 @@ struct ConnectionEvent {
     std::uint64_t packet = 0;  // its number in the file
     std::size_t direction = 0;
     std::string what;  // begins with gap, nak, rnr, retry, duplicate, abandoned or lost
-    /// Of a nak or rnr: the direction that is refused, if it is known, or else those that it may
-    /// be. Both empty: there are too many, or it was not seen.
+    /// For a nak or rnr: the direction that is refused, if it is known; otherwise the possible
+    /// directions. Both are empty if there are too many or if the refused packet was not captured.
     std::optional<std::size_t> refused = {};
     std::vector<std::size_t> possible = {};
 };
 
 class ConnectionEvents {
 public:
-    /// Takes a packet that is believed; returns the number of its direction, from 0. Numbers are
-    /// given in the order in which directions appear.
+    /// Call it with each packet that is believed. Returns the number of its direction. Directions
+    /// are numbered from 0 in the order in which they appear.
     std::size_t on_packet(const SeenPacket& seen);
 
     const std::vector<Direction>& directions() const { return directions_; }
     const std::vector<ConnectionEvent>& events() const { return events_; }
-    /// The direction that answers a direction's requests, as far as it is known by now.
+    /// The direction with the responses to this direction's requests, as far as it is known now.
     std::optional<std::size_t> answered_by(std::size_t direction) const {
         return pairing_.peer_of(direction);
     }
@@ -59,7 +59,8 @@ public:
 
 private:
     using Host = std::array<std::uint8_t, 16>;
-    /// Sender, receiver, network and transport of a route; a queue pair makes it a direction.
+    /// Sender, receiver, network and transport of a route. A route and a queue pair make a
+    /// direction.
     using RouteKey = std::tuple<Host, Host, std::string, proto::ib::Transport>;
     struct Key {
         std::size_t route = 0;
@@ -69,10 +70,10 @@ private:
     struct Followed {
         SentSequence sent;
         FollowedResponder responder;
-        FollowedAnswers answers;  // to this direction's requests
+        FollowedAnswers answers;  // to the requests of this direction
         PathMtuSet path_mtus;
     };
-    /// What CM told of a direction of which no packet came yet.
+    /// The settings that CM announced for a direction before its first packet.
     struct Announced {
         proto::ib::Psn psn = {};
         std::optional<std::size_t> path_mtu = {};
@@ -98,7 +99,7 @@ private:
     CmPairs cm_;
     std::vector<Direction> directions_;
     std::vector<Followed> followed_;  // by direction
-    Pairing pairing_;                 // the same
+    Pairing pairing_;                 // by direction, too
     std::vector<ConnectionEvent> events_;
 };
 

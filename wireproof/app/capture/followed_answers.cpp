@@ -7,11 +7,12 @@ std::optional<FollowedAnswers::AskedAgain> FollowedAnswers::on_request(
     const proto::ib::Psn psn = request.bth().psn;
     const bool beyond =
         asked_.empty() || proto::ib::difference(psn, asked_.back().behind.last(path_mtus)) >= 0;
-    // From the newest on: only what wrapped around could have the number of an older one.
+    // Starts at the newest: an older request can have the same number only after a wrap.
     for (std::size_t i = beyond ? 0 : asked_.size(); i-- > 0;) {
         if (!within(asked_[i], psn, path_mtus)) continue;
         const AskedAgain again{asked_[i].psn, asked_[i].atomic};
-        // Whatever was asked behind it is answered anew, too, once it is asked again.
+        // The responder will also answer again the requests after this one, when they are sent
+        // again.
         asked_[i].next = psn;
         asked_[i].told = false;
         return again;

@@ -3,7 +3,8 @@
 namespace wireproof::capture {
 namespace {
 
-/// As QueuePairCore::Config has it: what is behind by no more was delayed or copied on its way.
+/// The same limit as in QueuePairCore::Config: a packet that is behind by no more was delayed or
+/// copied by the network.
 constexpr std::uint32_t unreliable_behind_max = 65'536;
 
 }  // namespace
@@ -32,7 +33,7 @@ FollowedResponder::Outcome FollowedResponder::on_reliable(const proto::ib::Packe
     Outcome outcome;
     const proto::ib::Psn psn = request.bth().psn;
     if (!expected_->may_be(psn, path_mtus)) {
-        // Within the PSNs of a Read, only the rest of that Read can be asked for.
+        // A PSN within those of a Read can only request the rest of that Read.
         const bool behind = proto::ib::difference(psn, expected_->first(path_mtus)) < 0;
         const bool within = request.opcode->verb == proto::ib::Verb::read_request &&
                             proto::ib::difference(psn, expected_->last(path_mtus)) < 0;
@@ -44,7 +45,7 @@ FollowedResponder::Outcome FollowedResponder::on_reliable(const proto::ib::Packe
     if (continues_message(*request.opcode)) {
         execute(request);
     } else {
-        on_failure();  // no peer may send this: the next message is the first again
+        on_failure();  // no correct peer sends this: the next message sets the PSN again
     }
     return outcome;
 }
@@ -95,8 +96,8 @@ void FollowedResponder::note_gap(Outcome& outcome, const PathMtuSet& path_mtus) 
     in_gap_ = true;
 }
 
-// What is still on its way behind the refused packet is dropped for the same reason, and shows no
-// gap of its own.
+// The responder drops the packets in flight after the refused one for the same reason. They are not
+// a gap of their own.
 void FollowedResponder::on_refusal(proto::ib::Psn psn) {
     expect(psn);
     open_unknown_ = in_gap_ = true;

@@ -1,6 +1,6 @@
-// What a responder makes of the requests of one direction of a connection, by the rules of
-// proto/ib's responders as far as PSNs and opcodes decide. Where the capture was made, not every
-// packet came on to the real responder: what that one answers takes this one back.
+// Models how a responder handles the requests of one direction of a connection. It follows the
+// rules of proto/ib's responders, as far as PSNs and opcodes decide. A captured packet may not have
+// reached the real responder, so a response from that responder corrects the model.
 #pragma once
 
 #include <optional>
@@ -14,28 +14,30 @@ public:
     explicit FollowedResponder(proto::ib::Transport transport) : transport_(transport) {}
 
     struct Outcome {
-        /// Packets before it are missing, from this PSN on, as the one before it did not show.
+        /// Packets before it are missing, starting with this PSN; not set if already reported.
         std::optional<proto::ib::Psn> missing_from = {};
         bool duplicate = false;
-        /// A message that had begun ends here, and was not whole.
+        /// A message that had begun ends here without being complete.
         bool abandoned = false;
     };
-    /// The first that begins a message sets the PSN that is expected, unless expect() did.
+    /// The first request that begins a message sets the expected PSN, unless expect() has set it.
     Outcome on_request(const proto::ib::Packet& request, PathMtuSet& path_mtus);
 
-    /// A connection begins, with this PSN.
+    /// A connection begins with this PSN.
     void expect(proto::ib::Psn psn);
-    /// The real responder waits for this PSN, which it missed or was not ready for: neither that
-    /// packet nor what came behind it was executed.
+    /// The real responder waits for this PSN: it missed that packet or was not ready for it. It
+    /// executed neither that packet nor the packets after it.
     void on_refusal(proto::ib::Psn psn);
-    /// The real responder is in error and takes nothing more.
+    /// The real responder is in the error state and accepts nothing more.
     void on_failure() { expected_.reset(); }
-    /// It may be in error: a message that is not expected begins another connection.
+    /// The real responder may be in the error state: an unexpected message begins another
+    /// connection.
     void doubt() { may_be_new_ = true; }
-    /// The real responder has all up to this PSN: what was not seen was lost to the capture alone.
+    /// The real responder has all packets up to this PSN. Packets that were not seen are missing
+    /// only in the capture.
     void on_acknowledge(proto::ib::Psn psn, const PathMtuSet& path_mtus);
 
-    /// Behind the last request that was taken; nothing before the first.
+    /// The PSN after the last accepted request; empty before the first request.
     const std::optional<PsnBehind>& expected() const { return expected_; }
 
 private:
@@ -48,10 +50,10 @@ private:
 
     proto::ib::Transport transport_;
     std::optional<PsnBehind> expected_;
-    std::optional<proto::ib::Verb> open_;  // of the message that has begun and not ended
-    bool open_unknown_ = false;            // after going back into the middle of a message, perhaps
+    std::optional<proto::ib::Verb> open_;  // verb of the message that has begun and not ended
+    bool open_unknown_ = false;            // after going back, perhaps into the middle of a message
     bool in_gap_ = false;
-    bool dropping_ = false;  // the rest of a message of UC
+    bool dropping_ = false;  // the rest of a UC message
     bool may_be_new_ = false;
 };
 

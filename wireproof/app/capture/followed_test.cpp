@@ -1,4 +1,5 @@
-// What follows connections: the responder beside proto/ib's own, and the answers with data.
+// Tests of the classes that follow connections: the responder compared with that of proto/ib, and
+// the responses with data.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -43,7 +44,7 @@ struct Request {
     proto::ib::Packet packet;
 };
 
-/// A queue pair of our own, with memory and receives for everything.
+/// A queue pair of this project, with memory and receives for all requests.
 class Responder {
 public:
     Responder(Transport transport, std::uint32_t first)
@@ -109,7 +110,7 @@ private:
     std::uint32_t key_ = 0;
 };
 
-/// Messages of all kinds, packet by packet, as a sender numbers them.
+/// Messages of all kinds, packet by packet, with the PSNs of a sender.
 std::vector<Request> traffic(Transport transport, std::uint32_t first, Random& random) {
     std::vector<Request> all;
     std::uint32_t next = first;
@@ -141,7 +142,8 @@ std::vector<Request> traffic(Transport transport, std::uint32_t first, Random& r
     return all;
 }
 
-/// Some lost, some twice. A sender of RC goes back to what was lost, after a few more.
+/// Some packets are lost, some are duplicated. A sender of RC goes back to a lost packet after a
+/// few more packets.
 std::vector<Request> over_a_network(Transport transport, const std::vector<Request>& sent,
                                     Random& random) {
     std::vector<Request> arrived;

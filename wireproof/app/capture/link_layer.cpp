@@ -11,10 +11,10 @@
 namespace wireproof::capture {
 namespace {
 
-// Of tcpdump.org's list, those that are read.
+// The link types of tcpdump.org's list that are read.
 constexpr std::uint16_t link_null = 0;
 constexpr std::uint16_t link_ppp = 9;
-constexpr std::uint16_t link_raw_bsd = 12;  // as some systems number RAW
+constexpr std::uint16_t link_raw_bsd = 12;  // the number of RAW on some systems
 constexpr std::uint16_t link_raw_openbsd = 14;
 constexpr std::uint16_t link_ppp_hdlc = 50;
 constexpr std::uint16_t link_raw = 101;
@@ -28,7 +28,7 @@ constexpr std::uint16_t link_sll2 = 276;
 
 constexpr std::uint16_t type_ipv4 = 0x0800;
 constexpr std::uint16_t type_ipv6 = 0x86DD;
-constexpr std::uint16_t type_bridged = 0x6558;  // an Ethernet frame
+constexpr std::uint16_t type_bridged = 0x6558;  // content is an Ethernet frame
 constexpr std::uint16_t type_erspan_2 = 0x88BE;
 constexpr std::uint16_t type_erspan_3 = 0x22EB;
 constexpr std::uint16_t type_mpls = 0x8847;
@@ -50,7 +50,7 @@ constexpr unsigned protocol_l2tp = 115;
 constexpr unsigned protocol_mpls = 137;
 
 constexpr std::uint16_t port_vxlan = 4789;
-constexpr std::uint16_t port_vxlan_linux = 8472;  // its own before there was a standard
+constexpr std::uint16_t port_vxlan_linux = 8472;  // of Linux, from the time before the standard
 constexpr std::uint16_t port_vxlan_gpe = 4790;
 constexpr std::uint16_t port_geneve = 6081;
 constexpr std::uint16_t port_mpls = 6635;
@@ -62,7 +62,7 @@ constexpr std::size_t ipv4_least = 20;
 constexpr std::size_t ipv6_size = 40;
 constexpr std::size_t udp_size = 8;
 
-// 0 beyond the end.
+// 0 after the end.
 unsigned byte_at(ConstBytes bytes, std::size_t at) {
     return at < bytes.size() ? std::to_integer<unsigned>(bytes[at]) : 0;
 }
@@ -87,7 +87,7 @@ ConstBytes behind(ConstBytes bytes, std::size_t size) {
     return bytes.subspan(std::min(size, bytes.size()));
 }
 
-/// Goes from header to header. Each function takes the bytes from its own header on.
+/// Goes from header to header. Each function takes the bytes that start with its header.
 class Opener {
 public:
     explicit Opener(bool cut) : cut_(cut) {}
@@ -96,7 +96,7 @@ public:
     FrameContent take() { return std::move(found_); }
 
 private:
-    // One within the other more often than this is no network, but damage or an attack.
+    // Headers nested deeper than this come from damage or an attack, not from a network.
     static constexpr int depth_max = 16;
 
     bool too_deep();
@@ -121,7 +121,7 @@ private:
 
     bool cut_;
     int depth_ = 0;
-    bool in_fragment_ = false;     // the datagram at hand goes on elsewhere
+    bool in_fragment_ = false;     // the datagram continues in other fragments
     bool has_extensions_ = false;  // of IPv6
     FrameContent found_;
 };
@@ -177,7 +177,7 @@ void Opener::on_type(std::uint16_t type, ConstBytes bytes) {
     }
 }
 
-// The system's number of an address family, in its own order of bytes, or the network's.
+// The address family, in the byte order of the system that captured, or of the network.
 void Opener::on_family(ConstBytes bytes) {
     constexpr std::array<std::uint32_t, 5> families = {2, 10, 24, 28, 30};
     if (bytes.size() < 4) return;
@@ -195,7 +195,7 @@ void Opener::on_ppp(ConstBytes bytes) {
     if (protocol == 0x0281) on_mpls(behind(bytes, 2));
 }
 
-// Labels do not say what is behind the last one: the first bits have to.
+// An MPLS label does not name its content: the first bits after the last label must show it.
 void Opener::on_mpls(ConstBytes bytes) {
     while (bytes.size() >= 4) {
         const bool last = (byte_at(bytes, 2) & 1) != 0;
@@ -203,7 +203,7 @@ void Opener::on_mpls(ConstBytes bytes) {
         if (!last) continue;
         const unsigned version = byte_at(bytes, 0) >> 4;
         if (version == 4 || version == 6) return on_ip(bytes);
-        // A pseudowire, with its control word, which begins with zeros, or without.
+        // A pseudowire, with or without its control word, which begins with zeros.
         const bool frame = version != 0 || is_read(pair_at(bytes, ethernet_addresses));
         return on_type(type_bridged, frame ? bytes : behind(bytes, 4));
     }
@@ -321,7 +321,7 @@ void Opener::on_gre(ConstBytes bytes) {
     }
     if ((flags & sequence) != 0) size += 4;
     const ConstBytes content = behind(bytes, size);
-    // Copies of frames from a switch: their networks are not numbered here.
+    // Copies of frames from a switch. The number of their session is not a network.
     if (type == type_erspan_2) {
         return on_type(type_bridged, behind(content, (flags & sequence) != 0 ? 8 : 0));
     }

@@ -1,6 +1,6 @@
-// From a captured frame to the IP datagram of RoCEv2 in it: through the headers of its link type,
-// and through tags and tunnels. What hides packets from us is named, so that nobody takes "none
-// found" for "none there".
+// Finds the IP datagram of RoCEv2 in a captured frame: goes through the headers of the link type,
+// and through tags and tunnels. If something may hide packets, the result names it, so that "none
+// found" is not mistaken for "none there".
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ namespace wireproof::capture {
 
 struct FrameContent {
     /// Begins with the header of an IP datagram to the UDP port of RoCEv2; points into the frame.
-    /// Empty: there is none.
+    /// Empty: the frame has none.
     ConstBytes ip = {};
-    /// The virtual network that the addresses belong to, as "vxlan 42"; empty: none has a number.
+    /// The virtual network of the addresses, for example "vxlan 42"; empty: no network number.
     std::string network = {};
-    /// What may hide a packet of RoCEv2, as "link type 197 (ERF)" or "ESP"; empty: nothing does.
+    /// The reason why a RoCEv2 packet may be hidden, for example "link type 197 (ERF)" or "ESP";
+    /// empty: none.
     std::string unread = {};
 };
 
 FrameContent open_frame(const CapturedPacket& frame);
 
-/// "ERF", of the list that tcpdump.org keeps; empty: not a common one.
+/// The name in the list of tcpdump.org, for example "ERF"; empty: not a common one.
 std::string_view link_type_name(std::uint16_t link_type);
 
 }  // namespace wireproof::capture

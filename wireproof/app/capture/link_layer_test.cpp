@@ -45,7 +45,7 @@ Frame ethernet(unsigned type, const Frame& content) {
     return Frame(12, std::byte{2}) + pair(type) + content;
 }
 
-/// What is looked for: an IP datagram to the port of RoCEv2, of 20 bytes of nothing.
+/// A datagram that must be found: to the port of RoCEv2, with 20 empty bytes.
 Frame roce() {
     return ipv4(17, udp(4791, Frame(20)));
 }

@@ -5,7 +5,7 @@
 namespace wireproof::capture {
 namespace {
 
-/// Takes a way out of an index.
+/// Removes a way from an index.
 template <class Index, class Key>
 void forget(Index& index, Key key, std::size_t way) {
     const auto place = index.find(key);
@@ -29,14 +29,15 @@ void Pairing::on_request(std::size_t number, const Sent& sent) {
         if (!way.peer) routes_[way.route].unpaired.insert(number);
     }
     const std::int64_t ahead = proto::ib::difference(sent.psn, way.next);
-    // What begins anew without a word, or was missed for long, says nothing of what was before.
+    // The sender began again without notice, or the capture missed many packets: earlier PSNs say
+    // nothing.
     if (ahead < -near || ahead > near) {
         way.first = way.next = sent.psn;
     } else if (ahead < 0) {
         return;  // sent again
     }
     way.next = sent.end;
-    // Half a circle behind, PSNs would look as if they were to come.
+    // A PSN that is half a circle behind would look as if it were ahead.
     constexpr std::int64_t kept = 1 << 22;
     if (proto::ib::difference(way.next, *way.first) > kept) {
         way.first =
@@ -58,7 +59,7 @@ void Pairing::note_port(std::size_t number, std::uint16_t port) {
 void Pairing::note_recent(std::size_t number, const Sent& sent) {
     Way& way = ways_[number];
     auto& by_psn = routes_[way.route].by_psn;
-    // Of a Read, any of its PSNs may be answered first; but not many of them are.
+    // The first response may be to any PSN of a Read. But there are not many such PSNs.
     const std::int64_t size = std::clamp<std::int64_t>(proto::ib::difference(sent.end, sent.psn), 1,
                                                        std::int64_t{recent_max});
     for (std::int64_t i = 0; i < size; ++i) {
@@ -119,8 +120,8 @@ bool Pairing::has_sent(const Way& way, proto::ib::Psn psn) const {
            proto::ib::difference(psn, way.next) < 0;
 }
 
-// A responder counts the messages that it has completed. From the connection's first packet on,
-// the count of those that were sent is the same.
+// A responder counts the messages that it has completed. If the capture has the connection from its
+// first packet, the count of sent messages is the same.
 bool Pairing::counts_as(const Way& way, const Answer& answer) const {
     if (!answer.msn) return false;
     const proto::ib::Psn done = answer.refuses ? proto::ib::before(answer.psn) : answer.psn;
@@ -135,7 +136,8 @@ Pairing::Answered Pairing::on_answer(std::size_t number, const Answer& answer) {
         const std::int64_t ahead =
             requests.first ? proto::ib::difference(answer.psn, requests.next) : 0;
         if (ways_[number].certain || (ahead < 0 && ahead >= -near)) return {.way = peer};
-        // It answers what its peer, as far as seen, has not asked: is there another that has?
+        // The answer does not match the captured requests of its peer. Look for another way that
+        // sent them.
         bool many = false;
         const auto others = those_that_sent(number, answer.psn, many);
         if (others.size() != 1) return {.way = peer};
@@ -177,7 +179,7 @@ Pairing::Answered Pairing::search(std::size_t number, const Answer& answer) {
     return answered;
 }
 
-// What answered before leaves over fewer than what has the PSN now.
+// If earlier answers left some candidates, these are fewer than the ways that sent this PSN now.
 std::vector<std::size_t> Pairing::those_that_sent(std::size_t number, proto::ib::Psn psn,
                                                   bool& many) {
     const Way& way = ways_[number];
@@ -217,8 +219,8 @@ std::optional<std::size_t> Pairing::with_port(std::size_t number, const Answer& 
     return one;
 }
 
-// The capture may have missed what is answered, and what is refused may have been lost before: if
-// there is only one that it can be, it is that.
+// The capture may have missed the request that is answered, and a refused request may have been
+// lost before the capture. If only one way is possible, it is the right one.
 std::optional<std::size_t> Pairing::nearest(std::size_t route, const Answer& answer) {
     const auto& unpaired = routes_[route].unpaired;
     if (unpaired.size() > few) return std::nullopt;

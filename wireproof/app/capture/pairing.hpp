@@ -1,8 +1,9 @@
-// Which direction of a connection answers which. A packet names only the queue pair it goes to, so
-// an answer does not say whose request it answers: that is learnt from what there is. From the
-// strongest on: a connection's set-up by CM; a UDP source port that one direction of each way has
-// alone (many adapters compute the same one for both); the PSNs that were sent and the ones that
-// are answered; the count of messages (MSN). Where more than one direction remains, all are named.
+// Finds which direction of a connection answers which. A packet names only its destination queue
+// pair, so an answer does not say whose request it answers. The class uses these signs, the
+// strongest first: the setup of the connection by CM; a UDP source port that only one direction
+// each way has (many adapters compute the same port for both directions); the PSNs that were sent
+// and the PSNs that are answered; the count of messages (MSN). If more than one direction remains,
+// the result has all of them.
 #pragma once
 
 #include <array>
@@ -19,11 +20,11 @@ namespace wireproof::capture {
 
 class Pairing {
 public:
-    /// Ways are numbered from 0 in the order of adding. A route is what all ways between the same
-    /// hosts in the same direction share; route ^ 1 is the opposite one.
+    /// A way is one direction of a connection. Ways are numbered from 0 in the order of the calls.
+    /// All ways from one host to another share a route; route ^ 1 is the opposite route.
     void add(std::size_t route);
 
-    /// Requests that take the PSNs from `psn` to before `end`. `ends`: a message is complete.
+    /// Requests with the PSNs from `psn` to before `end`. `ends`: they complete a message.
     struct Sent {
         proto::ib::Psn psn;
         proto::ib::Psn end;
@@ -35,67 +36,67 @@ public:
     struct Answer {
         proto::ib::Psn psn;
         std::uint16_t port = 0;                  // UDP source
-        bool refuses = false;                    // a NAK or RNR NAK, of the packet with this PSN
-        std::optional<proto::ib::Msn> msn = {};  // where it belongs to this PSN
+        bool refuses = false;                    // a NAK or RNR NAK for the packet with this PSN
+        std::optional<proto::ib::Msn> msn = {};  // set if it belongs to this PSN
     };
     struct Answered {
-        std::optional<std::size_t> way = {};     // whose requests they are
-        std::vector<std::size_t> possible = {};  // otherwise these, if they are few
-        bool many = false;                       // or more than that
+        std::optional<std::size_t> way = {};     // the way whose requests are answered
+        std::vector<std::size_t> possible = {};  // if not known: the possible ways, if they are few
+        bool many = false;                       // there are more possible ways
     };
     Answered on_answer(std::size_t way, const Answer& answer);
 
-    /// Whether the sender of this way, which goes back to `psn`, was asked to by a refusal that
-    /// could not be attributed. If only one was, the two are a pair from now on.
+    /// Whether the sender of this way goes back to `psn` because of a refusal whose way was not
+    /// known. If exactly one such refusal exists, its way and this way are a pair from now on.
     bool was_refused(std::size_t way, proto::ib::Psn psn);
 
-    /// Known for sure, as from CM. Whatever either was paired with is free again.
+    /// Sets a certain pair, for example from CM. The earlier partners of both become free.
     void pair(std::size_t way, std::size_t other);
-    /// The connection has ended: either queue pair may meet another one.
+    /// The connection has ended: each queue pair may connect to another one.
     void unpair(std::size_t way);
 
     std::optional<std::size_t> peer_of(std::size_t way) const { return ways_[way].peer; }
 
-    /// How many ways were looked at in search of the right one, for tests: no more than a small
-    /// number for each answer, however many queue pairs there are.
+    /// The number of ways that were examined in all searches, for tests: only a small number for
+    /// each answer, even with many queue pairs.
     std::uint64_t looked_at() const { return looked_at_; }
 
 private:
     static constexpr std::size_t few = 16;
     static constexpr std::size_t recent_max = 64;
-    /// What a capture may have missed, or a delayed answer be late, in packets.
+    /// The largest number of packets that a capture may miss, or by which an answer may be late.
     static constexpr std::int64_t near = 1 << 16;
 
     struct Recent {
         proto::ib::Psn psn;
         bool used = false;
-        std::uint32_t messages = 0;  // complete with this packet
+        std::uint32_t messages = 0;  // number of messages complete with this packet
     };
     struct Way {
         std::size_t route = 0;
         std::optional<std::size_t> peer = {};
-        bool certain = false;  // the peer is, whatever PSNs say
+        bool certain = false;  // the peer is certain, even if PSNs differ
         std::optional<std::uint16_t> port = {};
-        // As a sender of requests.
-        std::optional<proto::ib::Psn> first = {};  // seen
-        proto::ib::Psn next = {};                  // behind all that was sent
-        std::uint32_t messages = 0;                // complete
+        // State as a sender of requests.
+        std::optional<proto::ib::Psn> first = {};  // first seen
+        proto::ib::Psn next = {};                  // after all that was sent
+        std::uint32_t messages = 0;                // number of complete messages
         std::array<Recent, recent_max> recent = {};
-        // As a sender of answers.
-        std::vector<std::size_t> candidates = {};    // while they are few
-        std::optional<proto::ib::Psn> refused = {};  // and not attributed
+        // State as a sender of answers.
+        std::vector<std::size_t> candidates = {};    // while there are few
+        std::optional<proto::ib::Psn> refused = {};  // PSN of a refusal whose way is not known
     };
     struct Route {
-        std::unordered_set<std::size_t> unpaired;  // that sent requests
-        std::unordered_map<std::uint32_t, std::unordered_set<std::size_t>> by_psn;  // of those
+        std::unordered_set<std::size_t> unpaired;  // ways that sent requests
+        std::unordered_map<std::uint32_t, std::unordered_set<std::size_t>> by_psn;  // of these ways
         std::unordered_map<std::uint16_t, std::unordered_set<std::size_t>> by_port;
-        /// Refusals of requests on this route by the ways that sent them.
+        /// PSNs of refused requests on this route, with the ways that sent the refusals.
         std::unordered_map<std::uint32_t, std::vector<std::size_t>> refusals;
     };
 
     void note_port(std::size_t way, std::uint16_t port);
     void note_recent(std::size_t way, const Sent& sent);
-    /// Among those that answers are searched for in, which no paired one is.
+    /// Adds the way to the indices for the search. Ways with a peer are not in them.
     void list(std::size_t way);
     void unlist(std::size_t way);
     void note_refusal(std::size_t way, proto::ib::Psn psn);

@@ -12,7 +12,7 @@ proto::ib::Psn psn(std::uint32_t value) {
     return proto::ib::Psn(value & 0xFFFFFF);
 }
 
-/// Connections between two hosts: ways 0, 2, 4 … send requests, 1, 3, 5 … their answers.
+/// Connections between two hosts: ways 0, 2, 4 … send requests, ways 1, 3, 5 … send their answers.
 struct Hosts {
     explicit Hosts(std::size_t connections) {
         for (std::size_t i = 0; i < connections; ++i) {
@@ -44,7 +44,7 @@ TEST(Pairing, TheOnlyOneThatSentThePsnIsAnswered) {
         Hosts hosts(2);
         hosts.send(0, first, 3);
         EXPECT_EQ(hosts.acknowledge(1, first + 2).way, 0U);
-        // Both are at the same PSNs now, and the first pair is known.
+        // Now both are at the same PSNs, and the first pair is known.
         hosts.send(2, first, 3);
         EXPECT_EQ(hosts.acknowledge(3, first + 2).way, 2U);
         EXPECT_EQ(hosts.pairing.peer_of(1), 0U);
@@ -62,7 +62,7 @@ TEST(Pairing, WhatRemainsAmbiguousIsNamedAndLaterAnswersDecide) {
     EXPECT_EQ(hosts.acknowledge(3, 4).possible, (Ways{0, 2}));
     hosts.send(2, 5, 1);
     EXPECT_EQ(hosts.acknowledge(3, 5).way, 2U);
-    // Nothing else remains for the other one.
+    // Only one way remains for the other answer.
     EXPECT_EQ(hosts.acknowledge(1, 4).way, 0U);
 }
 
@@ -105,7 +105,7 @@ TEST(Pairing, WhatTheCaptureMissedIsAnsweredAllTheSame) {
 TEST(Pairing, APairThatWasWrongIsTakenBack) {
     Hosts hosts(2);
     hosts.send(0, 0, 3);
-    EXPECT_EQ(hosts.acknowledge(3, 2).way, 0U);  // in truth of way 2, which the capture missed
+    EXPECT_EQ(hosts.acknowledge(3, 2).way, 0U);  // really of way 2, which the capture missed
     hosts.send(2, 3, 4);
     EXPECT_EQ(hosts.acknowledge(3, 5).way, 2U);
     EXPECT_EQ(hosts.acknowledge(1, 2).way, 0U);
@@ -140,7 +140,7 @@ TEST(Pairing, AQueuePairMayMeetAnotherAfterItsConnection) {
     EXPECT_EQ(hosts.acknowledge(3, 102).way, 0U);
 }
 
-/// Everybody sends from PSN 0 on, in rounds, and is answered in the next.
+/// All ways send from PSN 0 on, one request in each round. The next round answers it.
 std::uint64_t looks_of_each_answer(std::size_t connections, std::uint32_t rounds, bool ports) {
     Hosts hosts(connections);
     for (std::uint32_t round = 0; round < rounds; ++round) {

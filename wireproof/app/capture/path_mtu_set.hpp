@@ -1,5 +1,5 @@
-// The path MTU of a connection, which no packet names: those that it may still be, after what its
-// packets showed.
+// The possible path MTUs of a connection. No packet names the path MTU, but each packet may exclude
+// some values.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace wireproof::capture {
 
 class PathMtuSet {
 public:
-    /// A packet that begins or continues a message fills its path MTU; no other exceeds it.
+    /// A packet that begins or continues a message is as long as the path MTU; no packet is longer.
     void learn(const proto::ib::Packet& packet) {
         const std::size_t size = packet.payload.size();
         if (packet.opcode->payload == proto::ib::PayloadRule::whole) {
@@ -23,13 +23,13 @@ public:
         }
     }
 
-    /// `path_mtu` is one that exists. Whatever spoke against it is forgotten.
+    /// `path_mtu` is a valid value. It replaces all earlier conclusions.
     void learn_exactly(std::size_t path_mtu) {
         possible_ = all;
         keep_if([path_mtu](std::size_t one) { return one == path_mtu; });
     }
 
-    /// Drops those for which `condition` is false, unless none would be left.
+    /// Removes the values for which `condition` is false, unless none would be left.
     template <class Condition>
     void keep_if(Condition&& condition) {
         std::uint8_t kept = 0;
@@ -71,8 +71,8 @@ private:
     std::uint8_t possible_ = all;
 };
 
-/// The PSN behind a request. A Read takes the PSNs of its responses, so behind one whose path MTU
-/// is not known there are several possible ones.
+/// The PSN after a request. A Read uses the PSNs of its responses, so without a known path MTU
+/// several PSNs are possible.
 class PsnBehind {
 public:
     explicit PsnBehind(const proto::ib::Packet& request) : psn_(request.bth().psn) {
@@ -82,7 +82,7 @@ public:
             psn_ = proto::ib::wire_circle.advance(psn_, 1);
         }
     }
-    /// This PSN itself.
+    /// Exactly this PSN.
     explicit PsnBehind(proto::ib::Psn psn) : psn_(psn) {}
 
     proto::ib::Psn first(const PathMtuSet& path_mtus) const { return with(path_mtus.largest()); }
@@ -90,7 +90,7 @@ public:
     bool may_be(proto::ib::Psn psn, const PathMtuSet& path_mtus) const {
         return path_mtus.any([&](std::size_t path_mtu) { return with(path_mtu) == psn; });
     }
-    /// Once it has been seen to be this PSN.
+    /// Call it when this PSN was seen to be the next one.
     void teach(proto::ib::Psn psn, PathMtuSet& path_mtus) const {
         path_mtus.keep_if([&](std::size_t path_mtu) { return with(path_mtu) == psn; });
     }

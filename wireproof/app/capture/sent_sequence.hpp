@@ -1,5 +1,5 @@
-// The PSNs of one direction of a connection as its sender uses them: whatever became of a packet,
-// its number says whether it left before.
+// The PSNs of one direction of a connection as its sender uses them. A PSN shows whether the packet
+// left before, even if the packet was lost later.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace wireproof::capture {
 
 class SentSequence {
 public:
-    /// Whether a request is sent again: true once for each going back, at its first packet.
+    /// Whether the sender goes back and resends. True once for each time, at the first packet.
     bool goes_back(const proto::ib::Packet& request, const PathMtuSet& path_mtus) {
         const proto::ib::Psn psn = request.bth().psn;
         const bool continues = follows_ && follows_->may_be(psn, path_mtus);
@@ -23,15 +23,15 @@ public:
         return known && !continues;
     }
 
-    /// The connection may have ended: a jump begins another one.
+    /// The connection may have ended: after a jump of the PSN, another connection begins.
     void doubt() { may_be_new_ = true; }
 
-    /// Behind all that ever left; nothing before the first.
+    /// The PSN after the highest that was sent; empty before the first packet.
     const std::optional<PsnBehind>& next() const { return next_; }
 
 private:
     std::optional<PsnBehind> next_;
-    std::optional<PsnBehind> follows_;  // behind the last one
+    std::optional<PsnBehind> follows_;  // the PSN after the last packet
     bool may_be_new_ = false;
 };
 

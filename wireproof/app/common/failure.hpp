@@ -1,4 +1,4 @@
-// What could not be done, in one line for the user.
+// A failure, described in one line for the user.
 #pragma once
 
 #include <stdexcept>
@@ -11,13 +11,13 @@ namespace wireproof::cli {
 /// Exit code of a run, and of a child process, that failed.
 inline constexpr int exit_failed = 1;
 
-/// What a verb could not do, in one line; main prints it and ends with exit_failed.
+/// The reason for which a verb failed, in one line. main prints it and ends with exit_failed.
 class Failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The value; a Failure with its error if there is none.
+/// Returns the value, or throws a Failure with its error.
 template <class T>
 T opened(Expected<T> value) {
     if (!value) throw Failure(value.error().message);

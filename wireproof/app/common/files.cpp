@@ -23,18 +23,19 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-// Where the kernel shows an open file, so that one without a name can be given one.
+// The path at which the kernel shows an open file, so that a file without a name can get one.
 std::string shown_at(int file) {
     return fmt::format("/proc/self/fd/{}", file);
 }
 
-// Beside the file it will be, for a rename cannot leave the file system; short whatever that
-// file's name is, for names have a limit; numbered, because a killed run may have left one.
+// The part file is in the folder of the final file, because a rename cannot leave the file system.
+// Its name is short even if the final name is long, because names have a limit. It has a number,
+// because a killed run may have left a part file.
 std::string part_name(const std::string& path, int number) {
     return fmt::format("{}wireproof-{}-{}.part", folder_of(path), ::getpid(), number);
 }
 
-// Tries names until `make` returns 0 or fails for another reason than that the name is taken.
+// Tries names until `make` returns 0 or an error other than EEXIST.
 template <class Make>
 int with_part_name(const std::string& path, std::string& name, Make&& make) {
     constexpr int tries = 100;
@@ -47,8 +48,8 @@ int with_part_name(const std::string& path, std::string& name, Make&& make) {
     return error;
 }
 
-// What Linux calls an open file of this process. It is written where it stands, for others hold it
-// open too.
+// Names by which Linux calls an open file of this process. It is written directly, because other
+// processes also have it open.
 bool names_open_file(const std::string& path) {
     for (const std::string_view prefix : {"/dev/std", "/dev/fd/", "/proc/self/fd/"}) {
         if (path.starts_with(prefix)) return true;
@@ -56,9 +57,10 @@ bool names_open_file(const std::string& path) {
     return false;
 }
 
-/// What `path` names in the end. A link may point to a file that is not there yet. `error`: ELOOP.
+/// Follows symbolic links. The last one may point to a file that does not exist yet. Sets `error`
+/// to ELOOP if there are too many.
 std::string link_target(const std::string& path, int& error) {
-    constexpr int most_links = 40;  // as the kernel has it
+    constexpr int most_links = 40;  // the limit of the kernel
     std::filesystem::path target = path;
     for (int links = 0;; ++links) {
         std::error_code problem;
@@ -101,7 +103,7 @@ void check_regular(const std::string& path) {
 }
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-    // Nonblocking, or opening a FIFO would wait for who writes to it.
+    // Nonblocking: otherwise opening a FIFO would wait for a writer.
     file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file_ < 0) throw Failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     struct stat status {};
@@ -115,7 +117,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
     } else if (char byte = 0; ::pread(file_, &byte, 1, 0) < 0) {
         problem = std::strerror(errno);
     } else if (status.st_size == 0 && ::pread(file_, &byte, 1, 0) == 1) {
-        problem = "it does not say how long it is";  // as those in /proc
+        problem = "it does not say how long it is";  // for example the files in /proc
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
     if (problem.empty()) return;
@@ -154,7 +156,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
         open_device();
         return;
     }
-    // A rename would replace what the caller may not write.
+    // A rename would replace a file even if the caller may not write it.
     if (there && ::access(target_.c_str(), W_OK) != 0) fail(errno);
     open_new();
     if (there) keep_mode({status.st_mode & 07777U, status.st_uid, status.st_gid});
@@ -172,15 +174,15 @@ void OutputFile::open_new() {
     if (!open_nameless()) open_part();
 }
 
-// The owner first: changing it takes bits of the mode away.
+// The owner comes first: a change of the owner removes bits of the mode.
 void OutputFile::keep_mode(const FileOwner& replaced) const {
     const bool owned = ::fchown(file_, replaced.user, replaced.group) == 0;
-    // Bits that run a program as its owner are not given to another owner.
+    // Another owner must not get the bits that run a program as its owner.
     const std::uint32_t mode = owned ? replaced.mode : replaced.mode & 0777U;
     ::fchmod(file_, mode);
 }
 
-// A file without a name leaves nothing behind, even if its process is killed.
+// A file without a name leaves nothing in the folder, even if its process is killed.
 bool OutputFile::open_nameless() {
     file_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (file_ < 0) return false;
@@ -205,13 +207,13 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail(int error) const {
-    check_interrupt();  // which may have been the error
+    check_interrupt();  // a signal may be the cause of the error
     throw Failure(fmt::format("cannot write {}: {}", path_, std::strerror(error)));
 }
 
 void OutputFile::reserve(std::uint64_t size) {
     if (kind_ == Kind::nothing || kind_ == Kind::device || size == 0) return;
-    // The C library's posix_fallocate writes zeros where a file system cannot do it; that takes
+    // posix_fallocate of the C library writes zeros if the file system cannot reserve. That takes
     // longer than a peer waits.
     if (::fallocate(file_, 0, 0, static_cast<off_t>(size)) == 0) return;
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) fail(errno);
@@ -220,7 +222,7 @@ void OutputFile::reserve(std::uint64_t size) {
 void OutputFile::write(std::uint64_t offset, ConstBytes bytes) {
     if (file_ < 0) return;
     while (!bytes.empty()) {
-        // A pipe or terminal has no offsets; pieces are written in order anyway.
+        // A pipe or terminal has no offsets; the caller writes the pieces in order.
         const ssize_t put = kind_ == Kind::device ? ::write(file_, bytes.data(), bytes.size())
                                                   : ::pwrite(file_, bytes.data(), bytes.size(),
                                                              static_cast<off_t>(offset));
@@ -250,7 +252,8 @@ void OutputFile::finish() {
     part_.clear();
 }
 
-// The name may be taken, and only a rename replaces a file in one step: hence a second name.
+// linkat() does not replace an existing file; only a rename does that in one step. So the file
+// first gets a temporary name.
 void OutputFile::name_nameless() {
     const auto link_as = [this](const char* name) {
         const std::string shown = shown_at(file_);

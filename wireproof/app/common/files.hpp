@@ -1,6 +1,6 @@
-// The file that is sent and the file that is written. A file being written has its final name only
-// once it is whole; until then it has none at all or, where the file system cannot do that, one
-// that ends in .part. Pipes and devices are written through: what is written is there at once.
+// The file that is sent and the file that is written. A file gets its final name only when it is
+// complete. Until then it has no name or, if the file system does not support that, a name that
+// ends in .part. Pipes and devices are written directly, without a temporary file.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace wireproof::cli {
 
-/// Opened for reading. Throws Failure with one line if it cannot be read as a file.
+/// A file that is open for reading. Throws Failure with one line if it cannot be read as a file.
 class InputFile {
 public:
     explicit InputFile(const std::string& path);
@@ -29,43 +29,44 @@ private:
     std::uint64_t size_ = 0;
 };
 
-/// Whether `path` names standard output: "-", and what Linux calls it.
+/// Whether `path` names standard output: "-", or one of the names that Linux gives it.
 bool is_standard_output(const std::string& path);
 
-/// Throws Failure in one line where an OutputFile of this path would. Opens no pipe or device: its
-/// reader would take the close for the end.
+/// Throws Failure if an OutputFile with this path would. Does not open a pipe or device: the reader
+/// would take the close as the end.
 void check_output(const std::string& path);
 
-/// Throws Failure where `path` is there and is no regular file, so nothing can be added to it.
+/// Throws Failure if `path` exists and is not a regular file, so that nothing can be appended to
+/// it.
 void check_regular(const std::string& path);
 
-/// Of a file that is replaced.
+/// Mode and owner of a file that is replaced.
 struct FileOwner {
     std::uint32_t mode = 0;  // permission bits
     std::uint32_t user = 0;
     std::uint32_t group = 0;
 };
 
-/// Opened for writing; removed again unless finish() was called. A file that is replaced keeps its
-/// mode and, as far as the system lets us, its owner; a symbolic link stays and its target is
-/// replaced.
+/// A file that is open for writing. The destructor removes it unless finish() was called. A file
+/// that is replaced keeps its mode and, if the system allows it, its owner. A symbolic link stays,
+/// and its target is replaced.
 class OutputFile {
 public:
-    /// An empty path: what is written goes nowhere. "-": standard output.
+    /// An empty path: the bytes are dropped. "-": standard output.
     explicit OutputFile(std::string path);
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
 
-    /// Takes the room for `size` bytes now, where the file system can. Throws if there is not
-    /// enough.
+    /// Reserves room for `size` bytes now, if the file system can. Throws if there is not enough
+    /// room.
     void reserve(std::uint64_t size);
     void write(std::uint64_t offset, ConstBytes bytes);
-    /// Gives the file its name, which another file may have had until now.
+    /// Gives the file its name, and replaces another file with this name.
     void finish();
 
 private:
-    /// What stands behind `file_` until finish().
+    /// The kind of file behind `file_` until finish().
     enum class Kind : std::uint8_t { nothing, nameless, part, device };
 
     void open_device();
@@ -76,9 +77,9 @@ private:
     void name_nameless();
     [[noreturn]] void fail(int error) const;
 
-    std::string path_;    // as the caller has it, for messages
-    std::string target_;  // the same with symbolic links followed
-    std::string part_;    // its name until it is whole, if it has one
+    std::string path_;    // the caller's path, for messages
+    std::string target_;  // path_ after following symbolic links
+    std::string part_;    // temporary name, if it has one
     Kind kind_ = Kind::nothing;
     int file_ = -1;
 };

@@ -8,7 +8,7 @@
 namespace wireproof::cli {
 namespace {
 
-// The one thing that a signal handler may safely do is to set this.
+// A signal handler may safely set only a variable of this type.
 volatile std::sig_atomic_t caught = 0;
 
 void note(int signal) {
@@ -23,7 +23,8 @@ Interrupted::Interrupted(int signal)
 void catch_interrupts() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         struct sigaction action {};
-        // What whoever started us had ignored (nohup, a shell's background job) stays ignored.
+        // If the parent process ignored a signal (nohup, a background job of a shell), it stays
+        // ignored.
         if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
         action = {};
         action.sa_handler = note;

@@ -1,11 +1,11 @@
-// Ctrl-C and its like as something that loops look at, so that what was begun is put away first.
+// Loops check for signals such as Ctrl-C, so that they can clean up before the program ends.
 #pragma once
 
 #include "wireproof/app/common/failure.hpp"
 
 namespace wireproof::cli {
 
-/// A signal asked for the end. main lets it have its way once everything is put away.
+/// A signal asked the program to end. main raises it again after everything is cleaned up.
 class Interrupted : public Failure {
 public:
     explicit Interrupted(int signal);
@@ -15,13 +15,14 @@ private:
     int signal_;
 };
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP only leaves a note; a second one kills.
+/// From now on, the first SIGINT, SIGTERM or SIGHUP only sets a flag; a second one kills the
+/// process.
 void catch_interrupts();
 
-/// Whether a signal has come.
+/// Whether a signal has arrived.
 bool is_interrupted();
 
-/// Throws Interrupted once a signal has come.
+/// Throws Interrupted if a signal has arrived.
 void check_interrupt();
 
 }  // namespace wireproof::cli

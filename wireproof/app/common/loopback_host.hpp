@@ -1,5 +1,5 @@
-// Hosts of the loopback network, of which a process may have as many as it likes: all RoCEv2 is on
-// one port, so each device needs a host of its own.
+// Addresses of the loopback network. All RoCEv2 uses one port, so each device needs its own
+// address, and a process may use as many as it needs.
 #pragma once
 
 #include <unistd.h>
@@ -21,8 +21,9 @@ inline Address loopback_host(std::uint64_t number) {
     return address;
 }
 
-/// What `open` makes of an address that nobody else uses: an Expected. Different numbers keep one
-/// process from trying its own hosts again. Throws Failure with the last reason.
+/// Calls `open` with addresses until one is not in use, and returns the result (an Expected).
+/// Different numbers keep one process from trying its own addresses again. Throws Failure with the
+/// last reason.
 template <class Open>
 auto opened_on_free_host(std::uint64_t number, Open&& open) {
     constexpr std::uint64_t hosts_tried = 64;

@@ -1,5 +1,5 @@
-// Why a transfer ended: the other side says nothing, or it lives but a packet never gets an answer,
-// which the path seems not to carry.
+// Why a transfer ended: the peer is silent, or the peer answers but one packet never gets an
+// answer, so the path probably does not carry it.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace wireproof::cli {
 inline constexpr std::size_t ipv4_framing = 28;
 inline constexpr std::size_t ipv6_framing = 48;
 
-/// One line. `cause` is what the kernel said, as in PeerTrouble; empty: nothing.
+/// One line. `cause` is the message of the kernel, as in PeerTrouble; empty: none.
 std::string silence(Duration peer_timeout, const std::string& cause);
 
-/// One line. `framing` is the bytes around the frame in a packet of the path, `mtu` the longest
-/// packet that was allowed there, bytes. `cause` as above.
+/// One line. `framing` is the number of bytes around the frame in a packet of the path. `mtu` is
+/// the longest packet allowed there, in bytes. `cause` as above.
 std::string no_answer(const Unanswered& frame, Duration peer_timeout, std::size_t framing,
                       std::size_t mtu, const std::string& cause);
 

@@ -12,7 +12,7 @@
 namespace wireproof::cli {
 namespace {
 
-// Does not throw: a terminal that was closed on us is no reason to fail.
+// Does not throw: if the terminal was closed, the program must not fail.
 void draw(const std::string& text) {
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
@@ -23,7 +23,7 @@ void draw(const std::string& text) {
 std::string short_number(double number) {
     constexpr std::array<const char*, 6> prefixes = {"", "k", "M", "G", "T", "P"};
     std::size_t prefix = 0;
-    // What would be rounded up to 1000 has the next prefix.
+    // A number that would be rounded up to 1000 gets the next prefix.
     while (number >= 999.5 && prefix + 1 < prefixes.size()) {
         number /= 1000;
         ++prefix;
@@ -80,7 +80,7 @@ void Progress::show(std::uint64_t done) {
     constexpr std::size_t width = 30;
     const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
     const auto filled = static_cast<std::size_t>(part * width);
-    // Of the first moments nobody can say how long all will take.
+    // At the start, the remaining time cannot be estimated yet.
     constexpr double soon = 0.5;
     const double passed = seconds();
     const std::string left =

@@ -9,10 +9,10 @@ namespace wireproof::cli {
 
 class Progress {
 public:
-    /// `what` is being done to `total` units; a total of 0 shows nothing. `unit` is what they are
-    /// called where their rate is shown, for instance "B" or "worlds"; empty: no rate is shown.
+    /// `what` is done to `total` units; with a total of 0 nothing is shown. `unit` is the name of
+    /// the units in the rate, for example "B" or "worlds"; empty: no rate is shown.
     Progress(std::string what, std::uint64_t total, std::string unit = {});
-    /// Takes the bar away.
+    /// Removes the bar.
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -20,8 +20,7 @@ public:
     void set_total(std::uint64_t total) { total_ = total; }
     /// A bar with the rate so far and the time that is left at that rate.
     void show(std::uint64_t done);
-    /// Where nobody knows how much there is: a number and its rate instead of a bar, whatever the
-    /// total.
+    /// For work of unknown size: shows a number and its rate instead of a bar, for any total.
     void show_count(std::uint64_t done);
 
 private:

@@ -1,4 +1,4 @@
-// Where a figure comes from: host, processor, date, version and command line.
+// The source of a figure: host, processor, date, version and command line.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace wireproof::cli {
 
-/// Call it once, before any verb runs.
+/// Call it once, before a verb runs.
 void keep_command_line(int argc, char** argv);
 
-/// All of it, as names and values. The command line is quoted so that a shell reads the same words
+/// All parts as names and values. The command line is quoted so that a shell reads the same words
 /// again.
 std::vector<std::pair<std::string, std::string>> provenance();
 

@@ -6,7 +6,7 @@
 namespace wireproof::cli {
 namespace {
 
-// In UTF-8 the bytes after a character's first are 10xxxxxx.
+// In UTF-8, all bytes of a character after the first are 10xxxxxx.
 bool begins_character(char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
 }
@@ -23,7 +23,7 @@ std::string one_line(std::string text) {
 
 std::string shortened(const std::string& text, std::size_t width) {
     std::size_t characters = 0;
-    std::size_t kept_from = text.size();  // of the last width - 1
+    std::size_t kept_from = text.size();  // start of the last width - 1 characters
     for (std::size_t at = text.size(); at-- > 0;) {
         if (!begins_character(text[at])) continue;
         if (++characters < width) kept_from = at;

@@ -1,4 +1,4 @@
-// Text for a person. Some of it came from elsewhere, such as a file's name, and is made fit first.
+// Text for a reader. Text from outside, such as the name of a file, is made safe first.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,16 @@
 
 namespace wireproof::cli {
 
-/// One line that cannot command a terminal: control characters become question marks.
+/// One line that cannot control a terminal: control characters become question marks.
 std::string one_line(std::string text);
 
-/// The end of `text` in at most `width` characters, for the end of a path says more than its
-/// beginning.
+/// The end of `text` in at most `width` characters. The end of a path says more than its start.
 std::string shortened(const std::string& text, std::size_t width);
 
-/// Text that a peer sent: at most 400 characters, all of them printable, without spaces at the end.
+/// Text that a peer sent: at most 400 characters, all printable, without spaces at the end.
 std::string printable(ConstBytes bytes);
 
-/// A line on standard error. Where that is closed, there is nobody to tell and nothing to do.
+/// Writes a line to standard error. If that is closed, does nothing.
 void tell(const std::string& line);
 
 }  // namespace wireproof::cli

@@ -4,7 +4,7 @@
 
 namespace wireproof::cli {
 
-/// As in the project's CMakeLists.txt.
+/// The version in the project's CMakeLists.txt.
 std::string version();
 
 }  // namespace wireproof::cli

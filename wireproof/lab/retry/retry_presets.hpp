@@ -12,9 +12,9 @@ namespace wireproof::lab {
 
 struct RetryPreset {
     std::string name;
-    RetrySettings settings;       // without bit errors
-    double bytes_per_second = 0;  // on the line, payload and overhead
-    std::string what;             // one line: the link, and the source of its figures
+    RetrySettings settings;         // without bit errors
+    double bytes_per_second = 0;    // on the line, payload and overhead
+    std::string what;               // one line: the link, and the source of its figures
     bool link_layer_retry = false;  // of Ethernet: also shows counters under its names
 
     double nanoseconds(double bytes) const { return bytes / bytes_per_second * 1e9; }

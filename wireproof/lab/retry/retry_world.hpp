@@ -278,8 +278,7 @@ private:
     std::uint64_t accepted_ = 0;
     std::uint64_t wasted_ = 0;  // units since the last accepted one
     std::size_t kept_most_ = 0;
-    std::vector<Instant>
-        left_at_;  // of the units from settled_ on, a ring; never: the receiver took it
+    std::vector<Instant> left_at_;  // ring, of the units from settled_ on; never: it was taken
 
     Trace* trace_ = nullptr;
     Describe describe_ = describe_nothing;
