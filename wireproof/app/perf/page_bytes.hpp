@@ -1,4 +1,4 @@
-// Memory to copy from and to, for who measures.
+// Memory for measurements, as source and destination of copies.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace wireproof::cli {
 
-/// Zeroed bytes that begin with a page: where a copy begins in its page changes what it takes by a
-/// fifth, and the heap puts a vector now here, now there.
+/// Zeroed bytes that begin at the start of a page. The place of a copy within its page changes its
+/// duration by a fifth, and the heap puts a vector at a different place each time.
 class PageBytes {
 public:
     PageBytes() = default;
@@ -29,7 +29,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/// The bytes that `seed` stands for, eight of each random number.
+/// Fills `bytes` with random numbers from `seed`, eight bytes of each number.
 inline void fill_random(Bytes bytes, std::uint64_t seed) {
     Random random(seed);
     while (bytes.size() >= sizeof(std::uint64_t)) {

@@ -110,8 +110,9 @@ PerfSlice PerfClient::slice(std::size_t size, std::size_t per_poll) {
     return {};
 }
 
-// Each from the end of the one before, as those of the bare limit: a processor may read its counter
-// in a handler before the message is there, where it has guessed right that one is about to come.
+// Each time runs from the end of the one before, as for the bare limit. A time that starts in a
+// handler could be wrong: a processor that predicts the message correctly may read its counter
+// before the message is there.
 PerfSlice PerfClient::take_turns(std::size_t size) {
     PerfSlice slice;
     std::vector<std::uint32_t> words(size / 4, 7);
@@ -192,7 +193,8 @@ PerfSlice PerfClient::stream(std::size_t size, std::size_t per_poll) {
     return slice;
 }
 
-// As Endpoint::store does: it returns when the bytes are in place, and the handler hears of it.
+// Does the same as Endpoint::store: returns when the bytes are in place, and the handler has a
+// report.
 PerfSlice PerfClient::store(std::size_t size) {
     PerfSlice slice;
     const std::size_t peer = ends_.end().peer();
@@ -239,7 +241,7 @@ PerfSlice PerfClient::store_async(std::size_t size) {
     PerfSlice slice;
     const std::size_t peer = ends_.end().peer();
     const ConstBytes source = source_.bytes().first(size);
-    // More would be queued than the round has time for.
+    // A longer queue would take more time than the round has.
     constexpr std::size_t bytes_most = std::size_t{64} << 20;
     const std::size_t most =
         plan_.in_flight > 0 ? plan_.in_flight : std::max<std::size_t>(2, bytes_most / size);
@@ -322,12 +324,12 @@ PerfSlice PerfClient::limit(std::size_t size) {
         bare.address.port = static_cast<std::uint16_t>(number(ask(perf_limit, words), 0));
     }
     PerfSlice slice = bare.measure();
-    // In bytes of the op, whatever it was cut into.
+    // Counts operations, even if the limit moved the bytes in pieces of another size.
     if (!plan_.sends_messages()) slice.messages = slice.messages * bare.size / size;
     return slice;
 }
 
-// Once, after the timed part: what arrives is what was sent.
+// Runs once, after the timed part: the received bytes must be the sent ones.
 void PerfClient::verify(std::size_t size) {
     if (plan_.sends_messages()) return verify_messages(size);
     const auto crc_of = [](ConstBytes bytes) {
@@ -391,7 +393,7 @@ PerfRun PerfClient::run(std::size_t size, const std::function<void()>& progress)
     std::vector<double> rates;
     std::vector<double> limits;
     std::vector<double> single;
-    (void)slice(size, plan_.per_poll);  // warm
+    (void)slice(size, plan_.per_poll);  // warms up
     const std::uint64_t at_once = node_.stores_at_once() + node_.gets_at_once();
     const std::uint64_t resent = node_.counters(ends_.end().peer()).resent;
     std::uint64_t resent_there = told().resent;

@@ -1,4 +1,4 @@
-// The end that asks: runs the operation for slices of time, in turns with the bare limit.
+// The measuring end: runs the operation for slices of time, alternating with the bare limit.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ class PerfClient {
 public:
     PerfClient(const PerfPlan& plan, PerfEnds& ends);
 
-    /// Measures one size; `progress` is told of each round.
+    /// Measures one size. Calls `progress` after each round.
     PerfRun run(std::size_t size, const std::function<void()>& progress);
-    /// Lets the other end go.
+    /// Asks the other end to end.
     void quit();
 
 private:
-    /// What the server says of itself.
+    /// The counts that the server reports.
     struct Told {
         std::uint64_t counted = 0;
         std::uint64_t stored = 0;
@@ -59,11 +59,11 @@ private:
     PageBytes source_;
     PageBytes destination_;
     std::uint64_t address_ = 0;
-    std::uint64_t counted_ = 0;  // messages that the server must have had
+    std::uint64_t counted_ = 0;  // messages that must have arrived at the server
     std::uint64_t stored_ = 0;
 
     std::uint64_t answers_ = 0;
-    std::vector<std::uint64_t> asked_at_;  // by slot, request-reply
+    std::vector<std::uint64_t> asked_at_;  // by slot, for request-reply
     Histogram* half_rtt_ = nullptr;
     std::vector<std::uint32_t> last_answer_;
     bool keep_answer_ = false;

@@ -5,8 +5,8 @@
 namespace wireproof::cli {
 namespace {
 
-// In the first byte of a datagram: what is left of an earlier message, some of which was lost, does
-// not count for the next.
+// The first byte of a datagram. If a part of an earlier message was lost, its other parts do not
+// count for the next message.
 constexpr std::byte message_begins{7};
 constexpr std::byte message_goes_on{8};
 constexpr std::size_t datagram_room = 65'536;

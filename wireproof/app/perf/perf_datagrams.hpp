@@ -12,18 +12,19 @@ namespace wireproof::cli {
 
 class BareDatagrams {
 public:
-    /// Bytes sent and expected, at least one each, and of the longest datagram.
+    /// Lengths in bytes: of the message sent and the message expected (at least 1 each), and of the
+    /// longest datagram.
     BareDatagrams(std::size_t sent, std::size_t expected, std::size_t longest);
-    // The headers point into the object.
+    // The headers hold pointers into the object.
     BareDatagrams(const BareDatagrams&) = delete;
     BareDatagrams& operator=(const BareDatagrams&) = delete;
 
-    /// The whole message to the peer of a connected socket, or to who sent what came last. What the
-    /// kernel does not take is lost.
+    /// Sends the whole message to the peer of a connected socket, or to the sender of the last
+    /// datagram. Datagrams that the kernel does not accept are lost.
     void send(int socket, bool connected);
 
     enum class Came : std::uint8_t { nothing, part, whole, end };
-    /// One look at the socket. `end`: an empty datagram.
+    /// Looks at the socket once. `end`: an empty datagram arrived.
     Came receive(int socket);
 
 private:

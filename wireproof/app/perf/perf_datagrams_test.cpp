@@ -10,7 +10,7 @@ namespace {
 
 using Came = BareDatagrams::Came;
 
-/// Two sockets of loopback, one of them connected to the other.
+/// Two loopback sockets; one is connected to the other.
 struct Sockets {
     UdpSocket answering;
     UdpSocket asking;
@@ -28,7 +28,7 @@ struct Sockets {
     }
 };
 
-/// Looks until something comes; nothing after some seconds.
+/// Waits until something arrives; returns `nothing` after some seconds.
 Came await(BareDatagrams& datagrams, const UdpSocket& socket) {
     pollfd readable{socket.handle(), POLLIN, 0};
     if (::poll(&readable, 1, 2000) != 1) return Came::nothing;
@@ -61,7 +61,7 @@ TEST(BareDatagrams, SendsAMessageInSeveralAndAnswersItWithAnother) {
 TEST(BareDatagrams, DoesNotCountWhatIsLeftOfAMessageThatWasLostInPart) {
     auto sockets = Sockets::open();
     ASSERT_TRUE(sockets);
-    BareDatagrams part(200, 1, 100);  // as the message below without its end
+    BareDatagrams part(200, 1, 100);  // the message below without its end
     BareDatagrams whole(300, 1, 100);
     BareDatagrams answers(1, 300, 100);
     part.send(sockets->asking.handle(), true);

@@ -24,7 +24,7 @@
 namespace wireproof::cli {
 namespace {
 
-// What both ends of a measurement must have alike.
+// Options that must be the same at both ends of a measurement.
 constexpr std::string_view alike = "--mtu, --trust-payload, stream --in-flight or version";
 
 FaultyWire<ShmWire>::Config faults_of(const PerfPlan& plan, std::uint64_t seed) {
@@ -179,7 +179,7 @@ void PerfEnds::look() {
         process_.look_at_end(parting_);
         throw Failure(*lost_);
     }
-    // Where both share one processor, the other must have its turn.
+    // If both processes share one processor, the other must get its turn.
     if (alone_) ::sched_yield();
 }
 
@@ -194,7 +194,7 @@ void PerfEnds::part() {
 
 void perf_listen(const PerfPlan& plan) {
     am::UdpNode answering = open_udp_node(plan, 1, plan.listen);
-    set_peer(answering, PeerId{0}, Address());  // whoever comes
+    set_peer(answering, PeerId{0}, Address());  // accepts any peer
     const auto end = end_on(std::move(answering), perf_config(plan, 1));
     PerfServer server(*end, nullptr);
     host::SpinBudget spin;
@@ -216,7 +216,7 @@ void perf_listen(const PerfPlan& plan) {
             end->node().wire().unsettle(PeerId{0});
             server.begin_anew();
         }
-        if (server.expects_limit()) continue;  // which comes by another socket
+        if (server.expects_limit()) continue;  // the limit uses another socket
         if (handled > 0 || spin.look_again(now)) continue;
         host::wait_until(end->node().wire(), end->clock().steady(),
                          std::min(end->node().next_deadline(), now + Duration::milliseconds(100)));

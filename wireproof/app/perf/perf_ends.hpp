@@ -1,5 +1,5 @@
-// The two ends of a measurement: a node on a wire each, in two processes that are pinned to two
-// processors, or, on the memory wire, in one thread.
+// The two ends of a measurement: a node on a wire each. They are in two processes that are pinned
+// to two processors, or, on the memory wire, in one thread.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ public:
     host::SpinClock& clock() { return clock_; }
 
 private:
-    std::shared_ptr<void> keeps_;  // what the node's wire only borrows
+    std::shared_ptr<void> keeps_;  // what the node's wire borrows
     am::Node node_;
     host::SpinClock clock_;
 };
 
-/// Memory that both processes see: what the bare limits of shared memory are measured in.
+/// Memory that both processes share. The bare limits of shared memory use it.
 class SharedArena {
 public:
     explicit SharedArena(std::size_t size);
@@ -46,35 +46,36 @@ private:
 
 class PerfServer;
 
-/// What the measuring process has.
+/// The objects of the measuring process.
 class PerfEnds {
 public:
-    /// Opens both ends; forks the one that answers unless the plan's is elsewhere.
+    /// Opens both ends. Forks the answering process, unless the plan names one elsewhere.
     explicit PerfEnds(const PerfPlan& plan);
     ~PerfEnds();
     PerfEnds(const PerfEnds&) = delete;
     PerfEnds& operator=(const PerfEnds&) = delete;
 
     PerfEnd& end() { return *end_; }
-    /// The other end, if it is turned by this thread; nullptr otherwise.
+    /// The other end, if this thread runs it; otherwise nullptr.
     PerfServer* local_server() { return server_.get(); }
     SharedArena* arena() { return arena_.get(); }
     pid_t child() const { return process_.id(); }
 
-    /// One turn of all there is here. Throws Failure once the other end is gone or silent, and
-    /// Interrupted.
+    /// One turn of everything in this process. Throws Failure if the other end is gone or silent,
+    /// and Interrupted after a signal.
     void turn() { turn_at(end_->clock().now()); }
-    /// As Endpoint::request, without its turns.
+    /// Does the same as Endpoint::request, without its turns.
     am::Status ask(std::uint16_t handler, ConstBytes words) {
         return end_->node().ask(end_->peer(), handler, words,
                                 [this] { return end_->clock().now(); });
     }
-    /// As Endpoint::store ends: what was asked for leaves, and now and then there is a turn.
+    /// Does the same as the end of Endpoint::store: sends what was posted, and takes a turn now and
+    /// then.
     void push() {
         if (end_->node().wants_turn()) return turn();
         end_->node().push(end_->clock().now());
     }
-    /// Turns until it is so.
+    /// Takes turns until `until` returns true.
     template <class Until>
     void turn_until(Until&& until) {
         bool busy = true;
@@ -82,8 +83,8 @@ public:
             busy = turn_at(busy ? end_->clock().now() : end_->clock().again()) > 0;
         }
     }
-    /// The other end was told to go: turns for a while, so that it hears, or until it has gone.
-    /// Throws Failure if it failed.
+    /// Call it after the other end was asked to end: takes turns for a while, so that the other end
+    /// receives that, or until it has gone. Throws Failure if it failed.
     void part();
 
 private:
@@ -99,19 +100,19 @@ private:
     void look();
     void turn_server();
 
-    std::string to_;  // where the other end is; empty: a process of our own, or here
+    std::string to_;  // address of the other end; empty: our own process, or this one
     std::unique_ptr<SharedArena> arena_;
     std::unique_ptr<PerfEnd> end_;
     std::unique_ptr<PerfEnd> local_end_;
     std::unique_ptr<PerfServer> server_;
     PerfProcess process_;
-    bool alone_ = false;    // on one processor with the other end
-    bool parting_ = false;  // who ends now does as it was told
+    bool alone_ = false;    // both ends share one processor
+    bool parting_ = false;  // the other end may end now
     std::uint32_t turns_ = 0;
     std::optional<std::string> lost_;
 };
 
-/// The answering end by itself, until it is interrupted.
+/// Runs only the answering end, until it is interrupted.
 void perf_listen(const PerfPlan& plan);
 
 }  // namespace wireproof::cli

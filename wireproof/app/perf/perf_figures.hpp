@@ -1,4 +1,4 @@
-// What figures are made of what was measured.
+// Computes figures from measured values.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline double measure_ticks_per_second() {
     return static_cast<double>(host::ticks() - begin) / passed.count();
 }
 
-/// 0 of none.
+/// 0 if there are no values.
 inline double median(std::vector<double> values) {
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());
@@ -27,7 +27,7 @@ inline double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Of all histograms, each with the same weight. `unit` is what a counted 1 stands for,
+/// Combines all histograms with the same weight. `unit` is the meaning of a counted 1 in
 /// nanoseconds.
 inline PerfRun::Latency perf_latency(std::span<const Histogram> rounds, double unit) {
     const Histogram all = of_equal_weight(rounds);

@@ -1,5 +1,5 @@
-// `wireproof perf` of queue pairs: RC and UC, over RoCEv2 or shared memory. Latency and rate of
-// each operation, in turns with those of the bare wire.
+// `wireproof perf` for queue pairs: RC and UC, over RoCEv2 or shared memory. Measures latency and
+// rate of each operation, alternating with those of the bare wire.
 #pragma once
 
 #include <functional>
@@ -12,29 +12,30 @@
 namespace wireproof::cli {
 
 std::string name_of(PerfIbOp op);
-/// Its latency is half a round trip, there and back with the same operation; else the whole of it.
+/// True if the latency is half a round trip, with the same operation there and back. Otherwise the
+/// latency is the whole time of the operation.
 constexpr bool is_half_round_trip(PerfIbOp op) {
     return op == PerfIbOp::send || op == PerfIbOp::write;
 }
 
-inline constexpr std::size_t fetch_add_size = 8;  // bytes, always
+inline constexpr std::size_t fetch_add_size = 8;  // always 8 bytes
 
 struct PerfIbRun {
     PerfIbOp op = PerfIbOp::send;
     std::size_t size = 0;
     int rounds = 0;
-    // Of all rounds, each with the same weight. Nothing: every message was lost.
+    // Of all rounds, with the same weight for each. Empty: every message was lost.
     std::optional<PerfRun::Latency> latency_ns;
-    std::optional<double> latency_limit_ns;  // median; nothing: not measured
-    // Medians of the rounds. What UC lost is not among them.
+    std::optional<double> latency_limit_ns;  // median; empty: not measured
+    // Medians of the rounds. They do not count messages that UC lost.
     double messages_per_s = 0;
     std::optional<double> limit_per_s;
-    // Of all rounds, and of the latency and the rate apart.
+    // Of all rounds, separately for latency and rate.
     struct Tally {
-        std::uint64_t messages = 0;  // that were posted
-        std::uint64_t lost = 0;      // UC: of those, never came
+        std::uint64_t messages = 0;  // posted messages
+        std::uint64_t lost = 0;      // UC: posted messages that never arrived
         std::uint64_t resent = 0;    // RC: packets
-        double cpu_seconds = 0;      // of both ends, while measured
+        double cpu_seconds = 0;      // of both ends, during the measurement
     };
     Tally latency_tally;
     Tally rate_tally;
@@ -57,12 +58,12 @@ struct PerfIbReport {
     std::string rate_limit_name;
 };
 
-/// How many operations are under way at once while a rate is measured: unless the plan says it, no
-/// more than 64 MiB of them.
+/// The number of operations in flight while a rate is measured. Unless the plan gives it, they have
+/// at most 64 MiB together.
 std::size_t perf_ib_in_flight(const PerfPlan& plan, PerfIbOp op, std::size_t size);
 
-/// Measures every operation of the plan with every size; a fetch-and-add with its own. Throws
-/// Failure, and Interrupted.
+/// Measures every operation of the plan with every size; fetch-and-add has only its own size.
+/// Throws Failure and Interrupted.
 PerfIbReport measure_ib(const PerfPlan& plan);
 
 std::string perf_ib_table(const PerfPlan& plan, const PerfIbReport& report);

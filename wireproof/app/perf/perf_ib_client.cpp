@@ -18,13 +18,14 @@ namespace wireproof::cli {
 namespace {
 
 constexpr std::size_t page_of_memory = 4096;
-// How long an answer is waited for where it may have been lost, and how long nothing more comes
-// when all that will come has come.
+// How long to wait for an answer that may be lost. Also: if nothing arrives for this time,
+// everything that can arrive has arrived.
 constexpr Duration lost_after = Duration::milliseconds(50);
 constexpr int verify_tries = 20;
-// Of a bare message that is answered over UDP: all of it is in the receive buffer at once.
+// A bare message with an answer over UDP. The whole message is in the receive buffer at the same
+// time.
 constexpr std::size_t bare_message_max = 64 * 1024;
-constexpr std::size_t read_request = 16;  // bytes of what a Read and an Atomic say beside the base
+constexpr std::size_t read_request = 16;  // bytes of the extended headers
 constexpr std::size_t atomic_request = 28;
 
 std::size_t memory_size_of(const PerfPlan& plan) {
@@ -95,7 +96,7 @@ void PerfIbClient::turn() {
     if (++turns_ % 4096 != 0) return;
     process_.look(parting_);
     end_->look();
-    // Where both share one processor, the other must have its turn.
+    // If both processes share one processor, the other must get its turn.
     if (alone_) ::sched_yield();
 }
 
@@ -154,7 +155,8 @@ void PerfIbClient::quit() {
     });
 }
 
-/// With every number the other end tells which messages came: a Write of UC is only seen by it.
+/// Whether messages have numbers, so that the other end counts those that arrive. Only that end
+/// sees a Write of UC.
 bool PerfIbClient::numbers(PerfIbOp op) const {
     return op == PerfIbOp::send || (op == PerfIbOp::write && plan_.protocol == PerfProtocol::uc);
 }
@@ -199,7 +201,7 @@ PerfIbClient::Measured PerfIbClient::measured(PerfIbBoard::Answers answers, std:
     return result;
 }
 
-// From the end of one to the end of the next, as those of the bare wire.
+// Each time runs from the end of one operation to the end of the next, as for the bare wire.
 void PerfIbClient::latency(PerfIbOp op, std::size_t size, Measured& into) {
     const bool half = is_half_round_trip(op);
     const std::uint64_t begin = host::ticks();
@@ -217,7 +219,7 @@ void PerfIbClient::latency(PerfIbOp op, std::size_t size, Measured& into) {
     complete_all();
 }
 
-/// False: the message or its answer was lost.
+/// Returns false if the message or its answer was lost.
 bool PerfIbClient::there_and_back(PerfIbOp op, std::size_t size) {
     if (!is_half_round_trip(op)) {
         post_surely(op, size);
@@ -255,7 +257,7 @@ void PerfIbClient::rate(PerfIbOp op, std::size_t size, Measured& into) {
     }
     complete_all();
     const std::uint64_t posted = posted_ - posted_before;
-    // Whoever answers has taken in what came before the question.
+    // The other end has counted all messages that arrived before this request.
     std::uint64_t came =
         numbers(op) ? ask(PerfIbBoard::Command::tell).received - came_before : posted;
     into.slice.seconds = static_cast<double>(host::ticks() - begin) / ticks_per_second_;
@@ -269,7 +271,7 @@ void PerfIbClient::rate(PerfIbOp op, std::size_t size, Measured& into) {
     }
 }
 
-/// How many of the posted messages have come when no more do.
+/// Waits until no more messages arrive. Returns how many of the posted messages have arrived.
 std::uint64_t PerfIbClient::arrived(std::uint64_t before, std::uint64_t posted) {
     std::uint64_t came = ask(PerfIbBoard::Command::tell).received - before;
     while (came < posted) {
@@ -314,7 +316,7 @@ PerfSlice PerfIbClient::rate_limit(std::size_t size) {
     return slice;
 }
 
-// Once, after the timed part: what arrives is what was sent.
+// Runs once, after the timed part: the received bytes must be the sent ones.
 void PerfIbClient::verify(PerfIbOp op, std::size_t size) {
     const int tries = plan_.protocol == PerfProtocol::rc ? 1 : verify_tries;
     for (int i = 0; i < tries; ++i) {
@@ -326,7 +328,7 @@ void PerfIbClient::verify(PerfIbOp op, std::size_t size) {
                     tries, size));
 }
 
-/// False: the message was lost.
+/// Returns false if the message was lost.
 bool PerfIbClient::verified(PerfIbOp op, std::size_t size) {
     const Bytes their_source = quarter(memory_, 2).first(size);
     const Bytes their_destination = quarter(memory_, 3).first(size);
@@ -335,7 +337,7 @@ bool PerfIbClient::verified(PerfIbOp op, std::size_t size) {
     const std::uint64_t before = begin(PerfIbBoard::Answers::nothing, size).received;
     post_surely(op, size);
     complete_all();
-    ask(PerfIbBoard::Command::tell);  // what the other end did is seen here from now on
+    ask(PerfIbBoard::Command::tell);  // from now on this end sees what the other one did
     if (numbers(op) && arrived(before, 1) == 0) return false;
     bool same = false;
     switch (op) {
@@ -379,7 +381,7 @@ PerfIbRun PerfIbClient::run(PerfIbOp op, std::size_t size, const std::function<v
         tally.resent += one.tally.resent;
         tally.cpu_seconds += one.tally.cpu_seconds;
     };
-    latency_once();  // warm
+    latency_once();  // warms up
     rate_once();
     for (int round = 0; round < plan_.rounds; ++round) {
         const Measured lone = latency_once();

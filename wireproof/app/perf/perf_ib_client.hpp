@@ -1,4 +1,4 @@
-// The end that asks: each operation for slices of time, in turns with the bare wire.
+// The measuring end: runs each operation for slices of time, alternating with the bare wire.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ namespace wireproof::cli {
 
 class PerfIbClient {
 public:
-    /// Opens both ends and forks the one that answers. Throws Failure.
+    /// Opens both ends and forks the answering process. Throws Failure.
     explicit PerfIbClient(const PerfPlan& plan);
 
-    /// Measures one operation; `progress` is told of each round. Throws Failure, and Interrupted.
+    /// Measures one operation. Calls `progress` after each round. Throws Failure and Interrupted.
     PerfIbRun run(PerfIbOp op, std::size_t size, const std::function<void()>& progress);
-    /// The other end ends.
+    /// Asks the other end to end, and waits for that.
     void quit();
 
 private:
@@ -42,15 +42,16 @@ private:
     void verify(PerfIbOp op, std::size_t size);
     bool verified(PerfIbOp op, std::size_t size);
 
-    /// As the measurement of a rate does: with immediate data if arrivals are to be counted.
+    /// Posts as the measurement of a rate does: with immediate data if arrivals must be counted.
     bool post(PerfIbOp op, std::size_t size);
     void post_surely(PerfIbOp op, std::size_t size);
     bool numbers(PerfIbOp op) const;
     void turn();
-    /// False: it was not so within the limit of time.
+    /// Returns false if `until` was not true within the limit.
     template <class Until>
     bool turn_until(Until&& until, Duration limit);
-    /// At least one turn. Throws Failure where nothing is heard of the other end for so long.
+    /// Takes at least one turn. Throws Failure if no frame of the other end arrives for
+    /// peer_timeout.
     template <class Until>
     void turn_until(Until&& until);
     void complete_all();
@@ -61,16 +62,16 @@ private:
     std::size_t path_mtu_;
     std::size_t memory_size_;
     SharedArena board_memory_;
-    SharedArena memory_;  // source and destination of this end, then of the other
+    SharedArena memory_;  // source and destination of this end, then of the other end
     SharedArena limit_memory_;
     PerfIbBoard* board_;
     PerfProcess process_;
     std::unique_ptr<PerfIbEnd> end_;
-    bool alone_ = false;  // on one processor with the other end
+    bool alone_ = false;  // both ends share one processor
     bool parting_ = false;
     std::uint32_t turns_ = 0;
     std::uint32_t number_ = PerfIbEnd::first_number;  // of the next message
-    std::uint64_t posted_ = 0;                        // operations, ever
+    std::uint64_t posted_ = 0;                        // operations since the start
     std::uint8_t tag_ = 0;
 };
 

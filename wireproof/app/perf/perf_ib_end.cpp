@@ -21,11 +21,11 @@ constexpr std::size_t receives_posted = 512;
 constexpr std::size_t frames_a_turn = 256;
 constexpr std::uint64_t source_at = 0x1000'0000'0000;
 constexpr std::uint64_t destination_at = 0x2000'0000'0000;
-constexpr std::size_t result_size = sizeof(std::uint64_t);  // of an Atomic
+constexpr std::size_t result_size = sizeof(std::uint64_t);  // result of an Atomic
 constexpr std::size_t around_packet = 28 + IcrcCover::icrc_size;
 
-// 8.4 ms. A process that does not run for longer costs a retransmission, and a lost packet that
-// nothing follows costs the wait.
+// 8.4 ms. If a process does not run for longer, the peer retransmits. If no packet follows a lost
+// one, the sender waits for this time.
 constexpr std::uint8_t timeout_code = 11;
 
 proto::ib::Psn psn_of(std::uint64_t seed, std::uint16_t node) {
@@ -35,7 +35,8 @@ proto::ib::Psn psn_of(std::uint64_t seed, std::uint16_t node) {
 
 proto::ib::PortConfig port_config(const PerfIbEnd::Config& config) {
     proto::ib::PortConfig port{.path_mtu = config.path_mtu};
-    // Rings of shared memory lend no more room than there is; a receive buffer drops the rest.
+    // A ring of shared memory lends only the room that it has. A receive buffer drops what does not
+    // fit.
     if (config.over_udp) port.peer_window = proto::ib::peer_window_of(config.path_mtu);
     return port;
 }
@@ -73,7 +74,7 @@ void PerfIbEnd::open() {
     config.receive_completions = came_;
     config.limits = {
         .sends = in_flight_max, .receives = receives_posted, .pieces = 1, .inlined = 0};
-    // look() gives the other end up, by time.
+    // look() gives the other end up after a time.
     config.retries_unlimited = true;
     config.backs_off = true;
     if (config_.over_udp) config.ack_delay = proto::ib::usual_ack_delay;
@@ -206,7 +207,7 @@ std::size_t PerfIbEnd::turn() {
         if (!frame) break;
         port_.on_frame(now_, *frame);
         ++heard_;
-        draw();  // at once: a message for which no receive request is posted is lost or refused
+        draw();  // at once: without a posted receive, a message is lost or refused
     }
     while (wire_.wire.next_event()) {
     }

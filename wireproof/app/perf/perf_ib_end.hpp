@@ -1,8 +1,8 @@
-// One end of a measurement of queue pairs: a port with one of them on a wire, and memory to send
-// from and to receive into. Every completion is checked: one that failed, a message out of order
-// or of another length is a Failure.
+// One end of a measurement of queue pairs: a port with one queue pair on a wire, and memory for
+// sending and receiving. It checks every completion: a failed completion, or a message out of order
+// or of another length, is a Failure.
 //
-// Messages are numbered; a Send, or a Write that says so, carries its number as immediate data.
+// Messages are numbered. A Send and a numbered Write carry the number as immediate data.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ namespace wireproof::cli {
 
 class PerfIbEnd {
 public:
-    /// Near the end of 32 bits, so that each run passes it.
+    /// Near the end of 32 bits, so that the numbers wrap in each run.
     static constexpr std::uint32_t first_number = 0xFFFF'FFF0;
     static constexpr std::size_t in_flight_max = 4096;
-    static constexpr std::size_t rd_atomic = 16;  // Reads and Atomics without an answer
+    static constexpr std::size_t rd_atomic = 16;  // Reads and Atomics in flight
     static constexpr Duration peer_timeout = Duration::milliseconds(30'000);
 
     struct Config {
@@ -34,45 +34,45 @@ public:
         std::uint64_t seed = 0;
     };
 
-    /// Both lie in memory that is lent for as long as the end lives, as long as the longest message
-    /// and enough for the results of in_flight_max Atomics.
+    /// Source and destination are borrowed and must outlive the end. Each has room for the longest
+    /// message, and for the results of in_flight_max Atomics.
     PerfIbEnd(PerfIbWire wire, const Config& config, Bytes source, Bytes destination);
 
-    // Operations of `size` bytes. False: the send queue is full.
+    // Operations of `size` bytes. They return false if the send queue is full.
     bool send(std::uint32_t number, std::size_t size);
     bool write(std::size_t size);
     bool write_numbered(std::uint32_t number, std::size_t size);
     bool read(std::size_t size);
-    /// Adds 1 to the first eight bytes of the other end's destination.
+    /// Adds 1 to the first eight bytes of the destination at the other end.
     bool fetch_add();
 
-    /// Messages that come have this length from now on; those with an earlier number are of an
-    /// earlier measurement and do not count. Nobody has added anything yet.
+    /// From now on, messages must have this length. Messages with an earlier number belong to an
+    /// earlier measurement and do not count. Resets the count of additions.
     void expect(std::uint32_t number, std::size_t size) {
         order_.expect(number, size);
         added_ = 0;
     }
 
-    /// Takes in what came, and sends what there is; returns how much it did.
+    /// Receives and sends what it can; returns how much it did.
     std::size_t turn();
-    /// What was posted leaves.
+    /// Sends what was posted.
     void transmit();
-    /// Throws Failure if a packet was sent again for peer_timeout and never answered.
+    /// Throws Failure if a packet was resent for peer_timeout without an answer.
     void look();
 
     Bytes source() const { return source_; }
     Bytes destination() const { return destination_; }
     proto::ib::Transport transport() const { return config_.transport; }
-    /// Operations of this end that have completed, and messages that came.
+    /// Completed operations of this end, and received messages.
     std::uint64_t completed() const { return completed_; }
     std::uint64_t received() const { return order_.received(); }
     std::uint32_t last_number() const { return order_.next() - 1; }
-    /// Fetch-and-adds that completed: each gave back how many there were before.
+    /// Completed fetch-and-adds. Each returned the number of those before it.
     std::uint64_t added() const { return added_; }
     std::uint64_t resent() const { return counters().resent; }
-    /// Frames that came.
+    /// Frames that arrived.
     std::uint64_t heard() const { return heard_; }
-    /// As of the last turn.
+    /// The time of the last turn.
     Instant now() const { return now_; }
 
 private:

@@ -95,7 +95,7 @@ std::string ib_conditions(const PerfPlan& plan, const PerfIbReport& report) {
                       report.rate_limit_name, cpu, plan.seed);
 }
 
-/// What the latency and the rate of one operation have in common.
+/// The fields that the latency and the rate of an operation share.
 OrderedJson run_object(const PerfPlan& plan, const PerfIbRun& run, std::string_view measured,
                        const PerfIbRun::Tally& tally) {
     OrderedJson one;

@@ -16,8 +16,8 @@ void PerfIbServer::serve() {
     for (std::uint32_t turns = 0; !quit_; ++turns) {
         quiet = end_.turn() == 0 ? quiet + 1 : 0;
         answer();
-        // What came before the question counts in its answer. A wire may say once that there is
-        // nothing before it looks again.
+        // The answer must count all messages that arrived before the request. A wire may once
+        // report that it is empty before it looks again, so two quiet turns are needed.
         if (quiet >= 2) obey();
         if (limit_ != nullptr && limit_->asked()) {
             limit_->run();

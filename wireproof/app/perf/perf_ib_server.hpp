@@ -1,5 +1,5 @@
-// The end that answers a measurement of queue pairs: its own process, which is told what to do
-// through a page of shared memory, so that nothing but what is measured is on the wire.
+// The answering end of a measurement of queue pairs, in its own process. It gets its commands
+// through a page of shared memory, so that only the measured messages are on the wire.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace wireproof::cli {
 
-/// Lies in that page. Written by the one who asks until `asked` counts up, then by the other until
-/// `answered` does.
+/// The content of that page. The measuring end writes it until it increments `asked`; then the
+/// answering end writes it until it increments `answered`.
 struct PerfIbBoard {
     enum class Command : std::uint8_t { begin, tell, limit, quit };
     enum class Answers : std::uint8_t { nothing, sends, writes };
@@ -20,14 +20,14 @@ struct PerfIbBoard {
     std::atomic<std::uint64_t> answered{0};
 
     Command command = Command::tell;
-    Answers answers = Answers::nothing;  // begin: what it does with what comes
-    std::size_t size = 0;                // begin: of messages
-    std::uint32_t number = 0;            // begin: of the first
+    Answers answers = Answers::nothing;  // begin: how to answer each message
+    std::size_t size = 0;                // begin: length of the messages
+    std::uint32_t number = 0;            // begin: number of the first message
     LimitKind kind = LimitKind::none;
     LimitShape shape;
 
     struct Told {
-        std::uint64_t received = 0;  // messages that came
+        std::uint64_t received = 0;  // messages that arrived
         std::uint64_t resent = 0;    // packets
         std::uint64_t cpu_nanoseconds = 0;
     };
@@ -37,9 +37,9 @@ struct PerfIbBoard {
 
 class PerfIbServer {
 public:
-    /// `arena` is where limits of shared memory are measured.
+    /// `arena` is the memory for the limits of shared memory.
     PerfIbServer(PerfIbEnd& end, PerfIbBoard& board, SharedArena& arena);
-    /// Until it is asked to quit.
+    /// Runs until it gets the command to quit.
     void serve();
 
 private:
@@ -55,8 +55,8 @@ private:
     SharedArena& arena_;
     PerfIbBoard::Answers answers_ = PerfIbBoard::Answers::nothing;
     std::size_t size_ = 0;
-    std::uint64_t answered_ = 0;  // of the messages that came
-    std::byte last_tag_{};        // a Write shows by its last byte
+    std::uint64_t answered_ = 0;  // messages that were answered
+    std::byte last_tag_{};        // a Write is recognised by its last byte
     std::unique_ptr<LimitServer> limit_;
     bool quit_ = false;
 };

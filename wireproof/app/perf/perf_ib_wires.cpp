@@ -55,7 +55,7 @@ PerfIbWires open_roce(const PerfPlan& plan) {
     }};
 }
 
-/// The ICRC is around the faulty wire, so that what is lost is a packet that left.
+/// The ICRC is added outside the faulty wire, so that a lost frame is a packet that had left.
 PerfIbWires open_lossy_roce(const PerfPlan& plan) {
     using Faulty = FaultyWire<UdpWire>;
     struct Ends {
@@ -68,10 +68,11 @@ PerfIbWires open_lossy_roce(const PerfPlan& plan) {
             UdpWire::Config config;
             config.local = host;
             config.frame_max = proto::ib::packet_max(perf_path_mtu(plan)) + IcrcCover::icrc_size;
-            config.segments = false;  // of which the kernel would count the identifications up
+            config.segments = false;  // with segments the kernel would count up the identifications
             return UdpWire::open(config);
         });
-        // As adapters send: never in fragments, with an identification of 0, which the ICRC covers.
+        // As adapters send packets: never in fragments, and with an identification of 0, which the
+        // ICRC covers.
         const int discover = IP_PMTUDISC_DO;
         if (::setsockopt(udp.wait_handle(), IPPROTO_IP, IP_MTU_DISCOVER, &discover,
                          sizeof discover) != 0) {

@@ -26,8 +26,8 @@ constexpr std::size_t line = 64;
 constexpr std::uint64_t stop_word = ~std::uint64_t{0};
 constexpr std::uint64_t patience = std::uint64_t{10'000'000'000};  // ticks: some seconds
 
-// The arena: a page of words, then the places.
-constexpr std::size_t head_at = 0;  // of the ring, by the consumer
+// The layout of the arena: a page of words, then the slots.
+constexpr std::size_t head_at = 0;  // of the ring; written by the consumer
 constexpr std::size_t places_at = 4096;
 constexpr std::size_t ring_slots_max = 4096;
 constexpr std::size_t datagram_max = 65'507;
@@ -63,12 +63,12 @@ UdpSocket open_socket(Address::Family family) {
     return std::move(*socket);
 }
 
-/// Frames of one super-packet: as many whole segments as 64 KiB and the kernel's limit allow.
+/// Frames in one super-packet: as many whole segments as 64 KiB and the limit of the kernel allow.
 std::size_t segments_at_once(std::size_t segment) {
     return std::max<std::size_t>(1, std::min<std::size_t>(64, 65'000 / segment));
 }
 
-constexpr std::size_t credits = 16;  // super-packets between two answers, twice that in flight
+constexpr std::size_t credits = 16;  // super-packets between two answers; in flight twice as many
 
 }  // namespace
 
@@ -100,7 +100,7 @@ std::string limit_name(LimitKind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-// The half that answers.
+// The answering half.
 
 LimitServer::LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena,
                          Address::Family family)
@@ -160,7 +160,7 @@ void LimitServer::answer_lines() {
     }
 }
 
-// The first word of each slot is the round it was filled in.
+// The first word of each slot is the round in which the slot was filled.
 void LimitServer::drain_ring() {
     const std::size_t slots = ring_slots(*arena_, size_);
     const std::size_t stride = lines_of(size_) * line;
@@ -219,7 +219,7 @@ void LimitServer::drain_segments() {
     }
 }
 
-// The half that asks.
+// The measuring half.
 
 PerfSlice LimitClient::measure() {
     if (back == 0) back = size;
@@ -390,7 +390,7 @@ PerfSlice LimitClient::send_segments() {
         if (sent - answered < allowed) {
             if (::send(socket.handle(), packet.data(), packet.size(), 0) > 0) sent += packet.size();
         } else if (now - progress > slice_ticks() / 10) {
-            answered = sent;  // some of it was lost: go on without
+            answered = sent;  // some bytes were lost: continue without them
             progress = now;
         }
         now = host::ticks();
@@ -412,7 +412,7 @@ PerfSlice LimitClient::pass_through() {
     PerfSlice slice;
     const std::uint64_t begin = host::ticks();
     std::uint64_t before = begin;
-    // One there and one back, as a request and its reply are.
+    // One message there and one back, like a request and its reply.
     for (std::size_t n = 0; before - begin < slice_ticks(); n += 2) {
         for (std::size_t i = 0; i < 2; ++i) {
             std::byte* const slot = ring.data() + ((n + i) & (slots - 1)) * stride;

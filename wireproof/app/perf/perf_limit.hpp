@@ -1,5 +1,5 @@
-// What the machine itself can do, measured with as little as possible: the bare operation, without
-// engine, front or recovery. Both halves are pinned as the ends are.
+// The limits of the machine: the bare operation with as little code as possible, without engine,
+// front or recovery. Both halves are pinned to processors, as the ends are.
 #pragma once
 
 #include <cstdint>
@@ -18,44 +18,44 @@ class SharedArena;
 
 enum class LimitKind : std::uint32_t {
     none = 0,
-    cache_lines = 1,     // a message there and one back, through two places of shared memory
-    ring = 2,            // slots with the length in them, one producer, one consumer
-    copy = 3,            // memcpy between two buffers of such memory
+    cache_lines = 1,     // a message there and one back, through two slots of shared memory
+    ring = 2,            // slots with their length, one producer, one consumer
+    copy = 3,            // memcpy between two buffers of shared memory
     copy_by_kernel = 4,  // process_vm_writev into the other process
     datagrams = 5,       // a datagram there and one back, polled
     segments = 6,        // a stream with segmentation and receive offload
-    one_thread = 7,      // a copy into a ring and one out of it, by one thread
+    one_thread = 7,      // one thread copies into a ring and out of it
 };
 
 LimitKind limit_of(const PerfPlan& plan);
 std::string limit_name(LimitKind kind);
 
-/// What one message of a limit is, bytes.
+/// The lengths of a message of a limit, in bytes.
 struct LimitShape {
     std::size_t size = 0;
-    std::size_t back = 0;      // of its answer, where it has one; 0: as many
-    std::size_t datagram = 0;  // longest on UDP, where it has an answer; 0: any
+    std::size_t back = 0;      // of the answer, if there is one; 0: the same as size
+    std::size_t datagram = 0;  // longest one on UDP, if there is an answer; 0: any
 
     std::size_t answer() const { return back > 0 ? back : size; }
 };
 
-/// The half that answers, in the other process. `arena` may be null.
+/// The answering half, in the other process. `arena` may be null.
 class LimitServer {
 public:
-    /// A socket is of `family`.
+    /// `family` is that of the socket.
     LimitServer(LimitKind kind, const LimitShape& shape, SharedArena* arena,
                 Address::Family family);
     ~LimitServer();
     LimitServer(const LimitServer&) = delete;
     LimitServer& operator=(const LimitServer&) = delete;
 
-    /// Of its socket, where it has one; else 0.
+    /// Port of the socket; 0 without a socket.
     std::uint16_t port() const { return port_; }
     bool has_half() const;
-    /// Whether the asking half has begun. Until then its go-ahead may be lost and wanted again, so
-    /// the protocol's end must not be left alone.
+    /// Whether the measuring half has begun. Until then, its message may be lost and needed again,
+    /// so the end of the protocol must still take turns.
     bool asked() const;
-    /// Until the asking half has had enough, or has been silent for some seconds.
+    /// Runs until the measuring half ends, or is silent for some seconds.
     void run();
 
 private:
@@ -73,20 +73,20 @@ private:
     std::uint16_t port_ = 0;
 };
 
-/// The half that asks.
+/// The measuring half.
 struct LimitClient {
     LimitKind kind = LimitKind::none;
     std::size_t size = 0;
     std::size_t back = 0;      // as in LimitShape
     std::size_t datagram = 0;  // as in LimitShape
     SharedArena* arena = nullptr;
-    Address address;                   // of the other half's socket
-    std::uint64_t remote_address = 0;  // copy_by_kernel: of the buffer there
+    Address address;                   // of the socket of the other half
+    std::uint64_t remote_address = 0;  // copy_by_kernel: address of the buffer there
     int remote_process = 0;
     double seconds = 0.1;
     double ticks_per_second = 1e9;
 
-    /// half_rtt in ticks for the kinds with an answer; messages of `size` for all.
+    /// half_rtt in ticks for the kinds with an answer; messages of `size` bytes for all kinds.
     PerfSlice measure();
 
 private:

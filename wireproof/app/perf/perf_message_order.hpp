@@ -1,4 +1,4 @@
-// Numbered messages as they come: each once, in order and of the length that is expected.
+// Checks numbered messages as they arrive: each once, in order, and with the expected length.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@ class MessageOrder {
 public:
     enum class Verdict : std::uint8_t {
         counts,
-        late,          // of an earlier measurement, or behind a later one: it does not count
-        out_of_order,  // though nothing is lost
+        late,          // of an earlier measurement, or overtaken: it does not count
+        out_of_order,  // error: on this transport nothing is lost
         wrong_length,
     };
 
-    /// Numbers wrap at 32 bits. Where messages are lost, later ones may follow.
+    /// Numbers wrap at 32 bits. If messages can be lost (`all_come` is false), numbers may be
+    /// missing.
     MessageOrder(bool all_come, std::uint32_t first) : all_come_(all_come), next_(first) {}
 
-    /// What comes next has this number, and this length in bytes.
+    /// The next message has this number and this length in bytes.
     void expect(std::uint32_t number, std::size_t size) {
         next_ = number;
         size_ = size;

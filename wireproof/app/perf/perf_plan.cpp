@@ -34,7 +34,7 @@ am::Config perf_config(const PerfPlan& plan, std::uint16_t node) {
     am::Config config = plan.wire == PerfWire::udp ? am::Config::ethernet(plan.mtu, {}, plan.ip())
                                                    : am::Config::shared_memory();
     if (plan.op == PerfOp::stream && plan.in_flight > 0) {
-        // What is in flight is what the window holds; both ends must have the same.
+        // The window limits the messages in flight. Both ends must have the same window.
         const auto least = static_cast<std::uint32_t>(config.chunk_packets * 2);
         const auto asked = static_cast<std::uint32_t>(plan.in_flight);
         config.window[0] = std::max(asked, least);

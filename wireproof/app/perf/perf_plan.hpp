@@ -1,4 +1,4 @@
-// What `wireproof perf` was asked to measure, and what came of it.
+// The settings of a `wireproof perf` measurement, and its results.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ struct PerfPlan {
     std::vector<PerfIbOp> ib_ops;
     std::vector<std::size_t> sizes;  // bytes
     double loss = 0;
-    std::size_t in_flight = 0;  // 0: as the op has it
+    std::size_t in_flight = 0;  // 0: the default of the operation
     std::size_t per_poll = 32;
     std::size_t mtu = 1500;
-    bool private_memory = false;  // on shm: of the process, not of a shared segment
-    std::string to;  // of another `wireproof perf --listen`; empty: a process of our own
+    bool private_memory = false;  // on shm: memory of the process, not of a shared segment
+    std::string to;               // address of a `wireproof perf --listen`; empty: our own process
     std::string listen;
-    std::optional<bool> congestion;  // control on udp; unset: to or for other hosts
-    bool trust_payload = false;      // of stores and gets on udp
+    std::optional<bool> congestion;  // congestion control on udp; unset: only between hosts
+    bool trust_payload = false;      // payload of stores and gets on udp
     std::uint64_t seed = 0;
     double slice_seconds = 0.1;
     int rounds = 7;
@@ -38,8 +38,8 @@ struct PerfPlan {
     std::string html;  // file; empty: none
 
     bool controls_congestion() const;
-    /// Between two hosts there is always room for IPv6's header: an end at [::] hears IPv4 too, and
-    /// both ends must have the same packets.
+    /// Between two hosts, packets always leave room for the header of IPv6: an end at [::] also
+    /// receives IPv4, and both ends must use the same packet length.
     am::IpVersion ip() const {
         return to.empty() && listen.empty() ? am::IpVersion::v4 : am::IpVersion::v6;
     }
@@ -50,10 +50,10 @@ struct PerfPlan {
     std::string op_name() const;
 };
 
-/// The engine's figures for the plan; throws Failure if they do not work.
+/// The configuration of the engine for the plan. Throws Failure if it does not work.
 am::Config perf_config(const PerfPlan& plan, std::uint16_t node);
 
-/// What one slice of time brought.
+/// The results of one slice of time.
 struct PerfSlice {
     Histogram half_rtt;  // ticks
     std::uint64_t messages = 0;
@@ -72,20 +72,20 @@ struct PerfRun {
         double p99 = 0;
         double p999 = 0;
     };
-    std::optional<Latency> half_rtt_ns;    // of all rounds, each with the same weight
-    std::optional<double> messages_per_s;  // medians of the rounds, as all that follow
+    std::optional<Latency> half_rtt_ns;    // of all rounds, with the same weight for each
+    std::optional<double> messages_per_s;  // median of the rounds, like all that follow
     std::optional<double> bytes_per_s;
-    double cpu_seconds = 0;  // of both ends, while measured
+    double cpu_seconds = 0;  // of both ends, during the measurement
     std::uint64_t resent = 0;
-    std::optional<double> limit;  // in the unit of the op's main figure
+    std::optional<double> limit;  // in the unit of the operation's main figure
     std::optional<double> ratio;
-    std::optional<double> one_per_poll;  // stream: messages/s with one request a poll
-    std::string how;                     // of store and get: how the bytes travelled
+    std::optional<double> one_per_poll;  // stream: messages/s with one request for each poll
+    std::string how;                     // store and get: how the bytes travelled
 };
 
 struct PerfReport {
     std::vector<PerfRun> runs;
-    std::string limit_name;  // what the limit is
+    std::string limit_name;  // the name of the limit
 };
 
 std::string perf_table(const PerfPlan& plan, const PerfReport& report);

@@ -34,7 +34,7 @@ bool pin_to_processor(std::size_t which) {
 
 PerfProcess::~PerfProcess() {
     if (id_ <= 0) return;
-    ::kill(id_, SIGKILL);  // it holds nothing that must be put away
+    ::kill(id_, SIGKILL);  // it has nothing to clean up
     ::waitpid(id_, nullptr, 0);
 }
 
@@ -43,7 +43,7 @@ void PerfProcess::start(const std::function<void()>& life) {
     id_ = ::fork();
     if (id_ < 0) throw Failure(std::string("cannot fork: ") + std::strerror(errno));
     if (id_ > 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a spinning process must not be left behind
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it polls all the time, so it must not outlive its parent
     if (::getppid() != parent) ::_exit(exit_failed);
     pin_to_processor(1);
     try {

@@ -20,7 +20,7 @@ PerfServer::PerfServer(PerfEnd& end, SharedArena* arena) : end_(end), arena_(are
         (void)node.reply(perf_answer, message.words().bytes());
     });
     node.handle(perf_count, [this](const am::Message& message) {
-        last_word_ += message.words()[0];  // a message that nobody reads is none
+        last_word_ += message.words()[0];  // reads the message, as a program does
         ++counted_;
     });
     node.handle(perf_stored, [this](const am::Message&) { ++stored_; });
@@ -47,8 +47,8 @@ void PerfServer::serve() {
     }
 }
 
-// A client asks once, for its largest size. Memory of an earlier, smaller one is kept: nobody waits
-// for its peer to let it go.
+// A client calls this once, for its largest size. Memory for a smaller size from an earlier client
+// is kept, because its peer may still refer to it.
 void PerfServer::prepare(const am::Message& message) {
     am::Node& node = end_.node();
     const auto size = static_cast<std::size_t>(number_at(message.words(), 0));

@@ -1,4 +1,5 @@
-// The end that answers: counts, echoes, lends memory, and plays the other half of the bare limits.
+// The answering end: counts and echoes messages, lends memory, and runs the other half of the bare
+// limits.
 #pragma once
 
 #include <deque>
@@ -11,15 +12,15 @@
 
 namespace wireproof::cli {
 
-/// Handlers of the two ends; numbers go as two words, the lower first.
+/// Handlers of the two ends. A number takes two words, the lower one first.
 enum PerfHandler : std::uint16_t {
     // at the server
     perf_echo = 1,  // → perf_answer with the same words
     perf_count,     // a message of a stream
-    perf_stored,    // a store's
+    perf_stored,    // the handler of a store
     perf_prepare,   // size, private or not → perf_prepared: address
     perf_ask,       // → perf_told: counted, stored, cpu nanoseconds, resent
-    perf_check,     // size → perf_told: CRC-32C of so much of the memory
+    perf_check,     // size → perf_told: CRC-32C of this many bytes of the memory
     perf_limit,     // kind, size → perf_told: port, if the limit has one; then the bare half runs
     perf_quit,
     // at the client
@@ -39,15 +40,15 @@ class PerfServer {
 public:
     PerfServer(PerfEnd& end, SharedArena* arena);
 
-    /// One turn; also runs the bare half of a limit when one was asked for. Returns how much it
+    /// One turn; also runs the bare half of a limit if a client asked for it. Returns how much it
     /// did.
     std::size_t turn(Instant now);
-    /// Turns until it is asked to quit.
+    /// Takes turns until it is asked to quit.
     void serve();
     bool asked_to_quit() const { return quit_; }
-    /// The asking half of a limit may begin at any moment, without a word on the wire.
+    /// The measuring half of a limit may begin at any moment, without a message on the wire.
     bool expects_limit() const { return limit_due_; }
-    /// For the next client.
+    /// Prepares for the next client.
     void begin_anew() { quit_ = limit_due_ = false; }
 
 private:
@@ -69,7 +70,7 @@ private:
     bool quit_ = false;
 };
 
-/// CPU time of this process, nanoseconds.
+/// CPU time of this process in nanoseconds.
 std::uint64_t cpu_nanoseconds();
 
 }  // namespace wireproof::cli

@@ -1,4 +1,4 @@
-// How the figures of a measurement are written.
+// Formats the figures of a measurement.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace wireproof::cli {
 
-/// Three figures and a unit's prefix: 12.3 M.
+/// Three digits and the prefix of a unit: 12.3 M.
 std::string perf_scaled(double value);
 /// Bytes: 64 Ki.
 std::string perf_size(std::size_t size);
-/// A time in the unit that it is read in best: 12.3 us.
+/// A time in the unit that is easiest to read: 12.3 us.
 std::string perf_ns(double value);
-/// To four figures.
+/// Rounded to four digits.
 double perf_rounded(double value);
-/// A table of lines of equal length, each column as wide as it must be.
+/// A table of lines with the same number of columns. Each column is as wide as it needs.
 std::string perf_lines(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace wireproof::cli

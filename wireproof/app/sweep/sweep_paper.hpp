@@ -1,4 +1,4 @@
-// Section 5 of the comparison paper: as printed, as recomputed, as simulated.
+// Section 5 of the comparison paper: its figures as printed, recomputed and simulated.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct SweepPaper {
         double closed_form = 0;
         lab::SimulatedCrossover simulated;
     };
-    /// A bit error rate, with the paper's loops: closed form and simulation of either side.
+    /// A bit error rate, with the paper's loops: closed form and simulation of each side.
     struct Row {
         double bit_error = 0;
         std::array<double, 2> closed_form{};  // TLP, micropacket
@@ -27,7 +27,7 @@ struct SweepPaper {
     std::array<Row, 6> rows{};
 };
 
-/// `progress(step)` is told of each of two steps and may throw.
+/// Reports progress by `progress(step)`, in two steps (0 and 1); `progress` may throw.
 SweepPaper sweep_paper(std::uint64_t seed, const std::function<void(int)>& progress);
 
 std::string paper_json(const SweepPaper& paper, std::uint64_t seed);

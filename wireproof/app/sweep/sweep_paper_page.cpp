@@ -31,7 +31,7 @@ std::vector<double> rates_of(const SweepPaper& result) {
     return {rates.begin(), rates.end()};
 }
 
-/// Both sides by their closed forms and, where they were simulated, as that came out.
+/// The closed forms of both sides and, if they were simulated, the results.
 report::ReportPlot plot_of(const SweepPaper& result, std::string title,
                            const std::array<lab::RetryCurve, 2>& curves, bool simulated) {
     report::ReportPlot plot{

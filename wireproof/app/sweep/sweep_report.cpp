@@ -23,10 +23,10 @@ namespace {
 using lab::SweepFigures;
 using lab::SweepQuantity;
 
-// A ladder of frames that are nearly all bad tells nobody anything.
+// A ladder with more bad units than this is hard to read.
 constexpr double told_unit_error = 0.05;
 
-// "1e-9": without the zero that C writes into the exponent.
+// "1e-9": removes the zero that C writes into the exponent.
 std::string figure(double value, int digits = 6) {
     std::string text = fmt::format("{:.{}g}", value, digits);
     for (const char* const sign : {"e-0", "e+0", "e+"}) {
@@ -37,7 +37,7 @@ std::string figure(double value, int digits = 6) {
     return text;
 }
 
-// Whole while that can be read: 1 234 567, and 3.2e10.
+// A whole number if it is short enough to read: 1 234 567, but 3.2e10.
 std::string count(double number) {
     if (number >= 1e7) return figure(number, 3);
     std::string digits = fmt::format("{:.0f}", number);
@@ -58,7 +58,7 @@ SweepQuantity of_number(std::string_view name, std::string unit, double value) {
     return {std::string(name), std::move(unit), figure(value), value};
 }
 
-// 0 stands for what the protocol would choose.
+// 0 means the protocol's own choice.
 SweepQuantity of_choice(std::string name, std::string unit, double value) {
     if (value != 0) return of_number(name, std::move(unit), value);
     return {std::move(name), "", "the protocol's own", std::nullopt, true};
@@ -68,7 +68,7 @@ SweepQuantity of_flag(const std::string& name, bool set) {
     return {name, "", set ? name : ""};
 }
 
-// Three probabilities.
+// The three probabilities of the bursts.
 std::string text_of(const LossBursts& bursts) {
     if (bursts.begin == 0) return "";
     return figure(bursts.begin) + ", " + figure(bursts.end) + ", " + figure(bursts.loss_in_burst);
@@ -212,8 +212,8 @@ private:
         }
     }
 
-    /// Of those with frames that were resent: the most errors that can still be told apart, else
-    /// the fewest.
+    /// Chooses among the points whose frames can be shown and were resent: the one with the most
+    /// errors up to told_unit_error, otherwise the one with the fewest.
     std::optional<std::size_t> telling_point() const {
         std::optional<std::size_t> best;
         const auto rank = [](double unit_error) {

@@ -1,5 +1,5 @@
-// A sweep to be shown. As a page: curves, the ladder of a point, and a table that sorts; or the
-// curves as a picture.
+// Shows a sweep: as a page with curves, the ladder of a point, and a table that sorts; or only the
+// curves, as a picture.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace wireproof::cli {
 
-/// What the page is of.
+/// The content of the page.
 struct SweepReport {
     std::string name;
-    lab::RetryPlan plan;                           // the sweep's: its seed is not the points'
+    lab::RetryPlan plan;                           // of the sweep; each point has its own seed
     std::vector<lab::SweepPoint> points;           // finished ones
-    std::size_t stopped = 0;                       // points besides
-    std::optional<std::size_t> ladder_point = {};  // 1 is the first; without it, one that tells
+    std::size_t stopped = 0;                       // number of further points
+    std::optional<std::size_t> ladder_point = {};  // counted from 1; without it, a good one
 };
 
-/// Throws Failure if the ladder that was asked for cannot be drawn.
+/// Throws Failure if the chosen ladder cannot be drawn.
 std::string sweep_html(const SweepReport& report);
 
-/// The page's plots alone, as a picture.
+/// Only the plots of the page, as a picture.
 std::string sweep_svg(const SweepReport& report);
 
-/// Throws what `sweep_html` would before anything is simulated: no such point, or one that can have
-/// no ladder.
+/// Throws the errors that `sweep_html` would throw, before any simulation: the point does not
+/// exist, or cannot have a ladder.
 void check_ladder_point(std::size_t point, const std::vector<lab::RetrySettings>& settings);
 
 }  // namespace wireproof::cli

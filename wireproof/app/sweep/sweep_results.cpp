@@ -18,7 +18,7 @@ double number(lab::Wide value) {
     return static_cast<double>(value);
 }
 
-// Whole numbers stay whole as long as JSON's readers can tell them apart.
+// Whole numbers stay whole as long as readers of JSON can represent them.
 SweepJson whole(lab::Wide value) {
     if (value <= ~std::uint64_t{0}) return static_cast<std::uint64_t>(value);
     return number(value);
@@ -26,7 +26,7 @@ SweepJson whole(lab::Wide value) {
 
 lab::Wide whole_of(const SweepJson& value) {
     if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-    // Of what no run has written, what fits.
+    // No run writes such values. Reads as much of them as fits.
     constexpr double most = 1e38;
     const double read = value.is_number() ? value.get<double>() : 0;
     return read > 0 ? static_cast<lab::Wide>(std::min(read, most)) : 0;
@@ -65,7 +65,7 @@ double nanoseconds(const lab::SweepPoint& point, std::size_t latency) {
     return point.settings.preset->nanoseconds(static_cast<double>(point.latency[latency]));
 }
 
-// In seconds, where a preset says how long a byte takes.
+// In seconds, if a preset gives the time of a byte.
 SweepJson line_json(const lab::SweepPoint& point) {
     const lab::RetryPreset& preset = *point.settings.preset;
     SweepJson json = {{"preset", preset.name},
@@ -82,7 +82,7 @@ SweepJson line_json(const lab::SweepPoint& point) {
     return json;
 }
 
-// For people: what the table has no column for.
+// For readers: the figures for which the table has no column.
 std::string line_note(const lab::SweepPoint& point) {
     const lab::RetryPreset& preset = *point.settings.preset;
     return fmt::format("{}: {:.4g} of {:.4g} GB/s; latency {:.4g} ns, p99.9 {:.4g} ns\n",
@@ -90,8 +90,8 @@ std::string line_note(const lab::SweepPoint& point) {
                        nanoseconds(point, 0), nanoseconds(point, 2));
 }
 
-// Of a field of `line` that is not as in `whole`, its name; empty: there is none. What is null in
-// one line may be a number in another.
+// The name of the first field of `whole` that is missing or different in `line`; empty if none. A
+// null in `whole` may be a number in `line`.
 std::string not_as_in(const SweepJson& whole, const SweepJson& line) {
     for (const auto& [key, value] : whole.items()) {
         const auto at = line.find(key);
@@ -257,7 +257,7 @@ std::string sweep_csv(const std::vector<lab::SweepPoint>& points) {
     for (const char* const column : columns) text += std::string(column) + ",";
     text += "latency_p50,latency_p99,latency_p99.9,latency_max,preset,goodput,stopped\n";
     for (const lab::SweepPoint& point : points) {
-        // Numbers in a cell are as in JSON.
+        // Numbers in a cell are formatted as in JSON.
         SweepJson json = sweep_json(point, {});
         for (const char* const column : columns) text += cell(json[column]) + ",";
         for (const std::uint64_t latency : point.latency) text += fmt::format("{},", latency);

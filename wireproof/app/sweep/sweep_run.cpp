@@ -37,24 +37,24 @@ std::optional<std::uint64_t> environment(const char* name) {
     return value;
 }
 
-/// Points that are finished, by what they are.
+/// Finished points, by their keys.
 class SweepResults {
 public:
-    /// The sweep outlives them.
+    /// `sweep` must outlive the results.
     explicit SweepResults(const lab::Sweep& sweep) : plan_(sweep.plan) {
         for (const lab::RetrySettings& point : sweep.points) {
             wanted_.emplace(sweep_key(point, sweep.plan).dump(), point);
         }
     }
 
-    /// Takes the lines of a file, if there is one. What a run that was killed left of its last line
-    /// is no line.
+    /// Reads the lines of a file, if it exists. Ignores a last line that a killed run left
+    /// incomplete.
     void load(const std::string& path) {
         check_regular(path);
         std::ifstream file(path, std::ios::binary);
         std::string line;
         for (int number = 1; std::getline(file, line); ++number) {
-            if (file.eof()) break;  // without its end: torn
+            if (file.eof()) break;  // no newline: the line is incomplete
             const SweepJson point = SweepJson::parse(line, nullptr, false);
             const auto asked = point.is_object() ? point.find("asked") : point.end();
             const auto wanted = asked == point.end() ? wanted_.end() : wanted_.find(asked->dump());
@@ -74,13 +74,13 @@ public:
         }
     }
     bool has(const std::string& key) const { return done_.contains(key); }
-    /// One that was stopped is not written, so that the next run takes it up again.
+    /// A stopped point is not written, so the next run simulates it again.
     void add(const std::string& key, lab::SweepPoint point) {
         (point.stopped ? stopped_ : done_).insert_or_assign(key, std::move(point));
     }
     std::size_t missing() const { return wanted_.size() - done_.size(); }
 
-    /// All lines in one order, under the final name at once.
+    /// Writes all lines sorted, and renames the file in one step.
     void write(const std::string& path) const {
         std::vector<std::string> lines;
         for (const auto& [key, point] : done_) lines.push_back(sweep_json(point, plan_).dump());
@@ -112,7 +112,7 @@ private:
     std::map<std::string, lab::SweepPoint> stopped_;
 };
 
-/// Points that wait, taken by any thread; the first thing that goes wrong ends all of them.
+/// The points that are left. All threads take from them; the first error ends all threads.
 class SweepCrew {
 public:
     SweepCrew(const lab::Sweep& sweep, std::vector<lab::RetrySettings> points, bool jump,
@@ -221,7 +221,7 @@ SweepShard shard_of(const std::string& text) {
 SweepShard shard_from_environment() {
     struct Launcher {
         const char* rank;
-        const char* first;  // rank of the first, if not 0
+        const char* first;  // variable with the rank of the first process, if not 0
         const char* size;
     };
     constexpr std::array<Launcher, 3> launchers = {
@@ -270,7 +270,7 @@ std::vector<lab::SweepPoint> run_sweep(const lab::Sweep& sweep, const SweepShard
     const std::string path = results_path(sweep, shard);
     SweepResults results(mine);
     results.load(path);
-    // What stands there is whole lines again before anything is added to it.
+    // Removes an incomplete line before new lines are appended.
     if (std::filesystem::exists(path)) results.write(path);
     std::vector<lab::RetrySettings> waiting;
     std::set<std::string> seen;

@@ -1,6 +1,6 @@
-// A sweep of many points: on all cores, resumable, split over machines and gathered again. Finished
-// points stand in a results file, one JSON object a line, and nothing in them differs from run to
-// run.
+// A sweep of many points: runs on all cores, continues after an interruption, can be split over
+// machines and merged. The results file has one JSON object in each line for each finished point.
+// Its content does not differ from run to run.
 #pragma once
 
 #include <functional>
@@ -13,34 +13,35 @@
 
 namespace wireproof::cli {
 
-/// This process's share of the points: those whose place is `index` modulo `count`.
+/// The share of this process: the points whose index is `index` modulo `count`.
 struct SweepShard {
     std::uint64_t index = 0;
     std::uint64_t count = 1;
 };
 
-/// "2/3" is the second of three; throws Failure.
+/// "2/3" means the second of three. Throws Failure.
 SweepShard shard_of(const std::string& text);
-/// As Slurm's arrays, Open MPI and PMI tell their processes; one of one if nobody says anything.
+/// The share that Slurm's arrays, Open MPI or PMI give to their processes; the only one if none of
+/// them started this process.
 SweepShard shard_from_environment();
 
 /// NAME.results, or NAME.2-of-3.results.
 std::string results_path(const lab::Sweep& sweep, const SweepShard& shard);
 
-/// The sweep with the points of a shard only.
+/// The sweep with only the points of a shard.
 lab::Sweep share_of(const lab::Sweep& sweep, const SweepShard& shard);
 
-/// What a point that begins now asks whether its time is over; nothing if it has no limit, which is
-/// 0 seconds.
+/// A function for a point that begins now: returns true when its time is over. Empty for 0 seconds,
+/// which means no limit.
 std::function<bool()> out_of_time_after(double seconds);
 
-/// Runs the points that the results file lacks, and leaves it sorted; returns all points of the
-/// shard in the order of the sweep. Those that were stopped are not in the file. Throws Failure
-/// with one line: what cannot be simulated, or a file of another sweep. `jump` as in
+/// Runs the points that are not in the results file, and leaves the file sorted. Returns all points
+/// of the shard in the order of the sweep. Stopped points are not in the file. Throws Failure with
+/// one line: a point that cannot be simulated, or a file of another sweep. `jump` as in
 /// lab::RetryPlan.
 std::vector<lab::SweepPoint> run_sweep(const lab::Sweep& sweep, const SweepShard& shard, bool jump);
 
-/// Gathers NAME.K-of-N.results into NAME.results; throws if points are missing.
+/// Merges all NAME.K-of-N.results into NAME.results. Throws if points are missing.
 std::vector<lab::SweepPoint> merge_sweep(const lab::Sweep& sweep);
 
 }  // namespace wireproof::cli

@@ -14,7 +14,7 @@
 namespace wireproof::cli {
 namespace {
 
-// One figure on all wires, so that their columns can be compared.
+// The same path MTU on all wires, so that their results can be compared.
 std::size_t path_mtu_of(const CarryOptions& options) {
     constexpr std::size_t around = ipv4_framing + IcrcCover::icrc_size;
     const std::size_t path_mtu =
@@ -46,7 +46,8 @@ IbSession::Config session_config(const CarryOptions& options, std::uint16_t node
             .mtu = options.mtu};
 }
 
-/// RoCEv2's ends come framed; on any other wire frames are those of a native link.
+/// On RoCEv2 the end already adds the framing; on other wires the frames are those of a native
+/// link.
 host::AnyWire framed(const CarryOptions& options, std::uint16_t node, host::AnyWire wire) {
     if (options.wire == "udp") return wire;
     return host::AnyWire(proto::ib::NativeWire<host::AnyWire>(

@@ -1,4 +1,4 @@
-// Carry over queue pairs: which path MTU fits, and the wires of RoCEv2.
+// Carry over queue pairs: the path MTU that fits, and the wires of RoCEv2.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, 2> ib_protocols = {"rc", "uc"};
 
 bool is_ib(std::string_view protocol);
 
-/// The longest frame of this carry's wire, bytes. Throws Failure if no path MTU fits.
+/// The longest frame on the wire of this carry, in bytes. Throws Failure if no path MTU fits.
 std::size_t ib_frame_max(const CarryOptions& options);
 
 std::unique_ptr<CarrySide> make_ib_sending_side(const CarryOptions& options, host::AnyWire wire,

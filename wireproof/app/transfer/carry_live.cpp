@@ -1,5 +1,5 @@
-// Sender and receiver are processes of their own, so that what is measured and what can be killed
-// is what users would have. The parent sends; the child receives.
+// Sender and receiver are two processes, as they are for users: so the measurement is realistic,
+// and each can be killed. The parent sends; the child receives.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ SideCounts counts_of(const CarrySide& side, const LiveEnd& end) {
     return counts;
 }
 
-/// The child's whole life.
+/// Everything that the child does.
 ChildReport receive(const CarryOptions& options, LiveEnd& end, pid_t parent) {
     OutputFile out(options.out);
     const host::SteadyClock clock;
@@ -46,7 +46,7 @@ ChildReport receive(const CarryOptions& options, LiveEnd& end, pid_t parent) {
     return report;
 }
 
-/// The parent's part of it.
+/// The part of the parent.
 void send(CarrySide& side, ReceivingProcess& receiver, const InputFile& file) {
     const host::SteadyClock clock;
     Progress progress("carrying", file.size(), "B");

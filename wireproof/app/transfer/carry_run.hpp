@@ -1,4 +1,4 @@
-// One file carried once: how it is asked for, what came of it.
+// One transfer of one file: its options and its result.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace wireproof::cli {
 
 struct CarryOptions {
     std::string file;
-    std::string out;  // empty: what arrives is compared and thrown away
+    std::string out;  // empty: the received bytes are only compared
     std::string protocol = "sp-am";
     std::string wire = "udp";
     FaultRates faults;
     std::size_t mtu = 1500;
     double peer_timeout = 10;  // seconds
-    double rate = 0;           // bytes per second, of uc; 0: what the receiver takes
+    double rate = 0;           // bytes per second, for uc; 0: as fast as the receiver takes
     std::uint64_t seed = 0;
     bool json = false;
 };
 
-/// What one side put on the wire, and what befell it there.
+/// The frames that one side put on the wire, and their faults.
 struct SideCounts {
     std::uint64_t frames = 0;
     std::uint64_t bytes = 0;
@@ -39,7 +39,7 @@ struct SideCounts {
     std::uint64_t timeouts = 0;
 };
 
-/// Of the file, where it goes in messages that may get lost as a whole.
+/// Messages of the file, for protocols in which whole messages may be lost.
 struct MessageCounts {
     std::uint64_t sent = 0;
     std::uint64_t delivered = 0;
@@ -53,10 +53,10 @@ struct CarryResult {
     bool verified = false;
     bool complete = false;
     std::string failure;      // one line; empty: none
-    std::uint64_t bytes = 0;  // of the file, that arrived
+    std::uint64_t bytes = 0;  // bytes of the file that arrived
     double seconds = 0;
     std::optional<MessageCounts> messages;  // rc and uc
-    // send and recv know their own side only.
+    // The verbs send and recv know only their own side.
     SideCounts sender;
     SideCounts receiver;
     bool sender_known = true;
@@ -66,14 +66,14 @@ struct CarryResult {
 am::Config carry_config(const CarryOptions& options, std::uint16_t node,
                         Address::Family family = Address::Family::ipv4);
 
-/// What the engine counted; the wire's part is added by who owns the wire.
+/// The counts of the engine. The owner of the wire adds the counts of the wire.
 SideCounts engine_counts(const am::Node& node, std::size_t peer);
 
-/// Two processes over loopback sockets or shared memory. Throws Failure for what cannot begin,
-/// Interrupted.
+/// Two processes over loopback sockets or shared memory. Throws Failure if the transfer cannot
+/// begin, and Interrupted.
 CarryResult carry_live(const CarryOptions& options, const InputFile& file);
 
-/// Two nodes in virtual time: the same seed gives the same result to the last digit.
+/// Two nodes in simulated time: the same seed always gives exactly the same result.
 CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file);
 
 }  // namespace wireproof::cli

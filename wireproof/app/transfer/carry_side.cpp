@@ -13,7 +13,7 @@
 namespace wireproof::cli {
 namespace {
 
-/// Both halves of a transfer, as far as carry is concerned.
+/// One half of a transfer, sender or receiver, with the functions that carry needs.
 template <class Node, class Half>
 class SideOf final : public CarrySide {
 public:

@@ -1,5 +1,5 @@
-// One end of a carried file, whatever protocol it speaks. Adding a protocol to carry is adding a
-// line to the table in carry_side.cpp.
+// One end of a transfer, for any protocol. To add a protocol to carry, add a line to the table in
+// carry_side.cpp.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ public:
     virtual ~CarrySide() = default;
 
     virtual std::size_t poll(Instant now) = 0;
-    virtual void step(Instant now) = 0;  // after every poll
+    virtual void step(Instant now) = 0;  // call it after every poll
     virtual Instant next_deadline() const = 0;
     virtual host::AnyWire& wire() = 0;
 
@@ -26,21 +26,21 @@ public:
     virtual bool may_leave(Instant now) const = 0;
     virtual Duration duration() const = 0;
     virtual std::uint64_t bytes_taken() const = 0;
-    /// Nothing where the file is one stream.
+    /// Empty if the file is one stream.
     virtual std::optional<MessageCounts> messages() const { return std::nullopt; }
-    /// What the engine counted; the wire's part is added by who owns the wire.
+    /// The counts of the engine. The owner of the wire adds the counts of the wire.
     virtual SideCounts engine_counts() const = 0;
 };
 
 std::span<const std::string_view> carry_protocols();
 
-/// The sender is node 0 of the wire, the receiver node 1. Wire and file outlive the side.
+/// The sender is node 0 of the wire, the receiver node 1. Wire and file must outlive the side.
 std::unique_ptr<CarrySide> make_sending_side(const CarryOptions& options, host::AnyWire wire,
                                              const InputFile& file);
 std::unique_ptr<CarrySide> make_receiving_side(const CarryOptions& options, host::AnyWire wire,
                                                OutputFile& file);
 
-/// The longest datagram, bytes. Throws Failure if the options cannot work.
+/// The longest datagram in bytes. Throws Failure if the options cannot work.
 std::size_t datagram_max(const CarryOptions& options);
 
 }  // namespace wireproof::cli

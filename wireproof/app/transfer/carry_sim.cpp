@@ -30,7 +30,7 @@ CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file) {
     config.bytes_per_second = static_cast<std::uint64_t>(am::PathFigures().bytes_per_second);
     config.latency = one_way;
     config.faults = options.faults;
-    config.flip_bits = options.faults.bit_error > 0;  // so that checksums have to find it
+    config.flip_bits = options.faults.bit_error > 0;  // checksums must detect the errors
     config.seed = options.seed;
     sim::Network network(config);
     const auto wire = [&](std::size_t node) { return host::AnyWire(std::ref(network.wire(node))); };
@@ -44,7 +44,7 @@ CarryResult carry_on_sim(const CarryOptions& options, const InputFile& file) {
         turned.poll(now);
         turned.step(now);
         if (node == 0) progress.show(sender->bytes_taken());
-        turned.poll(now);  // what the step asked for leaves now
+        turned.poll(now);  // sends what the step posted
         return turned.next_deadline();
     };
     sim::Schedule schedule(2);

@@ -1,4 +1,4 @@
-// SHA-256 of what is fed to it, by libcrypto.
+// SHA-256 of the added bytes, computed by libcrypto.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Digest {
 public:
     Digest();
     void add(ConstBytes bytes);
-    /// Once, after the last byte.
+    /// Call it once, after the last byte.
     Sha256 finish();
 
 private:

@@ -25,12 +25,12 @@ enum : std::uint16_t {
 constexpr std::uint64_t piece_max = 256 * 1024;
 constexpr std::uint32_t slots_max = 8;
 constexpr std::uint64_t base_address = 0x10000;
-constexpr std::uint64_t size_max = std::uint64_t{1} << 62;  // of a file, that sums stay in range
+constexpr std::uint64_t size_max = std::uint64_t{1} << 62;  // so that sums do not overflow
 
-// How long a sender that is done, or a side that failed, waits for the other to know.
+// How long a side that is done or has failed waits until the other side knows.
 constexpr Duration linger = Duration::milliseconds(1'000);
 
-// Packs words as active messages carry them.
+// Packs 32-bit words as active messages carry them.
 class Packer {
 public:
     Packer& add(std::uint32_t word) {
@@ -52,8 +52,8 @@ std::uint64_t wide_at(const am::Words& words, std::size_t index) {
     return words[index] | std::uint64_t{words[index + 1]} << 32;
 }
 
-// A line of text, as bytes in whole words that fit one packet. Of a long one the end is kept:
-// there stands the reason.
+// A line of text as whole words that fit one packet. Of a long line, keeps the end, because the
+// reason is there.
 std::vector<std::byte> text_words(std::string text, const am::Connection& connection) {
     constexpr std::size_t longest = 400;
     const std::size_t room = std::min<std::size_t>(connection.message_max(), longest);
@@ -112,14 +112,14 @@ void FileSender::step(Instant now) {
     now_ = now;
     if (!end_) {
         if (!begun_) begin(now);
-        // From the handshake on: how long the receiver let us wait for that is no cost of ours.
+        // The time starts with the handshake: the wait for a receiver does not count.
         if (!connected_ && node_.connected(peer_)) started_ = now;
         connected_ = connected_ || node_.connected(peer_);
         if (ready_) send_pieces();
         if (ready_ && taken_ == pieces() && !asked_) ask_verdict(now);
     }
     if (!end_) return;
-    // The end may have come from a handler, which knows no time.
+    // The end may have come from a handler, which does not know the time.
     if (!finished_) finished_ = now;
     if (!parting_) part(now);
 }
@@ -138,11 +138,11 @@ void FileSender::ask_verdict(Instant now) {
     for (std::size_t i = 0; i < digest.size(); i += 4) {
         words.add(load_le<std::uint32_t>(ConstBytes(digest).subspan(i).first<4>()));
     }
-    // Nothing else is under way, so the window has room.
+    // Nothing else is in flight, so the window has room.
     if (!request(now, end_handler, words.bytes())) end_with({false, "the request window is stuck"});
 }
 
-// Tells the receiver of an end that it cannot know.
+// Tells the receiver about an end that it cannot know.
 void FileSender::part(Instant now) {
     if (end_->verified) {
         parting_ = request(now, bye_handler, {});
@@ -178,7 +178,7 @@ void FileSender::send_pieces() {
             peer_, address_ + place * piece_max, slot.bytes, piece_handler,
             static_cast<std::uint32_t>(next_), [this, &slot](am::Status ended) {
                 slot.busy = false;
-                // Why the peer was lost is told apart.
+                // The loss of a peer is reported by another function.
                 if (ended != am::Status::ok && ended != am::Status::peer_lost) {
                     end_with({false, fmt::format("a store failed: {}", am::name_of(ended))});
                 }
@@ -210,7 +210,8 @@ FileReceiver::FileReceiver(am::Node& node, std::size_t peer, OutputFile& file, s
         if (!end_) end_ = TransferEnd{false, "the sender: " + printable(message.words().bytes())};
         parted_ = true;
     });
-    // From the first word on: a sender that dies before BEGIN must not keep its place here.
+    // Waits for the sender from the first frame on: a sender that dies before BEGIN must not keep
+    // its place in this node.
     node_.set_awaiting(true);
     node_.on_peer_lost([this](const am::PeerLost& lost) {
         if (!end_ && begun_) end_ = TransferEnd{false, why_lost(lost)};
@@ -249,7 +250,7 @@ void FileReceiver::on_begin(const am::Message& message) {
     node_.reply(ready_handler, Packer().add_wide(base_address).bytes());
 }
 
-// Stores take turns, so a short last piece may be complete before the one it follows.
+// Stores alternate, so a short last piece may be complete before the piece in front of it.
 void FileReceiver::on_piece(const am::Message& message) {
     const std::uint32_t piece = message.argument();
     const std::uint64_t place = piece % slots_max;

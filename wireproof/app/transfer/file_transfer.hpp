@@ -1,6 +1,6 @@
-// A file over active messages: the sender stores pieces into a few slots of the receiver's memory;
-// the receiver writes each out, in order, and says how far it is. Both are turned by whoever owns
-// time.
+// A file over active messages. The sender stores pieces into a few slots of the receiver's memory.
+// The receiver writes the pieces in order and reports how many it has written. The owner of the
+// node takes the turns of both.
 //
 //      sender                                     receiver
 //      BEGIN  size, piece, slots        ──►       takes memory and room for the file
@@ -12,7 +12,7 @@
 //      BYE                              ──►
 //                                       ◄──       BYE
 //
-// Either side may say FAILED with a line of text instead of going on.
+// Instead of continuing, each side may send FAILED with a line of text.
 #pragma once
 
 #include <cstdint>
@@ -27,25 +27,26 @@
 
 namespace wireproof::cli {
 
-/// The end of a transfer from one side's view.
+/// The end of a transfer, as one side sees it.
 struct TransferEnd {
     bool verified = false;
     std::string failure;     // one line; empty: none
-    std::string cause = {};  // of a silent peer: what the kernel said; empty: nothing
+    std::string cause = {};  // for a silent peer: the message of the kernel; empty: none
 };
 
 class FileSender {
 public:
-    /// Both outlive the sender.
-    /// `framing` is the bytes of IP and UDP headers that the path's packets have room for.
+    /// Node and file must outlive the sender. `framing` is the number of bytes that packets reserve
+    /// for IP and UDP headers.
     FileSender(am::Node& node, std::size_t peer, const InputFile& file,
                std::size_t framing = ipv4_framing);
 
-    /// Does what can be done now; call after every poll.
+    /// Does everything that is possible now. Call it after every poll.
     void step(Instant now);
 
     const std::optional<TransferEnd>& end() const { return end_; }
-    /// Ended, and the other side knows or had time to: the process may go.
+    /// True if the transfer has ended, and the other side knows it or had time to learn it. Then
+    /// the process may end.
     bool may_leave(Instant now) const;
     Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const;
@@ -53,7 +54,7 @@ public:
 private:
     struct Slot {
         std::vector<std::byte> bytes;
-        bool busy = false;  // its bytes are lent to the engine
+        bool busy = false;  // the engine borrows its bytes
     };
 
     void begin(Instant now);
@@ -73,11 +74,11 @@ private:
     std::vector<Slot> slots_;
     std::uint64_t address_ = 0;
     std::uint64_t next_ = 0;   // piece to read next
-    std::uint64_t taken_ = 0;  // pieces that the receiver is done with
+    std::uint64_t taken_ = 0;  // pieces that the receiver has written
     bool begun_ = false;
     bool connected_ = false;
     bool ready_ = false;
-    bool filled_ = false;  // the next piece has been read, and waits for the window
+    bool filled_ = false;  // the next piece has been read and waits for the window
     bool asked_ = false;   // END was sent
     bool failed_here_ = false;
     bool parting_ = false;  // BYE or FAILED was sent
@@ -96,7 +97,8 @@ public:
     void step(Instant now);
 
     const std::optional<TransferEnd>& end() const { return end_; }
-    /// As the sender's. Who has not heard BYE waits long: the verdict may not have arrived.
+    /// Like FileSender::may_leave. Without BYE the receiver waits long, because the verdict may not
+    /// have arrived.
     bool may_leave(Instant now) const;
     Duration duration() const;
     std::uint64_t bytes_expected() const { return size_; }
@@ -115,7 +117,7 @@ private:
     std::size_t framing_;
     Digest digest_;
     std::vector<std::byte> memory_;
-    std::vector<std::size_t> waiting_;  // by slot: bytes in place, not yet written
+    std::vector<std::size_t> waiting_;  // by slot: bytes that are in place but not yet written
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;
     std::uint64_t taken_ = 0;

@@ -14,15 +14,15 @@ namespace {
 constexpr std::uint32_t domain = 1;
 constexpr std::size_t control_buffers = 32;
 constexpr std::size_t receives_of_data = IbSession::slots;
-// Both lines' sends and receives.
+// Sends and receives of both connections.
 constexpr std::size_t completions_max = 4 * (control_buffers + receives_of_data);
 constexpr std::uint64_t control_base = 0x1000'0000;
 constexpr std::uint64_t data_base = 0x2000'0000;
-constexpr std::uint64_t data_id = std::uint64_t{1} << 32;  // in ids: what is below is the buffer
+constexpr std::uint64_t data_id = std::uint64_t{1} << 32;  // in ids; the lower bits: buffer
 
-// As long as a busy machine may leave a process alone without a resend that nobody needed.
+// As long as a busy machine may delay a process without an unnecessary resend.
 constexpr std::uint8_t timeout_code = 13;  // 34 ms
-// Little enough for the receive buffer that any socket has, and for going back over it to be cheap.
+// Few enough for the receive buffer of any socket, and for a cheap go-back-N.
 constexpr std::uint32_t in_flight_max = 64;
 
 Duration fraction(Duration whole, std::int64_t parts) {
@@ -72,11 +72,11 @@ void IbSession::open(Line which) {
                      .receives = std::max(control_buffers, receives_of_data),
                      .pieces = 1,
                      .inlined = control_max};
-    // No credits: who begins again would ask with one packet at a time, and be told of packets that
-    // it has not sent again yet. Receive requests are posted again at once.
+    // No credits: after a retry, the sender would send one packet at a time and get answers about
+    // packets that it has not resent yet. Receives are posted again at once.
     config.in_flight_max = in_flight_max;
-    // watch() ends the session, by time: a count of retries would end it on a lossy path, or while
-    // the other process sleeps.
+    // watch() ends the session after a time. A limit of retries would also end it on a lossy path,
+    // or while the other process sleeps.
     config.retries_unlimited = true;
     config.backs_off = true;
     const auto number = port_.add_queue_pair(config);
@@ -99,7 +99,7 @@ void IbSession::connect(Line which) {
     WIREPROOF_CHECK(init == proto::ib::ModifyStatus::done &&
                     ready == proto::ib::ModifyStatus::done);
     const std::size_t buffers = which == Line::control ? control_buffers : receives_of_data;
-    // Only the receiver of the data takes any; the sender's slots are its own.
+    // Only the receiver of the data posts receives for data. The sender uses the slots itself.
     if (which == Line::data && config_.node == 0) return;
     for (std::size_t buffer = 0; buffer < buffers; ++buffer) post_receive(which, buffer);
 }
@@ -218,7 +218,7 @@ std::size_t IbSession::poll(Instant now) {
             verdict != RxVerdict::foreign) {
             heard_ = now;
         }
-        // At once, for who has no receive request posted loses or delays the next message.
+        // At once: without a posted receive, the next message is lost or delayed.
         handled += draw_completions();
     }
     while (wire_.next_event()) {
@@ -243,7 +243,8 @@ std::size_t IbSession::transmit_all(Instant now) {
     return frames;
 }
 
-// Who has nothing to say says so now and then: the acknowledgement tells each that the other lives.
+// A side without messages sends one now and then: its acknowledgement shows each side that the
+// other lives.
 void IbSession::watch(Instant now) {
     const Instant since = heard_ == never ? began_ : heard_;
     if (now >= since + config_.peer_timeout) {
@@ -267,7 +268,7 @@ void IbSession::watch(Instant now) {
 Instant IbSession::next_deadline() const {
     Instant next = earliest(port_.next_deadline(), wire_.next_deadline());
     if (began_ == never || !failure_.empty()) return next;
-    // What left completes at the next poll, for until the flush its bytes are the wire's.
+    // Sent messages complete at the next poll, because the wire owns their bytes until the flush.
     if (completed_) return polled_;
     const Instant since = heard_ == never ? began_ : heard_;
     for (const Connection& connection : lines_) {

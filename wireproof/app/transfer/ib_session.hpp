@@ -1,9 +1,9 @@
-// One end of a transfer over queue pairs: a port with two of them towards one peer. Short control
-// messages always go over a reliable connection; pieces of data over one, too, or over an
-// unreliable one. Both ends derive numbers and first PSNs from the seed, so nothing is exchanged.
+// One end of a transfer over queue pairs: a port with two queue pairs to one peer. Short control
+// messages always use a reliable connection; pieces of data use a reliable or an unreliable one.
+// Both ends compute queue pair numbers and first PSNs from the seed, so they exchange nothing.
 //
-// What ends a session is not a count of retries but the peer timeout: nothing was heard for so
-// long, or a packet was sent again for so long and never answered.
+// The peer timeout ends a session, not a limit of retries: no frame arrived for this time, or a
+// packet was resent for this time without an answer.
 #pragma once
 
 #include <array>
@@ -21,53 +21,53 @@ namespace wireproof::cli {
 
 class IbSession {
 public:
-    static constexpr std::size_t control_max = 256;  // bytes: one packet of any path MTU
-    static constexpr std::size_t slots = 32;         // pieces on their way, or received at once
+    static constexpr std::size_t control_max = 256;  // bytes: fits one packet of any path MTU
+    static constexpr std::size_t slots = 32;         // pieces in flight, or posted receives
 
     struct Config {
         proto::ib::Transport data = proto::ib::Transport::rc;
-        std::uint16_t node = 0;  // 0 or 1; the peer is the other
+        std::uint16_t node = 0;  // 0 or 1; the peer has the other number
         std::size_t path_mtu = 1024;
         std::size_t piece_max = 0;  // bytes
         std::uint64_t seed = 0;
         Duration peer_timeout = Duration::milliseconds(10'000);
-        // For the reason of a failure, bytes: around a packet of InfiniBand on the path, and of the
-        // longest that may travel there.
+        // In bytes, for the text of a failure: the headers around an InfiniBand packet on the path,
+        // and the longest packet of the path.
         std::size_t framing = 0;
         std::size_t mtu = 0;
     };
 
     IbSession(host::AnyWire wire, const Config& config);
 
-    /// Queues a message of at most control_max bytes; arrives once and in order.
+    /// Queues a message of at most control_max bytes. It arrives once and in order.
     void send_control(ConstBytes message);
-    /// No control message waits to be acknowledged.
+    /// True if no control message waits for its acknowledgement.
     bool control_idle() const { return waiting_.empty() && line(Line::control).posted.empty(); }
-    /// How many control messages were ever acknowledged.
+    /// The number of control messages that were acknowledged so far.
     std::uint64_t control_acknowledged() const { return line(Line::control).completed; }
-    /// How many were ever queued.
+    /// The number of control messages that were queued so far.
     std::uint64_t control_queued() const { return queued_; }
 
-    /// Room for a piece; nothing while all slots are on their way.
+    /// A slot for a piece; empty while all slots are in flight.
     std::optional<std::size_t> free_slot() const;
     Bytes slot(std::size_t number);
     /// Sends the first `length` bytes of a free slot.
     void send_piece(std::size_t slot, std::size_t length, std::uint32_t immediate);
-    /// Pieces that were acknowledged, or that have left where nothing is.
+    /// Pieces that were acknowledged or, on an unreliable connection, have left.
     std::uint64_t pieces_completed() const { return line(Line::data).completed; }
 
-    /// Bytes are lent for the call.
+    /// The bytes are valid only during the call.
     void on_control(std::function<void(ConstBytes)> handler) { on_control_ = std::move(handler); }
     void on_piece(std::function<void(ConstBytes, std::uint32_t immediate)> handler) {
         on_piece_ = std::move(handler);
     }
 
-    /// Moves what can be moved; returns how many frames and completions that were.
+    /// Receives and sends what it can; returns the number of frames and completions.
     std::size_t poll(Instant now);
     Instant next_deadline() const;
     host::AnyWire& wire() { return wire_; }
 
-    /// Why no more will come, in one line; empty: it may.
+    /// Why the session has ended, in one line; empty while it works.
     const std::string& failure() const { return failure_; }
     bool connected() const { return heard_ != never; }
     Duration peer_timeout() const { return config_.peer_timeout; }
@@ -84,9 +84,9 @@ private:
         std::uint32_t immediate = 0;
     };
     struct Connection {
-        std::uint32_t number = 0;  // of the queue pair, the same at both ends
+        std::uint32_t number = 0;  // of the queue pair; the same at both ends
         std::deque<Posted> posted = {};
-        std::uint64_t completed = 0;  // messages of ours
+        std::uint64_t completed = 0;  // messages sent by this end
     };
 
     Connection& line(Line line) { return lines_[static_cast<std::size_t>(line)]; }
@@ -116,17 +116,17 @@ private:
     proto::ib::CompletionQueueId received_{};
     std::vector<std::byte> control_memory_;
     std::vector<std::byte> data_memory_;
-    std::vector<bool> busy_;  // slots on their way
+    std::vector<bool> busy_;  // slots in flight
     std::uint32_t control_key_ = 0;
     std::uint32_t data_key_ = 0;
-    std::deque<std::vector<std::byte>> waiting_;  // control messages for which there was no room
+    std::deque<std::vector<std::byte>> waiting_;  // control messages that wait for room
     std::uint64_t queued_ = 0;
     std::uint64_t keepalives_ = 0;
     std::function<void(ConstBytes)> on_control_;
     std::function<void(ConstBytes, std::uint32_t)> on_piece_;
     Instant began_ = never;
     Instant polled_;
-    bool completed_ = false;  // something that was sent, since completions were drawn
+    bool completed_ = false;  // something sent has completed since completions were taken
     Instant heard_ = never;
     Instant spoke_ = never;
     std::string failure_;

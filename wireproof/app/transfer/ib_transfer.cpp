@@ -11,21 +11,21 @@
 namespace wireproof::cli {
 namespace {
 
-// 0 is the session's own, and says nothing.
+// 0 is the keep-alive of the session; it has no content.
 enum class What : std::uint8_t { begin = 1, ready, mark, end, verdict, bye, failed };
 
 constexpr std::size_t digest_size = std::tuple_size_v<Sha256>;
-constexpr std::uint64_t size_max = std::uint64_t{1} << 44;  // numbers of pieces have 32 bits
+constexpr std::uint64_t size_max = std::uint64_t{1} << 44;  // the numbers of pieces have 32 bits
 constexpr std::size_t text_max = 200;
 
-// Unreliable pieces: a mark behind each two, and no more than three of those unacknowledged, so
-// that a socket's receive buffer holds what a receiver that sleeps has not taken.
+// For unreliable pieces: a mark follows every two pieces, and at most three marks may be
+// unacknowledged. So a socket's receive buffer can hold the pieces for a receiver that sleeps.
 constexpr std::uint64_t pieces_per_mark = 2;
 constexpr std::size_t marks_max = 3;
 
-// For pieces that END overtook: longer than any wire here holds a frame back.
+// For pieces that END overtook: longer than any wire here delays a frame.
 constexpr Duration overtaken = Duration::milliseconds(20);
-// How long a side that is done, or failed, waits for the other to know.
+// How long a side that is done or has failed waits until the other side knows.
 constexpr Duration linger = Duration::milliseconds(1'000);
 
 void send(IbSession& session, What what, ConstBytes body = {}) {
@@ -136,7 +136,7 @@ void IbFileSender::send_pieces() {
         send(session_, What::mark);
         marks_.push_back(session_.control_queued());
     }
-    // The reliable ones have arrived before END leaves; the others have left.
+    // Reliable pieces must have arrived before END leaves; unreliable ones must have left.
     if (next_ < pieces() || asked_ || session_.pieces_completed() < next_) return;
     asked_ = true;
     std::array<std::byte, 8> count;
@@ -154,7 +154,7 @@ void IbFileSender::step(Instant now) {
             store_le<std::uint64_t>(size, file_.size());
             send(session_, What::begin, size);
         }
-        // From the first contact on: how long the receiver let us wait is no cost of ours.
+        // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
         connected_ = connected_ || session_.connected();
         if (ready_) send_pieces();
@@ -213,7 +213,8 @@ void IbFileReceiver::begin(ConstBytes body) {
     send(session_, What::ready);
 }
 
-// Of a right number, for that is its place in the file; a reliable one comes in its turn.
+// The number of a piece gives its place in the file, so it must be right. Reliable pieces arrive in
+// order.
 void IbFileReceiver::on_piece(ConstBytes piece, std::uint32_t number) {
     if (end_ || !begun_) return;
     const std::uint64_t offset = std::uint64_t{number} * ib_piece_bytes(terms_.path_mtu);

@@ -1,6 +1,6 @@
-// A file over queue pairs: pieces as Sends whose immediate data is their number, each ending in the
-// SHA-256 of its bytes. Control messages are reliable, so over an unreliable connection only pieces
-// can be missing; a file of which some are is not whole, but what came of it is as it was sent.
+// A file over queue pairs. A piece is a Send; its immediate data is its number, and it ends with
+// the SHA-256 of its bytes. Control messages are reliable, so over an unreliable connection only
+// pieces can be missing. Then the file is not complete, but the pieces that arrived are correct.
 //
 //      sender                          receiver
 //      BEGIN   size               ──►  makes room for the file
@@ -11,9 +11,9 @@
 //                                 ◄──  VERDICT intact, pieces, bytes
 //      BYE                        ──►
 //
-// Nothing holds back who sends unreliably, so the sender does it itself: a MARK that has been
-// acknowledged shows that the receiver is done with everything before it, lost or not, and only so
-// much leaves beyond the last one. A rate asked for takes its place.
+// UC has no flow control, so the sender limits itself. An acknowledged MARK shows that the receiver
+// has processed everything before it, even if pieces were lost. The sender sends only a few pieces
+// after the last acknowledged MARK. If the user asks for a rate, the rate replaces the MARKs.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,7 @@
 
 namespace wireproof::cli {
 
-/// Bytes of the file in one piece: it fills so many packets, its SHA-256 included.
+/// Bytes of the file in one piece. With its SHA-256, the piece fills whole packets.
 constexpr std::size_t ib_piece_bytes(std::size_t path_mtu) {
     return 16 * path_mtu - 32;
 }
@@ -34,12 +34,12 @@ constexpr std::size_t ib_piece_bytes(std::size_t path_mtu) {
 struct IbTransferTerms {
     std::size_t path_mtu = 1024;
     bool reliable = true;
-    double rate = 0;  // bytes per second of unreliable pieces; 0: as the receiver takes them
+    double rate = 0;  // bytes per second of unreliable pieces; 0: as fast as the receiver takes
 };
 
 class IbFileSender {
 public:
-    /// Session and file outlive the sender.
+    /// Session and file must outlive the sender.
     IbFileSender(IbSession& session, const InputFile& file, const IbTransferTerms& terms);
 
     void step(Instant now);
@@ -48,7 +48,7 @@ public:
     Duration duration() const { return finished_.value_or(now_) - started_; }
     std::uint64_t bytes_taken() const;
     MessageCounts messages() const { return {.sent = next_, .delivered = delivered_}; }
-    /// When step() has something to do though nothing came.
+    /// The time at which step() has something to do, even if nothing arrives.
     Instant next_deadline() const { return pace_at_; }
 
 private:
@@ -64,9 +64,9 @@ private:
     const InputFile& file_;
     IbTransferTerms terms_;
     std::uint64_t next_ = 0;             // piece to send next
-    std::deque<std::uint64_t> marks_;    // for each not yet acknowledged, its control message
+    std::deque<std::uint64_t> marks_;    // of unacknowledged marks: control messages by number
     std::uint64_t delivered_ = 0;        // pieces
-    std::uint64_t delivered_bytes_ = 0;  // as the verdict says
+    std::uint64_t delivered_bytes_ = 0;  // from the verdict
     bool begun_ = false;
     bool connected_ = false;
     bool ready_ = false;
@@ -103,7 +103,7 @@ private:
     IbTransferTerms terms_;
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;
-    std::uint64_t next_ = 0;  // the least number that a piece may have now
+    std::uint64_t next_ = 0;  // the smallest number that the next piece may have
     std::uint64_t total_ = 0;
     std::uint64_t delivered_ = 0;
     bool begun_ = false;

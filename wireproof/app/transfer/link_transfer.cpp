@@ -19,7 +19,7 @@ constexpr std::size_t piece_max = std::size_t{64} * 1024;
 constexpr std::uint64_t size_max = std::uint64_t{1} << 62;
 constexpr std::size_t text_max = 400;
 
-// How long a sender that is done, or a side that failed, waits for the other to know.
+// How long a side that is done or has failed waits until the other side knows.
 constexpr Duration linger = Duration::milliseconds(1'000);
 
 void send(link::Node& node, What what, ConstBytes body = {}) {
@@ -35,7 +35,7 @@ void send_failed(link::Node& node, const std::string& why) {
     send(node, What::failed, std::as_bytes(std::span(text)));
 }
 
-// Around a frame that travels alone: IP, UDP and the header of the sequenced wire.
+// The bytes around a frame that travels alone: IP, UDP and the header of the sequenced wire.
 constexpr std::size_t framing = 28 + DatagramHeader::size(1);
 
 std::string why_lost(link::Lost lost, link::Node& node) {
@@ -82,7 +82,7 @@ void LinkFileSender::fail(const std::string& why) {
     end_with({false, why});
 }
 
-// BEGIN and READY are messages too: what the receiver has of the file is what came after.
+// BEGIN and READY are also messages. The receiver has the bytes of the messages after them.
 std::uint64_t LinkFileSender::bytes_taken() const {
     const std::uint64_t messages = node_.messages_delivered();
     return messages < 2 ? 0 : std::min<std::uint64_t>((messages - 1) * piece_max, sent_);
@@ -115,7 +115,7 @@ void LinkFileSender::step(Instant now) {
             store_le<std::uint64_t>(size, file_.size());
             send(node_, What::begin, size);
         }
-        // From the first contact on: how long the receiver let us wait is no cost of ours.
+        // The time starts with the first contact: the wait for a receiver does not count.
         if (!connected_) started_ = now;
         connected_ = connected_ || node_.connected();
         if (ready_) send_pieces();
@@ -132,7 +132,8 @@ bool LinkFileSender::may_leave(Instant now) const {
 }
 
 LinkFileReceiver::LinkFileReceiver(link::Node& node, OutputFile& file) : node_(node), file_(file) {
-    // From the first word on: a sender that dies before BEGIN must not keep its place here.
+    // Waits for the sender from the first frame on: a sender that dies before BEGIN must not keep
+    // its place in this node.
     node_.set_awaiting(true);
     node_.on_message([this](ConstBytes message) { on_message(message); });
     node_.on_lost([this](link::Lost lost) {
@@ -211,7 +212,7 @@ void LinkFileReceiver::step(Instant now) {
 
 bool LinkFileReceiver::may_leave(Instant now) const {
     if (!finished_) return false;
-    // What says goodbye, or why not, has arrived.
+    // The last message (BYE or FAILED) has arrived.
     if (parted_ && (node_.idle() || now >= *finished_ + linger)) return true;
     if (end_->verified) return now >= *finished_ + node_.peer_timeout();
     return node_.idle() || now >= *finished_ + linger;

@@ -1,5 +1,5 @@
-// A file over messages of any length: pieces in order, each hashed and written as it comes. A link
-// delivers in order and without repetition, so there are no slots and no addresses.
+// A file over messages of any length: pieces in order, each hashed and written when it arrives. A
+// link delivers in order and without duplicates, so slots and addresses are not needed.
 //
 //      sender                        receiver
 //      BEGIN   size            ──►   makes room for the file
@@ -10,8 +10,8 @@
 //      BYE                     ──►
 //                              ◄──   BYE
 //
-// Either side may say FAILED with a line of text instead of going on. The first byte of a message
-// says which it is.
+// Instead of continuing, each side may send FAILED with a line of text. The first byte of a message
+// is its kind.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ namespace wireproof::cli {
 
 class LinkFileSender {
 public:
-    /// Both outlive the sender.
+    /// Node and file must outlive the sender.
     LinkFileSender(link::Node& node, const InputFile& file);
 
     void step(Instant now);

@@ -45,7 +45,7 @@ LivePair udp_pair(const CarryOptions& options) {
     return {std::move(left), std::move(right)};
 }
 
-/// Without faults the wire keeps its promises, and the protocol need not.
+/// Without faults, shared memory loses nothing, so the protocol has nothing to repair.
 class ShmEnd final : public LiveEnd {
 public:
     explicit ShmEnd(ShmWire wire) : wire_(std::move(wire)) {}

@@ -1,5 +1,5 @@
-// The wires that join the two processes of a carry. What both need is made before the fork; each
-// then opens its own end and lets the other's go.
+// The wires between the two processes of a carry. What both need is created before the fork. Then
+// each process opens its own end and closes the other.
 #pragma once
 
 #include <array>
@@ -10,26 +10,26 @@
 
 namespace wireproof::cli {
 
-/// A process's end, with its faults.
+/// The end of one process, with its faults.
 class LiveEnd {
 public:
     virtual ~LiveEnd() = default;
-    /// Borrows from this end.
+    /// The wire borrows from this end.
     virtual host::AnyWire wire() = 0;
     virtual void add_counts(SideCounts& counts) const = 0;
 };
 
-/// An end as it is before the fork.
+/// An end before the fork.
 class ClosedEnd {
 public:
     virtual ~ClosedEnd() = default;
-    /// Once. Throws Failure.
+    /// Call it once. Throws Failure.
     virtual std::unique_ptr<LiveEnd> open() = 0;
 };
 
 using LivePair = std::array<std::unique_ptr<ClosedEnd>, 2>;
 
-/// On the wire that the options name. Throws Failure.
+/// Uses the wire that the options name. Throws Failure.
 LivePair open_live_pair(const CarryOptions& options);
 
 }  // namespace wireproof::cli

@@ -16,7 +16,7 @@
 namespace wireproof::cli {
 namespace {
 
-// For a child that was asked to end to do so.
+// How long a child may take to end after it was asked to.
 constexpr Duration grace = Duration::milliseconds(1'000);
 
 void close_end(int& end) {
@@ -28,7 +28,7 @@ void close_end(int& end) {
 
 void ChildReport::set_failure(const std::string& why) {
     const std::size_t length = std::min(why.size(), failure.size() - 1);
-    // The reason stands at the end.
+    // If the text is too long, its end is kept: the reason is there.
     std::copy(why.end() - static_cast<std::ptrdiff_t>(length), why.end(), failure.begin());
 }
 
@@ -60,7 +60,7 @@ void ReceivingProcess::live(const std::function<ChildReport()>& life) {
     if (!told && report.failure[0] != '\0') {
         tell(fmt::format("wireproof: {}", report.failure.data()));
     }
-    // Not exit: what the parent had buffered for its output is not the child's to write.
+    // Not exit(): the child must not write the output that its parent had buffered.
     ::_exit(told && report.verified ? 0 : exit_failed);
 }
 
@@ -82,7 +82,7 @@ const std::optional<ChildReport>& ReceivingProcess::report(Duration patience) {
     return report_;
 }
 
-// A child that has ended without a word is readable, too: its end of the pipe is closed.
+// The pipe is also readable if the child ended without a report, because its end is then closed.
 bool ReceivingProcess::wait_for_bytes(Duration patience) const {
     pollfd wanted{};
     wanted.fd = from_child_;
@@ -107,7 +107,7 @@ std::string ReceivingProcess::failure() {
 void ReceivingProcess::stop() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGTERM);
-    ::kill(pid_, SIGCONT);  // a stopped process hears of nothing else
+    ::kill(pid_, SIGCONT);  // a stopped process receives SIGTERM only after it continues
 }
 
 }  // namespace wireproof::cli

@@ -1,5 +1,5 @@
-// The receiving half of a carry over sockets: a child process that tells what came of it through a
-// pipe, and is never left behind.
+// The receiving half of a carry: a child process that sends its result through a pipe. The parent
+// always ends it.
 #pragma once
 
 #include <sys/types.h>
@@ -14,29 +14,30 @@
 
 namespace wireproof::cli {
 
-/// What the child tells: plain bytes, few enough for a pipe to take at once.
+/// The report of the child: plain bytes, few enough for one write to a pipe.
 struct ChildReport {
     bool verified = false;
     SideCounts counts;
-    std::array<char, 1024> failure{};  // one line, ends in a zero; empty: none
+    std::array<char, 1024> failure{};  // one line, ends with a zero byte; empty: none
 
     void set_failure(const std::string& why);
 };
 
 class ReceivingProcess {
 public:
-    /// Forks. The child does `life`, tells its report, and ends; here the constructor returns.
+    /// Forks. The child runs `life`, sends its report, and ends. In the parent, the constructor
+    /// returns.
     explicit ReceivingProcess(const std::function<ChildReport()>& life);
-    /// Ends the child if it has not.
+    /// Ends the child if it still runs.
     ~ReceivingProcess();
     ReceivingProcess(const ReceivingProcess&) = delete;
     ReceivingProcess& operator=(const ReceivingProcess&) = delete;
 
-    /// The report, once there is one; waits so long for it.
+    /// Returns the report if there is one. Waits for it for up to the given time.
     const std::optional<ChildReport>& report(Duration patience = {});
-    /// A line once the child has failed or gone without a report.
+    /// One line if the child has failed or ended without a report; otherwise empty.
     std::string failure();
-    /// Asks the child to end; what it then reports of itself can still be read.
+    /// Asks the child to end. Its report can still be read afterwards.
     void stop();
 
 private:
@@ -44,7 +45,7 @@ private:
     bool wait_for_bytes(Duration patience) const;
     void collect();
 
-    pid_t pid_ = 0;  // 0: gone, and waited for
+    pid_t pid_ = 0;  // 0: ended, and waited for
     int status_ = 0;
     int from_child_ = -1;
     int to_parent_ = -1;

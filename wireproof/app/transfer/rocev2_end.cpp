@@ -1,5 +1,5 @@
-// Each process is a host of its own on the loopback network, for all of RoCEv2 is on one port.
-// Faults come between the socket and the check that packets end in.
+// Each process has its own host address on the loopback network, because all RoCEv2 uses one port.
+// Faults are applied between the socket and the check of the ICRC.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -16,13 +16,13 @@
 namespace wireproof::cli {
 namespace {
 
-/// On a host that nobody else uses.
+/// Opens the wire on a host address that is not in use.
 UdpWire opened_wire(const CarryOptions& options, std::uint16_t node) {
     return opened_on_free_host(node, [&](const Address& host) {
         UdpWire::Config config;
         config.local = host;
         config.frame_max = ib_frame_max(options);
-        config.segments = false;  // of which the kernel would count the identifications up
+        config.segments = false;  // with segments the kernel would count up the identifications
         return UdpWire::open(config);
     });
 }
@@ -31,7 +31,8 @@ class Rocev2End final : public LiveEnd, public ClosedEnd {
 public:
     Rocev2End(const CarryOptions& options, std::uint16_t node) {
         UdpWire udp = opened_wire(options, node);
-        // As adapters send: never in fragments, with an identification of 0, which the ICRC covers.
+        // As adapters send packets: never in fragments, and with an identification of 0, which the
+        // ICRC covers.
         const int discover = IP_PMTUDISC_DO;
         if (::setsockopt(udp.wait_handle(), IPPROTO_IP, IP_MTU_DISCOVER, &discover,
                          sizeof discover) != 0) {

@@ -1,4 +1,5 @@
-// One side of a transfer between processes: a node on a socket, turned until both ends are done.
+// One side of a transfer between processes: a node on a socket that takes turns until both ends are
+// done.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 
 namespace wireproof::cli {
 
-/// Polls and steps until `step` returns true: its transfer is over and it may leave. Asks `alive`
-/// now and then; a line from it ends the turning as a Failure, a signal as Interrupted.
+/// Polls and steps until `step` returns true: then the transfer is over and the side may leave.
+/// Calls `alive` now and then; if it returns a line, throws it as a Failure. Throws Interrupted
+/// after a signal.
 template <class Node>
 void turn_until(Node& node, const host::SteadyClock& clock,
                 const std::function<bool(Instant)>& step,
@@ -34,7 +36,8 @@ void turn_until(Node& node, const host::SteadyClock& clock,
         }
         if (handled > 0) spin.heard(now);
         if (handled > 0 || spin.look_again(now)) continue;
-        // What the step asked for leaves now; what came meanwhile has its step before any sleep.
+        // Sends what the step posted. If frames arrived in the meantime, they get their step before
+        // the thread sleeps.
         if (const Instant late = clock.now(); node.poll(late) > 0) {
             spin.heard(late);
             continue;
