@@ -102,7 +102,7 @@ TEST(Lab, ProgressIsAShare) {
     settings.bursts = {.begin = 1e-6, .end = 1, .bad = 1};  // so no frame is skipped by a jump
     EXPECT_TRUE(run_point(settings, plan));
     EXPECT_GT(std::exchange(told, 0), 2);
-    EXPECT_TRUE(draw_first_failure(settings, plan));  // two thirds of the way
+    EXPECT_TRUE(draw_first_failure(settings, plan));  // fails after two thirds
     EXPECT_GT(told, 2);
 }
 

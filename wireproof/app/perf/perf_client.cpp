@@ -193,8 +193,8 @@ PerfSlice PerfClient::stream(std::size_t size, std::size_t per_poll) {
     return slice;
 }
 
-// Does the same as Endpoint::store: returns when the bytes are in place, and the handler has a
-// report.
+// Does the same as Endpoint::store: returns when the bytes are in the memory of the peer, where a
+// handler then runs.
 PerfSlice PerfClient::store(std::size_t size) {
     PerfSlice slice;
     const std::size_t peer = ends_.end().peer();

@@ -1,4 +1,4 @@
-// How the figures of a measurement stand in JSON.
+// Formats the figures of a measurement as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

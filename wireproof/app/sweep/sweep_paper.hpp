@@ -27,7 +27,8 @@ struct SweepPaper {
     std::array<Row, 6> rows{};
 };
 
-/// Reports progress by `progress(step)`, in two steps (0 and 1); `progress` may throw.
+/// Calls `progress(done)` now and then, with the number of steps that are done: 0 to 2. It may
+/// throw.
 SweepPaper sweep_paper(std::uint64_t seed, const std::function<void(int)>& progress);
 
 std::string paper_json(const SweepPaper& paper, std::uint64_t seed);

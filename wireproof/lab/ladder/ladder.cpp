@@ -118,8 +118,8 @@ public:
 private:
     LadderCounts& counts_of(Side side) { return (*ladder_.counts)[index(side)]; }
 
-    // A link renews its credits forever. So the run ends when the user is finished and no frame is
-    // in flight.
+    // PCI Express renews its credits forever. Its run ends when the user is finished and no frame
+    // is in flight.
     bool finished() const {
         return user_.finished() && in_flight_[0].empty() && in_flight_[1].empty();
     }

@@ -133,8 +133,8 @@ public:
         return hippi::unit_size;
     }
 
-    /// All messages are delivered and acknowledged. False for other links, which send their state
-    /// forever.
+    /// PCI Express renews its credits forever, so its run ends when all messages are delivered and
+    /// acknowledged. Another link comes to rest by itself.
     bool finished() const {
         if constexpr (std::same_as<E, pcie::Link>) {
             return wishes_.fulfilled() && ends_[0].transmitter().outstanding() == 0 &&

@@ -319,7 +319,7 @@ private:
     std::vector<SearchMove> moves_;
     std::vector<Origin> origins_;
     std::vector<bool> finished_;
-    std::vector<bool> waits_;             // by state: only a timer can expire
+    std::vector<bool> waits_;             // by state: its first move is a wait
     std::vector<Id> ways_;                // states to which the states lead without a fault
     std::vector<std::uint32_t> ways_of_;  // by state: index of its first entry in ways_
 };

@@ -186,7 +186,7 @@ private:
         std::vector<End> twins{};
     };
 
-    // Does what happens at once.
+    // Users that do not hesitate submit their messages at once.
     void settle(End& end) const {
         if (!setting_.users_hesitate) end.offer_all();
     }

@@ -8,7 +8,7 @@
 namespace wireproof::lab {
 namespace {
 
-constexpr std::size_t together_max = 6;  // in a plot, if they can be divided
+constexpr std::size_t together_max = 6;  // curves in a plot, if more plots are possible
 constexpr double log_from = 8;           // an axis with a larger ratio of its ends is logarithmic
 constexpr int points_per_decade = 8;     // of a closed form
 constexpr double alone_decades = 2;      // on each side of a single point
