@@ -16,7 +16,7 @@ Config Config::sp2() {
     config.packet_max = 256;  // AM-1: at most 224 bytes of data
     config.message_max = 16;  // four words
     config.modulus = std::uint64_t{1} << 16;
-    config.first_number = {65'500, 65'500};  // the wrap is met early, not after an hour
+    config.first_number = {65'500, 65'500};  // numbers wrap soon, not after an hour
     config.window = {75, 76};
     config.chunk_packets = 36;  // AM-2: 8064 bytes
     config.chunks_in_flight = 2;
@@ -43,19 +43,19 @@ Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
     config.packet_max = header + data;
     config.message_max = data;
     config.bundle_max = data;
-    // Of as many stores as may be open the save queue has room.
+    // The save queue then has room for the OPENs of all stores that may be active.
     config.open_bytes =
         std::min<std::size_t>(data > OpenBody::size ? data - OpenBody::size : 0, 4000);
-    config.first_flight = config.chunk_packets + 2;  // a chunk with its OPEN closes nothing
+    config.first_flight = config.chunk_packets + 2;  // more than a chunk with its OPEN
     config.probe_after = Duration::microseconds(100);
     config.ack_after = Duration::microseconds(50);
     config.first_number = {0xFFFFFF00, 0xFFFFFF00};
-    // One chunk is on its way to be acknowledged while the others fill the path.
+    // While one chunk is being acknowledged, the others fill the path.
     const double in_flight = path.bytes_per_second * path.round_trip.seconds();
     const double chunk = static_cast<double>(std::max<std::size_t>(config.chunk_bytes(), 1));
     config.chunks_in_flight =
         static_cast<std::uint32_t>(std::clamp(std::ceil(in_flight / chunk) + 1, 2.0, 512.0));
-    // Enough is acknowledged at any time to keep most of the path full.
+    // Acknowledgements come often enough to keep most of the path full.
     config.ack_chunks = std::clamp(config.chunks_in_flight / 3, 1U, 8U);
     const std::uint32_t bulk = config.chunks_in_flight * config.chunk_packets;
     config.window = {std::max(1024U, bulk + 3), std::max(1024U, bulk + 4)};
@@ -69,7 +69,7 @@ Config Config::ethernet(std::size_t mtu, PathFigures path, IpVersion ip) {
 
 Config Config::shared_memory() {
     Config config;
-    config.packet_max = 16 * 1024 - 8;  // a ring's frame of whole cache lines
+    config.packet_max = 16 * 1024 - 8;  // a frame in a ring then takes whole cache lines
     config.message_max = config.data_max();
     config.bundle_max = 2048;
     config.open_bytes = 2048;
@@ -142,7 +142,8 @@ Expected<void> Config::check() const {
         return unexpected(too_small("save queue", save_bytes, longest));
     }
     for (const std::uint32_t w : window) {
-        // Acknowledgements held back below the mark may never close the window to a chunk.
+        // The receiver may hold back acknowledgements for a quarter of the window, less one. The
+        // rest of the window must have room for a chunk.
         const std::uint64_t least = std::uint64_t{chunk_packets} + w / 4 - (w / 4 > 0 ? 1 : 0);
         if (w < least || w < 1)
             return unexpected(too_small("window", w, std::max<std::uint64_t>(least, 1)));

@@ -150,7 +150,9 @@ bool Connection::idle() const {
     return replies_.empty() && !ending_.active && !holds_back_ack();
 }
 
-// What is owed stays owed, and numbers go on: only what waits, or is half there, lies in buffers.
+// A connection without buffers keeps its numbers, the acknowledgements that it owes and its pending
+// NACKs. The buffers hold only messages that wait or are unacknowledged, and those that have
+// arrived in part or ahead of others.
 bool Connection::at_rest() const {
     for (std::size_t i = 0; i < channel_count; ++i) {
         if (!send_[i].at_rest() || !receive_[i].at_rest()) return false;

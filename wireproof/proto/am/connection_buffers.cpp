@@ -1,4 +1,4 @@
-// The buffers that a connection lends and gives back.
+// Makes the buffers of a connection.
 
 #include "wireproof/proto/am/connection_buffers.hpp"
 

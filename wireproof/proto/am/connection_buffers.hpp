@@ -1,5 +1,6 @@
-// The memory of a connection's windows and tables: by far the most of it, and needed only while
-// something is under way. A node with many connections lends it to those that are not at rest.
+// The memory of a connection's windows and tables. This is most of its memory, and the connection
+// needs it only while messages or transfers are active. A node with many connections lends it to
+// the active ones.
 #pragma once
 
 #include <array>
@@ -13,10 +14,11 @@
 
 namespace wireproof::am {
 
-/// For any connection whose windows and tables are as long as the Config says.
+/// The buffers fit any connection whose windows and tables have the sizes of `config`.
 struct ConnectionBuffers {
     explicit ConnectionBuffers(const Config& config);
-    /// What stands in their place meanwhile: room for nothing but the beginning of a session.
+    /// Replaces the buffers while they are lent elsewhere. It has room only for the events at the
+    /// beginning of a session.
     static ConnectionBuffers none(Config config);
 
     std::array<SendChannel::Buffers, channel_count> send;

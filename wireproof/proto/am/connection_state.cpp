@@ -35,8 +35,8 @@ bool ConnectionState::nothing_else_to_say() const {
            !question_goes_first();
 }
 
-// Nothing is missing, refused, in chunks, or due but acknowledgements; and all that was delivered
-// is drawn, but for a message that the fast path accepted.
+// No packet is missing, refused or part of a chunk. Only acknowledgements and messages are to
+// leave. The caller has drawn all deliveries, except a message that the fast path accepted.
 bool ConnectionState::can_predict() const {
     if (!nothing_else_to_say() || !has_buffers()) return false;
     for (std::size_t i = 0; i < channel_count; ++i) {
@@ -50,7 +50,8 @@ bool ConnectionState::can_predict() const {
 }
 
 void ConnectionState::fingerprint(Instant now, Fingerprint& sink) const {
-    WIREPROOF_CHECK(!predicting_ || can_predict());  // which says nothing that the rest does not
+    WIREPROOF_CHECK(!predicting_ || can_predict());  // predicting_ is not part of the fingerprint:
+                                                     // the rest of the state implies it
     handshake_.fingerprint(now, sink);
     for (const SendChannel& channel : send_) channel.fingerprint(now, sink);
     for (const ReceiveChannel& channel : receive_) channel.fingerprint(sink);

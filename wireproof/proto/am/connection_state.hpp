@@ -1,12 +1,13 @@
-// What a connection with one peer knows. Four layers work on it, each above the ones before:
+// The state of a connection with one peer. Four layers work on it, each above the ones before it:
 //
 //   session/session.hpp    begins and ends sessions, and finds out whether the peer lives
-//   send/sender.hpp        what the caller asks for, packets that leave, acknowledgements that come
-//   receive/receiver.hpp   numbered packets that come, and what is handed to the caller
+//   send/sender.hpp        what the caller asks for, packets that leave, acknowledgements that
+//   arrive receive/receiver.hpp   numbered packets that arrive, and what the caller draws
 //   connection.hpp         the engine contract
 //
 // A layer calls those below it and never one above. The state is one class because most rules need
-// both directions: each packet that leaves acknowledges what came, and what came frees the window.
+// both directions: each packet that leaves acknowledges packets that arrived, and each packet that
+// arrives may free places in the send window.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ protected:
     enum class Timer : std::uint8_t { keepalive_request, keepalive_reply, hello, held_ack };
 
     static constexpr std::uint32_t handler_max = 0xFFFF;
-    // As the owner of a reply: it refuses a note.
+    // The owner of a reply that refuses a note.
     static constexpr std::uint32_t note_owner = 0xFFFFFFFF;
 
     ConnectionState(const Config& config, const MemoryTable& memory, ConnectionBuffers buffers);
@@ -62,38 +63,41 @@ protected:
         return handlers_ == nullptr || handlers_->has(handler);
     }
 
-    /// Something is expected of the peer that no packet of ours asks for.
+    /// This end waits for something from the peer, and not only for acknowledgements of its own
+    /// packets.
     bool expects_peer() const {
         return awaiting_ || receive_[0].arriving() > 0 || receive_[1].arriving() > 0;
     }
     bool waits_for_peer() const {
         return expects_peer() || !send_[0].window.empty() || !send_[1].window.empty();
     }
-    /// An end that only waits for its peer asks it for a sign of life now and then.
+    /// If this end only waits for its peer, a timer asks the peer from time to time whether it
+    /// lives.
     bool watches_as_it_should() const {
         return !expects_peer() || !send_[0].window.empty() ||
                timers_.running(Timer::keepalive_request);
     }
-    /// A question leaves before packets that wait: the peer was silent for more than one timer.
+    /// A question leaves before packets that wait: the peer has been silent for more than one
+    /// timer.
     bool asks_first() const { return liveness_.unanswered() > 1; }
     bool question_goes_first() const {
         return asks_first() && (send_[0].keepalive_due || send_[1].keepalive_due);
     }
-    /// An acknowledgement is owed that leaves by itself, and has not left.
+    /// This end owes an acknowledgement that a timer or poll_transmit() will send.
     bool holds_back_ack() const;
 
-    // Whether the fast path may be taken.
+    // Conditions of the fast path.
 
-    /// The last frame may be gone: nothing of it is still to be unpacked.
+    /// The last frame may no longer exist, so nothing of it may be unpacked.
     void leave_fast_path() {
         predicting_ = false;
         bundle_.left = 0;
         nothing_to_draw_ = false;
     }
-    /// Nothing but messages, acknowledgements and questions is to leave.
+    /// Only messages, acknowledgements and questions are to leave.
     bool nothing_else_to_say() const;
-    /// An acknowledgement or question is to leave where no message does; or the peer is waited for,
-    /// or no longer, and the timers do not know yet.
+    /// An acknowledgement or question is due even if no message leaves; or this end has begun or
+    /// stopped to wait for the peer, and liveness_ does not know it yet.
     bool small_talk_due() const {
         return receive_[0].window.ack_due() || receive_[1].window.ack_due() ||
                send_[0].keepalive_due || send_[1].keepalive_due ||
@@ -106,7 +110,7 @@ protected:
     Config config_;
     bool wide_ = config_.layout == Layout::ethernet;
     bool fast_ = wide_ && config_.fast_paths;           // the fast paths may be taken
-    bool holds_acks_ = config_.ack_after > Duration();  // for a time only
+    bool holds_acks_ = config_.ack_after > Duration();  // for a limited time
     const MemoryTable* memory_;
     const HandlerTable* handlers_ = nullptr;
     std::array<SendChannel, channel_count> send_;
@@ -119,7 +123,7 @@ protected:
     Handshake handshake_;
     Ending ending_;
     Liveness liveness_;
-    Duration watch_interval_;  // to the next question to a peer that is only waited for
+    Duration watch_interval_;  // until the next question to a peer while nothing is unacknowledged
     Duration hello_interval_;
     bool hello_due_ = false;
     bool awaiting_ = false;
@@ -127,27 +131,27 @@ protected:
 
     // Sender.
     Channel turn_ = Channel::reply;   // the channel that sends first
-    Channel run_ = Channel::request;  // of the run under way
+    Channel run_ = Channel::request;  // of the run that is in progress
     const SendWindow::Saved* next_of_run_ = nullptr;
 
-    // Receiver: what is to be drawn.
-    std::optional<Delivery> delivery_;  // of the frame just judged
+    // Receiver: deliveries that wait to be drawn.
+    std::optional<Delivery> delivery_;  // of the last frame
     ShortMessage short_;                // the same, if the fast path accepted it
     bool short_here_ = false;
-    bool nothing_to_draw_ = false;  // known without a look
-    bool may_reply_ = false;        // to what was drawn last
+    bool nothing_to_draw_ = false;  // true: the next draw need not check
+    bool may_reply_ = false;        // the caller may answer the last delivery
     Unpacking bundle_;
-    Ring<Delivery> ended_;  // of transfers of ours that acknowledgements ended
-    // Of the held message drawn last; it is freed at the next draw.
+    Ring<Delivery> ended_;  // ends of transfers that acknowledgements ended, and SessionBegan
+    // Slot of the held message drawn last. The next draw frees it.
     std::optional<std::uint32_t> drawn_slot_;
     Channel drawn_channel_ = Channel::request;
-    // Receiver: what stops it.
+    // Receiver: what stops a channel.
     Stall stall_;  // of the request channel
     NoteRefusal note_refusal_ = NoteRefusal::none;
-    bool overrun_ = false;  // our host had no room for frames, and the next NACK is to say so
+    bool overrun_ = false;  // this host had no room for frames; the next NACK says so
 
-    // can_predict() holds. A message that took the fast path finds it out, and each function that
-    // may end it clears it.
+    // True only while can_predict() holds. The fast path sets it after a message that it accepted.
+    // Each function that may change the answer clears it.
     bool predicting_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What a connection hands to its front, one at a time, and what its calls answer.
+// What a connection delivers to its front, one item at a time, and the answers of its calls.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace wireproof::am {
 
-/// A handler, as the receiving side numbers them; 16 bits, 0 is reserved.
+/// A handler's number at the receiver: 16 bits; 0 is reserved.
 enum class HandlerId : std::uint16_t {};
 
-/// The answer to a call that wants to send.
+/// The answer to a call that sends.
 enum class PostStatus : std::uint8_t {
     accepted,
-    window_full,  // nothing was queued: poll and try again
-    too_long,     // more arguments than one packet holds, or a transfer beyond the offset's width
+    window_full,  // the engine queued nothing: poll and try again
+    too_long,  // more arguments than one packet holds, or a transfer too long for the offset field
     not_allowed,  // a reply outside a request handler, or a second one; handler 0
-    peer_gone,    // the launcher's session is over, and no other can follow
+    peer_gone,    // the session that the launcher gave has ended, and no other can follow
 };
 
-/// Why something asked of a peer was not done.
+/// Why the peer did not do what this end asked for.
 enum class Reason : std::uint32_t {
     none = 0,
     no_handler = 1,  // the peer has no handler of that number
-    forbidden = 2,   // the memory is not registered for us with that right
+    forbidden = 2,   // this end may not access the memory in that way
 };
 
-/// Arguments point into the frame or into the engine and are dead at the next draw or call.
-/// Fingerprints leave their bytes out.
+/// The arguments point into the frame or into the engine. They are valid until the next draw or
+/// call. Fingerprints do not include their bytes.
 struct Request {
     HandlerId handler{};
     ConstBytes arguments;
@@ -48,7 +48,7 @@ struct Reply {
         sink.add(arguments.size());
     }
 };
-/// A store into our memory is complete. Its handler may reply, as a request's may.
+/// A store into this node's memory is complete. Its handler may reply, as that of a request may.
 struct Stored {
     HandlerId handler{};
     Bytes memory;
@@ -60,7 +60,7 @@ struct Stored {
         sink.add(argument);
     }
 };
-/// A transfer of our own has ended; `reason` says how. Its memory is the user's again.
+/// A transfer of this end has ended; `reason` says how. The user may use its memory again.
 struct StoreEnded {
     std::uint64_t tag = 0;
     Reason reason = Reason::none;
@@ -79,7 +79,7 @@ struct GetEnded {
         sink.add(reason);
     }
 };
-/// The peer had no handler for a request, reply or store of ours.
+/// The peer had no handler for a request, reply or store of this end.
 struct Refused {
     HandlerId handler{};
     Reason reason = Reason::none;
@@ -92,7 +92,8 @@ struct Refused {
 struct SessionBegan {
     void fingerprint(Fingerprint&) const {}
 };
-/// A message of an ended session, delivered or not: nobody knows. In order, each once.
+/// A message or transfer that had not ended when its session ended: the peer may have received it
+/// or not. Each is reported once, in order.
 struct FateUnknown {
     enum class What : std::uint8_t { request, reply, store, get };
     What what = What::request;
@@ -112,12 +113,13 @@ struct SessionEnded {
         silent,
         restarted,
         gone,
-        unanswered,  // the peer answers, but never that one packet has come
+        unanswered,  // the peer answers, but one packet never arrives
     };
     Why why = Why::silent;
-    std::size_t packet_bytes = 0;    // of an unanswered packet: its length as a frame
-    std::uint32_t packet_times = 0;  // and how often it was sent again
-    bool by_peer = false;  // the peer says so: it heard nothing of us, or the packet is one of its
+    std::size_t packet_bytes = 0;    // unanswered: length of that packet as a frame
+    std::uint32_t packet_times = 0;  // unanswered: how many times it was sent again
+    bool by_peer = false;  // the peer reported the end: it no longer heard this end, or the packet
+                           // is the peer's
 
     void fingerprint(Fingerprint& sink) const {
         sink.add(why);

@@ -1,4 +1,4 @@
-// Which handlers a node has, so that a store that names none of them ends with that reason.
+// Which handlers a node has. A store that names another one ends with the reason no_handler.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace wireproof::am {
 
-/// Lent to connections; owned by the front.
+/// Connections borrow it; the front owns it.
 class HandlerTable {
 public:
     void set(HandlerId handler, bool there) {

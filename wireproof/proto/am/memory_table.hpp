@@ -1,5 +1,5 @@
-// The memory that one peer may store to or get from. Lengths and addresses come from the network:
-// nothing outside a registered region is ever touched.
+// The memory that one peer may store to or get from. Lengths and addresses come from the network,
+// so the engine checks each: no peer reaches memory outside a registered region.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct Access {
     bool write = false;  // the peer may store
 };
 
-/// Lent to connections; owned, with the memory it names, by the front.
+/// Connections borrow it. The front owns it and the memory that it names.
 class MemoryTable {
 public:
-    /// The peer names the region's bytes as address, address + 1 … False: it would wrap, or
-    /// overlaps a region that is there.
+    /// The peer names the bytes of the region as address, address + 1 … False: the addresses would
+    /// wrap, or the region overlaps another one.
     [[nodiscard]] bool add(std::uint64_t address, Bytes memory, Access access);
 
-    /// add() would be true.
+    /// Whether add() would return true.
     bool fits(std::uint64_t address, ConstBytes memory) const;
-    /// Some of these bytes lie in a region.
+    /// Whether some of these bytes lie in a region.
     bool overlaps(ConstBytes memory) const;
 
     /// Forgets the region that begins at `address`.
@@ -33,8 +33,8 @@ public:
     /// The region that begins at `address`.
     std::optional<Bytes> region(std::uint64_t address) const;
 
-    /// The bytes, if one region with the right holds them all. No bytes need an address of
-    /// such a region, or the one behind its last.
+    /// The bytes, if one region with that right contains all of them. If `size` is 0, `address`
+    /// must be an address of such a region, or the one after its last byte.
     std::optional<Bytes> writable(std::uint64_t address, std::uint64_t size) const;
     std::optional<ConstBytes> readable(std::uint64_t address, std::uint64_t size) const;
 

@@ -1,4 +1,4 @@
-// What a connection counts.
+// The counters of a connection.
 #pragma once
 
 #include <array>
@@ -9,24 +9,24 @@
 
 namespace wireproof::am {
 
-/// Counters of one connection since its construction; none of them steers anything.
+/// Counters of one connection since its construction. They do not influence its behaviour.
 struct Stats {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
-    // Messages of bundles by RxVerdict, but for those accepted.
+    // Messages of bundles by RxVerdict, except accepted ones.
     std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
-    std::uint64_t hellos_mismatched = 0;  // of the frames counted foreign: other configuration
+    std::uint64_t hellos_mismatched = 0;  // of the foreign frames: other configuration
     std::array<std::uint64_t, kind_count> sent{};  // packets by Kind
-    std::uint64_t resent = 0;                      // of those, left before
-    std::uint64_t filled = 0;                      // of those, made as long as others
-    std::uint64_t nacks_acted_on = 0;              // resends begun
-    std::uint64_t overruns = 0;                    // of those, where the peer's host had no room
+    std::uint64_t resent = 0;                      // of these, sent before
+    std::uint64_t filled = 0;                      // of these, with filler
+    std::uint64_t nacks_acted_on = 0;              // NACKs that began a resend
+    std::uint64_t overruns = 0;                    // of these, because the peer's host had no room
     std::uint64_t keepalive_timeouts = 0;
     std::uint64_t sessions = 0;
 
     std::uint64_t received_as(RxVerdict verdict) const {
         return received[static_cast<std::size_t>(verdict)];
     }
-    /// Of frames, or of messages in bundles.
+    /// Frames, or messages in bundles, with this verdict.
     std::uint64_t turned_away_as(RxVerdict verdict) const {
         return received_as(verdict) + unpacked[static_cast<std::size_t>(verdict)];
     }

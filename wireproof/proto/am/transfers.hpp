@@ -1,4 +1,5 @@
-// What a user asks a connection to move. Memory is lent until the end of it is delivered.
+// The transfers that a user asks for. The user lends the memory until the end of the transfer is
+// delivered.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace wireproof::am {
 
-/// Copies `source` to the peer's memory at `address`, then has it run `handler`. The source is lent
-/// until StoreEnded with `tag`, or FateUnknown. What fits in the OPEN travels with it.
+/// Copies `source` to the peer's memory at `address`; then the peer runs `handler`. The source is
+/// lent until StoreEnded with `tag`, or FateUnknown. The OPEN carries the first bytes.
 struct Store {
     std::uint64_t address = 0;
     ConstBytes source;
@@ -18,15 +19,15 @@ struct Store {
     std::uint64_t tag = 0;
 };
 
-/// The same when the bytes are in the peer's memory already, put there by a wire that reaches it:
-/// the handler runs, and StoreEnded says when, if the caller awaits it.
+/// A store whose bytes are in the peer's memory already: a wire that reaches this memory has
+/// written them. The handler runs. StoreEnded says when, if the caller awaits it.
 struct Note {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
     HandlerId handler{};
     std::uint32_t argument = 0;
     std::uint64_t tag = 0;
-    bool awaited = true;  // the caller waits for its end: it is acknowledged in the same turn
+    bool awaited = true;  // the caller waits for the end, so the peer acknowledges in the same turn
 };
 
 /// Copies the peer's memory at `address` to `destination`, which is lent until GetEnded.

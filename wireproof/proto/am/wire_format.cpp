@@ -88,8 +88,8 @@ bool decode_ethernet(std::span<const std::byte, ethernet_size> from, Header& hea
     return load_le_at<std::uint16_t, 46>(from) == 0;
 }
 
-// By kind, the channels it travels on: bit 0 request, bit 1 reply. A nibble that names no kind has
-// none.
+// For each kind, the channels that carry it: bit 0 request, bit 1 reply. Values that are no kind
+// have none.
 constexpr auto channels_of = [] {
     std::array<std::uint8_t, 16> channels{};
     const auto set = [&channels](Kind kind, std::uint8_t which) {
@@ -121,7 +121,7 @@ FrameInfo describe(Layout layout, ConstBytes packet) {
     info.kind = kind_names[static_cast<std::size_t>(header->kind)];
     info.channel = static_cast<std::uint32_t>(header->channel);
     if (is_numbered(header->kind) || header->kind == Kind::nack) info.number = header->number;
-    // What acknowledges a channel's packets is the ack field of that channel.
+    // The ack field of a channel acknowledges the packets of that channel.
     if (header->kind != Kind::hello && header->kind != Kind::unknown) {
         info.ack = header->ack[info.channel];
     }
@@ -163,7 +163,7 @@ std::optional<Header> decode(Layout layout, ConstBytes packet) {
 std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data) {
     const std::size_t size = layout == Layout::sp2 ? sp2_size : ethernet_size;
     const std::size_t at = layout == Layout::sp2 ? sp2_checksum_at : ethernet_checksum_at;
-    // Zeroes in the checksum's place, and the four bytes that may stand behind it.
+    // Zeroes in place of the checksum, and the four bytes after it in the wide layout.
     const std::uint32_t behind =
         size > at + 4 ? load_le<std::uint32_t>(header.subspan(at + 4).first<4>()) : 0;
     std::array<std::byte, 8> end;

@@ -1,5 +1,6 @@
-// The bytes of SP AM. One header in two widths; README.md draws both byte by byte. Everything here
-// takes bytes nobody trusts: what does not decode is malformed, never an assertion.
+// The bytes of SP AM packets. There is one header in two widths; README.md draws both byte by byte.
+// All functions here take bytes from the network: bytes that do not decode make a malformed packet,
+// never a failed assertion.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 
 namespace wireproof::am {
 
-/// Part of what HELLOs compare: ends of different versions do not meet.
+/// HELLOs compare it: ends of different versions make no session.
 inline constexpr std::uint64_t wire_format_version = 7;
 
 enum class Kind : std::uint8_t {
     request = 1,      // REQ: runs a handler
-    reply = 2,        // REP: the one answer to it
+    reply = 2,        // REP: the only answer to it
     chunk = 3,        // CHUNK: bytes of a store or get
     open = 4,         // OPEN: announces a store
     get_request = 5,  // GET_REQ: asks for a get
@@ -25,23 +26,25 @@ enum class Kind : std::uint8_t {
     keepalive = 8,
     hello = 9,
     bundle = 10,   // BUNDLE: several REQ, or several REP, of consecutive numbers
-    unknown = 11,  // UNKNOWN: nobody here has the session whose cookie this is
+    unknown = 11,  // UNKNOWN: this node has no session with this cookie
 };
 inline constexpr std::size_t kind_count = 12;  // one more than the last
 
-/// Of the messages that run handlers at the end of the channel.
+/// The kind of the messages that run handlers at the peer.
 constexpr Kind message_kind(Channel channel) {
     return channel == Channel::request ? Kind::request : Kind::reply;
 }
 
-// What a NACK's count says, by bits.
+// Bits of a NACK's count. Here and below, "I" is the node that sends the frame.
 inline constexpr std::uint16_t nack_overrun = 1;  // my host had no room for some frames
-inline constexpr std::uint16_t nack_refuses = 2;  // the packet came, and I have no room for it yet
-// `count` of an UNKNOWN: how the session ended here; 0: nobody here knows of it.
-inline constexpr std::uint16_t unknown_silent = 1;      // nothing of you was heard any more
+inline constexpr std::uint16_t nack_refuses = 2;  // it arrived, but there is no room for it yet
+// `count` of an UNKNOWN: how the session ended at its sender. 0: its sender does not know the
+// session.
+inline constexpr std::uint16_t unknown_silent = 1;      // you were silent
 inline constexpr std::uint16_t unknown_unanswered = 2;  // a packet of mine never reached you
 
-/// Sent in order, saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ, BUNDLE.
+/// Packets that are sent in order and saved until acknowledged: REQ, REP, CHUNK, OPEN, GET_REQ,
+/// BUNDLE.
 constexpr bool is_numbered(Kind kind) {
     return kind <= Kind::get_request || kind == Kind::bundle;
 }
@@ -51,17 +54,17 @@ struct Header {
     std::uint16_t src = 0;
     Kind kind = Kind::ack;
     Channel channel = Channel::request;
-    bool in_place = false;   // of an OPEN: no chunks follow, its bytes are there or behind its body
-    std::uint8_t route = 0;  // 0..3
-    std::uint8_t round = 0;  // the sender's resend round; in a NACK that of the packet that drew it
-    std::uint16_t count = 0;   // REQ, REP: bytes; packets of the chunk; messages of the bundle;
-                               // HELLO: answer me; NACK: bits, above
+    bool in_place = false;     // OPEN: no chunks follow; it carries all bytes, or they are in place
+    std::uint8_t route = 0;    // 0..3
+    std::uint8_t round = 0;    // round of the sender; NACK: round of the packet that caused it
+    std::uint16_t count = 0;   // REQ, REP: bytes; CHUNK: packets of the chunk; BUNDLE: messages;
+                               // HELLO: 1 asks for an answer; NACK, UNKNOWN: see above
     std::uint64_t cookie = 0;  // 0 only in HELLO
-    std::uint32_t number = 0;  // own; NACK: the one expected; KEEPALIVE: first that has not left
-    std::array<std::uint32_t, channel_count> ack{};  // next expected on each of the peer's channels
+    std::uint32_t number = 0;  // own; NACK: the expected one; KEEPALIVE: that after the last sent
+    std::array<std::uint32_t, channel_count> ack{};  // expected next on each of the peer's channels
     std::uint32_t id = 0;                            // handler or transfer
-    std::uint64_t offset = 0;  // of a CHUNK's data in its transfer; UNKNOWN: proof of the job
-    // Of a transfer's OPEN or CHUNK: bytes at the end that say nothing.
+    std::uint64_t offset = 0;  // CHUNK: of its data in the transfer; UNKNOWN: proof of the job
+    // OPEN or CHUNK of a transfer: bytes after the data without meaning.
     std::uint16_t filler = 0;
 
     friend bool operator==(const Header&, const Header&) = default;
@@ -73,8 +76,8 @@ void encode(const Header& header, Layout layout, Bytes to);
 /// Puts the checksum of the whole packet into its encoded header.
 void store_checksum(Layout layout, Bytes header, std::uint32_t checksum);
 
-/// Whether a packet's checksum covers its data, besides the header: not that of a CHUNK, where
-/// payload is trusted to the carrier (Config::trusts_payload). It never covers filler.
+/// Whether a packet's checksum covers its data as well as its header. That of a CHUNK does not, if
+/// the carrier alone checks the payload (Config::trusts_payload). It never covers filler.
 constexpr bool covers_data(Kind kind, bool trusts_payload) {
     return kind != Kind::chunk || !trusts_payload;
 }
@@ -82,16 +85,16 @@ inline ConstBytes covered(ConstBytes data, Kind kind, bool trusts_payload) {
     return covers_data(kind, trusts_payload) ? data : ConstBytes();
 }
 
-/// CRC-32C over the packet with the checksum field taken as zero, in pieces: header, then data.
+/// CRC-32C of the packet, in two pieces, header and data; the checksum field counts as zero.
 std::uint32_t checksum(Layout layout, ConstBytes header, ConstBytes data);
 
-/// Nothing: too short, or a field has a value no sender writes.
+/// Nothing: the packet is too short, or a field has a value that no sender writes.
 std::optional<Header> decode(Layout layout, ConstBytes packet);
 
-/// Whether the checksum that the packet carries is that of the bytes which it covers.
+/// Whether the checksum in the packet is right for the bytes that it covers.
 bool checksum_holds(Layout layout, ConstBytes packet, bool trusts_payload = false);
 
-/// In front of each message of a BUNDLE.
+/// The entry before each message of a BUNDLE.
 struct BundleEntry {
     static constexpr std::size_t size = 4;
     std::uint16_t handler = 0;
@@ -105,7 +108,8 @@ struct BundleEntry {
     }
 };
 
-/// Behind it the store's first Config::open_bytes bytes, or all of them.
+/// The body of an OPEN. After it come the store's first Config::open_bytes bytes, or all of its
+/// bytes.
 struct OpenBody {
     static constexpr std::size_t size = 24;
     std::uint64_t address = 0;
@@ -124,12 +128,12 @@ struct GetBody {
     static GetBody decode(std::span<const std::byte, size> from);
 };
 
-/// In front of the map of a selective NACK, whose bit i says that the packet at distance i is
-/// there.
+/// The bytes before the map of a selective NACK. Bit i of the map says whether the packet at
+/// distance i has arrived.
 struct NackBody {
     static constexpr std::size_t size = 8;
-    std::uint32_t end = 0;    // distance of the packet that drew it from the expected one
-    std::uint32_t reach = 0;  // how far the map speaks; where it has no more bits, nothing is there
+    std::uint32_t end = 0;    // distance of the packet that caused the NACK from the expected one
+    std::uint32_t reach = 0;  // up to it, a packet without a bit has not arrived
     void encode(std::span<std::byte, size> to) const;
     static NackBody decode(std::span<const std::byte, size> from);
 };
@@ -144,7 +148,7 @@ struct HelloBody {
     static HelloBody decode(std::span<const std::byte, size> from);
 };
 
-/// What a REP of the reserved handler 0 says was refused. A note, an OPEN without chunks, is named
+/// What was refused, in a REP with the reserved handler 0. A note (an OPEN without chunks) is named
 /// by its number.
 enum class Refusal : std::uint32_t { handler = 1, store = 2, get = 3, note = 4 };
 

@@ -1,6 +1,6 @@
-// The fast path of bulk: packets of a chunk that leave for the first time, one by one or many at
-// once, and those that come one behind the other. Of those that come, the first of a chunk, the
-// last and any out of order go the general way.
+// Fast path of long transfers: packets of a chunk that leave for the first time, one by one or
+// several at once, and packets of a chunk that arrive one after the other. At the receiver, the
+// first and last packets of a chunk and those out of order take the general path.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ bool agrees(std::span<const std::byte, ShortHeader::size> head, const Crc32c& cr
 
 }  // namespace
 
-/// The next packet of the chunk that is expected.
+/// Where the next packet of the expected chunk goes.
 struct Receiver::NextOfChunk {
     ReceiveWindow* window;
     ReceiveWindow::Message* chunk;
@@ -57,8 +57,8 @@ std::size_t Sender::equal_in_run() const {
     return sender(run_).window.full_packets_waiting(chunk);
 }
 
-// All packets of a chunk carry one number, so their headers differ in the offset alone, and the
-// checksum of what stands before it is taken once.
+// All packets of a chunk have the same number, so their headers differ only in the offset. The
+// checksum of the bytes before it is computed once.
 void Sender::write_equal(const FrameRun& run) {
     constexpr std::size_t size = ShortHeader::size;
     SendWindow& window = sender(run_).window;
@@ -91,9 +91,8 @@ void Sender::write_equal(const FrameRun& run) {
     note_left(run_, Kind::chunk, frames, frames);
 }
 
-// Where a full packet goes that is neither the first nor the last of its chunk, if it comes right
-// after all those before it. Of its header only the acks and the checksum are still to be looked
-// at.
+// Where the bytes of this packet go, if it is a full packet, neither the first nor the last of its
+// chunk, and the next in order. Of its header, only the acks and the checksum remain to be checked.
 std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(
     std::span<const std::byte, ShortHeader::size> head) {
     const std::uint64_t address = ShortHeader::address_in(head);
@@ -109,7 +108,7 @@ std::optional<Receiver::NextOfChunk> Receiver::next_of_chunk(
     ReceiveWindow::Message& chunk = window.message(0);
     Incoming& incoming = receiver(channel).incoming[header.id];
     const std::size_t data_max = config_.data_max();
-    // What came of the chunk may have been ahead of an OPEN that gave the id to a shorter transfer.
+    // Packets of the chunk may have arrived before an OPEN that gave the id to a shorter transfer.
     const bool usual = chunk.kind == Kind::chunk && chunk.id == header.id &&
                        chunk.span == header.count && chunk.arrived + 1 < chunk.span &&
                        window.begun_in_order(chunk.arrived) && incoming.active &&
@@ -139,9 +138,9 @@ bool Receiver::accept_chunk_packet(Instant now, const RxFrame& frame) {
     return true;
 }
 
-// One pass, so the bytes are in place before the checksum is known. A packet that it does not hold
-// for has harmed nothing: its header was the one predicted, so that they lie where its own go,
-// which are still to come.
+// Copies and checks in one pass, so the bytes are in place before the checksum is known. A packet
+// with a wrong checksum does no harm: its header is the predicted one, so its bytes are where the
+// correct ones will go, and these have not arrived yet.
 std::uint32_t Receiver::on_run(Instant now, const RxRun& run) {
     constexpr std::size_t size = ShortHeader::size;
     if (!fast_ || run.size != config_.packet_max) return 0;

@@ -1,13 +1,14 @@
-// The prediction: the next packet is a short message, whole and in order. A hit goes to the same
-// commit() as every packet, a miss to the general way. The end of receive/receiver.hpp; not to be
-// included alone.
+// Header prediction: the next packet is a short message, undamaged and in order. A packet that
+// matches goes to the same commit() as every packet; another packet takes the general path. The end
+// of receive/receiver.hpp includes this file; no other file may.
 #pragma once
 
 #include "wireproof/proto/am/fast/short_header.hpp"
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
-/// The expected message is a short one: it is passed, and lies there until it is drawn.
+/// The expected message is a short one: advances the window, and keeps the message until it is
+/// drawn.
 template <Channel channel>
 [[gnu::always_inline]] inline void Receiver::pass_message(std::uint32_t handler,
                                                           ConstBytes arguments) {
@@ -20,15 +21,15 @@ template <Channel channel>
     short_here_ = true;
 }
 
-/// Of the session, and of the number expected.
+/// The packet belongs to the session and has the expected number.
 [[gnu::always_inline]] inline bool Receiver::is_next(const ShortHeader& header,
                                                      const ReceiveWindow& window) const {
     return header.cookie == handshake_.cookie() && header.number == window.expected();
 }
 
-// The prediction: the next packet is a short message, whole and in order. All of its header but
-// what it says is known, and each field is looked at once; nothing is changed before all have held.
-// Each channel has its own copy of the code, in which every place is known.
+// All fields of the header are known in advance, except those of the message. Each is checked once,
+// and nothing changes before all checks have succeeded. Each channel has its own copy of the code,
+// so that all addresses are constants.
 [[gnu::always_inline]] inline bool Receiver::accept_message(Instant now, const RxFrame& frame) {
     if (!fast_ || frame.bytes.size() < ShortHeader::size) return false;
     const auto head = frame.bytes.first<ShortHeader::size>();
@@ -52,7 +53,7 @@ template <Channel channel>
         (frame.integrity == Integrity::intact || is_signed(frame));
     if (!predicted) return false;
     if (frame.after_overrun) overrun_ = true;
-    bundle_.left = 0;  // of a frame that is gone
+    bundle_.left = 0;  // of a frame that is no longer valid
     nothing_to_draw_ = false;
     commit(now, header.ack);
     pass_message<channel>(header.id, arguments);
@@ -61,8 +62,8 @@ template <Channel channel>
     return true;
 }
 
-// The next message of a bundle, if it is the one expected and can be had now. What is held on
-// either channel comes before it, as soon as there is room for that.
+// Takes the next message of a bundle, if it is the expected one and there is room for it. Messages
+// held on either channel are delivered before it, as soon as there is room for them.
 [[gnu::always_inline]] inline bool Receiver::unpack_fast() {
     if (!fast_) return false;
     return bundle_.channel == Channel::request ? unpack_fast_on<Channel::request>()

@@ -1,5 +1,5 @@
-// The header of most traffic, messages and chunks in the wide layout, moved as six words instead
-// of field by field. wire_format.hpp is the definition; a test holds the two together.
+// The header of most packets, messages and chunks in the wide layout. It is read and written as six
+// words instead of field by field. wire_format.hpp defines the format; a test compares the two.
 #pragma once
 
 #include <array>
@@ -13,17 +13,18 @@ namespace wireproof::am {
 
 struct ShortHeader {
     static constexpr std::size_t size = 48;
-    /// Bytes that the packets of a chunk have in common: all before the offset.
+    /// The packets of a chunk have these first bytes in common: all before the offset.
     static constexpr std::size_t common = 32;
 
-    // dst, src, kind and channel as they lie in the first word; the route stands above them.
+    // dst, src, kind and channel as they are in the first word. The route is in the bits above
+    // them.
     static constexpr std::uint64_t address_mask = 0x3F'FFFF'FFFF;
     static constexpr std::uint64_t address_of(std::uint16_t dst, std::uint16_t src, Kind kind,
                                               Channel channel) {
         return std::uint64_t{dst} | std::uint64_t{src} << 16 |
                static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint64_t>(channel) << 36;
     }
-    /// In the address of an OPEN whose bytes are there already.
+    /// This bit of the address marks an OPEN without chunks.
     static constexpr std::uint64_t in_place = std::uint64_t{1} << 37;
 
     std::uint64_t address = 0;
@@ -37,10 +38,10 @@ struct ShortHeader {
     std::uint64_t offset = 0;
     std::uint16_t filler = 0;
 
-    // Inline always: a header that is never in memory is not written in parts and read in words,
-    // which waits for the parts.
+    // Always inline: the header then stays in registers. In memory it would be written field by
+    // field and read in words, and each of these reads would wait for the writes.
 
-    /// With a checksum of zero, as encode() of wire_format.hpp.
+    /// With zero as the checksum, like encode() of wire_format.hpp.
     [[gnu::always_inline]] void encode(std::span<std::byte, size> to) const {
         store_le_at<std::uint64_t, 0>(to, address | std::uint64_t{route} << 38 |
                                               std::uint64_t{round} << 40 |
@@ -52,7 +53,7 @@ struct ShortHeader {
         store_le_at<std::uint64_t, 40>(to, std::uint64_t{filler} << 32);
     }
 
-    /// Only the address: whether the rest is worth a look.
+    /// Only the address, which shows whether the rest may be a predicted header.
     static std::uint64_t address_in(std::span<const std::byte, size> from) {
         return load_le_at<std::uint64_t, 0>(from) & address_mask;
     }
@@ -78,22 +79,22 @@ struct ShortHeader {
     static std::uint32_t checksum_in(std::span<const std::byte, size> from) {
         return load_le_at<std::uint32_t, 40>(from);
     }
-    /// What a checksum covers of the header behind `common`: the offset, and zeroes for itself; of
-    /// a packet that has no filler.
+    /// Adds the part of the header after `common` that the checksum covers: the offset, and zeroes
+    /// for the checksum itself. The packet has no filler.
     static void add_rest(std::span<const std::byte, size> from, Crc32c& crc) {
         constexpr std::array<std::byte, size - common - 8> no_checksum{};
         crc.add(from.subspan<common, 8>());
         crc.add(ConstBytes(no_checksum));
     }
-    /// The four bytes behind the checksum: filler, and zeroes.
+    /// The four bytes after the checksum: filler and zeroes.
     static std::uint32_t filler_in(std::span<const std::byte, size> from) {
         return load_le_at<std::uint32_t, 44>(from);
     }
 };
 
-/// Of the packets that one channel sends: ShortHeader::address.
+/// ShortHeader::address of the packets that one channel sends.
 struct ShortAddresses {
-    std::uint64_t single = 0;  // of requests, or replies
+    std::uint64_t single = 0;  // of requests, or of replies
     std::uint64_t bundle = 0;
     std::uint64_t chunk = 0;
     std::uint64_t open = 0;

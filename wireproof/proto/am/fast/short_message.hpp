@@ -1,4 +1,4 @@
-// A request or reply on the fast path: where it lies, and no copy of it.
+// A request or reply on the fast path: a reference to its bytes, not a copy.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace wireproof::am {
 
-/// One that came, as it lies in the frame.
+/// A message that arrived, in the frame.
 struct ShortMessage {
     HandlerId handler{};
     bool is_request = false;
@@ -24,7 +24,7 @@ inline Delivery as_delivery(const ShortMessage& message) {
     return Reply{message.handler, message.arguments()};
 }
 
-/// One that is to leave by itself.
+/// A message that is to leave in a packet of its own.
 template <Channel channel>
 struct SingleMessage {
     HandlerId handler{};

@@ -1,4 +1,4 @@
-// The fast path of what leaves: bundles, OPENs and long messages, and runs of them.
+// Fast path for sending: bundles, OPENs, long messages and runs of them.
 
 #include <cstring>
 
@@ -21,7 +21,7 @@ bool Sender::send_fast(Instant now, TxFrame& out) {
     return true;
 }
 
-// Channels take turns, so a run is of one while the other has nothing.
+// The channels take turns. So a run sends only one channel, while the other has nothing to send.
 RunStart Sender::begin_any_run() {
     if (!fast_ || !nothing_else_to_say()) return RunStart::mixed;
     const bool requests = sender(Channel::request).window.may_leave();
@@ -39,14 +39,15 @@ bool Sender::end_run(Instant now) {
     return sender(run_).window.at_rest() && !send_[0].keepalive_due && !send_[1].keepalive_due;
 }
 
-/// A chunk's packet, a bundle, an OPEN, or what is long.
+/// A packet of a chunk, a bundle, an OPEN, or a long message.
 [[gnu::noinline]] void Sender::fill_other(Channel channel, const SendWindow::Saved& message,
                                           TxFrame& out) {
     if (message.kind == Kind::chunk) return fill_chunk_packet(channel, message, out);
     fill_more(channel, message, out);
 }
 
-/// The header, or the whole frame, that stands there with zeroes for its checksum.
+/// Puts the checksum of the header, or of the whole frame, into `frame`, which has zeroes in its
+/// place.
 [[gnu::noinline]] void Sender::sign_short(Bytes frame, Kind kind) const {
     const auto head = frame.first<ShortHeader::size>();
     Crc32c crc;
@@ -77,7 +78,8 @@ void Sender::head_open(const SendWindow::Saved& open, ConstBytes data, const TxF
     header.filler = filler_of(out, Channel::request, {.message = &open, .data = data});
 }
 
-/// The whole frame. Its checksum is taken with zeroes in its place, as encode() leaves there.
+/// Writes the whole frame. encode() leaves zeroes in the checksum field, and the checksum is
+/// computed with them.
 void Sender::add_fast(TxFrame& out, const ShortHeader& header, ConstBytes data, Kind kind) const {
     constexpr std::size_t size = ShortHeader::size;
     if (data.size() <= copied_max) {

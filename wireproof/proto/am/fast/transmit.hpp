@@ -1,5 +1,5 @@
-// The fast path of what leaves: a short message while nothing else is to be said. The end of
-// send/sender.hpp; not to be included alone.
+// Fast path for sending a short message while nothing else is to be sent. The end of
+// send/sender.hpp includes this file; no other file may.
 #pragma once
 
 #include "wireproof/proto/am/fast/short_header.hpp"
@@ -7,7 +7,7 @@
 
 namespace wireproof::am {
 
-/// What of a numbered packet is known before its message is.
+/// The fields of a numbered packet that do not depend on its message.
 [[gnu::always_inline]] inline ShortHeader Sender::fast_header(Channel channel) const {
     const SendWindow& window = sender(channel).window;
     ShortHeader header;
@@ -17,12 +17,12 @@ namespace wireproof::am {
     return header;
 }
 
-/// The packet of a short message, the next of its channel.
+/// Writes the packet of the next short message of its channel.
 template <Channel channel>
 [[gnu::always_inline]] inline void Sender::write_message(std::uint32_t handler,
                                                          ConstBytes arguments, Bytes room) const {
-    // A local header that is written at once stays in registers; in memory it would be written in
-    // parts and read in words, which waits for the parts.
+    // The local header stays in registers. In memory it would be written field by field and read in
+    // words, and each of these reads would wait for the writes.
     ShortHeader header = fast_header(channel);
     header.address = sender(channel).addresses.single;
     header.count = static_cast<std::uint16_t>(arguments.size());
@@ -31,7 +31,8 @@ template <Channel channel>
     copy_words(room.data() + ShortHeader::size, arguments.data(), arguments.size());
 }
 
-/// Packets of the fast path leave, of so many numbers of the window: what emit() changes for each.
+/// Packets of the fast path have left and used `numbers` numbers of the window. This changes what
+/// emit() and departed() change for each.
 [[gnu::always_inline]] inline void Sender::note_left(Channel channel, Kind kind,
                                                      std::uint32_t packets, std::uint32_t numbers) {
     stats_.sent[static_cast<std::size_t>(kind)] += packets;
@@ -49,7 +50,7 @@ template <Channel channel>
     fill_single<Channel::reply>(message, out);
 }
 
-/// A short message by itself.
+/// A short message in a packet of its own.
 template <Channel channel>
 [[gnu::always_inline]] inline void Sender::fill_single(const SendWindow::Saved& message,
                                                        TxFrame& out) {
@@ -86,7 +87,7 @@ inline bool Sender::may_coalesce() {
            !send_[0].keepalive_due && !send_[1].keepalive_due;
 }
 
-// While the fast path is open, there is a session, and nothing waits but in the windows.
+// While the fast path is open there is a session, and messages wait only in the windows.
 template <Channel channel>
 [[gnu::always_inline]] inline bool Sender::leaves_single(
     const SingleMessage<channel>& message) const {
