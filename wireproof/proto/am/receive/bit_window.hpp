@@ -1,5 +1,5 @@
-// Bits for the positions [base, base + size) of a stream, where base only grows: which packets of a
-// window have been received.
+// Bits for the positions [base, base + size) of a stream; base only grows. They say, for example,
+// which packets of a window have arrived.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ private:
     std::uint64_t word(std::uint64_t position) const { return words_[(position & mask_) / 64]; }
 
     std::uint32_t size_;
-    std::uint64_t mask_;  // positions are told apart by a power of two, at least size_
+    std::uint64_t mask_;  // the size, rounded up to a power of two, less one
     std::vector<std::uint64_t> words_;
 };
 

@@ -1,16 +1,17 @@
-// Packets of chunks: in any order inside a chunk, and chunks in order.
+// Packets of chunks. The packets of one chunk may arrive in any order; chunks are completed in
+// order.
 
 #include <algorithm>
 
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
-/// Where a CHUNK packet lies, as its offset tells.
+/// The place of a CHUNK packet, from its offset.
 struct Receiver::ChunkPlace {
     std::uint64_t base = 0;     // of the chunk in the transfer
     std::uint32_t place = 0;    // of the packet in the chunk
     std::uint32_t packets = 0;  // of the chunk
-    bool last = false;          // chunk of the transfer
+    bool last = false;          // this is the last chunk of its transfer
 };
 
 std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
@@ -31,18 +32,19 @@ std::optional<Receiver::ChunkPlace> Receiver::chunk_place(const Header& header,
     return place;
 }
 
-// Selective recovery: what is missing before this packet was lost, inside its own chunk too.
+// Selective recovery: packets that are missing before this one are lost, also those of its own
+// chunk.
 void Receiver::nack_holes(const Header& header, const ChunkPlace& chunk,
                           ReceiveWindow::Placement at) {
     ReceiveWindow& window = receiver(header.channel).window;
     if (config_.recovery != Recovery::selective || !may_nack(header.channel)) return;
     const bool in_order =
-        at.distance == 0 && window.message(0).arrived == chunk.place;  // as it is without loss
+        at.distance == 0 && window.message(0).arrived == chunk.place;  // the usual case
     if (!in_order) window.owe_nack(header.round, at.distance + chunk.place, false);
 }
 
-// Ahead of its OPEN, a packet is kept as it is: to write it early could undo the order of two
-// stores to the same memory.
+// A packet that arrives before its OPEN is kept and not written: to write it early could undo the
+// order of two stores to the same memory.
 RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWindow::Placement at) {
     ReceiveWindow& window = receiver(header.channel).window;
     const auto place =
@@ -64,8 +66,8 @@ RxVerdict Receiver::keep_early(const Header& header, ConstBytes data, ReceiveWin
                                                                : RxVerdict::out_of_sequence;
 }
 
-// The expected message is a chunk of which packets were kept: now its OPEN is there. True: some
-// were.
+// The OPEN has arrived, and the expected message is a chunk of which packets were kept. Returns
+// whether there were any.
 bool Receiver::place_early() {
     ReceiveWindow& window = receiver(Channel::request).window;
     bool any = false;
@@ -81,8 +83,9 @@ bool Receiver::place_early() {
         header.round = packet->round;
         header.offset = packet->offset;
         header.number = number;
-        // What does not fit its store is as if it had never arrived. The rest waits for room as
-        // packets ahead do: a NACK may have said that it is there, so it can not be refused now.
+        // A packet that does not fit its store is dropped, as if it had never arrived. The others
+        // wait for room like packets ahead: a NACK may have said that they have arrived, so they
+        // cannot be refused now.
         if (receiver(Channel::request).incoming[header.id].active) {
             (void)on_chunk(header, window.data_of(*packet), {ReceiveWindow::Place::ahead, 0});
         }
@@ -144,7 +147,7 @@ bool Receiver::end_is_awaited(Channel channel) const {
     return channel == Channel::request || !holds_acks_ || config_.get_slots < config_.gets_max;
 }
 
-// The expected message is a whole chunk.
+// The expected message is a complete chunk.
 void Receiver::finish_chunk(Channel channel) {
     ReceiveWindow& window = receiver(channel).window;
     const ReceiveWindow::Message chunk = window.message(0);
@@ -152,7 +155,7 @@ void Receiver::finish_chunk(Channel channel) {
     const std::uint64_t left = incoming.total - chunk.base;
     incoming.completed = chunk.base + std::min<std::uint64_t>(left, config_.chunk_bytes());
     pass_expected(channel);
-    // AM-5: one for the chunk; where many are in flight, one for some of them.
+    // AM-5: one acknowledgement for each chunk, or for several chunks (ack_chunks).
     const bool ends = incoming.completed == incoming.total;
     const bool enough = window.owed() >= config_.ack_chunks * config_.chunk_packets;
     if (enough || (ends && end_is_awaited(channel))) window.owe_ack();

@@ -1,4 +1,4 @@
-// What is handed to the caller, where the fast path does not have it.
+// Deliveries that the fast path does not have.
 
 #include <utility>
 
@@ -19,7 +19,8 @@ std::optional<Delivery> Receiver::draw_general() {
     }
     if (ending_.active) return draw_ending();
     while (true) {
-        // A frame's acknowledgements, and the session it may begin, come before what it carries.
+        // The caller first draws what the frame's acknowledgements ended and the session that it
+        // may have begun.
         if (!ended_.empty()) {
             const Delivery drawn = ended_.front();
             ended_.pop();

@@ -1,4 +1,4 @@
-// What is handed to the caller, and verdicts. The end of receiver.hpp; not to be included alone.
+// Deliveries and verdicts. The end of receiver.hpp includes this file; no other file may.
 #pragma once
 
 #include "wireproof/proto/am/receive/receiver.hpp"

@@ -1,4 +1,4 @@
-// A transfer whose bytes arrive here.
+// A transfer whose bytes arrive at this node.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace wireproof::am {
 
-/// A store into our memory, or a get of ours: bytes that arrive.
+/// A store into this node's memory, or a get of this node.
 struct Incoming {
     bool active = false;
-    bool discarded = false;        // refused: bytes are thrown away
-    bool refusal_unacked = false;  // and the peer may not know yet
+    bool discarded = false;        // refused: its bytes are dropped
+    bool refusal_unacked = false;  // the peer has not acknowledged the refusal
     std::uint64_t total = 0;
-    std::uint64_t completed = 0;  // bytes of the chunks that are whole
+    std::uint64_t completed = 0;  // bytes of complete chunks
     Bytes memory;
-    std::size_t opened_with = 0;  // bytes in front of `memory` and `total`, come with the OPEN
+    std::size_t opened_with = 0;  // bytes that came with the OPEN, before `memory`; not in `total`
     HandlerId handler{};
     std::uint32_t argument = 0;
     std::uint64_t tag = 0;

@@ -1,4 +1,4 @@
-// Numbered packets, in sequence and ahead of it, but chunks.
+// Numbered packets that arrive in order or ahead, except chunks.
 
 #include <algorithm>
 
@@ -7,8 +7,9 @@
 namespace wireproof::am {
 namespace {
 
-// Only at one entry is known where the next begins, so lines that are another processor's would
-// come one by one. Not where most lines have no entry: nobody may want those.
+// Only an entry says where the next one begins, so cache lines that another processor owns would
+// arrive one by one. If most lines have no entry, the handlers may not need them, and nothing is
+// fetched.
 void fetch_entries(ConstBytes data, std::uint32_t messages) {
     constexpr std::size_t line = 64;
     if (data.size() > messages * line) return;
@@ -30,7 +31,7 @@ RxVerdict Receiver::on_numbered(const Header& header, ConstBytes data) {
         return RxVerdict::duplicate;
     }
     if (at.place == Place::ahead) {  // AM-9, AM-10
-        // What is dropped is missing itself, even when the gap before it fills in this turn.
+        // A dropped packet is missing, too, even if the gap before it is filled in this turn.
         const bool drops = config_.recovery == Recovery::go_back_n || !has_buffers();
         if (may_nack(header.channel)) {
             window.owe_nack(header.round, at.distance + (drops ? 1 : 0), false);
@@ -40,8 +41,8 @@ RxVerdict Receiver::on_numbered(const Header& header, ConstBytes data) {
     return header.kind == Kind::chunk ? on_chunk(header, data, at) : on_short(header, data, at);
 }
 
-// A reply in order is delivered from its frame, and nothing is owed for it but an acknowledgement.
-// A connection that waits for replies has no packet in flight any more, so its buffers may be lent
+// A reply in order is delivered from its frame, and the receiver owes only an acknowledgement for
+// it. A connection that only waits for replies has no packet in flight, so its buffers may be lent
 // to others.
 bool Receiver::needs_buffers(const Header& packet) {
     return packet.channel == Channel::request || packet.kind == Kind::chunk;
@@ -57,7 +58,7 @@ bool Receiver::would_put_off(ConstBytes packet) const {
     return at.place == Place::expected || at.place == Place::ahead;
 }
 
-// As a packet that finds no place for its reply: it came, and is asked for when it can be had.
+// Like a packet without a place for its reply: it arrived, and the receiver asks for it later.
 RxVerdict Receiver::put_off(const Header& header) {
     ReceiveWindow& window = receiver(header.channel).window;
     const auto at = window.placement_of(header.number);
@@ -73,7 +74,7 @@ RxVerdict Receiver::put_off(const Header& header) {
     return RxVerdict::refused;
 }
 
-// What no sender of this configuration writes, told without knowing any state.
+// Whether a sender of this configuration may write this packet. The check needs no state.
 bool Receiver::well_formed(const Header& header, ConstBytes data) const {
     const bool fits = header.count <= config_.message_max && header.count == data.size();
     switch (header.kind) {
@@ -121,8 +122,8 @@ bool Receiver::is_bundle(ConstBytes data, std::uint32_t messages) const {
     return data.empty();
 }
 
-// As if each of its messages had come in a packet of its own. They are looked at one by one, each
-// when those before it have been drawn: a handler may take the last place for a reply.
+// Each message counts as if it had arrived in its own packet. The receiver looks at a message when
+// the messages before it have been drawn, because a handler may take the last place for a reply.
 RxVerdict Receiver::on_bundle(const Header& header, ConstBytes data) {
     bundle_ = {header.count, header.number, data.data(), header.channel, header.round};
     const RxVerdict first = unpack_next();
@@ -180,7 +181,7 @@ RxVerdict Receiver::on_short(const Header& header, ConstBytes data, ReceiveWindo
     return RxVerdict::accepted;
 }
 
-/// The expected message is complete; so what was refused, which was that one, is there.
+/// The expected message is complete. If a packet was refused, it was part of this message.
 void Receiver::pass_expected(Channel channel) {
     receiver(channel).window.pass();
     if (channel == Channel::request) stall_.need = Need::nothing;
@@ -211,7 +212,7 @@ void Receiver::accept_refusal(const RefusalBody& refusal) {
         case Refusal::store: {
             auto& stores = sender(Channel::request).bulk.transfers();
             if (refusal.id < stores.size()) stores[refusal.id].reason = reason;
-            receiver(Channel::reply).window.owe_ack();  // the store's last packet waits for it
+            receiver(Channel::reply).window.owe_ack();  // the peer then accepts the last packet
             return;
         }
         case Refusal::note:
@@ -223,13 +224,13 @@ void Receiver::accept_refusal(const RefusalBody& refusal) {
                         Refused{handler_of_note(sender(Channel::request).window, *note), reason};
                 }
             }
-            receiver(Channel::reply).window.owe_ack();  // the note waits for it
+            receiver(Channel::reply).window.owe_ack();  // the peer then accepts the note
             return;
         case Refusal::get: {
             auto& gets = receiver(Channel::reply).incoming;
             if (refusal.id >= gets.size() || !gets[refusal.id].active) return;
             receiver(Channel::reply).end_transfer(refusal.id);
-            // The answer to a get of no bytes, and to no other, may be that all is well.
+            // Only the answer to a get of no bytes may say that all is well.
             const bool whole = gets[refusal.id].total == 0;
             delivery_ = GetEnded{gets[refusal.id].tag,
                                  whole || reason != Reason::none ? reason : Reason::forbidden};
@@ -247,8 +248,7 @@ void Receiver::serve_get(std::uint32_t id, const GetBody& body) {
                      0);
         return;
     }
-    if (memory
-            ->empty()) {  // AM-28; an acknowledgement would not tell that from a refusal on its way
+    if (memory->empty()) {  // AM-28: an acknowledgement could also be of a refused get
         send_refusal({static_cast<std::uint32_t>(Refusal::get), id,
                       static_cast<std::uint32_t>(Reason::none)},
                      0);
@@ -262,8 +262,8 @@ void Receiver::serve_get(std::uint32_t id, const GetBody& body) {
     refill(Channel::reply);
 }
 
-// Selective recovery: what came ahead is passed once nothing is missing before it (AM-15). True:
-// something was.
+// Selective recovery: a message that arrived ahead is passed once no packet before it is missing
+// (AM-15). Returns whether there was one.
 bool Receiver::pass_held(Channel channel) {
     ReceiveWindow& window = receiver(channel).window;
     const ReceiveWindow::Message message = window.message(0);
@@ -271,7 +271,7 @@ bool Receiver::pass_held(Channel channel) {
     if (message.kind == Kind::chunk) {
         const Incoming& incoming = receiver(channel).incoming[message.id];
         if (!incoming.active) {
-            window.pass();  // a second last chunk: no sender does that
+            window.pass();  // a second last chunk: no sender sends one
             return true;
         }
         if (is_last_chunk(message, incoming) && lost_its_handler(channel, incoming)) {
@@ -287,7 +287,7 @@ bool Receiver::pass_held(Channel channel) {
     pass_expected(channel);
     if (!message.in_place) accept_short(message.kind, message.id, data);
     if (delivery_) {
-        drawn_slot_ = message.slot;  // its arguments are in use until the next draw
+        drawn_slot_ = message.slot;  // its arguments stay in use until the next draw
         drawn_channel_ = channel;
     } else {
         window.free_slot(message.slot);

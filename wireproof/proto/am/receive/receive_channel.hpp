@@ -1,4 +1,4 @@
-// All that the receiving end of one channel has: what came and what is owed for it, and the
+// The receiving end of one channel: packets that have arrived, acknowledgements that are owed, and
 // transfers whose bytes arrive here.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace wireproof::am {
 
 class ReceiveChannel {
 public:
-    /// Its memory, which it needs while something is under way.
+    /// The memory that a channel needs while messages or transfers are active.
     struct Buffers {
         Buffers(const Config& config, Channel channel)
             : window(config, config.window_of(channel)),
@@ -31,13 +31,13 @@ public:
           incoming(std::move(buffers.incoming)) {}
 
     ReceiveWindow window;
-    // Of what comes: ShortHeader::address.
+    // ShortHeader::address of packets that arrive.
     std::uint64_t single_address;
     std::uint64_t chunk_address;
-    /// By transfer id. Request channel: the peer's stores; reply channel: our gets.
+    /// By transfer id. Request channel: stores of the peer; reply channel: gets of this node.
     std::vector<Incoming> incoming;
 
-    /// Transfers that are open.
+    /// Active transfers.
     std::uint32_t arriving() const { return arriving_; }
     Incoming& begin_transfer(std::uint32_t id) {
         incoming[id] = {};
@@ -51,9 +51,9 @@ public:
     }
 
     bool has_buffers() const { return !incoming.empty(); }
-    /// Nothing lies in the buffers.
+    /// The buffers hold nothing.
     bool at_rest() const { return window.holds_nothing() && arriving_ == 0; }
-    /// While at_rest().
+    /// Only while at_rest().
     void exchange(Buffers& buffers) {
         window.exchange(buffers.window);
         std::fill(incoming.begin(), incoming.end(), Incoming{});
@@ -61,7 +61,7 @@ public:
         if (has_buffers() && window.puts_off()) window.ask_for_put_off();
     }
 
-    /// A new session.
+    /// For a new session.
     void reset() {
         window.reset();
         std::fill(incoming.begin(), incoming.end(), Incoming{});

@@ -8,7 +8,7 @@ namespace wireproof::am {
 
 namespace {
 
-/// So many numbers from `first` on, the first of them the last: it is the next to be taken.
+/// Lists `count` numbers from `first` on in falling order: the last of the list is taken first.
 void list_slots(std::vector<std::uint32_t>& free, std::uint32_t first, std::uint32_t count) {
     free.clear();
     for (std::uint32_t i = count; i-- > 0;) free.push_back(first + i);
@@ -73,8 +73,7 @@ void ReceiveWindow::ask_for_put_off() {
     put_off_.reset();
 }
 
-// AM-15: what is next, and nothing else, is delivered. Distances are counted round the circle,
-// AM-33.
+// AM-15: only the next message is delivered. AM-33: distances are counted round the circle.
 ReceiveWindow::Placement ReceiveWindow::placement_of(std::uint32_t number) const {
     if (!circle_.holds(number)) return {};
     const Number wanted = expected_number_;
@@ -83,7 +82,7 @@ ReceiveWindow::Placement ReceiveWindow::placement_of(std::uint32_t number) const
     if (ahead < window_) return {Place::ahead, ahead};
     const std::uint32_t behind = circle_.steps_after(wanted, Number(number));
     if (behind <= circle_.modulus() / 2) return {Place::behind, 0};
-    return {};  // AM-48: a window ahead, or more
+    return {};  // AM-48: a window ahead or more
 }
 
 void ReceiveWindow::mark(std::uint32_t distance) {
@@ -137,7 +136,7 @@ std::optional<ReceiveWindow::Early> ReceiveWindow::take_early(std::uint32_t chun
         const Early taken = kept;
         kept = Early{};
         --early_count_;
-        arrived_.clear(at, at + 1);  // it will arrive again, where it can be placed
+        arrived_.clear(at, at + 1);  // on_chunk() marks it again
         return taken;
     }
     return std::nullopt;
@@ -162,7 +161,8 @@ void ReceiveWindow::pass() {
     owed_ += span;
 }
 
-// Packets met in one turn share one NACK. One of a later round says all that an earlier would.
+// Packets that arrive in one turn share one NACK. A NACK for a later round replaces one for an
+// earlier.
 void ReceiveWindow::owe_nack(std::uint8_t round, std::uint32_t distance, bool demanded) {
     const std::uint64_t end = expected_ + distance;
     if (!pending_nack_) {
@@ -197,7 +197,7 @@ const std::optional<ReceiveWindow::PendingNack>& ReceiveWindow::pending_nack() {
     if (pending_nack_->end <= expected_) {
         pending_nack_.reset();
     } else if (recovery_ == Recovery::selective && !says_something_new()) {
-        // The NACK that said it may be lost, so now and then it is said again.
+        // The NACK that said this may be lost, so it is repeated from time to time.
         constexpr std::uint32_t repeat_after = 32;
         if (++untold_ < repeat_after) pending_nack_.reset();
     }

@@ -1,5 +1,6 @@
-// What has arrived of one direction of one channel, and what is owed for it. What is owed is state,
-// not a queue: at most one NACK and one ACK wait to leave, whatever arrived (AM-39).
+// The packets that have arrived in one direction of one channel, and what the receiver owes for
+// them. This is state and not a queue: at most one NACK and one ACK wait to leave, however much
+// arrived (AM-39).
 #pragma once
 
 #include <cstdint>
@@ -24,21 +25,21 @@ public:
         std::uint32_t distance = 0;  // packets from the expected one, if not behind
     };
 
-    /// What is known of a message that has begun to arrive but was not passed yet.
+    /// What is known of a message of which packets have arrived, but which was not passed yet.
     struct Message {
-        Kind kind = Kind::ack;  // `ack`: nothing known
+        Kind kind = Kind::ack;  // `ack`: nothing is known
         std::uint32_t span = 0;
         std::uint32_t arrived = 0;  // packets
         std::uint32_t id = 0;
-        std::uint64_t base = 0;  // of a chunk in its transfer
-        std::uint32_t slot = 0;  // of a short message held ahead
+        std::uint64_t base = 0;  // of a chunk: its place in the transfer
+        std::uint32_t slot = 0;  // of a short message that is held
         std::size_t size = 0;
         bool in_place = false;  // an OPEN without chunks
-        bool awaited = false;   // and its sender waits for the acknowledgement
+        bool awaited = false;   // the sender of this OPEN waits for the acknowledgement
 
         bool known() const { return kind != Kind::ack; }
         bool complete() const { return known() && arrived == span; }
-        // Field by field: to copy a blank one is to write it and then to wait for that.
+        // Field by field: a blank copy would be written first, and its reading would wait for that.
         void forget() {
             kind = Kind::ack;
             span = arrived = id = slot = 0;
@@ -47,18 +48,18 @@ public:
         }
     };
 
-    /// A NACK that waits to leave: the packet that drew it was of this round, and whatever left
-    /// before `end` in that round, or in one before it, has arrived by now or is lost.
+    /// A NACK that waits to leave. `round` is that of the packet that caused it. A packet that left
+    /// before `end` in that round, or in an earlier one, has arrived or is lost.
     struct PendingNack {
         std::uint8_t round = 0;
         std::uint64_t end = 0;  // position
-        bool demanded = false;  // by a KEEPALIVE: it leaves even if nothing is missing
+        bool demanded = false;  // by a KEEPALIVE: leaves even if no packet is missing
     };
 
-    /// A CHUNK packet ahead of the OPEN that says where its bytes go.
+    /// A CHUNK packet that arrived before the OPEN that says where its bytes go.
     struct Early {
         bool kept = false;
-        std::uint64_t message = 0;  // position of its chunk
+        std::uint64_t message = 0;  // position of the first packet of its chunk
         std::uint32_t slot = 0;
         std::size_t size = 0;
         std::uint32_t id = 0;
@@ -67,10 +68,10 @@ public:
         std::uint64_t offset = 0;
     };
 
-    /// What is known of messages, and bytes of those held ahead. A window in which nothing is ahead
-    /// can do without.
+    /// The memory for messages of which packets have arrived. A window in which nothing is ahead
+    /// does not need it.
     struct Buffers {
-        /// Of a window of so many packets; 0: for nothing.
+        /// For a window of this many packets; 0: for none.
         Buffers(const Config& config, std::uint32_t window);
 
         BitWindow arrived;
@@ -84,19 +85,19 @@ public:
     ReceiveWindow(const Config& config, Channel channel)
         : ReceiveWindow(config, channel, Buffers(config, config.window_of(channel))) {}
     ReceiveWindow(const Config& config, Channel channel, Buffers buffers);
-    /// Nothing lies in them.
+    /// The buffers hold nothing.
     bool holds_nothing() const { return nothing_ahead() && early_count_ == 0; }
-    /// While that is so. What is given up says nothing of what was.
+    /// Only while holds_nothing(). The buffers that it gives back hold nothing.
     void exchange(Buffers& buffers);
 
-    /// A packet came, so many packets and of this round, that there are no buffers for: once there
-    /// are, the sender is asked for it.
+    /// Packets of this round arrived, up to this distance, and there are no buffers for them. Once
+    /// there are buffers, the receiver asks the sender for them.
     void put_off(std::uint8_t round, std::uint32_t distance);
     bool puts_off() const { return put_off_.has_value(); }
     void ask_for_put_off();
 
     std::uint32_t expected() const { return expected_number_.value(); }
-    /// A number that is none is followed by none.
+    /// The next number; a number that is not on the circle stays the same.
     std::uint32_t number_after(std::uint32_t number) const {
         return circle_.holds(number) ? circle_.advance(Number(number), 1).value() : number;
     }
@@ -104,7 +105,8 @@ public:
     bool nothing_ahead() const { return highest_ == expected_; }
     Placement placement_of(std::uint32_t number) const;
 
-    /// Of the packet, and of the message that begins, so many packets from the expected one.
+    /// A distance counts packets from the expected packet to this packet, or to the first of this
+    /// message.
     bool has(std::uint32_t distance) const { return arrived_.test(expected_ + distance); }
     Message& message(std::uint32_t distance) { return messages_[place_of(distance)]; }
     const Message& message(std::uint32_t distance) const { return messages_[place_of(distance)]; }
@@ -116,11 +118,12 @@ public:
     ConstBytes held(const Message& message) const;
     void free_slot(std::uint32_t slot);
 
-    /// The expected message is complete: the next one is expected, this one is owed for.
+    /// The expected message is complete: passes it and owes an acknowledgement for it.
     void pass();
-    /// Of the expected message so many packets from its first on have arrived, and none else.
+    /// Exactly the first `packets` packets of the expected message have arrived, and nothing after
+    /// them.
     bool begun_in_order(std::uint32_t packets) const { return highest_ == expected_ + packets; }
-    /// The expected message is a short one, and with it came all there is.
+    /// The expected message is a short one and has arrived; nothing after it has.
     void pass_short() {
         expected_number_ = circle_.advance(expected_number_, 1);
         highest_ = ++expected_;
@@ -128,33 +131,34 @@ public:
     }
 
     void owe_ack() { ack_due_ = true; }
-    /// Packets that were passed since one left that carries the acks.
+    /// Packets passed since the last packet with acks left.
     std::uint32_t owed() const { return owed_; }
     bool ack_due() const { return ack_due_ || owed_ >= mark_; }
-    /// A packet left that carries the acks of now: no ACK of its own need leave (AM-13).
+    /// A packet with the current acks has left, so that no ACK is needed (AM-13).
     void acknowledged() {
         owed_ = 0;
         ack_due_ = false;
     }
 
-    /// Keeps such a packet, the `place`th of the chunk at `distance`. False: no slot is free.
+    /// Keeps an early packet, number `place` of the chunk at `distance`. False: no slot is free.
     [[nodiscard]] bool keep_early(std::uint32_t distance, std::uint32_t place, const Early& packet,
                                   ConstBytes data);
-    /// The next kept packet of the expected message; its slot is the caller's to free.
+    /// The next early packet of the expected message. The caller frees its slot.
     std::optional<Early> take_early(std::uint32_t chunk_packets);
     ConstBytes data_of(const Early& packet) const {
         return held_.bytes().subspan(slot_begin(packet.slot), packet.size);
     }
 
-    /// `distance` is that of the packet that arrived.
+    /// `distance` is that of the packet that caused the NACK.
     void owe_nack(std::uint8_t round, std::uint32_t distance, bool demanded);
-    /// The distance that a KEEPALIVE names: how much its sender has sent.
+    /// The distance of the number in a KEEPALIVE: packets up to it have left.
     std::uint32_t distance_sent(std::uint32_t number) const;
     bool nack_due() const { return pending_nack_.has_value(); }
-    /// The NACK to send, unless it would say nothing new.
+    /// The NACK to send; nothing if it would say nothing new.
     const std::optional<PendingNack>& pending_nack();
     void nack_left();
-    /// What it says besides (selective): the map's length in bytes, and the map of what is there.
+    /// The rest of a selective NACK: the length of the map in bytes, and the map of what has
+    /// arrived.
     std::size_t map_bytes() const;
     void write_map(Bytes map) const;
     std::uint32_t nack_end() const {
@@ -180,7 +184,7 @@ private:
     Circle circle_;
     Number first_;
     std::uint32_t window_;
-    std::uint32_t mark_;  // a quarter of the window: an explicit ACK leaves (AM-14)
+    std::uint32_t mark_;  // a quarter of the window: then an ACK leaves (AM-14)
     Recovery recovery_;
     std::size_t large_size_;
 
@@ -191,14 +195,15 @@ private:
     bool ack_due_ = false;
     std::optional<PendingNack> pending_nack_;
     std::optional<PendingNack> told_;  // the NACK that left last
-    std::uint32_t untold_ = 0;         // causes since then that added nothing
+    std::uint32_t untold_ = 0;         // causes of a NACK since then that said nothing new
     std::optional<PendingNack> put_off_;
-    bool marked_ = false;  // something came ahead or in pieces since the buffers did
+    bool marked_ = false;  // packets arrived ahead or in part since exchange()
     BitWindow arrived_;
-    std::vector<Message> messages_;  // at position mod their number, a power of two
-    std::vector<Early> early_;       // likewise; selective
+    std::vector<Message> messages_;  // at position modulo their number, a power of two
+    std::vector<Early> early_;       // likewise; only in selective recovery
     std::uint32_t early_count_ = 0;
-    // Slots for what is held ahead, small and large; memory is used only once something is.
+    // Small and large slots for packets that are held. Their memory is used only from the first one
+    // on.
     std::uint32_t small_slots_;
     std::uint32_t large_slots_;
     LazyBytes held_;

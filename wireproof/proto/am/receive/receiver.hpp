@@ -1,5 +1,5 @@
-// The receiving layer: numbered packets, in sequence and ahead of it; what is handed to the caller;
-// and the NACKs and acknowledgements that tell the peer.
+// The receiving layer: numbered packets in order and ahead, deliveries to the caller, and the NACKs
+// and acknowledgements to the peer.
 #pragma once
 
 #include "wireproof/proto/am/send/sender.hpp"
@@ -11,24 +11,24 @@ protected:
     using Sender::Sender;
 
     inline RxVerdict note_verdict(Instant now, RxVerdict verdict, std::uint32_t frames = 1);
-    /// A packet with a number, of this session. Its acks were applied.
+    /// A numbered packet of this session. Its acks have been applied.
     RxVerdict on_numbered(const Header& header, ConstBytes data);
-    /// A packet of this session that on_numbered would put off, for want of buffers.
+    /// A packet of this session that on_numbered() would put off because there are no buffers.
     bool would_put_off(ConstBytes packet) const;
-    /// A question is answered in any case (AM-17, AM-18), with what is missing of all that has
-    /// left.
+    /// The receiver answers each question (AM-17, AM-18): the answer says what is missing of all
+    /// that has left.
     void on_keepalive(const Header& header) {
         ReceiveWindow& window = receiver(header.channel).window;
         window.owe_nack(header.round, window.distance_sent(header.number), true);
     }
 
-    // What is drawn: receive/draw.hpp and .cpp.
+    // Deliveries: receive/draw.hpp and .cpp.
     inline std::optional<Delivery> next_delivery();
     inline const ShortMessage* take_message();
 
-    // What tells the peer: receive/stall.cpp.
+    // Frames that tell the peer what has arrived: receive/stall.cpp.
 
-    /// What was refused for want of room is asked for once there is room (AM-42).
+    /// If there is room again for what was refused, the receiver asks for it (AM-42).
     void fetch_refused();
     bool send_nack(Channel channel, TxFrame& out);
     bool send_ack(TxFrame& out);
@@ -36,9 +36,9 @@ protected:
     // The fast path: fast/receive.hpp, .cpp and fast/chunks.cpp.
     inline bool accept_message(Instant now, const RxFrame& frame);
     bool accept_chunk_packet(Instant now, const RxFrame& frame);
-    /// Packets of one chunk that came together. Taken one by one, each began with a load of what
-    /// was just written in parts, which waits until the copy of the packet before has reached the
-    /// cache.
+    /// Accepts packets of one chunk that arrived together. One by one, each would begin with a read
+    /// of fields that were just written in parts; this read waits until the copy of the packet
+    /// before it has reached the cache.
     std::uint32_t on_run(Instant now, const RxRun& run);
 
 private:
@@ -72,21 +72,21 @@ private:
     void finish_chunk(Channel channel);
     void finish_transfer(Channel channel, std::uint32_t id);
 
-    // receive/stores.cpp: stores as they begin
+    // receive/stores.cpp: the beginning of stores
     void open_store(std::uint32_t id, ConstBytes data);
     RxVerdict on_note(const Header& header, ConstBytes data);
     bool take_note(ConstBytes data);
     void refuse_store(std::uint32_t id, Reason reason);
     Judged judge_store(const OpenBody& body) const;
 
-    // receive/stall.cpp: packets that are refused for want of room
+    // receive/stall.cpp: packets that are refused because there is no room
     Need need_of(Kind kind) const;
     Need need_of_last(Channel channel, const Incoming& incoming) const;
     bool lost_its_handler(Channel channel, const Incoming& incoming) const;
     bool met(Need need) const;
     RxVerdict refuse_packet(const Header& header, Need need, std::uint32_t place);
     bool waits_for_room(Channel channel) const;
-    /// The packet expected came, and was not taken for want of room that there still is not.
+    /// The expected packet arrived and was refused, and there is still no room for it.
     bool refuses() const { return !met(stall_.need) || waits_for_room(Channel::request); }
     /// A stalled channel owes no NACK for packets ahead (AM-10, AM-42).
     bool may_nack(Channel channel) const { return channel == Channel::reply || !refuses(); }
@@ -94,7 +94,7 @@ private:
     // receive/draw.cpp
     std::optional<Delivery> draw_general();
     void unfold_short();
-    /// AM-22, AM-23: requests and stores may be answered, replies not.
+    /// AM-22, AM-23: the caller may answer requests and stores, but not replies.
     void note_drawn(const Delivery& drawn) {
         may_reply_ =
             std::holds_alternative<Request>(drawn) || std::holds_alternative<Stored>(drawn);

@@ -1,4 +1,4 @@
-// Packets that are refused for want of room, and how the peer learns what to send again.
+// Packets that are refused because there is no room, and the frames that say what to send again.
 
 #include <algorithm>
 #include <utility>
@@ -8,13 +8,13 @@
 namespace wireproof::am {
 namespace {
 
-// Bytes of a NACK's map: windows beyond 8192 packets are told of in parts.
+// Longest map of a NACK in bytes. Windows of more than 8192 packets are reported in parts.
 constexpr std::size_t map_max = 1024;
 
 }  // namespace
 
-// The need that an expected packet may have to be refused for.
-// AM-43: what goes on the reply channel is never refused.
+// What an expected packet of this kind needs. AM-43: packets on the reply channel are never
+// refused.
 Need Receiver::need_of(Kind kind) const {
     switch (kind) {
         case Kind::request:
@@ -24,13 +24,14 @@ Need Receiver::need_of(Kind kind) const {
     }
 }
 
-// A store's handler may reply; and a peer that was refused must know it before its store ends.
+// The handler of a store may reply, so its last packet needs a place for the reply. The peer must
+// know of a refusal before its store ends.
 Need Receiver::need_of_last(Channel channel, const Incoming& incoming) const {
     if (channel == Channel::reply) return Need::nothing;
     return incoming.discarded ? Need::refusal_acked : Need::reply_place;
 }
 
-/// A store's was taken away while the bytes came.
+/// The store's handler was removed while the bytes arrived.
 bool Receiver::lost_its_handler(Channel channel, const Incoming& incoming) const {
     return channel == Channel::request && !incoming.discarded && !has_handler(incoming.handler);
 }
@@ -55,7 +56,8 @@ RxVerdict Receiver::refuse_packet(const Header& header, Need need, std::uint32_t
     return RxVerdict::refused;
 }
 
-// Selective recovery: the expected message is there and finds no room, so the channel is stalled.
+// Selective recovery: the expected message is held, but there is no room for it: the channel is
+// stalled.
 bool Receiver::waits_for_room(Channel channel) const {
     const ReceiveWindow::Message& message = receiver(channel).window.message(0);
     if (!message.complete()) return false;
@@ -88,7 +90,7 @@ bool Receiver::send_nack(Channel channel, TxFrame& out) {
     if (config_.recovery == Recovery::selective) {
         const std::size_t room = std::min(data.size(), config_.data_max()) - NackBody::size;
         const std::size_t map_size = std::min(window.map_bytes(), room);
-        // A map that was cut short says nothing of what lies behind it.
+        // A map that was cut short says nothing about later packets.
         const bool whole = map_size == window.map_bytes();
         const std::uint32_t reach =
             whole ? window.window() : static_cast<std::uint32_t>(map_size * 8);

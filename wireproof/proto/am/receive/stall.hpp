@@ -1,5 +1,5 @@
-// What stops the request channel: the packet expected came, and there was no room for what it asks
-// for. It is refused, and fetched once there is room (AM-42).
+// Why the request channel is stalled: the expected packet arrived, but what it needs is not there.
+// The receiver refuses it, and asks for it again once there is room (AM-42).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ enum class Need : std::uint8_t { nothing, reply_place, get_slot, refusal_acked, 
 
 struct Stall {
     Need need = Need::nothing;
-    std::uint32_t store = 0;  // whose refusal is to be acknowledged: a transfer id
+    std::uint32_t store = 0;  // transfer id of the store whose refusal must be acknowledged
     std::uint8_t round = 0;   // of the refused packet
-    std::uint32_t place = 0;  // of that packet in its chunk
+    std::uint32_t place = 0;  // of the refused packet in its chunk
 
     void fingerprint(Fingerprint& sink) const {
         sink.add(need);
@@ -26,7 +26,7 @@ struct Stall {
     }
 };
 
-/// Of the expected note, into memory that is not the peer's to write: whether it was told.
+/// Whether the peer knows that the note which is expected now is refused.
 enum class NoteRefusal : std::uint8_t { none, unacked, acked };
 
 }  // namespace wireproof::am

@@ -1,11 +1,11 @@
-// Stores as they begin: OPENs with chunks behind them, and notes, which have none.
+// The beginning of stores: OPENs before chunks, and notes, which have no chunks.
 
 #include <cstring>
 
 #include "wireproof/proto/am/receive/receiver.hpp"
 
 namespace wireproof::am {
-/// Where a store goes, or why it goes nowhere.
+/// Where the bytes of a store go, or why the store is refused.
 struct Receiver::Judged {
     Reason reason = Reason::none;
     Bytes memory;
@@ -13,7 +13,7 @@ struct Receiver::Judged {
 
 namespace {
 
-/// The bytes that come with an OPEN, to where they belong.
+/// Copies the bytes that an OPEN carries to their place.
 void copy_opening(ConstBytes data, Bytes memory) {
     const ConstBytes bytes = data.subspan(OpenBody::size);
     if (!bytes.empty()) std::memcpy(memory.data(), bytes.data(), bytes.size());
@@ -23,11 +23,11 @@ void copy_opening(ConstBytes data, Bytes memory) {
 
 void Receiver::open_store(std::uint32_t id, ConstBytes data) {
     const auto body = OpenBody::decode(data.first<OpenBody::size>());
-    // Held while another of that id was open: no sender does that.
+    // It was held while another store with this id was active: no sender does that.
     if (receiver(Channel::request).incoming[id].active) return;
     Incoming& store = receiver(Channel::request).begin_transfer(id);
     const std::size_t bytes = data.size() - OpenBody::size;
-    store.total = body.total - bytes;  // never 0: a store that is whole in its OPEN is a note
+    store.total = body.total - bytes;  // never 0: a store with all bytes in its OPEN is a note
     store.handler = static_cast<HandlerId>(body.handler);
     store.argument = body.argument;
     const Judged judged = judge_store(body);
@@ -37,8 +37,8 @@ void Receiver::open_store(std::uint32_t id, ConstBytes data) {
     store.opened_with = bytes;
 }
 
-// Not by a NACK, which would have it repeated for ever: what is still to come of it is taken in and
-// thrown away.
+// The refusal is no NACK, because a NACK would repeat the store for ever. The receiver accepts the
+// rest of the store and drops its bytes.
 void Receiver::refuse_store(std::uint32_t id, Reason reason) {
     Incoming& store = receiver(Channel::request).incoming[id];
     store.discarded = store.refusal_unacked = true;
@@ -47,7 +47,7 @@ void Receiver::refuse_store(std::uint32_t id, Reason reason) {
         id + 1);
 }
 
-// A peer that may not write there does not learn which handlers there are.
+// A peer that may not write to this memory does not learn which handlers exist.
 Receiver::Judged Receiver::judge_store(const OpenBody& body) const {
     const auto memory = memory_->writable(body.address, body.total);
     if (!memory) return {Reason::forbidden, {}};
@@ -55,9 +55,9 @@ Receiver::Judged Receiver::judge_store(const OpenBody& body) const {
     return {Reason::none, *memory};
 }
 
-// A peer that stores where it may not must know that before its store ends. So the note is refused
-// until the peer has acknowledged the refusal; then it is accepted, and no handler runs.
-// AM-28: a store of no bytes is one.
+// The peer must know that its store is refused before the store ends. So the note is refused until
+// the peer has acknowledged the refusal; then it is accepted, and no handler runs. AM-28: a store
+// of no bytes is a note.
 RxVerdict Receiver::on_note(const Header& header, ConstBytes data) {
     ReceiveWindow& window = receiver(Channel::request).window;
     if (!met(Need::reply_place)) return refuse_packet(header, Need::reply_place, 0);
@@ -66,11 +66,11 @@ RxVerdict Receiver::on_note(const Header& header, ConstBytes data) {
     message.kind = Kind::open;
     message.span = 1;
     pass_expected(Channel::request);
-    if (header.count != 0) window.owe_ack();  // as of a finished chunk: a store ends with it
+    if (header.count != 0) window.owe_ack();  // as for a complete chunk: a store ends with it
     return RxVerdict::accepted;
 }
 
-/// False: not before its refusal, which is on its way, is acknowledged.
+/// False: the note must wait until its refusal is acknowledged.
 bool Receiver::take_note(ConstBytes data) {
     if (note_refusal_ == NoteRefusal::acked) {
         note_refusal_ = NoteRefusal::none;

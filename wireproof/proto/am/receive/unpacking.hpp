@@ -1,4 +1,4 @@
-// The messages of a BUNDLE that were not looked at yet.
+// The messages of a BUNDLE that the receiver has not looked at yet.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace wireproof::am {
 
 struct Unpacking {
     std::uint32_t left = 0;
-    std::uint32_t number = 0;       // of the next
-    const std::byte* at = nullptr;  // in the frame
+    std::uint32_t number = 0;       // of the next message
+    const std::byte* at = nullptr;  // next message, in the frame
     Channel channel = Channel::request;
     std::uint8_t round = 0;
 };

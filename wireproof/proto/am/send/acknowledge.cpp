@@ -1,4 +1,4 @@
-// What acknowledgements and NACKs change.
+// Acknowledgements and NACKs that arrive.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ void Sender::on_acked(Channel channel, const SendWindow::Saved& message) {
     if (message.kind == Kind::chunk) {
         if (!bulk.on_chunk_acked(message.owner, message.size)) return;
         const auto& transfer = bulk.transfers()[message.owner];
-        // AM-25, AM-26: all of it is there, and its source may be overwritten.
+        // AM-25, AM-26: all bytes have arrived, and the caller may overwrite the source.
         if (channel == Channel::request) ended_.push(StoreEnded{transfer.tag, transfer.reason});
         bulk.end(message.owner);
     } else if (message.kind == Kind::open && message.in_place) {
@@ -60,14 +60,14 @@ void Sender::on_nack(Instant now, const Header& header, ConstBytes data) {
     }
     const ResendBackoff& backoff = sender(header.channel).backoff;
     if (!backoff.holds_back(now)) return;
-    // No question is needed before the packet may leave again.
+    // The sender need not ask before the packet may leave again.
     Duration& interval = sender(header.channel).keepalive_interval;
     interval = std::max(interval, backoff.wait());
     if (!lost) timers_.set(keepalive_timer(header.channel), backoff.next());
 }
 
-// What the peer says is missing leaves again. If that is always the same packet, the sender waits
-// longer each time, and in the end gives the session up here. True: something leaves again.
+// Resends the packets that the peer misses. If the same packet is missing each time, the sender
+// waits longer before each resend and finally ends the session here. True: a packet leaves again.
 bool Sender::resend_missing(Instant now, const Header& header, const SendWindow::Missing& missing,
                             bool progress) {
     SendWindow& window = sender(header.channel).window;
@@ -83,7 +83,7 @@ bool Sender::resend_missing(Instant now, const Header& header, const SendWindow:
     const bool arrived = window.note_arrived(missing);
     sender(header.channel).follow_missing();
     const std::uint64_t first = window.first_missing();
-    // Where the peer has some of what left, what is missing was lost here and there.
+    // If the peer has some of the packets, the path lost only single packets.
     const bool some = arrived || (backoff.times() == 0 && (progress || !missing.map.empty()));
     const bool held = backoff.holds_back(now);
     if (held && config_.recovery == Recovery::go_back_n) return false;
@@ -93,8 +93,8 @@ bool Sender::resend_missing(Instant now, const Header& header, const SendWindow:
         missing, {.most = some ? ResendBackoff::all : others, .without_first = held});
     if (waits || !window.is_lost(first)) return lost;
     backoff.resends(now);
-    // What is behind the packet would not be delivered before it, and would be lost on a path that
-    // carries none as long.
+    // Packets after this one could not be delivered before it. A path that carries no packet of
+    // this length would lose them, too.
     const bool none = !some && sender(header.channel).tries_long();
     window.in_flight().hold_new(none || backoff.wait() > Duration());
     if (!backoff.lasts()) return lost;
@@ -104,8 +104,8 @@ bool Sender::resend_missing(Instant now, const Header& header, const SendWindow:
     return false;
 }
 
-// AM-24: replies have a window of their own. Room has come, or something that wants it. A chunk
-// that waited goes before replies that came later.
+// AM-24: replies have a window of their own. There is new room, or a new message needs room. A
+// chunk that waited goes before replies that came later.
 void Sender::refill_waiting(Channel channel) {
     SendWindow& window = sender(channel).window;
     BulkSender& bulk = sender(channel).bulk;

@@ -1,5 +1,5 @@
-// The half of send/acknowledge.cpp that each packet runs. The end of sender.hpp; not to be included
-// alone.
+// The part of send/acknowledge.cpp that runs for each packet. The end of sender.hpp includes this
+// file; no other file may.
 #pragma once
 
 #include "wireproof/proto/am/send/sender.hpp"
@@ -30,7 +30,7 @@ inline void Sender::refill(Channel channel) {
     refill(channel);
 }
 
-/// All that is out on the channel was acknowledged, and that is all there is.
+/// Everything that has left on the channel is acknowledged, and nothing waits.
 [[gnu::always_inline]] inline void Sender::end_all(Instant now, Channel channel) {
     SendWindow& window = sender(channel).window;
     WIREPROOF_CHECK(window.settled());
@@ -39,8 +39,8 @@ inline void Sender::refill(Channel channel) {
     note_freed(now, channel, freed);
 }
 
-/// In light traffic all is acknowledged that there is: with the channel known, half of the
-/// instructions go.
+/// In light traffic an acknowledgement covers all packets of its channel. The short code for this
+/// case knows the channel and takes half of the instructions.
 [[gnu::always_inline]] inline void Sender::apply_ack(Instant now, Channel channel,
                                                      std::uint32_t expected) {
     const SendWindow& window = sender(channel).window;
@@ -49,8 +49,9 @@ inline void Sender::refill(Channel channel) {
     end_all(now, channel);
 }
 
-/// A packet of the session came whole: its sender lives, and has what its acks say. What else it
-/// says is applied by the function that accepts it: a number is passed, a verdict counted.
+/// An undamaged packet of the session arrived: its sender lives, and its acknowledgements apply.
+/// The function that accepts the packet applies the rest: it passes the number and counts the
+/// verdict.
 [[gnu::always_inline]] inline void Sender::commit(Instant now, const Acks& acks) {
     liveness_.heard(now);
     apply_ack(now, Channel::request, acks[0]);

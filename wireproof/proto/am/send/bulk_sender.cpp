@@ -13,7 +13,7 @@ BulkSender::BulkSender(const Config& config, std::vector<Transfer> transfers)
     reset();
 }
 
-// The places have the same numbers in both, or there are none.
+// Both tables have the same number of places, or one has none.
 void BulkSender::exchange(std::vector<Transfer>& transfers) {
     WIREPROOF_CHECK(active_ == 0 && !waits_);
     std::swap(transfers_, transfers);
@@ -40,8 +40,8 @@ void BulkSender::begin(std::uint32_t place, Transfer transfer) {
     latest_ = place;
 }
 
-// AM-7: chunk N leaves only after the ack of N - in_flight_max; before that of those between, AM-8.
-// Transfers take turns (AM-46).
+// AM-7: chunk N leaves only after the ack of chunk N - in_flight_max. AM-8: it need not wait for
+// the acks of the chunks between. Transfers take turns (AM-46).
 std::optional<std::uint32_t> BulkSender::next_turn() const {
     if (uncut_ == 0) return std::nullopt;
     std::uint32_t place = turn_;
@@ -55,7 +55,7 @@ std::optional<std::uint32_t> BulkSender::next_turn() const {
     return std::nullopt;
 }
 
-// AM-2: chunks of one size, and the rest as the last one.
+// AM-2: all chunks have one size; the last one has the rest.
 void BulkSender::admit(SendWindow& window) {
     waits_ = false;
     while (const auto place = next_turn()) {

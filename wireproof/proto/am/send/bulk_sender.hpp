@@ -1,5 +1,5 @@
-// Transfers whose bytes leave on one channel: stores on the request channel, served gets on the
-// reply channel. Cuts them into chunks and decides whose turn it is.
+// Transfers whose bytes leave on one channel: stores on the request channel, gets of the peer on
+// the reply channel. The class cuts them into chunks and decides which transfer sends next.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +22,37 @@ public:
         std::uint32_t in_flight = 0;  // chunks
         std::uint64_t tag = 0;
         HandlerId handler{};
-        Reason reason = Reason::none;  // the peer refused it: its bytes go to nobody
-        bool reported = false;         // as of unknown fate, while a session ends
+        Reason reason = Reason::none;  // set if the peer refused it: the peer drops its bytes
+        bool reported = false;         // while a session ends: reported as of unknown fate
 
-        /// Not the bytes: they are lent. Nor the chunks in flight: the send window has them.
+        /// Without the bytes, because they are borrowed, and without in_flight, because the send
+        /// window has these chunks.
         void fingerprint(Fingerprint& sink) const;
     };
 
     BulkSender(const Config& config, std::uint32_t places)
         : BulkSender(config, std::vector<Transfer>(places)) {}
     BulkSender(const Config& config, std::vector<Transfer> transfers);
-    /// While no transfer is under way.
+    /// Only while no transfer is active.
     void exchange(std::vector<Transfer>& transfers);
 
-    /// A place to begin a transfer in, or nothing.
+    /// A place in which a transfer can begin, if one is free.
     std::optional<std::uint32_t> free_place() const;
     void begin(std::uint32_t place, Transfer transfer);
     void end(std::uint32_t place) {
         transfers_[place] = {};
         --active_;
     }
-    /// Transfers under way.
+    /// Active transfers.
     std::uint32_t active() const { return active_; }
 
-    /// Puts into the window all chunks that may leave now. When a chunk whose turn has come does
-    /// not fit, it `waits`, and nothing else may take its room (AM-45).
+    /// Puts all chunks into the window that may leave now. If the next chunk does not fit, the
+    /// sender waits(), and no other message may take its room (AM-45).
     void admit(SendWindow& window);
     bool waits() const { return waits_; }
 
-    /// A chunk of that many bytes was acknowledged. True: it was the transfer's last.
+    /// The peer has acknowledged a chunk of this many bytes. True: it was the transfer's last
+    /// chunk.
     bool on_chunk_acked(std::uint32_t place, std::size_t bytes);
 
     std::vector<Transfer>& transfers() { return transfers_; }
@@ -71,8 +73,8 @@ private:
     std::uint32_t in_flight_max_;
     std::vector<Transfer> transfers_;
     std::uint32_t active_ = 0;
-    std::uint32_t uncut_ = 0;   // of which some bytes are in no chunk yet
-    std::uint32_t latest_ = 0;  // the place taken last: the next is free as long as few are taken
+    std::uint32_t uncut_ = 0;   // transfers with bytes that are in no chunk yet
+    std::uint32_t latest_ = 0;  // place taken last; the search for a free one begins after it
     std::uint32_t turn_ = 0;
     bool waits_ = false;
 };

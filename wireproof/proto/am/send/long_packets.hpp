@@ -1,4 +1,4 @@
-// Whether the path carries long packets, before any was acknowledged.
+// Whether the path carries long packets, until one is acknowledged.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace wireproof::am {
 
-/// Of packets as long as those of transfers: whether the path is known to carry them.
+/// Packets as long as those of transfers: whether the path is known to carry them.
 struct LongPackets {
     bool arrive = false;      // one was acknowledged in this session
-    bool under_way = false;   // else: one was asked for
-    std::uint64_t first = 0;  // that one's position
+    bool under_way = false;   // if none was: one waits or is in flight
+    std::uint64_t first = 0;  // its position
 
     void fingerprint(std::uint64_t una, Fingerprint& sink) const {
         sink.add(arrive);

@@ -1,7 +1,7 @@
-// The packets of a send window of which nothing was heard since they left, and how many there may
-// be. Acknowledgements come once a chunk or a quarter of a window, too seldom to control anything.
-// So a sender that counts asks for an answer, by a KEEPALIVE, with every sixteenth of what may be
-// in flight: few for the path, and enough that what leaves on an answer is no burst.
+// The packets of a send window that are in flight, and how many may be in flight. Acknowledgements
+// arrive once per chunk or per quarter of a window. This is too seldom for congestion control. So a
+// sender that counts asks for an answer, by a KEEPALIVE, after each sixteenth of the packets that
+// may be in flight. These questions are few, and an answer does not release a burst of packets.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,18 @@
 
 namespace wireproof::am {
 
-/// Positions are those of the send window; a bundle of messages is one packet, known by its first.
+/// Positions are those of the send window. A bundle is one packet, with the position of its first
+/// message.
 class PacketsInFlight {
 public:
-    /// Of a window of so many positions. Not counted: there may be any number, and none is asked
-    /// for.
+    /// For a window of this many positions. If not `counted`, any number may be in flight and no
+    /// question is due.
     PacketsInFlight(std::uint32_t window, bool counted)
         : PacketsInFlight(BitWindow(window), counted) {}
     PacketsInFlight(BitWindow blank, bool counted)
         : counted_(counted), first_of_packet_(std::move(blank)) {}
 
-    /// While none is under way: the bits, which are all 0, for others that are.
+    /// Only while no packet is in flight. Takes other bits, all 0, and gives back its own.
     void exchange(BitWindow& blank) {
         WIREPROOF_CHECK(count_ == 0);
         std::swap(first_of_packet_, blank);
@@ -44,20 +45,20 @@ public:
         counted_ = seldom_ = false;
         allow(unlimited);
     }
-    /// While true, no packet may leave for the first time, counted or not.
+    /// While true, no packet may leave for the first time, even if packets are not counted.
     void hold_new(bool held) {
         if (held == held_) return;
         held_ = held;
         limit();
     }
     bool holds_new() const { return held_; }
-    /// Something but the window limits what may leave.
+    /// Not only the window limits which packets may leave.
     bool steered() const { return counted_ || held_; }
-    /// None may leave for the first time: as many are under way as may be, or new ones are held.
+    /// No packet may leave for the first time: the limit is reached, or new packets are held.
     bool closed() const { return count_ >= limit_; }
-    /// None may leave again.
+    /// No packet may be resent.
     bool full() const { return count_ >= allowed_; }
-    /// It is time to ask the peer what has arrived.
+    /// The sender must now ask the peer what has arrived.
     bool wants_answer() const { return wants_answer_; }
     std::uint32_t count() const { return count_; }
 
@@ -80,8 +81,9 @@ public:
         for (std::uint64_t at = first; count_ > 0 && at < end; ++at) arrived(at);
     }
 
-    /// A question leaves, after all packets before `position`. The answer names no more than that
-    /// position, so of questions with none new between them only the first measures the round trip.
+    /// A question leaves, after all packets before `position`. Its answer names no later position.
+    /// So of several questions without a new packet between them, only the first measures the round
+    /// trip.
     void asked(Instant now, std::uint64_t position) {
         since_asked_ = 0;
         wants_answer_ = false;
@@ -90,8 +92,8 @@ public:
         asked_up_to_ = position;
         if (questions_ < question_.size()) question_[questions_++] = {position, now};
     }
-    /// A NACK came that was drawn by what left behind `position`. If that answers a question: how
-    /// long it took.
+    /// A NACK arrived. Its cause left after all packets before `position`. Returns the round trip
+    /// time if the NACK answers a question.
     std::optional<Duration> answered(Instant now, std::uint64_t position) {
         awaited_ = false;
         std::optional<Duration> rtt;
@@ -104,13 +106,13 @@ public:
         questions_ -= done;
         return rtt;
     }
-    /// They, or their answers, were probably lost.
+    /// The questions or their answers were probably lost.
     void forget_questions() {
         awaited_ = false;
         questions_ = 0;
     }
 
-    /// Packets of which something was heard since this was last asked.
+    /// Packets that arrived or were lost, as far as the sender has learned since the last call.
     struct Heard {
         std::uint32_t arrived = 0;
         std::uint32_t lost = 0;
@@ -120,7 +122,7 @@ public:
         heard_ = {};
         return heard;
     }
-    /// The most that were under way since begin_most().
+    /// The largest number in flight since begin_most().
     std::uint32_t most() const { return most_; }
     void begin_most() { most_ = count_; }
 
@@ -169,8 +171,8 @@ private:
         limit_ = held_ ? 0 : allowed_;
         look();
     }
-    // A closed window must not wait for an answer that was never asked for. Where new ones are
-    // held the timer asks, after each resend.
+    // If the window is closed, a question must be on its way. While new packets are held, the timer
+    // asks after each resend.
     void look() {
         if (!counted_ || held_) {
             wants_answer_ = false;
@@ -187,14 +189,14 @@ private:
     bool seldom_ = false;
     bool held_ = false;
     std::uint32_t allowed_ = unlimited;
-    std::uint32_t limit_ = unlimited;  // of these, for new ones
+    std::uint32_t limit_ = unlimited;  // the limit for new packets
     std::uint32_t count_ = 0;
     std::uint32_t most_ = 0;
-    std::uint32_t since_asked_ = 0;  // packets that left
+    std::uint32_t since_asked_ = 0;  // packets that left since the last question
     bool wants_answer_ = false;
-    bool awaited_ = false;  // an answer
+    bool awaited_ = false;  // an answer is on its way
     std::uint64_t asked_up_to_ = 0;
-    std::array<Question, 32> question_{};  // under way, the oldest first
+    std::array<Question, 32> question_{};  // without an answer yet, the oldest first
     std::size_t questions_ = 0;
     Heard heard_;
     BitWindow first_of_packet_;

@@ -1,11 +1,11 @@
-// What the caller asks for: requests, replies, stores, notes and gets.
+// Calls of the caller that send: requests, replies, stores, notes and gets.
 
 #include <algorithm>
 
 #include "wireproof/proto/am/send/sender.hpp"
 
 namespace wireproof::am {
-// While an ended session is drawn, what is asked for would be taken for a part of it.
+// Until the caller has drawn an ended session, a new message would be mistaken for a part of it.
 PostStatus Sender::readiness() const {
     if (!handshake_.established() && !handshake_.can_meet()) return PostStatus::peer_gone;
     return ending_.active ? PostStatus::window_full : PostStatus::accepted;

@@ -1,5 +1,5 @@
-// Replies that wait for the reply window. A place is sure before a request is accepted, so a
-// handler's reply never fails for room.
+// Replies that wait for room in the reply window. The receiver accepts a request only if there is a
+// place for its reply, so there is always room for a handler's reply.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class ReplyQueue {
 public:
     struct Waiting {
         std::uint32_t id = 0;     // handler; 0: a refusal
-        std::uint32_t owner = 0;  // of a refused store: 1 + its transfer id
+        std::uint32_t owner = 0;  // refusal of a store: 1 + its transfer id; of a note: note_owner
         std::size_t place = 0;
         std::size_t size = 0;  // bytes of arguments
     };

@@ -1,6 +1,6 @@
-// How a channel treats the first packet that its peer misses while that one leaves again and again
-// and never arrives: it waits longer each time, sends fewer others with it, at last none and
-// nothing new, and in the end says that the path does not carry it.
+// What a channel does when the first packet that its peer misses never arrives, however often it is
+// sent again. The sender waits longer each time and sends fewer other packets with it, at last none
+// and nothing new. In the end it reports that the path does not carry this packet.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace wireproof::am {
 
-/// Positions are those of the send window. A packet is lost several times in a row on a bad path,
-/// so the first few resends follow as soon as the peer asks for them.
+/// Positions are those of the send window. A bad path may lose a packet several times in a row, so
+/// the sender does not wait before the first few resends.
 class ResendBackoff {
 public:
     explicit ResendBackoff(const Config& config)
@@ -26,13 +26,13 @@ public:
 
     bool on() const { return limit_ > 0; }
 
-    /// The first packet that the peer misses stands there.
+    /// The position of the first packet that the peer misses.
     void on_missing(std::uint64_t position) {
         if (position == position_) return;
         forget();
         position_ = position;
     }
-    /// Nothing was resent in vain.
+    /// No resend has failed.
     void forget() {
         position_ = none;
         resends_ = 0;
@@ -41,38 +41,39 @@ public:
         last_ = next_ = {};
     }
 
-    /// It may not leave again yet.
+    /// The packet may not leave again yet.
     bool holds_back(Instant now) const { return now < next_; }
-    /// From then on it may.
+    /// The time from which it may.
     Instant next() const { return next_; }
-    /// What passes until then after each resend; none for the first few.
+    /// How long the sender waits after each resend; 0 after the first few.
     Duration wait() const { return wait_; }
-    /// How many packets may leave again with this resend, itself included, if nothing has arrived
-    /// since the last, or of all that left. In go-back-N nobody says what arrived inside a chunk.
+    /// How many packets may leave again with this resend, including this packet, if nothing has
+    /// arrived since the last one, or nothing of all that left. In go-back-N the peer does not say
+    /// what arrived inside a chunk.
     std::uint32_t most() const {
         if (recovery_ == Recovery::go_back_n) return resends_ < free_resends ? all : 1;
         return std::max(1U, 16U >> std::min(resends_, 4U));
     }
     static constexpr std::uint32_t all = ~std::uint32_t{0};
 
-    /// The peer has said once more that it misses the packet: it leaves again, or lasts().
+    /// The peer has said again that it misses the packet. The packet leaves again, unless lasts().
     void resends(Instant now) {
-        // Time in which nobody looked is none in which it could arrive.
+        // Time in which this end did not poll does not count: the packet could not arrive then.
         if (resends_ > 0) lasted_ = lasted_ + std::min(now - last_, longest_wait_ * 4);
         last_ = now;
         if (++resends_ < free_resends) return;
         wait_ = std::min(wait_ == Duration() ? first_wait_ : wait_ * 2, longest_wait_);
         next_ = now + wait_;
     }
-    /// It has left, in a frame of so many bytes.
+    /// The packet has left, in a frame of this many bytes.
     void left(std::size_t bytes) { bytes_ = bytes; }
 
-    /// The peer has answered for its whole timeout, and never to this packet.
+    /// For the whole peer timeout the peer has answered, and the packet has not arrived.
     bool lasts() const { return resends_ > limit_ && lasted_ >= timeout_; }
     std::uint32_t times() const { return resends_; }
     std::size_t bytes() const { return bytes_; }
 
-    /// `missing` is the first packet that the peer may miss now.
+    /// `missing` is the position of the first packet that the peer may miss now.
     void fingerprint(Instant now, std::uint64_t missing, Fingerprint& sink) const {
         if (!on()) return;
         const bool begun = resends_ > 0 && position_ == missing;

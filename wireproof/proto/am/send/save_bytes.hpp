@@ -1,6 +1,6 @@
-// The arguments of unacknowledged messages: a ring of bytes freed in the order it was filled.
-// Emptied, it starts again at its front, so that light traffic
-// touches little of it.
+// The arguments of unacknowledged messages, in a ring of bytes. They are freed in the order in
+// which they were saved. An empty ring starts again at its front, so that light traffic uses little
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace wireproof::am {
 
 class SaveBytes {
 public:
-    /// Where a copy lies, and the mark that frees it and all before it.
+    /// Where a copy is, and the mark that frees it and all copies before it.
     struct Place {
         std::uint32_t at = 0;
         std::uint32_t size = 0;
@@ -26,7 +26,7 @@ public:
         WIREPROOF_CHECK(capacity <= std::numeric_limits<std::uint32_t>::max());
     }
 
-    /// Room for `size` bytes in one piece, to be written now. False: it does not fit now.
+    /// Reserves `size` bytes in one piece. The caller writes them now. False: there is no room now.
     [[gnu::always_inline]] bool take(std::size_t size, Place& place) {
         if (filled_ == freed_) {
             clear();
@@ -42,7 +42,7 @@ public:
         return true;
     }
 
-    /// Whether so many bytes fit now.
+    /// Whether this many bytes fit now.
     bool takes(std::size_t size) const {
         if (filled_ == freed_) return size <= bytes_.size();
         const bool wraps = size > bytes_.size() - at_;
@@ -50,19 +50,19 @@ public:
         return begin + size - freed_ <= bytes_.size();
     }
 
-    /// The same in fewer steps; at times false though they fit.
+    /// The same in fewer steps. It may say false although they fit.
     bool takes_with_ease(std::size_t size) const {
         return 2 * size <= bytes_.size() - static_cast<std::size_t>(filled_ - freed_);
     }
 
-    /// Frees it and all before it. What has no bytes holds none: its mark may be of a round of the
-    /// ring that is over.
+    /// Frees this copy and all copies before it. An empty copy frees nothing: its mark may belong
+    /// to an earlier round of the ring.
     void free_up_to(const Place& place) {
         if (place.size > 0) freed_ = place.mark;
     }
     void clear() { filled_ = freed_ = at_ = 0; }
 
-    /// What take() lent.
+    /// The bytes that take() reserved.
     Bytes room(const Place& place) { return bytes_.bytes().subspan(place.at, place.size); }
     ConstBytes view(const Place& place) const { return view(place.at, place.size); }
     ConstBytes view(std::size_t at, std::size_t size) const {
@@ -70,8 +70,8 @@ public:
     }
 
 private:
-    /// Behind what is there, or at the front again where the end is too short. False: nothing has
-    /// changed, since it does not fit.
+    /// Moves behind the last copy, or to the front if the end of the ring is too short. False:
+    /// there is no room, and nothing has changed.
     bool make_way(std::size_t size) {
         const std::size_t capacity = bytes_.size();
         const bool wraps = size > capacity - at_;
@@ -85,7 +85,7 @@ private:
     LazyBytes bytes_;
     std::uint64_t filled_ = 0;  // counted without wrapping
     std::uint64_t freed_ = 0;
-    std::size_t at_ = 0;  // filled_ in the ring
+    std::size_t at_ = 0;  // the place of filled_ in the ring
 };
 
 }  // namespace wireproof::am

@@ -1,5 +1,5 @@
-// What a channel knows of the path that its packets share with others: questions leave as often as
-// the window needs, and what was heard moves it.
+// How many packets of a channel may be in flight: questions leave as often as the limit needs, and
+// their answers change it.
 #include "wireproof/proto/am/send/send_channel.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ ShortAddresses addresses_of(const Config& config, Channel channel) {
             .open = to_peer(Kind::open)};
 }
 
-// In go-back-N a question amid a chunk would have all of it sent again.
+// In go-back-N, a question in the middle of a chunk would cause a resend of the whole chunk.
 std::uint32_t first_flight_of(const Config& config, Channel channel) {
     const std::uint32_t all = config.window_of(channel);
     const bool limited = config.recovery == Recovery::selective && config.resend_limit > 0;
@@ -63,8 +63,9 @@ void SendChannel::forget_path() {
     in_flight.allow(congestion_.packets());
 }
 
-// A peer whose host has no room slows the sender without congestion control, too: from then on
-// until the window is whole again packets are counted, and nothing else counts.
+// If the peer's host has no room for frames, the sender slows down even without congestion control.
+// It counts packets until the whole window may be in flight again; other losses do not change the
+// limit.
 void SendChannel::steer_counted(Instant now, std::uint32_t overran) {
     PacketsInFlight& in_flight = window.in_flight();
     if (in_flight.holds_new()) follow_missing();
@@ -96,7 +97,7 @@ void SendChannel::begin_long(std::uint64_t first) {
     (void)allow_packets();
 }
 
-// True: fewer may be under way than the window.
+// True: the limit is below the window.
 bool SendChannel::allow_packets() {
     if (long_.under_way && window.una() > long_.first) long_ = {.arrive = true};
     std::uint32_t most = congestion_.packets();
@@ -110,7 +111,7 @@ void SendChannel::follow_missing() {
     if (backoff.times() == 0) window.in_flight().hold_new(false);
 }
 
-// An answer may be to the question that measures the round trip.
+// The answer may be to a question that measures the round trip.
 void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t overran) {
     const auto measured = window.answered(now, distance);
     if (measured) congestion_.on_rtt(now, *measured);
@@ -118,7 +119,7 @@ void SendChannel::on_answer(Instant now, std::uint32_t distance, std::uint32_t o
     if (measured) window.in_flight().begin_most();
 }
 
-// One question may be lost by itself, and its answer too.
+// A single question or its answer may be lost without congestion.
 void SendChannel::on_silence(Instant now, std::uint32_t unanswered, Duration silence) {
     window.in_flight().forget_questions();
     if (unanswered > 1 && controlled_) congestion_.on_silence(silence);

@@ -1,6 +1,6 @@
-// All that the sending end of one channel has: what is kept until it is acknowledged, the transfers
-// that chunks are cut from, how long an answer takes, how much may be under way, and when the peer
-// is to be asked. Connection says what of it leaves, and applies what comes back.
+// The sending end of one channel: messages kept until they are acknowledged, transfers that are cut
+// into chunks, the round trip time, the limit of packets in flight, and the time of the next
+// question. Sender decides what leaves and applies what arrives.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace wireproof::am {
 
 class SendChannel {
 public:
-    /// Its memory, which it needs while something is under way.
+    /// The memory that a channel needs while messages or transfers are active.
     struct Buffers {
         Buffers(const Config& config, Channel channel);
         SendWindow::Buffers window;
@@ -28,43 +28,43 @@ public:
     SendChannel(const Config& config, Channel channel, Buffers buffers);
 
     SendWindow window;
-    ShortAddresses addresses;     // of what leaves
-    Duration keepalive_interval;  // to the next question
-    bool keepalive_due = false;   // that question is to leave
-    RttEstimator rtt;             // of our packets and their acknowledgements
-    BulkSender bulk;              // request channel: stores; reply channel: gets that we serve
+    ShortAddresses addresses;     // of the packets that leave
+    Duration keepalive_interval;  // until the next question
+    bool keepalive_due = false;   // a question is to leave
+    RttEstimator rtt;             // from packets of this end to their acknowledgements
+    BulkSender bulk;  // request channel: stores; reply channel: gets that this end serves
     ResendBackoff backoff;
 
-    /// So long after the last packet left or was acknowledged the peer is asked.
+    /// How long after the last departure or acknowledgement the sender asks the peer.
     Duration rto() const { return rtt.limit(); }
 
-    // How much may be under way (send_channel.cpp).
+    // How many packets may be in flight (send_channel.cpp).
 
-    /// What was heard of the packets under way decides how many may be. `overran`: so many were too
-    /// many for the peer's host.
+    /// Adapts the limit to what the peer has said about packets in flight. `overran`: this many
+    /// were too many for the peer's host; 0: its host had room.
     void steer(Instant now, std::uint32_t overran = 0) {
         if (overran > 0 || window.in_flight().steered()) steer_counted(now, overran);
     }
-    /// A NACK came that was drawn by what left at that distance from the number it expects.
+    /// A NACK arrived. Its cause left at this distance from the number that the NACK expects.
     void on_answer(Instant now, std::uint32_t distance, std::uint32_t overran);
-    /// A timer ran out, the peer was silent for so long, and so many questions are unanswered.
+    /// A timer has expired; the peer has been silent for `silence`.
     void on_silence(Instant now, std::uint32_t unanswered, Duration silence);
-    /// Once the packet that the peer misses is another, or none, nothing is held for it.
+    /// If the peer misses another packet now, or none, new packets may leave again.
     void follow_missing();
-    /// A transfer begins; its first long packet is, or will be, the one at that position.
+    /// A transfer begins. Its first long packet has, or will have, this position.
     void begin_long(std::uint64_t first);
-    /// Nobody knows yet whether the path carries packets as long as those under way.
+    /// Long packets are in flight, and it is not known whether the path carries them.
     bool tries_long() const { return long_.under_way; }
 
-    /// Nothing lies in the buffers. A transfer has chunks in the window as long as it is under way.
+    /// The buffers hold nothing: an active transfer always has chunks in the window.
     bool at_rest() const { return window.empty(); }
-    /// While at_rest().
+    /// Only while at_rest().
     void exchange(Buffers& buffers) {
         window.exchange(buffers.window);
         bulk.exchange(buffers.bulk);
     }
 
-    /// A new session.
+    /// For a new session.
     void reset();
     void fingerprint(Instant now, Fingerprint& sink) const;
 
@@ -74,7 +74,7 @@ private:
     void forget_path();
 
     std::uint32_t all_;           // packets of the window
-    std::uint32_t first_flight_;  // so many of a path that is not known; all of them: no limit
+    std::uint32_t first_flight_;  // limit while the path is not known; equal to all_: no limit
     bool controlled_;             // Config::congestion
     CongestionWindow congestion_;
     LongPackets long_;

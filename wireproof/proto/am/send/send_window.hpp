@@ -1,12 +1,12 @@
 // The unacknowledged packets of one direction of one channel, and which of them leaves next.
-// Positions count packets of the session without wrapping; numbers on the wire are positions on the
-// circle.
+// Positions count the packets of a session and do not wrap. The numbers on the wire are positions
+// on the circle.
 //
 //      una ≤ high ≤ next          [una, high) has left, [high, next) has not
 //
-// Packets of one resend round leave in rising order: to go back is to begin a new round. So a
-// packet that arrives proves lost whatever left before it and is not there, and no timer is needed
-// to tell.
+// In one resend round, packets leave in rising order; to go back, the sender begins a new round. So
+// when a packet arrives, every missing packet that left before it is lost. No timer is needed to
+// find this out.
 #pragma once
 
 #include <algorithm>
@@ -29,24 +29,25 @@ using Number = SeqNum<PacketTag>;
 
 class SendWindow {
 public:
-    /// A message of `span` packets that waits for its acknowledgement; or a row of `span` short
-    /// ones, a packet each: one behind the other in the save queue, equal but in their words.
+    /// A message of `span` packets that waits for its acknowledgement. Or a row of `span` short
+    /// messages, of one packet each: they follow one another in the save queue and differ only in
+    /// their arguments.
     struct Saved {
         std::uint64_t position = 0;
         std::uint32_t span = 1;
         std::uint32_t id = 0;     // handler or transfer, as on the wire
-        std::uint32_t owner = 0;  // whose transfer: place in the table of stores, gets or get slots
+        std::uint32_t owner = 0;  // place of its transfer in the table of stores, gets or get slots
         std::uint16_t count = 0;
         Kind kind = Kind::request;
-        bool in_place = false;            // OPEN of a note; owner is then the Reason it ends with
-        SaveBytes::Place copy;            // of a short message, or of a row
+        bool in_place = false;            // OPEN of a note; `owner` is then the Reason of its end
+        SaveBytes::Place copy;            // of a short message or a row
         const std::byte* lent = nullptr;  // of a chunk: the user's memory
-        std::size_t size = 0;             // of that, bytes
-        std::uint64_t offset = 0;         // of a chunk in its transfer; of a note its tag
+        std::size_t size = 0;             // of a chunk, in bytes
+        std::uint64_t offset = 0;         // chunk: place in its transfer; note: its tag
     };
     static_assert(sizeof(Saved) <= 64, "a window of 1,024 takes 64 KiB");
 
-    /// Short messages that leave as one packet: their entries as they lie in the save queue.
+    /// Short messages that leave in one packet: their entries in the save queue.
     struct Bundle {
         std::uint32_t messages = 1;
         ConstBytes entries;
@@ -57,22 +58,22 @@ public:
         const Saved* message = nullptr;
         std::uint32_t number = 0;
         std::uint64_t offset = 0;
-        ConstBytes data;  // of more messages than one: their entries
+        ConstBytes data;  // if there are several messages: their entries
         std::uint32_t messages = 1;
         bool resent = false;
     };
 
-    /// What a NACK names besides the number expected, from which the distances count.
+    /// What a NACK says besides the expected number. Distances count from that number.
     struct Missing {
-        std::uint8_t round = 0;   // of the packet that drew it
-        std::uint32_t end = 0;    // distance of that packet (selective, as all that follows)
-        std::uint32_t reach = 0;  // how far the map speaks
-        ConstBytes map = {};      // bit i set: the packet at distance i is there; no bit: it is not
+        std::uint8_t round = 0;   // of the packet that caused the NACK
+        std::uint32_t end = 0;    // distance of that packet (this and the following: selective)
+        std::uint32_t reach = 0;  // the map covers distances below it
+        ConstBytes map = {};      // bit i: the packet at distance i has arrived; no bit: it has not
     };
 
-    /// What is saved lies there. A window with nothing saved can do without.
+    /// The memory for saved messages. A window with no saved message does not need it.
     struct Buffers {
-        /// Of a window of so many packets and bytes; 0: for nothing.
+        /// For a window of this many packets and bytes; 0: for none.
         Buffers(std::uint32_t window, std::size_t save_bytes);
 
         Ring<Saved> saved;
@@ -86,60 +87,62 @@ public:
     SendWindow(const Config& config, Channel channel)
         : SendWindow(config, channel, Buffers(config.window_of(channel), config.save_bytes)) {}
     SendWindow(const Config& config, Channel channel, Buffers buffers);
-    /// While nothing is saved. What is given up says nothing of what was.
+    /// Only while nothing is saved. The buffers that it gives back hold nothing.
     void exchange(Buffers& buffers);
 
-    /// AM-6: no more than the window is unacknowledged.
+    /// AM-6: at most a window of packets is unacknowledged.
     std::uint32_t room() const { return window_ - static_cast<std::uint32_t>(next_ - una_); }
     bool empty() const { return una_ == next_; }
-    /// Bytes of a note are on their way, or wait.
+    /// Some note with bytes waits or is unacknowledged.
     bool carries_bytes() const { return carrying_ > 0; }
-    /// Whether a short message with so many bytes would be saved.
+    /// Whether there is room for a short message of this many bytes.
     bool takes(std::size_t size) const { return room() > 0 && bytes_.takes(size); }
-    /// True only if push() would save a message of so many bytes.
+    /// If true, push() has room for a message of this many bytes. It may be false although there is
+    /// room.
     bool takes_with_ease(std::size_t size) const {
         return room() > 0 && bytes_.takes_with_ease(BundleEntry::size + size);
     }
     /// Everything has left and nothing waits to be resent.
     bool settled() const { return lost_count_ == 0 && high_ == next_; }
-    /// Something may leave, where nothing is to be asked.
+    /// A packet may leave, unless a question must leave first.
     bool may_leave() const {
         return lost_count_ > 0 ? !in_flight_.full() : high_ != next_ && !in_flight_.closed();
     }
-    /// Nothing may leave now, and nothing is to be asked: what is not settled waits for answers.
+    /// Nothing may leave now, and no question is due.
     bool at_rest() const { return !may_leave() && !in_flight_.wants_answer(); }
     PacketsInFlight& in_flight() { return in_flight_; }
     const PacketsInFlight& in_flight() const { return in_flight_; }
-    /// From now on, with all that is under way; `seldom` as PacketsInFlight::begin_counting.
+    /// Counts packets in flight from now on, including those that have left; `seldom` as in
+    /// PacketsInFlight::begin_counting().
     void count_in_flight(bool seldom = false);
-    /// The peer is asked what it has of all that has left.
+    /// A question leaves: what has arrived of all that has left?
     void asked(Instant now) {
         if (in_flight_.counted()) in_flight_.asked(now, cursor_);
     }
-    /// What a question names: all of this round has left before it. What leaves again behind it,
-    /// in the same round, is not asked for.
+    /// The number that a question carries. It asks for the packets before this number. Those after
+    /// it may still have to leave again in this round.
     std::uint32_t behind_latest() const {
         return circle_.advance(una_number_, cursor_ - una_).value();
     }
-    /// A NACK was drawn by a packet or question at that distance: the round trip that it measures,
-    /// if any.
+    /// A NACK arrived; its cause was a packet or question at that distance. Returns the round trip
+    /// time if the NACK measures one.
     std::optional<Duration> answered(Instant now, std::uint32_t distance) {
         return in_flight_.answered(now, una_ + distance);
     }
     /// The number of the first packet that has not left.
     std::uint32_t first_unsent() const { return high_number_.value(); }
-    /// The number that acknowledges nothing new.
+    /// The number of an acknowledgement that says nothing new.
     std::uint32_t first_unacknowledged() const { return una_number_.value(); }
     std::uint8_t round() const { return round_; }
     bool nothing_lost() const { return lost_count_ == 0; }
-    /// A message waits, and the one before it has left and is answered as soon as it arrives, or
-    /// soon after: a store that is short or of which all has left, a get.
+    /// A message waits, and the one before it has left and has an answer that comes at once or
+    /// soon: a get, a short store, or a store of which everything has left.
     bool waits_for_answer() {
         if (high_ == una_ || high_ == next_) return false;
         const Saved& next = first_unsent_message();
         return next.position == high_ && is_answered(saved_[unsent_message_ - 1]);
     }
-    /// The position of the first packet that is not acknowledged, and of the next to be saved.
+    /// The positions of the first unacknowledged packet and of the next packet to be saved.
     std::uint64_t una() const { return una_; }
     std::uint64_t next() const { return next_; }
     /// Packets that have not left.
@@ -149,27 +152,28 @@ public:
 
     /// Saves a short message under the next number. False: the window or the save queue is full.
     [[nodiscard]] bool push(Kind kind, std::uint32_t id, ConstBytes data, std::uint32_t owner = 0);
-    /// The same, written out where it is called, for a kind that is known there.
+    /// The same, inline, for a caller that knows the kind.
     [[nodiscard]] inline bool push_here(Kind kind, std::uint32_t id, ConstBytes data,
                                         std::uint32_t owner = 0);
     /// Saves a store's OPEN with the store's first bytes. False: as above.
     [[nodiscard]] bool push_open(std::uint32_t transfer, const OpenBody& body, ConstBytes begin);
-    /// Saves the OPEN of a note, with its bytes where they are not in place already; `awaited`: its
-    /// end is awaited, as it always is with bytes. False: as above.
+    /// Saves the OPEN of a note, and its bytes if they are not in place already. `awaited`: the
+    /// caller waits for its end; always true for a note with bytes. False: as above.
     [[nodiscard]] bool push_note(const OpenBody& body, ConstBytes bytes, std::uint64_t tag,
                                  bool awaited);
-    /// The note of that number, if it is not acknowledged yet.
+    /// The note with that number, if it is not acknowledged yet.
     Saved* note(std::uint32_t number);
 
-    /// Saves a chunk; `data` is lent until it is acknowledged. There must be room for `packets`.
+    /// Saves a chunk. The window borrows `data` until the chunk is acknowledged. There must be room
+    /// for `packets`.
     void push_chunk(std::uint32_t id, std::uint32_t owner, ConstBytes data, std::uint64_t offset,
                     std::uint32_t packets);
 
     std::optional<Departure> next_departure();
     void departed();
 
-    /// The same for what is most frequent, a request, a reply, a store's OPEN or a packet of a
-    /// chunk that leaves for the first time while nothing is to be resent; else nullptr.
+    /// The same for the most frequent case: a request, reply, OPEN of a store or packet of a chunk
+    /// that leaves for the first time while nothing is to be resent. Otherwise nullptr.
     const Saved* next_fast() {
         if (lost_count_ > 0 || high_ == next_ || in_flight_.closed() || in_flight_.wants_answer()) {
             return nullptr;
@@ -177,13 +181,13 @@ public:
         const Saved& message = first_unsent_message();
         return message.kind <= Kind::open ? &message : nullptr;
     }
-    /// Of the chunk that next_fast named, the packet that leaves next.
+    /// The packet of the chunk that leaves next, after next_fast() named this chunk.
     Departure fast_chunk_packet(const Saved& chunk) const;
-    /// How many packets of it may leave now that are as long as packets are.
+    /// How many full packets of this chunk may leave now.
     std::size_t full_packets_waiting(const Saved& chunk) const;
-    /// Nothing waits but the message that next_fast named.
+    /// No message waits except the one that next_fast() named.
     bool single() const { return high_ + 1 == next_; }
-    /// What may leave with the message that next_fast named.
+    /// The messages that may leave together with the one that next_fast() named.
     Bundle fast_bundle() const {
         if (bundle_max_ == 0 || high_ + 1 >= next_) return {};
         return bundle_from(unsent_message_, high_, next_);
@@ -196,16 +200,16 @@ public:
         cursor_ = high_;
     }
 
-    /// AM-12: what leaves the window was acknowledged. Frees what `expected` acknowledges and hands
-    /// each message whose end the caller awaits to `done`: all but requests, plain replies and
-    /// notes that are not awaited. False, and no effect: a number that is stale, was never sent, or
-    /// lies inside a chunk (AM-37).
+    /// AM-12: messages leave the window when they are acknowledged. Frees all that `expected`
+    /// acknowledges, and calls `done` for each message whose end the caller awaits: all except
+    /// requests, plain replies and notes that are not awaited. False: no effect, because the number
+    /// is stale, was never sent or lies inside a chunk (AM-37).
     template <class Done>
     bool on_ack(std::uint32_t expected, Done&& done) {
         if (!circle_.holds(expected)) return false;
         const std::uint64_t position = una_ + circle_.steps_after(Number(expected), una_number_);
         if (position > high_) return false;
-        if (watched_ == 0 && lost_count_ == 0) {  // no chunk to lie in
+        if (watched_ == 0 && lost_count_ == 0) {  // there is no chunk
             if (position == next_) {
                 drop_all();
             } else {
@@ -215,7 +219,7 @@ public:
         }
         if (watched_ > 0 && lies_in_chunk(position)) return false;
         while (!saved_.empty() && saved_.front().position < position) {
-            if (end_of(saved_.front()) > position) {  // a row: nobody waits for the end of one
+            if (end_of(saved_.front()) > position) {  // a row, whose end nobody awaits
                 drop_begin(position);
                 break;
             }
@@ -226,12 +230,12 @@ public:
         return true;
     }
 
-    /// The message that leaves next, where some has not left and nothing is to be resent.
+    /// The message that leaves next, if some has not left and nothing is to be resent.
     const Saved& first_waiting() { return single() ? saved_.back() : first_unsent_message(); }
     /// The caller awaits the end of some message.
     bool is_awaited() const { return watched_ > 0; }
-    /// The number acknowledges all there is, and the caller awaits the end of none of it: the
-    /// answer to a single message, or the end of a burst. drop_all() is on_ack() then.
+    /// The number acknowledges everything, and the caller awaits the end of no message: the answer
+    /// to a single message, or the end of a burst. on_ack() then only needs drop_all().
     bool ends_all(std::uint32_t expected) const {
         return expected == high_number_.value() && settled() && watched_ == 0;
     }
@@ -244,61 +248,61 @@ public:
         unsent_message_ = 0;
     }
 
-    /// After on_ack of the same number. True: packets will be resent that were not going to be.
-    /// Many NACKs drawn by one gap resend it once (AM-38).
+    /// Called after on_ack() with the same number. True: more packets are to be resent than before.
+    /// Several NACKs for one gap cause one resend (AM-38).
     bool on_nack(const Missing& missing) {
         (void)note_arrived(missing);
         return note_lost(missing, {});
     }
-    // Its two halves, in that order.
-    /// True: something came of which nothing had been heard (selective recovery).
+    // The two halves of on_nack(), in this order. True: the peer has a packet that was not known to
+    // have arrived (selective recovery).
     bool note_arrived(const Missing& missing);
-    /// Which packets may be marked to be resent: the first that is missing, or not; others only
-    /// while fewer than so many wait for that; in go-back-N at least the whole of the first chunk.
-    /// What is missing and not marked is no longer under way.
+    /// Limits what note_lost() may mark for a resend. `without_first`: not the first missing
+    /// packet. `most`: another packet only while fewer than this many are marked; in go-back-N at
+    /// least all of the first message. A missing packet that is not marked is no longer in flight.
     struct Resendable {
         std::uint32_t most = ~std::uint32_t{0};
         bool without_first = false;
     };
     bool note_lost(const Missing& missing, Resendable resendable);
-    /// The first position of which nobody has said that it arrived; that of first_unsent(), where
-    /// there is none.
+    /// The position of the first packet that is not known to have arrived; that of first_unsent()
+    /// if there is none.
     std::uint64_t first_missing() const;
-    /// That is what next_departure() named last.
+    /// The packet that next_departure() named last is the first missing one.
     bool left_first_missing() const { return leaving_ == first_missing(); }
-    /// It waits to be resent.
+    /// The packet waits to be resent.
     bool is_lost(std::uint64_t position) const { return lost_.test(position); }
 
     const Ring<Saved>& saved() const { return saved_; }
-    /// Of a message; of a row, of its first.
+    /// The data of a message; of a row, those of its first message.
     ConstBytes data_of(const Saved& message) const { return data_at(message, message.position); }
-    /// Of the one that stands there.
+    /// The data of the message at this position.
     ConstBytes data_at(const Saved& message, std::uint64_t position) const {
         if (message.kind == Kind::chunk) return {message.lent, message.size};
         return bytes_.view(place_at(message, position)).subspan(entry_size(message.kind));
     }
-    /// Of what next_fast named.
+    /// The data of the message that next_fast() named.
     ConstBytes data_of_next(const Saved& message) const { return data_at(message, high_); }
 
-    /// Of a request or reply that is single(): the last of its row, if it is of one.
+    /// The arguments of a request or reply that is single(); of a row, those of its last message.
     ConstBytes single_arguments(const Saved& message) const {
         const std::size_t size = message.count;
         const std::size_t end = message.copy.at + std::size_t{message.copy.size};
         return bytes_.view(end - size, size);
     }
 
-    /// More messages than one.
+    /// Whether this is a row of several messages.
     static bool is_row(const Saved& message) {
         return message.span > 1 && message.kind <= Kind::reply;
     }
 
-    /// Forgets everything: a new session.
+    /// Forgets everything, for a new session.
     void reset();
     void fingerprint(Instant now, Fingerprint& sink) const;
 
 private:
     bool lies_in_chunk(std::uint64_t position) const;
-    /// Whether the caller awaits its acknowledgement.
+    /// Whether the caller awaits the end of this message.
     static bool is_watched(const Saved& message) {
         if (message.in_place) return message.count != 0;
         return is_watched(message.kind, message.owner);
@@ -313,7 +317,7 @@ private:
     static bool carries_bytes(const Saved& message) {
         return message.in_place && message.copy.size > OpenBody::size;
     }
-    /// Bytes in front of the saved arguments: they lie as in a bundle.
+    /// Bytes before the saved arguments: the entry of a bundle.
     std::size_t entry_size(Kind kind) const {
         return bundle_max_ > 0 && kind <= Kind::reply ? BundleEntry::size : 0;
     }
@@ -321,11 +325,11 @@ private:
         return message.id != 0 && message.kind <= Kind::reply;
     }
     static std::uint64_t end_of(const Saved& message) { return message.position + message.span; }
-    /// Bytes in the save queue of each message of a row.
+    /// Bytes in the save queue for each message of a row.
     static std::uint32_t size_in_row(const Saved& row) {
         return static_cast<std::uint32_t>(BundleEntry::size) + row.count;
     }
-    /// Where the one lies that stands there.
+    /// The place of the message at this position.
     static SaveBytes::Place place_at(const Saved& message, std::uint64_t position) {
         if (!is_row(message)) return message.copy;
         const std::uint32_t each = size_in_row(message);
@@ -355,7 +359,7 @@ private:
         if (messages > 1) note_rounds(first + 1, messages - 1);
     }
     void note_rounds(std::uint64_t first, std::uint32_t messages);
-    /// Whether a message is the next of its row.
+    /// Whether the message continues this row.
     inline bool is_next_of(const Saved& row, Kind kind, std::uint32_t id, std::uint16_t count,
                            const SaveBytes::Place& place) const;
     inline std::byte* take_bytes(Kind kind, std::uint32_t id, std::uint16_t count, std::size_t size,
@@ -381,24 +385,24 @@ private:
     Recovery recovery_;
 
     std::uint64_t una_ = 0;
-    Number una_number_;  // the same on the circle
+    Number una_number_;  // of una_, on the circle
     std::uint64_t high_ = 0;
     Number high_number_;
     std::uint64_t next_ = 0;
-    std::uint64_t cursor_ = 0;   // behind the packet that left last
-    std::uint64_t leaving_ = 0;  // the packet that next_departure named
+    std::uint64_t cursor_ = 0;   // position after the packet that left last
+    std::uint64_t leaving_ = 0;  // packet that next_departure() named
     std::uint32_t leaving_messages_ = 1;
     std::uint8_t round_ = 0;
     std::uint32_t lost_count_ = 0;
-    std::size_t unsent_message_ = 0;  // index in saved_ of the message that high_ stands in
-    std::size_t watched_ = 0;         // of saved_
-    std::size_t carrying_ = 0;        // of those
+    std::size_t unsent_message_ = 0;  // index in saved_ of the message at high_
+    std::size_t watched_ = 0;         // messages in saved_ whose end the caller awaits
+    std::size_t carrying_ = 0;        // of these, notes with bytes
     bool marked_ = false;             // some bit of lost_ or there_ may be set
     Ring<Saved> saved_;
     SaveBytes bytes_;
     PacketsInFlight in_flight_;
-    BitWindow lost_;                        // to be resent
-    BitWindow there_;                       // NACKs said that they arrived (selective)
+    BitWindow lost_;                        // packets to be resent
+    BitWindow there_;                       // packets that NACKs said have arrived (selective)
     std::vector<std::uint8_t> round_sent_;  // at position mod its size: its last one (selective)
 };
 
@@ -419,7 +423,7 @@ private:
     return message;
 }
 
-/// The numbers of what was saved are taken; nothing was heard of them yet.
+/// Takes the numbers of a saved message. Nothing is known about them yet.
 [[gnu::always_inline]] inline void SendWindow::pass_next(std::uint32_t span) {
     if (marked_) {
         lost_.clear(next_, next_ + span);
@@ -428,7 +432,8 @@ private:
     next_ += span;
 }
 
-/// Room in the save queue, the message's entry written. Nothing: there is none, or no number.
+/// Reserves room in the save queue and writes the message's entry. nullptr: there is no room or no
+/// number.
 [[gnu::always_inline]] inline std::byte* SendWindow::take_bytes(Kind kind, std::uint32_t id,
                                                                 std::uint16_t count,
                                                                 std::size_t size,
@@ -444,7 +449,7 @@ private:
     return room.data() + before;
 }
 
-// Field by field: a copy of them all would wait for the parts just written.
+// Field by field: a copy of the whole struct would wait for the fields just written.
 [[gnu::always_inline]] inline void SendWindow::keep_place(Saved& message,
                                                           const SaveBytes::Place& place) {
     message.copy.at = place.at;
@@ -452,7 +457,7 @@ private:
     message.copy.mark = place.mark;
 }
 
-// Whose end is awaited has no handler: a refusal.
+// A message whose end is awaited has no handler: it is a refusal.
 [[gnu::always_inline]] inline bool SendWindow::is_next_of(const Saved& row, Kind kind,
                                                           std::uint32_t id, std::uint16_t count,
                                                           const SaveBytes::Place& place) const {
@@ -463,7 +468,7 @@ private:
 [[gnu::always_inline]] inline bool SendWindow::push_here(Kind kind, std::uint32_t id,
                                                          ConstBytes data, std::uint32_t owner) {
     const auto count = static_cast<std::uint16_t>(kind <= Kind::reply ? data.size() : 0);
-    WIREPROOF_CHECK(owner == 0 || id == 0 || kind > Kind::reply);  // as is_next_of believes
+    WIREPROOF_CHECK(owner == 0 || id == 0 || kind > Kind::reply);  // is_next_of() relies on it
     SaveBytes::Place place;
     std::byte* const to = take_bytes(kind, id, count, data.size(), place);
     if (to == nullptr) return false;

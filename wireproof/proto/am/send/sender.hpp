@@ -1,5 +1,5 @@
-// The sending layer: what the caller asks for, the packets that leave, and the acknowledgements and
-// NACKs that come back.
+// The sending layer: calls of the caller, packets that leave, and the acknowledgements and NACKs
+// that arrive for them.
 #pragma once
 
 #include "wireproof/proto/am/session/session.hpp"
@@ -11,7 +11,7 @@ class Sender : protected Session {
 protected:
     using Session::Session;
 
-    // What the caller asks for: send/post.cpp. connection.hpp documents each.
+    // Calls of the caller: send/post.cpp. connection.hpp documents each.
     [[nodiscard]] PostStatus request(HandlerId handler, ConstBytes arguments);
     [[nodiscard]] PostStatus reply(HandlerId handler, ConstBytes arguments);
     [[nodiscard]] PostStatus refuse(HandlerId missing);
@@ -19,32 +19,32 @@ protected:
     [[nodiscard]] PostStatus note(const Note& note);
     [[nodiscard]] PostStatus get(const Get& get);
     bool can_note() const;
-    /// A refusal goes the way of replies. `owner`: the refused store's id + 1, note_owner, or 0.
+    /// A refusal leaves like a reply. `owner`: the refused store's id + 1, note_owner, or 0.
     void send_refusal(RefusalBody body, std::uint32_t owner);
 
-    // What comes back: send/acknowledge.cpp.
+    // Acknowledgements and NACKs that arrive: send/acknowledge.cpp.
 
-    /// A packet of the session came whole: its sender lives, and has what its acks say. What else
-    /// the packet says is applied by the function that accepts it.
+    /// An undamaged packet of the session arrived: its sender lives, and its acknowledgements
+    /// apply. The function that accepts the packet applies the rest.
     inline void commit(Instant now, const Acks& acks);
     void on_nack(Instant now, const Header& header, ConstBytes data);
     bool says_no_news(const Acks& acks) const {
         return acks[0] == send_[0].window.first_unacknowledged() &&
                acks[1] == send_[1].window.first_unacknowledged();
     }
-    /// What waits for room in the window may have it now.
+    /// Puts messages that waited for room into the window.
     inline void refill(Channel channel);
 
-    // What leaves: send/transmit.cpp.
+    // Packets that leave: send/transmit.cpp.
 
-    /// What every packet of the session says, a retransmission too: AM-41.
+    /// The fields that every packet of the session has, also a retransmission (AM-41).
     template <class AnyHeader>
     [[gnu::always_inline]] void stamp(AnyHeader& header) const {
         header.route = route_;
         header.cookie = handshake_.cookie();
         header.ack = {receive_[0].window.expected(), receive_[1].window.expected()};
     }
-    /// The general way for any packet: its header is completed, written, signed and counted.
+    /// The general path for any packet: completes, writes, signs and counts it.
     void emit(TxFrame& out, Header& header, ConstBytes data);
     bool send_hello(Instant now, TxFrame& out);
     bool send_unknown(TxFrame& out);
@@ -52,8 +52,8 @@ protected:
     bool send_question(Instant now, Channel channel, TxFrame& out);
     bool send_keepalive(Instant now, Channel channel, TxFrame& out);
 
-    // The fast path: fast/transmit.hpp, .cpp and fast/chunks.cpp. connection.hpp documents what it
-    // offers.
+    // The fast path: fast/transmit.hpp, .cpp and fast/chunks.cpp. connection.hpp documents its
+    // calls.
     bool send_fast(Instant now, TxFrame& out);
     inline RunStart begin_run();
     bool in_run() {

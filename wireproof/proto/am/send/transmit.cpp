@@ -1,4 +1,4 @@
-// Packets that leave the general way.
+// The general path for packets that leave.
 
 #include <algorithm>
 #include <utility>
@@ -35,8 +35,8 @@ void Sender::emit(TxFrame& out, Header& header, ConstBytes data) {
     ++stats_.sent[static_cast<std::size_t>(header.kind)];
 }
 
-/// A numbered packet of the channel has left, or the last of many: what that changes besides what
-/// emit() or note_left() has changed for each.
+/// A numbered packet of the channel has left, or the last of several. Changes what emit() or
+/// note_left() does not change for each.
 void Sender::note_departure(Instant now, Channel channel, bool again) {
     liveness_.wait(now);
     SendChannel& from = sender(channel);
@@ -45,9 +45,9 @@ void Sender::note_departure(Instant now, Channel channel, bool again) {
     if (turn_ == channel) turn_ = other(channel);
 }
 
-/// What makes the OPEN or the last packet of a transfer as long as those before and behind it,
-/// where the lane prefers that; nothing if it is the last to leave, or where bytes count more: on a
-/// path that others share, or if there are few.
+/// Filler that makes the OPEN or the last packet of a transfer as long as the packets before and
+/// after it, if the lane prefers equal sizes. 0 if no packet waits after it, if the transfer is
+/// short, or if other flows share the path.
 std::uint16_t Sender::filler_of(const TxFrame& out, Channel channel,
                                 const SendWindow::Departure& packet) {
     const SendWindow& window = sender(channel).window;
@@ -60,7 +60,7 @@ std::uint16_t Sender::filler_of(const TxFrame& out, Channel channel,
     return static_cast<std::uint16_t>(config_.data_max() - size);
 }
 
-/// About how many bytes a transfer has besides those of its OPEN or last packet; of no transfer 0.
+/// About how many bytes a transfer has besides its OPEN or its last packet; 0 if it is no transfer.
 std::uint64_t Sender::bytes_besides(Channel channel, const SendWindow::Departure& packet) const {
     const SendWindow::Saved& message = *packet.message;
     if (message.kind == Kind::chunk) {
@@ -99,7 +99,7 @@ bool Sender::send_numbered(Instant now, Channel channel, TxFrame& out) {
     return true;
 }
 
-// Before what waits to leave, so that answers come spread over the round trip.
+// A question leaves before packets that wait, so that its answers are spread over the round trip.
 bool Sender::send_question(Instant now, Channel channel, TxFrame& out) {
     if (!sender(channel).window.in_flight().wants_answer()) return false;
     sender(channel).keepalive_due = true;
@@ -134,7 +134,8 @@ bool Sender::send_hello(Instant now, TxFrame& out) {
     return true;
 }
 
-// No longer than any frame: a stranger cannot make this node send more than it was sent.
+// An UNKNOWN is not longer than other frames, so a stranger cannot make this node send more than it
+// receives.
 bool Sender::send_unknown(TxFrame& out) {
     const Handshake::Disowned session = handshake_.take_disowned();
     Header header;
@@ -145,7 +146,7 @@ bool Sender::send_unknown(TxFrame& out) {
     if (session.how.why == SessionEnded::Why::unanswered) {
         header.count = unknown_unanswered;
         header.id = static_cast<std::uint32_t>(session.how.packet_bytes);
-        header.number = std::min(session.how.packet_times, 0xFFFFU);  // of the narrow layout
+        header.number = std::min(session.how.packet_times, 0xFFFFU);  // the sp2 layout has 16 bits
     }
     emit(out, header, {});
     return true;

@@ -1,4 +1,4 @@
-// What an ended session leaves: each message whose fate is unknown, then the end.
+// Reports what an ended session leaves.
 
 #include "wireproof/proto/am/session/session.hpp"
 
@@ -9,7 +9,7 @@ HandlerId Session::handler_of_note(const SendWindow& window, const SendWindow::S
     return static_cast<HandlerId>(OpenBody::decode(body.first<OpenBody::size>()).handler);
 }
 
-// Every unfinished message once, in order, then the end itself.
+// Each unfinished message once and in order, then the end of the session.
 std::optional<Delivery> Session::draw_ending() {
     using What = FateUnknown::What;
     for (; ending_.channel < channel_count; ++ending_.channel, ending_.next = 0) {

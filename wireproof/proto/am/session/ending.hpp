@@ -1,4 +1,4 @@
-// A session that ended, while what it leaves behind is drawn.
+// An ended session while the caller draws what it leaves.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace wireproof::am {
 
-/// How far the drawing is, message by message (Session::draw_ending).
+/// How much the caller has drawn (Session::draw_ending).
 struct Ending {
     bool active = false;
     SessionEnded ended;
     std::size_t channel = 0;
-    std::size_t next = 0;      // of what is saved
-    std::uint32_t of_row = 0;  // the next of that, if it is a row
+    std::size_t next = 0;      // next saved message
+    std::uint32_t of_row = 0;  // next message of that one, if it is a row
     std::size_t stage = 0;
 
     void fingerprint(Fingerprint& sink) const {

@@ -26,7 +26,7 @@ std::uint64_t Handshake::draw() {
     return nonce;
 }
 
-// Its upper 16 bits are the job's, so that a frame of another job is known by its cookie alone.
+// The upper 16 bits are those of the job, so the cookie alone shows that a frame is of another job.
 std::uint64_t Handshake::cookie_of(const Nonces& nonces) const {
     const auto [low, high] = std::minmax(nonces.own, nonces.peer);
     const std::uint64_t cookie = mix64(mix64(mix64(job_) ^ low) ^ high) & ~job_bits;
@@ -39,7 +39,7 @@ void Handshake::establish(const Nonces& nonces) {
     candidates_ = {};
 }
 
-// That with the peer's life of this nonce, if there is one.
+// The candidate with this nonce of the peer, if there is one.
 Handshake::Nonces* Handshake::candidate_of(std::uint64_t peer) {
     for (Nonces& candidate : candidates_) {
         if (candidate.own != 0 && candidate.peer == peer) return &candidate;
@@ -62,7 +62,7 @@ Handshake::Outcome Handshake::on_hello(const HelloBody& hello, bool wants_answer
     }
     Nonces* const candidate = candidate_of(hello.nonce);
     const bool echoes = candidate != nullptr && hello.echo == candidate->own;
-    // Without a session, a peer that echoes the nonce of our HELLO has met us.
+    // Without a session: a peer that echoes the nonce of our HELLO has received this HELLO.
     if (hello.echo != 0 && (echoes || (!established() && hello.echo == candidates_[0].own))) {
         establish({hello.echo, hello.nonce});
         answer_ = wants_answer ? Answer::session : Answer::none;
@@ -70,10 +70,10 @@ Handshake::Outcome Handshake::on_hello(const HelloBody& hello, bool wants_answer
     }
     if (hello.echo != 0 && hello.echo != session_.own) return Outcome::foreign;
     if (candidate != nullptr) {
-        std::swap(candidates_[0], *candidate);  // which the answer is for
+        std::swap(candidates_[0], *candidate);  // the answer is for this one
     } else {
-        // In a session, another life knocks. A late HELLO of a dead one can do no more than this:
-        // it cannot echo the fresh nonce.
+        // During a session, another life of the peer may have sent this HELLO. A late HELLO of a
+        // dead life only begins a candidate, because the dead life cannot echo the new nonce.
         const std::uint64_t known = established() ? 0 : candidates_[0].own;
         begin_candidate({known != 0 ? known : draw(), hello.nonce});
     }
@@ -108,14 +108,15 @@ Handshake::Disowned Handshake::take_disowned() {
 
 std::uint64_t Handshake::proof_of(std::uint64_t cookie) const {
     return mix64(mix64(job_) ^ mix64(cookie)) &
-           0xFFFFFFFF;  // as wide as the narrow layout has room
+           0xFFFFFFFF;  // the offset field of the sp2 layout has 32 bits
 }
 
 bool Handshake::is_disowned(std::uint64_t cookie, std::uint64_t proof) const {
     return established() && !launched_ && cookie == cookie_ && proof == proof_of(cookie);
 }
 
-// What is being formed beside a session has fresh nonces, and the peer may have begun it already.
+// Candidates beside the session stay: their nonces are new, and the peer may have begun one
+// already.
 void Handshake::end(const SessionEnded& how) {
     if (established()) {
         ended_ = cookie_;
@@ -138,8 +139,8 @@ Handshake::Hello Handshake::take_hello() {
     if (answer == Answer::session) return {{job_, session_.own, session_.peer, terms_}, false};
     Nonces& candidate = candidates_[0];
     if (candidate.own == 0) candidate.own = draw();
-    // An attempt of our own echoes nobody: whom we met may be dead, and the living would not
-    // answer.
+    // A HELLO that is no answer echoes no nonce: the peer whose nonce we know may be dead, and a
+    // new life would not answer.
     const std::uint64_t echo = answer == Answer::candidate ? candidate.peer : 0;
     return {{job_, candidate.own, echo, terms_}, true};
 }

@@ -1,6 +1,7 @@
-// How two ends agree on a session, and how a restarted end is told from a late HELLO of a dead one.
-// A session is named by a cookie mixed from both ends' nonces; a nonce is new in every life and is
-// believed only once its owner has echoed a nonce that we drew after meeting it.
+// How two ends agree on a session, and how they distinguish a restarted end from a late HELLO of a
+// dead life. A cookie names the session; it is mixed from a nonce of each end. Each life of an end
+// has a new nonce. An end trusts the nonce of a HELLO only after its sender has echoed a nonce of
+// this end.
 #pragma once
 
 #include <array>
@@ -19,10 +20,10 @@ namespace wireproof::am {
 class Handshake {
 public:
     enum class Outcome : std::uint8_t {
-        foreign,      // of another job, or an echo of a nonce that is not ours
-        mismatched,   // of our job, but configured otherwise
+        foreign,      // of another job, or the echo is no nonce of this end
+        mismatched,   // of this job, but with another configuration
         noted,        // an answer may be due
-        established,  // a new session begins, and with it ends the old one
+        established,  // a new session begins; it ends the old one
     };
 
     explicit Handshake(const Config& config);
@@ -32,29 +33,30 @@ public:
 
     Outcome on_hello(const HelloBody& hello, bool wants_answer);
 
-    /// Whether this is the cookie of the session being formed: a peer that knows it has echoed our
-    /// nonce. It repairs the loss of the last HELLO, which neither end would repeat.
+    /// Whether this is the cookie of a session being formed. A peer that knows it has received our
+    /// nonce. So a frame with it replaces a lost last HELLO, which neither end would repeat.
     bool completes(std::uint64_t cookie);
 
-    /// The session, or the attempt at one, is over; a nonce of the next attempt will be fresh. A
-    /// peer that answered is told how it ended, and so is one that asks for this session later.
+    /// The session, or the attempt to begin one, is over. The next attempt draws a new nonce. If
+    /// the peer still answered, it is told at once how the session ended; else it is told when it
+    /// uses the session again.
     void end(const SessionEnded& how);
 
-    /// Whether another session can follow: not if the launcher gave the only one.
+    /// Whether another session can follow. None can if the launcher gave the only one.
     bool can_meet() const { return !launched_; }
 
-    /// A frame arrived that names a session of our job which does not exist here. One in a second
-    /// is answered: its sender does not know that this node began anew.
+    /// A frame arrived with the cookie of a session of this job that does not exist here. This node
+    /// answers one per second, because the sender does not know that the session is over.
     void on_unknown_session(Instant now, std::uint64_t cookie);
     struct Disowned {
         std::uint64_t cookie = 0;
-        std::uint64_t proof = 0;  // shows that the sender of the answer is of the job
-        SessionEnded how;         // as it ended here; `restarted`: nobody here knows of it
+        std::uint64_t proof = 0;  // shows that the sender of the answer belongs to the job
+        SessionEnded how;         // how it ended here; `restarted`: this node does not know it
     };
-    /// Such an answer is due; take_disowned() is what it says.
+    /// Such an answer is due; take_disowned() returns its contents.
     bool disowns() const { return answer_ == Answer::unknown; }
     Disowned take_disowned();
-    /// Whether the peer says that of our own session. Of any other it means nothing.
+    /// Whether an UNKNOWN is about the session of this end. Others have no meaning.
     bool is_disowned(std::uint64_t cookie, std::uint64_t proof) const;
 
     struct Hello {
@@ -63,7 +65,7 @@ public:
     };
     /// Some answer is due.
     bool answer_due() const { return answer_ != Answer::none; }
-    /// The HELLO that is due, or else an attempt of our own.
+    /// The HELLO that is due; if none is, one that begins an attempt.
     Hello take_hello();
 
     void fingerprint(Instant now, Fingerprint& sink) const;
@@ -87,16 +89,16 @@ private:
     std::uint64_t terms_;
     Random random_;
     std::uint64_t cookie_ = 0;  // 0: no session
-    Nonces session_;            // of the session
-    // Of sessions being formed, the last first: a late HELLO of a dead life may begin one beside
-    // the one that the peer takes part in.
+    Nonces session_;            // of cookie_
+    // Sessions being formed, the latest first. There are two because a late HELLO of a dead life
+    // may begin one beside the one with the peer's living life.
     std::array<Nonces, 2> candidates_;
-    bool launched_ = false;  // the launcher gave the cookie: no HELLO is sent or heard
+    bool launched_ = false;  // the launcher gave the cookie: HELLOs are neither sent nor accepted
     Answer answer_ = Answer::none;
-    std::uint64_t ended_ = 0;  // cookie of the last session that this end gave up
+    std::uint64_t ended_ = 0;  // cookie of the last session that ended here
     SessionEnded ended_how_;
-    std::uint64_t unknown_ = 0;  // cookie of the session that is not ours, while it is to be said
-    Instant unknown_again_;      // from then on another may be answered
+    std::uint64_t unknown_ = 0;  // cookie in the UNKNOWN that is due
+    Instant unknown_again_;      // time of the next answer to an unknown cookie
 };
 
 }  // namespace wireproof::am

@@ -1,5 +1,6 @@
-// Whether the peer lives: since when it is silent, and how many questions it left unanswered. A
-// peer is given up (AM-50) when both are too much; Connection sets the timers and asks.
+// Whether the peer lives: since when it has been silent, and how many questions it has not
+// answered. When both exceed their limits, the peer is given up (AM-50). Session sets the timers
+// and asks.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +17,12 @@ public:
     explicit Liveness(const Config& config)
         : keepalive_limit_(config.keepalive_limit), peer_timeout_(config.peer_timeout) {}
 
-    /// Something of the session came.
+    /// A frame of the session arrived.
     void heard(Instant now) {
         silent_since_ = now;
         unanswered_ = 0;
     }
-    /// The peer is waited for. Silence counts from when it first is.
+    /// This end waits for the peer. Silence counts from the first such call.
     void wait(Instant now) {
         if (!waits_) heard(now);
         waits_ = true;
@@ -29,15 +30,15 @@ public:
     void stop_waiting() { waits_ = false; }
     bool waits() const { return waits_; }
 
-    /// A timer ran out that was set `waited` before `due`. Time in which nobody looked is no
-    /// silence of the peer's: it could be heard only since it was asked, and not while this end was
-    /// away.
+    /// A timer expired; it was set `waited` before `due`. Silence counts only from the time when
+    /// the peer was asked, and without the time by which the timer is late: this end could not hear
+    /// the peer then.
     void note_absence(Instant now, Instant due, Duration waited) {
         const Instant since =
             unanswered_ == 0 ? now + waited * -1 : std::min(now, silent_since_ + (now - due));
         silent_since_ = std::max(silent_since_, since);
     }
-    /// A keep-alive or HELLO is to leave, since nothing was heard.
+    /// Nothing was heard, so a keep-alive or HELLO is to leave.
     void asks() { ++unanswered_; }
 
     Instant silent_since() const { return silent_since_; }
@@ -45,21 +46,22 @@ public:
     bool given_up(Instant now) const {
         return unanswered_ >= keepalive_limit_ && now - silent_since_ >= peer_timeout_;
     }
-    /// After the interval, or at the moment the peer may be given up if that comes first.
+    /// After the interval, or earlier if the peer may be given up earlier.
     Instant next_check(Instant now, Duration interval) const {
         const Instant limit = silent_since_ + peer_timeout_;
         const Instant next = now + interval;
         return limit > now && limit < next ? limit : next;
     }
 
-    /// A new session.
+    /// For a new session.
     void reset() {
         unanswered_ = 0;
         waits_ = false;
     }
     void fingerprint(Instant now, Fingerprint& sink) const {
         sink.add(unanswered_);
-        // Beyond the peer timeout, longer silence changes nothing; nor does any before the waiting.
+        // Silence longer than the peer timeout changes nothing; nor does silence before the wait
+        // began.
         sink.add(waits_);
         if (waits_) sink.add(std::min(now - silent_since_, peer_timeout_));
     }
@@ -67,8 +69,8 @@ public:
 private:
     std::uint32_t keepalive_limit_;
     Duration peer_timeout_;
-    std::uint32_t unanswered_ = 0;  // keep-alives or HELLOs since anything of the session came
-    // Last frame of the session, or when the waiting for the next began; later, if nobody looked.
+    std::uint32_t unanswered_ = 0;  // keep-alives or HELLOs since the last frame of the session
+    // When the last frame of the session arrived or the wait began; later if this end was away.
     Instant silent_since_;
     bool waits_ = false;
 };

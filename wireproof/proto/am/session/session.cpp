@@ -1,11 +1,11 @@
-// Sessions begin and end.
+// The beginning and end of sessions.
 
 #include "wireproof/proto/am/session/session.hpp"
 
 namespace wireproof::am {
 namespace {
 
-// What the peer says with an UNKNOWN about a session that we still have.
+// What the peer's UNKNOWN says about a session that this end still has.
 SessionEnded told_end(const Header& unknown) {
     using Why = SessionEnded::Why;
     switch (unknown.count) {
@@ -34,7 +34,8 @@ RxVerdict Session::on_hello(Instant now, const Header& header, ConstBytes data) 
     return RxVerdict::control;
 }
 
-// The peer has begun a new life, or has given our session up, and heard us name it.
+// The peer has begun a new life or has given up the session, and then received a frame of the
+// session.
 RxVerdict Session::on_unknown(const Header& header, ConstBytes data) {
     if (!data.empty()) return RxVerdict::malformed;
     if (!handshake_.is_disowned(header.cookie, header.offset)) return RxVerdict::foreign;

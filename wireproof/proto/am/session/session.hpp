@@ -1,5 +1,5 @@
 // The layer that begins and ends sessions: HELLO and UNKNOWN, the timers that ask a silent peer,
-// and what an ended session leaves to be drawn.
+// and the report of what an ended session leaves.
 #pragma once
 
 #include "wireproof/proto/am/connection_state.hpp"
@@ -13,19 +13,19 @@ protected:
     RxVerdict on_hello(Instant now, const Header& header, ConstBytes data);
     RxVerdict on_unknown(const Header& header, ConstBytes data);
     void begin_session(Instant now, bool replaces);
-    /// This end ends the session, and begins no other by itself.
+    /// This end gives up the session. It does not begin another one by itself.
     void give_up(const SessionEnded& ended) {
         handshake_.end(ended);
         end_session(ended);
     }
     void give_up(SessionEnded::Why why) { give_up(SessionEnded{.why = why}); }
-    /// Every message that has not ended, once and in order; the last is the end itself.
+    /// Each unfinished message once and in order; the last delivery is the end of the session.
     std::optional<Delivery> draw_ending();
     static HandlerId handler_of_note(const SendWindow& window, const SendWindow::Saved& note);
 
     // Timers: session/timers.cpp.
 
-    /// Once a turn: the timers follow what is waited for.
+    /// Called once per turn: sets the timers for what this end waits for.
     void watch_peer(Instant now);
     void watch_idle(Instant now) {
         watch_interval_ = config_.keepalive_after;

@@ -1,4 +1,4 @@
-// The timers that ask a silent peer, and give it up.
+// The timers that ask a silent peer and give it up.
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ void Session::on_hello_timer(Instant now, Instant due) {
     hello_due_ = true;
 }
 
-// What left meanwhile has acknowledged what came before it.
+// If a packet left in the meantime, it has acknowledged what arrived before it.
 void Session::release_held_acks() {
     for (ReceiveChannel& channel : receive_) {
         if (channel.window.owed() > 0) channel.window.owe_ack();
@@ -43,7 +43,7 @@ void Session::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     if (window.empty()) {
         if (!awaited) return;
         const Instant quiet = liveness_.silent_since() + config_.keepalive_after;
-        if (quiet > now) {  // it was heard meanwhile
+        if (quiet > now) {  // a frame arrived in the meantime
             watch_interval_ = config_.keepalive_after;
             timers_.set(keepalive_timer(channel), quiet);
             return;
@@ -60,8 +60,8 @@ void Session::on_keepalive_timer(Instant now, Instant due, Channel channel) {
     ++stats_.keepalive_timeouts;
     sender(channel).rtt.resent();  // what answers now was asked for
     sender(channel).on_silence(now, liveness_.unanswered(), now - liveness_.silent_since());
-    // What waits to leave says more than a keep-alive would, unless nothing was heard since the
-    // last timer either: a path may lose all packets as long as these.
+    // Packets that wait to leave ask as well as a keep-alive does. But if nothing was heard since
+    // the last timer either, the path may lose all packets of their length.
     sender(channel).keepalive_due = window.at_rest() || asks_first();  // AM-16
     interval = std::min(interval * 2, config_.keepalive_max);
     timers_.set(keepalive_timer(channel), liveness_.next_check(now, interval));
