@@ -116,7 +116,7 @@ TEST(AmConfig, RefusesAHeldBackAckThatWaitsLongerThanItsSender) {
     EXPECT_TRUE(with_ack_after(Config::sp2().keepalive_after + Duration(1)));
 }
 
-// A sender that waits for the acknowledgement of what it may have in flight must get one.
+// A sender that waits until packets in flight are acknowledged must get an acknowledgement.
 TEST(AmConfig, RefusesAnAckForMoreChunksThanMayBeInFlight) {
     const auto with_ack_chunks = [](std::uint32_t chunks) {
         return refused(Config::sp2(), [&](Config& c) { c.ack_chunks = chunks; });
@@ -133,7 +133,7 @@ TEST(AmConfig, RefusesAWindowOfAQuarterOfTheModulus) {
     };
     EXPECT_TRUE(with_modulus(4 * 76));
     EXPECT_FALSE(with_modulus(4 * 76 + 4));
-    EXPECT_TRUE(with_modulus(65'537));  // does not fit the field
+    EXPECT_TRUE(with_modulus(65'537));  // too large for the field
 }
 
 // AM-51
@@ -176,7 +176,7 @@ TEST(AmConfig, RefusesWhatCannotCarryOrQueueAMessage) {
     }
 }
 
-// HELLO compares what both ends must have in common, and nothing else.
+// HELLO compares only what both ends must have in common.
 TEST(AmConfig, TermsDifferWithEveryFigureThatBothEndsMustShare) {
     const auto differs = [](const std::function<void(Config&)>& change) {
         Config config = Config::ethernet();
@@ -202,7 +202,7 @@ TEST(AmConfig, TermsDifferWithEveryFigureThatBothEndsMustShare) {
     EXPECT_FALSE(differs([](Config& c) { c.keepalive_after = Duration(9); }));
 }
 
-// 0.51 of the keep-alives fail where three frames of ten are lost each way.
+// If three of ten frames are lost each way, 0.51 of the keep-alives fail.
 TEST(AmConfig, APeerIsAskedAScoreOfTimesBeforeItIsGivenUp) {
     for (const int milliseconds : {200, 1'000, 10'000, 1'000'000}) {
         Config config = Config::ethernet();
@@ -213,7 +213,7 @@ TEST(AmConfig, APeerIsAskedAScoreOfTimesBeforeItIsGivenUp) {
         EXPECT_TRUE(config.check());
     }
     Config config;
-    config.give_up_after(Duration::milliseconds(20));  // fewer, as the first waits so long
+    config.give_up_after(Duration::milliseconds(20));  // fewer, as the first interval is long
     EXPECT_EQ(config.keepalive_max, config.keepalive_after);
     EXPECT_TRUE(config.check());
 }

@@ -1,5 +1,5 @@
-// For tests: the configurations that the rules of SP AM are tested in. A test is written once and
-// runs in each: `for (const Config& config : all())`.
+// For tests: the configurations in which the tests run the rules of SP AM. A test is written once
+// and runs in each: `for (const Config& config : all())`.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,21 +15,21 @@
 
 namespace wireproof::am::test {
 
-/// With a session of a launcher, whose numbers soon wrap.
+/// With the session of a launcher, and numbers that soon wrap.
 inline Config launched(Config config) {
     config.cookie = 0xC00C1E;
-    const auto modulus = static_cast<std::uint32_t>(config.modulus);  // 2^32 is 0, as is meant
+    const auto modulus = static_cast<std::uint32_t>(config.modulus);  // 2^32 becomes 0, as intended
     config.first_number = {modulus - 3, modulus - 2};
     return config;
 }
 
-/// The paper's figures.
+/// The paper's settings.
 inline Config sp2() {
     return launched(Config::sp2());
 }
 
-/// Today's, without what spares packets: each message has a frame of its own, a store all of its
-/// bytes in chunks, and an acknowledgement that is held back waits to be asked for.
+/// Today's settings, without what saves packets: each message has its own frame, all bytes of a
+/// store are in chunks, and an acknowledgement that is held back waits until the sender asks.
 inline Config bare() {
     Config config = launched(Config::ethernet());
     config.bundle_max = 0;
@@ -38,20 +38,20 @@ inline Config bare() {
     return config;
 }
 
-/// Short messages share packets; three of one word fit.
+/// Short messages share packets; three messages of one word fit.
 inline Config bundling(Config config) {
     config.bundle_max = 24;
     return config;
 }
 
-/// Stores begin in their OPEN, and end there if they are short.
+/// The OPEN of a store carries its first bytes, or all bytes of a short store.
 inline Config opening(Config config) {
     config.open_bytes = config.data_max() - OpenBody::size;
     return config;
 }
 
-/// What a user has over UDP, and between processes of one host (front/am), but that a launcher
-/// agreed on the session: meeting() has those that HELLOs agree on.
+/// The settings that a user has over UDP, and between processes of one host (front/am). Only the
+/// session is that of a launcher; in meeting(), HELLOs agree on it.
 inline Config udp() {
     return launched(Config::ethernet());
 }
@@ -59,8 +59,8 @@ inline Config shared_memory() {
     return launched(Config::shared_memory());
 }
 
-/// The configurations that a rule is tested in: `for (const Config& config : all())`. A failure
-/// says in which.
+/// The configurations in which a rule is tested: `for (const Config& config : all())`. A failure
+/// says in which one.
 class Configs {
 public:
     struct Named {
@@ -95,15 +95,15 @@ public:
         more.all_.push_back(another);
         return more;
     }
-    /// But those whose sender asks, amid a flight, what of it has arrived (congestion control): for
-    /// tests that name every frame.
+    /// Without those whose sender asks, while packets are in flight, what has arrived (congestion
+    /// control): for tests that name every frame.
     Configs without_questions() const {
         Configs fewer = *this;
         std::erase_if(fewer.all_,
                       [](const Named& each) { return each.config.congestion == Congestion::on; });
         return fewer;
     }
-    /// Each of them changed.
+    /// Changes each of them.
     template <class Change>
     Configs with(Change&& change) const {
         Configs changed = *this;
@@ -115,7 +115,8 @@ private:
     std::vector<Named> all_;
 };
 
-/// What users have: over UDP on one host and between hosts (front/am), and on shared memory.
+/// The settings that users have: over UDP on one host and between hosts (front/am), and on shared
+/// memory.
 inline Configs shipped() {
     Config between_hosts = udp();
     between_hosts.congestion = Congestion::on;
@@ -123,20 +124,20 @@ inline Configs shipped() {
             {"as between hosts", between_hosts},
             {"as on shared memory", shared_memory()}};
 }
-/// And the bare one: all that recover selectively.
+/// Also the bare one: all that have selective recovery.
 inline Configs selective() {
     return shipped().and_also({"bare", bare()});
 }
-/// And the paper's.
+/// Also the paper's.
 inline Configs all() {
     return selective().and_also({"sp2", sp2()});
 }
-/// Those that measure round trips, and whose paths have an MTU.
+/// Those that measure round trips and whose paths have an MTU.
 inline Configs over_a_network() {
     return {{"bare", bare()}, {"as over UDP", udp()}};
 }
 
-/// Chunks of 4 and windows that hold two: short transcripts.
+/// Chunks of 4, and windows of two chunks, for short transcripts.
 inline Config small(Config config) {
     config.chunk_packets = 4;
     config.chunks_in_flight = 2;
@@ -145,7 +146,7 @@ inline Config small(Config config) {
     config.get_slots = 1;
     config.stores_max = config.gets_max = 3;
     config.held_packets = config.recovery == Recovery::selective ? 12 : 0;
-    config.packet_max = std::min<std::size_t>(config.packet_max, 4088);  // soon compared
+    config.packet_max = std::min<std::size_t>(config.packet_max, 4088);  // quick to compare
     config.message_max = std::min(config.message_max, config.data_max());
     return config;
 }
@@ -154,7 +155,7 @@ inline Configs all_small() {
     return all().with(small);
 }
 
-/// The same, but agreeing on sessions by HELLO.
+/// The same, but HELLOs agree on the session.
 inline Config meeting(Config config) {
     config.cookie.reset();
     return config;

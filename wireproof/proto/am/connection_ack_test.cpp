@@ -1,4 +1,4 @@
-// When acknowledgements leave, what they free, and which of them are not believed.
+// When acknowledgements leave, what they free, and which of them are ignored.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -26,7 +26,7 @@ TEST(AmConnection, AcknowledgesOneWayRequestsAtAQuarterOfTheWindow) {
     }
 }
 
-// AM-14: at least one, however small the window.
+// AM-14: at least one, even for a tiny window.
 TEST(AmConnection, AcknowledgesEachOfATinyWindow) {
     for (Config config : all()) {
         config.window = {3, 3};
@@ -60,7 +60,7 @@ TEST(AmConnection, SendsNoExplicitAckWhileShortMessagesGoBothWays) {
     }
 }
 
-// AM-13: every packet that leaves clears what was owed for both channels.
+// AM-13: every packet that leaves acknowledges both channels.
 TEST(AmConnection, CountsTowardsTheMarkOnlyWhatNoPacketHasAcknowledged) {
     for (const Config& config : all()) {
         const std::uint32_t below = config.window[0] / 4 - 1;
@@ -79,18 +79,19 @@ TEST(AmConnection, CountsTowardsTheMarkOnlyWhatNoPacketHasAcknowledged) {
     }
 }
 
-// AM-5, or one for as many chunks as the configuration says; the last of a store has its own.
+// AM-5, or one for several chunks if the configuration says so; the last chunk of a store has its
+// own.
 TEST(AmConnection, SendsExactlyOneAckPerChunkWithoutOtherTraffic) {
     Config several = bare();
     several.ack_chunks = 3;
     for (Config config :
          all().without_questions().and_also({"an acknowledgement for three chunks", several})) {
-        config.first_flight = config.window[0];  // else its end asks what has arrived
+        config.first_flight = config.window[0];  // otherwise its end asks what has arrived
         const std::size_t chunks = 5;
         const auto source = pattern(in_chunks(config, chunks * config.chunk_bytes() - 1));
         Pair pair(config, source.size());
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
-        // The most careful receiver: it looks at, and answers, one packet at a time.
+        // The most careful receiver: it handles and answers one packet at a time.
         while (!pair.a.engine.idle()) {
             const Frames frame = pair.a.take(pair.now, 1);
             ASSERT_FALSE(frame.empty());
@@ -104,7 +105,7 @@ TEST(AmConnection, SendsExactlyOneAckPerChunkWithoutOtherTraffic) {
     }
 }
 
-// AM-5: the ack of a chunk rides on what leaves anyway.
+// AM-5: a packet that leaves anyway carries the ack of a chunk.
 TEST(AmConnection, AcknowledgesAChunkOnTheReplyOfItsHandler) {
     for (const Config& config : all_small().without_questions()) {
         Pair pair(config);
@@ -160,7 +161,7 @@ TEST(AmConnection, IgnoresAnAckOfWhatWasNeverSentOrIsFarOff) {
     }
 }
 
-// AM-37: saved but not yet departed messages cannot be acknowledged.
+// AM-37: nobody can acknowledge messages that are saved but have not left.
 TEST(AmConnection, IgnoresAnAckOfWhatHasNotLeftYet) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -229,12 +230,13 @@ TEST(AmConnection, AResentPacketCarriesTheAcksOfNow) {
     }
 }
 
-// Below the mark an acknowledgement waits for what it can ride on, but no longer than it takes the
-// sender to ask.
+// Below the mark an acknowledgement waits for a packet that can carry it, but not longer than the
+// time after which the sender asks.
 struct HeldAck {
     HeldAck() : pair(config()) {}
 
-    /// The one that ships with ack_after; the others wait to be asked.
+    /// The configuration of users with ack_after; in the others the acknowledgement waits for a
+    /// question.
     static Config config() { return udp(); }
     void wait(Duration time) {
         pair.now = pair.now + time;
@@ -280,7 +282,7 @@ TEST(AmHeldAck, OfABundleLeavesByItselfToo) {
     EXPECT_EQ(pair.taken(pair.b), "ACK 3 0");
 }
 
-// What ends a get frees a place at the peer, for which nobody waits while there are enough.
+// The end of a get frees a place at the peer. Nobody waits for the place while there are enough.
 TEST(AmHeldAck, OfAGetGoesWithWhatFollowsIt) {
     Config config = HeldAck::config();
     config.get_slots = config.gets_max = 2;
@@ -292,7 +294,7 @@ TEST(AmHeldAck, OfAGetGoesWithWhatFollowsIt) {
     EXPECT_EQ(pair.a.take_log(), Log{"GET_ENDED 1"});
     EXPECT_EQ(pair.taken(pair.a), "");
     EXPECT_FALSE(pair.b.engine.idle());
-    EXPECT_FALSE(pair.a.engine.idle());  // to stop here would leave the peer waiting
+    EXPECT_FALSE(pair.a.engine.idle());  // if the program stopped here, the peer would wait
     ASSERT_EQ(get(pair.a, landing, 2), PostStatus::accepted);
     EXPECT_EQ(pair.carry(pair.a), "GET_REQ 1");
     EXPECT_EQ(pair.b.engine.sending(Channel::reply).under_way(), 0U);  // of the first

@@ -1,17 +1,17 @@
-// Buffers are lent: a connection at rest gives them up and loses nothing, and one without them puts
-// off what comes.
+// Buffers are lent: a connection at rest gives them back and loses nothing. A connection without
+// buffers puts packets off.
 #include "wireproof/proto/am/world_test_kit.hpp"
 
 namespace wireproof::am::test {
 namespace {
 
-/// The end's own buffers, or none, change places with these.
+/// Exchanges the end's own buffers, or none, with these.
 void exchange(Node& node, ConnectionBuffers& buffers) {
     ASSERT_TRUE(node.engine.at_rest());
     node.engine.exchange(buffers);
 }
 
-/// Carries on until both ends are.
+/// Carries frames until both ends are idle.
 void rest(Pair& pair) {
     for (int i = 0; i < 200; ++i) {
         pair.settle();
@@ -20,7 +20,7 @@ void rest(Pair& pair) {
     }
 }
 
-/// A pair whose node b has no buffers: they lie beside it.
+/// A pair whose node b has no buffers: the test keeps them.
 struct Apart : Pair {
     explicit Apart(const Config& of_a)
         : Pair(of_a), beside(ConnectionBuffers::none(b.engine.config())) {
@@ -114,7 +114,7 @@ TEST(AmBuffers, APacketThatFindsNoneIsFetchedOnceThereAreSome) {  // AM-42
         EXPECT_TRUE(pair.b.engine.wants_buffers());
         EXPECT_TRUE(pair.b.engine.at_rest());
         EXPECT_EQ(pair.taken(pair.b), "") << "nobody asked";
-        // Its sender asks, is told "not now", and sends nothing again meanwhile.
+        // Its sender asks, is told "not now", and meanwhile sends nothing again.
         for (int i = 0; i < 100; ++i) {
             pair.wait_for_timer();
             pair.settle();
@@ -146,8 +146,8 @@ TEST(AmBuffers, APeerWithoutThemIsNotGivenUp) {  // AM-42, AM-50
     }
 }
 
-/// Node a has asked so often, is told that all arrived, and has given up its buffers. Returns the
-/// replies, which are still on their way.
+/// Node a has sent so many requests, knows that all have arrived, and has given back its buffers.
+/// Returns the replies, which have not arrived yet.
 Frames wait_without_buffers(Pair& pair, ConnectionBuffers& none, std::uint32_t count) {
     reply_to_all(pair.b);
     EXPECT_EQ(requests(pair.a, count), count);
@@ -205,7 +205,7 @@ TEST(AmBuffers, ItIsKnownBeforeWhatWouldBePutOff) {
     }
 }
 
-// Of configurations in which replies that leave again do not share a packet.
+// Configurations in which replies that are sent again do not share a packet.
 TEST(AmBuffers, AReplyAheadOfOthersIsFetchedAgainWithThem) {
     for (const Config& config : {small(bare()), small(sp2())}) {
         Pair pair(config);
@@ -241,9 +241,9 @@ TEST(AmBuffers, ASessionBeginsAndEndsWithoutThem) {
     }
 }
 
-// What a NACK said to have arrived is marked in the sender's buffers, and so is what came ahead in
-// the receiver's. The next to have them must not believe that of packets of its own.
-// Each message has its own packet here, so one that is lost leaves others held.
+// The sender's buffers mark what a NACK said to have arrived, and the receiver's what arrived
+// ahead. The next connection that gets them must not apply this to its own packets. Each message
+// has its own packet here, so a lost one leaves others held.
 TEST(AmBuffers, WhatIsGivenUpSaysNothingOfWhatItHeld) {
     const Config config = small(bare());
     for (std::size_t lost = 0; lost < 8; ++lost) {
@@ -264,8 +264,8 @@ TEST(AmBuffers, WhatIsGivenUpSaysNothingOfWhatItHeld) {
     }
 }
 
-/// Both ends send all they may, over a bad wire, while buffers come and go. An end that has some
-/// keeps them for a round trip: else packets would be put off again and again.
+/// Both ends send all they may over a bad wire, while buffers are lent and given back. An end keeps
+/// its buffers for a round trip: otherwise packets would be put off again and again.
 void live_with_few_buffers(Config config, std::uint64_t seed,
                            std::array<std::uint64_t, 2>& refused) {
     Pair pair(config);

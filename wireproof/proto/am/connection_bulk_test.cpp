@@ -1,4 +1,4 @@
-// Stores and gets: chunks, their pipeline, and which message gets the window.
+// Stores and gets: chunks, their pipeline, and the order in which messages use the window.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -9,7 +9,7 @@ namespace {
 using enum RxVerdict;
 
 // AM-1, AM-2, AM-3
-// The paper's figures.
+// The paper's settings.
 TEST(AmConnection, CutsAStoreIntoChunksOf36PacketsOf224Bytes) {
     Pair pair(sp2(), 100'000);
     const std::size_t size = 8064 * 2 + 224 + 1;
@@ -38,7 +38,7 @@ TEST(AmConnection, CutsAStoreIntoChunksOf36PacketsOf224Bytes) {
     EXPECT_TRUE(same(pair.b.memory().first(size), source));
 }
 
-// AM-3, AM-33: the numbers of the second chunk lie beyond zero.
+// AM-3, AM-33: the numbers of the second chunk are after the wrap.
 TEST(AmConnection, AChunkMayStraddleTheWrap) {
     for (Config config : all()) {
         const std::uint32_t chunk = config.chunk_packets;
@@ -121,7 +121,7 @@ TEST(AmConnection, TheThirdChunkLeavesWithTheAckOfTheFirst) {
     }
 }
 
-// AM-7: of another configuration, its own figure.
+// AM-7: in another configuration, with its own limit.
 TEST(AmConnection, KeepsAsManyChunksInFlightAsConfigured) {
     for (Config config : all_small().without_questions()) {
         for (const std::uint32_t in_flight : {1U, 3U, 5U}) {
@@ -210,7 +210,7 @@ TEST(AmConnection, AStoreOfNoBytesRunsTheHandler) {
     }
 }
 
-// The mirror of AM-28. Its acknowledgement alone would not tell whether the memory may be read.
+// The counterpart of AM-28. An acknowledgement alone would not say whether the memory may be read.
 TEST(AmConnection, AGetOfNoBytesEndsWithItsAnswer) {
     for (const Config& config : all()) {
         Pair pair(config);

@@ -1,4 +1,4 @@
-// Short messages that share a packet: each keeps its own number, so nothing else may notice.
+// Short messages that share a packet. Each keeps its own number, so nothing else may change.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using enum RxVerdict;
 
-// Bundles of 24 bytes, so that three messages fill one: those that ship hold hundreds.
+// Bundles of 24 bytes, so that three messages fill one: those of users hold hundreds.
 
 std::vector<Config> all_kinds() {
     return {bundling(small(bare())), bundling(small(sp2()))};
@@ -63,7 +63,7 @@ TEST(AmBundle, IsNoLongerThanItMayBe) {
     EXPECT_EQ(pair.carry(pair.a), "REQ 6..7");
 }
 
-// A message has bytes, not words: its length is in its entry, and nothing is added to it.
+// A message has bytes, not words: its length is in its entry, and it is not padded.
 TEST(AmBundle, MessagesOfAnyLengthShareOne) {
     Config config = selective();
     config.bundle_max = config.data_max();
@@ -116,7 +116,7 @@ TEST(AmBundle, AMessageOfAnyLengthIsOnePacketOfThatLength) {
     }
 }
 
-// The order of calls is that of the packets: a store between two requests stays there.
+// Packets leave in the order of the calls: a store between two requests stays there.
 TEST(AmBundle, AStoreEndsOne) {
     Pair pair(selective());
     requests(pair.a, 2);
@@ -128,7 +128,8 @@ TEST(AmBundle, AStoreEndsOne) {
     EXPECT_TRUE(pair.b.log[2].starts_with("STORED"));
 }
 
-// The save queue ends somewhere; what lies on both sides of its end does not lie together.
+// Messages before and after the end of the ring of the save queue do not follow each other in
+// memory.
 TEST(AmBundle, TheEndOfTheSaveQueueEndsOne) {
     Config config = selective();
     config.message_max = 16;
@@ -145,7 +146,7 @@ TEST(AmBundle, TheEndOfTheSaveQueueEndsOne) {
     EXPECT_EQ(pair.b.take_log(), heard(0, 6));
 }
 
-// AM-15, AM-38: what was lost together is sent again together, and nothing else is.
+// AM-15, AM-38: messages that were lost together are sent again together, and no others are.
 TEST(AmBundle, ALostOneIsNamedAndSentAgainWhole) {
     Pair pair(selective());
     requests(pair.a, 9);
@@ -162,7 +163,7 @@ TEST(AmBundle, ALostOneIsNamedAndSentAgainWhole) {
     EXPECT_TRUE(pair.a.engine.idle());
 }
 
-// AM-9, AM-11: go-back-N drops what is ahead, bundles too, and gets everything again.
+// AM-9, AM-11: go-back-N drops packets that are ahead, also bundles, and gets everything again.
 TEST(AmBundle, GoBackNDropsWhatIsAhead) {
     Pair pair(bundling(small(sp2())));
     requests(pair.a, 6);
@@ -173,7 +174,7 @@ TEST(AmBundle, GoBackNDropsWhatIsAhead) {
     EXPECT_EQ(pair.b.take_log(), heard(0, 5));
 }
 
-// AM-15: however messages are parted on packets when they leave again, each is delivered once.
+// AM-15: a message is delivered once, even if it is sent again in another packet.
 TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
     Pair pair(selective());
     requests(pair.a, 3);
@@ -191,7 +192,7 @@ TEST(AmBundle, OneThatHasPartlyArrivedBringsOnlyTheRest) {
     middle.bytes.insert(middle.bytes.end(), word.begin(), word.end());
     EXPECT_EQ(pair.give(pair.b, pair.sealed(middle)), held);
     EXPECT_EQ(pair.carry(pair.b), "NACK 0 <1 [01]");
-    EXPECT_EQ(pair.taken(pair.a), "REQ 0*");  // what is there, or may come yet, is not sent again
+    EXPECT_EQ(pair.taken(pair.a), "REQ 0*");  // not those that have, or may have, arrived
     EXPECT_EQ(pair.give(pair.b, whole), accepted);
     EXPECT_EQ(pair.b.take_log(), heard(0, 2));
     EXPECT_EQ(pair.give(pair.b, whole), duplicate);
@@ -205,8 +206,8 @@ Config with_one_reply_place(Config config) {
     return config;
 }
 
-/// Of two bundles that arrive the last message is refused: four replies are in the window, and one
-/// waits. Returns all that left.
+/// The receiver refuses the last message of two bundles: four replies are in the window, and one
+/// waits. Returns all frames that left.
 Frames refuse_in_a_bundle(Pair& pair, std::uint32_t messages) {
     reply_to_all(pair.b);
     requests(pair.a, messages);
@@ -217,8 +218,8 @@ Frames refuse_in_a_bundle(Pair& pair, std::uint32_t messages) {
     return frames;
 }
 
-// AM-10, AM-42: the handler of the first may take the last place for a reply; then the second is
-// refused, as it would be in a packet of its own, and fetched once there is a place.
+// AM-10, AM-42: the handler of the first message may take the last place for a reply. Then the
+// second is refused, as in a packet of its own, and sent again once there is a place.
 TEST(AmBundle, MessagesThatFindNoReplyPlaceAreRefusedOneByOne) {
     for (const Config& config : all_kinds()) {
         Pair pair(with_one_reply_place(config));
@@ -280,7 +281,7 @@ TEST(AmBundle, SoIsEachReply) {
         pair.settle();
         requests(pair.a, 3, 1);
         pair.give(pair.b, pair.a.take(pair.now));
-        EXPECT_EQ(pair.b.take(pair.now).size(), 1U);  // is lost
+        EXPECT_EQ(pair.b.take(pair.now).size(), 1U);  // it is lost
         EXPECT_EQ(requests(pair.b, 2, 7), 2U);
         pair.b.take_log();
         pair.b.engine.on_wire_event(pair.now, WireEvent::peer_gone);
@@ -315,7 +316,7 @@ TEST(AmBundle, DamageTakesAllOfIt) {
     EXPECT_EQ(pair.b.take_log(), heard(0, 2));
 }
 
-// The rest of a frame dies with it: a caller that does not draw loses nothing but time.
+// The rest of a bundle ends with its frame: a caller that does not draw loses only time.
 TEST(AmBundle, WhatWasNotDrawnBeforeTheNextFrameIsSentAgain) {
     Pair pair(selective());
     requests(pair.a, 4);
@@ -364,7 +365,7 @@ TEST(AmBundle, WhatNoSenderWritesIsMalformedAndWithoutEffect) {
         EXPECT_EQ(pair.b.fingerprint(pair.now), before) << i;
     }
     EXPECT_EQ(pair.b.log, Log{});
-    // Where bundles were not agreed on, there are none.
+    // If the ends did not agree on bundles, there are none.
     Config without = Pair::mirrored(pair.config);
     without.bundle_max = 0;
     Pair other(pair.config, without, 1024);
@@ -373,7 +374,7 @@ TEST(AmBundle, WhatNoSenderWritesIsMalformedAndWithoutEffect) {
     EXPECT_EQ(pair.b.take_log(), heard(0, 1));
 }
 
-// The fast path draws messages where they lie; next_delivery says the same of them.
+// The fast path draws messages in place; next_delivery() returns the same.
 TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
     Pair pair(selective());
     requests(pair.a, 3);
@@ -391,7 +392,7 @@ TEST(AmBundle, TakenWhereTheyLieTheyAreTheSame) {
     EXPECT_EQ(pair.taken(pair.b), "BUNDLE/r 0..2");
 }
 
-// A handler may throw, and then nobody draws the rest; the wire uses its memory again.
+// A handler may throw. Then nobody draws the rest, and the wire reuses its memory.
 TEST(AmBundle, WhatWasNotDrawnWhenTimePassedIsNotLookedAtAgain) {
     Pair pair(selective());
     requests(pair.a, 3);
@@ -403,7 +404,7 @@ TEST(AmBundle, WhatWasNotDrawnWhenTimePassedIsNotLookedAtAgain) {
     pair.b.engine.on_deadline(pair.now);
     EXPECT_EQ(pair.b.engine.take_message(), nullptr);
     EXPECT_FALSE(pair.b.engine.next_delivery());
-    // The others were not acknowledged, so they come again.
+    // The others were not acknowledged, so they are sent again.
     for (int i = 0; i < 10 && !pair.a.engine.idle(); ++i) {
         pair.settle();
         if (!pair.a.engine.idle()) pair.wait_for_timer();

@@ -1,4 +1,4 @@
-// The fast path of packets of chunks: nothing may tell it from the general way.
+// The fast path for packets of chunks: it must do the same as the general path.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -18,7 +18,7 @@ struct Bulk {
 
     ConstBytes arrived() { return pair.b.memory().first(source.size()); }
 
-    /// All that is still missing; the store ends once and its bytes are right.
+    /// Carries what is missing; the store ends once, and its bytes are right.
     void finish() {
         for (int i = 0; i < 10 && !pair.a.engine.idle(); ++i) {
             pair.settle();
@@ -35,7 +35,7 @@ struct Bulk {
     Frames frames;
 };
 
-// Headers as the definition writes them, with checksums that hold, and the bytes that belong there.
+// Headers as wire_format.hpp writes them, with right checksums, and the right bytes.
 TEST(AmChunk, EachPacketIsWhatTheFormatSays) {
     for (const Config& config : selective().without_questions().with(small)) {
         Bulk bulk(config);
@@ -73,7 +73,8 @@ TEST(AmChunk, PacketsInOrderAreAcceptedAndDeliverNothingBeforeTheLast) {
     }
 }
 
-// Each with one packet left out, repeated or moved: what is missing is asked for, and no more.
+// In each, one packet is left out, repeated or moved: the receiver asks for what is missing, and
+// only that.
 TEST(AmChunk, AnyPacketMayBeLostRepeatedOrLate) {
     for (const Config& config : selective().without_questions().with(small)) {
         for (std::size_t which = 1; which <= 8; ++which) {
@@ -85,7 +86,7 @@ TEST(AmChunk, AnyPacketMayBeLostRepeatedOrLate) {
             lost.finish();
             EXPECT_EQ(lost.pair.a.engine.stats().resent, 1U) << which;
 
-            Bulk both(config);  // and what comes behind it comes twice
+            Bulk both(config);  // and the packet after it arrives twice
             for (std::size_t i = 0; i < both.frames.size(); ++i) {
                 if (i == which) continue;
                 both.pair.give(both.pair.b, both.frames[i]);
@@ -144,7 +145,7 @@ TEST(AmChunk, ADamagedOrForgedPacketChangesNothing) {
     }
 }
 
-// Where payload is trusted to the carrier, all but the bytes of chunks is checked as ever.
+// If the carrier alone checks payload, everything except the bytes of chunks is checked as usual.
 TEST(AmChunk, TrustedPayloadIsTakenAsItComesAndNothingElse) {
     for (Config config : selective().without_questions().with(small)) {
         config.trusts_payload = true;
@@ -176,7 +177,7 @@ TEST(AmChunk, TrustedPayloadIsTakenAsItComesAndNothingElse) {
     }
 }
 
-// Two stores are open, of neither has a chunk arrived, and a packet names the other.
+// Two stores are active, no chunk of either has arrived, and a packet names the other one.
 TEST(AmChunk, APacketOfAnotherTransferChangesNothing) {
     for (const Config& config : selective().without_questions().with(small)) {
         Pair pair(config);
@@ -202,7 +203,7 @@ TEST(AmChunk, APacketOfAnotherTransferChangesNothing) {
     }
 }
 
-// A refused store is taken in all the same, and thrown away.
+// The receiver accepts the rest of a refused store and drops it.
 TEST(AmChunk, OfARefusedStoreNoByteIsWritten) {
     for (const Config& config : selective().with(small)) {
         Pair pair(config);
@@ -219,8 +220,8 @@ TEST(AmChunk, OfARefusedStoreNoByteIsWritten) {
     }
 }
 
-/// A store in chunks of 12 packets, of which the OPEN and the first two packets have arrived, both
-/// at an end that is to take what follows at once and at one that takes packets one by one.
+/// A store in chunks of 12 packets. Its OPEN and its first two packets have arrived at two ends:
+/// one is to accept the following packets at once, the other one by one.
 struct Arriving {
     explicit Arriving(bool trusts_payload = false)
         : config(longer(trusts_payload)), pair(config), twin(config) {
@@ -245,8 +246,8 @@ struct Arriving {
         return config;
     }
 
-    /// Gives the frames from `begin` on to the one end at once, and as many of them as it took to
-    /// the other, one by one: both are the same then.
+    /// Gives the frames from `begin` on to one end at once, and as many as it accepted to the
+    /// other, one by one. Then both must be equal.
     std::size_t take(std::size_t begin, std::size_t count) {
         std::vector<std::byte> bytes;
         for (std::size_t i = begin; i < begin + count; ++i) {
@@ -271,7 +272,7 @@ struct Arriving {
         EXPECT_EQ(pair.b.log, twin.b.log);
     }
 
-    /// Of the next packets, so many before one that was changed.
+    /// So many of the next packets, before a changed one.
     std::size_t taken_before(std::size_t place, const std::function<void(Frame&)>& change) {
         const Frame kept = frames[place];
         change(frames[place]);
@@ -312,7 +313,7 @@ TEST(AmChunkRun, PacketsTakenAtOnceAreThoseTakenOneByOne) {
     }
 }
 
-// What is wrong with a packet ends the run before it, and no other way of taking it in is missed.
+// A wrong packet ends the run before it and is then handled in the usual way.
 TEST(AmChunkRun, EndsBeforeAPacketThatIsNotAsForeseen) {
     constexpr std::size_t header = 48;
     for (std::size_t place = Arriving::next; place < Arriving::next + 4; ++place) {
@@ -334,7 +335,7 @@ TEST(AmChunkRun, EndsBeforeAPacketThatIsNotAsForeseen) {
     }
 }
 
-// With a checksum that holds.
+// With a right checksum.
 TEST(AmChunkRun, EndsBeforeAPacketOfSomethingElse) {
     const std::vector<std::function<void(Header&)>> forgeries = {
         [](Header& h) { h.cookie ^= 1; },
@@ -381,7 +382,7 @@ TEST(AmChunkRun, IsNoneBeforeAChunkHasBegunOrWhereOthersAreToBeTakenFirst) {
     EXPECT_EQ(begins.take(4, 4), 0U) << "one is missing";
     EXPECT_EQ(begins.take(2, 4), 0U) << "one came before";
 
-    Arriving acks;  // they may end something, which is to be drawn
+    Arriving acks;  // they may end something that is then to be drawn
     acks.pair.b.engine.set_awaiting(true);
     requests(acks.pair.b, 1);
     const Frames request = acks.pair.b.take(acks.pair.now);
@@ -409,9 +410,9 @@ TEST(AmChunkRun, IsNoneBeforeAChunkHasBegunOrWhereOthersAreToBeTakenFirst) {
     EXPECT_FALSE(on_fast_path.b.engine.takes_run());
 }
 
-// OPENs without bytes, whose total may then be any. A chunk's first packet comes ahead, while a
-// long store has its id; by the time that it is the next, a short one has, and its memory ends
-// before.
+// OPENs without bytes, so that any total is possible. The first packet of a chunk arrives ahead,
+// while a long store has its id. When it is the next one, a short store has the id, and its memory
+// ends before.
 void go_on_in_a_shorter_store(std::uint64_t back) {
     Pair pair(small(bare()));
     const auto source = pattern(3 * pair.config.chunk_bytes());

@@ -1,5 +1,4 @@
-// How a connection keeps to what its path allows. What comes of it in a full queue is shown by
-// tests/sim.
+// How a connection limits its packets in flight. tests/sim shows the result with a full queue.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -42,7 +41,7 @@ TEST(AmConnection, ABundleIsOnePacketOfWhatThePathAllows) {
     EXPECT_TRUE(pair.a.engine.quiet());
 }
 
-// No acknowledgement is due before a quarter of the window has come, or a whole chunk.
+// No acknowledgement is due before a quarter of the window, or a whole chunk, has arrived.
 TEST(AmConnection, AsksForTheAnswersThatOpenTheWindowWithoutATimer) {
     Pair pair(on_a_shared_path(), 200'000);
     const auto source = pattern(200'000);
@@ -56,7 +55,8 @@ TEST(AmConnection, AsksForTheAnswersThatOpenTheWindowWithoutATimer) {
     EXPECT_LE(pair.a.engine.stats().sent_of(Kind::keepalive), 100);
 }
 
-// AM-38: what is lost and leaves again behind the question, in the same round, is not missing yet.
+// AM-38: a lost packet that is sent again after the question, in the same round, is not missing
+// yet.
 TEST(AmConnection, AQuestionAmidAResendCallsNothingLostThatLeavesBehindIt) {
     Pair pair(on_a_shared_path());
     requests(pair.a, 40);
@@ -75,7 +75,7 @@ TEST(AmConnection, AQuestionAmidAResendCallsNothingLostThatLeavesBehindIt) {
     ASSERT_GT(lost, 5U);
     pair.wait(Duration::microseconds(100));
     pair.give(pair.a, pair.b.take(pair.now));
-    // From here on all arrives, each frame looked at and answered before the next.
+    // From here on everything arrives; each frame is handled and answered before the next.
     for (int turn = 0; turn < 20 && !pair.a.engine.idle(); ++turn) {
         const Frames leaving = pair.a.take(pair.now);
         pair.wait(Duration::microseconds(50));
@@ -97,7 +97,7 @@ TEST(AmConnection, AQuestionAmidAResendCallsNothingLostThatLeavesBehindIt) {
     EXPECT_EQ(pair.b.engine.stats().received_as(RxVerdict::duplicate), 0U);
 }
 
-// Of a run of requests the middle finds no room; `told`: the frame after it says so.
+// The middle of a run of requests finds no room. `told`: the frame after it says so.
 struct Overrun {
     explicit Overrun(const Config& config, bool told) : pair(config) {
         const Frames frames = one_a_turn(pair.a, pair.now, 400);
@@ -141,8 +141,8 @@ TEST(AmConnection, AHostWithoutRoomSaysSoInItsNackAndOnlyInOne) {
     }
 }
 
-// Loss that is the path's own slows no sender without congestion control.
-// What is under way is counted in packets: here each message has one.
+// Without congestion control, loss on the path slows no sender. The sender counts packets in
+// flight: here each message has its own.
 TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
     for (const bool told : {false, true}) {
         Overrun overrun(bare(), told);
@@ -158,8 +158,8 @@ TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
             EXPECT_EQ(afterwards, 1000U);
             continue;
         }
-        EXPECT_EQ(afterwards, 100U);  // half of what was under way when it was heard
-        // What is lost besides changes nothing.
+        EXPECT_EQ(afterwards, 100U);  // half of those in flight when the NACK arrived
+        // Other losses change nothing.
         left.resize(1);
         overrun.pair.give(overrun.pair.b, left);
         overrun.pair.wait_for_timer();
@@ -169,8 +169,8 @@ TEST(AmConnection, WithoutCongestionControlOnlyAHostWithoutRoomSlowsItsSender) {
     }
 }
 
-// A window that is whole again is no longer counted, and asks for nothing.
-// So too here.
+// A window that is whole again is no longer counted, and the sender asks nothing. Each message has
+// its own packet here, too.
 TEST(AmConnection, ASlowedSenderComesToItsWholeWindowAgain) {
     Overrun overrun(bare(), true);
     Pair& pair = overrun.pair;
@@ -187,7 +187,7 @@ TEST(AmConnection, ASlowedSenderComesToItsWholeWindowAgain) {
     EXPECT_EQ(numbered(pair.a.take(pair.now)), 1024U);
 }
 
-// A host that takes in a few frames now and then, and drops what finds no place.
+// A host that accepts a few frames from time to time, and drops those for which it has no room.
 TEST(AmConnection, ASenderThatHearsOfOverrunsResendsFarLess) {
     for (const Config& config : over_a_network()) {
         std::array<std::uint64_t, 2> resent{};
@@ -216,7 +216,8 @@ TEST(AmConnection, WithoutCongestionControlNothingIsAsked) {
     for (const Config& config : over_a_network()) {
         Pair pair(config, 200'000);
         const auto source = pattern(200'000);
-        // But until a chunk is acknowledged, whether the path carries packets of that length.
+        // But until a chunk is acknowledged, the sender asks whether the path carries packets of
+        // that length.
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
         const Frames first = pair.a.take(pair.now);
         ASSERT_EQ(first.size(), 1 + pair.config.first_flight);

@@ -1,6 +1,6 @@
-// A reliable protocol hides its own defects, so these count what recovery costs: one packet a tick,
-// a round trip of 20 ticks, keep-alive after 200. The bounds are what a simple model of the rules
-// (docs/rules/am.md) needed, with little to spare.
+// A reliable protocol hides its own defects, so these tests count the cost of recovery: one packet
+// per tick, a round trip of 20 ticks, keep-alive after 200. The bounds are slightly above the cost
+// of a simple model of the rules (docs/rules/am.md).
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -17,7 +17,7 @@ Config model(Config config) {
 
 struct Cost {
     bool ended = false;
-    double sends = 0;           // numbered packets sent, for each needed
+    double sends = 0;           // numbered packets sent for each packet needed
     std::uint64_t resends = 0;  // begun
     std::uint64_t timeouts = 0;
     std::uint64_t ticks = 0;
@@ -41,11 +41,11 @@ Cost cost_of(const Pair& pair, const World& world, bool ended, std::uint64_t nee
 
 constexpr std::uint32_t shorts_a_tick = 4;
 
-/// Packets for each message, where nothing leaves twice.
+/// Packets per message if nothing is sent twice.
 void expect_sends(const Config& config, double sends) {
     const double expected = config.bundle_max > 0 ? 1.0 / shorts_a_tick : 1.0;
     if (config.congestion == Congestion::on) {
-        EXPECT_LE(sends, expected);  // those that the path does not allow yet share packets
+        EXPECT_LE(sends, expected);  // messages that the path does not allow yet share packets
     } else {
         EXPECT_EQ(sends, expected);
     }
@@ -95,7 +95,7 @@ TEST(AmConnectionCost, WithoutFaultsEveryPacketLeavesOnce) {
     }
 }
 
-// AM-34: with NACKs for duplicates it would be twice the packets.
+// AM-34: with NACKs for duplicates there would be twice as many packets.
 TEST(AmConnectionCost, RepeatedShortMessagesCostNothing) {
     for (const Config& config : all().with(model)) {
         const Cost cost = run_shorts(config, {.duplicate = 0.05}, 2, 5000);
@@ -104,7 +104,7 @@ TEST(AmConnectionCost, RepeatedShortMessagesCostNothing) {
     }
 }
 
-// AM-38: with every NACK obeyed it would be 1.64, and twenty times the resends.
+// AM-38: if the sender followed every NACK it would be 1.64, with twenty times as many resends.
 TEST(AmConnectionCost, OnePercentOfLossCostsAStoreLessThanHalf) {
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -117,8 +117,8 @@ TEST(AmConnectionCost, OnePercentOfLossCostsAStoreLessThanHalf) {
     EXPECT_GE(sum / 10, 1.05);
 }
 
-/// What go-back-N pays when packets never stop: each one lost or overtaken costs a round trip of
-/// packets, those sent again as well.
+/// The cost of go-back-N under continuous traffic: each packet that is lost or overtaken costs a
+/// round trip of packets, also for resent packets.
 double closed_form(double bad) {
     constexpr double round_trip = 22;
     return (1 - bad + bad * round_trip) / (1 - bad);
@@ -132,14 +132,14 @@ TEST(AmConnectionCost, LossAndDisorderCostShortMessagesWhatGoBackNMustPay) {
     }
 }
 
-// Offsets order the packets inside a chunk, so only its edges suffer.
+// Offsets order the packets inside a chunk, so only packets at its edges cost more.
 TEST(AmConnectionCost, DisorderInsideChunksCostsLittle) {
     const auto reordered = [](double rate) { return FaultRates{.reorder = rate, .hold_max = 3}; };
     EXPECT_LE(run_store(model(sp2()), reordered(0.01), 3, 30).sends, 1.05);
     EXPECT_LE(run_store(model(sp2()), reordered(0.20), 3, 30).sends, 1.25);
 }
 
-// AM-40: without the bitmap a chunk of 36 would pass once in 3000 tries.
+// AM-40: without the bitmap, one of 3000 tries to send a chunk of 36 would succeed.
 TEST(AmConnectionCost, AChunkPassesTwentyPercentOfLossInAFewResends) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         const Cost cost = run_store(model(sp2()), {.loss = 0.2}, seed, 1);
@@ -148,8 +148,7 @@ TEST(AmConnectionCost, AChunkPassesTwentyPercentOfLossInAFewResends) {
     }
 }
 
-// AM-39: a receiver that looks each 60 ticks; with NACKs of its own for each packet it would
-// be 2.9.
+// AM-39: a receiver that polls each 60 ticks. With a NACK for each packet it would be 2.9.
 TEST(AmConnectionCost, ASlowReceiverCostsNoStormOfNacks) {
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {

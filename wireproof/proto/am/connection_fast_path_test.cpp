@@ -1,6 +1,6 @@
-// The fast paths do what the general way does. The same world is lived twice: by connections with
-// the fast paths, and by connections that take none (Config::fast_paths). All that can be seen of
-// them must be the same.
+// The fast paths do the same as the general path. The same world runs twice: with connections that
+// use the fast paths, and with connections that do not (Config::fast_paths). All that they show
+// must be equal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Config going_back() {
     return config;
 }
 
-/// `predicting`: how many of a thousand frames find the fast path open, at least.
+/// `predicting`: of a thousand frames, at least this many find the fast path open.
 void live_each_way(const Config& config, Weather weather, std::uint64_t predicting) {
     ASSERT_TRUE(config.check());
     std::uint64_t frames = 0;

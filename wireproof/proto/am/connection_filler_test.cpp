@@ -1,13 +1,13 @@
-// Packets of long transfers that are made as long as others, and those that are written many at
-// once, for lanes that prefer that.
+// Packets of long transfers that are filled to the length of the others, and packets that are
+// written several at once, for lanes that prefer this.
 #include "wireproof/core/pump.hpp"
 #include "wireproof/proto/am/world_test_kit.hpp"
 
 namespace wireproof::am::test {
 namespace {
 
-/// Packets of 64 bytes of data, chunks of 8 of them, numbers that soon wrap. An OPEN has no bytes
-/// of its store: one that has is as long as the others already.
+/// Packets of 64 bytes of data, chunks of 8 packets, numbers that soon wrap. An OPEN carries no
+/// bytes of its store: otherwise it would be as long as the other packets.
 Config narrow(Recovery recovery = Recovery::selective) {
     Config config = bare();
     config.packet_max = 48 + 64;
@@ -25,7 +25,7 @@ Config narrow(Recovery recovery = Recovery::selective) {
 constexpr std::size_t longer = 17 * 64 + 10;
 constexpr std::size_t shorter = 31;  // less than half a packet
 
-/// Two stores behind one another, to a lane that prefers frames of one size.
+/// Two stores, one after the other, on a lane that prefers frames of one size.
 struct Stores {
     explicit Stores(const Config& config, std::size_t size = longer)
         : pair(config), first(pattern(size, 1)), second(pattern(size, 2)) {
@@ -60,7 +60,7 @@ TEST(AmFiller, ALongTransfersOpenAndLastPacketAreAsLongAsTheRest) {
               "CHUNK 28.0..7 | CHUNK 36.0..1");
     ASSERT_EQ(frames.size(), 38U);
     for (std::size_t i = 0; i < 38; ++i) {
-        const bool last = i == 37;  // nothing waits behind it
+        const bool last = i == 37;  // no packet waits after it
         EXPECT_EQ(frames[i].bytes.size(), last ? 48U + 10 : 48U + 64) << i;
         const std::size_t filler = i % 19 == 0 ? 40 : i == 18 ? 54 : 0;
         EXPECT_EQ(frames[i].header.filler, filler) << i;
@@ -113,7 +113,7 @@ TEST(AmFiller, AGetIsFilledAsAStoreIs) {
 }
 
 TEST(AmFiller, AnyOfThemMayBeLostOrRepeated) {
-    // The last as over UDP with segmentation: stores begin in their OPENs.
+    // The last is as over UDP with segmentation: the OPENs of stores carry bytes.
     for (const Config& config : {narrow(), narrow(Recovery::go_back_n), opening(narrow())}) {
         const std::size_t packets = config.open_bytes > 0 ? 36 : 38;
         for (std::size_t which = 0; which < packets; ++which) {
@@ -170,7 +170,7 @@ TEST(AmFiller, WhereItMayNotStandOrIsTooMuchThePacketIsMalformed) {
     EXPECT_EQ(pair.b.log, Log{});
 }
 
-/// Lends room for one frame, and, if it may, for up to `most_at_once`.
+/// Lends room for one frame or, if allowed, for up to `most_at_once`.
 class Lane {
 public:
     Lane(const Config& config, bool runs, std::size_t most_at_once)
@@ -214,7 +214,7 @@ private:
 };
 static_assert(RunLane<Lane>);
 
-// Nothing but the work may tell one from the other, whatever the lane has room for.
+// The two ways may differ only in the work, however much room the lane has.
 TEST(AmFiller, PacketsWrittenAtOnceAreThoseWrittenOneByOne) {
     for (const bool trusts : {false, true}) {
         Config config = narrow();
@@ -228,7 +228,7 @@ TEST(AmFiller, PacketsWrittenAtOnceAreThoseWrittenOneByOne) {
             Lane many(config, true, most);
             EXPECT_EQ(transmit(by_many.pair.a.engine, many, by_many.pair.now).frames, 38U);
             EXPECT_EQ(many.frames, one.frames) << most;
-            // But for each OPEN, each last packet, and where one of a chunk is left.
+            // Except for each OPEN, each last packet, and a single packet that remains of a chunk.
             EXPECT_GE(many.at_once, most == 7 ? 28U : most == 3 ? 32U : 32U) << most;
             const auto& stats = by_many.pair.a.engine.stats();
             EXPECT_EQ(stats.sent, by_one.pair.a.engine.stats().sent);
@@ -241,7 +241,7 @@ TEST(AmFiller, PacketsWrittenAtOnceAreThoseWrittenOneByOne) {
     }
 }
 
-// What may leave is asked for each packet there, and no byte is wasted.
+// With congestion control each packet is checked, and no byte is wasted.
 TEST(AmFiller, WhereTheHostsShareAPathPacketsAreWrittenOneByOneAndNotFilled) {
     Config config = narrow();
     config.congestion = Congestion::on;

@@ -1,4 +1,4 @@
-// Frames that no sender writes. None has an effect but its verdict, and none writes a byte.
+// Frames that no sender writes. Each has a verdict but no other effect, and writes no byte.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -8,8 +8,8 @@ namespace {
 
 using enum RxVerdict;
 
-/// b expects the second packet of the first chunk of a store of two chunks; every try must leave it
-/// just as it was.
+/// b expects the second packet of the first chunk of a store of two chunks. Every try must leave it
+/// unchanged.
 class Target {
 public:
     explicit Target(const Config& config)
@@ -44,7 +44,7 @@ public:
         return attempt(pair.forged(frame, change));
     }
 
-    /// After it all, the store still arrives.
+    /// After all this, the store still arrives.
     void finish() {
         pair.give(pair.b, frames);
         pair.settle();
@@ -123,9 +123,9 @@ TEST(AmConnection, DropsMalformedChunkGeometryWithoutAWrite) {
         EXPECT_EQ(with_offset(data + 1), malformed);
         EXPECT_EQ(with_offset(data - 4), malformed);
         EXPECT_EQ(with_offset(total), malformed);
-        EXPECT_EQ(with_offset(5 * data), malformed);  // its length is another
+        EXPECT_EQ(with_offset(5 * data), malformed);  // it has another length
         EXPECT_EQ(with_offset(6 * data), malformed);  // beyond the total
-        EXPECT_EQ(with_offset(4 * data), malformed);  // of the next chunk: another count
+        EXPECT_EQ(with_offset(4 * data), malformed);  // of the next chunk, which has another count
         EXPECT_EQ(with_offset(0xFFFFFFFF / data * data), malformed);
         if (config.layout == Layout::ethernet) {
             EXPECT_EQ(with_offset(~std::uint64_t{0} / data * data), malformed);
@@ -134,7 +134,7 @@ TEST(AmConnection, DropsMalformedChunkGeometryWithoutAWrite) {
         for (const std::uint16_t count : std::vector<std::uint16_t>{0, 1, 3, 5, 36, 65'535}) {
             EXPECT_EQ(target.attempt(chunk, [&](Header& h) { h.count = count; }), malformed);
         }
-        // Of the next chunk, but under the number of this one.
+        // Of the next chunk, but with the number of this one.
         const auto number = chunk.header.number;
         EXPECT_EQ(target.attempt(target.of_next_chunk(), [&](Header& h) { h.number = number; }),
                   malformed);
@@ -155,7 +155,7 @@ TEST(AmConnection, DropsPacketsOfUnknownTransfers) {
                                      h.number = target.pair.number(Channel::reply, 0);
                                  }),
                   malformed);
-        // Short messages under the number of the open chunk, whose first packet is there.
+        // Short messages with the number of the active chunk, whose first packet has arrived.
         const auto here = target.second().header.number;
         EXPECT_EQ(target.attempt(target.request(), [&](Header& h) { h.number = here; }), duplicate);
         EXPECT_EQ(target.attempt(target.open(), [&](Header& h) { h.number = here; }), duplicate);
@@ -163,7 +163,7 @@ TEST(AmConnection, DropsPacketsOfUnknownTransfers) {
     }
 }
 
-// AM-47: what no sender writes of short messages.
+// AM-47: short messages that no sender writes.
 TEST(AmConnection, DropsShortMessagesWithWrongCountsIdsOrBodies) {
     for (const Config& config : all_small().without_questions()) {
         Target target(config);
@@ -237,7 +237,7 @@ TEST(AmConnection, DropsAFrameWithAnyOneBitDamaged) {
     }
 }
 
-// The same for one that is in order, which takes the fast path.
+// The same for a packet in order, which takes the fast path.
 TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
     for (const Config& config : all_small()) {
         const bool fast = config.layout == Layout::ethernet && config.congestion == Congestion::off;
@@ -258,8 +258,8 @@ TEST(AmConnection, DropsTheExpectedRequestWithAnyOneBitDamaged) {
     }
 }
 
-// AM-47: a forbidden address is discarded and answered; nothing hangs, nothing is written, no timer
-// is needed.
+// AM-47: a store to a forbidden address is dropped and answered. Nothing hangs, nothing is written,
+// and no timer is needed.
 TEST(AmConnection, AStoreIntoForbiddenMemoryEndsWithTheReason) {
     for (const Config& config : all_small()) {
         for (const std::size_t size :
@@ -277,7 +277,7 @@ TEST(AmConnection, AStoreIntoForbiddenMemoryEndsWithTheReason) {
                 EXPECT_TRUE(same(pair.b.memory(), std::vector<std::byte>(size + 100)));
             }
             ASSERT_EQ(store(pair.a, source, 5, 100),
-                      PostStatus::accepted);  // the last place it fits
+                      PostStatus::accepted);  // the last place where it fits
             pair.settle();
             EXPECT_EQ(pair.a.take_log(), Log{"STORE_ENDED 5"});
         }
@@ -298,7 +298,7 @@ TEST(AmConnection, AGetFromForbiddenMemoryEndsWithTheReason) {
     }
 }
 
-// AM-47: no handler of that number.
+// AM-47: no handler has this number.
 TEST(AmConnection, ARequestForNoHandlerIsAnsweredSo) {
     for (const Config& config : all()) {
         Pair pair(config);

@@ -1,4 +1,4 @@
-// Silence: what keep-alive repairs, what it costs, and when a peer is given up.
+// Silence: what a keep-alive repairs, what it costs, and when a peer is given up.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -113,7 +113,7 @@ TEST(AmConnection, AKeepaliveIsAnsweredByANackEvenWhenNothingIsMissing) {
     }
 }
 
-// AM-18: the NACK has the round of the KEEPALIVE that drew it.
+// AM-18: the NACK has the round of the KEEPALIVE that caused it.
 TEST(AmConnection, TheAnswerCarriesTheRoundOfTheKeepalive) {
     Pair pair(sp2());
     requests(pair.a, 2);
@@ -130,7 +130,7 @@ TEST(AmConnection, TheAnswerCarriesTheRoundOfTheKeepalive) {
     EXPECT_EQ(pair.taken(pair.a), "REQ 0..1*");
 }
 
-// Intervals double up to a longest one, and are short again on progress.
+// Intervals double up to a limit, and are short again after progress.
 TEST(AmConnection, KeepalivesComeAtDoublingIntervalsUntilThereIsProgress) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -148,7 +148,7 @@ TEST(AmConnection, KeepalivesComeAtDoublingIntervalsUntilThereIsProgress) {
         pair.carry(pair.b);
         requests(pair.a, 1);
         pair.taken(pair.a);
-        if (config.ack_after > Duration()) {  // what it was to release has left with the request
+        if (config.ack_after > Duration()) {  // the request carries what it would have sent
             EXPECT_EQ(pair.a.engine.next_deadline() - pair.now, config.ack_after);
             pair.wait_for_timer_of(pair.a);
             EXPECT_EQ(pair.taken(pair.a), "");
@@ -158,7 +158,7 @@ TEST(AmConnection, KeepalivesComeAtDoublingIntervalsUntilThereIsProgress) {
     }
 }
 
-// Where nothing measures the round trip; AmProbe has what ships over UDP.
+// For configurations that do not measure the round trip; AmProbe tests those of users over UDP.
 TEST(AmConnection, KeepaliveWaitsFromTheLastDepartureOrProgress) {
     Pair pair(sp2());
     requests(pair.a, 2);
@@ -208,8 +208,8 @@ TEST(AmConnection, ASilentPeerIsReportedOnceWithEveryUnfinishedMessageInOrder) {
     }
 }
 
-// AM-50: exactly K_ka keep-alives where no timeout must go with them.
-// So the paper's alone; the one above has the others.
+// AM-50: exactly K_ka keep-alives if there is no timeout. Only the paper's configuration has none;
+// the test above has the others.
 TEST(AmConnection, GivesUpAfterTheConfiguredNumberOfKeepalives) {
     Pair pair(sp2());
     requests(pair.a, 1);
@@ -250,7 +250,7 @@ TEST(AmConnection, APeerThatAnswersButCannotAcceptIsNeverReported) {
         ASSERT_EQ(get(pair.a, one, 1), PostStatus::accepted);
         ASSERT_EQ(get(pair.a, two, 2), PostStatus::accepted);
         pair.carry(pair.a);
-        pair.b.take(pair.now);  // the bytes of the first are lost, so the second finds no slot
+        pair.b.take(pair.now);  // the bytes of the first get are lost, so the second finds no slot
         Frames answers;
         for (std::uint32_t i = 0; i < 5 * pair.config.keepalive_limit; ++i) {
             pair.now = pair.a.engine.next_deadline();
@@ -268,7 +268,7 @@ TEST(AmConnection, APeerThatAnswersButCannotAcceptIsNeverReported) {
     }
 }
 
-// AM-50: a side that waits for bytes finds a dead peer too.
+// AM-50: an end that waits for bytes finds a dead peer, too.
 TEST(AmConnection, ASideThatOnlyWaitsAsksWhetherThePeerLives) {
     for (const Config& config : all_small()) {
         Pair pair(config);
@@ -292,7 +292,7 @@ TEST(AmConnection, ASideThatOnlyWaitsAsksWhetherThePeerLives) {
     }
 }
 
-// AM-50: an idle connection has no timer and asks for nothing, unless told to.
+// AM-50: an idle connection has no timer and asks nothing, unless its caller wants it.
 TEST(AmConnection, AnIdleConnectionSendsNothingUntilToldToAwaitThePeer) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -311,8 +311,8 @@ TEST(AmConnection, AnIdleConnectionSendsNothingUntilToldToAwaitThePeer) {
     }
 }
 
-// AM-50: a peer that is waited for and owes nothing is asked after T_ka of silence, then more and
-// more rarely, until it is heard of itself.
+// AM-50: an end that waits for a peer asks it after T_ka of silence, even if the peer owes nothing.
+// Then it asks more and more rarely, until a frame of the peer arrives.
 TEST(AmConnection, AnAwaitedPeerThatOwesNothingIsAskedMoreAndMoreRarely) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -321,7 +321,7 @@ TEST(AmConnection, AnAwaitedPeerThatOwesNothingIsAskedMoreAndMoreRarely) {
         const Duration first = config.keepalive_after;
         const Duration held = config.ack_after;
         std::vector<Duration> waits;
-        const auto release = [&] {  // what is owed for what came last
+        const auto release = [&] {  // what is owed for the last packet
             pair.wait(held);
             pair.settle();
         };
@@ -342,7 +342,7 @@ TEST(AmConnection, AnAwaitedPeerThatOwesNothingIsAskedMoreAndMoreRarely) {
         ask();
         EXPECT_EQ(waits, (std::vector{first, first * 2, first * 4, first * 8, first}));
         pair.now = pair.now + Duration(first.picoseconds() / 2);
-        requests(pair.b, 1);  // heard meanwhile
+        requests(pair.b, 1);  // a frame arrives in the meantime
         pair.settle();
         release();
         pair.wait_for_timer();

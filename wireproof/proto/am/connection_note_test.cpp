@@ -1,4 +1,4 @@
-// Stores whose bytes are in place already: an OPEN with kind bit 5, and no chunks.
+// Stores whose bytes are already in place: an OPEN with kind bit 5, and no chunks.
 #include "wireproof/proto/am/pair_test_kit.hpp"
 
 namespace wireproof::am::test {
@@ -13,7 +13,7 @@ PostStatus note(Node& node, std::uint64_t tag = 1, std::uint64_t offset = 0,
                              .tag = tag});
 }
 
-constexpr std::uint64_t beyond = 1 << 20;  // of the memory that the peer may use
+constexpr std::uint64_t beyond = 1 << 20;  // outside the memory that the peer may use
 
 TEST(AmConnection, ANoteRunsTheHandlerAndEndsWithItsAck) {
     for (const Config& config : all_small()) {
@@ -63,7 +63,7 @@ TEST(AmConnection, ANoteAheadWaitsForWhatIsMissing) {
     }
 }
 
-// AM-47, as for chunks: a peer that stores where it may not is told before its store ends.
+// AM-47, as for chunks: a peer that may not store there learns so before its store ends.
 TEST(AmConnection, ANoteOfForbiddenMemoryEndsWithTheReason) {
     for (const Config& config : all_small()) {
         Pair pair(config);
@@ -97,7 +97,7 @@ TEST(AmConnection, AForbiddenNoteThatComesAgainWaitsForItsRefusalAllTheSame) {  
     for (const Config& config : all_small()) {
         Pair pair(config);
         requests(pair.a, 1);
-        pair.finish_without(100);  // a session, and nothing lost
+        pair.finish_without(100);  // a session, and no loss
         pair.b.take_log();
         ASSERT_EQ(note(pair.a, 1, beyond), PostStatus::accepted);
         const Frames frames = pair.a.take(pair.now);
@@ -135,7 +135,7 @@ TEST(AmConnection, ANoteThatNobodyAwaitsEndsWithoutAWord) {
     }
 }
 
-// As to FateUnknown it is like any other.
+// FateUnknown reports it like any other store.
 TEST(AmConnection, ANoteThatNobodyAwaitsIsReportedWhenItsSessionEnds) {
     for (const Config& config : all_small()) {
         Pair pair(config);
@@ -156,7 +156,7 @@ TEST(AmConnection, ANoteWithoutAReplyPlaceIsRefusedAndFetchedOnceThereIsOne) {
     for (const Config& config : all_small().without_questions()) {
         Pair pair(config);
         reply_to_all(pair.b);
-        // The replies stay in their window and queue.
+        // The replies stay in their window and in the queue.
         std::uint32_t taken = 0;
         for (std::uint32_t i = 0; i < config.window[1] + config.reply_places; ++i) {
             taken += requests(pair.a, 1);

@@ -1,5 +1,5 @@
-// Two histories that lead to different deliveries have different fingerprints before these are
-// drawn, too.
+// If two histories lead to different deliveries, the fingerprints differ before these are drawn,
+// too.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -7,7 +7,7 @@
 namespace wireproof::am::test {
 namespace {
 
-/// All that leaves `from` reaches the other end, whose user looks at nothing.
+/// All frames that leave `from` reach the other end, whose user draws nothing.
 void carry_undrawn(Pair& pair, Node& from) {
     for (const Frame& frame : from.take(pair.now)) {
         pair.other(from).engine.on_frame(pair.now, {.bytes = frame.bytes, .lent = {}});

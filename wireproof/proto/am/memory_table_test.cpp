@@ -108,7 +108,7 @@ TEST(AmMemoryTable, SaysWhatFitsAndWhatOverlaps) {
     EXPECT_FALSE(table.fits(1049, memory));
     EXPECT_FALSE(table.fits(901, memory));
     EXPECT_FALSE(table.fits(top, memory));
-    // By where the bytes are, not by what they are called.
+    // By the place of the bytes, not by their addresses.
     EXPECT_TRUE(table.overlaps(memory));
     EXPECT_TRUE(table.overlaps(ConstBytes(memory).subspan(69, 1)));
     EXPECT_FALSE(table.overlaps(ConstBytes(memory).subspan(70)));

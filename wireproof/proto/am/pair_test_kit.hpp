@@ -1,9 +1,9 @@
-// For tests: two connections whose frames are carried by hand (world_test_kit.hpp: by a bad
-// wire). Frames and deliveries are compared as short text. Numbers in it are positions counted from
-// the session's first number, which stands just before the wrap.
+// For tests: two connections whose frames the test carries by hand (world_test_kit.hpp: by a bad
+// wire). Frames and deliveries are compared as short text. Its numbers are positions, counted from
+// the first number of the session, which is just before the wrap.
 //
-//      "OPEN 0 | CHUNK 1.0..35 | REQ 37*"      packets 0 to 35 of the chunk at 1; * left before
-//      "NACK 3 <4 [011]"                       expects 3; one 4 further drew it; 4 and 5 are there
+//      "OPEN 0 | CHUNK 1.0..35 | REQ 37*"      packets 0 to 35 of the chunk at 1; * was sent before
+//      "NACK 3 <4 [011]"                       expects 3; caused by 3 + 4; 4 and 5 have arrived
 //      "CHUNK/r", "NACK/r", "KEEPALIVE/r"      of the reply channel
 #pragma once
 
@@ -34,7 +34,7 @@ inline std::vector<std::byte> words(const std::vector<std::uint32_t>& values) {
     return bytes;
 }
 
-/// Bytes that differ from place to place, so that none can stand for another.
+/// Bytes that differ from place to place, so that a test notices a wrong place.
 inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed = 1) {
     std::vector<std::byte> bytes(size);
     Random random(seed);
@@ -115,10 +115,11 @@ inline std::string text(const Delivery& delivery) {
     return std::visit(Text{}, delivery);
 }
 
-/// One end: a connection, memory that its peer may use (between guards), and a log of deliveries.
+/// One end: a connection, memory that its peer may access (with guards around it), and a log of
+/// deliveries.
 class Node {
 public:
-    static constexpr std::uint64_t base = 0x100000;  // where the peer finds our memory
+    static constexpr std::uint64_t base = 0x100000;  // the peer's address of this memory
     static constexpr std::size_t guard = 256;
 
     Node(const Config& config, std::size_t memory)
@@ -131,7 +132,7 @@ public:
 
     Bytes memory() { return Bytes(arena_).subspan(guard, arena_.size() - 2 * guard); }
 
-    /// Nothing was written beside the memory.
+    /// Nothing was written outside the memory.
     bool guards_intact() const {
         const auto intact = [](std::byte byte) { return byte == std::byte{0xA5}; };
         const auto size = static_cast<std::ptrdiff_t>(guard);
@@ -155,7 +156,7 @@ public:
         }
     }
 
-    /// Frames that leave now, up to a number of them.
+    /// Frames that leave now, at most so many.
     Frames take(Instant now, std::size_t most = 100'000) {
         Frames frames;
         room_.resize(engine.config().packet_max);
@@ -163,10 +164,10 @@ public:
             out.open(room_,
                      {.frame_max = room_.size(), .prefers_equal_sizes = prefers_equal_sizes});
             const bool quiet = engine.quiet();
-            const bool small = engine.config().window[0] < 64;  // a large one is slow to compare
+            const bool small = engine.config().window[0] < 64;  // a large window is slow to compare
             const auto before = quiet && small ? fingerprint(now) : Fingerprint::Value{};
             const bool left = engine.poll_transmit(now, out);
-            // An engine that is quiet has no frame, and to ask for one changes nothing.
+            // A quiet engine has no frame, and poll_transmit() changes nothing.
             EXPECT_FALSE(quiet && left);
             EXPECT_TRUE(!quiet || !small || fingerprint(now) == before);
             if (!left) break;
@@ -192,11 +193,11 @@ public:
     Twin engine;
     Log log;
     std::function<void(const Delivery&)> handler;  // what the user does with a delivery
-    bool prefers_equal_sizes = false;              // the lane to the peer
+    bool prefers_equal_sizes = false;              // of the lane to the peer
 
 private:
     std::vector<std::byte> arena_;
-    std::vector<std::byte> room_;  // of a frame that leaves
+    std::vector<std::byte> room_;  // for a frame that leaves
 };
 
 struct Pair {
@@ -205,7 +206,7 @@ struct Pair {
     Pair(const Config& of_a, const Config& of_b, std::size_t memory)
         : config(of_a), a(of_a, memory), b(of_b, memory) {}
 
-    /// Bytes of memory, enough for a store of some chunks.
+    /// Bytes of the memory, enough for a store of several chunks.
     static std::size_t roomy(const Config& config) {
         return std::max<std::size_t>(65'536, config.open_bytes + 7 * config.chunk_bytes());
     }
@@ -219,7 +220,7 @@ struct Pair {
 
     std::string taken(Node& from) { return text(from.take(now)); }
     RxVerdict give(Node& to, const Frame& frame) { return to.give(now, frame.bytes); }
-    /// As a host that had no room for what came before it.
+    /// As if the host had no room for the frames before this one.
     RxVerdict give_after_overrun(Node& to, const Frame& frame) {
         return to.give(now, RxFrame{.bytes = frame.bytes, .lent = {}, .after_overrun = true});
     }
@@ -229,14 +230,14 @@ struct Pair {
         return verdicts;
     }
 
-    /// Takes all that leaves one end now and gives it to the other.
+    /// Takes all frames that leave one end now, and gives them to the other.
     std::string carry(Node& from) {
         const Frames frames = from.take(now);
         give(other(from), frames);
         return text(frames);
     }
 
-    /// Carries to and fro until neither has anything to send; returns the frames carried.
+    /// Carries frames both ways until neither end sends any; returns the number carried.
     std::size_t settle() {
         std::size_t carried = 0;
         for (Frames frames; carried < 1'000'000;) {
@@ -251,7 +252,7 @@ struct Pair {
         return carried;
     }
 
-    /// Carries on until node 0 is idle, each frame so often, but loses the `lost`th of all.
+    /// Carries each frame so many times until node 0 is idle, but loses frame number `lost`.
     void finish_without(std::size_t lost, std::size_t copies = 1) {
         std::size_t count = 0;
         for (int turn = 0; turn < 200 && !a.engine.idle(); ++turn) {
@@ -275,14 +276,15 @@ struct Pair {
         }
     }
 
-    /// Until the next timer of either end.
+    /// Waits for the next timer of either end.
     void wait_for_timer() {
         const Instant next = std::min(a.engine.next_deadline(), b.engine.next_deadline());
         ASSERT_NE(next, never);
         wait(next > now ? next - now : Duration{});
     }
 
-    /// Until the next timer of one end. What the other's timers have leave meanwhile is lost.
+    /// Waits for the next timer of one end. Frames that the other end's timers send meanwhile are
+    /// lost.
     void wait_for_timer_of(Node& node) {
         const Instant until = node.engine.next_deadline();
         ASSERT_NE(until, never);
@@ -298,7 +300,7 @@ struct Pair {
         const std::uint32_t first = config.first_number[static_cast<std::size_t>(channel)];
         return (std::uint64_t{wire_number} + config.modulus - first) % config.modulus;
     }
-    /// The number at a position.
+    /// The number at this position.
     std::uint32_t number(Channel channel, std::int64_t at) const {
         const auto modulus = static_cast<std::int64_t>(config.modulus);
         const std::int64_t first = config.first_number[static_cast<std::size_t>(channel)];
@@ -307,7 +309,7 @@ struct Pair {
 
     std::string text(const Frames& frames) const;
 
-    /// The same frame with another header, and a checksum that fits.
+    /// The same frame with another header and the right checksum.
     Frame forged(Frame frame, const std::function<void(Header&)>& change) const {
         change(frame.header);
         return sealed(frame);
@@ -386,24 +388,24 @@ inline std::string Pair::text(const Frames& frames) const {
     return out;
 }
 
-/// What becomes of a packet ahead of the one expected.
+/// The verdict on a packet that is ahead of the expected one.
 inline RxVerdict ahead(const Config& config) {
     return config.recovery == Recovery::selective ? RxVerdict::held : RxVerdict::out_of_sequence;
 }
 
-/// A NACK's text: only selective recovery says more than the number expected.
+/// The text of a NACK: only in selective recovery it says more than the expected number.
 inline std::string nack(const Config& config, std::uint64_t expected, const std::string& more) {
     const std::string text = "NACK " + std::to_string(expected);
     return config.recovery == Recovery::selective ? text + " " + more : text;
 }
 
-// What users ask for, in one line each.
+// The calls of users, each in one line.
 
 inline PostStatus request(Node& node, std::uint16_t handler, std::vector<std::uint32_t> values) {
     return node.engine.request(HandlerId(handler), words(values));
 }
 
-/// As many requests as are taken, of handler 1, arguments counting from `first`.
+/// As many requests as the connection accepts, of handler 1; the arguments count from `first`.
 inline std::uint32_t requests(Node& node, std::uint32_t count, std::uint32_t first = 0) {
     for (std::uint32_t i = 0; i < count; ++i) {
         if (request(node, 1, {first + i}) != PostStatus::accepted) return i;
@@ -411,8 +413,8 @@ inline std::uint32_t requests(Node& node, std::uint32_t count, std::uint32_t fir
     return count;
 }
 
-/// The frames of so many requests, each asked for in a turn of its own: so each has a frame, also
-/// where those of one turn share a packet.
+/// The frames of so many requests, each made in its own turn. So each has its own frame, even if
+/// the messages of one turn would share a packet.
 inline Frames one_a_turn(Node& node, Instant now, std::uint32_t count, std::uint32_t first = 0) {
     Frames frames;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -422,7 +424,7 @@ inline Frames one_a_turn(Node& node, Instant now, std::uint32_t count, std::uint
     return frames;
 }
 
-/// The text of short messages that leave in one turn: a packet each, or one for all.
+/// The text of short messages that leave in one turn: a packet for each, or one for all.
 inline std::string together(const Config& config, const std::string& kind, std::uint64_t first,
                             std::uint64_t last, const std::string& after = "") {
     std::string text = kind;
@@ -432,7 +434,7 @@ inline std::string together(const Config& config, const std::string& kind, std::
     return text + after;
 }
 
-/// Bytes of a store of which so many are in chunks: the first travel with its OPEN.
+/// The bytes of a store with so many bytes in chunks: its OPEN carries the first ones.
 inline std::size_t in_chunks(const Config& config, std::size_t bytes) {
     return config.open_bytes + bytes;
 }
@@ -452,7 +454,7 @@ inline PostStatus get(Node& node, Bytes destination, std::uint64_t tag = 1,
         {.address = Node::base + offset, .destination = destination, .tag = tag});
 }
 
-/// Replies to every request and store with handler 2 and the same arguments.
+/// Replies to every request and store, with handler 2 and the same arguments.
 inline void reply_to_all(Node& node) {
     node.handler = [&node](const Delivery& delivery) {
         if (const auto* request = std::get_if<Request>(&delivery)) {

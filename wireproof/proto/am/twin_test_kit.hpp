@@ -1,6 +1,6 @@
-// For tests: two engines that live one life. One takes the fast paths; the other goes the general
-// way always (Config::fast_paths). Whatever is asked of the pair is asked of both, and after each
-// step their answers, frames, deliveries, counters, deadlines and fingerprints must be equal.
+// For tests: two engines that get the same events. One uses the fast paths; the other always takes
+// the general path (Config::fast_paths). Each call goes to both. After each step their answers,
+// frames, deliveries, counters, deadlines and fingerprints must be equal.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace wireproof::am::test {
 
 class Twin {
-    /// `call` answers the same of both.
+    /// `call` has the same answer in both.
     template <class Call>
     auto both(Call&& call) {
         if constexpr (std::is_void_v<decltype(call(fast_))>) {
@@ -50,12 +50,12 @@ public:
         Config general = config;
         general.fast_paths = false;
         general_.emplace(general, memory);
-        // A fingerprint of a wide window takes as long as many packets do.
+        // A fingerprint of a wide window takes as long as many packets.
         every_ = std::max(config.window[0], config.window[1]) <= 64 ? 1 : 64;
     }
 
-    /// The engine with the fast paths, from now on without the other: for a test that asks it
-    /// what only fast paths answer, or moves frames past this class.
+    /// The engine with the fast paths, from now on without the other one: for a test that calls
+    /// fast paths or moves frames without this class.
     Connection& alone() {
         general_.reset();
         return fast_;
@@ -98,7 +98,7 @@ public:
     void fingerprint(Instant now, Fingerprint& sink) const { fast_.fingerprint(now, sink); }
     bool quiet() const { return fast_.quiet(); }
 
-    // Runs: frames that one engine writes at once, and the other one by one behind that.
+    // Runs: one engine writes the frames at once; then the other writes them one by one.
 
     RunStart begin_run() { return fast_.begin_run(); }
     bool in_run() { return fast_.in_run(); }
@@ -142,7 +142,7 @@ public:
         return taken;
     }
 
-    // What a user asks for.
+    // Calls of a user.
 
     PostStatus request(HandlerId handler, ConstBytes arguments) {
         return both([&](Connection& engine) { return engine.request(handler, arguments); });
@@ -180,11 +180,11 @@ public:
 
     void exchange(ConnectionBuffers& buffers) {
         fast_.exchange(buffers);
-        // The other's lie beside it meanwhile.
+        // The buffers of the other engine are beside it meanwhile.
         if (general_ && general_->has_buffers() != fast_.has_buffers()) general_->exchange(spare_);
     }
 
-    // What is known of it; expect_same has compared what is behind that.
+    // State that a test may read; expect_same() has compared what it is made of.
 
     bool has_buffers() const { return fast_.has_buffers(); }
     bool at_rest() const { return fast_.at_rest(); }
@@ -262,7 +262,7 @@ private:
         if (!general_->poll_transmit(now, out)) return std::nullopt;
         return OfRun{whole(out), capabilities, out.resent()};
     }
-    /// `frame`: what the fast paths had leave; nothing: nothing.
+    /// `frame`: the frame that the fast paths sent; nothing: no frame.
     void expect_frame(Instant now, const TxFrame* frame, const LaneCapabilities& capabilities) {
         const auto other = general_frame(now, capabilities);
         const bool same =
@@ -289,10 +289,10 @@ private:
 
     Connection fast_;
     std::optional<Connection> general_;
-    ConnectionBuffers spare_;  // of the general one
+    ConnectionBuffers spare_;  // of the engine without fast paths
     std::vector<OfRun> run_;
     std::vector<std::byte> room_;
-    std::uint64_t every_;  // steps from one fingerprint to the next
+    std::uint64_t every_;  // steps between two fingerprints
     std::uint64_t steps_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// For tests: a world of two connections that can be lived two ways, with the fast paths and without
-// them (Config::fast_paths). Its log has all that can be seen of the engines.
+// For tests: a world of two connections that runs in two ways, with the fast paths and without them
+// (Config::fast_paths). Its log has everything that the engines show.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace wireproof::am::test::ways {
 
 using Packet = std::vector<std::byte>;
 
-/// Room for one frame; those that are complete go to the other end.
+/// Room for one frame. A complete frame goes to the other end.
 struct QueueLane {
     LaneCapabilities capabilities() const {
         return {.frame_max = room.size(), .carries_intact = !checked};
@@ -63,22 +63,22 @@ struct End {
     MemoryTable table;
     Connection engine;
     QueueLane lane;
-    Instant none_before = never;  // no deadline is
+    Instant none_before = never;  // no deadline is earlier
 };
 
-/// What the world does besides carrying frames in order.
+/// What happens in the world besides frames that arrive in order.
 struct Weather {
-    double bad = 0;        // a frame is lost, repeated or late
-    double unusual = 0;    // something is asked for that is no request
-    bool bundles = true;   // many requests before a turn
-    bool checked = false;  // by the engines' checksums, and at times damaged
-    double meddles = 0;    // something leaves before all is drawn
+    double bad = 0;        // a frame is lost, duplicated or late
+    double unusual = 0;    // the user asks for something that is no request
+    bool bundles = true;   // many requests before one turn
+    bool checked = false;  // by the engines' checksums; sometimes a frame is damaged
+    double meddles = 0;    // a frame leaves before all deliveries are drawn
     double ends = 0;       // a session ends
-    double again = 0.4;    // an answer draws the next request before anything else
-    double in_turn = 0;    // what happens is that a request comes, or its answer
+    double again = 0.4;    // the next request follows an answer at once
+    double in_turn = 0;    // each event is a request or its answer
 };
 
-/// How a world's connections go.
+/// How the connections of a world behave.
 enum class Way : std::uint8_t { fast, general };
 
 class World {
@@ -128,7 +128,7 @@ public:
     std::uint64_t met_predicting = 0;
     std::uint64_t single_left = 0;
     std::uint64_t quiet = 0;        // with the fast path open
-    std::uint64_t asked_again = 0;  // before the rest of an answer's turn
+    std::uint64_t asked_again = 0;  // before the rest of the turn of an answer
 
 private:
     template <class... Numbers>
@@ -141,7 +141,7 @@ private:
     std::uint32_t below(std::uint32_t end) {
         return static_cast<std::uint32_t>(random_.next() % end);
     }
-    /// Returns which end did something.
+    /// Returns the end that did something.
     std::size_t step() {
         const std::size_t at = below(2);
         End& end = *ends_[at];
@@ -149,7 +149,7 @@ private:
         switch (below(8)) {
             case 0:
                 if (below(2) == 0) {
-                    const std::uint32_t handler = 1 + below(3);  // drawn before the words
+                    const std::uint32_t handler = 1 + below(3);  // drawn at random before the words
                     leave<Channel::request>(end, HandlerId(handler), next_message());
                 } else {
                     for (std::uint32_t i = weather_.bundles ? below(5) : 1; i > 0; --i) ask(end);
@@ -196,7 +196,7 @@ private:
         note("sent", sent.frames, sent.lane_full);
         for (const Packet& packet : *end.lane.sent) note("frame", digest(packet));
     }
-    /// Often of whole words, which the fast path copies in another way.
+    /// Often whole words, which the fast path copies in another way.
     std::vector<std::byte> next_message() {
         const std::uint32_t most = below(40) == 0 ? 240 : below(20);
         std::vector<std::byte> message(below(2) == 0 ? most / 4 * 4 : most);
@@ -207,7 +207,7 @@ private:
         const auto arguments = next_message();
         note("ask", static_cast<int>(end.engine.request(HandlerId(1 + below(3)), arguments)));
     }
-    /// All that waits leaves with it: by itself, if that may be, or as any other.
+    /// Sends all messages that wait: singly if that is possible, or in the usual way.
     template <Channel channel>
     void leave(End& end, HandlerId handler, ConstBytes arguments) {
         PostStatus status = PostStatus::accepted;
@@ -250,7 +250,7 @@ private:
         if (frames.empty()) return;
         Packet packet = frames.front();
         const bool bad = happens(weather_.bad);
-        // Lost, repeated, late, damaged.
+        // Lost, duplicated, late or damaged.
         const std::uint32_t how = bad ? below(weather_.checked ? 4 : 3) : 4;
         if (how != 1) frames.pop_front();
         if (how == 0) return;
@@ -266,7 +266,7 @@ private:
         accepted += verdict == RxVerdict::accepted ? 1 : 0;
         draw(end);
     }
-    /// False: nothing more is drawn, as after a handler that throws.
+    /// False: nothing more is drawn, as after a handler that throws an exception.
     bool hand_over(End& end, const Connection::ShortMessage& message) {
         note(message.is_request ? "request" : "reply", static_cast<unsigned>(message.handler),
              digest(message.arguments()));
@@ -282,7 +282,7 @@ private:
         meddle(end);
         return !happens(weather_.meddles / 10);
     }
-    /// Ways differ in how a message is drawn, and in nothing else.
+    /// The ways differ only in how a message is drawn.
     static std::optional<Connection::ShortMessage> message_of(const Delivery& delivery) {
         const auto plain = [](HandlerId handler, bool is_request, ConstBytes words) {
             return Connection::ShortMessage{handler, is_request, words.data(), words.size()};
@@ -295,7 +295,7 @@ private:
         }
         return std::nullopt;
     }
-    /// As a front draws.
+    /// Draws as a front does.
     void draw(End& end) {
         while (true) {
             while (const auto* message = end.engine.take_message()) {
@@ -313,7 +313,8 @@ private:
             meddle(end);
         }
     }
-    /// What a front does before all is drawn: an answer leaves, or what its handler asks for.
+    /// What a front may do before all deliveries are drawn: it sends an answer, or what a handler
+    /// asks for.
     void meddle(End& end) {
         if (!happens(weather_.meddles)) return;
         if (below(2) == 0) {
@@ -332,7 +333,7 @@ private:
             note("refuse", static_cast<int>(end.engine.refuse(HandlerId(7))));
         } else if (how < 9) {
             leave<Channel::reply>(end, HandlerId(2), copy);
-            if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // which may not
+            if (how == 8) leave<Channel::reply>(end, HandlerId(2), copy);  // this is not allowed
         } else if (how < 12) {
             note("answer", static_cast<int>(end.engine.reply(HandlerId(2), copy)));
         }
@@ -341,7 +342,7 @@ private:
     Random random_;
     Weather weather_;
     bool fast_;
-    std::array<std::deque<Packet>, 2> on_way_;  // by sender
+    std::array<std::deque<Packet>, 2> on_way_;  // for each sender
     std::vector<std::unique_ptr<End>> ends_;
     Instant now_{Duration::milliseconds(1)};
     std::uint32_t asked_ = 0;

@@ -1,4 +1,4 @@
-// For tests: a world that carries the frames of a pair badly, tick by tick, and counts what it
+// For tests: a world that carries the frames of a pair with faults, tick by tick, and counts the
 // cost.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace wireproof::am::test {
 
-/// Carries a pair's frames with faults, one tick a turn, until `done` or too late: each end sends
-/// `per_tick` frames a tick, and they arrive `delay` ticks later.
+/// Carries the frames of a pair with faults, one tick per turn, until `done` or a time limit. Each
+/// end sends `per_tick` frames per tick; they arrive `delay` ticks later.
 struct World {
     explicit World(Pair& carried, FaultRates rates = {}, std::uint64_t seed = 1)
         : pair(carried), plans{FaultPlan(rates, seed), FaultPlan(rates, seed + 0x10000)} {}
@@ -84,7 +84,7 @@ struct World {
     std::int64_t delay = 10;
     std::size_t per_tick = 1;
     std::size_t fifo_max = 1'000'000;
-    bool tells_overrun = false;  // whether the host says that its FIFO was full
+    bool tells_overrun = false;  // the host reports that its FIFO was full
     std::array<std::uint64_t, 2> poll_every{1, 1};
     std::function<void(Node&)> each_tick;
     std::uint64_t ticks = 0;
