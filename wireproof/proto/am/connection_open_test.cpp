@@ -1,10 +1,10 @@
-// Stores whose bytes travel with their OPEN, all of them or the first.
+// Stores whose OPEN carries all of their bytes, or the first ones.
 #include "wireproof/proto/am/pair_test_kit.hpp"
 
 namespace wireproof::am::test {
 namespace {
 
-/// Those that ship, and, so that each recovery has it, two that do not.
+/// The configurations of users, and two others, so that each kind of recovery has one.
 Configs all_opening() {
     Config go_back_n = udp();
     go_back_n.recovery = Recovery::go_back_n;
@@ -94,7 +94,7 @@ TEST(AmOpen, TouchesWhatFollowsTheOpen) {
         EXPECT_TRUE(pair.a.engine.touches(ConstBytes(source).subspan(pair.config.open_bytes, 1)));
         EXPECT_TRUE(pair.a.engine.touches(ConstBytes(source).last(1)));
         pair.give(pair.b, pair.a.take(pair.now).at(0));
-        // The handler is to have all of it, the part that is there already too.
+        // The handler sees all of it, also the part that had already arrived.
         EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().subspan(3, 1)));
         EXPECT_TRUE(pair.b.engine.touches(pair.b.memory().subspan(2 + source.size(), 1)));
         EXPECT_FALSE(pair.b.engine.touches(pair.b.memory().subspan(2, 1)));
@@ -102,7 +102,8 @@ TEST(AmOpen, TouchesWhatFollowsTheOpen) {
     }
 }
 
-// Whatever frame is lost, repeated or late: each once and in order, with its bytes.
+// Each frame may be lost, duplicated or late: each store takes effect once and in order, with its
+// bytes.
 TEST(AmOpen, ArriveOnceWhateverIsLost) {
     for (const Config& config : all_opening()) {
         const auto shorter = pattern(64, 1);
@@ -145,8 +146,8 @@ TEST(AmOpen, ItsBytesAreNotWrittenBeforeItsTurn) {
     }
 }
 
-// A handler that lies in wait for the bytes of an earlier store must not see those of a later one:
-// the first of it came with an OPEN that is held.
+// A handler that reads the bytes of an earlier store must not see those of a later one, whose OPEN
+// with the first bytes is held.
 TEST(AmOpen, ALaterOneIsNotWrittenBeforeAnEarlierOne) {
     for (const Config& config : shipped().with(small)) {
         Pair pair(config);
@@ -249,7 +250,7 @@ TEST(AmOpen, BytesAreOutUntilTheyAreAcknowledged) {
         pair.give(pair.b, frames.at(1));
         pair.carry(pair.b);
         EXPECT_TRUE(no_bytes_out(pair.a.engine));
-        // A note whose bytes are in place has none on their way.
+        // A note whose bytes are in place has no bytes in flight.
         ASSERT_EQ(pair.a.engine.note({.address = Node::base, .size = 64, .handler = HandlerId(9)}),
                   PostStatus::accepted);
         EXPECT_TRUE(no_bytes_out(pair.a.engine));
@@ -270,7 +271,7 @@ TEST(AmOpen, IsReportedWhenItsSessionEnds) {
     }
 }
 
-/// An OPEN whose body and bytes are these.
+/// An OPEN with this body and these bytes.
 Frame open_with(const Pair& pair, Frame frame, bool in_place, std::uint64_t total,
                 std::size_t bytes) {
     frame.header.in_place = in_place;
@@ -319,7 +320,7 @@ TEST(AmOpen, OtherBytesThanTheConfigurationSaysAreMalformed) {
     }
 }
 
-// Ends that differ in it do not meet; what does not fit is refused when it is configured.
+// Ends that differ in it make no session. check() refuses what does not fit.
 TEST(AmOpen, IsPartOfTheTermsAndOfTheCheck) {
     Config config = bare();
     const std::uint64_t without = config.terms();

@@ -1,5 +1,5 @@
-// In order and exactly once: what the receiving half makes of numbers that are expected, ahead,
-// behind or far off.
+// In order and exactly once: what the receiver does with numbers that are expected, ahead, behind
+// or far away.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -41,7 +41,8 @@ TEST(AmConnection, NumbersPassZero) {
 }
 
 // AM-9, AM-10
-// Go-back-N alone drops; HoldsWhatIsAheadAndResendsOnlyWhatIsMissing has what ships.
+// Only go-back-N drops; HoldsWhatIsAheadAndResendsOnlyWhatIsMissing tests the configurations of
+// users.
 TEST(AmConnection, DropsWhatIsAheadAndNamesWhatItExpects) {
     Pair pair(sp2());
     requests(pair.a, 5);
@@ -97,7 +98,7 @@ TEST(AmConnection, StillComplainsWhenTheGapFillsInTheSameTurn) {
     EXPECT_EQ(pair.b.take_log(), (Log{"REQ 1(0)", "REQ 1(1)"}));
 }
 
-// AM-10: a NACK that nothing needs any more is not sent.
+// AM-10: a NACK that is no longer needed is not sent.
 TEST(AmConnection, WithdrawsTheComplaintWhenAllThatDrewItHasArrived) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -181,7 +182,7 @@ TEST(AmConnection, DropsADamagedFrameAndRecovers) {
     }
 }
 
-// AM-15: a carrier may vouch for its frames, or say that it damaged one.
+// AM-15: a carrier may say that its frames are intact, or that one is damaged.
 TEST(AmConnection, BelievesTheCarrierAboutIntegrity) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -193,7 +194,7 @@ TEST(AmConnection, BelievesTheCarrierAboutIntegrity) {
     }
 }
 
-// AM-15: the two channels keep order each for itself.
+// AM-15: each channel keeps its own order.
 TEST(AmConnection, OneChannelDoesNotWaitForTheOther) {
     for (const Config& config : all()) {
         Pair pair(config);

@@ -1,4 +1,4 @@
-// How soon a lost last packet is asked for, where the loop is measured.
+// How soon the sender asks for a lost last packet, if it measures the round trip.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -9,8 +9,8 @@ namespace {
 constexpr Duration start = Duration::milliseconds(5);
 constexpr Duration least = Duration::microseconds(100);
 
-/// The time until node a asks its peer. A timer whose acknowledgement has left with something else
-/// has nothing to do.
+/// The time until node a asks its peer. A timer does nothing if another packet has carried its
+/// acknowledgement.
 Duration until_asked(Pair& pair) {
     const Instant begin = pair.now;
     for (int i = 0; i < 3 && pair.a.engine.quiet(); ++i) pair.wait_for_timer_of(pair.a);
@@ -21,20 +21,20 @@ Duration until_asked(Pair& pair) {
 struct Timed {
     explicit Timed(const Config& config) : pair(config) { reply_to_all(pair.b); }
 
-    /// A request and its reply, so long after one another.
+    /// A request and its reply, with this time between them.
     void round_trip(Duration loop) {
         requests(pair.a, 1);
         pair.carry(pair.a);
         pair.now = pair.now + loop;
         pair.carry(pair.b);
     }
-    /// The time until a request that is lost now is asked after.
+    /// The time until the sender asks about a request that is lost now.
     Duration rto() {
         requests(pair.a, 1);
         pair.a.take(pair.now);
         return until_asked(pair);
     }
-    /// And what is owed for what came last has left.
+    /// Also, the acknowledgement owed for the last packet has left.
     void settle() {
         pair.settle();
         pair.wait(pair.config.ack_after);
@@ -82,7 +82,7 @@ TEST(AmProbe, WaitsNoLongerWhereThePeerIsAwaited) {
         EXPECT_EQ(timed.rto(), Duration::microseconds(600));
         timed.settle();
         EXPECT_TRUE(timed.pair.a.engine.idle());
-        // Nor after the peer was asked for a sign of life, which it gave.
+        // Nor after the peer was asked whether it lives, and answered.
         for (int i = 0; i < 3; ++i) {
             timed.pair.wait(start * 5);
             timed.settle();
@@ -111,7 +111,7 @@ TEST(AmProbe, FindsALostRequestAndSendsItAgain) {
     }
 }
 
-// What answers a keep-alive or follows a resend may be the answer to either departure.
+// An acknowledgement after a keep-alive or a resend may be for either departure.
 TEST(AmProbe, MeasuresNothingThatWasAskedFor) {
     for (const Config& config : over_a_network()) {
         Timed timed(config);
@@ -130,7 +130,7 @@ TEST(AmProbe, MeasuresNothingThatWasAskedFor) {
     }
 }
 
-// One way, and acknowledged only because it was asked for.
+// One way, and acknowledged only because the sender asked.
 TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
     for (const Config& config : over_a_network()) {
         Pair pair(config);
@@ -155,7 +155,7 @@ TEST(AmProbe, AnAcknowledgementThatAKeepaliveDrewMeasuresNothing) {
     }
 }
 
-/// Until the peer is given up, from now on.
+/// The time from now until the peer is given up.
 Duration until_given_up(Pair& pair) {
     const Instant begin = pair.now;
     for (int i = 0; i < 10'000 && pair.a.log.empty(); ++i) {
@@ -168,8 +168,8 @@ Duration until_given_up(Pair& pair) {
     return pair.now - begin;
 }
 
-// AM-50: time in which nobody looked is no silence of the peer's: here both compute, and meet
-// again.
+// AM-50: time in which this end did not poll is no silence of the peer. Here both ends compute, and
+// then poll again.
 TEST(AmProbe, AHostThatWasAwayDoesNotGiveItsPeerUpSoonAfter) {
     for (const Config& config : over_a_network()) {
         for (const bool asks : {true, false}) {
@@ -235,7 +235,7 @@ TEST(AmProbe, OfAPeerThatDoesNotAnswerBecomesRarer) {
     }
 }
 
-// A new session may go another way.
+// A new session may take another path.
 TEST(AmProbe, ANewSessionMeasuresAnew) {
     for (const Config& config : over_a_network()) {
         Pair pair(meeting(config));

@@ -1,5 +1,5 @@
-// Stores that name a handler the peer does not have, and transfers of no bytes where the peer gave
-// no right: each ends with its reason, and nothing runs (AM-47).
+// Stores that name a handler which the peer does not have, and transfers of no bytes without access
+// rights: each ends with its reason, and no handler runs (AM-47).
 #include "wireproof/proto/am/pair_test_kit.hpp"
 
 namespace wireproof::am::test {
@@ -8,7 +8,7 @@ namespace {
 constexpr HandlerId there{9};
 constexpr HandlerId absent{10};
 
-/// A pair whose node b has handler 9 alone.
+/// A pair whose node b has only handler 9.
 struct Listed : Pair {
     explicit Listed(const Config& of_a) : Pair(of_a) {
         handlers.set(there, true);
@@ -30,7 +30,7 @@ struct Listed : Pair {
                               .tag = tag,
                               .awaited = awaited});
     }
-    /// Carries on until node a is idle.
+    /// Carries frames until node a is idle.
     void finish() { finish_without(~std::size_t{0}); }
 
     HandlerTable handlers;
@@ -86,8 +86,8 @@ TEST(AmRefusal, ANoteToNoHandlerEndsSoWhateverIsLost) {  // AM-47
     }
 }
 
-// Nobody waits for its end, so its sender hears of the handler by itself, as of a request's; and
-// once, whatever is lost or repeated.
+// Nobody waits for the end of this note. So its sender learns of the missing handler in a delivery
+// of its own, as for a request, and exactly once, even if frames are lost or repeated.
 TEST(AmRefusal, ANoteThatNobodyAwaitsToNoHandlerIsToldOfOnce) {
     for (const Config& config : all_small()) {
         for (std::size_t lost = 0; lost < 12; ++lost) {
@@ -120,8 +120,8 @@ TEST(AmRefusal, APeerThatMayNotWriteThereDoesNotLearnWhichHandlersThereAre) {
     }
 }
 
-// The rule of am.hpp: a store ends `ok` only if the handler is there when its first packet is taken
-// in and when its last is.
+// The rule of am.hpp: a store ends `ok` only if its handler exists when the first and when the last
+// packet is accepted.
 TEST(AmRefusal, AHandlerThatComesAfterTheFirstPacketComesTooLate) {
     for (const Config& config : all_small()) {
         Listed pair(config);
@@ -156,8 +156,8 @@ TEST(AmRefusal, AHandlerThatGoesAmidAStoreIsMissedAtItsEndWhateverIsLost) {
     }
 }
 
-// What came ahead is judged when its turn has come: all of it but the packet that was lost is there
-// already.
+// Packets that are ahead are judged in their turn: here all have arrived, except the one that was
+// lost.
 TEST(AmRefusal, AHandlerThatGoesWhileTheEndIsHeldIsMissed) {
     for (const Config& config : selective().with(small)) {
         Listed pair(config);
@@ -192,7 +192,7 @@ TEST(AmRefusal, NoBytesNeedTheRightAndThePlaceWhateverIsLost) {  // AM-47
                 ASSERT_EQ(get(pair.a, {}, tag, offset), PostStatus::accepted);
             };
             post(1, 0x10);
-            post(2, 0x30 + 10);  // behind the last byte
+            post(2, 0x30 + 10);  // after the last byte
             post(3, Node::base + 101);
             pair.finish_without(lost);
             Log log = pair.a.take_log();
@@ -207,8 +207,8 @@ TEST(AmRefusal, NoBytesNeedTheRightAndThePlaceWhateverIsLost) {  // AM-47
     }
 }
 
-// A get of no bytes is answered by a refusal without a reason. A peer that refuses another get so
-// has sent no bytes of it, and the get does not end well.
+// A get of no bytes is answered by a refusal without a reason. If a peer refuses another get in
+// this way, it has sent no bytes of it, and the get does not end well.
 TEST(AmRefusal, OnlyAGetOfNoBytesEndsWellWithoutBytes) {
     for (const Config& config : all_small()) {
         Pair pair(config);
@@ -225,8 +225,8 @@ TEST(AmRefusal, OnlyAGetOfNoBytesEndsWellWithoutBytes) {
     }
 }
 
-// A store that is whole in its OPEN is a note: another would have to end before its refusal is
-// heard.
+// A store with all bytes in its OPEN is a note: otherwise it would end before its sender learns of
+// the refusal.
 TEST(AmRefusal, AnOpenOfNoBytesThatIsNoNoteIsMalformed) {
     for (const Config& config : all_small()) {
         Pair pair(config);

@@ -1,5 +1,5 @@
-// Go-back-N: what a NACK has resent, and what it must not. Nothing that ships recovers so: tests of
-// sp2() alone have a selective one beside them in connection_selective_test.cpp.
+// Go-back-N: what is resent after a NACK, and what must not be. No configuration of users recovers
+// in this way: for tests of sp2() only, connection_selective_test.cpp has a selective one.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -23,7 +23,7 @@ TEST(AmConnection, ResendsTheNumberNamedAndAllAfterItInOrder) {
     EXPECT_EQ(pair.a.engine.stats().resent, 6);
 }
 
-// AM-11: nothing new leaves before the resend has passed all that had left before.
+// AM-11: nothing new leaves before everything that had left before is sent again.
 TEST(AmConnection, NothingNewLeavesBeforeTheResendIsThrough) {
     Pair pair(sp2());
     requests(pair.a, 3);
@@ -51,14 +51,14 @@ TEST(AmConnection, ManyNacksOfOneGapCauseOneResend) {
     std::size_t sent = 0;
     for (const Frame& nack : nacks) {
         EXPECT_EQ(pair.give(pair.a, nack), control);
-        const Frames again = pair.a.take(pair.now, 3);  // some come while the resend is under way
+        const Frames again = pair.a.take(pair.now, 3);  // some arrive during the resend
         pair.give(pair.b, again);
         sent += again.size();
     }
     EXPECT_EQ(sent, 20);
     EXPECT_EQ(pair.a.engine.stats().nacks_acted_on, 1);
     EXPECT_EQ(pair.b.take_log().size(), 20);
-    // And one that comes long after.
+    // And one that arrives long after it.
     pair.settle();
     pair.give(pair.a, nacks[0]);
     EXPECT_EQ(pair.taken(pair.a), "");
@@ -81,7 +81,7 @@ TEST(AmConnection, ANackOfAnOldRoundStillAcknowledges) {
     EXPECT_EQ(pair.a.engine.stats().nacks_acted_on, 1);
 }
 
-// AM-38: of packets of two rounds met in one turn, the NACK speaks of the later.
+// AM-38: of packets of two rounds that arrive in one turn, the NACK names the later round.
 TEST(AmConnection, ALatePacketOfAnOldRoundDoesNotSpoilTheNackOfTheNew) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -134,14 +134,15 @@ TEST(AmConnection, AResendUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
         const Frames frames = pair.a.take(pair.now);
         ASSERT_EQ(pair.text(frames), "OPEN 0 | CHUNK 1.0..3 | CHUNK 5.0..3");
-        // A packet of the second chunk overtakes the first chunk: a NACK, and all of it comes late.
+        // A packet of the second chunk overtakes the first chunk and causes a NACK; then all of it
+        // arrives late.
         pair.give(pair.b, frames[0]);
         pair.give(pair.b, frames[5]);
         pair.carry(pair.b);
         EXPECT_EQ(pair.text(pair.a.take(pair.now, 2)), "CHUNK 1.0..1*");
         pair.give(pair.b, Frames(frames.begin() + 1, frames.begin() + 5));
         EXPECT_EQ(pair.carry(pair.b), "ACK 5 0");
-        // Its memory is the user's again.
+        // The user may use its memory again.
         std::fill_n(source.begin(), in_chunks(config, config.chunk_bytes()), std::byte{0xEE});
         EXPECT_EQ(pair.carry(pair.a), "CHUNK 5.0..3*");
         pair.settle();
@@ -150,7 +151,7 @@ TEST(AmConnection, AResendUnderWayJumpsOverWhatIsAcknowledgedMeanwhile) {
     }
 }
 
-// AM-36: arguments too are kept until acknowledged, through a message without any.
+// AM-36: arguments are kept until acknowledged, too, also beside a message without arguments.
 TEST(AmConnection, ResendsTheArgumentsThatWereGiven) {
     for (const Config& config : all()) {
         Pair pair(config);
@@ -182,7 +183,7 @@ TEST(AmConnection, TheOpenChunksBitmapSurvivesNackAndResend) {
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
         const Frames frames = pair.a.take(pair.now);
         for (const std::size_t i : {0U, 1U, 3U}) EXPECT_EQ(pair.give(pair.b, frames[i]), accepted);
-        // What is there is not written again.
+        // A packet that has arrived is not written again.
         std::fill(pair.b.memory().begin(), pair.b.memory().end(), std::byte{0x77});
         requests(pair.a, 1);
         pair.carry(pair.a);

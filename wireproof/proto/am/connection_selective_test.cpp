@@ -1,4 +1,4 @@
-// Selective recovery: what is held, what a NACK says, and what leaves again.
+// Selective recovery: what is held, what a NACK says, and what is sent again.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -74,8 +74,8 @@ TEST(AmConnection, SelectiveNacksOfOneGapInAnyOrderResendItOnce) {
     }
 }
 
-// Two losses in one flight: the second is named by a NACK of a round that is over, and needs no
-// keep-alive.
+// Two losses in one flight: a NACK of an earlier round names the second one, and no keep-alive is
+// needed.
 TEST(AmConnection, ASecondLossOfTheSameFlightIsRepairedWithoutAKeepalive) {
     for (const Config& config : selective().without_questions().with(small)) {
         Pair pair(config);
@@ -91,7 +91,7 @@ TEST(AmConnection, ASecondLossOfTheSameFlightIsRepairedWithoutAKeepalive) {
     }
 }
 
-// AM-38: while a resend is under way, a second NACK adds to it.
+// AM-38: a second NACK during a resend adds to it.
 TEST(AmConnection, ANackDuringAResendAddsOnlyWhatItNamesAnew) {
     for (const Config& config : selective().without_questions().with(small)) {
         Pair pair(config);
@@ -120,7 +120,7 @@ TEST(AmConnection, HolesInsideAChunkAreNamedAtOnce) {
         EXPECT_EQ(pair.carry(pair.b), "NACK 1 <6 [1011101]");
         EXPECT_EQ(pair.carry(pair.a), "CHUNK 1.1* | CHUNK 5.1*");
         EXPECT_EQ(pair.carry(pair.b), "ACK 5 0");
-        pair.wait_for_timer_of(pair.a);  // the last packet of all: nothing after it tells
+        pair.wait_for_timer_of(pair.a);  // the last packet of all: no later one shows its loss
         pair.settle();
         EXPECT_EQ(pair.a.take_log(), Log{"STORE_ENDED 1"});
         EXPECT_TRUE(same(pair.b.memory().first(source.size()), source));
@@ -128,7 +128,7 @@ TEST(AmConnection, HolesInsideAChunkAreNamedAtOnce) {
     }
 }
 
-// AM-40: no later message is needed to tell, as it is in go-back-N.
+// AM-40: no later message is needed to show the loss, unlike in go-back-N.
 TEST(AmConnection, AHoleIsNamedByTheNextPacketOfItsOwnChunk) {
     for (const Config& config : selective().without_questions().with(small)) {
         Pair pair(config);
@@ -144,10 +144,10 @@ TEST(AmConnection, AHoleIsNamedByTheNextPacketOfItsOwnChunk) {
     }
 }
 
-// AM-4: in order, no packet of a chunk draws a NACK.
+// AM-4: in order, no packet of a chunk causes a NACK.
 TEST(AmConnection, WithoutLossNoNackLeaves) {
     for (Config config : selective().without_questions()) {
-        config.first_flight = config.window[0];  // else its end asks what has arrived
+        config.first_flight = config.window[0];  // otherwise its end asks what has arrived
         Pair pair(config, 500'000);
         const auto source = pattern(500'000);
         ASSERT_EQ(store(pair.a, source), PostStatus::accepted);
@@ -163,7 +163,7 @@ TEST(AmConnection, WithoutLossNoNackLeaves) {
     }
 }
 
-// AM-18, AM-16: a keep-alive finds every hole of the tail, and only the holes.
+// AM-18, AM-16: a keep-alive finds all missing packets at the end, and only those.
 TEST(AmConnection, TheAnswerToAKeepaliveNamesAllThatIsMissing) {
     for (const Config& config : selective().without_questions().with(small)) {
         Pair pair(config);
@@ -178,7 +178,7 @@ TEST(AmConnection, TheAnswerToAKeepaliveNamesAllThatIsMissing) {
     }
 }
 
-// A chunk whose OPEN is missing is kept, not sent twice.
+// A chunk whose OPEN is missing is kept, and not sent twice.
 TEST(AmConnection, ALostOpenCostsOnePacket) {
     for (const Config& config : selective().without_questions().with(small)) {
         Pair pair(config);
@@ -197,7 +197,7 @@ TEST(AmConnection, ALostOpenCostsOnePacket) {
     }
 }
 
-// AM-25: two stores to one place end in the order they were asked for.
+// AM-25: two stores to one place end in the order of their calls.
 TEST(AmConnection, ALaterStoreIsNotWrittenBeforeAnEarlierOne) {
     for (const Config& config : selective().with(small)) {
         const std::size_t size = in_chunks(config, 40);
@@ -217,13 +217,13 @@ TEST(AmConnection, ALaterStoreIsNotWrittenBeforeAnEarlierOne) {
     }
 }
 
-// What finds no slot is dropped and named like what was lost.
+// A packet without a slot is dropped, and named like a lost one.
 TEST(AmConnection, WhatFindsNoRoomToBeHeldIsSentAgain) {
     for (Config config : selective().with(small)) {
         config.held_packets = 2;
         Pair pair(config);
         const std::vector<std::uint32_t> large(100);
-        const auto ask = [&](std::uint16_t most) {  // a turn each
+        const auto ask = [&](std::uint16_t most) {  // in a turn for each
             Frames asked;
             for (std::uint16_t i = 1; i <= most; ++i) {
                 EXPECT_EQ(request(pair.a, i, large), PostStatus::accepted);
@@ -246,7 +246,7 @@ TEST(AmConnection, WhatFindsNoRoomToBeHeldIsSentAgain) {
     }
 }
 
-// AM-42: what is held waits for its reply place without a NACK and without being sent again.
+// AM-42: a held message waits for its reply place. It causes no NACK and is not sent again.
 TEST(AmConnection, AHeldRequestWaitsForItsReplyPlace) {
     for (Config config : selective().without_questions().with(small)) {
         config.reply_places = 1;
@@ -269,7 +269,7 @@ TEST(AmConnection, AHeldRequestWaitsForItsReplyPlace) {
     }
 }
 
-// AM-53: and no better than it should be, under everything at once.
+// AM-53: the sender resends about as many packets as the wire loses.
 TEST(AmConnection, SelectiveResendsAboutWhatWasLost) {
     for (const Config& config : selective()) {
         Pair pair(config, 1 << 20);

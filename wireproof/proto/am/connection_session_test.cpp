@@ -1,4 +1,4 @@
-// Sessions between two engines: how they begin, what replaces them, and what cannot.
+// Sessions between two engines: how they begin, what replaces them, and what cannot replace them.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using enum RxVerdict;
 
-/// b with a new life: same place, other nonces, nothing remembered.
+/// A new life of b: the same node, other nonces, no state.
 struct Restarted {
     explicit Restarted(const Config& config) : pair(config), next(config_of_next_life(config)) {
         requests(pair.a, 1);
@@ -21,7 +21,7 @@ struct Restarted {
         return config;
     }
 
-    /// Between a and the new life of b, to and fro.
+    /// Carries frames both ways between a and the new life of b.
     void settle() {
         while (true) {
             const Frames out = next.b.take(pair.now);
@@ -33,7 +33,7 @@ struct Restarted {
     }
 
     Pair pair;
-    Pair next;  // of which only b is used
+    Pair next;  // only its b is used
 };
 
 // AM-49: three HELLOs, then the messages that waited.
@@ -41,7 +41,7 @@ TEST(AmConnection, AgreesOnASessionBeforeTheFirstMessage) {
     for (const Config& base : all()) {
         Pair pair(meeting(base));
         EXPECT_FALSE(pair.a.engine.established());
-        EXPECT_EQ(pair.taken(pair.a), "");  // nobody wants anything
+        EXPECT_EQ(pair.taken(pair.a), "");  // nobody needs anything
         requests(pair.a, 2);
         EXPECT_EQ(pair.carry(pair.a), "HELLO 1");
         EXPECT_EQ(pair.carry(pair.b), "HELLO 1");
@@ -84,8 +84,8 @@ TEST(AmConnection, RepeatsItsHelloUntilItIsAnswered) {
     }
 }
 
-// The last HELLO is never repeated: a frame that names the cookie stands for it. And what begins is
-// told before what it brings.
+// The last HELLO is never repeated: a frame with the cookie replaces it. The beginning of a session
+// is delivered before the contents of that frame.
 TEST(AmConnection, AFrameWithTheCookieCompletesTheHandshake) {
     for (const Config& base : all()) {
         Pair pair(meeting(base));
@@ -113,7 +113,7 @@ TEST(AmConnection, GivesUpAPeerThatNeverAnswersAHello) {
             pair.wait_for_timer();
         }
         EXPECT_EQ(pair.a.take_log(), (Log{"FATE REQ 1(0)", "FATE REQ 1(1)", "ENDED silent"}));
-        requests(pair.a, 1, 5);  // a new attempt, and now the peer is there
+        requests(pair.a, 1, 5);  // a new attempt; now the peer answers
         pair.settle();
         EXPECT_EQ(pair.b.take_log(), (Log{"BEGAN", "REQ 1(5)"}));
     }
@@ -136,7 +136,7 @@ TEST(AmConnection, AFrameWithAnotherCookieHasNoEffectButACounter) {
         EXPECT_EQ(before.value(), after.value());
         EXPECT_EQ(pair.b.engine.stats().received_as(foreign), 1);
         EXPECT_EQ(pair.taken(pair.b), "");
-        // No ack is read either.
+        // Its ack is not read, either.
         const auto acked = [&](Header& h) {
             h.cookie ^= 1;
             h.ack[0] = pair.number(Channel::request, 2);
@@ -178,7 +178,7 @@ TEST(AmConnection, ALateHelloOfADeadLifeEndsNoSession) {
             EXPECT_EQ(pair.give(pair.a, late), Verdicts{control});
             const Frames answer = pair.a.take(pair.now);
             EXPECT_EQ(pair.text(answer), "HELLO 1");
-            EXPECT_EQ(pair.give(pair.b, answer), Verdicts{foreign});  // not meant for this life
+            EXPECT_EQ(pair.give(pair.b, answer), Verdicts{foreign});  // not for this life
             EXPECT_EQ(pair.taken(pair.b), "");
         }
         requests(pair.a, 1, 8);
@@ -189,7 +189,7 @@ TEST(AmConnection, ALateHelloOfADeadLifeEndsNoSession) {
     }
 }
 
-// AM-49: a whole handshake of a dead life, played again, does not replace the living session.
+// AM-49: a replay of a whole handshake of a dead life does not replace the living session.
 TEST(AmConnection, AReplayedHandshakeOfADeadLifeEndsNoSession) {
     for (const Config& base : all()) {
         const Config config = meeting(base);
@@ -200,7 +200,7 @@ TEST(AmConnection, AReplayedHandshakeOfADeadLifeEndsNoSession) {
         for (int i = 0; i < 6; ++i) {
             const Frames out = other.b.take(other.now);
             replay.insert(replay.end(), out.begin(), out.end());
-            pair.give(pair.a, out);  // this life of b met a
+            pair.give(pair.a, out);  // this life of b has received the HELLO of a
             other.give(other.b, pair.a.take(pair.now));
         }
         ASSERT_EQ(pair.a.take_log(), (Log{"BEGAN", "REQ 1(0)", "REQ 1(1)"}));
@@ -250,7 +250,7 @@ TEST(AmConnection, ALaunchedSessionHearsNoHello) {
     }
 }
 
-// AM-50: what the wire knows of a peer ends a session at once.
+// AM-50: if the wire reports the end of a peer, the session ends at once.
 TEST(AmConnection, TheWireMayEndASession) {
     for (const Config& config : all()) {
         for (const WireEvent event : {WireEvent::peer_gone, WireEvent::new_life}) {
@@ -272,7 +272,8 @@ TEST(AmConnection, TheWireMayEndASession) {
     }
 }
 
-// AM-50: what is asked for while the end is told belongs to no session and must not vanish with it.
+// AM-50: a message posted while the end is being drawn belongs to no session, and must not get lost
+// with it.
 TEST(AmConnection, TakesNothingWhileAnEndedSessionIsDrawn) {
     for (const Config& config : all()) {
         Pair pair(meeting(config));
@@ -299,8 +300,8 @@ TEST(AmConnection, TakesNothingWhileAnEndedSessionIsDrawn) {
     }
 }
 
-// AM-49: nothing of a session that ended in the middle of chunk, gap and resend lasts, wherever in
-// the windows it stood.
+// AM-49: nothing remains of a session that ended with a chunk, a gap and a resend in progress,
+// wherever they were in the windows.
 TEST(AmConnection, ANewSessionKnowsNothingOfWhatTheOldOneHadBegun) {
     for (const Config& config : all_small()) {
         for (std::uint32_t before = 0; before < 20; ++before) {

@@ -1,4 +1,4 @@
-// Requests that find no room for their reply, and why that never stops a reply.
+// Requests without room for their reply, and why this never stops a reply.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/world_test_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using enum RxVerdict;
 
-/// b's reply window and reply places are full of replies that a has not received.
+/// The reply window and the reply places of b are full of replies that a has not received.
 struct Stalled {
     explicit Stalled(const Config& config, std::uint32_t spare = 0) : pair(config) {
         reply_to_all(pair.b);
@@ -17,7 +17,7 @@ struct Stalled {
             const std::uint32_t now = requests(pair.a, 1, sent);
             pair.carry(pair.a);
             sent += now;
-            // Acknowledges requests, and only those.
+            // Acknowledges only requests.
             Frame ack{std::vector<std::byte>(config.header_size()), {}};
             ack.header.src = 1;
             ack.header.cookie = *config.cookie;
@@ -33,7 +33,7 @@ struct Stalled {
         base = all;
     }
 
-    /// Brings the replies over, and their acks back.
+    /// Carries the replies to a, and their acks back.
     void release() {
         pair.give(pair.a, replies);
         pair.carry(pair.a);
@@ -73,14 +73,14 @@ TEST(AmConnection, ARequestWithoutAReplyPlaceIsRefusedSilentlyAndFetchedOnceTher
     }
 }
 
-// AM-42: the acks of what is refused count.
+// AM-42: the acks in a refused packet count.
 TEST(AmConnection, TheAcksOfARefusedRequestAreRead) {
     for (const Config& config : all_small()) {
         Stalled stalled(config);
         Pair& pair = stalled.pair;
         requests(pair.a, 1, 100);
         EXPECT_EQ(pair.give(pair.b, pair.a.take(pair.now)), Verdicts{refused});
-        // The same request again, carrying the ack of one reply: room for it now.
+        // The same request again; it carries the ack of one reply, so there is room for it now.
         pair.give(pair.a, stalled.replies[0]);
         requests(pair.a, 1, 101);
         const Frame next = pair.a.take(pair.now)[0];
@@ -89,8 +89,8 @@ TEST(AmConnection, TheAcksOfARefusedRequestAreRead) {
     }
 }
 
-// AM-42, AM-47: the last missing packet of a forbidden store waits until its sender has heard so;
-// then one NACK fetches just that packet, which need not be the chunk's first.
+// AM-42, AM-47: the last missing packet of a forbidden store waits until its sender knows of the
+// refusal. Then one NACK asks for this packet only, which need not be the first of the chunk.
 TEST(AmConnection, TheLastMissingPacketOfAForbiddenStoreWaitsForTheRefusalToBeAcknowledged) {
     for (const Config& config : all_small()) {
         Pair pair(config);
@@ -120,7 +120,8 @@ TEST(AmConnection, TheLastMissingPacketOfAForbiddenStoreWaitsForTheRefusalToBeAc
     }
 }
 
-// AM-42: a request numbered between a store's chunks may take the place that its handler needs.
+// AM-42: a request with a number between the chunks of a store may take the reply place of its
+// handler.
 TEST(AmConnection, TheLastMissingPacketOfAStoreIsRefusedWithoutAReplyPlace) {
     for (const Config& config : all_small()) {
         Stalled stalled(config, 1);
@@ -148,7 +149,7 @@ TEST(AmConnection, TheLastMissingPacketOfAStoreIsRefusedWithoutAReplyPlace) {
     }
 }
 
-// AM-42: stalled or not, OPEN too may need a reply.
+// AM-42: an OPEN may need a reply place, too, whether the channel is stalled or not.
 TEST(AmConnection, AnOpenWithoutAReplyPlaceIsRefused) {
     for (const Config& config : all_small()) {
         Stalled stalled(config);
@@ -189,7 +190,7 @@ TEST(AmConnection, AGetWithoutASlotIsRefusedAndFetchedWhenOneIsFree) {
     }
 }
 
-// AM-43: the bytes of a get need no reply place, nor does a reply.
+// AM-43: neither the bytes of a get nor a reply need a reply place.
 TEST(AmConnection, AStalledNodeStillTakesInRepliesAndTheBytesOfItsGets) {
     for (const Config& config : all_small().without_questions()) {
         Stalled stalled(config);
@@ -203,7 +204,7 @@ TEST(AmConnection, AStalledNodeStillTakesInRepliesAndTheBytesOfItsGets) {
         EXPECT_EQ(pair.carry(pair.b), "REQ 0 | GET_REQ 1");
         Frames frames = pair.a.take(pair.now);
         ASSERT_EQ(pair.text(frames), "REP 0 | CHUNK/r 1.0..3");
-        // As if none of b's replies had arrived: it stays stalled.
+        // As if no reply of b had arrived: it stays stalled.
         for (const Frame& frame : frames) {
             const auto unread = [&](Header& h) { h.ack[1] = pair.number(Channel::reply, 0); };
             EXPECT_EQ(pair.give(pair.b, pair.forged(frame, unread)), accepted);
@@ -212,7 +213,7 @@ TEST(AmConnection, AStalledNodeStillTakesInRepliesAndTheBytesOfItsGets) {
     }
 }
 
-// AM-18: a KEEPALIVE is answered even by a stalled channel.
+// AM-18: even a stalled channel answers a KEEPALIVE.
 TEST(AmConnection, AStalledChannelAnswersAKeepalive) {
     for (const Config& config : all_small()) {
         Stalled stalled(config);
@@ -265,10 +266,11 @@ TEST(AmConnection, AReplyIsNotAnswered) {
     }
 }
 
-// AM-24, AM-43: both windows full in both directions, replies slow to leave, and frames lost.
+// AM-24, AM-43: both windows are full in both directions, replies leave slowly, and frames are
+// lost.
 TEST(AmConnection, FullWindowsInBothDirectionsNeverDeadlock) {
     for (Config config : all_small()) {
-        if (config.bundle_max > 0) {  // the replies of a turn leave at once, so few must be many
+        if (config.bundle_max > 0) {  // the replies of a turn leave at once, so they must be many
             config.window[1] = 5;
             config.reply_places = 1;
         }
@@ -298,7 +300,8 @@ TEST(AmConnection, FullWindowsInBothDirectionsNeverDeadlock) {
                 EXPECT_EQ(replied[i], all);
                 EXPECT_EQ(log.size(), 2 * all);
             }
-            // AM-43: a packet of the reply channel is never refused, so all refusals were requests.
+            // AM-43: a packet of the reply channel is never refused, so all refusals were for
+            // requests.
             EXPECT_GT(pair.a.engine.stats().turned_away_as(refused), 0);
         }
     }

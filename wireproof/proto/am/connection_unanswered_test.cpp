@@ -1,5 +1,5 @@
-// A packet that leaves again and again and never arrives, while everything shorter does: a path
-// with a smaller MTU than anybody says.
+// A packet that is sent again and again and never arrives, while all shorter packets do: a path
+// with a smaller MTU than both ends were told.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -11,7 +11,7 @@ constexpr Duration peer_timeout = Duration::milliseconds(1'000);
 constexpr Duration loop = Duration::microseconds(200);
 constexpr std::size_t long_packet = 400;  // bytes; nothing longer arrives
 
-/// Each message has a packet of its own, and a store none of its bytes in the OPEN.
+/// Each message has its own packet, and no OPEN carries bytes of its store.
 Config alone() {
     Config config = udp();
     config.bundle_max = config.open_bytes = 0;
@@ -26,7 +26,7 @@ Config between_hosts(Recovery recovery = Recovery::selective,
     return config;
 }
 
-/// As over UDP to the same host and to another, and what does not ship.
+/// As over UDP to the same host and to another one, and a configuration that no user has.
 Configs cases() {
     return {{"as over UDP", between_hosts()},
             {"with congestion control", between_hosts(Recovery::selective, Congestion::on)},
@@ -35,13 +35,13 @@ Configs cases() {
              between_hosts(Recovery::selective, Congestion::off, alone())}};
 }
 
-/// Carries frames to and fro, a loop at a time, and loses those of a that `drops` names.
+/// Carries frames both ways, one loop at a time, and loses the frames of a that `drops` names.
 struct Path {
     explicit Path(const Config& config) : pair(config) {
         drops = [](const Frame& frame) { return frame.bytes.size() > long_packet; };
     }
 
-    /// Until the time, or until `done`.
+    /// Runs until this time, or until `done`.
     void run(
         Instant until, const std::function<bool()>& done = [] { return false; }) {
         while (pair.now < until && !done()) {
@@ -76,7 +76,7 @@ struct Path {
     Pair pair;
     std::function<bool(const Frame&)> drops;
     std::size_t sent = 0;        // frames of a
-    std::vector<Resend> resent;  // of those
+    std::vector<Resend> resent;  // of these
 };
 
 // AM-50, AM-53
@@ -96,14 +96,14 @@ TEST(AmUnanswered, AStoreOnAPathThatLosesLongPacketsEndsAndSaysHowLongTheyAre) {
     }
 }
 
-// The same of a request, which is one packet, and of the bytes of a get, on the other channel.
+// The same for a request, which is one packet, and for the bytes of a get, on the other channel.
 TEST(AmUnanswered, EveryKindOfLongPacketIsFoundOut) {
     const Config config = between_hosts();
     {
         Path path(config);
         const std::vector<std::uint32_t> long_words(200, 1);
         ASSERT_EQ(request(path.pair.a, 1, long_words), PostStatus::accepted);
-        path.turn();  // by itself
+        path.turn();  // in a packet of its own
         requests(path.pair.a, 2);
         path.run(path.pair.now + peer_timeout * 3, [&] { return path.ended(); });
         EXPECT_EQ(path.pair.a.log.back(), "ENDED unanswered " + std::to_string(48 + 800));
@@ -119,7 +119,7 @@ TEST(AmUnanswered, EveryKindOfLongPacketIsFoundOut) {
     EXPECT_LT(path.sent, 150U);
 }
 
-// AM-53: whatever causes the resend, and however often.
+// AM-53: for every cause of the resend, however often.
 TEST(AmUnanswered, TheSamePacketLeavesAgainEverMoreSeldom) {
     for (const Config& config : cases()) {
         Path path(config);
@@ -140,7 +140,8 @@ TEST(AmUnanswered, TheSamePacketLeavesAgainEverMoreSeldom) {
     }
 }
 
-// A peer that says every time that the packet is missing, unasked, draws no more of them.
+// If a peer says each time, without a question, that the packet is missing, it causes no more
+// resends.
 TEST(AmUnanswered, NacksThatNobodyAskedForDrawNoMore) {
     const Config config = between_hosts();
     Path path(config);
@@ -164,7 +165,7 @@ TEST(AmUnanswered, NacksThatNobodyAskedForDrawNoMore) {
     EXPECT_LE(drawn, 1U);
 }
 
-// AM-15, AM-50: what is lost often and arrives in the end was only slow.
+// AM-15, AM-50: a packet that is lost often and finally arrives was only slow.
 TEST(AmUnanswered, APacketThatArrivesInTheEndEndsNothing) {
     for (const Config& config : cases()) {
         Path path(config);
@@ -185,7 +186,7 @@ TEST(AmUnanswered, APacketThatArrivesInTheEndEndsNothing) {
     }
 }
 
-// AM-53: what is behind the packet that is missing could not be delivered before it.
+// AM-53: packets after the missing one could not be delivered before it.
 TEST(AmUnanswered, NothingNewLeavesWhileTheSamePacketWaitsToLeaveAgain) {
     for (const Config& config : cases()) {
         Path path(config);
@@ -196,8 +197,8 @@ TEST(AmUnanswered, NothingNewLeavesWhileTheSamePacketWaitsToLeaveAgain) {
         const std::size_t before = path.sent;
         path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 18; });
         ASSERT_EQ(path.resent.size(), 18U);
-        EXPECT_LE(path.sent - before, 10U);  // with a question for each
-        // Once it arrives all go on, and do not wait for a timer.
+        EXPECT_LE(path.sent - before, 10U);  // with a question for each packet
+        // Once it arrives, all packets continue and do not wait for a timer.
         path.drops = [](const Frame&) { return false; };
         path.run(path.pair.now + config.keepalive_max * 2,
                  [&] { return !path.pair.b.log.empty(); });
@@ -208,14 +209,14 @@ TEST(AmUnanswered, NothingNewLeavesWhileTheSamePacketWaitsToLeaveAgain) {
     }
 }
 
-// What was lost with others, and told apart from them, leaves again at once.
+// If packets were lost together and the peer names each, they are sent again at once.
 TEST(AmUnanswered, OthersLeaveAgainAsSoonAsEver) {
     const Config config = between_hosts(Recovery::selective, Congestion::off, alone());
     Path path(config);
     ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
     path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 6; });
     const std::size_t before = path.resent.size();
-    // Of three packets, the first is lost once, and the others tell.
+    // Of three packets, the first is lost once, and the others show it.
     requests(path.pair.a, 3);
     std::size_t place = 0;
     path.drops = [&](const Frame& frame) {
@@ -237,7 +238,7 @@ TEST(AmUnanswered, APeerWithoutRoomIsAliveAndIsNotSentTheSameAgain) {
         config.reply_places = 1;
         config.window[1] = config.chunk_packets + config.window[1] / 4;
         Config slow = Pair::mirrored(config);
-        slow.resend_limit = 0;  // its replies are what is never taken in
+        slow.resend_limit = 0;  // its replies are never accepted
         Pair pair(config, slow, 1000);
         reply_to_all(pair.b);
         std::size_t resent = 0;
@@ -261,7 +262,7 @@ TEST(AmUnanswered, APeerWithoutRoomIsAliveAndIsNotSentTheSameAgain) {
         }
         EXPECT_EQ(pair.a.log, Log{});
         EXPECT_LE(resent - begun, 20U);
-        // And what was refused is fetched.
+        // The refused packet is sent again.
         for (int i = 0; i < 100; ++i) {
             pair.wait_for_timer();
             pair.settle();
@@ -271,10 +272,10 @@ TEST(AmUnanswered, APeerWithoutRoomIsAliveAndIsNotSentTheSameAgain) {
     }
 }
 
-// A host that was stopped between two resends has not seen the peer miss anything meanwhile.
+// A host that was stopped between two resends did not see the peer miss anything in that time.
 TEST(AmUnanswered, TimeInWhichNobodyLookedIsNotCounted) {
     Config config = between_hosts();
-    config.resend_limit = 12;  // so that only the time decides
+    config.resend_limit = 12;  // so that only time decides
     Path path(config);
     ASSERT_EQ(request(path.pair.a, 1, std::vector<std::uint32_t>(200, 1)), PostStatus::accepted);
     path.run(path.pair.now + peer_timeout, [&] { return path.resent.size() == 13; });
@@ -287,7 +288,7 @@ TEST(AmUnanswered, TimeInWhichNobodyLookedIsNotCounted) {
     EXPECT_TRUE(path.ended());
 }
 
-// The paper's machine has no such path: nothing is held back, and no session ends.
+// The paper's machine has no such path: no packet waits, and no session ends.
 TEST(AmUnanswered, WithoutALimitNothingIsHeldBack) {
     Config config = between_hosts();
     config.resend_limit = 0;

@@ -1,5 +1,5 @@
-// A peer that began anew, or gave a session up, says so when it hears of that session (UNKNOWN),
-// and nobody else can.
+// A peer that was started again, or gave a session up, says so when it receives a frame of that
+// session (UNKNOWN). Nobody else can.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -14,7 +14,7 @@ Config next_life(Config config) {
     return config;
 }
 
-/// a has a session with b; `next.b` is another life of b that knows nothing of it.
+/// a has a session with b; `next.b` is another life of b that does not know it.
 struct Anew {
     explicit Anew(const Config& config) : pair(config), next(next_life(config)) {
         requests(pair.a, 1);
@@ -23,7 +23,7 @@ struct Anew {
         pair.b.take_log();
     }
 
-    /// What a says now, to the new life.
+    /// Gives the frames that a sends now to the new life.
     Frames say(std::uint32_t value) {
         requests(pair.a, 1, value);
         return pair.a.take(pair.now);
@@ -43,7 +43,7 @@ struct Anew {
     }
 
     Pair pair;
-    Pair next;  // of which only b is used
+    Pair next;  // only its b is used
 };
 
 // AM-49
@@ -81,8 +81,7 @@ TEST(AmUnknown, APeerThatGaveTheSessionUpSaysSo) {
     }
 }
 
-// AM-50: a life that gave the session up for a reason says it, and says it at once to a peer that
-// answers.
+// AM-50: a life that gave the session up says why, at once if the peer still answers.
 TEST(AmUnknown, ThePeerIsToldWhyTheSessionEnded) {
     for (const Config& base : all()) {
         Config config = meeting(base);
@@ -109,7 +108,7 @@ TEST(AmUnknown, ThePeerIsToldWhyTheSessionEnded) {
         EXPECT_EQ(pair.a.take_log().back(), "ENDED unanswered " + size);
         EXPECT_EQ(pair.b.take_log(), Log{"ENDED unanswered " + size + " by peer"});
 
-        // Of silence it is told when it asks.
+        // If the reason is silence, it says so when the peer sends a frame.
         Pair silent(config);
         requests(silent.a, 1);
         silent.settle();
@@ -128,7 +127,7 @@ TEST(AmUnknown, ThePeerIsToldWhyTheSessionEnded) {
     }
 }
 
-// AM-49: so often that nobody is flooded, and never more bytes than came.
+// AM-49: few enough to flood nobody, and never more bytes than arrived.
 TEST(AmUnknown, IsSaidAtMostOnceASecond) {
     for (const Config& config : all_small()) {
         Anew world(meeting(config));
@@ -157,7 +156,7 @@ TEST(AmUnknown, IsNotSaidToAnotherJob) {
     }
 }
 
-// AM-49: an answer is never answered, wherever it goes.
+// AM-49: an answer is never answered, wherever it arrives.
 TEST(AmUnknown, IsNeverAnswered) {
     for (const Config& config : all_small()) {
         Anew world(meeting(config));
@@ -165,7 +164,7 @@ TEST(AmUnknown, IsNeverAnswered) {
         Pair third(next_life(next_life(world.pair.config)));  // a life of a that never met b
         EXPECT_EQ(third.a.give(third.now, answer.bytes), foreign);
         EXPECT_EQ(third.taken(third.a), "");
-        // Back to its sender, unchanged and as if it came from the other node.
+        // Back to its sender, unchanged, and as if it came from the other node.
         Frame back = answer;
         EXPECT_EQ(world.next.b.give(world.pair.now, back.bytes), foreign);
         back = world.pair.forged(back, [](Header& h) { std::swap(h.dst, h.src); });
@@ -175,7 +174,7 @@ TEST(AmUnknown, IsNeverAnswered) {
     }
 }
 
-// AM-49: of another session, without the proof, with more than a header, or from elsewhere.
+// AM-49: of another session, without the proof, longer than a header, or from another node.
 TEST(AmUnknown, IsBelievedOnlyOfTheOwnSession) {
     for (const Config& base : all()) {
         Anew world(meeting(base));
@@ -193,7 +192,7 @@ TEST(AmUnknown, IsBelievedOnlyOfTheOwnSession) {
         EXPECT_EQ(pair.give(pair.a, pair.sealed(longer)), malformed);
         EXPECT_EQ(pair.a.log, Log{});
         EXPECT_TRUE(pair.a.engine.established());
-        // In time, it is; and when the next session has begun, no more.
+        // In time, it is; not after the next session has begun.
         EXPECT_EQ(pair.give(pair.a, answer), control);
         EXPECT_EQ(pair.a.take_log().back(), "ENDED restarted");
         requests(pair.a, 1, 8);
@@ -216,8 +215,8 @@ TEST(AmUnknown, ALaunchersSessionIsTheOnlyOneAndNobodySaysSo) {
     }
 }
 
-// AM-49: a HELLO of a dead life comes between the two of a handshake. The session that the others
-// form is no less one for that.
+// AM-49: a HELLO of a dead life arrives between the two HELLOs of a handshake. It does not prevent
+// the session.
 TEST(AmUnknown, ALateHelloAmidAHandshakeEndsNothing) {
     for (const bool restarted : {false, true}) {
         for (const Config& base : all()) {
@@ -231,17 +230,17 @@ TEST(AmUnknown, ALateHelloAmidAHandshakeEndsNothing) {
             Pair fresh(config);
             Node& b = restarted ? world.pair.b : fresh.b;
             Node& from = restarted ? a : fresh.a;
-            // `from` meets b, which has another session, or none.
+            // `from` meets b, which has another session or none.
             Instant now = world.pair.now;
             requests(from, 1, 3);
             for (const Frame& frame : from.take(now)) b.give(now, frame.bytes);
             for (const Frame& frame : b.take(now)) from.give(now, frame.bytes);
             EXPECT_TRUE(from.engine.established());
             b.give(now, late[0].bytes);
-            b.take(now);  // an answer to the dead
+            b.take(now);  // an answer to the dead life
             Frames frames = from.take(now);
             ASSERT_EQ(fresh.text(frames), "HELLO 0 | REQ 0");
-            // What replaces a session is told before anything is taken in.
+            // The replacement of a session is delivered before anything of the new one is accepted.
             EXPECT_EQ(b.give(now, frames[1].bytes), restarted ? refused : accepted);
             EXPECT_EQ(b.take(now).size(), 0U);
             EXPECT_EQ(from.log, Log{"BEGAN"});
@@ -251,9 +250,8 @@ TEST(AmUnknown, ALateHelloAmidAHandshakeEndsNothing) {
     }
 }
 
-// Every end that a session has is one that its peer gave a reason for: lives that follow one
-// another, on a wire that loses, repeats, delays and reorders, and that brings back what dead lives
-// said.
+// A session ends only if the peer gave a reason: lives follow one another on a wire that loses,
+// duplicates, delays and reorders frames, and repeats old frames of dead lives.
 class Lives {
 public:
     Lives(const Config& config, std::uint64_t seed) : config_(config), random_(seed) {
@@ -275,11 +273,11 @@ public:
             node.draw();
             read(i);
         }
-        // Silence is no reason here: it is never so long.
+        // Silence is no reason here: it is never long enough.
         if (lives_ < 6 && random_.chance(0.002)) begin(random_.below(2));
     }
 
-    /// A wire that loses nothing, and no new lives: both come to one session and its messages.
+    /// A wire without loss and no new lives: both ends get one session and its messages.
     void settle() {
         for (auto& frames : pool_) frames.clear();
         for (const auto& node : nodes_) {
@@ -310,7 +308,7 @@ private:
         config.peer_timeout = Duration::milliseconds(60'000);
         if (i == 1) config = Pair::mirrored(config);
         config.seed = 1000 * ++lives_ + random_.below(100);
-        // A peer that had a session with that life may find out, once; the new life has none.
+        // A peer that had a session with that life may find this out once; the new life has none.
         if (nodes_[i] != nullptr) ++anew_[1 - i];
         anew_[i] = 0;
         nodes_[i] = std::make_unique<Node>(config, 100);
@@ -330,7 +328,7 @@ private:
             if (random_.chance(0.1)) continue;  // and once more
             frames.erase(frames.begin() + static_cast<std::ptrdiff_t>(at));
         }
-        // A frame of long ago; HELLOs and answers are what could do harm.
+        // An old frame; HELLOs and answers might do harm.
         if (old_.empty() || !random_.chance(0.05)) return;
         const auto& [to, frame] = old_[random_.below(old_.size())];
         nodes_[to]->give(now_, frame.bytes);

@@ -1,4 +1,4 @@
-// A connection is a regular value: copies share nothing, and fingerprints tell histories apart.
+// A connection is a regular value: copies share no state, and fingerprints distinguish histories.
 #include <gtest/gtest.h>
 
 #include "wireproof/proto/am/pair_test_kit.hpp"
@@ -12,7 +12,7 @@ Fingerprint::Value value_of(const Connection& engine, Instant now) {
     return sink.value();
 }
 
-/// All that a connection does from here on, given the frames it will receive.
+/// Everything that a connection does from here on, with these frames.
 Log future(Connection engine, Instant now, const Frames& frames) {
     Log log;
     std::vector<std::byte> room(engine.config().packet_max);
@@ -45,7 +45,7 @@ Log future(Connection engine, Instant now, const Frames& frames) {
     return log;
 }
 
-/// A pair in the middle of everything: requests, replies, a store and a get, with a loss.
+/// A pair with everything in progress: requests, replies, a store and a get, with a loss.
 struct Busy {
     explicit Busy(const Config& config, Duration start = {}) : pair(config) {
         pair.now = pair.now + start;
@@ -78,7 +78,7 @@ TEST(AmConnection, ACopyBehavesLikeTheOriginalAndSharesNothingWithIt) {
         EXPECT_EQ(value, value_of(pair.a.engine, pair.now));
         const Log expected = future(copy, pair.now, busy.replies);
         EXPECT_GT(expected.size(), 5);
-        // The original goes another way meanwhile.
+        // The original takes another course meanwhile.
         pair.a.take(pair.now);
         pair.settle();
         pair.wait_for_timer();
@@ -198,7 +198,7 @@ TEST(AmConnection, ACopyMayBeBoundToMemoryOfItsOwn) {
     }
 }
 
-// Memory lent to a transfer is the connection's until the transfer ends.
+// The connection uses memory that was lent to a transfer until the transfer ends.
 TEST(AmConnection, KnowsWhichMemoryATransferTouches) {
     for (const Config& config : all_small()) {
         Pair pair(config);

@@ -1,5 +1,5 @@
-// Every kind of packet in both widths, byte by byte. The bytes were put together by hand from the
-// layouts in README.md, and their checksums computed by a bitwise CRC-32C outside this project.
+// Every kind of packet in both widths, byte by byte. The bytes were composed by hand from the
+// layouts in README.md; a bitwise CRC-32C outside this project computed their checksums.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -129,7 +129,7 @@ Packet bytes_of(const Body& body) {
     return bytes;
 }
 
-/// What the packets above say, in their order.
+/// What describe says about the packets above, in their order.
 std::vector<Meant> meant(Layout layout) {
     const bool wide = layout == Layout::ethernet;
     const auto header = [&](Kind kind, std::uint32_t number) {
@@ -260,7 +260,7 @@ TEST(AmWireFormat, BodiesComeBackAsTheyWent) {
     EXPECT_EQ(refusal.reason, 15);
 }
 
-// AM-15: no single damaged bit passes.
+// AM-15: the checksum finds every damaged bit.
 TEST(AmWireFormat, NoGoldenPacketSurvivesTheDamageOfAnyOneBit) {
     for (const Layout layout : layouts) {
         for (const std::string_view hex : golden(layout)) {
@@ -307,7 +307,7 @@ TEST(AmWireFormat, DescribesPacketsAndCallsTheRestFrames) {
     }
 }
 
-// The CHUNK above, with four bytes behind its data that its checksum does not cover.
+// The CHUNK above with four bytes after its data, which its checksum does not cover.
 TEST(AmWireFormat, AFilledPacketSaysHowMuchOfItSaysNothing) {
     Packet packet = from_hex(
         "02010403 0301 2400 8877665544332211 f3ffcdab feff020103000403 07000000 801f000001000000 "
@@ -328,7 +328,7 @@ TEST(AmWireFormat, AFilledPacketSaysHowMuchOfItSaysNothing) {
         EXPECT_EQ(checksum_holds(Layout::ethernet, packet), says_nothing) << bit;
         packet[bit / 8] ^= mask;
     }
-    packet[44] = std::byte{13};  // more than there is
+    packet[44] = std::byte{13};  // more than there are
     EXPECT_FALSE(checksum_holds(Layout::ethernet, packet));
     packet[44] = std::byte{4};
     packet[46] = std::byte{1};
@@ -340,7 +340,7 @@ TEST(AmWireFormat, AFilledPacketSaysHowMuchOfItSaysNothing) {
     }
 }
 
-// The fast path writes and reads what the definition does.
+// The fast path writes and reads the same bytes as the definition.
 TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
     Random random(7);
     for (int i = 0; i < 1000; ++i) {
@@ -378,7 +378,7 @@ TEST(AmWireFormat, AShortHeaderIsTheHeaderOfAMessageOrChunk) {
 
         std::array<std::byte, 48> written{};
         written.fill(std::byte{0xFF});
-        ShortHeader again = read;  // which leaves the filler to filler_in
+        ShortHeader again = read;  // it leaves the filler to filler_in()
         again.filler = header.filler;
         again.encode(written);
         EXPECT_EQ(written, bytes);

@@ -1,4 +1,4 @@
-// Where a number stands, what is owed, and what is held, without a connection around them.
+// The placement of numbers, what is owed and what is held, without a connection.
 #include "wireproof/proto/am/receive/receive_window.hpp"
 
 #include <gtest/gtest.h>
@@ -158,7 +158,7 @@ TEST(AmReceiveWindow, ForgetsEverythingWithASession) {
     }
 }
 
-// Also where the window is no power of two, and places are told apart by one.
+// Also if the window is no power of two and the places are.
 TEST(AmBitWindow, ForgetsEveryPlaceOfEverySize) {
     for (const std::uint32_t size : {1U, 7U, 12U, 64U, 75U, 76U, 1027U}) {
         BitWindow bits(size);

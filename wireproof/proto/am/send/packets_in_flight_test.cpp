@@ -60,7 +60,8 @@ TEST(PacketsInFlight, AsksWithEverySixteenthOnceHalfIsUnderWay) {
     EXPECT_EQ(asked, (std::vector<std::uint64_t>{32, 36, 40, 44, 48, 52, 56, 60, 64}));
 }
 
-// The window shrank below what is under way: nothing more leaves that could ask.
+// The window has shrunk below the number in flight: no packet may leave that would cause a
+// question.
 TEST(PacketsInFlight, AClosedWindowHasAskedAboutTheLast) {
     PacketsInFlight in_flight(256, true);
     in_flight.allow(64);
@@ -77,7 +78,7 @@ TEST(PacketsInFlight, MeasuresARoundTripByTheAnswerToItsQuestionAndNoOther) {
     in_flight.asked(at(0), 10);
     in_flight.asked(at(5), 20);
     in_flight.asked(at(6), 30);
-    in_flight.asked(at(7), 30);  // its answer will look like that of the one before
+    in_flight.asked(at(7), 30);  // its answer will look like that of the question before
     EXPECT_FALSE(in_flight.answered(at(90), 5));
     EXPECT_EQ(in_flight.answered(at(100), 10), Duration::microseconds(100));
     EXPECT_FALSE(in_flight.answered(at(101), 10));

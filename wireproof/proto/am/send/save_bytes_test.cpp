@@ -23,7 +23,7 @@ TEST(AmSaveBytes, KeepsEachPieceWholeAroundTheEndOfTheRing) {
     const auto first = save(saved, four);
     const auto second = save(saved, four);
     ASSERT_TRUE(first && second);
-    EXPECT_FALSE(save(saved, five));  // 2 bytes are left behind, none before
+    EXPECT_FALSE(save(saved, five));  // 2 bytes are free at the end, none at the front
     saved.free_up_to(*first);
     const auto third = save(saved, four);  // skips those two
     ASSERT_TRUE(third);
@@ -56,7 +56,7 @@ TEST(AmSaveBytes, EmptiedItBeginsAtItsFront) {
     }
 }
 
-// A piece without bytes may outlive the round of the ring it was saved in.
+// An empty copy may stay longer than the round of the ring in which it was saved.
 TEST(AmSaveBytes, FreeingNothingFreesNothing) {
     SaveBytes saved(16);
     const auto eight = pattern(8, 1);

@@ -1,5 +1,5 @@
-// Rows: short messages of one handler and size are saved as one, and nothing else may tell. Each
-// life is told to a list of single messages as well, and the two are compared.
+// Rows: short messages of one handler and size are saved as one entry, with no other effect. Each
+// history also runs on a list of single messages, and the two are compared.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -32,7 +32,7 @@ struct Message {
     bool there = false;  // at the receiver
 };
 
-/// A window, and what it should do.
+/// A window and a model of it.
 class RowLife {
 public:
     RowLife(const Config& config, std::uint64_t seed)
@@ -51,7 +51,7 @@ public:
         }
     }
 
-    /// All that is left leaves and arrives.
+    /// Everything that waits leaves and arrives.
     void end() {
         loses_ = false;
         for (int turns = 0; turns < 4 && una_ < next(); ++turns) {
@@ -92,7 +92,7 @@ private:
         std::size_t size = random_.below(8) == 0 ? random_.below(28) : 4;
         const std::uint64_t kind = random_.below(16);
         if (kind == 0) message.kind = Kind::get_request;
-        if (kind == 1 || kind == 2) message.kind = Kind::reply;  // as good here as on its channel
+        if (kind == 1 || kind == 2) message.kind = Kind::reply;  // allowed here as on its channel
         if (kind == 2) {                                         // a refusal
             message.id = 0;
             message.owner = 5;
@@ -109,7 +109,7 @@ private:
         longest_row_ = std::max<std::size_t>(longest_row_, window_.saved().back().span);
     }
 
-    // What leaves, by the general way or the short one, is what was pushed.
+    // The packets that leave, on the general path or the fast path, are those that were pushed.
     void leave(bool all) {
         for (std::uint64_t most = all ? 1000 : random_.below(3); most > 0; --most) {
             const SendWindow::Saved* const plain =
@@ -207,7 +207,7 @@ private:
         EXPECT_EQ(window_.under_way(), high_ - una_);
     }
 
-    // Of all that has left, as a KEEPALIVE draws it.
+    // Of all that has left, as a KEEPALIVE causes it.
     void owe_nack() {
         const std::uint64_t from = expected();
         acknowledge(from);
@@ -261,7 +261,7 @@ TEST(AmSendRow, NobodyCanTellItFromSingleMessages) {
     }
 }
 
-// A run names the message it begins with, which may be behind others that left alone.
+// A run names its first message, which may follow others that left alone.
 TEST(AmSendRow, ABundleBeginsWithWhatWaits) {
     SendWindow window(row_config(bare()), Channel::request);
     const auto push = [&](std::uint32_t id, std::uint32_t value) {
@@ -302,7 +302,8 @@ TEST(AmSendRow, AnAcknowledgementInsideOneMovesAResendOn) {
     EXPECT_EQ(next->messages, 3U);
 }
 
-// AM-38: what left again is not lost because a NACK of before says so, wherever in the window.
+// AM-38: after a resend, a NACK from before it does not make a packet lost again, anywhere in the
+// window.
 TEST(AmSendRow, EachMessageOfABundleLeftWhenTheBundleDid) {
     const Config config = row_config(bare());
     SendWindow window(config, Channel::request);
@@ -330,7 +331,7 @@ TEST(AmSendRow, EachMessageOfABundleLeftWhenTheBundleDid) {
                                       [](const SendWindow::Saved&) { FAIL(); }));
         };
         acknowledge(2);
-        const std::uint32_t more = 1 + i % 2;  // before all has ended
+        const std::uint32_t more = 1 + i % 2;  // before everything has ended
         for (std::uint32_t k = 0; k < more; ++k) {
             ASSERT_TRUE(window.push(Kind::request, 1, words({4})));
         }
@@ -345,8 +346,8 @@ Fingerprint::Value mark_of(const SendWindow& window) {
     return sink.value();
 }
 
-// What is searched exhaustively must not be searched twice: the same messages, parted by the end of
-// the save queue or not.
+// A search must not visit the same state twice: the same messages with the end of the save queue
+// between them or not.
 TEST(AmSendRow, HowMessagesWereSavedIsNoPartOfTheState) {
     for (const Config& config : {row_config(bare()), row_config(sp2())}) {
         std::vector<SendWindow> windows;

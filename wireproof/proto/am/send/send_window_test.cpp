@@ -1,4 +1,4 @@
-// The numbers, the save queue and the order of departure, without a connection around them.
+// Numbers, the save queue and the order of departure, without a connection.
 #include "wireproof/proto/am/send/send_window.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,8 @@ namespace {
 
 using Positions = std::vector<std::uint64_t>;
 
-/// Each message in a packet of its own; send_window_row_test.cpp compares with those that share.
+/// Each message has its own packet; send_window_row_test.cpp compares with messages that share
+/// packets.
 Configs alone_small() {
     return all_small().with([](Config config) {
         config.bundle_max = 0;
@@ -20,7 +21,7 @@ Configs alone_small() {
     });
 }
 
-/// A window whose departures are told as positions.
+/// A window whose departures are recorded as positions.
 struct Sender {
     explicit Sender(const Config& of) : config(of), window(of, Channel::request) {}
 
@@ -58,7 +59,7 @@ struct Sender {
         return believed;
     }
 
-    /// As if the packet `end` further than `expected`, of that round, had drawn it.
+    /// As if the packet at distance `end`, of that round, had caused a NACK.
     bool nack(std::uint64_t expected, std::uint8_t round, std::uint32_t end = 0,
               std::vector<unsigned> there = {}) {
         if (!ack(expected)) return false;
@@ -173,7 +174,7 @@ TEST(AmSendWindow, GoesBackOncePerRound) {
     EXPECT_TRUE(sender.nack(2, 0));
     EXPECT_FALSE(sender.nack(3, 0));
     EXPECT_EQ(sender.leave(2), (Positions{3, 4}));
-    EXPECT_TRUE(sender.nack(3, 1));  // lost again: the resend under way begins anew
+    EXPECT_TRUE(sender.nack(3, 1));  // lost again: the resend begins anew
     EXPECT_EQ(sender.leave(), (Positions{3, 4, 5, 6, 7}));
     EXPECT_EQ(sender.window.round(), 2);
     EXPECT_EQ(sender.resent, 5);
@@ -181,7 +182,7 @@ TEST(AmSendWindow, GoesBackOncePerRound) {
     EXPECT_FALSE(sender.nack(8, 2));  // nothing is unacknowledged
 }
 
-// AM-38: rounds too are a circle.
+// AM-38: rounds wrap, too.
 TEST(AmSendWindow, RoundsWrap) {
     for (const Config& config : alone_small()) {
         Sender sender(config);
@@ -210,7 +211,7 @@ TEST(AmSendWindow, JumpsOverWhatIsAcknowledgedInTheMiddleOfAResend) {
     }
 }
 
-// A resend of all but the last, which has not been lost, and the order of what follows.
+// A resend of all packets but the last, which is not lost, and the order after it.
 TEST(AmSendWindow, SelectiveResendsOnlyTheHoles) {
     Sender sender(small(bare()));
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(sender.push());
@@ -220,7 +221,7 @@ TEST(AmSendWindow, SelectiveResendsOnlyTheHoles) {
     EXPECT_EQ(sender.resent, 2);
 }
 
-// Selective: later NACKs of the same round name more holes, and each is resent once.
+// Selective: later NACKs of the same round name more missing packets; each is resent once.
 TEST(AmSendWindow, SelectiveHeedsAnOlderRoundForWhatHasNotLeftAgain) {
     Sender sender(small(bare()));
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(sender.push());
@@ -235,7 +236,8 @@ TEST(AmSendWindow, SelectiveHeedsAnOlderRoundForWhatHasNotLeftAgain) {
     EXPECT_EQ(sender.resent, 2);
 }
 
-// Selective: what a NACK said is there stays there, though a later one does not say it.
+// Selective: a packet that a NACK reported as arrived stays so, even if a later NACK does not say
+// it.
 TEST(AmSendWindow, SelectiveNeverResendsWhatWasSeenThere) {
     Sender sender(small(bare()));
     for (int i = 0; i < 6; ++i) ASSERT_TRUE(sender.push());
@@ -246,7 +248,7 @@ TEST(AmSendWindow, SelectiveNeverResendsWhatWasSeenThere) {
     EXPECT_EQ(sender.leave(), Positions{0});
 }
 
-// Selective: a map that was cut short says nothing of what lies behind it.
+// Selective: a map that was cut short says nothing about later packets.
 TEST(AmSendWindow, SelectiveBelievesAMapOnlyAsFarAsItReaches) {
     Sender sender(small(bare()));
     for (int i = 0; i < 8; ++i) ASSERT_TRUE(sender.push());
@@ -296,7 +298,7 @@ TEST(AmSendWindow, KnowsWhetherWhatLeftIsAnsweredAsSoonAsItArrives) {
     sender.leave(1);
     EXPECT_FALSE(window.waits_for_answer());  // nothing waits
     ASSERT_TRUE(sender.push());
-    EXPECT_FALSE(window.waits_for_answer());  // behind a request
+    EXPECT_FALSE(window.waits_for_answer());  // after a request
     sender.leave();
     const auto bytes = pattern(3 * sender.config.data_max());
     window.push_chunk(0, 0, bytes, 0, 3);

@@ -47,7 +47,7 @@ TEST(AmHandshake, BothEndsComeToOneCookieThatIsNewInEveryLife) {
     EXPECT_EQ(std::unique(cookies.begin(), cookies.end()), cookies.end());
 }
 
-// AM-49: without the fresh nonce, a late HELLO and its echo of old would replace the session.
+// AM-49: without the new nonce, a late HELLO with an old echo would replace the session.
 TEST(AmHandshake, AnotherLifeIsAnsweredWithAFreshNonce) {
     Handshake a(node(0));
     Handshake b(node(1));
@@ -93,7 +93,7 @@ TEST(AmHandshake, IgnoresOtherJobsOtherTermsAndNoNonce) {
     const std::uint64_t terms = node(0).terms();
     EXPECT_EQ(a.on_hello({1, 5, 0, terms}, true), foreign);
     EXPECT_EQ(a.on_hello({0, 0, 0, terms}, true), foreign);
-    EXPECT_EQ(a.on_hello({0, 5, 6, terms}, true), foreign);  // an echo of what we never drew
+    EXPECT_EQ(a.on_hello({0, 5, 6, terms}, true), foreign);  // an echo of an unknown nonce
     EXPECT_EQ(a.on_hello({0, 5, 0, terms + 1}, true), mismatched);
     EXPECT_FALSE(a.answer_due());
     EXPECT_FALSE(a.established());
@@ -115,8 +115,8 @@ TEST(AmHandshake, ARepeatedHelloOfTheSessionIsAnsweredWhenItAsksForIt) {
     EXPECT_FALSE(a.answer_due());
 }
 
-// AM-49: a HELLO with the peer's nonce of this session echoes ours of it, or none. What echoes
-// another is not of this session, and no answer may be drawn by it.
+// AM-49: a HELLO with the peer's nonce of this session echoes the nonce of this end, or none. With
+// another echo it is not of this session and must get no answer.
 TEST(AmHandshake, AHelloOfTheSessionWithAnEchoOfAnotherNonceIsForeign) {
     Handshake a(node(0));
     Handshake b(node(1));
@@ -144,7 +144,7 @@ TEST(AmHandshake, AHelloOfTheSessionWithAnEchoOfAnotherNonceIsForeign) {
     EXPECT_EQ(a.cookie(), cookie);
 }
 
-// AM-49: an echo of ours by a nonce that was met is not one by another.
+// AM-49: an echo establishes only the candidate with the peer's nonce, not another one.
 TEST(AmHandshake, BesideASessionTwoMayBeFormedAndEachOnlyByItsOwnNonces) {
     Handshake a(node(0));
     Handshake b(node(1));
@@ -157,19 +157,20 @@ TEST(AmHandshake, BesideASessionTwoMayBeFormedAndEachOnlyByItsOwnNonces) {
     const std::uint64_t first = fresh_for(701);
     const std::uint64_t second = fresh_for(702);
     EXPECT_NE(first, second);
-    EXPECT_EQ(fresh_for(701), first);  // as it was
+    EXPECT_EQ(fresh_for(701), first);  // as before
     EXPECT_EQ(a.on_hello({0, 701, second, terms}, true), foreign);
     EXPECT_EQ(a.on_hello({0, 702, first, terms}, true), foreign);
-    const std::uint64_t third = fresh_for(703);  // in place of the one that was met least lately
+    const std::uint64_t third = fresh_for(703);  // replaces the candidate heard least recently
     EXPECT_EQ(a.on_hello({0, 702, second, terms}, true), foreign);
     EXPECT_FALSE(a.answer_due());
     const std::uint64_t cookie = a.cookie();
     EXPECT_EQ(a.on_hello({0, 701, first, terms}, false), established);
     EXPECT_NE(a.cookie(), cookie);
-    EXPECT_EQ(a.on_hello({0, 703, third, terms}, true), foreign);  // that is over, too
+    EXPECT_EQ(a.on_hello({0, 703, third, terms}, true), foreign);  // this one is gone, too
 }
 
-// AM-49: a session that is being formed beside one outlives it, as the peer may have begun it.
+// AM-49: a candidate beside a session stays after its end, because the peer may have begun it
+// already.
 TEST(AmHandshake, WhatIsBeingFormedBesideASessionOutlivesIt) {
     Handshake a(node(0));
     Handshake b(node(1));
@@ -203,7 +204,7 @@ TEST(AmHandshake, ALateHelloKeepsNobodyFromMeeting) {
     establish(a, b);
 }
 
-// AM-49: of another job, none is; of ours, one in a second.
+// AM-49: a cookie of another job gets no answer; one of this job gets one per second.
 TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
     Handshake a(node(0));
     Handshake b(node(1));
@@ -230,7 +231,7 @@ TEST(AmHandshake, DisownsWhatItDoesNotKnow) {
     EXPECT_FALSE(other.answer_due());
     other.on_unknown_session(now + Duration::milliseconds(1'000), cookie);
     EXPECT_TRUE(other.disowns());
-    // A HELLO says more.
+    // A HELLO says more than an UNKNOWN.
     EXPECT_EQ(pass(a, other), noted);
     EXPECT_FALSE(other.disowns());
     EXPECT_TRUE(other.answer_due());
