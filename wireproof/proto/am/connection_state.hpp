@@ -1,8 +1,8 @@
 // The state of a connection with one peer. Four layers work on it, each above the ones before it:
 //
 //   session/session.hpp    begins and ends sessions, and finds out whether the peer lives
-//   send/sender.hpp        what the caller asks for, packets that leave, acknowledgements that
-//   arrive receive/receiver.hpp   numbered packets that arrive, and what the caller draws
+//   send/sender.hpp        calls of the caller, packets that leave, acknowledgements that arrive
+//   receive/receiver.hpp   numbered packets that arrive, and what the caller draws
 //   connection.hpp         the engine contract
 //
 // A layer calls those below it and never one above. The state is one class because most rules need

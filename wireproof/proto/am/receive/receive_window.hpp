@@ -113,7 +113,7 @@ public:
     void mark(std::uint32_t distance);
     std::uint32_t window() const { return window_; }
 
-    /// Keeps the data of a short message that came ahead. False: no slot is free.
+    /// Keeps the data of a short message that arrived ahead. False: no slot is free.
     [[nodiscard]] bool hold(Message& message, ConstBytes data);
     ConstBytes held(const Message& message) const;
     void free_slot(std::uint32_t slot);

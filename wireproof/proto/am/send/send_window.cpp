@@ -132,7 +132,7 @@ void SendWindow::unmark_lost(std::uint64_t position) {
     --lost_count_;
 }
 
-// The next lost packet of this round; if only earlier ones are left, a new round begins.
+// The next lost packet of this round. If only earlier ones are lost, a new round begins.
 std::uint64_t SendWindow::next_lost() {
     for (std::uint64_t at = cursor_; at < high_; ++at) {
         if (lost_.test(at)) return at;
@@ -162,7 +162,7 @@ std::size_t SendWindow::message_at(std::uint64_t position) {
     return first;
 }
 
-// How many of a row, from that position on and before `end`, fit into so many bytes.
+// How many messages of a row, from that position on and before `end`, fit into so many bytes.
 std::uint32_t SendWindow::joining(const Saved& row, std::uint64_t from, std::uint64_t end,
                                   std::size_t room) {
     WIREPROOF_CHECK(from < end_of(row));
@@ -171,8 +171,8 @@ std::uint32_t SendWindow::joining(const Saved& row, std::uint64_t from, std::uin
     return static_cast<std::uint32_t>(messages * each <= room ? messages : room / each);
 }
 
-// As many as lie one behind the other in the save queue: its wrap parts them, and so does whatever
-// is no short message.
+// Joins messages that follow each other in the save queue. The wrap of the queue ends a bundle, and
+// so does a message that is not short.
 SendWindow::Bundle SendWindow::bundle_from(std::size_t first, std::uint64_t from,
                                            std::uint64_t end) const {
     Bundle bundle;
@@ -239,7 +239,7 @@ void SendWindow::departed() {
     note_round(leaving_, leaving_messages_);
 }
 
-// In at most two pieces.
+// In at most two pieces, because the positions wrap.
 void SendWindow::note_rounds(std::uint64_t first, std::uint32_t messages) {
     const std::size_t place = round_place(first);
     const std::size_t straight = std::min<std::size_t>(messages, round_sent_.size() - place);
@@ -264,7 +264,7 @@ void SendWindow::drop_front() {
     saved_.pop();
 }
 
-// Of the row in front what stands before the position.
+// Drops the messages of the first row that are before this position.
 void SendWindow::drop_begin(std::uint64_t position) {
     Saved& row = saved_.front();
     const auto messages = static_cast<std::uint32_t>(position - row.position);
@@ -278,7 +278,7 @@ void SendWindow::drop_begin(std::uint64_t position) {
 }
 
 void SendWindow::pass_unacknowledged(std::uint64_t position) {
-    // A resend under way jumps over what was dropped (AM-36).
+    // A resend in progress skips packets that are acknowledged now (AM-36).
     for (std::uint64_t at = una_; lost_count_ > 0 && at < position; ++at) unmark_lost(at);
     in_flight_.arrived(una_, position);
     una_number_ = circle_.advance(una_number_, position - una_);
@@ -286,7 +286,7 @@ void SendWindow::pass_unacknowledged(std::uint64_t position) {
     cursor_ = std::max(cursor_, una_);
 }
 
-// Short messages and rows of them, whose end nobody waits for.
+// Drops short messages and rows; nobody awaits their end.
 void SendWindow::drop_short(std::uint64_t position) {
     const std::size_t whole = position == una_ ? 0 : message_at(position);
     for (std::size_t i = whole; i-- > 0;) {
@@ -329,9 +329,9 @@ bool SendWindow::note_lost(const Missing& missing, Resendable resendable) {
                                             : mark_missing(missing, resendable);
 }
 
-// Everything again, or the first message, in a new round; NACKs that the old one draws yet change
-// nothing.
-// AM-11: that number and all behind it, in order; AM-53: no more than a window for each NACK.
+// Marks all packets, or the first `most`, but at least the first message. A new round begins, so
+// later NACKs from the old round change nothing. AM-11: the named number and all after it leave in
+// order; AM-53: at most a window for each NACK.
 bool SendWindow::go_back(std::uint32_t most) {
     ++round_;
     cursor_ = una_;
@@ -347,8 +347,8 @@ bool SendWindow::go_back(std::uint32_t most) {
     return true;
 }
 
-// Whether the packet had left for the last time when the one that drew the NACK did. Rounds are
-// known modulo 256; what is older than that waits for a keep-alive.
+// Whether the packet left for the last time before the packet that caused the NACK. Rounds are
+// known modulo 256; a keep-alive repairs the loss of an older packet.
 bool SendWindow::left_before(std::uint64_t position, const Missing& missing,
                              std::uint64_t end) const {
     const auto sent = static_cast<std::uint8_t>(round_ - round_sent_[round_place(position)]);
@@ -400,7 +400,7 @@ void SendWindow::reset() {
     there_.clear_all();
 }
 
-// As of as many messages: how they were saved decides nothing.
+// Adds the same as for single messages: how messages are saved must not change the fingerprint.
 void SendWindow::fingerprint_row(const Saved& row, Fingerprint& sink) const {
     for (std::uint64_t at = row.position; at < end_of(row); ++at) {
         sink.add(row.kind);
@@ -413,8 +413,8 @@ void SendWindow::fingerprint_row(const Saved& row, Fingerprint& sink) const {
 }
 
 void SendWindow::fingerprint(Instant now, Fingerprint& sink) const {
-    // Frames on their way carry numbers and rounds, so those of una_ and of now are part of the
-    // state.
+    // Frames that have not arrived yet carry numbers and rounds, so the number of una_ and the
+    // present round are part of the state.
     sink.add(una_number_.value());
     sink.add(high_ - una_);
     sink.add(next_ - una_);
