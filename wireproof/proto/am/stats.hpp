@@ -14,7 +14,7 @@ struct Stats {
     std::array<std::uint64_t, rx_verdict_names.size()> received{};  // frames by RxVerdict
     // Messages of bundles by RxVerdict, except accepted ones.
     std::array<std::uint64_t, rx_verdict_names.size()> unpacked{};
-    std::uint64_t hellos_mismatched = 0;  // of the foreign frames: other configuration
+    std::uint64_t hellos_mismatched = 0;           // of the foreign frames: other configuration
     std::array<std::uint64_t, kind_count> sent{};  // packets by Kind
     std::uint64_t resent = 0;                      // of these, sent before
     std::uint64_t filled = 0;                      // of these, with filler
