@@ -1,4 +1,4 @@
-// Address handles: where datagrams go.
+// Address handles: the destinations of datagrams.
 #include <algorithm>
 
 #include "wireproof/front/verbs/addressing.hpp"
@@ -26,7 +26,8 @@ int create(ibv_pd* domain, const ibv_ah_attr& attributes, ibv_ah*& created) {
     return 0;
 }
 
-/// Who sent a datagram, from the 40 bytes before it: an IPv6 header, or an IPv4 one in the last 20.
+/// Reads the sender of a datagram from the 40 bytes before it: an IPv6 header, or an IPv4 header in
+/// the last 20 bytes.
 void read_network_header(const ibv_grh& header, proto::ib::Gid& from) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&header);
     constexpr std::size_t ipv6_source = 8;

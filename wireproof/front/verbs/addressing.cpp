@@ -13,7 +13,7 @@
 namespace wireproof::verbs {
 namespace {
 
-constexpr std::size_t ipv4_at = 12;  // in a GID that has an IPv4 address in it
+constexpr std::size_t ipv4_at = 12;  // place of an IPv4 address in a GID
 constexpr std::array<std::uint8_t, ipv4_at> isatap = {0xFE, 0x80, 0, 0, 0,    0,
                                                       0,    0,    0, 0, 0x5E, 0xFE};
 
@@ -60,7 +60,7 @@ std::optional<Address> address_of(const proto::ib::Gid& gid) {
 }
 
 std::uint16_t lid_of(const Address& address) {
-    constexpr int groups = 0xC000;  // LIDs from here on are of no single host
+    constexpr int groups = 0xC000;  // LIDs from this one on name no single host
     if (address.family != Address::Family::ipv4) return 0;
     const int lid = address.host[2] << 8 | address.host[3];
     return lid < groups ? static_cast<std::uint16_t>(lid) : std::uint16_t{0};
@@ -94,7 +94,8 @@ std::uint32_t interface_of(const Address& address) {
                     family == AF_INET ? sizeof has.v4 : sizeof has.v6,
                     reinterpret_cast<std::byte*>(&has));
         const bool same = from_socket_address(has).host == address.host;
-        // Every address of 127.0.0.0/8 is one of the loopback interface, which lists only one.
+        // All addresses of 127.0.0.0/8 belong to the loopback interface, which lists only one of
+        // them.
         const bool loopback = address.is_loopback() && (one->ifa_flags & IFF_LOOPBACK) != 0;
         if (same || loopback) return ::if_nametoindex(one->ifa_name);
     }

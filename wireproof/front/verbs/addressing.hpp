@@ -1,4 +1,4 @@
-// How an address of the network is named in verbs, and back.
+// Converts addresses of the network into the names that verbs use, and back.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace wireproof::verbs {
 
-/// An IPv6 address, or an IPv4 one as ::ffff:a.b.c.d.
+/// The GID is an IPv6 address. An IPv4 address becomes ::ffff:a.b.c.d.
 proto::ib::Gid gid_of(const Address& address);
 
-/// What stands at index 0 of the table of GIDs, as an adapter has it: a link-local name of the same
-/// port. That of an IPv4 address is fe80::5efe:a.b.c.d (RFC 5214), and leads there, too.
+/// The GID at index 0 of the table. As on an adapter, it is a link-local name of the same port. For
+/// an IPv4 address it is fe80::5efe:a.b.c.d (RFC 5214), which leads to the same host.
 proto::ib::Gid link_local_gid_of(const Address& address);
 
-/// Nothing: no host can have this name. The address has the port of RoCEv2.
+/// The address has the port of RoCEv2. The result is empty if no host can have this GID.
 std::optional<Address> address_of(const proto::ib::Gid& gid);
 
-/// On an InfiniBand link: the last 16 bits of an IPv4 address, if one host may have such a LID.
-/// Else 0.
+/// The LID on an InfiniBand link: the last 16 bits of an IPv4 address. The result is 0 if these
+/// bits are not a LID of one host.
 std::uint16_t lid_of(const Address& address);
 
-/// The same of the host that an address vector names; nothing, if it names none, or another port or
-/// entry of our table than there are. A host has a LID only on an InfiniBand link: `subnet` is our
-/// address there, with which those of all LIDs share the first 16 bits, and null elsewhere.
+/// The address of the host that an address vector names. The result is empty if the vector names no
+/// host, or if it uses a port or an entry of our GID table that does not exist. Hosts have LIDs
+/// only on an InfiniBand link. There `subnet` is our address: all hosts with a LID share its first
+/// 16 bits. Elsewhere `subnet` is null.
 std::optional<Address> address_of(const ibv_ah_attr& attributes, const Address* subnet = nullptr);
 
-/// The index of the network interface that has the address; 0: there is none.
+/// The index of the network interface that has the address, or 0 if no interface has it.
 std::uint32_t interface_of(const Address& address);
 
 }  // namespace wireproof::verbs

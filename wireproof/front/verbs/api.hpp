@@ -1,6 +1,6 @@
-// The public interface of libibverbs, whose functions this folder defines. They keep the visibility
-// of their declarations, so all of them are exported; the macros of the same names would be in the
-// way of their definitions.
+// The public interface of libibverbs. This folder defines its functions. The functions keep the
+// visibility of their declarations, so the library exports all of them. This header undefines the
+// macros that have the names of functions, because they would prevent the definitions.
 #pragma once
 
 #include <cerrno>
@@ -20,7 +20,7 @@
 #undef ibv_reg_mr_iova
 
 extern "C" {
-/// Private to the library and its tools: what kind of address a GID is.
+/// For the library and its tools only. Says which kind of address a GID is.
 int ibv_query_gid_type(struct ibv_context* context, std::uint8_t port, unsigned index,
                        unsigned* type);
 }
@@ -28,13 +28,14 @@ int ibv_query_gid_type(struct ibv_context* context, std::uint8_t port, unsigned 
 
 namespace wireproof::verbs {
 
-/// An entry of a table of operations: null, unless the program asked for it.
+/// An entry of a table of operations. It is null if the program did not ask for the operation.
 template <class Call>
 Call* offered(std::uint64_t asked, std::uint64_t flag, Call* call) {
     return (asked & flag) != 0 ? call : nullptr;
 }
 
-/// What `call` returns, or the errno of what it threw: no exception leaves the library.
+/// Returns what `call` returns, or the errno for an exception that `call` throws. No exception
+/// leaves the library.
 template <class Call>
 int errno_of(Call&& call) noexcept {
     try {
@@ -50,7 +51,8 @@ int errno_of(Call&& call) noexcept {
     }
 }
 
-/// The object that `make` leaves in its argument, or null, with errno set to what it returned.
+/// Returns the object that `make` stores in its argument. If `make` returns an error, the result is
+/// null and errno is that error.
 template <class Object, class Make>
 Object* made(Make&& make) noexcept {
     Object* object = nullptr;

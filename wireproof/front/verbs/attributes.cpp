@@ -24,8 +24,8 @@ bool is_state(ibv_qp_state state) {
     return state <= IBV_QPS_ERR;
 }
 
-/// One attribute: the bit that says it is given, how it gets into a change (false: a bad value),
-/// and how a query shows it.
+/// One attribute: its bit in the mask, the function that copies it into a change (false: a bad
+/// value), and the function that copies it into the answer to a query.
 struct Row {
     int bit;
     bool (*take)(const ibv_qp_attr& from, QueuePairChange& to);
@@ -126,7 +126,7 @@ const std::array rows = {
         }},
     Row{IBV_QP_RQ_PSN,
         [](const ibv_qp_attr& from, QueuePairChange& to) {
-            // Programs give random words: adapters take the lower 24 bits.
+            // Programs give random words. As adapters do, the device takes the lower 24 bits.
             to.receive_psn = proto::ib::Psn(from.rq_psn & 0xFFFFFF);
             return true;
         },
@@ -141,7 +141,7 @@ const std::array rows = {
         [](const QueuePairCore& from, const proto::ib::Psns&, ibv_qp_attr& to) {
             to.max_rd_atomic = from.attributes().max_rd_atomic;
         }},
-    // Paths do not migrate here.
+    // The device does not support alternate paths.
     Row{IBV_QP_ALT_PATH, [](const ibv_qp_attr&, QueuePairChange&) { return false; }, show_nothing},
     Row{IBV_QP_MIN_RNR_TIMER,
         [](const ibv_qp_attr& from, QueuePairChange& to) {
@@ -210,7 +210,7 @@ std::optional<QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask
         mask &= ~row.bit;
         if (!row.take(attributes, change)) return std::nullopt;
     }
-    if (mask != 0) return std::nullopt;  // of what no attribute here is
+    if (mask != 0) return std::nullopt;  // bits of no attribute in the table
     return change;
 }
 

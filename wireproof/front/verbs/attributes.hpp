@@ -1,4 +1,4 @@
-// The attributes of a queue pair as verbs and as the engine name them: masks and values, both ways.
+// Converts the attributes of a queue pair (masks and values) between verbs and the engine.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@ namespace wireproof::verbs {
 proto::ib::QueuePairState state_of(ibv_qp_state state);
 ibv_qp_state shown(proto::ib::QueuePairState state);
 
-/// Bytes of payload; 0: none has this name.
+/// Bytes of payload. The result is 0 if `mtu` is not a known value.
 std::size_t bytes_of(ibv_mtu mtu);
-/// Of a path MTU of InfiniBand.
+/// `bytes` is a path MTU of InfiniBand.
 ibv_mtu mtu_of(std::size_t bytes);
 
-/// What a program asks for; nothing, where a value or a part of the mask means nothing. The address
-/// vector is left to the caller: only it knows peers.
+/// The change that a program asks for. The result is empty if a value or a bit of the mask is
+/// invalid. The caller converts the address vector itself, because only the caller knows the peers.
 std::optional<proto::ib::QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask);
 
-/// What a queue pair has been told, as a query shows it: all but its address vector and its
+/// The attributes of a queue pair as a query shows them, without the address vector and the
 /// capacities.
 ibv_qp_attr shown(const proto::ib::QueuePairCore& core, const proto::ib::Psns& psns);
 

@@ -9,7 +9,7 @@ Builder& builder_of(ibv_qp_ex* pair) {
     return QueuePair::of(&pair->qp_base).builder;
 }
 
-/// The request that `make` makes; an exception becomes the error of the whole.
+/// Adds a request that `make` completes. An exception becomes the error of the whole list.
 template <class Make>
 void add(ibv_qp_ex* pair, ibv_wr_opcode opcode, Make&& make) {
     Builder& builder = builder_of(pair);

@@ -1,5 +1,5 @@
-// The public calls, in one process: two ends of one device, which send through its socket to
-// themselves.
+// The public calls, in one process: two ends of one device. The device's socket sends their packets
+// to itself.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -40,10 +40,10 @@ TEST(Verbs, ASendArrivesAndCompletesOnBothSides) {
     EXPECT_STREQ(pair.b.memory.data(), "hello");
 }
 
-// The responder holds the ACK of a request that its program is expected to answer. Where the
-// program ends instead, the requester must not wait for that ACK in vain.
+// The responder holds the ACK of a request because it expects an answer from its program. If the
+// queue pair ends before the answer, the requester must still receive the ACK.
 TEST(Verbs, AQueuePairThatEndsSendsTheAckThatItHolds) {
-    constexpr int exchanges = 4;  // after which the responder expects answers
+    constexpr int exchanges = 4;  // after these the responder expects answers
     for (int round = 0; round < 10; ++round) {
         Pair ends;
         for (int i = 0; i <= exchanges; ++i) {
@@ -368,7 +368,7 @@ TEST(Verbs, ADomainStaysWhileSomethingIsInIt) {
 
 TEST(Verbs, SharedReceivesTellWhenFewAreLeft) {
     End sender;
-    End other;  // owns what the receiver is made of
+    End other;  // owns the objects that the receiver uses
     ibv_srq_init_attr shared{};
     shared.attr.max_wr = 4;
     shared.attr.max_sge = 1;
@@ -466,7 +466,7 @@ TEST(Verbs, AContextThatIsClosedWithObjectsLeavesTheOthersAlone) {
     asked.qp_type = IBV_QPT_RC;
     ibv_qp* const pair = ibv_create_qp(domain, &asked);
     ASSERT_NE(pair, nullptr);
-    static std::array<void*, 3> left_behind;  // what such a program leaks is not looked for here
+    static std::array<void*, 3> left_behind;  // keeps the leaked objects reachable
     left_behind = {domain, queue, pair};
     ASSERT_EQ(ibv_close_device(context), 0);
     EXPECT_EQ(kept.to_init(), 0);

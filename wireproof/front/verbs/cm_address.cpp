@@ -18,9 +18,10 @@ namespace wireproof::verbs {
 namespace {
 
 constexpr sa_family_t af_ib = 27;
-constexpr std::size_t native_size = 48;  // of a sockaddr_ib
+constexpr std::size_t native_size = 48;  // bytes of a sockaddr_ib
 
-/// As the kernel's table of sockets has it: words of 32 bits in the host's order.
+/// The address in the form of the kernel's table of sockets: words of 32 bits in the host's byte
+/// order.
 std::string in_table(const Address& address) {
     std::array<char, 16> digits{};
     std::string text;
@@ -90,7 +91,8 @@ bool is_local(const Address& address) {
     return address.is_loopback() || interface_of(address) != 0;
 }
 
-// Looked up rather than tried: a process that begins just then is to find the port free.
+// This looks into the table instead of trying to bind the port. A process that starts at this
+// moment would find the port taken.
 bool is_nobodys(const Address& address) {
     if (!is_local(address)) return false;
     const SocketsOfHost sockets;
@@ -103,7 +105,7 @@ SocketsOfHost::SocketsOfHost() {
         if (!table.is_open()) continue;
         known_ = true;
         std::string line;
-        std::getline(table, line);  // what the columns are
+        std::getline(table, line);  // the names of the columns
         while (std::getline(table, line)) {
             std::istringstream columns(line);
             std::string local;

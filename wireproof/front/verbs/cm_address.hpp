@@ -1,4 +1,4 @@
-// Addresses as rdma_cm's commands have them, and what they mean to a device that has one address.
+// The addresses in commands of rdma_cm, and what they mean to a device that has one address.
 #pragma once
 
 #include <sys/socket.h>
@@ -12,36 +12,39 @@
 
 namespace wireproof::verbs {
 
-/// What a command names: an IP address with its port, or a service in InfiniBand's own terms.
+/// The name in a command: an IP address with its port, or a service in InfiniBand's own terms.
 struct CmName {
-    /// Of family none if it is `native`. An IPv4 address in an IPv6 one is the IPv4 address.
+    /// Its family is none if `native` is true. An IPv4 address inside an IPv6 address becomes the
+    /// IPv4 address.
     Address address{};
     bool native = false;
 };
 
-/// `size`: bytes of it that the command has. Nothing: no address that we know.
+/// `size` is how many bytes of the address the command has. The result is empty if the bytes are no
+/// address of a known kind.
 std::optional<CmName> cm_name_of(const void* socket_address, std::size_t size);
-/// Bytes written; 0 of no address.
+/// Returns how many bytes it wrote: 0 if the address has no family.
 std::uint16_t store_socket_address(const Address& address, void* to);
 
 bool is_any(const Address& address);
-/// 127.0.0.1 or ::1, which names the host and not one of its processes.
+/// True for 127.0.0.1 and ::1. They name the host, not one of its processes.
 bool is_host_name(const Address& address);
 bool is_same_host(const Address& one, const Address& other);
 
 /// Whether the address is one of this host.
 bool is_local(const Address& address);
-/// Whether it is, and no process has the device's port there. False, too, where that cannot be
-/// told.
+/// True if the address is one of this host and no process has the device's port there. The result
+/// is also false if the kernel's table cannot be read.
 bool is_nobodys(const Address& address);
 
-/// Datagram sockets of this network namespace as they are now: the kernel's table.
+/// The datagram sockets of this network namespace at the time of construction, from the kernel's
+/// table.
 class SocketsOfHost {
 public:
     SocketsOfHost();
     bool known() const { return known_; }
-    /// What tells the socket that hears this address and port from every other; nothing: none does,
-    /// or the table is not known.
+    /// A number that identifies the socket that receives for this address and port. The result is
+    /// empty if there is no such socket, or if the table is not known.
     std::optional<std::uint64_t> at(const Address& address) const;
 
 private:

@@ -1,4 +1,4 @@
-// How an identifier of rdma_cm looks to the program.
+// Answers to queries: an identifier of rdma_cm as the program sees it.
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 
@@ -20,10 +20,10 @@ using proto::ib::store_be_at;
 
 constexpr std::uint16_t partition = 0xFFFF;
 constexpr std::uint8_t hop_limit = 64;
-constexpr std::uint8_t exactly = 2;  // what selectors of a path say
+constexpr std::uint8_t exactly = 2;  // the value of a path's selectors
 constexpr std::uint8_t rate_10_gbit = 3;
-constexpr std::uint8_t gid_index = 1;               // that of the address
-constexpr std::uint32_t datagram_key = 0x01234567;  // which rdma_cm gives all datagram queue pairs
+constexpr std::uint8_t gid_index = 1;               // the GID of the address
+constexpr std::uint32_t datagram_key = 0x01234567;  // rdma_cm gives it to all datagram queue pairs
 constexpr std::uint32_t no_index = 0xFFFFFFFF;
 
 /// A sockaddr_ib.
@@ -59,7 +59,7 @@ bool has_route(const CmIdentifier& one) {
 }
 
 std::uint8_t lifetime(const CmIdentifier& one) {
-    // Local ACK timeouts are twice the lifetime of a packet.
+    // A local ACK timeout is twice the lifetime of a packet.
     return static_cast<std::uint8_t>(one.ack_timeout > 0 ? one.ack_timeout - 1 : 0);
 }
 
@@ -170,7 +170,7 @@ void describe_route(const CmIdentifier& one, const proto::ib::Gid& own,
     }
 }
 
-// As on the wire, in answers of a subnet's administration.
+// The path has the form of the wire, as in answers of subnet administration.
 bool describe_path(const CmIdentifier& one, const proto::ib::Gid& own, ib_path_rec_data& to) {
     if (!has_route(one)) return false;
     const ib_user_path_rec path = path_of(one, own);
@@ -179,7 +179,7 @@ bool describe_path(const CmIdentifier& one, const proto::ib::Gid& own, ib_path_r
     const auto bytes = std::as_writable_bytes(std::span(to.path_rec)).first<64>();
     std::memcpy(&bytes[8], path.dgid, sizeof path.dgid);
     std::memcpy(&bytes[24], path.sgid, sizeof path.sgid);
-    store_be_at<44, 4>(bytes, path.hop_limit);  // behind 24 bits of flow label
+    store_be_at<44, 4>(bytes, path.hop_limit);  // after 24 bits of flow label
     store_be_at<48, 1>(bytes, path.traffic_class);
     store_be_at<49, 1>(bytes, 0x80U | path.numb_path);
     store_be_at<50, 2>(bytes, partition);
@@ -192,7 +192,7 @@ bool describe_path(const CmIdentifier& one, const proto::ib::Gid& own, ib_path_r
 int describe_queue_pair(const CmIdentifier& one, std::uint32_t state, ib_uverbs_qp_attr& to) {
     if (state > IBV_QPS_ERR || !one.on_device) return EINVAL;
     to.qp_state = state;
-    // One of datagrams has no peer.
+    // A datagram queue pair has no peer.
     if (state == IBV_QPS_INIT || one.is_datagram()) {
         to_init(one, to);
         return 0;

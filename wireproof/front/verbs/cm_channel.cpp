@@ -30,7 +30,7 @@ void CmChannel::push(CmChannelEvent event) {
 int CmChannel::take(void* to, std::size_t room) {
     while (counter_.take()) {
         const std::lock_guard guard(lock_);
-        if (events_.empty()) continue;  // removed meanwhile
+        if (events_.empty()) continue;  // remove() took it in the meantime
         const CmChannelEvent& event = events_.front();
         const auto* const bytes = reinterpret_cast<const std::byte*>(&event.response);
         if (!copy_program(static_cast<std::byte*>(to), bytes,

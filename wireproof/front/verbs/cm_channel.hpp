@@ -1,4 +1,5 @@
-// What one open descriptor of rdma_cm is behind: events that wait for the program, in order.
+// The events behind one open descriptor of rdma_cm. They wait in order until the program takes
+// them.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -16,45 +17,44 @@ namespace wireproof::verbs {
 
 struct CmChannelEvent {
     rdma_ucm_event_resp response{};
-    std::uint32_t of = 0;  // the identifier that it is counted at: of a request, the listener
-    /// Events of that identifier that the program has taken.
+    std::uint32_t of = 0;  // the identifier that counts it; for a request, the listener
+    /// How many events of that identifier the program has taken.
     std::shared_ptr<std::uint32_t> taken;
 };
 
-/// To or from memory of the program's. False: it is not there.
+/// Copies to or from memory of the program. Returns false if the memory is not mapped.
 bool copy_program(std::byte* to, const std::byte* from, std::size_t size);
 
-/// Any thread.
+/// Any thread may call any function.
 class CmChannel {
 public:
-    /// Throws std::system_error if there is no descriptor to be had.
+    /// Throws std::system_error if the process cannot have another descriptor.
     CmChannel();
     CmChannel(const CmChannel&) = delete;
     CmChannel& operator=(const CmChannel&) = delete;
     ~CmChannel() { close(); }
 
-    /// The program's descriptor, readable while an event waits.
+    /// The program's descriptor. It is readable while an event waits.
     int handle() const { return shown_; }
 
     void push(CmChannelEvent event);
-    /// Waits for an event, unless the program made the descriptor nonblocking, and copies up to
-    /// `room` bytes of it to the program's memory. 0, or EAGAIN, EINTR, EFAULT.
+    /// Waits for an event, unless the program made the descriptor nonblocking. Copies up to `room`
+    /// bytes of the event to the program's memory. Returns 0, EAGAIN, EINTR or EFAULT.
     int take(void* to, std::size_t room);
-    /// What waits of this identifier is forgotten, and returned.
+    /// Removes and returns the waiting events of this identifier.
     std::deque<CmChannelEvent> remove(std::uint32_t of);
-    /// How many events of this kind wait that are counted at this identifier.
+    /// How many events of this kind wait and count for this identifier.
     std::size_t waiting(std::uint32_t of, std::uint32_t event);
-    /// The program has closed the descriptor, whose number may be another's by now.
+    /// The program has closed the descriptor itself. Its number may already belong to another file.
     void abandon() { shown_ = -1; }
-    /// Closes the program's descriptor. A thread that waits goes on waiting, as in the kernel:
-    /// programs leave a thread behind that waits for events.
+    /// Closes the program's descriptor. A thread that waits for an event goes on waiting, as in the
+    /// kernel: programs leave such threads behind.
     void close();
 
 private:
     std::mutex lock_;
     EventCounter counter_;
-    std::atomic<int>
-        shown_;  // another descriptor of the counter's: that one is ours while a thread waits
+    std::atomic<int> shown_;  // a duplicate; the counter's own stays open for a thread that waits
     std::deque<CmChannelEvent> events_;
 };
 

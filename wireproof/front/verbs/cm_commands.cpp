@@ -12,7 +12,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// A command's own bytes, and how many bytes of an answer it has room for.
+/// The bytes of a command, and the number of bytes that its answer may have.
 struct Call {
     const CmCaller& caller;
     ConstBytes in;
@@ -22,7 +22,8 @@ struct Call {
     const std::shared_ptr<CmChannel>& channel() const { return caller.channel; }
 };
 
-/// Reads a command; what it leaves out of the end, if it may, is zero. False: it is too short.
+/// Reads a command. A command may be shorter, but not shorter than `least`; its other bytes are
+/// then 0. Returns false if it is too short.
 template <class Command>
 bool read(const Call& call, Command& command, std::size_t least = sizeof(Command)) {
     if (call.in.size() < least) return false;
@@ -38,14 +39,14 @@ int write_answer(std::uint64_t address, ConstBytes answer) {
     return copy_program(memory_at(address), answer.data(), answer.size()) ? 0 : EFAULT;
 }
 
-/// As much of it as there is room for.
+/// Writes as much of the answer as the program has room for.
 template <class Answer>
 int write_answer(const Call& call, std::uint64_t address, const Answer& answer) {
     const auto bytes = std::as_bytes(std::span(&answer, 1));
     return write_answer(address, bytes.first(std::min(bytes.size(), call.room)));
 }
 
-/// The IP address in a command that has room for a whole sockaddr of any kind.
+/// The IP address in a command. `room` is a field that is large enough for any kind of sockaddr.
 template <class Room>
 std::optional<CmName> name_in(const Room& room, std::size_t size) {
     return size <= sizeof room ? cm_name_of(&room, size) : std::nullopt;
@@ -122,8 +123,8 @@ int resolve_route(const Call& call) {
     return call.cm().resolve_route(call.channel(), command.id);
 }
 
-/// What `describe` makes of the identifier, given to the program. Older programs have room for an
-/// answer that ends with `least`.
+/// Gives the answer that `describe` makes for the identifier to the program. Older programs have
+/// room for the first `least` bytes of the answer only.
 template <class Answer, class Describe>
 int query(const Call& call, const rdma_ucm_query& command, std::size_t least, Describe&& describe) {
     if (call.room < least) return ENOSPC;
@@ -271,7 +272,7 @@ int migrate_id(const Call& call) {
     return error != 0 ? error : write_answer(call, command.response, answer);
 }
 
-// No group is ever joined, so none can be left.
+// The device has no multicast groups, so a program cannot join or leave one.
 int join_multicast(const Call&) {
     return EOPNOTSUPP;
 }
@@ -279,7 +280,7 @@ int leave_multicast(const Call&) {
     return ENOENT;
 }
 int get_option(const Call&) {
-    return ENOSYS;  // as the kernel answers
+    return ENOSYS;  // the kernel gives the same answer
 }
 
 constexpr std::array<int (*)(const Call&), RDMA_USER_CM_CMD_JOIN_MCAST + 1> commands = {

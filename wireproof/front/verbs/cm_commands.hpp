@@ -1,4 +1,5 @@
-// Commands of the kernel's interface to rdma_cm, version 4: what a program writes to the device.
+// The commands of the kernel's interface to rdma_cm, version 4. A program writes them to the
+// device.
 #pragma once
 
 #include <functional>
@@ -9,16 +10,17 @@
 
 namespace wireproof::verbs {
 
-/// What a command may come across: the descriptor that it was written to, and others by number.
+/// The surroundings of a command: the descriptor to which it was written, and other descriptors by
+/// number.
 struct CmCaller {
     RdmaCm& rdma_cm;
     std::shared_ptr<CmChannel> channel;
-    /// Null: the number is none of rdma_cm's descriptors.
+    /// Returns null if the number is not a descriptor of rdma_cm.
     std::function<std::shared_ptr<CmChannel>(int)> channel_of;
 };
 
-/// 0 or an errno. `bytes` is memory of ours; what the command points to is the program's, and is
-/// EFAULT where it is not there.
+/// Returns 0 or an errno. `bytes` is our memory. Pointers in the command lead to the program's
+/// memory: the result is EFAULT if that memory is not mapped.
 int run_command(const CmCaller& caller, ConstBytes bytes);
 
 }  // namespace wireproof::verbs

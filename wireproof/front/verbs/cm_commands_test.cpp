@@ -1,5 +1,5 @@
-// Commands, in one process: both sides of each connection belong to it, and its datagrams go
-// through its socket to itself.
+// The commands, in one process: it is both sides of each connection. The device's socket sends the
+// datagrams to itself.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,13 +18,14 @@ std::string told(const rdma_ucm_conn_param& from) {
     return {reinterpret_cast<const char*>(from.private_data), from.private_data_len};
 }
 
-/// Filled up with zeros to the field's size, as the kernel shows it.
+/// The text with zeros up to the field's size, as the kernel shows it.
 std::string padded(std::string text, std::size_t size) {
     text.resize(size);
     return text;
 }
 
-/// Other tests of the same user may run at the same time: this process has a folder of its own.
+/// This process has a folder of its own, because other tests of the same user may run at the same
+/// time.
 class OwnFolder : public testing::Environment {
 public:
     void SetUp() override {
@@ -44,10 +45,10 @@ TEST_F(Cm, AConnectionIsMadeAndBothSidesHearWhatTheOtherTold) {
     const rdma_ucm_conn_param& question = request.param.conn;
     EXPECT_EQ(question.qp_num, 0x11U);
     EXPECT_EQ(told(question), padded("question", 56));
-    // What is asked of this side, and what it may ask.
+    // What the peer may ask of this side, and what this side may ask of the peer.
     EXPECT_EQ(question.responder_resources, 2);
     EXPECT_EQ(question.initiator_depth, 3);
-    EXPECT_EQ(question.retry_count, 7);  // three bits: more is no more
+    EXPECT_EQ(question.retry_count, 7);  // three bits: a larger number becomes 7
     EXPECT_EQ(question.rnr_retry_count, 7);
     EXPECT_EQ(reply.uid, uid_of_asker);
     EXPECT_EQ(reply.param.conn.qp_num, 0x22U);
@@ -93,7 +94,7 @@ TEST_F(Cm, DisconnectingIsHeardByBothSidesAndAgainIsNoError) {
     EXPECT_EQ(server.disconnect(asked), 0);
     EXPECT_EQ(client.disconnect(asker), 0);
     EXPECT_FALSE(server.has_event(0));
-    EXPECT_EQ(client.disconnect(client.created(1)), EINVAL);  // never was connected
+    EXPECT_EQ(client.disconnect(client.created(1)), EINVAL);  // was never connected
 }
 
 TEST_F(Cm, WhoDestroysItsSideDisconnects) {
@@ -125,7 +126,7 @@ TEST_F(Cm, NobodyListeningIsARejection) {
     sockaddr_in own{};
     std::memcpy(&own, &addresses.src_addr, sizeof own);
     own.sin_port = htons(9);
-    // Of this process, and of none.
+    // One address of this process, and one of no process.
     for (const sockaddr_in& address : {own, ip("127.99.9.9", 9)}) {
         const std::uint32_t id = client.created(uid_of_asker);
         ASSERT_EQ(client.resolve(id, address), 0);
@@ -139,7 +140,7 @@ TEST_F(Cm, NobodyListeningIsARejection) {
 
 TEST_F(Cm, WhoAsksAMomentTooEarlyIsHeard) {
     listener = server.created(uid_of_listener);
-    // Of the device's own address nobody looks for a file.
+    // Nobody looks for a file of the device's own address.
     ASSERT_EQ(server.bind(listener, ip("127.0.0.1", 0)), 0);
     port = port_of(server.query(listener, RDMA_USER_CM_QUERY_ADDR));
     const std::uint32_t id = routed();
@@ -158,7 +159,7 @@ TEST_F(Cm, ANameThatNobodyHasYetIsLookedForAMomentLonger) {
     listener = server.created(uid_of_listener);
     ASSERT_EQ(server.bind(listener, ip("127.0.0.1", port)), 0);
     client.event(cm_event::address_resolved);
-    // Not longer than the program wants to wait.
+    // The wait is no longer than the program allows.
     ASSERT_EQ(client.resolve(client.created(1), ip("127.0.0.1", 9), 0), 0);
     EXPECT_TRUE(client.has_event(0));
 }
@@ -285,8 +286,8 @@ std::string name_of_asker(const char* source) {
     return ::inet_ntoa(destination.sin_addr);
 }
 
-// Libraries look a connection up by the address that the other side has published: Open MPI over
-// libfabric hangs else, where the host's own name is 127.0.0.1.
+// Libraries look a connection up by the address that the peer has published. Without this rule,
+// Open MPI over libfabric hangs on hosts whose own name is 127.0.0.1.
 TEST(CmNames, WhoCallsItselfByTheHostsNameIsCalledSoByTheOtherSide) {
     EXPECT_EQ(name_of_asker("127.0.0.1"), "127.0.0.1");
     EXPECT_EQ(name_of_asker("127.78.0.5"), "127.78.0.5");
@@ -323,7 +324,7 @@ TEST_F(Cm, QueriesShowAddressesGidsAndThePath) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(path.paths[0].path_rec);
     EXPECT_EQ(std::memcmp(bytes + 8, route.ib_route[0].dgid, 16), 0);
     EXPECT_EQ(bytes[54] & 0x3F, static_cast<int>(route.ib_route[0].mtu));
-    // A path that the program brings is that path.
+    // The program may set this path itself.
     const std::uint32_t other = client.created(uid_of_asker);
     ASSERT_EQ(client.resolve(other, ip("127.0.0.1", port)), 0);
     client.event(cm_event::address_resolved);
@@ -342,7 +343,7 @@ TEST_F(Cm, APortIsOneListenersAlone) {
     const std::uint32_t second = server.created(7);
     EXPECT_EQ(server.bind(second, ip("127.0.0.1", port)), EADDRINUSE);
     EXPECT_EQ(server.bind(second, ip("0.0.0.0", port)), EADDRINUSE);
-    // The same number of datagram services is another.
+    // A port of datagram services is another service than the same port of connections.
     EXPECT_EQ(server.bind(server.created(8, RDMA_PS_UDP), ip("0.0.0.0", port)), 0);
     EXPECT_EQ(server.destroy(listener), 0);
     EXPECT_EQ(server.bind(second, ip("127.0.0.1", port)), 0);
@@ -393,7 +394,8 @@ TEST_F(Cm, CommandsOutOfOrderAreRefused) {
 }
 
 TEST_F(Cm, WhatIsNoCommandIsRefused) {
-    // Shorter than they must be, with room for every answer, and pointing nowhere.
+    // The commands are too short. They have room for every answer, and their pointers lead to no
+    // memory.
     for (std::uint32_t command = 0; command <= RDMA_USER_CM_CMD_JOIN_MCAST + 3; ++command) {
         const int error = client.write(command, nullptr, 0, 0xFFFF);
         const bool special =
@@ -413,7 +415,7 @@ TEST_F(Cm, WhatIsNoCommandIsRefused) {
     std::uint32_t id = 0;
     EXPECT_EQ(client.create(1, id, 0x1234), EINVAL);
     EXPECT_EQ(client.listen(777), ENOENT);
-    EXPECT_EQ(server.listen(client.created(1)), EINVAL);  // of another descriptor
+    EXPECT_EQ(server.listen(client.created(1)), EINVAL);  // another descriptor's
 }
 
 TEST_F(Cm, AnswersThatHaveNoRoomOrNoMemoryAreRefused) {
@@ -421,7 +423,7 @@ TEST_F(Cm, AnswersThatHaveNoRoomOrNoMemoryAreRefused) {
     command.uid = 1;
     command.ps = RDMA_PS_TCP;
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_CREATE_ID, &command, sizeof command, 3), ENOSPC);
-    command.response = 8;  // where nothing is
+    command.response = 8;  // no memory is there
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_CREATE_ID, &command, sizeof command, 4), EFAULT);
     listen();
     const std::uint32_t id = client.created(uid_of_asker);
@@ -430,7 +432,7 @@ TEST_F(Cm, AnswersThatHaveNoRoomOrNoMemoryAreRefused) {
     rdma_ucm_get_event event{.response = 8};
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_GET_EVENT, &event, sizeof event, 0x200), EFAULT);
     EXPECT_EQ(client.write(RDMA_USER_CM_CMD_GET_EVENT, &event, sizeof event, 20), ENOSPC);
-    client.event(cm_event::address_resolved);  // it was not lost
+    client.event(cm_event::address_resolved);  // the failed calls did not lose it
 }
 
 }  // namespace

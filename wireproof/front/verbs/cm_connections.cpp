@@ -1,4 +1,4 @@
-// Connections of identifiers, and datagram services. A side names the first PSN that it receives.
+// Connections and datagram services. Each side chooses the first PSN that it receives.
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 namespace ib = proto::ib;
 using State = CmIdentifier::State;
 
-constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux names a host by its address
+constexpr std::uint16_t permissive_lid = 0xFFFF;  // as Linux does: it names a host by its address
 constexpr std::uint8_t hop_limit = 64;
-constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: a process may sleep
-constexpr std::uint8_t retries_max = 7;        // three bits
+constexpr std::uint8_t target_ack_delay = 15;  // 134 ms: the scheduler may run the process late
+constexpr std::uint8_t retries_max = 7;        // the largest value of three bits
 constexpr std::uint32_t queue_pair_mask = 0xFFFFFF;
 constexpr std::uint32_t datagram_key = 0x01234567;
 constexpr std::size_t header = ib::CmIpAddresses::size;
@@ -31,7 +31,7 @@ ConstBytes private_data(const rdma_ucm_conn_param& asked) {
     return std::as_bytes(std::span(asked.private_data).first(asked.private_data_len));
 }
 
-/// False: there is not that much room behind `at`.
+/// Returns false if there is not enough room after `at`.
 template <std::size_t Size>
 bool put(ConstBytes told, std::size_t at, ib::PrivateBytes<Size>& to) {
     if (told.size() > Size - at) return false;
@@ -39,22 +39,22 @@ bool put(ConstBytes told, std::size_t at, ib::PrivateBytes<Size>& to) {
     return true;
 }
 
-/// As the kernel does: the whole field, whatever of it the other side filled.
+/// Copies the whole field, as the kernel does, even if the peer filled only a part of it.
 template <class Param>
 void show_private(ConstBytes told, Param& to) {
     std::memcpy(to.private_data, told.data(), told.size());
     to.private_data_len = static_cast<std::uint8_t>(told.size());
 }
 
-/// An IP address as the header has it: of IPv4 the last four bytes, and zeros before.
+/// An IP address as the header has it: an IPv4 address is in the last four bytes, after zeros.
 ib::Gid ip_of(const ib::Gid& gid) {
     ib::Gid ip = gid;
     if (ib::is_ipv4(gid)) ip[10] = ip[11] = 0;
     return ip;
 }
 
-/// A program that calls itself by the host's name is called so by the other side, too: libraries
-/// look a connection up by the address that the other side has published.
+/// If a program uses the host's name (127.0.0.1) as its own, the peer sees that name, too:
+/// libraries look a connection up by the address that the peer has published.
 ib::CmIpAddresses addresses_of(const CmIdentifier& one, const ib::Gid& own) {
     return {.ipv6 = !ib::is_ipv4(own),
             .source_port = one.source.port,
@@ -67,8 +67,8 @@ void put_addresses(const CmIdentifier& one, const ib::Gid& own, ib::PrivateBytes
     addresses_of(one, own).encode(std::span(to).template first<header>());
 }
 
-/// What a program of this host calls itself, if that is the host's name: nothing is ever sent there
-/// but by way of the registry.
+/// If a program of this host uses the host's name as its own, stores that name in `named`. Packets
+/// to that name go by way of the registry.
 void take_host_name(const ib::CmIpAddresses& addresses, Address& named) {
     ib::Gid gid = addresses.source;
     if (!addresses.ipv6) gid[10] = gid[11] = 0xFF;
@@ -87,7 +87,7 @@ void take_parameters(CmIdentifier& one, const rdma_ucm_conn_param& asked) {
     one.initiator_depth = asked.initiator_depth;
 }
 
-/// A REQ, or a SIDR_REQ.
+/// A message that asks for a connection (REQ) or for a datagram service (SIDR_REQ).
 struct Asked {
     explicit Asked(const ib::CmEvent& event)
         : datagrams(event.what == ib::CmEvent::What::asked),
@@ -102,7 +102,7 @@ struct Asked {
         }
     }
     bool datagrams;
-    const ib::CmRequest* connection;  // null: of datagrams
+    const ib::CmRequest* connection;  // null: asks for a datagram service
     std::uint64_t service = 0;
     ConstBytes told;
 };
@@ -174,8 +174,8 @@ int RdmaCm::send_question(Instant now, ib::ConnectionManagement& management, CmI
     return 0;
 }
 
-/// Whether a refusal need not be the last word, of which the program need not know: the other side
-/// was not listening yet, or its way is narrower than ours and it says how wide it is.
+/// True if this side asks again after a refusal, which the program then does not see: the peer did
+/// not listen yet, or it named its smaller path MTU.
 bool RdmaCm::may_ask_again(Instant now, CmIdentifier& one, const ib::CmEvent& event) {
     constexpr Duration pause = Duration::milliseconds(50);
     const auto* const service = std::get_if<ib::CmServiceReply>(&event.message);
@@ -285,7 +285,7 @@ int RdmaCm::reject(const ChannelPointer& channel, std::uint32_t number, ib::CmRe
                 });
 }
 
-// One that is over already is what the program wants.
+// If the connection is already over, the result is success.
 int RdmaCm::disconnect(const ChannelPointer& channel, std::uint32_t number) {
     return with(channel, number,
                 [&](CmIdentifier& one, Instant now, ib::ConnectionManagement& management) {
@@ -306,7 +306,7 @@ int RdmaCm::notify(const ChannelPointer& channel, std::uint32_t number, std::uin
                 });
 }
 
-// What there is no memory for is lost, as a datagram is.
+// If there is no memory for an event, the event is lost, like a datagram.
 void RdmaCm::on_event(Instant now, ib::ConnectionManagement& management, const ib::CmEvent& event) {
     errno_of([&] {
         take(now, management, event);
@@ -393,13 +393,13 @@ CmIdentifier* RdmaCm::listener(std::uint64_t service, bool ipv6) {
     for (const std::uint32_t number : found->second) {
         CmIdentifier& one = identifiers_.at(number);
         if ((one.source.family == Address::Family::ipv6) == ipv6) return &one;
-        // One of all IPv6 addresses hears IPv4, too, unless it is told not to.
+        // A listener of IPv6 receives IPv4 requests, too, unless the program forbids it.
         if (!ipv6 && !one.one_family) other = &one;
     }
     return other;
 }
 
-/// What no program could accept is refused here.
+/// Refuses requests that no program could accept.
 void RdmaCm::on_request(Instant now, ib::ConnectionManagement& management,
                         const ib::CmEvent& event) {
     const Asked asked(event);
@@ -466,7 +466,7 @@ CmIdentifier& RdmaCm::add_requested(const CmIdentifier& heard, ib::CmId id, Peer
     one.on_device = true;
     one.source = engine_->address();
     one.source.port = heard.source.port;
-    // Where the packets came from, whatever else they say: a forger hears no answers there.
+    // The address from which the packets came. An address in the message may be forged.
     one.destination = address_of(gid).value_or(Address());
     one.peer = peer;
     one.peer_gid = gid;

@@ -1,4 +1,5 @@
-// Identifiers: made, bound to ports, resolved, destroyed. Connections are in cm_connections.cpp.
+// Identifiers: creation, binding to ports, resolution, destruction. cm_connections.cpp has the
+// connections.
 #include "wireproof/front/verbs/cm_core.hpp"
 
 #include <infiniband/verbs.h>
@@ -22,7 +23,7 @@ namespace {
 using State = CmIdentifier::State;
 
 constexpr std::uint16_t first_free_port = 0x8000;
-constexpr std::uint16_t free_ports = 28232;  // from the first on: as the kernel has them by default
+constexpr std::uint16_t free_ports = 28232;  // from the first one on; the kernel's default range
 constexpr std::uint32_t backlog_max = 1024;
 constexpr Duration between_watches = Duration::milliseconds(500);
 constexpr Duration between_looks = Duration::milliseconds(10);
@@ -31,7 +32,8 @@ std::uint64_t service_of(const CmIdentifier& one) {
     return std::uint64_t{one.space} << 16 | one.source.port;
 }
 
-/// Whether packets to the name come to every process of the host that has a use for them.
+/// True if the address names the host instead of one process. The registry then says which process
+/// a request is for.
 bool needs_registry(const Address& address) {
     return is_any(address) || is_host_name(address);
 }
@@ -54,10 +56,10 @@ RdmaCm::~RdmaCm() {
     engine_->forget_connections(*this);
 }
 
-// DREQs get lost, and nobody sends them again when the process is gone: the other side would take
-// the connection for a living one.
+// If a DREQ gets lost after the process has exited, nobody sends it again, and the peer would
+// believe that the connection still exists.
 void RdmaCm::linger() {
-    constexpr int longest = 1000;  // milliseconds; some four DREQs
+    constexpr int longest = 1000;  // milliseconds: time for about four DREQs
     for (int waited = 0; waited < longest; ++waited) {
         const bool done = engine_->managing(
             [&](Instant, proto::ib::ConnectionManagement&) { return parting_.empty(); });
@@ -167,7 +169,7 @@ int RdmaCm::bind(const ChannelPointer& channel, std::uint32_t number, const CmNa
     });
 }
 
-/// `claims`: others are to find it by the name of the host.
+/// `claims`: other processes must be able to find the service by the name of the host.
 int RdmaCm::bind_to(CmIdentifier& one, const Address& address, bool claims) {
     const bool named = needs_registry(address);
     if (!named && !is_same_host(address, engine_->address())) return EADDRNOTAVAIL;
@@ -204,7 +206,7 @@ int RdmaCm::take_port(CmIdentifier& one, std::uint16_t port, bool claims) {
         if (port == 0) {
             chosen = static_cast<std::uint16_t>(first_free_port + random_.below(free_ports));
         }
-        // Ports that may be shared are claimed when one listens.
+        // A port that may be shared is claimed in listen().
         const bool free =
             is_free(one, chosen) && (!claims || one.reuses_port || claim(one, chosen) == 0);
         if (free) {
@@ -223,7 +225,7 @@ int RdmaCm::claim(const CmIdentifier& one, std::uint16_t port) {
         const bool ours = other.owns_port && other.number != one.number &&
                           other.space == one.space && other.source.port == port &&
                           needs_registry(other.source);
-        if (ours && !other.reuses_port) return 0;  // of the other family
+        if (ours && !other.reuses_port) return 0;  // claimed for the other family
     }
     CmRegistry& registry = CmRegistry::of_process();
     const CmRegistry::Claim claimed = registry.claim(service, engine_->address());
@@ -267,7 +269,7 @@ int RdmaCm::resolve_address(const ChannelPointer& channel, std::uint32_t number,
                 });
 }
 
-// The program at the other end may have been told to listen just when this one was told to ask.
+// The program at the peer may begin to listen at the same moment as this program begins to ask.
 void RdmaCm::seek(Instant now, CmIdentifier& one) {
     if (!needs_registry(one.destination)) return resolve_to(one, one.destination);
     const auto found = CmRegistry::of_process().find({one.space, one.destination.port});
@@ -307,7 +309,7 @@ void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& managemen
     next_look_ = never;
     for (auto& entry : identifiers_) {
         CmIdentifier& one = entry.second;
-        // Tried again later if there is no memory now.
+        // If there is no memory now, this is tried again later.
         const int error = errno_of([&] {
             if (one.state == State::resolving) seek(now, one);
             if (one.asks_again_at <= now) ask_again(now, management, one);
@@ -318,8 +320,8 @@ void RdmaCm::on_deadline(Instant now, proto::ib::ConnectionManagement& managemen
     }
 }
 
-// A process that is killed says nothing. Its socket goes with it, and another process that takes
-// the address has another.
+// A killed process sends no message. But its socket is gone, and another process that takes the
+// address has another socket.
 void RdmaCm::watch(Instant now, CmIdentifier& one) {
     const auto address = address_of(one.peer_gid);
     if (!address || !is_local(*address)) return;
@@ -377,7 +379,7 @@ int RdmaCm::listen(const ChannelPointer& channel, std::uint32_t number, std::uin
         });
 }
 
-/// The connection or service that it stands for.
+/// Ends the identifier's connection or service.
 void RdmaCm::end(Instant now, proto::ib::ConnectionManagement& management, CmIdentifier& one) {
     if (one.state == State::listening) {
         const std::uint64_t service = service_of(one);
@@ -414,7 +416,7 @@ int RdmaCm::migrate(const ChannelPointer& from, const ChannelPointer& to, std::u
         if (from != to) {
             one.channel = to;
             for (CmChannelEvent& event : from->remove(number)) {
-                // Requests that wait go where their listener goes.
+                // Requests that wait move with their listener.
                 if (event.response.event == cm_event::connect_request) {
                     identifiers_.at(event.response.id).channel = to;
                 }
@@ -447,7 +449,7 @@ int RdmaCm::set_option(const ChannelPointer& channel, std::uint32_t number, std:
     });
 }
 
-/// A path that the program found itself. There is one only: to the address that was resolved.
+/// Accepts a path that the program found itself. Only the path to the resolved address is valid.
 int RdmaCm::set_path(CmIdentifier& one, ConstBytes paths) {
     constexpr std::uint32_t wanted = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
     constexpr std::size_t gid_at = 8;
@@ -474,7 +476,8 @@ void RdmaCm::tell(const CmIdentifier& one, std::uint32_t event, int status) {
     tell(one, what);
 }
 
-// Of a request that the program has not accepted it hears nothing: to accept it will fail.
+// The program receives no events of a request that it has not accepted. If the request has ended,
+// the program learns it from accept().
 void RdmaCm::tell(const CmIdentifier& one, const rdma_ucm_event_resp& what) {
     if (one.uid == 0) return;
     CmChannelEvent told{.response = what, .of = one.number, .taken = one.taken};

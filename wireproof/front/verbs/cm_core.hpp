@@ -1,5 +1,5 @@
-// What the kernel's rdma_cm is to a program: identifiers that are bound, resolved, connected and
-// disconnected, and events that tell of it. Underneath are datagrams to queue pair 1.
+// The part of the kernel's rdma_cm that programs see: identifiers that a program binds, resolves,
+// connects and disconnects, and events that report the results. It sends datagrams to queue pair 1.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ struct CmIdentifier {
     enum class State : std::uint8_t {
         idle,
         bound,
-        resolving,  // the destination, which may be about to listen
+        resolving,  // the destination, whose program may be about to listen
         address_resolved,
         route_resolved,
         listening,
-        requesting,  // asked the other side, which has not answered
-        replied,     // the other side accepted, and the program has not said that it is ready
-        requested,   // the other side asks
-        replying,    // accepted, and the other side has not said that it is ready
+        requesting,  // this side sent a request; no answer yet
+        replied,     // the peer accepted; the program has not confirmed yet
+        requested,   // the peer sent a request
+        replying,    // the program accepted; the peer has not confirmed yet
         connected,
-        over,  // or on the way there
+        over,  // ended or ending
     };
 
     std::uint32_t number = 0;
-    std::uint64_t uid = 0;  // what the program calls it; 0: a request that it has not accepted
+    std::uint64_t uid = 0;  // given by the program; 0: a request that it has not accepted
     std::uint16_t space = 0;
     std::uint8_t qp_type = 0;
     State state = State::idle;
@@ -49,25 +49,25 @@ struct CmIdentifier {
     bool on_device = false;
     bool owns_port = false;
     bool reuses_port = false;
-    bool one_family = false;  // an IPv6 address is not to mean IPv4 ones, too
+    bool one_family = false;  // an IPv6 address does not include IPv4 addresses
     std::uint32_t backlog = 0;
 
     Instant resolved_by{};
-    bool nobody = false;  // has the destination
+    bool nobody = false;  // no process has the destination
     PeerId peer{};
     proto::ib::Gid peer_gid{};
-    std::optional<std::uint64_t> peer_socket;  // of a process of this host
+    std::optional<std::uint64_t> peer_socket;  // if the peer is a process of this host
     std::optional<proto::ib::CmId>
-        connection;  // or resolution, or query; nothing: not asked, or over
+        connection;  // or resolution, or query; empty: not begun, or ended
     bool disconnecting = false;
 
-    /// That was sent to the other side; and until when a refusal may only mean that it was too
-    /// early.
+    /// The message that this side sent to the peer. Until `may_be_early_until`, a refusal may only
+    /// mean that the peer does not listen yet.
     std::variant<std::monostate, proto::ib::CmRequest, proto::ib::CmServiceRequest> question;
     Instant may_be_early_until{};
     Instant asks_again_at = never;
 
-    // Of the connection.
+    // Parameters of the connection.
     std::uint8_t traffic_class = 0;
     std::uint8_t ack_timeout = 14;  // 4.096 us x 2^n: 67 ms
     std::size_t path_mtu = 0;       // bytes
@@ -82,11 +82,12 @@ struct CmIdentifier {
     bool is_datagram() const;
 };
 
-/// How long the other side may take to listen when both are told to begin at once.
+/// How much later than the client a server may begin to listen, if both start at the same time.
 inline constexpr Duration early_most = Duration::milliseconds(1000);
 
-/// Any thread. What returns an int returns 0 or an errno. Identifiers are those of one channel:
-/// ENOENT for one that there is not, EINVAL for one of another channel.
+/// Any thread may call any function. A function with an int result returns 0 or an errno. Each
+/// identifier belongs to one channel: the result is ENOENT if the identifier does not exist, and
+/// EINVAL if it belongs to another channel.
 class RdmaCm : public Engine::ConnectionHearer {
 public:
     using ChannelPointer = std::shared_ptr<CmChannel>;
@@ -94,14 +95,15 @@ public:
     explicit RdmaCm(std::shared_ptr<Engine> engine);
     RdmaCm(const RdmaCm&) = delete;
     RdmaCm& operator=(const RdmaCm&) = delete;
-    /// Every channel is closed. Waits a while for the other sides to hear of what was disconnected.
+    /// Every channel must be closed before. Waits for a while, so that the peers learn of the
+    /// disconnects.
     ~RdmaCm() override;
 
     Engine& engine() { return *engine_; }
 
     int create(const ChannelPointer& channel, std::uint64_t uid, std::uint16_t space,
                std::uint8_t qp_type, std::uint32_t& number);
-    /// `taken`: events of it that the program has taken.
+    /// `taken` becomes the number of its events that the program has taken.
     int destroy(const ChannelPointer& channel, std::uint32_t number, std::uint32_t& taken);
     int bind(const ChannelPointer& channel, std::uint32_t number, const CmName& name);
     int resolve_address(const ChannelPointer& channel, std::uint32_t number,
@@ -111,7 +113,7 @@ public:
     int listen(const ChannelPointer& channel, std::uint32_t number, std::uint32_t backlog);
     int connect(const ChannelPointer& channel, std::uint32_t number,
                 const rdma_ucm_conn_param& asked);
-    /// Of the side that was asked, with parameters; of the one that asked, without.
+    /// The side that received the request gives parameters. The side that sent it gives none.
     int accept(const ChannelPointer& channel, std::uint32_t number, std::uint64_t uid,
                const rdma_ucm_conn_param& asked);
     int reject(const ChannelPointer& channel, std::uint32_t number, proto::ib::CmReason reason,
@@ -125,7 +127,8 @@ public:
     void close(const ChannelPointer& channel);
     void close_all();
 
-    /// What `use` makes of an identifier, under the engine's lock. It may throw nothing.
+    /// Returns what `use` returns for the identifier. `use` runs under the engine's lock and must
+    /// not throw.
     template <class Use>
     int with(const ChannelPointer& channel, std::uint32_t number, Use&& use) {
         return engine_->managing([&](Instant now, proto::ib::ConnectionManagement& management) {
@@ -141,12 +144,12 @@ public:
     void on_deadline(Instant now, proto::ib::ConnectionManagement& management) override;
     Instant next_deadline() const override { return earliest(next_look_, next_watch_); }
 
-    // For answers.
+    // For cm_answers.cpp.
     proto::ib::Gid own_gid() const;
     std::size_t device_path_mtu() const { return engine_->path_mtu(); }
 
 private:
-    static constexpr std::uint32_t identifiers_max = 0xFFFF;  // librdmacm has no room for others
+    static constexpr std::uint32_t identifiers_max = 0xFFFF;  // librdmacm has no room for more
 
     int find(const ChannelPointer& channel, std::uint32_t number, CmIdentifier*& found);
     CmIdentifier& add(const ChannelPointer& channel);
@@ -191,29 +194,30 @@ private:
                                  rdma_ucm_conn_param& to);
 
     std::shared_ptr<Engine> engine_;
-    // All of these under the engine's lock.
+    // The engine's lock protects all of these.
     Random random_;
     std::map<std::uint32_t, CmIdentifier> identifiers_;
     std::map<proto::ib::CmId, std::uint32_t> connections_;
     std::map<std::uint64_t, std::vector<std::uint32_t>> listeners_;  // by service
-    std::set<proto::ib::CmId> parting_;  // disconnected by identifiers that are gone; no answer yet
-    Instant next_look_ = never;          // at those that are resolving, or ask again
-    Instant next_watch_ = never;         // whether those that connections are with still live
+    std::set<proto::ib::CmId> parting_;  // of removed identifiers; DREQ not answered yet
+    Instant next_look_ = never;          // when to look at identifiers that resolve or ask again
+    Instant next_watch_ = never;         // when to look whether the peers of connections still live
     bool explained_ = false;
 };
 
-/// Of this process, while a channel of it is open.
+/// The object of this process. It exists while a channel is open.
 Expected<std::shared_ptr<RdmaCm>> shared_rdma_cm();
 
-// Answers to queries: how an identifier looks to the program.
+// Answers to queries: an identifier as the program sees it.
 void describe_addresses(const CmIdentifier& one, rdma_ucm_query_addr_resp& to);
 void describe_gids(const CmIdentifier& one, const proto::ib::Gid& own,
                    rdma_ucm_query_addr_resp& to);
 void describe_route(const CmIdentifier& one, const proto::ib::Gid& own,
                     rdma_ucm_query_route_resp& to);
-/// False: there is none.
+/// Returns false if there is no path.
 bool describe_path(const CmIdentifier& one, const proto::ib::Gid& own, ib_path_rec_data& to);
-/// What takes its queue pair to a state. EINVAL: it is not where that could be done.
+/// The attributes that move the queue pair to a state. The result is EINVAL if the identifier is
+/// not ready for that.
 int describe_queue_pair(const CmIdentifier& one, std::uint32_t state, ib_uverbs_qp_attr& to);
 void describe_address_vector(const CmIdentifier& one, ib_uverbs_ah_attr& to);
 

@@ -1,4 +1,4 @@
-// What no command shows: refusals that are not the last word.
+// What no command shows: refusals after which the identifier asks again.
 #include "wireproof/front/verbs/cm_core.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ protected:
                 });
         return found;
     }
-    /// So long after now.
+    /// The refusal arrives after `later`.
     void refuse(Duration later, proto::ib::CmEvent event) {
         event.id = connection().value();
         cm.engine().managing([&](Instant now, proto::ib::ConnectionManagement& management) {
@@ -50,7 +50,7 @@ protected:
         return {.what = proto::ib::CmEvent::What::rejected,
                 .message = proto::ib::CmReject{.reason = reason}};
     }
-    /// A question other than `before`.
+    /// True when a request other than `before` is on its way.
     bool asks_again(proto::ib::CmId before) {
         const auto end = std::chrono::steady_clock::now() + 30s;
         while (std::chrono::steady_clock::now() < end) {
@@ -99,7 +99,7 @@ TEST_F(Refused, ForItsPathMtuAsksForTheOneThatWouldDo) {
         EXPECT_EQ(std::get<proto::ib::CmRequest>(one.question).path_mtu, 1);
         return 0;
     });
-    refuse({}, narrow);  // no less than it asked for
+    refuse({}, narrow);  // not smaller than the path MTU that it asked for
     EXPECT_EQ(told(cm_event::rejected), 1U);
 }
 

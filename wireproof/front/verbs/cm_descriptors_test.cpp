@@ -1,4 +1,5 @@
-// The descriptors of rdma_cm: bytes of any kind, waiting, forks, killed peers, numbers used again.
+// The descriptors of rdma_cm: arbitrary bytes, waits, forks, killed peers, and numbers that are
+// reused.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 namespace wireproof::verbs::test {
 namespace {
 
-/// Commands of random bytes, most of which name identifiers and memory that there are.
+/// Commands of random bytes. Most of them name identifiers and memory that exist.
 TEST(CmDevice, NoBytesThatAreWrittenDoHarm) {
     Random random(31);
     std::array<CmFile, 2> files = {CmFile(O_NONBLOCK), CmFile(O_NONBLOCK)};
@@ -29,13 +30,14 @@ TEST(CmDevice, NoBytesThatAreWrittenDoHarm) {
         const auto number =
             static_cast<std::uint32_t>(random.below(RDMA_USER_CM_CMD_JOIN_MCAST + 3));
         const auto size = random.below(3) == 0 ? random.below(bytes.size()) : bytes.size();
-        // Where commands have identifiers, the pointer to an answer, a port space, and addresses.
+        // The places of identifiers, of the pointer to an answer, of a port space, and of
+        // addresses.
         const std::uint32_t id = static_cast<std::uint32_t>(random.below(8));
         for (const std::size_t at : {0U, 8U, 16U, 20U, 24U, 36U, 64U, 264U, 272U, 280U}) {
             if (random.below(2) == 0) std::memcpy(&bytes[at], &id, sizeof id);
         }
         const auto to = random.below(4) == 0 ? 8 : reinterpret_cast<std::uintptr_t>(answer.data());
-        // Never anywhere: a sanitizer takes the fault for one of ours.
+        // The pointer is never random: a sanitizer would report the fault as our defect.
         switch (number) {
             case RDMA_USER_CM_CMD_CREATE_ID: std::memcpy(&bytes[8], &to, sizeof to); break;
             case RDMA_USER_CM_CMD_DESTROY_ID:
@@ -87,7 +89,7 @@ TEST_F(Cm, AForkedChildCannotUseItsParentsDescriptors) {
     EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);
 }
 
-/// Another process, with an address of its own, that connects to this port and then does nothing.
+/// Another process with an address of its own. It connects to this port and then does nothing.
 [[noreturn]] void connect_and_wait(int ready) {
     std::uint16_t port = 0;
     if (::read(ready, &port, sizeof port) != sizeof port) ::_exit(1);
@@ -117,7 +119,7 @@ TEST(CmDevice, WhoseOtherSideIsKilledIsTold) {
     const auto request = server.event(cm_event::connect_request);
     ASSERT_EQ(server.accept(request.id, uid_of_accepted, CmFile::parameters(0x22, "")), 0);
     EXPECT_EQ(server.event(cm_event::established).uid, uid_of_accepted);
-    EXPECT_FALSE(server.has_event(700));  // it lives, and its life was looked at
+    EXPECT_FALSE(server.has_event(700));  // the peer lives, and the device has looked at it
     ::kill(other, SIGKILL);
     ::waitpid(other, nullptr, 0);
     EXPECT_EQ(server.event(cm_event::disconnected).uid, uid_of_accepted);
@@ -137,7 +139,7 @@ TEST(CmDevice, ADescriptorThatWasClosedUnnoticedIsForgotten) {
     const int first = wireproof_rdma_cm_open(0);
     ASSERT_GT(first, lower);
     ::close(first);
-    ::close(lower);  // for the descriptor that the device has for itself
+    ::close(lower);  // the device itself needs one descriptor more
     const int second = wireproof_rdma_cm_open(0);
     EXPECT_EQ(second, first);
     EXPECT_EQ(wireproof_rdma_cm_close(second), 0);

@@ -1,4 +1,5 @@
-// /dev/infiniband/rdma_cm, as the hooks call it: descriptors, and the commands written to them.
+// The device /dev/infiniband/rdma_cm: its descriptors and the commands that are written to them.
+// The hooks call it.
 #include "wireproof/front/verbs/hooks/cm_device.h"
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ struct Open {
     std::shared_ptr<CmChannel> channel;
 };
 
-/// Never destroyed: the program's threads may run while it exits.
+/// Never destroyed, because threads of the program may run while the process exits.
 struct Device {
     std::mutex lock;
     std::map<int, Open> open;
@@ -42,7 +43,7 @@ struct Device {
     }
 };
 
-// The kernel disconnects what a process leaves behind when it exits; here the process does.
+// The kernel disconnects all connections of a process that exits. Here the process does it itself.
 void leave() {
     const auto rdma_cm = Device::of_process().rdma_cm.lock();
     if (rdma_cm == nullptr || !rdma_cm->engine().is_ours()) return;
@@ -70,7 +71,8 @@ Expected<std::shared_ptr<RdmaCm>> shared(Device& device) {
     return made;
 }
 
-/// Whatever stands there is of a descriptor that the program closed unnoticed, or a parent's.
+/// Drops an old entry for this number: the program closed the descriptor where no hook saw it, or
+/// the entry is the parent's.
 void drop(Device& device, int handle) {
     const auto found = device.open.find(handle);
     if (found == device.open.end()) return;
@@ -80,7 +82,7 @@ void drop(Device& device, int handle) {
     if (old.rdma_cm->engine().is_ours()) {
         old.rdma_cm->close(old.channel);
     } else {
-        new Open(old);  // its engine cannot be taken apart: its thread and lock are the parent's
+        new Open(old);  // a leak on purpose: the thread and the lock of its engine are the parent's
     }
 }
 
@@ -101,7 +103,7 @@ int open_channel(int flags, int& handle) {
 }
 
 int run(int handle, const void* bytes, std::size_t size) {
-    // The longest is to resolve two addresses of any kind.
+    // The longest command resolves two addresses of any kind.
     std::array<std::byte, sizeof(rdma_ucm_cmd_hdr) + 1024> copy{};
     Device& device = Device::of_process();
     const Open open = device.find(handle);
@@ -136,7 +138,7 @@ int close_channel(int handle) {
     return 0;
 }
 
-/// -1 and errno of one; else the answer.
+/// Returns the answer. If there is an error, sets errno and returns -1.
 template <class Answer>
 Answer answered(int error, Answer answer) {
     if (error == 0) return answer;

@@ -1,4 +1,4 @@
-// What rdma_cm calls its events. The kernel's header leaves that to librdmacm's.
+// The numbers of rdma_cm's events. The kernel's header does not have them; librdmacm's header does.
 #pragma once
 
 #include <cstdint>

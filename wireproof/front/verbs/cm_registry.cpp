@@ -20,7 +20,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// A descriptor that is closed with it.
+/// Owns a descriptor and closes it.
 class Handle {
 public:
     explicit Handle(int handle) : handle_(handle) {}
@@ -40,8 +40,9 @@ private:
     int handle_;
 };
 
-// Each process locks the first byte of its file for as long as it lives, and the second while it
-// removes the file of another. These are record locks: a forked child has none of its parent's.
+// Each process locks the first byte of its file for as long as it lives. It locks the second byte
+// of another process's file while it removes that file. These are record locks, so a forked child
+// does not inherit them.
 constexpr off_t life = 0;
 constexpr off_t removal = 1;
 
@@ -71,7 +72,7 @@ bool is_named(int folder, const std::string& name, int file) {
            ::fstat(file, &open) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
-/// Where the loopback addresses of a process mean what they mean here: its network namespace.
+/// The network namespace of this process. A loopback address names a process only within it.
 unsigned long long network() {
     struct stat space {};
     return ::stat("/proc/self/ns/net", &space) == 0 ? space.st_ino : 0;
@@ -83,14 +84,14 @@ std::string name_of(const CmService& service) {
     return name.data();
 }
 
-/// Removes the file, unless its name has come to be that of another.
+/// Removes the file, unless its name belongs to another file now.
 void remove_dead(int folder, const std::string& name, int file) {
     if (lock(file, removal) && is_named(folder, name, file)) {
         ::unlinkat(folder, name.c_str(), 0);
     }
 }
 
-/// What a living process wrote; a dead one's file is removed.
+/// Reads the address that a living process wrote. Removes the file of a dead process.
 std::optional<Address> read_living(int folder, const std::string& name) {
     const Handle file(
         ::openat(folder, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
@@ -111,7 +112,7 @@ std::optional<Address> read_living(int folder, const std::string& name) {
     return *address;
 }
 
-/// The file under a name that nobody looks for, complete and locked.
+/// Writes the file under a hidden name, complete and locked. No process looks for that name.
 Handle write_hidden(int folder, const std::string& hidden, const Address& address) {
     Handle file(::openat(folder, hidden.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                          S_IRUSR | S_IWUSR));
@@ -123,7 +124,8 @@ Handle write_hidden(int folder, const std::string& hidden, const Address& addres
     return Handle(-1);
 }
 
-/// Of other ports, which nobody may ever look for, and what is half made: a new one is at work.
+/// Removes files of dead processes, also for ports that no process may ever look for, and old
+/// hidden files. A hidden file that is new belongs to a process that is still writing it.
 void sweep(int folder) {
     constexpr std::time_t half_made_for = 60;  // seconds
     const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -168,7 +170,8 @@ CmRegistry::~CmRegistry() {
 std::string CmRegistry::folder_of_user() {
     const char* const runtime = ::secure_getenv("XDG_RUNTIME_DIR");
     struct stat what {};
-    // Of another user, if this one's name was taken on without a session of its own.
+    // The folder belongs to another user if this process took on its user (su) and kept the
+    // environment.
     const bool own = runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &what) == 0 &&
                      what.st_uid == ::geteuid();
     return own ? std::string(runtime) + "/wireproof"
@@ -176,7 +179,7 @@ std::string CmRegistry::folder_of_user() {
 }
 
 CmRegistry& CmRegistry::of_process() {
-    // Never destroyed: a thread may use it while the process exits.
+    // Never destroyed, because a thread may use it while the process exits.
     static CmRegistry& registry = []() -> CmRegistry& {
         auto& made = *new CmRegistry(folder_of_user());
         std::atexit([] { of_process().give_up_all(); });
@@ -209,21 +212,21 @@ std::string CmRegistry::why_no_folder() {
 CmRegistry::Claim CmRegistry::claim(const CmService& service, const Address& address) {
     const std::lock_guard guard(lock_);
     if (held_ == nullptr || held_->owner != ::getpid()) {
-        // A forked child has nothing of its parent's but the descriptors.
+        // A forked child inherits the descriptors of its parent, but not the claims.
         held_ = std::make_unique<Held>();
     }
     if (held_->services.contains(service)) return Claim::taken;
     const auto opened = open_folder();
     if (!opened) return Claim::no_folder;
     const Handle folder(*opened);
-    if (held_->services.empty()) sweep(folder.get());  // later it would meet files of ours
+    if (held_->services.empty()) sweep(folder.get());  // later it would open files of ours
     const std::string name = name_of(service);
     const std::string hidden = "." + std::to_string(::getpid()) + "-" + name;
-    ::unlinkat(folder.get(), hidden.c_str(), 0);  // of a process of this number that was killed
+    ::unlinkat(folder.get(), hidden.c_str(), 0);  // left by a killed process with the same number
     Handle file = write_hidden(folder.get(), hidden, address);
     if (!file.is_open()) return Claim::no_folder;
     Claim claimed = Claim::taken;
-    // A dead process's file is removed by looking at it; then there may be another new one.
+    // read_living() removes the file of a dead process. Another process may then create a new one.
     for (int tries = 0; tries < 3 && claimed == Claim::taken; ++tries) {
         if (::linkat(folder.get(), hidden.c_str(), folder.get(), name.c_str(), 0) == 0) {
             claimed = Claim::held;
@@ -265,8 +268,8 @@ void CmRegistry::give_up_all() {
     }
 }
 
-// A process that closes any descriptor of a file loses its lock on it, so what is ours is not
-// opened again.
+// If a process closes any descriptor of a file, it loses its lock on the file. So this function
+// does not open files of this process.
 std::optional<Address> CmRegistry::find(const CmService& service) {
     const std::lock_guard guard(lock_);
     if (held_ != nullptr && held_->owner == ::getpid()) {

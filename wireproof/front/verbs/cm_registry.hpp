@@ -1,7 +1,8 @@
-// Services that programs of this user listen to, so that the name of the host itself, 127.0.0.1,
-// leads to any of them: each process has an address of its own, and a file says which has a port.
+// The services to which programs of this user listen. Each process has an address of its own. A
+// file says which process listens to a port, so that a client that asks for 127.0.0.1, the host
+// itself, finds the process.
 //
-// The files lie in a folder that is the user's alone: $XDG_RUNTIME_DIR/wireproof, or
+// The files are in a folder that only the user may use: $XDG_RUNTIME_DIR/wireproof, or
 // /tmp/wireproof-UID. A process holds a lock on its file for as long as it lives. The kernel
 // releases the lock however the process ends, and the next process that finds the file removes it.
 #pragma once
@@ -18,40 +19,40 @@
 
 namespace wireproof::verbs {
 
-/// A port of a port space of rdma_cm.
+/// A port in a port space of rdma_cm.
 struct CmService {
     std::uint16_t space = 0;
     std::uint16_t port = 0;
     friend auto operator<=>(const CmService&, const CmService&) = default;
 };
 
-/// Any thread.
+/// Any thread may call any function.
 class CmRegistry {
 public:
     enum class Claim : std::uint8_t {
-        held,      // it is ours from now on
-        taken,     // a living process has it
-        no_folder  // there is no folder that only this user writes to: nobody will find it
+        held,      // this process has it from now on
+        taken,     // a living process has it already
+        no_folder  // there is no folder that only this user may use
     };
 
-    /// `folder` is made when it is needed, with mode 0700.
+    /// The registry creates `folder` when it needs it, with mode 0700.
     explicit CmRegistry(std::string folder);
     CmRegistry(const CmRegistry&) = delete;
     CmRegistry& operator=(const CmRegistry&) = delete;
-    /// Gives up all that is held.
+    /// Gives up all services.
     ~CmRegistry();
 
-    /// Of this process, as its environment says; a program with raised privileges reads none. Its
-    /// files go when the process exits.
+    /// The registry of this process, in folder_of_user(). It gives up all services when the process
+    /// exits.
     static CmRegistry& of_process();
     static std::string folder_of_user();
 
     Claim claim(const CmService& service, const Address& address);
     void give_up(const CmService& service);
     void give_up_all();
-    /// Of a living process, or ours. The address is what was claimed with.
+    /// The address with which a living process, or this one, claimed the service.
     std::optional<Address> find(const CmService& service);
-    /// Why there is no folder; empty: there is.
+    /// The reason why there is no folder. The text is empty if there is one.
     std::string why_no_folder();
 
 private:

@@ -34,7 +34,7 @@ protected:
         }
         return count;
     }
-    /// What `work` makes of a registry of another process, which then waits to be killed.
+    /// Another process that gives the result of `work` on a registry, and then waits for a signal.
     struct Other {
         pid_t process = -1;
         int said = -1;
@@ -95,7 +95,7 @@ TEST_F(Registry, WhatAKilledProcessHeldIsDroppedByWhoLooks) {
         EXPECT_EQ(registry.claim(service, address), CmRegistry::Claim::held);
         EXPECT_EQ(files(), 1U);
     }
-    EXPECT_EQ(files(), 0U);  // its end gives up what it held
+    EXPECT_EQ(files(), 0U);  // the destructor gave up the services
 }
 
 TEST_F(Registry, WhoClaimsRemovesWhatDeadProcessesLeft) {
@@ -170,7 +170,7 @@ TEST_F(Registry, SymbolicLinksAreNotFollowed) {
     CmRegistry linked(folder());
     EXPECT_EQ(linked.claim(service, address), CmRegistry::Claim::no_folder);
     std::filesystem::remove(folder());
-    // A file of the right name that leads elsewhere.
+    // A file that has the right name, but is a symbolic link.
     CmRegistry registry(folder());
     ASSERT_EQ(registry.claim(service, address), CmRegistry::Claim::held);
     const auto file = std::filesystem::directory_iterator(folder())->path();

@@ -1,4 +1,4 @@
-// For tests: commands as librdmacm writes them.
+// For tests: writes commands as librdmacm does.
 #pragma once
 
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ public:
         EXPECT_EQ(handle_ >= 0 ? wireproof_rdma_cm_close(handle_) : 0, 0);
         handle_ = -1;
     }
-    /// 0 or an errno.
+    /// Returns 0 or an errno.
     int write(std::uint32_t number, const void* command, std::size_t size, std::size_t room = 0) {
         rdma_ucm_cmd_hdr header{number, static_cast<std::uint16_t>(size),
                                 static_cast<std::uint16_t>(room)};
@@ -162,7 +162,7 @@ public:
         pollfd wanted{handle_, POLLIN, 0};
         return ::poll(&wanted, 1, milliseconds) == 1;
     }
-    /// The next, which must be of this kind; waits half a minute for it.
+    /// Returns the next event, which must be of this kind. Waits for it for half a minute.
     rdma_ucm_event_resp event(std::uint32_t kind) {
         rdma_ucm_event_resp answer{};
         if (!has_event(30000)) {
@@ -198,7 +198,7 @@ protected:
         ASSERT_NE(port, 0);
         ASSERT_EQ(server.listen(listener), 0);
     }
-    /// An identifier that could connect to it.
+    /// An identifier that is ready to connect to the listener.
     std::uint32_t routed(std::uint16_t space = RDMA_PS_TCP) {
         const std::uint32_t id = client.created(uid_of_asker, space);
         EXPECT_EQ(client.resolve(id, ip("127.0.0.1", port)), 0);
@@ -214,7 +214,7 @@ protected:
         EXPECT_EQ(request.uid, uid_of_listener);
         asked = request.id;
     }
-    /// Both established.
+    /// Connects both sides.
     void connect() {
         listen();
         ask();

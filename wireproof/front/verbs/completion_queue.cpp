@@ -24,7 +24,7 @@ constexpr std::array kinds = {
 static_assert(kinds[static_cast<std::size_t>(proto::ib::CompletionKind::receive_write)] ==
               IBV_WC_RECV_RDMA_WITH_IMM);
 
-// As adapters of mlx5 number them.
+// The numbers that adapters of mlx5 use.
 constexpr std::uint8_t udp_over_ipv6 = 9;
 constexpr std::uint8_t udp_over_ipv4 = 10;
 
@@ -115,7 +115,7 @@ ibv_wc shown(const proto::ib::Completion& completion, std::uint8_t level) {
         shown.invalidated_rkey = *completion.invalidated;
         shown.wc_flags |= IBV_WC_WITH_INV;
     }
-    // Only datagrams say whom they are from, and their network header lies before them.
+    // Only completions of datagrams name the sender. A network header is in front of the datagram.
     if (completion.from_queue_pair != 0) {
         shown.wc_flags |= IBV_WC_GRH;
         shown.sl = level;
@@ -200,7 +200,7 @@ int ibv_resize_cq(ibv_cq* of, int asked) {
         const bool done = context.engine->locked([&](proto::ib::Port& port) {
             return port.completion_queue(queue.id).resize(static_cast<std::size_t>(asked));
         });
-        if (!done) return EINVAL;  // it holds more than that
+        if (!done) return EINVAL;  // it holds more completions than that
         queue.cqe = asked;
         return 0;
     });

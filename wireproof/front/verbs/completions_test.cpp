@@ -6,7 +6,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// Null when the device cannot be opened. Each test has addresses of its own: another test may run
+/// Null if the device cannot be opened. Each test uses addresses of its own: another test may run
 /// at the same time, and two devices cannot bind one address.
 std::shared_ptr<Engine> engine_at(const char* address, Link link) {
     const auto engine = Engine::open({.address = Address::parse(address).value(), .link = link});

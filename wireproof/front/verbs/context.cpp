@@ -16,7 +16,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// Never destroyed: the keeper may run while the process exits.
+/// Never destroyed, because the keeper may run while the process exits.
 struct Shared {
     std::mutex lock;
     std::weak_ptr<Engine> engine;
@@ -32,8 +32,8 @@ struct Shared {
         return shared;
     }
 
-    /// A program may exit as soon as it has what it waited for. What it acknowledges is sent yet,
-    /// as an adapter has done by then.
+    /// A program may exit as soon as it has all its data. The acknowledgements that it holds must
+    /// still leave: an adapter would have sent them by then.
     static void leave() {
         const auto engine = of_process().engine.lock();
         if (engine && engine->is_ours()) engine->release_all_acks();
@@ -48,7 +48,8 @@ int open_context(ibv_device* device, ibv_context*& opened) {
     errno = 0;
     auto engine = shared_engine();
     if (!engine) {
-        // A program that is short of descriptors or memory may have some later.
+        // The program is short of descriptors or memory. It may have more later, so it learns the
+        // cause.
         const bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
         const int why = scarce ? errno : ENODEV;
         explain(engine.error().message);
@@ -79,7 +80,8 @@ int open_context(ibv_device* device, ibv_context*& opened) {
 }  // namespace
 
 Context& Context::of(ibv_context* context) {
-    // The public structure is the last member of the extended one, which is the first of ours.
+    // The public structure is the last member of the extended structure, and that is the first
+    // member of Context.
     auto* const at = reinterpret_cast<std::byte*>(context) - offsetof(verbs_context, context);
     return *reinterpret_cast<Context*>(at);
 }
@@ -142,7 +144,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
 
 int ibv_close_device(ibv_context* shown) {
     Context* const context = &Context::of(shown);
-    // The engine of a dead device cannot be taken apart: its thread and lock are another process's.
+    // The engine of a dead device is leaked on purpose: its thread and its lock are the parent's.
     if (context->is_dead()) {
         new std::shared_ptr(context->engine);
     } else {
@@ -155,7 +157,7 @@ int ibv_close_device(ibv_context* shown) {
 }
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
-    // Of a dead device the descriptor is the parent's, whose events are not to be taken away.
+    // The descriptor of a dead device is the parent's. The child must not take the parent's events.
     if (Context::of(context).is_dead()) {
         errno = EIO;
         return -1;

@@ -1,5 +1,5 @@
-// What a program gets when it opens the device: the public structure, and behind it the engine that
-// all contexts of the process share.
+// The result of opening the device: the public structure, and the engine that all contexts of the
+// process share.
 #pragma once
 
 #include <memory>
@@ -10,47 +10,49 @@
 
 namespace wireproof::verbs {
 
-/// Waits for the program. What it is about counts those that the program has taken, and may be
-/// destroyed only when as many have been acknowledged.
+/// An event that waits for the program. The object of the event counts the events that the program
+/// has taken. The program may destroy the object only after it has acknowledged all of these.
 struct AsyncEvent {
     ibv_async_event event{};
     std::uint32_t* taken = nullptr;
 };
 
 struct Context {
-    verbs_context extended{};  // the public structure is its last member
+    verbs_context extended{};  // its last member is the public structure
     std::shared_ptr<Engine> engine;
     EventQueue<AsyncEvent> async;
-    std::uint32_t port_events = 0;  // that the program has taken; it need not acknowledge them
+    std::uint32_t port_events = 0;  // taken by the program, which need not acknowledge them
 
-    /// Of the public structure in a Context.
+    /// The Context that contains this public structure.
     static Context& of(ibv_context* context);
     /// In a forked child the device is dead: no call may use the engine there.
     bool is_dead() const { return !engine->is_ours(); }
-    /// Events counted in `taken` are forgotten, but for those that the program has taken.
+    /// Forgets the waiting events that count in `taken`. Events that the program has taken are not
+    /// affected.
     void forget_events(const std::uint32_t& taken) {
         async.remove([&taken](const AsyncEvent& one) { return one.taken == &taken; });
     }
 };
 
-/// The engine of this process, opened if it is not. Shared by all contexts, ended with the last.
+/// The engine of this process. The first call opens it, all contexts share it, and the last one
+/// ends it.
 Expected<std::shared_ptr<Engine>> shared_engine();
 
-/// The operations that programs reach through tables rather than by name.
+/// The operations that programs call through tables instead of by name.
 void fill_operations(verbs_context& context);
 
-/// Of a structure whose events the program acknowledges.
+/// The count of acknowledged events in an object of the program.
 struct Acknowledged {
     pthread_mutex_t& lock;
     pthread_cond_t& changed;
     std::uint32_t& count;
 
     void add(std::uint32_t events) const;
-    /// Waits until there are as many as were taken.
+    /// Waits until the program has acknowledged as many events as it has taken.
     void wait_for(const std::uint32_t& taken) const;
 };
 
-// Those of the tables, each in the file of what it is about.
+// The operations of the tables. Each is in the file of its object.
 int poll_completions(ibv_cq* queue, int count, ibv_wc* completions);
 int request_notification(ibv_cq* queue, int solicited_only);
 int post_sends(ibv_qp* queue_pair, ibv_send_wr* requests, ibv_send_wr** bad);

@@ -30,7 +30,7 @@ private:
     std::string text_;
 };
 
-/// As ps shows it.
+/// The name that ps shows.
 std::string program_name() {
     std::string name;
     std::ifstream("/proc/self/comm") >> name;
@@ -44,14 +44,15 @@ std::string device_lines(const CountersOf& of) {
     lines.add("process", static_cast<std::uint64_t>(::getpid()));
     lines.add("address", of.address);
     lines.add("path_mtu", of.port.config().path_mtu);
-    // Not the one that answers requests for connections.
+    // Queue pair 1 answers requests for connections. It is not counted.
     const auto numbers = of.port.numbers();
     lines.add("queue_pairs", static_cast<std::uint64_t>(
                                  std::ranges::count_if(numbers, [](auto n) { return n > 1; })));
     return lines.text();
 }
 
-/// Under the names of /sys/class/infiniband/…/ports/1/counters. Lengths count words of 4 bytes.
+/// The names are those of /sys/class/infiniband/…/ports/1/counters. Lengths are in words of 4
+/// bytes.
 std::string kernel_counters(const CountersOf& of) {
     const UdpCounters& udp = of.wire.udp;
     const proto::ib::PortCounters& port = of.port.counters();
@@ -68,7 +69,7 @@ std::string kernel_counters(const CountersOf& of) {
     return lines.text();
 }
 
-/// Under the names of Linux's Soft-RoCE and of common adapters, where they mean the same.
+/// The names are those of Linux's Soft-RoCE and of common adapters, if the meaning is the same.
 std::string kernel_hw_counters(const CountersOf& of) {
     const proto::ib::QueuePairCounters total = of.port.total();
     Lines lines("hw_counters.");
@@ -152,7 +153,7 @@ std::string counters_text(const CountersOf& of) {
 
 void ShownCounters::show(const CountersOf& of) {
     constexpr Duration least = Duration::milliseconds(20);
-    constexpr std::int64_t share = 100;  // it takes one part of so many of the time, at most
+    constexpr std::int64_t share = 100;  // publishing takes at most 1/100 of the time
     const Instant begun = clock_.now();
     if (!text_) {
         if (auto opened = host::PublishedText::open(counters_name)) {

@@ -1,5 +1,6 @@
-// What the device counts, as text: one line for each, its name with dots between the parts, a space
-// and the value. Other processes read it (host::PublishedText; `wireproof stat`).
+// The counters of the device as text. Each line has one counter: its name with dots between the
+// parts, a space, and the value. Other processes read the text (host::PublishedText; `wireproof
+// stat`).
 #pragma once
 
 #include <cstdint>
@@ -25,26 +26,27 @@ struct CountersOf {
     std::function<std::string(PeerId)> address_of;
 };
 
-/// "device.…", then "counters.…" and "hw_counters.…" under the names that the kernel and its
-/// adapters use, "wire.…" and "port.…" under our own, and "queue_pairs.NUMBER.…".
+/// "device.…", then "counters.…" and "hw_counters.…" with the names that the kernel and its
+/// adapters use, "wire.…" and "port.…" with our own names, and "queue_pairs.NUMBER.…".
 std::string counters_text(const CountersOf& of);
 
-/// Where others read them: once in a while, and the rarer the longer it takes. Under the lock of
-/// what it shows.
+/// Publishes the counters for other processes. If the text takes longer to make, it is published
+/// less often. Calls need the lock that protects the counters.
 class ShownCounters {
 public:
     explicit ShownCounters(const host::SteadyClock& clock) : clock_(clock) {}
 
-    /// Something was counted, so they are to be shown again.
+    /// A counter has changed, so the text must be published again.
     void note() { noted_ = true; }
     bool due(Instant now) const { return next() <= now; }
-    /// When they are to be shown; never: nothing was counted since.
+    /// When to publish the text. The result is `never` if no counter has changed since the last
+    /// time.
     Instant next() const { return noted_ ? again_ : never; }
     void show(const CountersOf& of);
 
 private:
     const host::SteadyClock& clock_;
-    std::optional<host::PublishedText> text_;  // none: the process may not have one more file
+    std::optional<host::PublishedText> text_;  // empty: the process cannot have one more file
     bool noted_ = true;
     Instant again_;
 };

@@ -2,7 +2,7 @@
 
 namespace wireproof::verbs {
 
-/// What the counters of a process are published as (host::PublishedText).
+/// The name under which a process publishes its counters (host::PublishedText).
 inline constexpr const char* counters_name = "wireproof-verbs";
 
 }  // namespace wireproof::verbs

@@ -13,7 +13,7 @@
 namespace wireproof::verbs::test {
 namespace {
 
-/// As another process reads them.
+/// The counters as another process reads them.
 std::map<std::string, std::string> shown() {
     std::map<std::string, std::string> values;
     for (const std::string& text : host::read_published(::getpid(), counters_name)) {
@@ -28,7 +28,7 @@ std::uint64_t number(const std::map<std::string, std::string>& values, const std
     return found == values.end() ? 0 : std::stoull(found->second);
 }
 
-/// Waits for the keeper to show what was counted last: half a minute at most.
+/// Waits for the keeper to publish the newest values, for at most half a minute.
 template <class Holds>
 std::map<std::string, std::string> shown_once(Holds&& holds) {
     for (int i = 0; i < 3000; ++i) {
@@ -49,7 +49,7 @@ TEST(VerbsCounters, ADeviceIsShownAsSoonAsItIsOpen) {
     EXPECT_TRUE(shown().empty());
 }
 
-// The program makes no call after its last completion: the keeper shows what it changed.
+// The program makes no call after its last completion. The keeper publishes the values.
 TEST(VerbsCounters, TellWhatAQueuePairDidAndOutliveIt) {
     End stays;
     std::string name;

@@ -1,4 +1,4 @@
-// A peer that takes the device's packets by a plain socket and answers none.
+// A peer that receives the device's packets with a plain socket and answers none.
 #pragma once
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 
 namespace wireproof::verbs::test {
 
-/// As programs write it: ::ffff:a.b.c.d.
+/// The GID in the form that programs use: ::ffff:a.b.c.d.
 inline ibv_gid gid_of(const Address& address) {
     ibv_gid gid{};
     gid.raw[10] = gid.raw[11] = 0xFF;
@@ -23,7 +23,7 @@ inline ibv_gid gid_of(const Address& address) {
     return gid;
 }
 
-/// At the peer's address and the port of RoCEv2.
+/// Receives at the peer's address and the port of RoCEv2.
 class DatagramReceiver {
 public:
     explicit DatagramReceiver(const Address& address) : socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {
@@ -33,13 +33,13 @@ public:
         std::copy_n(address.host.begin(), 4, reinterpret_cast<std::uint8_t*>(&own.sin_addr));
         EXPECT_EQ(::bind(socket_.handle(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
     }
-    /// What is there now; empty: nothing.
+    /// A packet that has arrived. Empty: none has.
     std::string take() const {
         std::array<char, 2048> packet{};
         const ssize_t size = ::recv(socket_.handle(), packet.data(), packet.size(), MSG_DONTWAIT);
         return {packet.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
     }
-    /// What comes next; empty: nothing came for half a minute.
+    /// The next packet. Empty: none came for half a minute.
     std::string wait() const {
         pollfd readable{.fd = socket_.handle(), .events = POLLIN, .revents = 0};
         ::poll(&readable, 1, 30'000);

@@ -1,4 +1,4 @@
-// Datagrams to a process of this host that has not said yet how it is reached.
+// Datagrams to a process of this host, while it is not decided which wire leads to it.
 #include <algorithm>
 
 #include "wireproof/front/verbs/datagram_test_kit.hpp"
@@ -46,8 +46,8 @@ struct Datagrams : End {
     }
 };
 
-// A program such as UCX knows by the peer's answer that a datagram has arrived, and then reuses its
-// memory before it sees the completion.
+// A program such as UCX learns from the peer's answer that a datagram has arrived. It then reuses
+// the memory before it sees the completion.
 TEST(VerbsDatagrams, LeaveAtOnceToAPeerOfThisHostThatDoesNotSayHowItIsReached) {
     constexpr std::size_t headers = 12 + 8;  // base header, datagram header
     constexpr std::uint8_t host = 9;

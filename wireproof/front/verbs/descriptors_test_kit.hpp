@@ -1,4 +1,4 @@
-// How many descriptors this process has, and may have.
+// Counts and limits the open descriptors of this process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,13 +9,13 @@
 
 namespace wireproof::verbs::test {
 
-/// That are open.
+/// How many descriptors are open.
 inline std::size_t descriptors() {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
 }
 
-/// While it lives no descriptor has that number or a greater one, but those that are open.
+/// While this object exists, new descriptors have smaller numbers than this. Open ones stay open.
 class Below {
 public:
     explicit Below(rlim_t number) {

@@ -16,7 +16,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// A lock of its own, under which nothing is called: a hook may ask in the middle of any call.
+/// Has a lock of its own, and nothing is called under it: a hook may ask during any call.
 struct Told {
     std::mutex lock;
     std::weak_ptr<Engine> engine;

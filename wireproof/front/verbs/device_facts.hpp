@@ -1,4 +1,4 @@
-// What programs learn of the device by other ways than verbs, through the hooks.
+// The facts about the device that programs learn through the hooks instead of verbs.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace wireproof::verbs {
 
-/// From now on, until it ends, it is this one whose address wireproof_device_facts tells.
+/// From now on, wireproof_device_facts reports this engine, until the engine ends.
 void tell_hooks_of(const std::shared_ptr<Engine>& engine);
 
 }  // namespace wireproof::verbs

@@ -1,4 +1,5 @@
-// The one device there is. It needs no address, and takes none, until a program opens it.
+// The list of devices, which has one entry. The device takes an address only when a program opens
+// it.
 #include "wireproof/front/verbs/device_list.hpp"
 
 #include <endian.h>
@@ -14,8 +15,8 @@
 namespace wireproof::verbs {
 namespace {
 
-/// Providers of mlx5 and efa look for a table of theirs behind the public structure, and must find
-/// that it is none.
+/// Providers of mlx5 and efa look for a table of their own after the public structure. The zeroed
+/// bytes tell them that there is none.
 struct Device {
     ibv_device shown{};
     std::array<std::byte, 512> behind{};
@@ -44,7 +45,8 @@ Device& the_device() {
 
 }  // namespace
 
-// Programs compare it to find out whether two processes use the same adapter: those of one host do.
+// Programs compare this number to find out whether two processes use the same adapter. All
+// processes of a host have the same number.
 std::uint64_t device_guid() {
     std::array<char, HOST_NAME_MAX + 1> name{};
     ::gethostname(name.data(), name.size() - 1);
@@ -76,7 +78,7 @@ const char* ibv_get_device_name(ibv_device* device) {
 }
 
 int ibv_get_device_index(ibv_device*) {
-    return -1;  // the kernel knows no such device
+    return -1;  // the kernel does not know this device
 }
 
 __be64 ibv_get_device_guid(ibv_device*) {

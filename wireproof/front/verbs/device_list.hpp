@@ -6,7 +6,8 @@ namespace wireproof::verbs {
 
 inline constexpr const char* device_name = "wireproof0";
 
-/// Of the adapter that this host's processes share; in network order. EUI-64, locally administered.
+/// The EUI-64 of the device, in network order, locally administered. All processes of this host
+/// have the same.
 std::uint64_t device_guid();
 
 }  // namespace wireproof::verbs

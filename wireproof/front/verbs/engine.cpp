@@ -19,9 +19,9 @@
 namespace wireproof::verbs {
 namespace {
 
-// So that what one peer sends or asks for holds up neither the others nor the caller.
-constexpr std::size_t packets_a_turn = 256;  // each way
-constexpr std::size_t packets_a_visit = 32;  // to a peer, before it is the next one's turn
+// Limits, so that the traffic of one peer delays neither the other peers nor the caller.
+constexpr std::size_t packets_a_turn = 256;  // in each direction
+constexpr std::size_t packets_a_visit = 32;  // to one peer, before the next peer has its turn
 
 std::uint64_t random_seed() {
     std::random_device system;
@@ -43,8 +43,8 @@ Expected<Rocev2Wire> open_wire(const Address& local, std::size_t path_mtu, int r
                              .receive_buffer = receive_buffer});
 }
 
-// To bind a socket is how processes share out the addresses: it is exclusive, and nothing stays
-// behind when one is killed.
+// Processes share the addresses out by binding sockets: only one process can bind an address, and
+// the kernel releases the address when the process is killed.
 Expected<Rocev2Wire> open_first_free(std::size_t path_mtu, int receive_buffer) {
     constexpr std::uint8_t last = 254;
     for (std::uint8_t host = 1;; ++host) {
@@ -219,8 +219,8 @@ void Engine::release_acks(std::uint32_t number) {
     });
 }
 
-// Where the lock is held for long, nothing is sent: the program may exit in a handler of a signal
-// that came in one of our calls.
+// If another thread holds the lock for too long, nothing is sent: the program may exit in a signal
+// handler that interrupted one of our calls, and then that call holds the lock.
 void Engine::release_all_acks() {
     constexpr Duration patience_at_exit = Duration::milliseconds(2);
     std::unique_lock guard(lock_, std::try_to_lock);
@@ -251,7 +251,8 @@ void Engine::forget_all(const void* owner) {
     }
 }
 
-// A host becomes a peer with its first packet; its datagrams show its address to the program.
+// A host becomes a peer with its first packet. The program sees the host's address in completions
+// of datagrams.
 void Engine::learn_addresses() {
     for (; named_ < peers_.udp().peers(); ++named_) {
         const auto next = static_cast<PeerId>(named_);
@@ -279,7 +280,7 @@ Engine::Moved Engine::turn(Instant now) {
         port_.on_frame(now, *frame);
         ++received;
     }
-    // A peer may ask whether this process is stopped while the program calls nothing: the keeper
+    // A peer may ask whether this process is stopped while the program makes no call. The keeper
     // answers. If no thread can be started, the peer gets no answer, as from a stopped process.
     if (peers_.met_anyone()) (void)errno_of([this] { return run_keeper(), 0; });
     if (port_.timeout_is_due(now)) peers_.judge(now, port_.neighbours());
@@ -287,7 +288,7 @@ Engine::Moved Engine::turn(Instant now) {
     manage(now);
     tell_events();
     const std::size_t sent = send(now);
-    tell_events();  // of work that ended with its packet
+    tell_events();  // send() may complete work
     unfinished_ = unfinished_ || received == packets_a_turn || !peers_.udp().prepare_to_sleep();
     if (received > 0 && nappers_.load() > 0) bell_.ring();
     if (received > 0) shown_.note();
@@ -310,14 +311,14 @@ std::optional<RxFrame> Engine::receive(Instant now) {
     return faults_->receive(now, port_, peers_.udp(), [&] { return peers_.receive(now); });
 }
 
-// Reads the program's memory. What is unmapped just now is lost on the way, and when the packet is
-// due again the port finds that the memory is gone.
+// Reads the program's memory. If the memory was unmapped just now, this packet is lost. When it is
+// due again, the port finds that the memory is gone.
 bool Engine::commit(Instant now, PeerId peer, PeerLane& lane, const TxFrame& frame) {
     if (!faults_) return host::guarded([&lane] { lane.commit(); });
     return faults_->send(now, port_, peer, lane.address(), frame);
 }
 
-// The device answers a request for a connection even where no program listens.
+// The device answers a request for a connection even if no program listens.
 void Engine::manage(Instant now) {
     ConnectionHearer* const hearer = connection_hearer_;
     if (hearer != nullptr && hearer->next_deadline() <= now) {
@@ -346,8 +347,8 @@ std::size_t Engine::send(Instant now) {
         again = false;
         port_.ready_peers(ready_);
         for (const PeerId peer : ready_) {
-            // UD has no order to keep. A datagram that waited would leave with what the program has
-            // written over it: UCX reuses the memory of one that the peer has answered, without
+            // UD has no order to keep. A datagram must not wait, because the program may overwrite
+            // its memory: after the peer's answer UCX reuses the memory of a datagram without
             // waiting for the completion.
             const auto which = peers_.holds(now, peer) ? proto::ib::Port::PacketsOf::datagrams
                                                        : proto::ib::Port::PacketsOf::every;
@@ -391,14 +392,14 @@ void Engine::leave_posting(Instant now) {
     keeper_.wake_by(std::exchange(stalled_, false) ? now : keepers_deadline(now));
 }
 
-// While the program polls, its polls take packets in, and the keeper looks 200 us after the last
-// one. If the program does not poll again after a poll that found a completion, the keeper takes
-// its packets in, and the peers wake the keeper.
+// While the program polls, its polls receive packets, and the keeper looks 200 us after the last
+// poll. If the program does not poll again after a poll that found a completion, the keeper
+// receives its packets, and the peers wake the keeper.
 void Engine::leave_polling(Instant now, bool found) {
     constexpr int looks = 2;
     const Instant later = now + patience;
     if (!peers_.needs_preparing()) {
-        // Packets wake the keeper by themselves.
+        // Packets wake the keeper, because its sleep ends when the socket is readable.
         return keeper_.wake_by(unfinished_ ? later : std::max(next_deadline(), later));
     }
     stalled_ = false;
@@ -412,13 +413,14 @@ void Engine::leave_polling(Instant now, bool found) {
     keeper_.wake_by(later);
 }
 
-// No grace for a program that polls: one that does is not attending to the socket just then, or no
-// packet would wait there.
+// The keeper receives even while the program polls. If a packet waits in the socket, the program is
+// not looking at it just now.
 bool Engine::keepers_turn() {
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (!guard.owns_lock()) return false;
     const Instant now = clock_.now();
-    // Nobody would catch what this thread throws: it tries again when there may be memory.
+    // Nobody would catch an exception of this thread. It tries again later, when there may be
+    // memory.
     peers_.woke();
     Moved moved;
     if (errno_of([&] { return moved = turn(now), 0; }) != 0) return false;

@@ -1,5 +1,5 @@
-// The device of a process: one port, the wires to its peers, and one lock around them. Whoever
-// calls moves packets: each poll of a completion queue, each posting, and else the keeper.
+// The device of a process: one port, the wires to its peers, and one lock that protects them. Polls
+// of completion queues and posts move packets. The keeper moves packets in the meantime.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@
 
 namespace wireproof::verbs {
 
-/// Any thread may call anything. Calls that take the port or an event's hearer run under the lock,
-/// and must call nothing of the engine's.
+/// Any thread may call any function. The functions that the caller passes (for the port or for
+/// events) run under the lock. They must not call the engine.
 class Engine {
 public:
     static Expected<std::shared_ptr<Engine>> open(const Settings& settings);
@@ -39,26 +39,27 @@ public:
         Link link;
         bool shared_memory;
     };
-    /// Throws std::system_error where descriptors are lacking.
+    /// Throws std::system_error if the process cannot have enough descriptors.
     Engine(Rocev2Wire wire, const Setup& setup);
-    /// From now on packets pass through faults, or are logged. Throws std::system_error.
+    /// Makes packets pass through faults or into a log from now on. Throws std::system_error.
     Expected<void> tamper(const Settings& settings);
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     ~Engine() = default;
 
-    /// False in a forked child, which may call nothing else of this: the lock may be held there by
-    /// a thread that does not exist, and the socket is the parent's.
+    /// False in a forked child. The child may call no other function of this object: a thread that
+    /// does not exist in the child may hold the lock, and the socket belongs to the parent.
     bool is_ours() const { return !fork_.forked(); }
     const Address& address() const { return address_; }
-    /// On an InfiniBand link our address, from which those of all LIDs follow; null on Ethernet.
+    /// Our address on an InfiniBand link, from which the addresses for all LIDs follow. Null on
+    /// Ethernet.
     const Address* subnet() const { return link_ == Link::infiniband ? &address_ : nullptr; }
     std::size_t path_mtu() const { return path_mtu_; }
     Instant now() const { return clock_.now(); }
-    /// Of what is drawn for it.
+    /// The seed of the random numbers for this device.
     std::uint64_t seed() const { return seed_; }
 
-    /// What `use` makes of the port.
+    /// Returns what `use` returns for the port.
     template <class Use>
     auto locked(Use&& use) {
         const std::lock_guard guard(lock_);
@@ -66,7 +67,7 @@ public:
         tell_events();
         return result;
     }
-    /// The same, and what there is to send then leaves.
+    /// Like locked(), and then sends the packets that are due.
     template <class Use>
     auto posting(Use&& use) {
         const std::lock_guard guard(lock_);
@@ -77,8 +78,9 @@ public:
         leave_posting(now);
         return result;
     }
-    /// The same of work for a queue pair, of about so many packets. If it waits (PostGather), it
-    /// leaves with later work, at the next poll, when an answer comes, or within 200 us.
+    /// For about `packets` packets of new work for a queue pair. The work leaves at once, or it
+    /// waits (PostGather). If it waits, it leaves with later work, at the next poll, when an answer
+    /// arrives, or within 200 us.
     template <class Use>
     auto posting_work(std::uint32_t queue_pair, std::size_t packets, Use&& use) {
         const std::lock_guard guard(lock_);
@@ -89,7 +91,7 @@ public:
         leave_posting(now);
         return result;
     }
-    /// The same of connection management: `use` is given the time and the management.
+    /// Like posting(), for connection management. `use` receives the time and the management.
     template <class Use>
     auto managing(Use&& use) {
         const std::lock_guard guard(lock_);
@@ -101,7 +103,7 @@ public:
         leave_posting(now);
         return result;
     }
-    /// Of what connection management tells, under the lock.
+    /// Receives the events of connection management, under the lock.
     class ConnectionHearer {
     public:
         virtual ~ConnectionHearer() = default;
@@ -110,43 +112,43 @@ public:
         virtual void on_deadline(Instant now, proto::ib::ConnectionManagement& management) = 0;
         virtual Instant next_deadline() const = 0;
     };
-    /// Until it is forgotten, or another takes its place.
+    /// The hearer receives events until it is forgotten or replaced. The caller owns it.
     void hear_connections(ConnectionHearer& hearer);
     void forget_connections(const ConnectionHearer& hearer);
-    /// As peer_at. Under the lock: of use to a hearer.
+    /// Like peer_at(), for callers that hold the lock, such as a hearer.
     std::optional<PeerId> find_peer(const Address& address);
-    /// Makes progress, unless another thread does, and then calls `take` with the port. Takes it
-    /// nothing (0), a while is spent asleep rather than asking again and again, as
-    /// host::SpinBudget has it: what the program waits for may need this processor.
+    /// Makes progress, unless another thread does, and then calls `take` with the port. If `take`
+    /// returns 0 (it found nothing), the caller may sleep for a while instead of polling again and
+    /// again (host::SpinBudget): another thread or process may need this processor.
     template <class Take>
     int polling(Take&& take);
 
-    /// The peer at that address, which it becomes now if it is none. Nothing: there are as many as
-    /// there may be, or it is not to be reached.
+    /// The peer at that address. It becomes a peer now if it is not one yet. The result is empty if
+    /// there are already limits::hosts peers, or if the address cannot be reached.
     std::optional<PeerId> peer_at(const Address& address);
     Address address_of(PeerId peer);
-    /// Null: it is not known. Under the lock: of use to what is called there.
+    /// Null if the GID is not known. For callers that hold the lock.
     const proto::ib::Gid* gid_of_peer(PeerId peer) { return port_.neighbours().gid(peer); }
 
-    /// From now on packets may come that no call waits for. Throws std::system_error.
+    /// From now on packets may arrive although no call waits for them. Throws std::system_error.
     void start_keeper();
 
     using Hearer = std::function<void(proto::ib::PortEvent::What)>;
     enum class About : std::uint8_t { completion_queue, queue_pair, shared_receive_queue };
-    /// Events about it are told to `hearer`, until it is forgotten; none is told after that.
+    /// `hearer` receives the events of the object until forget(). It receives none after that.
     void hear(const void* owner, About what, std::uint32_t number, Hearer hearer);
     void forget(About what, std::uint32_t number);
-    /// The same of the whole device.
+    /// The same for events of the whole device.
     enum class News : std::uint8_t { port_down, port_up, device_fatal };
     void hear_device(const void* owner, std::function<void(News)> hearer);
     bool port_is_up();
-    /// Of a new queue pair: its work requests end as faults have it.
+    /// Makes work requests of a new queue pair fail, as the script of faults says.
     void plan_failures(std::uint32_t number);
-    /// Acknowledgements that queue pairs hold leave: of this one, which is about to end, or of all,
-    /// since the process is.
+    /// Sends the acknowledgements that a queue pair holds, because the queue pair is about to end,
+    /// or those of all queue pairs, because the process is.
     void release_acks(std::uint32_t number);
     void release_all_acks();
-    /// All that this owner heard of, and its queue pairs end.
+    /// Forgets all hearers of this owner and ends its queue pairs.
     void forget_all(const void* owner);
 
     std::uint32_t next_domain() { return ++domains_; }
@@ -157,18 +159,18 @@ private:
         Hearer hearer;
     };
 
-    /// Waits for the lock, which another thread holds: it spins first, since that thread usually
-    /// releases the lock sooner than a sleep would last.
+    /// Waits for the lock while another thread holds it. It spins first, because that thread
+    /// usually releases the lock sooner than a sleep would last.
     static void wait_for(std::unique_lock<std::mutex>& guard);
 
-    /// Packets.
+    /// Counts of packets.
     struct Moved {
         std::size_t received = 0;
         std::size_t sent = 0;
 
         bool any() const { return received + sent > 0; }
     };
-    /// Under the lock.
+    /// The caller of these functions holds the lock.
     Moved turn(Instant now);
     void learn_addresses();
     void tell_events();
@@ -186,8 +188,8 @@ private:
         return connection_hearer_ == nullptr ? next
                                              : earliest(next, connection_hearer_->next_deadline());
     }
-    /// When the keeper has something to do, though no packet comes. While the program polls or
-    /// posts, what is due soon is left to the program; the keeper looks in time.
+    /// When the keeper must act although no packet arrives. While the program polls or posts, it
+    /// does what is due soon, so the keeper waits for `patience` after the program's last call.
     Instant keepers_deadline(Instant active_at) const {
         if (unfinished_) return Instant();
         return std::max(earliest(next_deadline(), shown_.next()), active_at + patience);
@@ -196,7 +198,7 @@ private:
     void leave_posting(Instant now);
     void leave_polling(Instant now, bool found);
     bool keepers_turn();
-    /// Outside of it.
+    /// The caller does not hold the lock.
     void nap(Instant until);
 
     host::SteadyClock clock_;
@@ -209,20 +211,20 @@ private:
     proto::ib::Port port_;
     proto::ib::CmTransport connections_;
     ConnectionHearer* connection_hearer_ = nullptr;
-    std::unique_ptr<Faults> faults_;  // null: what is sent and what comes is the wire's
+    std::unique_ptr<Faults> faults_;  // null: packets go directly between port and wire
     std::map<const void*, std::function<void(News)>> device_hearers_;
     host::SpinBudget spin_;
     PollHabit habit_;
     PostGather gather_;
-    std::vector<PeerId> ready_;  // may have packets to be sent
-    std::size_t named_ = 0;      // peers whose address the port has been told
-    bool unfinished_ = false;    // a turn ended at its bound of packets
+    std::vector<PeerId> ready_;  // peers that may have packets to send
+    std::size_t named_ = 0;      // peers whose address the port knows
+    bool unfinished_ = false;    // a turn ended at its limit of packets
     bool stalled_ = false;       // a ring was full
     ShownCounters shown_{clock_};
     std::map<std::pair<About, std::uint32_t>, Listener> hearers_;
     std::atomic<std::uint32_t> domains_ = 0;
     static constexpr Duration patience = Duration::microseconds(200);
-    host::Bell bell_;  // wakes those that nap
+    host::Bell bell_;  // wakes threads that sleep in nap()
     std::atomic<std::uint32_t> nappers_ = 0;
     Keeper keeper_{clock_};
     host::ForkWatch fork_{[this] { peers_.abandon(); }};

@@ -19,7 +19,7 @@ EventCounter::~EventCounter() {
 
 void EventCounter::add() const {
     const std::uint64_t one = 1;
-    // It fails only beside 2^64 events.
+    // The write fails only if 2^64 events wait.
     [[maybe_unused]] const auto written = ::write(handle_, &one, sizeof one);
 }
 
@@ -31,7 +31,8 @@ bool EventCounter::take() const {
 void EventCounter::take_now() const {
     std::uint64_t one = 0;
     iovec room{&one, sizeof one};
-    // A kernel before 5.8 cannot: then one look finds nothing.
+    // Kernels before 5.8 do not support this. Then the event stays counted, and take() finds the
+    // queue empty once.
     [[maybe_unused]] const auto read = ::preadv2(handle_, &room, 1, -1, RWF_NOWAIT);
 }
 

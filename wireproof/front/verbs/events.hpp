@@ -1,5 +1,5 @@
-// Events that wait for the program: a queue behind a descriptor that is readable while it holds
-// one. Programs poll the descriptor, and set O_NONBLOCK on it.
+// Events that wait for the program. The queue has a descriptor that is readable while an event
+// waits. Programs poll the descriptor, and may set O_NONBLOCK on it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 
 namespace wireproof::verbs {
 
-/// A counter of the kernel's behind a descriptor. Throws std::system_error if there is none to be
-/// had.
+/// A counter of the kernel with a descriptor. The constructor throws std::system_error if the
+/// process cannot have another descriptor.
 class EventCounter {
 public:
     EventCounter();
@@ -23,10 +23,10 @@ public:
 
     int handle() const { return handle_; }
     void add() const;
-    /// Takes one away; waits for it, unless the program made the descriptor nonblocking. False:
-    /// there was none, or a signal came; errno says which.
+    /// Decrements the counter. Waits while the counter is 0, unless the program made the descriptor
+    /// nonblocking. Returns false if the counter was 0 or if a signal arrived; errno says which.
     bool take() const;
-    /// Takes one away if that needs no waiting.
+    /// Decrements the counter unless it is 0.
     void take_now() const;
 
 private:
@@ -43,8 +43,8 @@ public:
         events_.push_back(event);
         counter_.add();
     }
-    /// The oldest; nothing: as EventCounter::take. `taken` is called with it before any other
-    /// thread can see that it is gone.
+    /// Returns the oldest event. The result is empty where EventCounter::take returns false.
+    /// `taken` is called with the event before another thread can see that the event is gone.
     template <class Taken>
     std::optional<Event> take(Taken&& taken) {
         while (counter_.take()) {
@@ -57,7 +57,7 @@ public:
         }
         return std::nullopt;
     }
-    /// Those for which `of` holds are forgotten.
+    /// Forgets the events for which `of` returns true.
     template <class Of>
     void remove(Of&& of) {
         const std::lock_guard guard(lock_);

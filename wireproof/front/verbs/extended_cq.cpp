@@ -1,6 +1,6 @@
-// Completion queues that are read member by member (ibv_create_cq_ex): one completion is current
-// between start_poll and end_poll. Another thread that starts to poll the queue waits until then,
-// unless the program has promised that there is none.
+// Completion queues that a program reads member by member (ibv_create_cq_ex). One completion is
+// current between start_poll and end_poll. Another thread that starts to poll the queue waits until
+// end_poll, unless the program has promised that there is no other thread.
 #include "wireproof/front/verbs/completion_queue.hpp"
 #include "wireproof/front/verbs/limits.hpp"
 
@@ -11,7 +11,8 @@ CompletionQueue& queue_of(ibv_cq_ex* queue) {
     return static_cast<CompletionQueue&>(*queue);
 }
 
-/// 0: it is current now. ENOENT: there was none.
+/// Returns 0 if there is a completion, which is then the current one. Returns ENOENT if there is
+/// none.
 int make_current(CompletionQueue& queue, const std::optional<ibv_wc>& next) {
     if (!next) return ENOENT;
     queue.current = *next;
@@ -47,7 +48,7 @@ int start_poll(ibv_cq_ex* of, ibv_poll_cq_attr* attributes) {
     return none;
 }
 
-// What has come is taken; packets are moved by the next start_poll.
+// Takes a completion that is already in the queue. The next start_poll moves packets.
 int next_poll(ibv_cq_ex* of) {
     CompletionQueue& queue = queue_of(of);
     Context& context = Context::of(queue.context);
@@ -71,7 +72,7 @@ auto read(ibv_cq_ex* of) {
     return queue_of(of).current.*member;
 }
 
-// Wider here than in the completion.
+// The public function returns more bits than the completion has.
 std::uint32_t read_slid(ibv_cq_ex* of) {
     return queue_of(of).current.slid;
 }
@@ -80,7 +81,7 @@ std::uint32_t read_vendor_err(ibv_cq_ex*) {
     return 0;
 }
 
-/// What may be read is what was asked for; status, id, opcode and flags always.
+/// The program may read the members that it asked for, and always status, id, opcode and flags.
 void offer(ibv_cq_ex& queue, std::uint64_t asked) {
     queue.start_poll = &start_poll;
     queue.next_poll = &next_poll;
@@ -89,7 +90,7 @@ void offer(ibv_cq_ex& queue, std::uint64_t asked) {
     queue.read_vendor_err = &read_vendor_err;
     queue.read_wc_flags = &read<&ibv_wc::wc_flags>;
     queue.read_byte_len = offered(asked, IBV_WC_EX_WITH_BYTE_LEN, &read<&ibv_wc::byte_len>);
-    // Also the key that a Send invalidated: they share a place.
+    // This member also holds the key that a Send invalidated.
     queue.read_imm_data = offered(asked, IBV_WC_EX_WITH_IMM, &read<&ibv_wc::imm_data>);
     queue.read_qp_num = offered(asked, IBV_WC_EX_WITH_QP_NUM, &read<&ibv_wc::qp_num>);
     queue.read_src_qp = offered(asked, IBV_WC_EX_WITH_SRC_QP, &read<&ibv_wc::src_qp>);

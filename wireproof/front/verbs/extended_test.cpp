@@ -1,4 +1,5 @@
-// Work requests built call by call, completions read member by member, and memory windows.
+// Work requests that are built call by call, completions that are read member by member, and memory
+// windows.
 #include <array>
 #include <chrono>
 #include <thread>
@@ -12,7 +13,7 @@ constexpr std::uint64_t operations = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_W
                                      IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
                                      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW;
 
-/// An end whose queue pair is made by ibv_create_qp_ex.
+/// An end with a queue pair from ibv_create_qp_ex.
 struct ExtendedEnd : End {
     explicit ExtendedEnd(std::uint32_t sends = 8) {
         EXPECT_EQ(ibv_destroy_qp(pair), 0);
@@ -185,7 +186,7 @@ TEST_F(Built, AWindowOfARegionThatMayNotBeLentFailsInItsCompletion) {
     EXPECT_EQ(ibv_dealloc_mw(window), 0);
 }
 
-/// Two ends, of which b has an extended completion queue with two Sends received in it.
+/// Two ends. `b` has an extended completion queue that holds the completions of two receives.
 class ExtendedCompletions : public ::testing::Test {
 protected:
     ~ExtendedCompletions() override {
@@ -248,7 +249,7 @@ TEST_F(ExtendedCompletions, AreReadOneByOne) {
 
 TEST_F(ExtendedCompletions, AnotherThreadStartsWhenTheFirstHasEnded) {
     make_queue();
-    EXPECT_EQ(ibv_start_poll(queue, &none), ENOENT);  // nothing is held after that
+    EXPECT_EQ(ibv_start_poll(queue, &none), ENOENT);  // the call holds no lock after that
     send_two();
     ASSERT_EQ(ibv_start_poll(queue, &none), 0);
     std::uint64_t taken = 0;
@@ -257,7 +258,7 @@ TEST_F(ExtendedCompletions, AnotherThreadStartsWhenTheFirstHasEnded) {
         taken = queue->wr_id;
         ibv_end_poll(queue);
     });
-    // Time for the other to do harm: that it does none needs no bound.
+    // Gives the other thread time to make a mistake. The test does not depend on this time.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_EQ(queue->wr_id, 1U);
     EXPECT_EQ(ibv_wc_read_byte_len(queue), 10U);

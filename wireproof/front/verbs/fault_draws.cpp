@@ -9,11 +9,11 @@ namespace wireproof::verbs {
 namespace {
 
 constexpr std::uint32_t psn_mask = 0xFFFFFF;
-// Attempts of so many packets are known; those far behind the newest are over.
+// A flow remembers the attempts of this many packets, then forgets packets far behind the newest.
 constexpr std::size_t seen_max = std::size_t{1} << 16;
 constexpr std::uint32_t behind_max = 1U << 15;
 
-// So that draws for different purposes have nothing to do with each other.
+// Salts that make draws for different purposes independent.
 constexpr std::uint64_t salt_damage = 0x64616D61;
 constexpr std::uint64_t salt_delay = 0x64656C61;
 constexpr std::uint64_t salt_burst = 0x62757273;
@@ -26,7 +26,7 @@ bool draw(std::uint64_t key, std::uint64_t salt, double chance) {
     return chance > 0 && Random(mixed(key, salt)).chance(chance);
 }
 
-/// Requests, answers with data, and each kind of acknowledgement count for themselves.
+/// Requests, responses with data, and each kind of acknowledgement are counted separately.
 std::uint64_t class_of(const proto::ib::Packet& packet, std::string_view kind) {
     if (!packet.opcode->is_response()) return 0;
     if (packet.opcode->verb != proto::ib::Verb::acknowledge) return 1;
@@ -64,7 +64,8 @@ FaultDraws::Seen& FaultDraws::note(Flow& flow, std::uint32_t place) {
     return flow.seen[place];
 }
 
-/// Each rule that names the packet counts it, and applies where its count is that of the rule.
+/// Returns the rules that apply to the packet. Each rule that names the packet counts it. A rule
+/// applies if its count is within the rule's range.
 std::uint64_t FaultDraws::rules_for(const PassingPacket& packet, FrameInfo info, Flow& flow) {
     std::uint64_t applying = 0;
     for (std::size_t i = 0; i < script_.rules.size(); ++i) {
@@ -92,7 +93,8 @@ bool FaultDraws::rule_decides(const Seen& seen, PacketFate& decided) const {
     return false;
 }
 
-// A burst begins with a packet that left for the first time, and is of those behind it.
+// A burst starts at a packet of the first attempt and covers the packets after it. Only first
+// attempts are lost in bursts.
 bool FaultDraws::in_burst(const FaultChances& chances, const Identity& packet) const {
     if (chances.burst <= 0 || packet.attempt != 1) return false;
     const std::uint32_t before = std::min(chances.burst_packets - 1, packet.place);

@@ -1,9 +1,10 @@
-// What happens to a packet: a function of the seed and of which packet it is, whatever threads do
-// and whatever came before. So the same packet meets the same fate in every run.
+// Decides what happens to a packet. The decision depends only on the seed and on which packet it
+// is, not on the timing of threads or on earlier packets. So the same packet has the same fate in
+// every run.
 //
-// Programs draw the first PSN of a connection, and a seed of ours repeats only our own queue pair
-// numbers: a packet is told by the queue pair's place in the order of creation, and by how far it
-// is from the connection's first PSN.
+// Programs choose the first PSN of a connection at random, and a seed of ours repeats only our own
+// queue pair numbers. Therefore a packet is identified by the position of its queue pair in the
+// order of creation, and by its distance from the first PSN of the connection.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +20,25 @@
 
 namespace wireproof::verbs {
 
-/// A packet as it passes, with what its queue pair of this device knows.
+/// A packet that passes, with facts that this device's queue pair knows.
 struct PassingPacket {
     Way way = Way::sent;
     PeerId peer = {};
     std::uint32_t queue_pair = 1;  // of this device, in the order of creation
     std::uint32_t first_psn = 0;   // of the connection, in the direction of its requests
-    bool from_lower = false;  // whether its sender's address is the lower of both: told, for each
-                              // direction of a connection meets faults of its own
+    bool from_lower = false;  // the sender's address is the lower of the two: each direction of a
+                              // connection has its own faults
     ConstBytes bytes = {};
 };
 
 struct PacketFate {
     Fate fate = {};
     Duration delay = {};
-    std::uint64_t key = 0;   // of which packet it is, for more draws
+    std::uint64_t key = 0;   // identifies the packet, for more draws
     std::string which = {};  // "SEND Only, packet 17 of queue pair 1, attempt 2"
 };
 
-/// Counts attempts, so each packet is to be shown once each time it passes.
+/// Counts attempts, so the caller shows each packet once each time it passes.
 class FaultDraws {
 public:
     FaultDraws(const FaultScript& script, std::uint64_t seed);
@@ -45,18 +46,18 @@ public:
     PacketFate decide(const PassingPacket& packet);
 
 private:
-    /// What its packets have in common: queue pair, peer, the peer's queue pair, way, and what kind
-    /// of packet has a count of its own.
+    /// What the packets of a flow have in common: queue pair, peer, the peer's queue pair, way, and
+    /// the class of packets that is counted separately.
     using FlowName = std::tuple<std::uint32_t, PeerId, std::uint32_t, Way, std::uint64_t>;
     struct Seen {
         std::uint32_t attempts = 0;
-        std::uint64_t rules = 0;  // those that name it, by bit
+        std::uint64_t rules = 0;  // the rules that name the packet, one bit each
     };
     struct Flow {
         std::uint32_t first_psn = 0;
-        std::uint32_t newest = 0;                           // of all below
+        std::uint32_t newest = 0;                           // of all places in `seen`
         std::unordered_map<std::uint32_t, Seen> seen = {};  // by distance from the first PSN
-        std::vector<std::uint64_t> named = {};              // packets so far, by rule
+        std::vector<std::uint64_t> named = {};              // packets so far that each rule named
     };
     struct Identity {
         std::uint64_t flow = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using proto::ib::Operation;
 
-constexpr std::uint32_t first_psn = 0xFFFFF0;  // soon before the wrap
+constexpr std::uint32_t first_psn = 0xFFFFF0;  // shortly before the wrap
 constexpr std::uint64_t seed = 7;
 
 std::vector<std::byte> packet_of(std::uint32_t psn, Operation operation = Operation::send_only) {
@@ -48,7 +48,7 @@ struct Sender {
                              .from_lower = from_lower,
                              .bytes = bytes});
     }
-    /// Of the first so many packets, each once, those that are lost.
+    /// Sends this many packets, each once. Returns those that are lost.
     std::vector<std::uint32_t> lost_of(std::uint32_t packets) {
         std::vector<std::uint32_t> lost;
         for (std::uint32_t place = 0; place < packets; ++place) {
@@ -79,7 +79,7 @@ TEST(FaultDraws, TheSameSeedLosesTheSamePackets) {
     EXPECT_NE(Sender(losing(0.1), seed + 1).lost_of(1000), lost);
 }
 
-// Threads may have packets of several queue pairs leave in any order.
+// The packets of several queue pairs may leave in any order, because threads send them.
 TEST(FaultDraws, WhatElsePassesChangesNothing) {
     const auto lost = Sender(losing(0.1)).lost_of(1000);
     Sender mixed(losing(0.1));
@@ -133,7 +133,7 @@ TEST(FaultDraws, EveryAttemptIsDrawnAnew) {
     EXPECT_EQ(sender.pass(3).which, "SEND Only, packet 4 of queue pair 1, attempt 3");
 }
 
-// Counts of attempts are forgotten behind the newest packet only.
+// Only attempts of packets far behind the newest one are forgotten.
 TEST(FaultDraws, APacketOfTheWindowKeepsItsCount) {
     Sender sender(losing(0));
     for (std::uint32_t place = 0; place < 200'000; ++place) sender.pass(place);
@@ -147,7 +147,7 @@ TEST(FaultDraws, ABurstTakesPacketsOneBehindTheOther) {
     const auto lost = Sender(script).lost_of(5000);
     EXPECT_GT(lost.size(), 150U);
     EXPECT_LT(lost.size(), 350U);
-    // None stands alone: four more follow each first one.
+    // A burst has five packets: four follow its first one.
     for (std::size_t i = 0; i + 5 < lost.size(); ++i) {
         const bool begins = i == 0 || lost[i] != lost[i - 1] + 1;
         if (begins) {

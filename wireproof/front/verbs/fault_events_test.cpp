@@ -1,4 +1,4 @@
-// What a script of faults does to a program by itself: receives that fail, and events.
+// What a script of faults does without the program's help: receives that fail, and events.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace wireproof::verbs::test {
 namespace {
 
-/// A device that opens while it lives has these faults.
+/// Devices that open while this object exists have these faults.
 class Script {
 public:
     explicit Script(const std::string& text)
@@ -31,7 +31,7 @@ private:
     std::string path_;
 };
 
-/// The next event within half a minute, acknowledged.
+/// Waits for the next event, acknowledges it and returns it. Empty: none came in time.
 std::optional<ibv_async_event> next_event(ibv_context* context, int milliseconds = 30'000) {
     pollfd waits{context->async_fd, POLLIN, 0};
     ibv_async_event event{};
@@ -97,7 +97,7 @@ TEST(FaultEvents, OfAQueuePairIsToldOfThatOneAndEndsIt) {
         const Script script(std::string("[[event]]\nqueue_pair = 1\nat_ms = 20\nwhat = \"") + what +
                             "\"\n");
         Pair pair;
-        const auto event = next_event(pair.a.context);  // though the program calls nothing
+        const auto event = next_event(pair.a.context);  // although the program makes no call
         ASSERT_TRUE(event);
         EXPECT_EQ(event->event_type, type);
         EXPECT_EQ(event->element.qp, pair.a.pair);

@@ -18,16 +18,16 @@ constexpr std::int64_t link_max = 86'400'000;   // ms: a day
 constexpr std::array<std::string_view, 2> ways = {"sent", "received"};
 constexpr std::array<std::string_view, 4> fates = {"lose", "damage", "duplicate", "delay"};
 constexpr std::array<std::string_view, 2> queues = {"send", "receive"};
-/// As verbs name them, in the order of EventFault::What.
+/// The names of verbs, in the order of EventFault::What.
 constexpr std::array<std::string_view, 5> events = {"DEVICE_FATAL", "QP_FATAL", "QP_REQ_ERR",
                                                     "QP_ACCESS_ERR", "SRQ_LIMIT_REACHED"};
-/// As verbs name them; the first is no fault.
+/// The names of verbs. The first status is success, which is no fault.
 constexpr std::array<std::string_view, proto::ib::completion_status_names.size() - 1> statuses = {
     "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR",     "WR_FLUSH_ERR",
     "MW_BIND_ERR", "BAD_RESP_ERR",  "REM_INV_REQ_ERR",  "REM_ACCESS_ERR",
     "REM_OP_ERR",  "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"};
 
-/// What a packet may be called: as `wireproof inspect` shows it.
+/// The kinds of packets, with the names that `wireproof inspect` shows.
 std::vector<std::string_view> kinds() {
     std::vector<std::string_view> names = {"ACK",
                                            "RNR NAK",
@@ -56,7 +56,7 @@ void milliseconds(Section& section, std::string_view key, Duration& value) {
                   [&](std::int64_t given) { value = Duration::milliseconds(given); });
 }
 
-/// `3` or `[3, 5]`, into both.
+/// Reads `3` or `[3, 5]` into both numbers.
 template <class Number>
 void range(Section& section, std::string_view key, std::int64_t least, std::int64_t most,
            Number& first, Number& last) {
@@ -109,7 +109,7 @@ void read_rule(Section& section, PacketRule& rule) {
     }
 }
 
-/// `at_ms` or `at_packet`, of what is to happen once.
+/// Reads `at_ms` or `at_packet` of something that happens once.
 template <class Planned>
 void read_time(Section& section, Planned& planned) {
     milliseconds(section, "at_ms", planned.at);

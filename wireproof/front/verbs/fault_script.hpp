@@ -1,4 +1,4 @@
-// What is to go wrong: a value, as read from options or from a file of TOML. docs: README.md.
+// A script of faults, as read from options or from a file of TOML (docs/verbs-faults.md).
 #pragma once
 
 #include <cstdint>
@@ -14,52 +14,53 @@
 
 namespace wireproof::verbs {
 
-/// As this host sees a packet.
+/// The direction of a packet, seen from this host.
 enum class Way : std::uint8_t { sent, received };
 
-/// Chances of the packets of one way. All are 0..1.
+/// Probabilities for the packets of one way, each from 0 to 1.
 struct FaultChances {
     FaultRates rates = {};
-    double damage = 0;  // a bit is flipped behind the ICRC, which then is wrong
+    double damage = 0;  // of a flipped bit after the ICRC was computed, so the ICRC is wrong
     double delay = 0;
     Duration delay_time = Duration::milliseconds(1);
-    double burst = 0;  // begins with this packet, and all of its packets are lost
+    double burst = 0;  // that a burst begins with this packet; all packets of the burst are lost
     std::uint32_t burst_packets = 8;
 
     friend bool operator==(const FaultChances&, const FaultChances&) = default;
 };
 
-/// Packets that meet a fate of their own, instead of what the chances say.
+/// Packets with a fate of their own. The probabilities do not apply to them.
 struct PacketRule {
     Way way = Way::sent;
-    /// Its kind is the opcode, its numbers are PSNs, and packets are counted from 1 for each queue
-    /// pair, each once however often it is sent.
+    /// The kind is the opcode, and the numbers are PSNs. Packets are counted from 1 for each queue
+    /// pair. A packet counts once, even if it is sent several times.
     FaultRule rule = {};
-    std::optional<std::uint32_t> queue_pair = {};  // of this device, in the order of creation: 1 …
+    std::optional<std::uint32_t> queue_pair = {};  // of this device, in creation order, from 1
     std::uint32_t attempt_first = 1;
     std::uint32_t attempt_last = 1;
     Duration delay = {};
 };
 
-/// Nothing comes through either way, and the port says so to the program.
+/// For a while no packet passes in either direction, and the port reports that it is down.
 struct LinkDown {
-    Duration at = {};                             // since the device was opened
-    std::optional<std::uint64_t> at_packet = {};  // instead: of the device, either way, from 1
+    Duration at = {};                             // after the device was opened
+    std::optional<std::uint64_t> at_packet = {};  // instead: the nth packet, both ways, from 1
     Duration lasts = {};
 };
 
-/// A work request that the device ends with this status. For a send request it sends no packet.
+/// A work request that the device ends with this status. The device sends no packet for such a send
+/// request.
 struct CompletionFault {
     enum class Of : std::uint8_t { send, receive };
 
     Of of = Of::send;
-    std::optional<std::uint32_t> queue_pair = {};  // as above; nothing: of each
+    std::optional<std::uint32_t> queue_pair = {};  // as above; empty: each queue pair
     std::uint64_t nth = 1;
     proto::ib::CompletionStatus status = proto::ib::CompletionStatus::retry_exceeded;
 };
 
-/// An event that the device tells the program though nothing has happened. The queue pairs that the
-/// event is about go into error: all of them if it is about the device.
+/// An event that the device reports to the program although nothing has happened. The queue pairs
+/// of the event go to the error state. If the event is about the device, all queue pairs do.
 struct EventFault {
     enum class What : std::uint8_t {
         device_fatal,
@@ -71,7 +72,7 @@ struct EventFault {
 
     What what = What::device_fatal;
     std::optional<std::uint32_t> queue_pair = {};  // as above
-    Duration at = {};                              // as of LinkDown
+    Duration at = {};                              // as in LinkDown
     std::optional<std::uint64_t> at_packet = {};
 };
 
@@ -92,7 +93,7 @@ struct FaultScript {
     }
 };
 
-/// The error is one line that begins with `name` and the place in the text.
+/// The error is one line. It begins with `name` and the place in the text.
 Expected<FaultScript> read_fault_script(std::string_view text, const std::string& name);
 
 }  // namespace wireproof::verbs

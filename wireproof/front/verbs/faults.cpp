@@ -10,7 +10,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// Those that wait for a packet begin with the one that is counted now.
+/// Begins the plans that wait for the packet that is counted now, or for an earlier one.
 template <class All>
 void begin_with_packet(All& all, std::uint64_t packets, Instant now) {
     for (auto& one : all) {
@@ -18,7 +18,7 @@ void begin_with_packet(All& all, std::uint64_t packets, Instant now) {
     }
 }
 
-/// Those that wait for a time begin so much later than now, when the device is opened.
+/// The device is opened now. Sets the beginning of the plans that wait for a time.
 template <class All>
 void begin_with_time(All& all, Instant now) {
     for (auto& one : all) {
@@ -26,12 +26,14 @@ void begin_with_time(All& all, Instant now) {
     }
 }
 
-// What is held back behind packets that do not come leaves after that.
+// If the packets that should overtake a held packet do not come, the held packet leaves after this
+// time.
 constexpr Duration hold_time = Duration::milliseconds(10);
 constexpr std::uint32_t behind_all = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t salt_bit = 0x666C6970;
 
-/// A bit that the ICRC covers and that no port would miss: behind the base header, or of its PSN.
+/// Chooses a bit that the ICRC covers and that matters to every port: after the base header, or in
+/// its PSN.
 std::size_t bit_to_flip(std::uint64_t key, std::size_t packet) {
     constexpr std::size_t psn_at = 9;
     const std::size_t from = packet > proto::ib::Bth::size ? proto::ib::Bth::size : psn_at;
@@ -81,7 +83,7 @@ PassingPacket Faults::passing(const proto::ib::Port& port, Way way, PeerId peer,
     const proto::ib::QueuePairCore* const core = port.queue_pair(number);
     const proto::ib::Opcode* const opcode = proto::ib::find_opcode(bth.opcode);
     if (core == nullptr || opcode == nullptr) return packet;
-    // Answers have the PSNs of the requests that they are to.
+    // A response has the PSN of its request.
     const bool ours = (way == Way::sent) != opcode->is_response();
     const proto::ib::QueuePairAttributes& known = core->attributes();
     packet.first_psn = (ours ? known.send_psn : known.receive_psn).value();
@@ -121,7 +123,7 @@ void Faults::take(Instant now, Road& road, const PassingPacket& packet, const Ad
         ++totals_.damaged;
     }
     kept.mark = mark_of(decided, kept.flipped);
-    // As it leaves, or came; in the order in which that was decided.
+    // The log has the packets in the order in which their fates were decided.
     for (int copies = decided.fate.duplicated ? 2 : 1; copies > 0; --copies) {
         log(now, packet.way, other, kept);
     }
@@ -229,7 +231,7 @@ Instant Faults::next_deadline() const {
     for (const Road* const road : {&sent_, &received_}) {
         for (const auto& [peer, held] : road->held) next = earliest(next, held.next_deadline());
     }
-    if (is_down(looked_) == up_) return looked_;  // a packet has changed it
+    if (is_down(looked_) == up_) return looked_;  // a packet began or ended the outage
     for (const auto& event : events_) {
         if (event.begins) next = earliest(next, *event.begins);
     }

@@ -1,5 +1,5 @@
-// What a device with faults on demand, or with a log of its packets, does between port and wire.
-// All packets pass here as copies, so it costs what a device without either does not pay.
+// The code between port and wire of a device that has faults or a log of packets. It copies all
+// packets. A device without faults and log does not use it and does not pay for the copies.
 //
 //      port ──► send() ──► drawn, held back ──► leave() ──► wire
 //      port ◄── receive() ◄── drawn, held back ◄────────── wire
@@ -21,45 +21,48 @@
 namespace wireproof::verbs {
 
 struct FaultTotals {
-    std::uint64_t packets = 0;  // either way
+    std::uint64_t packets = 0;  // in either direction
     std::uint64_t lost = 0;
     std::uint64_t damaged = 0;
     std::uint64_t duplicated = 0;
     std::uint64_t held = 0;
 };
 
-/// Under the engine's lock.
+/// Calls need the engine's lock.
 class Faults {
 public:
-    /// `own` is the device's address, `first_number` that of its first queue pair.
+    /// `own` is the device's address. `first_number` is the number of its first queue pair.
     Faults(FaultScript script, std::uint64_t seed, std::optional<PacketLog> log, Address own,
            std::uint32_t first_number);
 
-    /// A packet of the port's, whole in `frame`, on its way to a peer. False: its memory is gone.
+    /// Accepts a packet of the port that goes to a peer; `frame` has the whole packet. Returns
+    /// false if the packet's memory is no longer mapped.
     bool send(Instant now, const proto::ib::Port& port, PeerId peer, const Address& to,
               const TxFrame& frame);
-    /// Hands what is due to the wire, which is to be flushed then.
+    /// Gives the packets that are due to the wire. The caller must then flush the wire.
     void leave(Instant now, Rocev2Wire& wire);
 
     using Next = std::function<std::optional<RxFrame>()>;
-    /// The next packet for the port; `next` gives the wire's. Lent until the next call.
+    /// The next packet for the port. `next` returns the next packet of the wire. The result is
+    /// valid until the next call.
     std::optional<RxFrame> receive(Instant now, const proto::ib::Port& port, Rocev2Wire& wire,
                                    const Next& next);
 
-    /// The device is opened now: planned times count from here.
+    /// The device is opened now. Times in the script count from here.
     void begin(Instant now);
-    /// Whether the link is up, if that has changed since it was asked last.
+    /// The new state of the link (true: up). The result is empty if the state has not changed since
+    /// the last call.
     std::optional<bool> link_change(Instant now);
     bool link_is_up() const { return up_; }
-    /// When there is something to do though no packet comes.
+    /// When there is something to do although no packet arrives.
     Instant next_deadline() const;
-    /// Whether something is to happen before any packet does.
+    /// True if something may happen before the first packet.
     bool keeps_time() const { return !script_.downs.empty() || !script_.events.empty(); }
-    /// Of the script's events one that is due; each is given once.
+    /// One of the script's events that is due. Each event is returned once.
     std::optional<EventFault> next_event(Instant now);
 
     const std::vector<CompletionFault>& completions() const { return script_.completions; }
-    /// The place of a queue pair of this device in the order of creation, from 1.
+    /// The position of a queue pair of this device in the order of creation, from 1.
     std::uint32_t place_of(std::uint32_t number) const;
 
     const FaultTotals& totals() const { return totals_; }
@@ -73,12 +76,12 @@ private:
         std::string mark = {};
         bool after_overrun = false;
     };
-    /// One way: what others overtake, by peer, and what is due.
+    /// One direction: for each peer the packets that are held back, and the packets that are due.
     struct Road {
         std::map<PeerId, HoldBack<Kept>> held = {};
         std::deque<Kept> due = {};
     };
-    /// What is planned for a time since the device was opened, or for a packet.
+    /// Something planned for a time after the device was opened, or for a packet.
     template <class Plan>
     struct Planned {
         Plan plan;
@@ -105,12 +108,12 @@ private:
     Address own_;
     std::uint32_t first_number_;
     std::vector<Down> downs_;
-    std::vector<Planned<EventFault>> events_;  // those that were not told yet
+    std::vector<Planned<EventFault>> events_;  // not reported yet
     bool up_ = true;
-    Instant looked_;  // when that was asked last
+    Instant looked_;  // time of the last link_change()
     Road sent_;
     Road received_;
-    Kept lent_;  // to the port
+    Kept lent_;  // the packet that receive() returned last
     std::vector<std::byte> whole_;
     FaultTotals totals_;
 };

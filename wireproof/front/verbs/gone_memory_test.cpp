@@ -1,5 +1,5 @@
-// Memory that the program unmaps while it is registered: an error where an adapter, which pins the
-// memory, would go on with pages that nobody else has; never the end of the process.
+// Memory that the program unmaps while it is registered. An adapter pins the memory and would go on
+// with pages that nobody else has. Here the work ends with an error, and the process lives.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t size = 65536;
 
-/// One end has memory beside its own, which may go.
+/// One end has a second region of memory, which the test may unmap.
 class GoneMemory : public ::testing::Test {
 protected:
     GoneMemory() {
@@ -29,7 +29,8 @@ protected:
     static void* map() {
         return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
-    /// As munmap. The place stays taken: what is mapped next would lie there, and be used.
+    /// Acts like munmap, but the address range stays taken. Otherwise the next mapping could be
+    /// there, and the device would use it.
     static void unmap(void* memory) {
         ::mmap(memory, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
@@ -101,8 +102,8 @@ TEST_F(GoneMemory, MemoryThatBecomesReadOnlyTakesNothingMore) {
     unmap(memory_b);
 }
 
-// Between the look at a page and the copy of it another thread may take it away. Whatever the
-// status is, the process lives, and the work ends.
+// Another thread may unmap a page between the check of the page and the copy. The status may be
+// anything, but the process must live and the work must end.
 TEST_F(GoneMemory, MayGoAtAnyMoment) {
     for (int round = 0; round < 20; ++round) {
         End asks;

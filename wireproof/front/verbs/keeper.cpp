@@ -8,11 +8,12 @@
 namespace wireproof::verbs {
 namespace {
 
-// While another thread makes progress the keeper does not sleep for long: that thread may only be
-// posting work, and leave packets where they are.
+// While another thread makes progress, the keeper sleeps only this long: that thread may be posting
+// work and may not receive packets.
 constexpr Duration pause = Duration::microseconds(50);
 
-/// While it lives, threads that are started handle no signal: the program's own threads do.
+/// Blocks signals while it exists. Threads that are started then handle no signals, so the
+/// program's own threads do.
 class SignalsBlocked {
 public:
     SignalsBlocked() {

@@ -1,5 +1,5 @@
-// The thread that moves packets while the program calls nothing. The target of a Write or a Read
-// calls no verb, and a program may wait for memory to change.
+// The thread that moves packets while the program makes no call. The target of a Write or a Read
+// calls no verb, and a program may wait for its memory to change.
 #pragma once
 
 #include <atomic>
@@ -15,23 +15,24 @@ namespace wireproof::verbs {
 
 class Keeper {
 public:
-    /// Makes what progress there is to make, and plans when there is more without a packet. False:
-    /// another thread is at it, or it failed.
+    /// Makes the progress that is possible, and plans when to make more without a packet. Returns
+    /// false if another thread makes progress, or if an error occurred.
     using Turn = std::function<bool()>;
 
-    /// `clock` is the one that deadlines are of.
+    /// All deadlines are times of `clock`.
     explicit Keeper(const host::SteadyClock& clock) : clock_(clock) {}
-    /// Ends the thread. Not in a forked child: there it does not exist.
+    /// Ends the thread. Do not destroy a keeper in a forked child: the thread does not exist there.
     ~Keeper();
 
-    /// Starts the thread, unless it runs: it takes turns, and sleeps until the handle is readable,
-    /// until what was planned, or until it is woken. Throws std::system_error.
+    /// Starts the thread, unless it runs. The thread calls `turn` and then sleeps until the handle
+    /// is readable, until the planned time, or until it is woken. Throws std::system_error.
     void start(int handle, Turn turn);
 
-    // Both under the lock that turns are made under, so that no plan overtakes another.
-    /// It sleeps until then.
+    // Call these two only under the lock of the turns, so that no plan overtakes another.
+    /// The thread sleeps until then.
     void plan(Instant until) { until_ = until; }
-    /// There may be something to do by then. Cheap where the thread wakes earlier anyway.
+    /// There may be something to do at `when`. The call is cheap if the thread wakes earlier
+    /// anyway.
     void wake_by(Instant when) {
         if (!thread_.joinable() || when >= until_.load()) return;
         until_ = when;

@@ -1,4 +1,5 @@
-// Structures of the kernel's interface as those of the library: librdmacm reads its answers so.
+// Copies structures of the kernel's interface into those of the library. librdmacm reads answers of
+// the kernel this way.
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
@@ -31,7 +32,8 @@ void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, ib_uverbs_ah_attr* from) {
 }
 
 void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, ib_uverbs_qp_attr* from) {
-    // The state is where the caller wants to go: librdmacm sets it itself.
+    // qp_state is not copied: it is the state that the caller asked for, and librdmacm sets it
+    // itself.
     to->cur_qp_state = static_cast<ibv_qp_state>(from->cur_qp_state);
     to->path_mtu = static_cast<ibv_mtu>(from->path_mtu);
     to->path_mig_state = static_cast<ibv_mig_state>(from->path_mig_state);

@@ -1,5 +1,5 @@
-// What the device says it can do, and holds programs to: queries publish these numbers, and the
-// calls that create something refuse what is beyond them before any memory is taken.
+// The limits of the device. Queries publish these numbers. Calls that create an object refuse
+// larger numbers before they allocate memory.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,15 @@ inline constexpr int protection_domains = 1 << 20;
 inline constexpr int address_handles = 1 << 20;
 inline constexpr int shared_receive_queues = 65536;
 inline constexpr int outstanding_reads = 16;  // and Atomics, of one queue pair, each way
-inline constexpr int hosts = 4096;            // that the device talks to, or hears from
-/// As many hosts may become known by their packets alone: those that the program names find room.
+inline constexpr int hosts = 4096;            // with which the device exchanges packets
+/// At most this many hosts become known by their packets alone. The other places are for hosts that
+/// the program names.
 inline constexpr int strangers = hosts / 2;
 inline constexpr std::uint64_t message = proto::ib::message_max;
 inline constexpr int gids = 2;
-inline constexpr int port = 1;  // the only one
+inline constexpr int port = 1;  // the only port
 
-/// Whether a program may ask for so many.
+/// True if a program may ask for this number.
 constexpr bool within(std::uint64_t asked, int most) {
     return asked <= static_cast<std::uint64_t>(most);
 }

@@ -30,8 +30,8 @@ Pages pages_of(const void* address, std::size_t length) {
     return {begin, static_cast<std::size_t>(((from + length + page - 1) & ~(page - 1)) - begin)};
 }
 
-/// 0, or why an adapter could not pin the memory: it is not mapped, or may not be written. The
-/// pages are there afterwards.
+/// Populates the pages of the memory, as an adapter pins them. Returns 0, or EFAULT if the memory
+/// is not mapped or may not be written.
 int populate(const void* address, std::size_t length, bool written) {
     const Pages pages = pages_of(address, length);
     void* const begin = reinterpret_cast<void*>(pages.begin);
@@ -39,12 +39,12 @@ int populate(const void* address, std::size_t length, bool written) {
     if (::madvise(begin, 0, advice) == 0) {
         return ::madvise(begin, pages.length, advice) == 0 ? 0 : EFAULT;
     }
-    // A kernel before 5.14: whether it is mapped is all that can be asked.
+    // Kernels before 5.14 can only say whether the memory is mapped.
     std::vector<unsigned char> resident(pages.length / 4096 + 1);
     return ::mincore(begin, pages.length, resident.data()) == 0 ? 0 : EFAULT;
 }
 
-/// As regions are in the table.
+/// The region in the form of the engine's table.
 proto::ib::MemoryTable::Region entry_of(const ibv_pd& domain, void* address, std::size_t length,
                                         std::uint64_t iova, const proto::ib::Access& access) {
     return {.domain = domain.handle,
@@ -96,7 +96,7 @@ struct Changes {
     int access;
 };
 
-/// 0, or an errno: then nothing has changed.
+/// Returns 0 or an errno. If it returns an errno, nothing has changed.
 int change(Region& region, const Changes& changes) {
     Context& context = Context::of(region.context);
     if (context.is_dead()) return EIO;
@@ -133,7 +133,7 @@ int change(Region& region, const Changes& changes) {
 }  // namespace
 
 std::optional<proto::ib::Access> access_of(unsigned flags) {
-    // Hints, which change nothing here.
+    // The device ignores these flags: they are hints.
     flags &= ~(unsigned{IBV_ACCESS_OPTIONAL_RANGE} | unsigned{IBV_ACCESS_HUGETLB});
     constexpr unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
@@ -205,7 +205,8 @@ int ibv_rereg_mr(ibv_mr* of, int flags, ibv_pd* domain, void* address, std::size
     return IBV_REREG_MR_ERR_INPUT;
 }
 
-// Packets are moved under the lock that this takes: none is under way to or from the memory then.
+// Packets move only under the lock that this takes. So no packet is being copied from or to the
+// memory when the region ends.
 int ibv_dereg_mr(ibv_mr* of) {
     verbs::Region& region = verbs::Region::of(of);
     Context& context = Context::of(region.context);

@@ -10,14 +10,14 @@
 namespace wireproof::verbs {
 
 struct ProtectionDomain : ibv_pd {
-    std::atomic<std::uint32_t> users = 0;  // regions, queue pairs, …: it stays while there are some
+    std::atomic<std::uint32_t> users = 0;  // regions, queue pairs, …; if not 0, it stays
 
     static ProtectionDomain& of(ibv_pd* domain) { return *static_cast<ProtectionDomain*>(domain); }
 };
 
-/// Nothing: flags that the device does not know, or does not allow together.
+/// The result is empty if the device does not know a flag, or does not allow the flags together.
 std::optional<proto::ib::Access> access_of(unsigned flags);
-/// Of what a peer may do, as a queue pair shows it.
+/// The flags for the rights of a peer, as a queue pair shows them.
 unsigned flags_of(const proto::ib::Access& access);
 
 }  // namespace wireproof::verbs

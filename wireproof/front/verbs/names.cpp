@@ -1,4 +1,4 @@
-// The texts and rates of libibverbs, which programs print.
+// Texts and rates of libibverbs. Programs print them.
 #include <algorithm>
 #include <array>
 
@@ -68,8 +68,8 @@ constexpr std::array statuses = {"success",
 
 struct Rate {
     ibv_rate rate;
-    int multiple;  // of 2.5 Gbit/s; 0: it is none
-    int megabits;  // a second
+    int multiple;  // of 2.5 Gbit/s; 0: the rate is no multiple
+    int megabits;  // per second
 };
 
 constexpr std::array rates = {
@@ -87,7 +87,7 @@ constexpr std::array rates = {
     Rate{IBV_RATE_300_GBPS, 0, 309375},
 };
 
-/// Nothing but the one whose member is `value`.
+/// The rate whose `member` has this value, or null.
 template <class Member>
 const Rate* find(Member member, int value) {
     const auto found = std::ranges::find_if(rates, [&](const Rate& one) {

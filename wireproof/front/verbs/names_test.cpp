@@ -1,4 +1,4 @@
-// The texts, rates and copies of the genuine library, where it is installed.
+// Compares texts, rates and copies with those of the genuine library, where it is installed.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/sa.h>
@@ -73,7 +73,7 @@ TEST_F(VerbsNames, RatesAreThoseOfTheGenuineLibrary) {
     }
 }
 
-/// Each byte another, so that no two members can be taken for each other.
+/// All bytes differ, so that no member can be mistaken for another.
 template <class Type>
 Type filled() {
     Type value;

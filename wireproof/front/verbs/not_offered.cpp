@@ -1,4 +1,4 @@
-// Calls for what the device does not have. They fail as with an adapter that does not have it.
+// Calls for functions that the device does not have. They fail as on an adapter without them.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ Object* none() {
     return nullptr;
 }
 
-/// The length of what the file says, without the end of the line; -1 and errno.
+/// Reads the text of a file without its last end of line. Returns the length, or -1 with errno.
 int read_text(const char* path, char* text, std::size_t size) {
     const int file = ::open(path, O_RDONLY | O_CLOEXEC);
     if (file == -1) return -1;
@@ -35,7 +35,7 @@ int read_text(const char* path, char* text, std::size_t size) {
 
 }  // namespace
 
-// Nothing is pinned, so a child shares no page with an adapter.
+// The device does not pin memory for hardware, so fork needs no preparation.
 int ibv_fork_init() {
     return 0;
 }
@@ -96,7 +96,7 @@ __attribute__((visibility("default"))) const char* ibv_get_sysfs_path() {
     return "/sys";
 }
 
-// The device has no files, but what the hooks show.
+// The device has no real files. The hooks show some.
 __attribute__((visibility("default"))) int ibv_read_sysfs_file(const char* folder, const char* file,
                                                                char* text, std::size_t size) {
     std::array<char, PATH_MAX> path{};

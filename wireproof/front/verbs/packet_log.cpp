@@ -41,7 +41,7 @@ std::size_t checksum_of(ConstBytes header) {
 void put_ipv4(std::vector<std::byte>& to, const PacketLog::Entry& entry, std::size_t behind) {
     put(to, 0x4500, 2);
     put(to, ipv4_size + behind, 2);
-    put(to, 0x0000'4000, 4);  // identification 0; not to be fragmented
+    put(to, 0x0000'4000, 4);  // identification 0; do not fragment
     to.insert(to.end(), {hops, udp, std::byte{0}, std::byte{0}});
     put_host(to, entry.from, 4);
     put_host(to, entry.to, 4);
@@ -58,7 +58,7 @@ void put_ipv6(std::vector<std::byte>& to, const PacketLog::Entry& entry, std::si
     put_host(to, entry.to, 16);
 }
 
-/// As it is on the wire; of UDP's checksum there is none.
+/// The datagram as on the wire, with no UDP checksum.
 void put_datagram(std::vector<std::byte>& to, const PacketLog::Entry& entry) {
     const std::size_t size = udp_size + entry.packet.size() + IcrcCover::icrc_size;
     to.clear();

@@ -1,4 +1,4 @@
-// The packets of the device in a capture file (pcapng), each with what was done to it.
+// Writes the packets of the device to a capture file (pcapng), each with the faults that it met.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace wireproof::verbs {
 
 class PacketLog {
 public:
-    /// Makes the file, empty if there was one. `now` is the time of the instants to come.
+    /// Creates the file or empties it. `now` is the present time on the clock of the later calls.
     static Expected<PacketLog> create(const std::string& path, Instant now);
 
     PacketLog(PacketLog&& other) noexcept;
@@ -24,19 +24,20 @@ public:
     struct Entry {
         Address from;
         Address to;
-        ConstBytes packet;                   // from base header to pad
-        std::optional<std::size_t> flipped;  // a bit, behind the ICRC
-        std::string mark;                    // what was done to it; empty: nothing
+        ConstBytes packet;                   // from the base header to the padding
+        std::optional<std::size_t> flipped;  // a bit that was flipped after the ICRC
+        std::string mark;                    // the faults that the packet met; empty: none
     };
     void add(Instant now, const Entry& entry);
-    /// Writes what was added. A file that cannot be written (a full disk) ends there.
+    /// Writes the packets that were added. If a write fails, for example because the disk is full,
+    /// the log ends there.
     void flush();
 
 private:
     PacketLog(int file, std::int64_t offset);
 
     int file_;
-    std::int64_t offset_;  // from our instants to the time since 1970, nanoseconds
+    std::int64_t offset_;  // nanoseconds from our instants to the time since 1970
     PcapngFile pcapng_;
     std::vector<std::byte> datagram_;
 };

@@ -20,7 +20,7 @@ std::vector<std::byte> content_of(const std::string& path) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// Writes one packet and gives what a reader of captures finds.
+/// Writes one packet and checks what a reader of captures finds.
 void expect_logged(const char* from, const char* to, std::optional<std::size_t> flipped) {
     const std::string path = testing::TempDir() + "verbs_packet_log_" + std::to_string(::getpid());
     const std::vector<std::byte> packet(44, std::byte{0x11});

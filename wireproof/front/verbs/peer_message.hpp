@@ -1,5 +1,5 @@
-// What the processes of one host say to each other beside their packets, over a unix socket. Each
-// message is decoded from bytes that nobody trusts.
+// The messages that the processes of one host exchange over a unix socket, beside their packets.
+// The sender of a message is not trusted.
 //
 //      the caller                               the called process
 //      hello, an end of a socket pair  ─────►   same user? not known yet?
@@ -21,8 +21,8 @@ struct PeerMessage {
     enum class Kind : std::uint32_t { hello = 1, welcome, ping, pong };
 
     Kind kind = Kind::hello;
-    bool memory = false;     // hello: it is offered; welcome: it is taken
-    std::uint64_t life = 0;  // random, of the sender's device
+    bool memory = false;     // hello: the sender offers memory; welcome: the sender takes it
+    std::uint64_t life = 0;  // random number of the sender's device
     Address address;         // of the sender's device
 
     void encode(std::span<std::byte, size> to) const;

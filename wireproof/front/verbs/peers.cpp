@@ -39,14 +39,15 @@ std::size_t longest_packet() {
     return proto::ib::packet_max(proto::ib::path_mtus.back());
 }
 
-/// So that both ends give up the same one of two calls that cross.
+/// If two processes call each other at the same time, both ends use this order to drop the same
+/// call.
 bool is_greater(const Address& a, const Address& b) {
     return std::pair(a.family, a.host) > std::pair(b.family, b.host);
 }
 
 }  // namespace
 
-/// What is known of a peer that is a process of this host, or is asked whether it is one.
+/// A peer that is a process of this host, or that was asked whether it is one.
 struct Peers::Link {
     enum class State : std::uint8_t { none, calling, living };
 
@@ -55,13 +56,13 @@ struct Peers::Link {
     ControlSocket life;
     std::uint64_t their_life = 0;
     ControlSocket own_end;            // of the pair that we offered, until it is taken
-    std::unique_ptr<ShmWire> memory;  // of two nodes
-    PeerId other{};                   // what the peer is called there
-    bool begun = false;               // the memory has been there
-    bool drains = false;              // what it sent by UDP before is to be received first
+    std::unique_ptr<ShmWire> memory;  // a wire of two nodes
+    PeerId other{};                   // the number of the peer on that wire
+    bool begun = false;               // the memory has been connected
+    bool drains = false;              // first receive what it sent by UDP before
     std::optional<Instant> held_until;
     std::optional<Instant> pinged;
-    bool answered = false;  // the last ping
+    bool answered = false;  // the peer has answered the last ping
     Link* next = nullptr;
 };
 
@@ -74,7 +75,7 @@ Peers::Peers(Rocev2Wire udp, bool shared_memory)
     if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
     callers_.reserve(callers_max);
     watch(udp_.wait_handle(), Tag::udp);
-    // Without a listener the processes of this host reach us by UDP, as other hosts do.
+    // Without a listener, the processes of this host reach us by UDP, as other hosts do.
     if (auto listener = Listener::open(place_of(udp_.local_address()))) {
         listener_ = std::move(*listener);
         watch(listener_.handle(), Tag::listener);
@@ -104,7 +105,7 @@ void Peers::watch(int handle, Tag tag, std::uint64_t which) {
     ::epoll_ctl(watch_.handle(), EPOLL_CTL_ADD, handle, &wanted);
 }
 
-// Closing alone would not do where a child still holds the descriptor.
+// Closing the descriptor is not enough if a child still has a copy of it.
 void Peers::unwatch(int handle) {
     if (handle >= 0) ::epoll_ctl(watch_.handle(), EPOLL_CTL_DEL, handle, nullptr);
 }
@@ -209,8 +210,8 @@ std::optional<RxFrame> Peers::receive_udp(Instant now) {
     if (udp_left_ == 0) return std::nullopt;
     --udp_left_;
     auto frame = udp_.receive(now);
-    // The wire may say "nothing" without a look, but not twice: only an empty socket lets a ring go
-    // on.
+    // The wire may once say "nothing" without looking at the socket. The rings may go on only when
+    // the socket is really empty, so ask it twice.
     if (!frame && drains()) frame = udp_.receive(now);
     if (frame) return frame;
     udp_left_ = 0;
@@ -226,14 +227,16 @@ bool Peers::drains() const {
     return false;
 }
 
-// Each ring is asked until it says "nothing", which it does now and then, too.
+// Each ring is asked until it says "nothing". A ring may sometimes say that although it has
+// packets.
 std::optional<RxFrame> Peers::receive_shared(Instant now) {
     for (Link* link = turn_ != nullptr ? turn_ : first_; link != nullptr; link = link->next) {
         if (!link->memory) continue;
         if (!link->drains) {
             turn_ = link;
             if (const auto frame = link->memory->receive(now)) {
-                // Its sender may still write there, and what was checked must not change.
+                // The sender may still write into the ring. The packet must not change after it is
+                // checked, so it is copied first.
                 const std::size_t size = std::min(frame->bytes.size(), frame_.size());
                 std::memcpy(frame_.data(), frame->bytes.data(), size);
                 return RxFrame{ConstBytes(frame_).first(size), link->peer, Integrity::intact};
@@ -249,7 +252,7 @@ std::optional<RxFrame> Peers::receive_shared(Instant now) {
     return std::nullopt;
 }
 
-/// True: from now on the peer is reached through memory.
+/// Returns true if the memory is connected now. From then on it carries the packets to the peer.
 bool Peers::note_begun(Link& link) {
     if (link.begun || !link.memory->connected(link.other)) return false;
     link.begun = link.drains = true;
@@ -311,14 +314,14 @@ void Peers::look(Instant now) {
     }
 }
 
-// A caller that says nothing loses its place when there are too many of them.
+// If there are too many callers, the oldest one that has not said hello loses its place.
 void Peers::accept_callers(Instant now) {
     for (int i = 0; i < messages_at_once; ++i) {
         auto caller = listener_.accept();
         if (!caller) {
             if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-            // No descriptor is left. A caller that waits would make the epoll descriptor readable
-            // all the time, so the listener is not watched for a while.
+            // No descriptor is left. The caller that waits would keep the epoll descriptor
+            // readable, so the listener is not watched for a while.
             unwatch(listener_.handle());
             listen_again_ = now + until_listening_again;
             return;
@@ -354,7 +357,7 @@ void Peers::welcome(ControlSocket caller, const PeerMessage& hello, Descriptor o
     const auto peer = find(hello.address, limits::strangers);
     if (!peer) return;
     Link& link = link_of(*peer);
-    // Of two calls that cross, that of the greater address stays.
+    // If two calls cross, the call of the device with the greater address stays.
     if (link.state == Link::State::calling && is_greater(own, hello.address)) return;
     if (link.state == Link::State::living && link.their_life == hello.life) return;
     end(link);
@@ -385,12 +388,12 @@ void Peers::hear(Link& link) {
         const auto decoded = received == ControlSocket::Received::message
                                  ? PeerMessage::decode(message.bytes())
                                  : std::nullopt;
-        // What no device of ours says ends it as its end does.
+        // A message that no device of ours sends ends the link, as the end of the socket does.
         if (!decoded || !hear_message(link, *decoded)) end(link);
     }
 }
 
-/// False: no device of ours says that.
+/// Returns false if no device of ours sends such a message now.
 bool Peers::hear_message(Link& link, const PeerMessage& message) {
     const bool calling = link.state == Link::State::calling;
     switch (message.kind) {
@@ -410,7 +413,7 @@ bool Peers::hear_message(Link& link, const PeerMessage& message) {
     return false;
 }
 
-/// Where it fails, the peer is reached by UDP.
+/// If this fails, UDP still reaches the peer.
 void Peers::share(Link& link, ControlSocket socket, std::size_t node) {
     ShmWire::Config config;
     config.node = node;
@@ -435,7 +438,8 @@ void Peers::unshare(Link& link) {
     const std::unique_ptr<ShmWire> ended = std::move(link.memory);
 }
 
-/// The process is gone, or closed its device. What it left in its ring is received yet.
+/// The peer's process is gone or closed its device. Packets that it left in its ring are still
+/// received.
 void Peers::end(Link& link) {
     unwatch(link.life.handle());
     link.life.close();

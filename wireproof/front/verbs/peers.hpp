@@ -1,10 +1,10 @@
-// The peers of the device, each one address. Packets go by UDP, or through shared memory where the
-// peer is a process of this host and of this user. That is proved, never read from an address: each
-// device listens at an abstract unix socket that is named after its address, which is the network
-// namespace's own, and both ends look at whose process the other is.
+// The peers of the device; each has one address. Packets go by UDP. They go through shared memory
+// if the peer is a process of this host and of this user. An address does not prove that. Each
+// device listens at an abstract unix socket with the name of its address, in its network namespace,
+// and both ends check the user of the other process.
 //
-// The socket stays open: its end is the end of the process, and a peer that does not answer in it
-// while it is open is stopped, or waits for a processor.
+// The unix socket stays open. If its other end closes, the process of the peer has ended. If it is
+// open and the peer does not answer in it, the process is stopped or waits for a processor.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace wireproof::verbs {
 
-/// The way to a peer, by the wire that it is reached by now.
+/// The lane to a peer on the wire that is in use now.
 class PeerLane {
 public:
     PeerLane(Rocev2Lane& udp, ShmLane* shared) : udp_(&udp), shared_(shared) {}
@@ -31,14 +31,15 @@ public:
 
 private:
     Rocev2Lane* udp_;
-    ShmLane* shared_;  // null: it is reached by UDP
+    ShmLane* shared_;  // null: the peer is reached by UDP
 };
 
-/// One thread at a time may call. Nothing here blocks.
+/// Only one thread at a time may call. No call blocks.
 class Peers {
 public:
-    /// Without `shared_memory` processes of the host are still known to live or not. Throws
-    /// std::system_error where descriptors are lacking.
+    /// If `shared_memory` is false, no memory is shared, but the device still learns whether a
+    /// process of this host lives. Throws std::system_error if the process cannot have enough
+    /// descriptors.
     Peers(Rocev2Wire udp, bool shared_memory);
     Peers(const Peers&) = delete;
     Peers& operator=(const Peers&) = delete;
@@ -46,37 +47,42 @@ public:
 
     Rocev2Wire& udp() { return udp_; }
     const Rocev2Wire& udp() const { return udp_; }
-    /// The peer at that address, which it becomes now if there are fewer than `most`.
+    /// The peer at that address. It becomes a peer now if there are fewer than `most`.
     std::optional<PeerId> find(const Address& address, std::size_t most);
-    /// Somebody is going to send to it: looks whether it is a process of this host.
+    /// The caller is about to send to the peer. Starts to find out whether the peer is a process of
+    /// this host.
     void call(PeerId peer);
 
-    /// It is not settled yet which way the peer is reached, so that the packets of connections wait
-    /// a moment: none that goes one way may be overtaken by one that goes the other.
+    /// True while it is not decided which wire leads to the peer. Packets of connections then wait
+    /// for up to 100 ms, so that no packet on one wire overtakes a packet on the other.
     bool holds(Instant now, PeerId peer);
     PeerLane lane(PeerId peer);
     std::optional<RxFrame> receive(Instant now);
     void flush(Instant now);
 
-    /// A timeout is due. One of a peer that is there and does not answer is none of its faults.
+    /// Call it when a timeout is due. It tells `neighbours` which peers live but do not answer:
+    /// their timeouts use up no retry.
     void judge(Instant now, proto::ib::Neighbours& neighbours);
     Instant next_deadline() const { return earliest(held_until_, listen_again_); }
 
-    /// Readable when a packet or a message came.
+    /// Readable when a packet or a message has arrived.
     int wait_handle() const { return watch_.handle(); }
-    /// False: something came meanwhile. Cheap, and of effect until the next receive.
+    /// Returns false if something has arrived in the meantime. It is cheap. Its effect lasts until
+    /// the next receive.
     bool prepare_to_sleep();
-    /// The caller slept on wait_handle() and is awake: the next receive looks at what is readable.
+    /// The caller has slept on wait_handle() and is awake. The next receive looks at all that is
+    /// readable.
     void woke() { look_at_ = Instant(); }
-    /// Whether anything but prepare_to_sleep makes peers wake us.
+    /// True if peers wake us only after prepare_to_sleep().
     bool needs_preparing() const { return sharing_ > 0; }
-    /// Since it was asked last a process of this host has become a peer. It expects answers.
+    /// True if a process of this host has become a peer since the last call. That process expects
+    /// answers.
     bool met_anyone() { return std::exchange(met_, false); }
 
-    /// Of all peers that are or were reached through memory.
+    /// The sum over all peers that use or used shared memory.
     ShmCounters shared_counters() const;
 
-    /// In a forked child: what is open is the parent's.
+    /// For a forked child: the open descriptors belong to the parent.
     void abandon();
 
 private:
@@ -111,15 +117,14 @@ private:
     std::uint64_t life_;
     Descriptor watch_;  // epoll
     Listener listener_;
-    std::vector<ControlSocket> callers_;  // that have not said hello yet
-    std::vector<Link*> links_;            // by peer; null: it has none
-    Link* first_ =
-        nullptr;            // of all; a list that only grows, so that a forked child finds it whole
-    Link* turn_ = nullptr;  // whose ring is looked at next
-    std::vector<std::byte> frame_;  // that was received last, where its sender cannot reach it
+    std::vector<ControlSocket> callers_;  // callers that have not said hello yet
+    std::vector<Link*> links_;            // by peer; null: the peer has no link
+    Link* first_ = nullptr;  // of all links; only grows, so that it is complete in a forked child
+    Link* turn_ = nullptr;   // the link whose ring is looked at next
+    std::vector<std::byte> frame_;  // copy of the last packet, out of its sender's reach
     std::size_t sharing_ = 0;       // links with memory
-    std::size_t udp_left_ = 0;      // datagrams, before the rings' turn
-    Instant udp_at_;                // when the socket is looked at again
+    std::size_t udp_left_ = 0;      // datagrams to receive before the rings have their turn
+    Instant udp_at_;                // when to look at the socket again
     Instant look_at_;
     Instant held_until_ = never;
     Instant listen_again_ = never;

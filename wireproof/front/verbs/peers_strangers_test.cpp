@@ -1,5 +1,5 @@
-// Processes of this host that are no device: what they say, which descriptors they pass on, and
-// what they write into the shared memory.
+// Processes of this host that are not devices: the messages that they send, the descriptors that
+// they pass on, and the bytes that they write into shared memory.
 #include <poll.h>
 #include <sys/mman.h>
 
@@ -25,7 +25,7 @@ TEST(VerbsPeers, APeerThatSaysWhatNoDeviceSaysIsLetGo) {
         hear(a, clock);
         EXPECT_TRUE(stranger.is_refused());
     }
-    Stranger itself;  // the device's own address is nobody else's
+    Stranger itself;  // no other process has the device's own address
     itself.say({.kind = PeerMessage::Kind::hello, .life = 7, .address = address_of(1)});
     hear(a, clock);
     EXPECT_TRUE(itself.is_refused());
@@ -39,7 +39,7 @@ TEST(VerbsPeers, APeerThatSaysWhatNoDeviceSaysIsLetGo) {
     EXPECT_FALSE(is_alive(a, a.knows(2), clock.now()));
 }
 
-// No descriptor but an end of a socket pair of this user is looked into.
+// The device uses only one kind of descriptor: an end of a socket pair of this user.
 TEST(VerbsPeers, AForeignDescriptorIsNoMemory) {
     std::array<int, 2> pipe_ends{};
     ASSERT_EQ(::pipe(pipe_ends.data()), 0);
@@ -110,7 +110,7 @@ TEST(VerbsPeers, ACalledProcessThatSaysAnythingBeforeItsWelcomeIsLetGo) {
     }
 }
 
-// The end of the pair that it was offered is closed then.
+// When it does not share, it closes the end of the pair that it was offered.
 TEST(VerbsPeers, ACalledProcessSharesMemoryOnlyWhereBothWantTo) {
     for (const bool offered : {true, false}) {
         Clock clock;
@@ -165,7 +165,7 @@ TEST(VerbsPeers, ACallerThatSaysNothingLosesItsPlaceWhereThereAreTooMany) {
     EXPECT_TRUE(talks.answer());
 }
 
-// What one process says or asks for does not keep the device from its packets.
+// The messages of one process must not keep the device from its packets.
 TEST(VerbsPeers, OneLookAcceptsSixteenCallersAndHearsSixteenMessages) {
     Clock clock;
     End a(1);
@@ -191,7 +191,7 @@ TEST(VerbsPeers, OneLookAcceptsSixteenCallersAndHearsSixteenMessages) {
     }
 }
 
-/// This process is another user while it lives.
+/// Makes this process run as another user while the object exists.
 class AsUser {
 public:
     explicit AsUser(uid_t user) { EXPECT_EQ(::seteuid(user), 0); }
@@ -235,7 +235,7 @@ TEST(VerbsPeers, AProcessOfAnotherUserIsNoPeerAndGivesNoMemory) {
     EXPECT_FALSE(welcome->memory);
 }
 
-// The device does not wake up for it all the time meanwhile.
+// Meanwhile the waiting caller must not wake the device again and again.
 TEST(VerbsPeers, ACallerWaitsWhereNoDescriptorIsLeft) {
     Clock clock;
     End a(1);
@@ -256,7 +256,7 @@ TEST(VerbsPeers, ACallerWaitsWhereNoDescriptorIsLeft) {
     EXPECT_TRUE(stranger.answer());
 }
 
-/// Takes the device's part of a meeting, with memory of its own making.
+/// Plays the device's part of a meeting, with memory that it made itself.
 struct Hostile {
     explicit Hostile(std::size_t lines) {
         auto ends = ControlSocket::pair();
@@ -278,7 +278,7 @@ struct Hostile {
         own.send(message, descriptor);
     }
 
-    /// The device takes the memory in. What the hostile process writes there is in the ring.
+    /// The device accepts the memory. Returns the ring into which the hostile process writes.
     RingMemory share_with(End& a, Clock& clock) const {
         hear(a, clock);
         offer(segment.memory().handle());
@@ -301,7 +301,7 @@ TEST(VerbsPeers, MemoryThatIsTooShortOrCanShrinkIsRefused) {
         {
             Clock clock;
             End a(1);
-            Hostile hostile(64);  // lines, where thousands are wanted
+            Hostile hostile(64);  // lines; a device needs thousands
             hear(a, clock);
             hostile.offer(sealed ? hostile.segment.memory().handle() : unsealed.handle());
             hear(a, clock);
@@ -335,7 +335,7 @@ TEST(VerbsPeers, APacketThatWasHandedOverDoesNotChangeWithTheMemory) {
               std::vector<std::byte>(100, std::byte{'x'}));
 }
 
-// A length word of every kind, at random, never leads outside of the ring.
+// No value of a length word makes the device read outside the ring. The values are random.
 TEST(VerbsPeers, RingsOfGarbageEndTheirPeerAndNothingElse) {
     std::uint64_t draw = 88172645463325252U;
     for (int round = 0; round < 200; ++round) {

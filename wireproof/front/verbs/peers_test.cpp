@@ -1,4 +1,4 @@
-// Both ends are in this process: each Peers is one device, on an address of its own.
+// Both ends are in this process. Each Peers object is one device with an address of its own.
 #include "wireproof/front/verbs/descriptors_test_kit.hpp"
 #include "wireproof/front/verbs/peers_test_kit.hpp"
 
@@ -65,7 +65,8 @@ TEST(VerbsPeers, NobodyIsWaitedForWhereNobodyIs) {
     EXPECT_FALSE(is_alive(a, to_b, Instant()));
 }
 
-/// Packets to the peer are held, and not any more when it has not answered for 100 ms.
+/// Packets to the peer are held. When the peer has not answered for 100 ms, they are held no
+/// longer.
 void wait_in_vain(End& a, PeerId peer, Clock& clock) {
     a.peers.call(peer);
     EXPECT_TRUE(a.peers.holds(clock.now(), peer));
@@ -83,7 +84,7 @@ TEST(VerbsPeers, PacketsWaitForAPeerThatDoesNotAnswerAndThenLeaveInOrder) {
     const PeerId to_b = a.knows(2);
     wait_in_vain(a, to_b, clock);
     a.send(clock.now(), to_b, '1');
-    // It answers by UDP until it hears that the memory is there.
+    // b sends by UDP until it learns that the memory is there.
     std::string came;
     for (char which = '2'; which <= '9'; ++which) {
         came += b.take(clock.pass());
@@ -96,7 +97,7 @@ TEST(VerbsPeers, PacketsWaitForAPeerThatDoesNotAnswerAndThenLeaveInOrder) {
     EXPECT_TRUE(a.shares(to_b));
 }
 
-// More of them than are received before the memory has its turn.
+// There are more of them than one turn of UDP receives before the memory has its turn.
 TEST(VerbsPeers, WhatComesThroughMemoryDoesNotOvertakeManyThatCameByUdp) {
     Clock clock;
     End a(1);
@@ -123,14 +124,14 @@ TEST(VerbsPeers, APeerThatAnswersIsNotStopped) {
     const PeerId to_b = a.knows(2);
     a.peers.call(to_b);
     meet(a, b, clock);
-    EXPECT_TRUE(is_alive(a, to_b, clock.now()));  // it was not asked yet
+    EXPECT_TRUE(is_alive(a, to_b, clock.now()));  // a has not asked it yet
     EXPECT_TRUE(is_alive(a, to_b, clock.now()));
     b.take(clock.pass());
     a.take(clock.pass());
-    EXPECT_FALSE(is_alive(a, to_b, clock.now()));  // it answered, so a lost answer is its fault
+    EXPECT_FALSE(is_alive(a, to_b, clock.now()));  // it answered, so a lost packet is its own fault
     for (int i = 0; i < 50; ++i) clock.pass();
     EXPECT_FALSE(is_alive(a, to_b, clock.now()));
-    EXPECT_TRUE(is_alive(a, to_b, clock.now()));  // asked again, and silent
+    EXPECT_TRUE(is_alive(a, to_b, clock.now()));  // a asked again and has no answer
 }
 
 TEST(VerbsPeers, WhatADeadPeerLeftIsReceivedAndANewOneIsMet) {

@@ -1,4 +1,5 @@
-// Devices' Peers in one process, each on an address of its own, and processes that are no devices.
+// Peers objects of devices in one process, each with an address of its own, and processes that are
+// not devices.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ struct End {
         EXPECT_TRUE(peer.has_value());
         return *peer;
     }
-    /// The base header of a packet and a byte that tells which one it is.
+    /// Sends a packet of 16 equal bytes. `which` is their value.
     bool send(Instant now, PeerId to, char which) {
         PeerLane lane = peers.lane(to);
         TxFrame* const frame = lane.claim();
@@ -46,7 +47,7 @@ struct End {
         peers.flush(now);
         return true;
     }
-    /// All that comes, by what each packet tells.
+    /// Receives all packets that have come. Returns their bytes.
     std::string take(Instant now) {
         std::string came;
         while (const auto frame = peers.receive(now)) {
@@ -86,7 +87,8 @@ inline bool is_alive(End& end, PeerId peer, Instant now) {
     return neighbours.is_alive(peer);
 }
 
-/// Speaks to a device as a process of the same user that is no device: it calls, or was called.
+/// Speaks to a device as a process of the same user that is not a device. It calls, or it was
+/// called.
 class Stranger {
 public:
     Stranger() : Stranger(*connect_to(place_of(1))) {}
@@ -115,7 +117,7 @@ public:
         if (socket_.receive(heard_) != ControlSocket::Received::message) return std::nullopt;
         return PeerMessage::decode(heard_.bytes());
     }
-    /// What came along with the last answer.
+    /// The descriptor that came with the last answer.
     Descriptor& came_along() { return heard_.descriptor; }
     bool is_refused() { return socket_.receive(heard_) == ControlSocket::Received::ended; }
 

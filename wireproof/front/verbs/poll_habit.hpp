@@ -1,6 +1,6 @@
-// Whether a program polls again soon after a poll that found a completion. The next poll of such a
-// program takes in what came meanwhile, so peers need not wake the keeper. A program that waits for
-// its memory to change, or computes, depends on the keeper.
+// Decides whether the program polls again soon after a poll that found a completion. The next poll
+// of such a program receives the packets that have arrived, so peers need not wake the keeper. A
+// program that waits for its memory to change, or that computes, needs the keeper.
 #pragma once
 
 #include "wireproof/base/instant.hpp"
@@ -9,9 +9,10 @@ namespace wireproof::verbs {
 
 class PollHabit {
 public:
-    /// A next poll later than this counts as late.
+    /// If the next poll comes later than this, it is late.
     static constexpr Duration soon = Duration::microseconds(2);
-    /// So many polls in a row have to come soon before the program is believed to come back again.
+    /// After this many polls that come soon, one after the other, the program is expected to poll
+    /// again.
     static constexpr int trusted_after = 16;
 
     void polled(Instant now) {
@@ -23,7 +24,7 @@ public:
         polled_at_ = now;
     }
     void found() { found_ = true; }
-    /// The keeper received packets that no poll had taken in.
+    /// The keeper received packets that no poll had received.
     void keeper_received(Instant now) {
         if (!found_ || is_polling(now)) return;
         comes_back_ = false;
@@ -34,13 +35,13 @@ public:
     bool comes_back() const { return comes_back_; }
 
 private:
-    /// Whether the last poll was a moment ago, so that what the keeper received says nothing.
+    /// True if the last poll was a moment ago. Then it means nothing that the keeper was faster.
     bool is_polling(Instant now) const { return now - polled_at_ < Duration::microseconds(20); }
 
     Instant polled_at_{};
     bool found_ = false;  // the last poll found a completion
     bool comes_back_ = true;
-    int soon_in_a_row_ = 0;  // since it last came late, or the keeper had to receive
+    int soon_in_a_row_ = 0;  // since a poll was late, or the keeper had to receive
 };
 
 }  // namespace wireproof::verbs

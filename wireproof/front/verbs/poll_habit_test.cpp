@@ -12,12 +12,12 @@ constexpr Duration long_time = Duration::microseconds(200);
 class PollHabits : public ::testing::Test {
 protected:
     void poll_after(Duration time) { habit_.polled(now_ = now_ + time); }
-    /// A poll that finds a completion, and the next one after a while.
+    /// A poll finds a completion, and the next poll comes after this time.
     void find_and_poll_after(Duration time) {
         habit_.found();
         poll_after(time);
     }
-    /// The program finds a completion and is gone; the keeper receives what comes.
+    /// The program finds a completion and does not poll again. The keeper receives what comes.
     void leave_it_to_the_keeper() {
         poll_after(step);
         habit_.found();

@@ -1,4 +1,4 @@
-// Work requests of verbs as the port takes them.
+// Converts work requests of verbs into those of the port.
 #include <arpa/inet.h>
 
 #include <array>
@@ -67,7 +67,7 @@ proto::ib::WorkTerms terms_of(const ibv_send_wr& wr, proto::ib::Request request,
     return terms;
 }
 
-/// The list of pieces; nothing: it is longer than any may be.
+/// A list of pieces. take() returns false if the list is too long.
 class Pieces {
 public:
     bool take(const ibv_sge* list, int count) {
@@ -111,7 +111,7 @@ int post(proto::ib::Port& port, const ibv_qp& pair, const ibv_send_wr& wr) {
     return errno_of(port.post_send(pair.qp_num, work));
 }
 
-/// 0, or why the request can never be posted to a queue of this capacity.
+/// Returns an errno if a queue of this capacity can never accept the request, else 0.
 int wrong_with(const ibv_send_wr& wr, const ibv_qp_cap& capacity) {
     if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > capacity.max_send_sge) {
         return EINVAL;
@@ -122,7 +122,7 @@ int wrong_with(const ibv_send_wr& wr, const ibv_qp_cap& capacity) {
     return inlined && length > capacity.max_inline_data ? EINVAL : 0;
 }
 
-/// About so many: of path MTUs of the device's.
+/// About how many packets the requests need, with the device's path MTU.
 std::size_t packets_of(const ibv_send_wr* first, const Engine& engine) {
     std::size_t packets = 0;
     for (const ibv_send_wr* one = first; one != nullptr; one = one->next) {
@@ -134,7 +134,7 @@ std::size_t packets_of(const ibv_send_wr* first, const Engine& engine) {
     return packets;
 }
 
-/// Posts one request of a list after the other, up to the first that is refused.
+/// Posts the requests of a list one by one and stops at the first that is refused.
 template <class Request, class Post>
 int post_all(Request* first, Request** bad, Post&& post) {
     for (Request* one = first; one != nullptr; one = one->next) {
@@ -147,7 +147,7 @@ int post_all(Request* first, Request** bad, Post&& post) {
     return 0;
 }
 
-/// Of a dead device.
+/// The answer of a dead device.
 template <class Request>
 int refuse(Request* requests, Request** bad) {
     *bad = requests;

@@ -30,9 +30,10 @@ TEST(PostGathers, SixteenPacketsLeaveTogether) {
     EXPECT_FALSE(gather.waits(16, 100));
 }
 
-// The peer answers nothing, so the keeper sends what waits: before a packet leaves a second time.
+// The peer does not answer. The keeper sends the work that waits before any packet is sent a second
+// time.
 TEST(PostGathers, WorkThatWaitsLeavesWithoutAPoll) {
-    constexpr int posted = 12;  // more than leave at once, fewer than leave together
+    constexpr int posted = 12;  // too many to leave at once, too few to fill a super-packet
     const test::DatagramReceiver peer(peers_test::address_of(9));
     test::End sender;
     test::Contact contact{.queue_pair = 0x123456, .psn = 0, .gid = {}, .address = 0, .key = 0};
@@ -44,7 +45,7 @@ TEST(PostGathers, WorkThatWaitsLeavesWithoutAPoll) {
     for (std::uint32_t i = 0; i < posted; ++i) {
         const std::string packet = peer.wait();
         ASSERT_EQ(packet.size(), 12U + 16U + 8U + 4U);
-        const auto low = static_cast<std::uint8_t>(packet[11]);  // of the packet's number
+        const auto low = static_cast<std::uint8_t>(packet[11]);  // low byte of the PSN
         EXPECT_EQ(low, static_cast<std::uint8_t>(sender.psn + i));
     }
 }

@@ -1,5 +1,5 @@
-// Processes and threads that use the device: peers that call nothing or are killed, forks, exits,
-// descriptors that run out.
+// Processes and threads that use the device: peers that make no call or are killed, forks, exits,
+// and lack of descriptors.
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 namespace wireproof::verbs::test {
 namespace {
 
-/// The other end in a process of its own; it makes no call once it is connected.
+/// The other end, in a process of its own. It makes no call after it is connected.
 class QuietProcess {
 public:
     QuietProcess() {
@@ -28,7 +28,7 @@ public:
         ::close(pipe_[1]);
     }
     ~QuietProcess() {
-        ::close(pipe_[0]);  // it waits for that
+        ::close(pipe_[0]);  // the child waits for that
         int status = 0;
         ::waitpid(child_, &status, 0);
         EXPECT_EQ(status, killed_ ? SIGKILL : 0);
@@ -57,7 +57,7 @@ private:
         if (::write(pipe, &own, sizeof own) != sizeof own) return 2;
         char none = 0;
         if (::read(pipe, &none, 1) != 0) return 3;
-        // The device's lock tells the thread sanitizer that the write is over, as EOF told us.
+        // Takes the device's lock. Only this tells the thread sanitizer that the write is over.
         ibv_qp_attr attributes{};
         ibv_qp_init_attr created{};
         if (ibv_query_qp(end.pair, &attributes, IBV_QP_STATE, &created) != 0) return 5;
@@ -70,7 +70,7 @@ private:
 };
 
 TEST(Verbs, TheTargetOfWritesAndReadsCallsNothing) {
-    QuietProcess target;  // before this process has the device
+    QuietProcess target;  // starts before this process has the device
     End end;
     const Contact there = target.meet(end.contact());
     end.connect(there);
@@ -110,7 +110,7 @@ TEST(Verbs, InAForkedChildTheDeviceIsDeadAndTheParentGoesOn) {
         wrong += ibv_req_notify_cq(pair.a.completions, 0) != EIO ? 8 : 0;
         wrong += ibv_reg_mr(pair.a.domain, pair.a.memory.data(), 8, 0) != nullptr ? 16 : 0;
         wrong += ibv_close_device(pair.a.context) != 0 ? 32 : 0;
-        ibv_context* const own = open_device();  // another device, at another address
+        ibv_context* const own = open_device();  // another device, with another address
         wrong += own == nullptr || ibv_close_device(own) != 0 ? 64 : 0;
         ::_exit(wrong);
     }

@@ -1,4 +1,4 @@
-// What programs ask about the device and its port.
+// Queries about the device and its port.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -14,8 +14,8 @@ namespace wireproof::verbs {
 namespace {
 
 constexpr const char* version = WIREPROOF_VERBS_VERSION;
-constexpr std::uint32_t no_vendor = 0xFFFFFF;    // as Linux's Soft-RoCE says it: 0 would be Xerox
-constexpr std::uint8_t ethernet_like_width = 1;  // of the port: 1x
+constexpr std::uint32_t no_vendor = 0xFFFFFF;    // as Linux's Soft-RoCE says; 0 would be Xerox
+constexpr std::uint8_t ethernet_like_width = 1;  // 1x, as an Ethernet port shows
 constexpr std::uint8_t speed_10_gbit = 4;
 constexpr std::uint8_t link_up = 5;
 constexpr std::uint8_t link_disabled = 3;
@@ -40,7 +40,8 @@ ibv_device_attr device_attributes() {
     shown.max_pd = limits::protection_domains;
     shown.max_qp_rd_atom = shown.max_qp_init_rd_atom = limits::outstanding_reads;
     shown.max_res_rd_atom = limits::outstanding_reads * limits::queue_pairs;
-    // Under one lock, so atomic among the accesses of this device, and no others.
+    // The device does Atomics under one lock. They are atomic among the accesses of this device
+    // only.
     shown.atomic_cap = IBV_ATOMIC_HCA;
     shown.max_ah = limits::address_handles;
     shown.max_srq = limits::shared_receive_queues;
@@ -75,14 +76,15 @@ ibv_port_attr port_attributes(Engine& engine) {
     return shown;
 }
 
-/// Programs were built with a shorter structure than ours, or a longer one, whose rest is zero.
+/// The program's structure may be shorter or longer than ours. If it is longer, the rest becomes
+/// zero.
 template <class Shown>
 void copy(const Shown& shown, void* to, std::size_t size) {
     std::memset(to, 0, size);
     std::memcpy(to, &shown, std::min(size, sizeof shown));
 }
 
-/// False: there is no such entry.
+/// Returns false if there is no such entry.
 bool read_gid(const Engine& engine, std::uint32_t port, std::uint32_t index, proto::ib::Gid& gid) {
     if (port != limits::port || index >= limits::gids) return false;
     gid = index == 0 ? link_local_gid_of(engine.address()) : gid_of(engine.address());
@@ -132,7 +134,7 @@ int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
     return 0;
 }
 
-// Of programs built before the structure grew by its last member.
+// For programs that were built before the structure had its last member.
 int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
     return verbs::query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes),
                              offsetof(ibv_port_attr, port_cap_flags2));
@@ -189,7 +191,7 @@ int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
         errno = EINVAL;
         return -1;
     }
-    *pkey = 0xFFFF;  // of full members of the default partition, in either order
+    *pkey = 0xFFFF;  // full member of the default partition; the same in both byte orders
     return 0;
 }
 

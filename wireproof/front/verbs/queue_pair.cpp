@@ -27,7 +27,8 @@ bool within_limits(const ibv_qp_cap& asked, bool shared_receives) {
     return sends && (shared_receives || receives);
 }
 
-/// What the queue pair has at least: a queue of none would take no request at all.
+/// The capacities that the queue pair gets. Each queue has at least one place: a queue of length 0
+/// would take no request.
 ibv_qp_cap granted(ibv_qp_cap asked, bool shared_receives) {
     const std::uint32_t pieces = std::max({asked.max_send_sge, asked.max_recv_sge, 1U});
     asked.max_send_wr = std::max(asked.max_send_wr, 1U);
@@ -54,8 +55,8 @@ proto::ib::QueuePairConfig config_of(const ibv_pd& domain, const ibv_qp_init_att
                      .pieces = capacity.max_send_sge,
                      .inlined = capacity.max_inline_data};
     config.signal_all = asked.sq_sig_all != 0;
-    // As late as the specification allows: a busy machine may run the peer's process late, and a
-    // timeout that comes early sends everything under way again.
+    // As late as the specification allows. A busy machine may run the peer's process late. A
+    // timeout that comes too early sends all packets in flight again.
     config.timeout_factor = 4;
     config.ack_delay = proto::ib::usual_ack_delay;
     return config;
@@ -247,7 +248,7 @@ int ibv_query_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int, ibv_qp_init_a
         [&] { return verbs::query(QueuePair::of(queue_pair), *attributes, *created); });
 }
 
-// A queue pair with operations of its own is made by ibv_create_qp_ex only.
+// Only ibv_create_qp_ex makes queue pairs that have the extended operations.
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) {
     QueuePair& pair = QueuePair::of(queue_pair);
     return pair.built != 0 ? &pair.extended : nullptr;

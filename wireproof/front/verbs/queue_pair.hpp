@@ -9,15 +9,16 @@
 
 namespace wireproof::verbs {
 
-/// The extended structure first, with room behind it: programs built against a later header look
-/// there for operations that this one does not know, and must find none.
+/// The extended structure is first, and zeroed bytes follow it. A program that was built with a
+/// later header looks there for operations that this library does not know. It must find null
+/// pointers.
 struct QueuePair {
     ibv_qp_ex extended{};
     std::array<std::byte, 64> later{};
     ibv_qp_cap capacity{};
     ibv_ah_attr address{};  // of the connected peer
     bool signals_all = false;
-    std::uint64_t built = 0;  // operations that the builder offers
+    std::uint64_t built = 0;  // operations that the builder offers for this queue pair
     Builder builder;
     std::uint32_t events_taken = 0;
 
@@ -25,7 +26,8 @@ struct QueuePair {
     static QueuePair& of(ibv_qp* queue_pair) { return *reinterpret_cast<QueuePair*>(queue_pair); }
 };
 
-/// Posts `count` requests, a list from `first` on: all of them, or none and an errno.
+/// Posts `count` requests, a list that starts at `first`. It posts all of them and returns 0, or
+/// none and returns an errno.
 int post_together(ibv_qp& queue_pair, const ibv_send_wr& first, std::size_t count);
 ibv_qp* create_extended_queue_pair(ibv_context* context, ibv_qp_init_attr_ex* asked);
 

@@ -1,4 +1,5 @@
-// Descriptors run out one step later each time: a call works, or says so and leaves nothing behind.
+// The limit of descriptors rises step by step. Each call must succeed, or fail with an error and
+// leave no descriptor open.
 #include <fcntl.h>
 
 #include "wireproof/front/verbs/descriptors_test_kit.hpp"
@@ -8,7 +9,7 @@
 namespace wireproof::verbs::test {
 namespace {
 
-/// A program that uses whatever takes descriptors. Its queue pair is connected to itself.
+/// A program that uses everything that takes descriptors. Its queue pair is connected to itself.
 class Program {
 public:
     Program() { run(); }
@@ -24,7 +25,7 @@ public:
         EXPECT_EQ(context != nullptr ? ibv_close_device(context) : 0, 0);
     }
 
-    std::string failed;  // the call, or empty
+    std::string failed;  // the call that failed, or empty
     int error = 0;       // of it
 
 private:
@@ -119,7 +120,7 @@ private:
 TEST(Verbs, EachDescriptorThatIsMissingIsToldAndNoneIsLost) {
     const std::size_t before = descriptors();
     std::string last;
-    std::size_t calls = 0;  // that failed at one number or another
+    std::size_t calls = 0;  // calls that failed with some limit
     bool done = false;
     for (rlim_t number = 3; !done; ++number) {
         ASSERT_LT(number, 200U);
@@ -138,7 +139,8 @@ TEST(Verbs, EachDescriptorThatIsMissingIsToldAndNoneIsLost) {
         const Program lifted;
         ASSERT_TRUE(lifted.failed.empty()) << number << ": " << lifted.failed;
     }
-    // The device, the channel and rdma_cm need some, and at last none of them fails.
+    // The device, the channel and rdma_cm need descriptors. With the highest limit none of them
+    // fails.
     EXPECT_EQ(calls, 4U);
     EXPECT_EQ(descriptors(), before);
 }

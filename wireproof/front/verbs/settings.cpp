@@ -123,7 +123,7 @@ constexpr std::array table = {
             "wanted of the socket; the kernel may grant less", false, read_receive_buffer},
     Setting{"--no-shm", "WIREPROOF_VERBS_NO_SHM", "no_shm", "",
             "share no memory with other processes of this host", false, read_no_shm},
-    // Before the chances, which are more particular.
+    // Before the probabilities: they override the file.
     Setting{"--faults", "WIREPROOF_VERBS_FAULTS", "faults", "FILE",
             "what is to go wrong, in TOML: docs/verbs-faults.md", true, read_faults},
     Setting{"--loss", "WIREPROOF_VERBS_LOSS", "loss", "P",

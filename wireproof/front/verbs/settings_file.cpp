@@ -13,7 +13,8 @@ namespace {
 
 using namespace toml_text;
 
-/// A value as the environment would have it; nothing: it is of a kind that no setting has.
+/// A value as text, as the environment would have it. The result is empty if no setting can have a
+/// value of this kind.
 std::optional<std::string> text_of(const toml::node& node) {
     if (const auto text = node.value_exact<std::string>()) return text;
     if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);

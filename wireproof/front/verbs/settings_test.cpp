@@ -14,7 +14,7 @@
 namespace wireproof::verbs {
 namespace {
 
-/// The environment that a test has settings read from.
+/// The environment from which a test reads settings.
 std::map<std::string, std::string, std::less<>> given;
 
 std::string_view given_variable(const char* name) {
@@ -212,7 +212,7 @@ TEST(VerbsAddressing, EveryLoopbackAddressIsOfTheLoopbackInterface) {
     const std::uint32_t interface = interface_of(*Address::parse("127.0.0.1:4791"));
     EXPECT_NE(interface, 0U);
     EXPECT_EQ(interface_of(*Address::parse("127.3.2.1:4791")), interface);
-    EXPECT_EQ(interface_of(*Address::parse("192.0.2.1:4791")), 0U);  // for documentation: of nobody
+    EXPECT_EQ(interface_of(*Address::parse("192.0.2.1:4791")), 0U);  // for documentation only
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One end of a program that uses verbs, through the public calls only.
+// One end of a program that uses verbs. It uses only the public calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace wireproof::verbs::test {
 
-/// Goes from one process to the other as bytes.
+/// One process sends this to the other as bytes.
 struct Contact {
     std::uint32_t queue_pair;
     std::uint32_t psn;
@@ -71,7 +71,7 @@ struct End {
         return ibv_modify_qp(pair, &attributes,
                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     }
-    /// RC, to RTS.
+    /// Takes an RC queue pair to RTS.
     void connect(const Contact& peer, std::uint8_t timeout = 14) {
         ASSERT_EQ(to_init(), 0);
         ibv_qp_attr attributes{};
@@ -124,7 +124,7 @@ struct End {
         ibv_send_wr* bad = nullptr;
         return ibv_post_send(pair, &request, &bad);
     }
-    /// The next completion; after half a minute, one of status GENERAL_ERR.
+    /// The next completion. After half a minute without one, the status is GENERAL_ERR.
     ibv_wc wait() const {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
         ibv_wc one{};

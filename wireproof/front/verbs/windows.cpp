@@ -1,4 +1,4 @@
-// Memory windows: a part of a region that peers may use for a while, under a key of its own.
+// Memory windows: keys that give peers access to a part of a region for a while.
 #include "wireproof/front/verbs/windows.hpp"
 
 #include "wireproof/front/verbs/limits.hpp"
@@ -59,7 +59,7 @@ int free_window(ibv_mw* window) {
     });
 }
 
-// The key that peers use from now on is known before the bind is done.
+// The caller knows the new key before the bind is done.
 int bind_window(ibv_qp* pair, ibv_mw* window, ibv_mw_bind* bind) {
     ibv_send_wr request{};
     request.wr_id = bind->wr_id;

@@ -1,5 +1,5 @@
-// Memory windows of type 2: bound by a posted request for one queue pair, ended by an invalidation
-// from either side.
+// Memory windows of type 2. A posted request binds one for one queue pair. An invalidation from
+// either side ends it.
 #include "wireproof/front/verbs/verbs_test_kit.hpp"
 
 namespace wireproof::verbs::test {
@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t lent_at = 4096;
 constexpr std::uint32_t lent = 64;  // bytes
 
-/// `b` has a region that may be lent, and a window; `a` is its peer.
+/// `b` has a window and a region to which it can be bound. `a` is its peer.
 class Windows : public ::testing::Test {
 protected:
     Windows() {
@@ -49,7 +49,7 @@ protected:
         EXPECT_EQ(post(end, opcode, request), 0);
         return end.wait();
     }
-    /// How a peer's operation under the window's key ends.
+    /// The status of a peer's operation that uses the window's key.
     ibv_wc_status use(End& by, ibv_wr_opcode opcode, std::uint32_t length = lent,
                       std::size_t at = 0) const {
         Contact to{};
@@ -121,7 +121,7 @@ TEST_F(Windows, OneThatIsBoundIsNotBoundAgain) {
     EXPECT_EQ(bind(part()).status, IBV_WC_WR_FLUSH_ERR);  // the queue pair is in error
 }
 
-/// `b` has a second queue pair, in the same protection domain, and another peer.
+/// `b` has a second queue pair in the same protection domain, with another peer.
 class TwoPeers : public Windows {
 protected:
     TwoPeers() {

@@ -1,6 +1,6 @@
-/* What stands behind /dev/infiniband/rdma_cm. The device library (libibverbs.so.1 or the preload
-   library) exports these functions with the version WIREPROOF_1.0; the hooks find them when a
-   program opens the file. Any thread may call any of them, and each sets errno where it fails. */
+/* The functions behind /dev/infiniband/rdma_cm. The device library (libibverbs.so.1 or the preload
+   library) exports them with the version WIREPROOF_1.0. The hooks look them up when a program opens
+   the file. Any thread may call any of them. Each sets errno if it fails. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +13,15 @@ extern "C" {
 #include <stddef.h>
 #endif
 
-/// A descriptor, which the program may poll and make nonblocking: an eventfd. `flags` are those of
-/// open(2). -1: errno says why there is none. A number that it has handed out before means that the
-/// program has closed that one unnoticed.
+/// Opens a descriptor: an eventfd that the program may poll and make nonblocking. `flags` are those
+/// of open(2). Returns -1 with errno if it fails. If the number is one that it has returned before,
+/// the program closed the earlier descriptor where no hook saw it.
 int wireproof_rdma_cm_open(int flags);
 
-/// One command of version 4 of the kernel's interface. What write(2) would answer.
+/// Runs one command of version 4 of the kernel's interface. Returns what write(2) would return.
 ssize_t wireproof_rdma_cm_write(int fd, const void* command, size_t bytes);
 
-/// Closes the descriptor, too. What close(2) would answer.
+/// Closes the descriptor, too. Returns what close(2) would return.
 int wireproof_rdma_cm_close(int fd);
 
 #ifdef __cplusplus

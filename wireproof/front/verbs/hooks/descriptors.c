@@ -1,4 +1,5 @@
-/* Descriptors of /dev/infiniband/rdma_cm: what is written to them goes to the device library. */
+/* Descriptors of /dev/infiniband/rdma_cm. The commands that programs write to them go to the device
+   library. */
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -9,17 +10,19 @@
 #include "wireproof/front/verbs/hooks/cm_device.h"
 #include "wireproof/front/verbs/hooks/hooks.h"
 
-/* One bit for each descriptor: those that this process has opened, and those that nothing stands
-   behind, because they were its parent's or are duplicates. */
+/* Each table has one bit for each descriptor. `opened` has the descriptors that this process
+   opened. `orphans` has descriptors that the device library does not know: duplicates, and those of
+   the parent process. */
 enum { DESCRIPTORS = 65536, WORD = 64, WORDS = DESCRIPTORS / WORD };
 typedef _Atomic uint64_t table[WORDS];
 static table opened;
 static table orphans;
 
-/* A child that shares this memory, until it executes a program, leaves the tables alone. */
+/* The process that owns the tables. A child made by vfork shares this memory until it executes a
+   program, so it must not change the tables. */
 static _Atomic pid_t owner;
 
-/* The file of the system that all these descriptors are of. */
+/* The system's file behind all these descriptors. */
 static _Atomic uint64_t file_device;
 static _Atomic uint64_t file_inode;
 
@@ -39,7 +42,8 @@ static void add(table known, int fd) {
     if (fd < DESCRIPTORS) atomic_fetch_or(&known[fd / WORD], bit(fd));
 }
 
-/* True: it was there, and no other thread has taken it out. */
+/* Removes the descriptor from a table. Returns true if it was there and no other thread removed
+   it. */
 static bool take(table known, int fd) {
     return has(known, fd) && (atomic_fetch_and(&known[fd / WORD], ~bit(fd)) & bit(fd)) != 0;
 }
@@ -51,8 +55,8 @@ static bool identify(int fd, struct stat* file) {
     return error == 0;
 }
 
-/* Also false, and then no longer in the table, if the descriptor was closed where no hook sees it,
-   and its number is another file's now. */
+/* If the descriptor was closed where no hook saw it, its number may belong to another file now.
+   Then this removes it from the table and returns false. */
 static bool is_in(table known, int fd) {
     struct stat file;
     if (!has(known, fd)) return false;
@@ -107,7 +111,7 @@ bool is_rdma_cm(int fd) {
     return is_in(opened, fd) || is_in(orphans, fd);
 }
 
-/* True: the device library has closed it, and says `result`. */
+/* Returns true if the device library has closed the descriptor. `result` is its answer. */
 static bool close_opened(int fd, int* result) {
     if ((!has(opened, fd) && !has(orphans, fd)) || getpid() != owner) return false;
     take(orphans, fd);
@@ -121,7 +125,7 @@ static void close_opened_of(unsigned first, unsigned last) {
     int ignored = 0;
     if (getpid() != owner) return;
     for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; ++fd) {
-        /* Most words are empty. */
+        /* Skips empty words: most words are empty. */
         if (fd % WORD == 0 && opened[fd / WORD] == 0 && orphans[fd / WORD] == 0) {
             fd += WORD - 1;
         } else {
@@ -145,7 +149,7 @@ HOOK void closefrom(int first) {
     NEXT(closefrom)(first);
 }
 
-/* The device library knows a number, so that nothing stands behind a second one. */
+/* The device library knows descriptors by number, so it does not know a duplicate. */
 static int duplicated(int from, int to) {
     if (to >= 0 && is_rdma_cm(from)) add(orphans, to);
     return to;
@@ -169,7 +173,8 @@ HOOK int dup3(int from, int to, int flags) {
 }
 
 HOOK ssize_t write(int fd, const void* data, size_t bytes) {
-    /* No command is as short as what is written to an eventfd, which the device library does. */
+    /* Each command is longer than the 8 bytes that the device library itself writes to an
+       eventfd. */
     const bool may_be_command = (has(opened, fd) || has(orphans, fd)) && bytes > sizeof(uint64_t);
     if (!may_be_command || !is_rdma_cm(fd)) return NEXT(write)(fd, data, bytes);
     if (has(orphans, fd) || getpid() != owner || !enter()) {

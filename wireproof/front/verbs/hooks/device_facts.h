@@ -1,5 +1,5 @@
-/* What the hooks tell programs of the device in files and interfaces that the kernel does not have.
-   The device library exports this with the version WIREPROOF_1.0. */
+/* The facts about the device that the hooks show in files and interfaces that the kernel does not
+   have. The device library exports the function with the version WIREPROOF_1.0. */
 #pragma once
 
 #include <net/if.h>
@@ -19,12 +19,12 @@ struct wireproof_facts {
     struct sockaddr_storage address;
     uint8_t gids[WIREPROOF_GIDS][16];
     uint8_t guid[8];             /* in network order */
-    uint8_t is_infiniband;       /* the link is said to be that, and not Ethernet */
-    char interface[IF_NAMESIZE]; /* that has the address; empty: none is known */
+    uint8_t is_infiniband;       /* the device reports a link of InfiniBand, not of Ethernet */
+    char interface[IF_NAMESIZE]; /* the interface with the address; empty: not known */
 };
 
-/// Any thread may call it, also while it holds locks of the device library's. 0, or -1: this
-/// process has no device open.
+/// Any thread may call it, even while it holds locks of the device library. Returns 0, or -1 if
+/// this process has no open device.
 int wireproof_device_facts(struct wireproof_facts* facts);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Files that are named: opened, looked at, or read. A path that starts at an open folder is the
-   system's. */
+/* Calls that name a file: to open it, look at it or read it. If the path starts at an open folder,
+   the system handles the call. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,18 +15,18 @@ int __open64_2(const char* path, int flags);
 int __openat_2(int folder, const char* path, int flags);
 int __openat64_2(int folder, const char* path, int flags);
 
-/* False: the file is not of the device. */
+/* Returns false if the file does not belong to the device. */
 static bool open_place(const char* path, int flags, int* fd) {
     struct place place = find_place(path);
     bool opened = place.kind == IS_FILE;
     if (place.kind == IS_RDMA_CM) *fd = open_rdma_cm(flags, &opened);
-    /* What stands for the file may be reached by a link. */
+    /* The path that stands for the file may be a link. */
     if (place.kind == IS_FILE) *fd = NEXT(open)(place.path, flags & ~(O_NOFOLLOW | O_CREAT), 0);
     release_place(&place);
     return opened;
 }
 
-/* As fcntl.h has it: only then is there another argument. */
+/* There is another argument only with these flags, as fcntl.h says. */
 #define MODE_AFTER(flags)                                             \
     mode_t mode = 0;                                                  \
     if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) { \
@@ -65,7 +65,7 @@ static bool open_place(const char* path, int flags, int* fd) {
 OPEN_HOOKS()
 OPEN_HOOKS(64)
 
-/* As the system looks at the file that stands for the path. */
+/* Looks at the file that stands for the path, as the system does. */
 static bool stat_place(const char* path, void* file, int* result) {
     struct place place = find_place(path);
     if (place.kind == NOT_OURS) return false;
@@ -80,7 +80,7 @@ static bool stat_descriptor(int fd, void* file, int* result) {
     return true;
 }
 
-/* True: the path says nothing, and the folder is the file that is meant. */
+/* Returns true if the path is empty and the first argument is the file itself. */
 static bool is_descriptor(const char* path, int flags) {
     return (flags & AT_EMPTY_PATH) != 0 && path != NULL && *path == '\0';
 }
@@ -90,8 +90,9 @@ static bool stat_at(int folder, const char* path, void* file, int flags, int* re
                                       : stat_place(path, file, result);
 }
 
-/* Programs that were built for a C library before 2.33 call those with a version, which may be
-   found by no name today: there is one version of the structure on each of our machines. */
+/* Programs that were built for a C library before 2.33 call functions with a version number. Today
+   dlsym() may not find these. Then the hook makes the system call: each of our machines has only
+   one version of the structure. */
 #define STAT_HOOKS(size)                                                                          \
     int __xstat##size(int, const char*, struct stat##size*);                                      \
     int __lxstat##size(int, const char*, struct stat##size*);                                     \
@@ -164,7 +165,7 @@ HOOK int faccessat(int folder, const char* path, int rights, int flags) {
     return result;
 }
 
-/* What `ls -l` looks for. */
+/* The calls that `ls -l` makes. */
 #define ATTRIBUTE_HOOKS(link)                                                                     \
     HOOK ssize_t link##getxattr(const char* path, const char* name, void* value, size_t room) {   \
         struct place place = find_place(path);                                                    \

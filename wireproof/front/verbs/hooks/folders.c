@@ -1,10 +1,10 @@
-/* Folders of the device, which programs list. */
+/* The folders of the device, for programs that list them. */
 #include <dirent.h>
 #include <string.h>
 
 #include "wireproof/front/verbs/hooks/hooks.h"
 
-/* What a program has of such a folder in the place of a DIR. */
+/* The object that a program has as its DIR for such a folder. */
 struct folder {
     atomic_bool is_open;
     char path[PATH_ROOM];
@@ -64,7 +64,7 @@ HOOK struct dirent* readdir(DIR* stream) {
     return folder == NULL ? NEXT(readdir)(stream) : next_entry(folder);
 }
 
-/* The same structure on machines of 64 bits. */
+/* On machines of 64 bits the two structures are the same. */
 HOOK struct dirent64* readdir64(DIR* stream) {
     struct folder* const folder = folder_of(stream);
     return folder == NULL ? NEXT(readdir64)(stream) : (struct dirent64*)next_entry(folder);

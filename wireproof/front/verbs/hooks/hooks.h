@@ -1,8 +1,9 @@
-/* Shared by the hooks: functions of libc that the library defines once more, and that programs
-   therefore find first where it is preloaded. Each passes on what is not about the device.
+/* Shared by the hooks. The hooks are functions of libc that this library defines again. If the
+   library is preloaded, programs find these functions first. Each hook passes calls on that do not
+   concern the device.
 
-   A thread that is in a hook, or in the device library for one, is not hooked: the device library
-   calls libc, too. Nothing is hooked in a process with raised privileges. */
+   A call from inside a hook, or from the device library that a hook calls, is not hooked, because
+   the device library calls libc, too. In a process with raised privileges nothing is hooked. */
 #pragma once
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #define HOOK __attribute__((visibility("default")))
 
-/* Of any type, to be converted before it is called. */
+/* A function of any type. Convert it to its own type before the call. */
 typedef void (*any_function)(void);
 
 /* The function of that name that a program would call if this library were not there, or NULL. */
@@ -27,17 +28,17 @@ any_function next_function(_Atomic any_function* known, const char* name);
         (__typeof__(&(name)))next_function(&known_##name, #name); \
     })
 
-/* True: this thread was not in a hook, and is now, until leave(). */
+/* Returns true if this thread was not in a hook. Then it is in one until leave(). */
 bool enter(void);
 void leave(void);
 
-/* The function that the device library exports under that name, or NULL: it is not loaded. */
+/* The function that the device library exports with that name. NULL: the library is not loaded. */
 any_function device_function(const char* name);
 
-/* Has the type and the rights of the device's character files. */
+/* A file that has the type and the rights of the device's character files. */
 #define NODE "/dev/null"
 
-/* A path of the device, and what stands for it where the system looks it up. */
+/* A path of the device, and the path that stands for it. */
 
 enum { PATH_ROOM = 256 };
 enum place_kind { NOT_OURS, IS_FILE, IS_FOLDER, IS_RDMA_CM };
@@ -48,18 +49,19 @@ struct place {
     int text;             /* a descriptor that keeps `path` valid, or -1 */
 };
 
-/* To be released when the path has been used. errno is what it was. */
+/* Call release_place() when the path has been used. find_place() does not change errno. */
 struct place find_place(const char* path);
 void release_place(struct place* place);
 
-/* The path without what says nothing, if it is a folder of the device that the system does not
-   have. */
+/* Returns true if the path is a folder of the device that the system does not have. `simple` is
+   then the path in its simplest form. */
 bool find_folder(const char* path, char simple[PATH_ROOM]);
-/* The names in it, one by one from index 0 on. False: there are no more. */
+/* The name with this index in the folder; indices start at 0. Returns false if there is no such
+   name. */
 bool name_in_folder(const char* folder, size_t index, char name[PATH_ROOM], bool* is_a_folder);
 
 /* Descriptors of /dev/infiniband/rdma_cm. */
 
-/* What open(2) would answer. `has_device` is false where no device library is loaded. */
+/* Returns what open(2) would return. `has_device` is false if no device library is loaded. */
 int open_rdma_cm(int flags, bool* has_device);
 bool is_rdma_cm(int fd);

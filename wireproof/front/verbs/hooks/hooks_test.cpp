@@ -1,5 +1,5 @@
-// The hooks are linked into this program, so that each call of libc below is one of theirs where
-// they have it. The device is the test's own.
+// The hooks are linked into this program, so a call of libc below is a call of a hook if there is
+// one. The device belongs to the test.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include "wireproof/front/verbs/hooks/device_facts.h"
 
 extern "C" {
-// Only a C library of before 2.33 declares these.
+// Only a C library before 2.33 declares these.
 int __xstat(int version, const char* path, struct stat* file);
 int __lxstat64(int version, const char* path, struct stat64* file);
 int __fxstat(int version, int fd, struct stat* file);
@@ -39,7 +39,7 @@ int __openat64_2(int folder, const char* path, int flags);
 namespace {
 
 struct FakeDevice {
-    const char* address = nullptr;  // of IPv4; none: the device is not open
+    const char* address = nullptr;  // an IPv4 address; null: the device is not open
     bool is_infiniband = false;
     bool is_seen_from_inside = false;
     std::vector<std::string> commands;
@@ -83,7 +83,7 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-/// What a child says with its exit code.
+/// The exit code of a child that runs `what`.
 template <class What>
 int in_child(What&& what) {
     const pid_t child = fork();
@@ -456,7 +456,7 @@ TEST_F(Hooks, TheDevicesOwnCallsAreTheSystems) {
     EXPECT_FALSE(fake.is_seen_from_inside);
 }
 
-// The program itself, as another user's whose rights it takes on.
+// The program runs itself again as a file of another user whose rights it takes on (set-user-ID).
 TEST_F(Hooks, AProcessWithRaisedPrivilegesIsNotHooked) {
     if (getauxval(AT_SECURE) != 0) {
         struct stat file {};

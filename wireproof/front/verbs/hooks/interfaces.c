@@ -1,5 +1,6 @@
-/* Libraries look for the device's address among those of interfaces other than the loopback. One
-   that only this process has, with that address, is put behind the system's. */
+/* Libraries look for the device's address among the interfaces other than the loopback interface.
+   So getifaddrs() adds an interface with that address after those of the system, in this process
+   only. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -36,7 +37,8 @@ static void set_mask(struct interface* made) {
     }
 }
 
-/* NULL: there is no device open, the system lists its address, or there is no memory. */
+/* Returns NULL if no device is open, if its address is not a loopback address, or if there is no
+   memory. */
 static struct interface* make_interface(void) {
     struct wireproof_facts facts;
     __typeof__(&wireproof_device_facts) const ask =

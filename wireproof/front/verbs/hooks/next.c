@@ -1,10 +1,10 @@
-/* Which hooks pass on, and where to. */
+/* Finds the functions to which the hooks pass calls on, and decides which calls are hooked. */
 #include <dlfcn.h>
 #include <sys/auxv.h>
 
 #include "wireproof/front/verbs/hooks/hooks.h"
 
-/* In the block that every thread has from its start: a hook may run in a signal handler. */
+/* In the memory that each thread has from its start, because a hook may run in a signal handler. */
 static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
 
 any_function next_function(_Atomic any_function* known, const char* name) {
@@ -28,7 +28,7 @@ void leave(void) {
 
 any_function device_function(const char* name) {
     const int before = errno;
-    /* The drop-in may be known to nobody but a module that the program has loaded. */
+    /* Only a module that the program loaded may know the drop-in, so look for it by its name. */
     void* const library = dlopen("libibverbs.so.1", RTLD_NOLOAD | RTLD_LAZY);
     void* found = NULL;
     if (library != NULL) {

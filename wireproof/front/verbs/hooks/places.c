@@ -1,4 +1,4 @@
-/* The files that the kernel would have if the device were an adapter, and what is in them. */
+/* The files that the kernel would have if the device were an adapter, and their contents. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,8 @@ enum what {
     INTERFACE_FOLDER
 };
 
-/* A folder is there if anything is in it. What only a real adapter has is not invented. */
+/* A folder exists if it contains anything. There are no entries that only a real adapter can
+   have. */
 static const struct entry {
     const char* path;
     enum what what;
@@ -64,8 +65,8 @@ static const struct entry {
 };
 enum { ENTRIES = sizeof entries / sizeof *entries, TEXT_ROOM = 128 };
 
-/* Where the device is not open in this process: zeros, as an adapter without addresses shows, and
-   the interface that it has without settings. */
+/* If no device is open in this process, all facts are zero, as for an adapter without addresses.
+   The interface is then that of a device without settings. */
 static struct wireproof_facts ask_device(void) {
     struct wireproof_facts facts;
     __typeof__(&wireproof_device_facts) const ask =
@@ -75,7 +76,7 @@ static struct wireproof_facts ask_device(void) {
     return facts;
 }
 
-/* As the kernel writes them: groups of four digits. */
+/* Writes the bytes as the kernel does: groups of four digits. */
 static void write_groups(char* text, const uint8_t* bytes, size_t count) {
     for (size_t i = 0; i < count; i += 2) {
         text += sprintf(text, i == 0 ? "%02x%02x" : ":%02x%02x", bytes[i], bytes[i + 1]);
@@ -104,8 +105,8 @@ static bool may_be_ours(const char* path) {
            (strstr(path, "/infiniband") != NULL || strstr(path, "/rdma_cm") != NULL);
 }
 
-/* Without doubled slashes, "." and "..": there are no links among ours. False: it is too long to be
-   one of ours. */
+/* Removes repeated slashes, "." and "..". The device's folders contain no links. Returns false if
+   the path is too long to be one of the device's. */
 static bool simplify(const char* path, char simple[PATH_ROOM]) {
     size_t length = 0;
     for (path += strspn(path, "/"); *path != '\0'; path += strspn(path, "/")) {
@@ -124,14 +125,14 @@ static bool simplify(const char* path, char simple[PATH_ROOM]) {
     return true;
 }
 
-/* What follows the folder in the path, or NULL: the path is not in it. */
+/* The part of the path after the folder. NULL: the path is not in the folder. */
 static const char* within(const char* path, const char* folder) {
     const size_t length = strlen(folder);
     return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
 }
 
-/* What the device's name is not in may be a genuine adapter's: a program without the device sees
-   what the system has. */
+/* A path without the device's name may belong to a genuine adapter. A program that has not loaded
+   the device library sees the system's file, if there is one. */
 static bool is_shown(const char* simple) {
     if (strstr(simple, "/wireproof0") != NULL) return true;
     return device_function("wireproof_device_facts") != NULL ||
@@ -156,7 +157,7 @@ static void keep_text(const struct entry* entry, struct place* place) {
     place->kind = IS_FILE;
 }
 
-/* The folder of an interface, and what is in it, is the system's. */
+/* The folder of an interface and its contents are those of the system. */
 static bool is_of_interface(const char* simple, struct place* place) {
     const char* const rest = within(simple, INTERFACES);
     if (rest == NULL) return false;
@@ -213,7 +214,7 @@ bool find_folder(const char* path, char simple[PATH_ROOM]) {
     return found;
 }
 
-/* Names of one folder stand together, as the paths are sorted. */
+/* The paths are sorted, so the names of one folder are next to each other. */
 bool name_in_folder(const char* folder, size_t index, char name[PATH_ROOM], bool* is_a_folder) {
     size_t names = 0;
     size_t length = 0;
