@@ -17,7 +17,7 @@ namespace wireproof::cli {
 namespace {
 
 constexpr std::size_t input_size = 64 << 10;
-/// What the first two bytes of a file say of its compression; no capture begins so.
+/// The first two bytes of a compressed file. No capture begins with them.
 enum class Packing : std::uint16_t { gzip = 0x1F8B, xz = 0xFD37, zstd = 0x28B5, bzip2 = 0x425A };
 
 }  // namespace
@@ -104,7 +104,7 @@ std::size_t CaptureSource::read_raw(Bytes to) {
     }
 }
 
-// A file may hold several members, one behind the other, as `cat a.gz b.gz` makes it.
+// A gzip file may have several members, one after the other, as `cat a.gz b.gz` makes it.
 std::size_t CaptureSource::read_gzip(Bytes to) {
     Gzip& gzip = *gzip_;
     gzip.stream.next_out = reinterpret_cast<Bytef*>(to.data());

@@ -49,7 +49,7 @@ std::vector<std::string> choices() {
     return all;
 }
 
-/// Refuses an --mtu in which some protocol's frames do not fit.
+/// Refuses the command line if the frames of a protocol do not fit in --mtu.
 void check_datagrams(const CarryOptions& options) {
     for (const std::string& protocol : wanted(options)) {
         CarryOptions one = options;
@@ -82,7 +82,7 @@ int carry(const CarryOptions& options) {
         return conclude(options, report);
     }
     for (const CarryResult& result : report.runs) {
-        // Messages that an unreliable protocol lost are its result, not its failure.
+        // If an unreliable protocol loses messages, that is a result and not a failure.
         const bool lossy = result.verified && result.failure.empty() && result.messages;
         if (result.complete || lossy || !report.error.empty()) continue;
         report.error = options.file + " was not carried by " + result.protocol + ": " +

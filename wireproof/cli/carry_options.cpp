@@ -45,7 +45,7 @@ CLI::Option* add_path_options(CLI::App& verb, CarryOptions& options) {
 std::uint64_t chosen_seed(std::uint64_t asked) {
     if (asked != 0) return asked;
     std::random_device system;
-    // Short enough to be typed again.
+    // A short number, so that the user can type it again.
     return 1 + system() % 1'000'000'000;
 }
 

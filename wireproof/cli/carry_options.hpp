@@ -10,12 +10,13 @@ class Option;
 
 namespace wireproof::cli {
 
-/// --loss, --ber, --duplicate, --reorder and --seed; without the last the system chooses one.
+/// Adds --loss, --ber, --duplicate, --reorder and --seed. Without --seed, the system chooses a
+/// seed.
 void add_fault_options(CLI::App& verb, CarryOptions& options);
-/// --mtu, which is returned, and --peer-timeout.
+/// Adds --mtu and --peer-timeout, and returns --mtu.
 CLI::Option* add_path_options(CLI::App& verb, CarryOptions& options);
 
-/// The seed asked for, or one from the system instead of 0.
+/// The seed that was asked for. If it is 0, the system chooses one.
 std::uint64_t chosen_seed(std::uint64_t asked);
 
 }  // namespace wireproof::cli

@@ -35,7 +35,7 @@ std::string string_at(const CountersJson& values, const char* part, const char* 
     return value->is_string() ? value->get<std::string>() : value->dump();
 }
 
-/// "name value" of those that are no zero, two in a line.
+/// The counters that are not 0, each as "name value", two in a line.
 std::string nonzero_lines(const CountersJson& part) {
     std::string text;
     bool right = false;
@@ -72,7 +72,7 @@ std::string device_folder(pid_t process) {
     throw Failure(fmt::format("cannot write {}: {}", path.string(), why));
 }
 
-// An exporter that reads the file meanwhile sees the old text or the new.
+// An exporter that reads the file during the call sees either the old text or the new text.
 void write_whole(const fs::path& path, const std::string& text) {
     const fs::path part = path.string() + ".part";
     std::ofstream file(part);
@@ -173,7 +173,8 @@ std::string text_of(const DeviceCounters& counters) {
     if (pairs == values.end() || !pairs->is_object()) return text;
     for (const auto& [number, pair] : pairs->items()) {
         if (!pair.is_object()) continue;
-        // Connection management's is of interest once somebody asked for a connection.
+        // Queue pair 1 manages connections. It is of interest only after a request for a
+        // connection.
         const bool silent =
             number == "1" && pair.value("executed", 0) == 0 && pair.value("sent", 0) == 0;
         if (!silent) text += queue_pair_text(number, pair);

@@ -1,4 +1,4 @@
-// Says whether a program would see the device, and why not.
+// The doctor says whether a program would see the device, and if not, why.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ Examples:
 Exit code 0: a program would see the device, warnings or not; 1: it would not;
 2: the command line is wrong.)";
 
-/// Words in lines of 80 columns; all but the first begin further right.
+/// Breaks the text into lines of 80 columns. All lines except the first are indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
     constexpr std::size_t width = 80;
     std::string lines;

@@ -1,4 +1,4 @@
-// What stands between a program and the device of wireproof's libibverbs, one check after another.
+// Checks that say why a program may not reach the device of wireproof's libibverbs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Check {
     std::string about;  // a word
     Health health = Health::ok;
     std::string found;   // a sentence without its full stop
-    std::string remedy;  // what to do; empty where nothing is wrong
+    std::string remedy;  // what the user can do; empty if nothing is wrong
 };
 
 inline Check healthy(std::string about, std::string found) {
@@ -27,16 +27,16 @@ inline Check failed(std::string about, std::string found, std::string remedy) {
     return {std::move(about), Health::failure, std::move(found), std::move(remedy)};
 }
 
-/// Of this host, this user and this environment.
+/// Checks of this host, this user and this environment.
 std::vector<Check> check_host();
 
-/// Of a program, by its path or as a shell finds it.
+/// Checks of a program. `program` is a path, or a name that a shell would find.
 std::vector<Check> check_program(const std::string& program);
 
 struct ElfFile;
 
-/// Of the libraries that the program of that file loads with itself, and of plug-ins that these
-/// load later.
+/// Adds checks of the libraries that the program in that file loads at its start, and of the
+/// plug-ins that these load later.
 void check_libraries(const std::string& program, const ElfFile& elf, std::vector<Check>& checks);
 
 }  // namespace wireproof::cli

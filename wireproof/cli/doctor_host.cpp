@@ -1,4 +1,4 @@
-// Checks of this host: libraries, settings, address, receive buffer.
+// Checks of this host: libraries, settings, address and receive buffer.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <net/if.h>
@@ -27,7 +27,7 @@
 namespace wireproof::cli {
 namespace {
 
-constexpr int stock_receive_buffer = 212'992;  // what Linux grants unless told otherwise
+constexpr int stock_receive_buffer = 212'992;  // Linux's default
 
 std::vector<std::string> folders_in(const char* variable) {
     const char* const text = std::getenv(variable);
@@ -59,7 +59,7 @@ Check check_hooks(const std::string& folder) {
         "install wireproof whole");
 }
 
-/// What a program loads that is run without `wireproof verbs`.
+/// Checks which library a program loads if it runs without `wireproof verbs`.
 Check check_order(const std::string& folder) {
     for (const std::string& one : folders_in("LD_LIBRARY_PATH")) {
         if (one == folder) {
@@ -91,10 +91,11 @@ Address loopback(std::uint8_t last) {
     return address;
 }
 
-/// A datagram to itself: firewalls and sandboxes let the socket be opened, and nothing through.
+/// Sends a datagram to the socket itself. Some firewalls and sandboxes let a program open the
+/// socket but let no datagram through.
 bool comes_back(const UdpSocket& socket, const Address& address) {
     const SocketAddress to = to_socket_address(address);
-    // Too short for a packet: whoever else hears it drops it.
+    // Too short for a RoCEv2 packet, so any other receiver drops it.
     if (::sendto(socket.handle(), "", 1, 0, &to.any, length_of(to)) != 1) return false;
     pollfd wanted{socket.handle(), POLLIN, 0};
     constexpr int patience_ms = 1000;
@@ -152,7 +153,7 @@ Check check_receive_buffer(const verbs::Settings& settings) {
                   chosen ? "ask for 212992 or more" : "sysctl -w net.core.rmem_max=4194304");
 }
 
-/// A process of its own opens the device, as a program would. Its log of packets is nobody's.
+/// A child process opens the device, as a program would. Its log of packets goes to /dev/null.
 Check check_device(const std::string& folder) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -182,8 +183,8 @@ Check check_device(const std::string& folder) {
     return failed("device", "wireproof0 does not open", "see the lines above");
 }
 
-/// Of this process, and so of what it starts. What a program or its container adds later is not
-/// seen from here.
+/// Checks the filters of system calls of this process, which its children inherit. It cannot see
+/// filters that a program or its container adds later.
 Check check_filters() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {
@@ -199,7 +200,7 @@ Check check_filters() {
     return healthy("filters", "whether system calls are filtered here is not known");
 }
 
-/// Of other packages, which programs ask for by name.
+/// Checks a library of another package that programs load by name.
 Check check_package(const char* library, const char* package) {
     for (const char* const folder :
          {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",

@@ -1,7 +1,8 @@
-// Whether a library on the way to libibverbs.so.1 leads past the device: by an RPATH, which goes
-// before LD_LIBRARY_PATH, or since it contains its own copy. Libraries are looked for as the
-// loader does it; what a program loads by dlopen is not in its file, but for the plug-ins of UCX
-// and libfabric.
+// Checks whether a library of the program leads to another libibverbs.so.1 than ours. This can
+// happen if a library has an RPATH, which the loader searches before LD_LIBRARY_PATH, or if a
+// library contains its own copy of libibverbs. The search for libraries is that of the loader.
+// Libraries that a program loads by dlopen are not named in its file. Of these the check knows only
+// the plug-ins of UCX and libfabric.
 #include <fmt/format.h>
 #include <glob.h>
 
@@ -26,7 +27,7 @@ using FolderList = std::vector<std::string>;
 struct Library {
     std::string path;
     ElfFile elf;
-    FolderList rpath;  // of what loads it, and before these its own
+    FolderList rpath;  // its own RPATH, then those of the files that load it
 };
 
 std::string folder_with(const std::string& path) {
@@ -34,7 +35,7 @@ std::string folder_with(const std::string& path) {
     return end == path.npos ? "." : path.substr(0, end);
 }
 
-/// Of a list with colons between; $ORIGIN is the folder of the file that has it.
+/// The folders in a list with colons. $ORIGIN stands for the folder of the file that has the list.
 FolderList folders_of(const std::string& list, const std::string& origin) {
     FolderList folders;
     std::istringstream words(list);
@@ -48,7 +49,7 @@ FolderList folders_of(const std::string& list, const std::string& origin) {
     return folders;
 }
 
-/// Of a pattern of files.
+/// The files that match a pattern.
 FolderList matching(const std::string& pattern) {
     FolderList found;
     glob_t all{};
@@ -59,7 +60,7 @@ FolderList matching(const std::string& pattern) {
     return found;
 }
 
-/// Those that ldconfig reads, in its order.
+/// Adds the folders that ldconfig reads, in its order.
 void add_configured(const std::string& file, FolderList& folders, int depth) {
     std::ifstream lines(file);
     for (std::string line; std::getline(lines, line);) {
@@ -92,7 +93,7 @@ std::string found_in(const FolderList& folders, const std::string& name) {
     return {};
 }
 
-/// A text of libibverbs' own, that the device's libraries do not have.
+/// True if the file contains a text that is in libibverbs but not in the device's libraries.
 bool has_verbs_inside(ConstBytes file) {
     constexpr std::string_view text =
         "libibverbs: Warning: no userspace device-specific driver found";

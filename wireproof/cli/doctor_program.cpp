@@ -1,4 +1,4 @@
-// Checks of a program: whether the loader lets our libraries reach it.
+// Checks of a program: whether the loader gives it our libraries.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* program_word = "program";
 
-/// As execvp looks for it; empty: it is not there.
+/// Searches for the program as execvp does. The result is empty if there is none.
 std::string path_of(const std::string& program) {
     if (program.find('/') != program.npos) return is_file(program) ? program : "";
     const char* const path = std::getenv("PATH");
@@ -32,7 +32,7 @@ std::string path_of(const std::string& program) {
     return {};
 }
 
-/// The program that runs a script; empty: it is none.
+/// The program that runs a script. The result is empty if the file is not a script.
 std::string interpreter_of(ConstBytes file) {
     if (file.size() < 2 || file[0] != std::byte{'#'} || file[1] != std::byte{'!'}) return {};
     std::string line;
@@ -47,7 +47,8 @@ std::string interpreter_of(ConstBytes file) {
     return is_env && !second.empty() ? path_of(second) : first;
 }
 
-/// Whether the kernel tells the loader that it runs with the rights of another (AT_SECURE).
+/// Checks whether the program would run with the rights of another user. The kernel tells the
+/// loader (AT_SECURE), which then ignores our settings.
 Check check_rights(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Seen from the folder of the command: bin/ of an installation, wireproof/cli/ of a build tree.
+// Paths from the folder of the command: bin/ of an installation, or wireproof/cli/ of a build tree.
 constexpr const char* installed = "..";
 constexpr const char* built = "../..";
 

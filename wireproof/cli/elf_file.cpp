@@ -34,7 +34,7 @@ std::string text_at(ConstBytes file, std::uint64_t offset) {
     return text;
 }
 
-/// Where an address of the program stands in its file.
+/// The offset in the file of an address of the program.
 std::uint64_t place_of(const std::vector<Elf64_Phdr>& segments, std::uint64_t address) {
     for (const Elf64_Phdr& one : segments) {
         if (one.p_type == PT_LOAD && address >= one.p_vaddr &&

@@ -1,4 +1,4 @@
-// What the loader will do with a program: as far as its file says.
+// The facts in a program's file that tell what the loader will do with it.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,15 @@ namespace wireproof::cli {
 
 struct ElfFile {
     bool of_this_machine = false;  // its class, byte order and processor
-    bool has_loader = false;       // else it is statically linked
+    bool has_loader = false;       // if not, it is statically linked
     std::vector<std::string> needed = {};
-    std::string rpath = {};  // wins over LD_LIBRARY_PATH, unless there is a run path as well
+    std::string rpath = {};  // overrides LD_LIBRARY_PATH, unless there is a run path as well
     bool has_run_path = false;
-    std::string run_path = {};  // LD_LIBRARY_PATH wins over it
+    std::string run_path = {};  // LD_LIBRARY_PATH overrides it
 };
 
-/// Nothing: it is no ELF file, or damaged. Of the beginning of a file, at least its headers.
+/// Reads the headers of an ELF file. `file` must contain at least these. The result is empty if it
+/// is no ELF file, or if it is damaged.
 std::optional<ElfFile> read_elf(ConstBytes file);
 
 }  // namespace wireproof::cli

@@ -1,4 +1,4 @@
-// What a capture of RoCEv2 holds: each packet, its ICRC, and what happened to the connections.
+// Shows a capture of RoCEv2: each packet, its ICRC, and the events of the connections.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,7 +43,7 @@ Examples:
 Exit code 0: the file was read whole, whatever it holds; 1: it is damaged, cut
 short, or cannot be read; 2: the command line is wrong.)";
 
-/// What the row of a packet has no column for.
+/// The fields of a packet that have no column in its row.
 std::string fields_of(const proto::ib::Packet& packet) {
     std::string text;
     const auto add = [&text](const std::string& word) { text += text.empty() ? word : " " + word; };
@@ -233,7 +233,7 @@ private:
             object["comments"].push_back({{"packet", packet}, {"text", text}});
         }
         if (!error.empty()) object["error"] = error;
-        // A file name need not be text.
+        // A file name may contain bytes that are not valid text.
         return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     }
 

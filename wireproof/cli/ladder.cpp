@@ -1,4 +1,4 @@
-// A small exchange, frame by frame: as text, picture, capture or JSON.
+// Draws a small exchange frame by frame, as text, picture, capture or JSON.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -136,7 +136,7 @@ struct LadderVerb {
     void draw() const {
         const auto ladder = lab::run_scenario(find_scenario(name));
         if (!ladder) throw Failure(ladder.error().message);
-        // Both or none.
+        // Write either both files or none.
         OutputFile picture(svg);
         OutputFile capture(pcapng);
         const std::string drawn = svg.empty() ? std::string() : lab::svg_of(*ladder);
@@ -162,7 +162,7 @@ struct LadderVerb {
         print_result(json ? json_list.dump() + "\n" : text);
     }
 
-    // The title's first sentence; the ladder itself has all of it.
+    // The first sentence of the title. The ladder itself shows the whole title.
     static std::string list_entry(const lab::Scenario& scenario) {
         constexpr std::size_t columns = 80;
         std::string line = fmt::format("{:<22}", scenario.name);

@@ -1,4 +1,4 @@
-// wireproof: one command, a verb for each thing it does.
+// The command wireproof. It has one verb for each task.
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,8 +24,9 @@ namespace {
 
 using namespace wireproof::cli;
 
-// Were standard output closed, the next file opened would be taken for it, and written over.
-// What stands here instead refuses to be written to, as a closed one does.
+// If standard output is closed, the next file that is opened would get its number, and output would
+// overwrite the file. So a closed standard stream is replaced by /dev/null, opened for reading
+// only: writes to it still fail.
 void fill_standard_places() {
     while (true) {
         const int place = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -34,7 +35,8 @@ void fill_standard_places() {
     }
 }
 
-/// What an option takes. Which others it goes with is told to whoever got it wrong.
+/// Shows only what an option takes. If the user breaks a rule about other options, the error says
+/// it.
 class ShortHelp : public CLI::Formatter {
     std::string make_option_opts(const CLI::Option* option) const override {
         const std::string all = CLI::Formatter::make_option_opts(option);
@@ -42,7 +44,7 @@ class ShortHelp : public CLI::Formatter {
     }
 };
 
-// CLI11 speaks of subcommands, and of a missing one where one is unknown.
+// CLI11 says "subcommand", and says that one is missing if it is unknown.
 std::string usage_problem(const CLI::App& app, const CLI::Error& error) {
     if (!app.get_subcommands().empty()) return error.what();
     const std::vector<std::string> rest = app.remaining();
@@ -50,24 +52,26 @@ std::string usage_problem(const CLI::App& app, const CLI::Error& error) {
     return fmt::format("unknown verb: {}; wireproof --help names them", rest.front());
 }
 
-/// Whether the caller reads a JSON object. A command line that is wrong was not read to its end.
+/// True if the caller reads a JSON object. This looks at the arguments itself, because the parser
+/// stops at an error.
 bool wants_json(int argc, char** argv) {
     return std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
 }
 
-/// Says why the run failed: in one line, and in the JSON object where there is no result yet.
+/// Reports why the run failed: in one line, and also as a JSON object if no result was printed.
 void report_failure(const CLI::App& app, bool json, const std::string& why) {
     if (json && !result_printed() && !app.get_subcommands().empty()) {
         try {
             print_error_object(app.get_subcommands().front()->get_name(), why);
         } catch (const Failure&) {
-            // Nobody reads standard output. The line below says what was wrong first.
+            // Nobody reads standard output. The line below gives the first error.
         }
     }
     tell(fmt::format("wireproof: {}", why));
 }
 
-// What was printed may still be on its way to a full disk or a closed pipe.
+// The result may still be in the buffer. Writing it can fail: the disk may be full, or the pipe
+// closed.
 int with_output_written(int code) {
     if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
     throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
@@ -114,7 +118,7 @@ int main(int argc, char** argv) {
         return with_output_written(run());
     } catch (const Interrupted& interrupted) {
         report_failure(app, json, interrupted.what());
-        // Ended by the signal, so that a shell's loop around us ends too.
+        // Let the signal end this process, so that a shell that runs us in a loop ends, too.
         std::signal(interrupted.signal(), SIG_DFL);
         std::raise(interrupted.signal());
     } catch (const std::exception& failure) {

@@ -1,4 +1,3 @@
-// The bytes of a file, as they lie in it.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +11,8 @@
 
 namespace wireproof::cli {
 
-/// The bytes of a file for as long as this lives; none if it cannot be read.
+/// The bytes of a file, mapped for as long as this object lives. There are none if the file cannot
+/// be read.
 class MappedFile {
 public:
     explicit MappedFile(const std::string& path) {

@@ -9,7 +9,7 @@
 namespace wireproof::cli {
 namespace {
 
-// Digits only: from_chars alone would take a minus sign.
+// Accepts digits only: from_chars alone would accept a minus sign.
 bool all_digits(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> digits_value(std::string_view digits) {
     return value;
 }
 
-/// The power of ten behind 'e' or 'E'; 0 where there is none.
+/// The exponent after 'e' or 'E', or 0 if there is none.
 std::optional<std::size_t> exponent_of(std::string_view text) {
     if (text.empty()) return 0;
     text.remove_prefix(1);
@@ -49,12 +49,12 @@ void accept(CLI::Option& option, Number least, Number most, Parse parse) {
     option.transform(CLI::Validator(
         [least, most, parse](std::string& text) {
             const auto number = parse(text);
-            // NaN lies in no range.
+            // NaN is in no range.
             if (!number || !(*number >= least && *number <= most)) {
                 return fmt::format("{} is not a {}number from {} to {}", text,
                                    std::is_integral_v<Number> ? "whole " : "", least, most);
             }
-            // CLI11 reads no exponent in a whole number, and takes 010 for eight.
+            // CLI11 does not accept an exponent in a whole number, and it reads 010 as 8.
             if constexpr (std::is_integral_v<Number>) text = fmt::format("{}", *number);
             return std::string();
         },

@@ -1,5 +1,5 @@
-// Which options of a verb go together. A verb states its rules where it adds its options; an
-// option that can have no effect is refused before anything runs.
+// Rules about which options of a verb can be used together. A verb states its rules where it adds
+// its options. An option that would have no effect is refused before the verb runs.
 #pragma once
 
 #include <functional>
@@ -15,18 +15,20 @@ namespace wireproof::cli {
 
 class OptionRules {
 public:
-    /// `option` has an effect only where `holds()`; `needs` says when that is: "--wire udp".
+    /// `option` has an effect only if `holds()` is true. `needs` is the text for that: "--wire
+    /// udp".
     void applies(const CLI::Option* option, std::function<bool()> holds, std::string needs);
-    /// The same of several options.
+    /// The same for several options.
     void apply(const std::vector<const CLI::Option*>& options, const std::function<bool()>& holds,
                const std::string& needs);
-    /// `option` names a file that is written; "-" is standard output. `path` outlives the rules.
+    /// `option` names a file that the verb writes; "-" is standard output. The caller owns `path`,
+    /// which must outlive the rules.
     void writes(const CLI::Option* option, const std::string& path);
 
-    /// Call it once all options are read. Throws CLI::ValidationError for an option that was given
-    /// and has no effect, and for two outputs that go to the same place; `verb`'s --json writes to
-    /// standard output too. Where a file goes to standard output, results go to standard error
-    /// from now on.
+    /// Call it once, after all options are read. Throws CLI::ValidationError if an option was given
+    /// that has no effect, or if two outputs go to the same place. --json of `verb` also writes to
+    /// standard output. If a file goes to standard output, results go to standard error from now
+    /// on.
     void check(const CLI::App& verb) const;
 
 private:
@@ -45,7 +47,7 @@ private:
     std::vector<Output> outputs_;
 };
 
-/// Ends a verb's checks: the command line is wrong, for this reason.
+/// Throws the error for a wrong command line, with this reason.
 [[noreturn]] void refuse_usage(const std::string& why);
 
 }  // namespace wireproof::cli

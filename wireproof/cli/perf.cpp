@@ -1,4 +1,4 @@
-// The ruler: what the protocol achieves, beside what the machine itself can do.
+// Measures what a protocol achieves, beside the limit of the machine.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -168,7 +168,7 @@ struct PerfVerb {
         }
     }
 
-    /// What queue pairs cannot do, and what is usual for them.
+    /// Refuses what queue pairs cannot do, and sets their usual values.
     void check_ib() {
         if (plan.wire == PerfWire::memory) {
             refuse_usage("--wire: " + plan.protocol_name() + " is measured over shm and udp");
@@ -193,7 +193,7 @@ struct PerfVerb {
         plan.sizes = {fetch_add_size};
     }
 
-    /// Refuses what the engine's figures cannot be.
+    /// Refuses values that the engine cannot have.
     void check_config() const {
         std::size_t most = 0;
         try {
@@ -246,7 +246,7 @@ struct PerfVerb {
     }
 };
 
-/// What is measured, how long, and where the result goes.
+/// Options that say what to measure, for how long, and where the result goes.
 void add_measurement(CLI::App& verb, PerfVerb& perf) {
     PerfPlan& plan = perf.plan;
     CLI::Option* const size =
@@ -290,7 +290,7 @@ void add_measurement(CLI::App& verb, PerfVerb& perf) {
         "a measurement, and --listen makes none");
 }
 
-/// The way between both ends.
+/// Options of the path between both ends.
 void add_path(CLI::App& verb, PerfVerb& perf) {
     PerfPlan& plan = perf.plan;
     accept_range(*verb.add_option("--loss", plan.loss, "lose a frame, with a probability of 0 to 1")

@@ -12,7 +12,7 @@
 namespace wireproof::cli {
 namespace {
 
-// 1234567 as "1 234 567".
+// Writes 1234567 as "1 234 567".
 std::string grouped(std::uint64_t value) {
     std::string digits = fmt::format("{}", value);
     for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, " ");
@@ -27,8 +27,8 @@ double goodput(const CarryResult& run) {
     return ratio(static_cast<double>(run.bytes), run.seconds);
 }
 
-/// Efficiency: the file's bytes over the bytes of all frames that its sender put on the wire.
-/// Nothing where they went past the frames, from memory to memory.
+/// The efficiency: the file's bytes divided by the bytes of all frames that its sender put on the
+/// wire. The result is empty if the bytes did not travel in frames, but from memory to memory.
 std::optional<double> etr(const CarryResult& run) {
     if (run.sender.bytes < run.bytes) return std::nullopt;
     return ratio(static_cast<double>(run.bytes), static_cast<double>(run.sender.bytes));
@@ -44,7 +44,7 @@ std::string_view result_text(const CarryResult& run) {
     return run.verified && run.failure.empty() ? "in part" : "FAILED";
 }
 
-// Those that there are.
+// The faults whose rates are not 0.
 std::string described(const FaultRates& faults) {
     std::string text;
     const auto add = [&text](std::string_view what, double value, std::string_view unit) {
@@ -143,7 +143,7 @@ std::string report_json(const CarryOptions& options, const Report& report) {
     json["runs"] = Json::array();
     for (const CarryResult& run : report.runs) json["runs"].push_back(json_of(run));
     if (!report.error.empty()) json["error"] = report.error;
-    // A file name need not be text.
+    // A file name may contain bytes that are not valid text.
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// What carry, send and recv print: a table for 80 columns, or one JSON object.
+// The output of carry, send and recv: a table of 80 columns, or one JSON object.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace wireproof::cli {
 
-/// What a verb has to say when it is over, however it went.
+/// The results of a verb, whether it succeeded or failed.
 struct Report {
     std::string_view schema;  // of the JSON object
     std::string file;
@@ -21,8 +21,8 @@ struct Report {
 std::string report_table(const CarryOptions& options, const Report& report);
 std::string report_json(const CarryOptions& options, const Report& report);
 
-/// Prints a report that ends with its verb: the text or JSON, and the error where errors go.
-/// Returns the exit code.
+/// Prints the report at the end of a verb: the text or JSON on the output, the error on standard
+/// error. Returns the exit code.
 int conclude(const CarryOptions& options, const Report& report);
 
 }  // namespace wireproof::cli

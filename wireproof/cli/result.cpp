@@ -20,7 +20,7 @@ std::FILE* place = stdout;
 void print_result(std::string_view text) {
     printed = true;
     const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
-    // Flushed, so that what is told afterwards stands below it, in a file of both too.
+    // Flush, so that messages that are printed later stand below, even if both go to one file.
     if (written && std::fflush(place) == 0) return;
     throw Failure(fmt::format("cannot write the result: {}", std::strerror(errno)));
 }
@@ -36,7 +36,7 @@ void results_to_standard_error() {
 void print_error_object(std::string_view verb, std::string_view error) {
     using Json = nlohmann::ordered_json;
     const Json object = {{"schema", fmt::format("wireproof.{}/1", verb)}, {"error", error}};
-    // A file name in it need not be text.
+    // A file name in the error may contain bytes that are not valid text.
     print_result(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

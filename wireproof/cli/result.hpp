@@ -1,4 +1,4 @@
-// The result of a verb: text for a person, or one JSON object. There is one result a run.
+// The result of a verb: text for a person, or one JSON object. Each run has one result.
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,14 @@ namespace wireproof::cli {
 /// Throws Failure if it cannot be written.
 void print_result(std::string_view text);
 
-/// Whether print_result() was called. A run that fails without a result still owes the reader of
-/// its JSON an object, which main prints.
+/// True if print_result() was called. If a run fails without a result, main prints the JSON object
+/// that the reader expects.
 bool result_printed();
 
-/// A file takes standard output: the result goes to standard error.
+/// A file goes to standard output, so the result must go to standard error.
 void results_to_standard_error();
 
-/// The object that a verb without a result prints: its schema, and why it failed.
+/// Prints the JSON object of a verb that has no result. It has the schema and the error.
 void print_error_object(std::string_view verb, std::string_view error);
 
 }  // namespace wireproof::cli

@@ -1,4 +1,4 @@
-// Runs a program that was built for RDMA adapters on queue pairs over UDP.
+// Runs a program that was built for RDMA adapters. Its queue pairs then work over UDP.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ Examples:
 The exit code is the program's. Else 2: the command line is wrong; 125: the
 libraries are missing; 126: PROGRAM cannot be run; 127: there is no PROGRAM.)";
 
-// Those of env(1).
+// The exit codes of env(1).
 constexpr int exit_no_library = 125;
 constexpr int exit_not_run = 126;
 constexpr int exit_no_program = 127;
@@ -48,7 +48,7 @@ struct RunVerbs {
     std::string config;
     std::vector<std::string> program;  // and its arguments
 
-    /// Ends with the usage error that a program would meet later.
+    /// Ends with a usage error if a setting is wrong, before the program would meet the error.
     void check() const {
         verbs::Settings settings;
         const auto all = verbs::all_settings();
@@ -89,7 +89,7 @@ struct RunVerbs {
     }
 
 private:
-    /// The program may open the device in another folder.
+    /// The program may open the device when its working folder is another one.
     static std::string from_anywhere(const std::string& file) {
         return std::filesystem::absolute(file);
     }

@@ -1,4 +1,4 @@
-// Every state that two engines and a bad wire can get into, in a small world.
+// Visits every state that two engines and a faulty wire can reach in a small world.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,12 +51,12 @@ T place_in(const std::vector<std::string>& names, const std::string& name) {
     return static_cast<T>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-/// What a search came to, and how it is told.
+/// The results of a search that are printed.
 struct Findings {
     lab::SearchResult result;
     std::vector<lab::SearchStep> steps{};  // to the counterexample
     std::size_t end_states = 0;
-    std::optional<double> seconds{};  // nothing: not to be told
+    std::optional<double> seconds{};  // empty: do not print it
 };
 
 std::string_view word_of(SearchVerdict verdict) {
@@ -89,8 +89,8 @@ Json json_move(const lab::SearchStep& step) {
 struct SearchVerb {
     std::string protocol;
     std::uint32_t window = 2;
-    std::uint32_t modulus = 0;   // 0: the least
-    std::uint32_t messages = 0;  // 0: as suits the protocol
+    std::uint32_t modulus = 0;   // 0: the smallest one
+    std::uint32_t messages = 0;  // 0: the protocol's default
     std::uint32_t faults = 0;
     CLI::Option* faults_given = nullptr;
     std::size_t in_flight = 2;
@@ -110,7 +110,7 @@ struct SearchVerb {
 
     bool is_am() const { return protocol == "sp-am"; }
 
-    /// Fills in what was not given; throws if it cannot be searched.
+    /// Fills in the values that were not given. Throws if the task cannot be searched.
     void check(const CLI::App& verb) {
         rules_of_options.check(verb);
         if (messages == 0) messages = is_am() ? 3 : 6;
@@ -159,14 +159,14 @@ private:
         return lab::am_search_config(chosen, window, modulus);
     }
 
-    /// The engine as a scenario would have it.
+    /// The scenario that checks the configuration of the engine.
     lab::Scenario checkable() const {
         lab::Scenario scenario;
         if (protocol == "pcie") scenario.engine = pcie_config();
         if (protocol == "hippi6400") scenario.engine = hippi_config();
         if (is_am()) {
             am::Config config = am_config();
-            config.chunk_packets = 1;  // requests need no more
+            config.chunk_packets = 1;  // enough for requests
             scenario.engine = config;
         }
         return scenario;

@@ -1,4 +1,4 @@
-// The two halves of carry for two hosts.
+// The verbs send and recv: carry between two hosts.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ sender's to tell. What fails is also said in its "error".
 Exit code 0: the file is here and verified; 1: not; 2: the command line is
 wrong.)";
 
-// An address that cannot be read is the command line's fault.
+// An invalid address is an error of the command line.
 const CLI::Validator is_address(
     [](std::string& text) {
         const auto address = Address::parse(text);
@@ -58,7 +58,7 @@ const CLI::Validator is_destination(
     },
     "");
 
-/// Which end of the transfer this host is; the other end is the other number.
+/// The end of the transfer on this host. The number of the other end is the other value.
 enum class End : std::uint16_t { sender = 0, receiver = 1 };
 
 struct TwoHosts {
@@ -69,8 +69,8 @@ struct TwoHosts {
     UdpSession open(End end) const {
         const auto self = static_cast<std::uint16_t>(end);
         const Address receiver = *Address::parse(address);
-        // A receiver at [::] hears IPv4 too, and both ends must have the same packets: there is
-        // always room for the longer header.
+        // A receiver at [::] receives IPv4, too. Both ends must use packets of one size, so there
+        // is always room for the longer header.
         const am::Config config = carry_config(options, self, Address::Family::ipv6);
         const char* const any = receiver.family == Address::Family::ipv6 ? "[::]:0" : "0.0.0.0:0";
         am::UdpNode::Options udp;
@@ -81,7 +81,8 @@ struct TwoHosts {
         udp.seed = options.seed + self;
         auto opened = am::UdpNode::open(udp);
         if (!opened) throw Failure(opened.error().message);
-        // The sender's place is open. Our own is none at all, or strangers would be put there.
+        // The receiver learns the sender's address from a packet, so that place stays open. This
+        // end's own number has no place, so no stranger can take it.
         const Address other = end == End::sender ? receiver : Address{};
         const auto set = opened->socket().set_peer(PeerId{config.peer}, other);
         if (!set) throw Failure(set.error().message);
@@ -89,7 +90,7 @@ struct TwoHosts {
     }
 };
 
-/// Refuses an --mtu in which no packet fits.
+/// Refuses the command line if no packet fits in --mtu.
 void check_packets(const CarryOptions& options) {
     try {
         (void)carry_config(options, 0, Address::Family::ipv6);
@@ -109,7 +110,7 @@ CarryResult result_of(const Half& half) {
     return result;
 }
 
-/// Has `transfer` fill the report. In text a line says what a table would say of both sides.
+/// Lets `transfer` fill the report. If the output is text, it is one line instead of a table.
 int reported(const CarryOptions& options, Report report, std::string_view done,
              const std::function<void(Report&)>& transfer) {
     catch_interrupts();

@@ -1,4 +1,4 @@
-// Random simulated worlds, one seed after another, until one breaks a rule.
+// Simulates random worlds, one seed after the other, until one breaks a rule.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -116,7 +116,7 @@ struct SoakVerb {
         return simulate(IbWorlds(transport()));
     }
 
-    /// Nothing: of both.
+    /// Empty: both transports.
     std::optional<proto::ib::Transport> transport() const {
         if (protocol == "ib") return std::nullopt;
         return protocol == "rc" ? proto::ib::Transport::rc : proto::ib::Transport::uc;

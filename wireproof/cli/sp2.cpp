@@ -1,5 +1,5 @@
-// SP AM on the modelled IBM SP beside the raw model and the paper, and what of it proves anything:
-// figures that were fitted are marked, and cannot.
+// Runs SP AM on a model of the IBM SP and compares it with the raw model and with the paper.
+// Figures to which the model was fitted are marked: they prove nothing.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -75,13 +75,13 @@ std::string table(const lab::Sp2Figures& figures) {
     return text + notes;
 }
 
-// Digits beyond these are no measurement.
+// More digits would be below the accuracy of the measurement.
 double rounded(double value) {
     constexpr double scale = 1e4;
     return std::round(value * scale) / scale;
 }
 
-/// One line; empty: every byte was right, and both ratios hold.
+/// One line. The result is empty if every byte was right and both ratios hold.
 std::string failure_of(const lab::Sp2Figures& figures) {
     const std::string& wrong = figures.exchanged.wrong;
     if (!figures.verified) {

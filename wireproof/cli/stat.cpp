@@ -1,4 +1,4 @@
-// What the verbs devices of running programs count.
+// Shows the counters of the verbs devices of running programs.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// What link-level retry costs: points of a sweep, simulated on the shipped engines next to the
-// closed form.
+// Measures the cost of link-level retransmission: simulates the points of a sweep with the real
+// engines and shows the closed form beside the results.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -117,7 +117,7 @@ struct SweepVerb {
             print(points, sweep.plan, wall, unfinished);
             throw Failure(unfinished);
         }
-        // All or none.
+        // Write either all files or none.
         const SweepReport report = report_of(mine, points);
         const auto fill = [](OutputFile& output, const std::string& text) {
             output.write(0, std::as_bytes(std::span(text)));
@@ -133,7 +133,7 @@ struct SweepVerb {
         return 0;
     }
 
-    /// Why the sweep is no success, if points were stopped.
+    /// If points were stopped, the reason why the sweep is no success.
     std::string unfinished_of(const std::vector<lab::SweepPoint>& points, double limit) const {
         const auto stopped = std::ranges::count_if(points, &lab::SweepPoint::stopped);
         if (stopped == 0) return {};
@@ -271,7 +271,7 @@ void add_settings(CLI::App& verb, SweepVerb& sweep) {
                   "pcie: a resent TLP that is bad draws another Nak");
 }
 
-/// Which points, and how each is simulated.
+/// Options that choose the points and the way in which each is simulated.
 void add_points(CLI::App& verb, SweepVerb& sweep) {
     CLI::Option* const file =
         verb.add_option("FILE", sweep.file, "a grid of points in TOML (docs/link-retry.md)");

@@ -19,7 +19,7 @@ std::string is_preset(const std::string& name) {
     return fmt::format("there is no preset {}; --presets lists them", name);
 }
 
-// In lines of so many columns.
+// Breaks the text into lines of `columns` columns.
 std::string wrapped(std::string_view text, std::size_t columns) {
     std::string lines;
     while (text.size() > columns) {
@@ -61,7 +61,7 @@ std::string preset_table() {
     std::string_view last;
     for (const lab::RetryPreset& preset : lab::retry_presets()) {
         const lab::RetryLink link = lab::resolve(preset.settings).value();
-        // What is said of several stands once, before them.
+        // A text that several presets share stands once, before the first of them.
         if (preset.what != last) text += "\n" + wrapped(preset.what, 78);
         last = preset.what;
         text += fmt::format("{:<24}{:<10}{:>8}{:>9}{:>9}{:>8}  {:.4g}\n", preset.name,

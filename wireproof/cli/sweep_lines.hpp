@@ -1,5 +1,4 @@
-// The lines that a sweep's points run on, as the command names them: presets, bursts, recorded
-// traces.
+// The lines on which a sweep's points run: presets, bursts and recorded traces.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,25 +12,26 @@
 
 namespace wireproof::cli {
 
-/// Reads it; throws Failure with one line, which names file, line and column of what is wrong.
+/// Reads a trace. Throws Failure with one line that names the file, line and column of an error.
 std::shared_ptr<const lab::LossTrace> read_loss_trace(const std::string& path);
 
-/// The trace that a sweep file names as from its own folder, into all its points.
+/// Reads the trace that a sweep file names and gives it to all points of the sweep. The name is
+/// relative to the folder of the sweep file.
 void take_loss_trace(lab::Sweep& sweep, const std::string& sweep_file);
 
-/// As text for people or as one JSON object.
+/// The presets as text, or as one JSON object.
 std::string preset_table();
 std::string preset_json();
 
-/// The options of one point that say what its line is like.
+/// The options that describe the line of a single point.
 class SweepLineOptions {
 public:
     void add(CLI::App& verb, lab::RetrySettings& settings);
     bool lists_presets() const { return lists_; }
-    /// After parsing: what a preset says stands unless it was asked for by itself, and the name of
-    /// its protocol is put into `protocol`.
+    /// Call it after parsing. Takes the values of the preset, but an option that the user gave
+    /// overrides them. Sets `protocol` to the name of the preset's protocol.
     void take_preset(lab::RetrySettings& settings, std::string& protocol) const;
-    /// Before simulating: reads files.
+    /// Call it before simulating. Reads files.
     void take_files(lab::RetrySettings& settings) const;
 
 private:

@@ -1,5 +1,5 @@
-// How long a verb took. All else that it prints is a function of what it was asked, its seed
-// included; with --no-timing that is all it prints.
+// The run time of a verb. All other output depends only on the arguments, including the seed. With
+// --no-timing a verb prints nothing else.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ namespace wireproof::cli {
 
 class Timing {
 public:
-    /// Adds --no-timing to the verb, which ends before this does.
+    /// Adds --no-timing to the verb. This object must outlive the verb.
     CLI::Option* add(CLI::App& verb);
-    /// From now on.
+    /// The time starts now.
     void start() { start_ = Clock::now(); }
-    /// Since then; nothing if it is not to be told.
+    /// The time since start(), in seconds. The result is empty with --no-timing.
     std::optional<double> seconds() const;
 
 private:

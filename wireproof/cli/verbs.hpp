@@ -1,4 +1,5 @@
-// The verbs of the command. Each adds itself to the parser and leaves behind what to run.
+// The verbs of the command. Each adds itself to the parser. If the user chooses it, it stores the
+// function to run.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@ class App;
 
 namespace wireproof::cli {
 
-/// Exit code: the command line was not understood. Where it was, and the verb failed: exit_failed.
+/// The exit code if the command line is wrong. If it is right and the verb fails: exit_failed.
 inline constexpr int exit_usage = 2;
 
 /// Runs the chosen verb; returns the exit code.
@@ -28,7 +29,7 @@ void add_search(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
 void add_stat(CLI::App& app, Run& run);
 void add_sweep(CLI::App& app, Run& run);
-// Where there is a libibverbs of ours.
+// Only in builds that have our libibverbs.
 void add_verbs(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 
