@@ -1,4 +1,4 @@
-// Text as HTML and SVG take it.
+// Escapes text for HTML and SVG.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace wireproof::report {
 
-/// What a tag or an attribute could be made of is spelt out.
+/// Replaces the characters that could form a tag or end an attribute.
 inline std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {

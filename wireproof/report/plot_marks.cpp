@@ -1,4 +1,4 @@
-// Marks of an axis: round numbers, powers of ten or of two.
+// The marks of an axis: round numbers, or powers of ten or of two.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -14,7 +14,7 @@ std::string shortest(double value) {
     return {room.data(), end};
 }
 
-// "10⁻⁹"
+// Writes a power as "10⁻⁹".
 std::string power_of_ten(int power) {
     constexpr std::array<std::string_view, 10> digits = {"⁰", "¹", "²", "³", "⁴",
                                                          "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -48,11 +48,13 @@ std::vector<AxisMark> round_numbers(double from, double to, std::size_t most, bo
     std::vector<AxisMark> marks;
     constexpr double nearly = 1e-9;
     const double first = std::ceil(from * factor / step - nearly);
-    // Counted, because where a range is within rounding one step more may be no step.
+    // The loop counts, because in a range as small as the rounding error, adding a step may not
+    // change the value.
     for (std::size_t count = 0; count <= 2 * most; ++count) {
-        const double i = first + static_cast<double>(count);  // of -0 and 0: 0
+        const double i = first + static_cast<double>(count);  // 0 for both -0 and 0
         if (i * step > to * factor + nearly * step) break;
-        // Of a whole number of steps, so that no digit is left over from summing.
+        // Computed from a whole number of steps: a sum of steps would leave rounding errors in the
+        // digits.
         const double decimals = std::max(0.0, -std::floor(std::log10(step)));
         const double scale = std::pow(10.0, decimals);
         const double shown = std::round(i * step * scale) / scale;
@@ -95,7 +97,7 @@ std::vector<AxisMark> decades(double from, double to, std::size_t most) {
         add_multiples(marks, digits, from, to);
         if (marks.size() >= 2) return marks;
     }
-    constexpr std::size_t enough = 5;  // of which two are left where steps are rounded up
+    constexpr std::size_t enough = 5;  // rounding the step up may leave only two of these
     return round_numbers(from, to, std::max(most, enough), false);
 }
 

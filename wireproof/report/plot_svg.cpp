@@ -9,13 +9,13 @@
 namespace wireproof::report {
 namespace {
 
-constexpr double left = 62;  // room for what stands at the y axis
+constexpr double left = 62;  // room for the texts of the y axis
 constexpr double right = 14;
 constexpr double below = 44;
 constexpr double key_line = 18;
-constexpr double key_room = 16 + key_line;  // within the height: of two lines
-constexpr double character = 6.4;           // of the key, on average
-constexpr double mark_width = 58;           // of the x axis
+constexpr double key_room = 16 + key_line;  // room for two lines, included in the height
+constexpr double character = 6.4;           // average width in the key
+constexpr double mark_width = 58;           // on the x axis
 constexpr double mark_height = 34;
 
 constexpr std::string_view ink = "#1f2328";
@@ -45,12 +45,13 @@ std::string stroke(std::string_view color, std::string_view more = {}) {
     return "stroke=\"" + std::string(color) + "\" fill=\"none\" " + std::string(more);
 }
 
-/// Values of an axis, and where they are on the picture.
+/// The range of an axis. Converts values into places on the picture.
 class Axis {
 public:
     Axis(bool logarithmic, double from, double to)
         : logarithmic_(logarithmic), from_(from), to_(to) {
-        // A single value stands in the middle; what differs by rounding is one.
+        // A single value is placed in the middle. Values that differ only by rounding are one
+        // value.
         constexpr double nearly = 1e-12;
         if (to_ - from_ <= nearly * std::max(std::abs(from_), std::abs(to_))) {
             from_ = logarithmic ? from_ / 2 : from_ - std::max(0.5 * std::abs(from_), 0.01);
@@ -71,7 +72,7 @@ public:
     }
     double from() const { return from_; }
     double to() const { return to_; }
-    /// 0 at the beginning, 1 at the end.
+    /// 0 at the start of the axis, 1 at its end.
     double part(double value) const {
         if (logarithmic_) return std::log(value / from_) / std::log(to_ / from_);
         return (value - from_) / (to_ - from_);
@@ -137,7 +138,8 @@ private:
     double at_x(double value) const { return left + x_.part(value) * (size_.width - left - right); }
     double at_y(double value) const { return bottom() - y_.part(value) * (bottom() - top()); }
 
-    /// Names of the series in lines as wide as the picture, and that dashes are closed forms.
+    /// Draws the names of the series, in lines as wide as the picture, and explains that dashes
+    /// mean closed forms.
     std::string key() {
         std::string out;
         double x = 4;

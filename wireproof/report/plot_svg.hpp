@@ -1,4 +1,4 @@
-// A plot as a still picture: for paper, for documents, for who runs no scripts.
+// A plot as a still picture, for paper, for documents, and for readers that run no scripts.
 #pragma once
 
 #include <array>
@@ -11,30 +11,31 @@
 
 namespace wireproof::report {
 
-/// On white; a series without a colour of its own has that of its place, modulo their number.
+/// Colours on a white background. A series without a colour of its own uses the colour of its
+/// index, modulo the number of colours.
 inline constexpr std::array<std::string_view, 8> plot_colors = {
     "#0969da", "#cf222e", "#1a7f37", "#8250df", "#9a6700", "#bf3989", "#1b7c83", "#57606a"};
 
 struct PlotSize {
-    double width = 690;   // pixels; the key and both axes are within
-    double height = 320;  // and what a key of more than two lines needs besides
+    double width = 690;   // pixels, including the key and both axes
+    double height = 320;  // a key of more than two lines adds to it
 };
 
-/// Self-contained: no font, script or style from elsewhere.
+/// The picture is self-contained: it uses no font, script or style of another file.
 std::string svg_of(const ReportPlot& plot, const PlotSize& size);
 
-/// Rows of plots as one picture; those of a row have their titles, and share its width.
+/// Draws rows of plots as one picture. The plots of a row share its width, and each has its title.
 std::string svg_of(std::span<const std::vector<ReportPlot>> rows);
 
-/// Where an axis has its marks, and what stands there.
+/// A mark of an axis: its value and its text.
 struct AxisMark {
     double value = 0;
     std::string text;
 };
 enum class AxisScale : std::uint8_t { plain, percent, decades, sizes };
 
-/// Marks between two values of which the first is smaller; at most about `most`, at least two where
-/// the scale has as many.
+/// Marks between `from` and `to`, where `from` is smaller. There are at most about `most`, and at
+/// least two if the scale has two.
 std::vector<AxisMark> axis_marks(AxisScale scale, double from, double to, std::size_t most);
 
 }  // namespace wireproof::report

@@ -22,7 +22,7 @@ std::size_t count(std::string_view text, std::string_view what) {
     return found;
 }
 
-// The numbers of the first attribute of that name.
+// The numbers in the first attribute of that name.
 std::vector<double> numbers(std::string_view svg, std::string_view attribute) {
     const std::string begin = " " + std::string(attribute) + "=\"";
     const std::size_t at = svg.find(begin);
@@ -83,7 +83,7 @@ TEST(AxisMarks, AreTwoAtLeastOnEveryLogarithm) {
     }
 }
 
-// As of 1e-17: a share that differs from another in its last digits only.
+// Measured shares may differ only in their last digits, for example by 1e-17.
 TEST(AxisMarks, AreFewWhereAllIsWithinRounding) {
     for (const double from : {32.0 / 60, 0.8, 1e6}) {
         const double to = std::nextafter(std::nextafter(from, 1e9), 1e9);
@@ -99,7 +99,7 @@ TEST(PlotSvg, StepsOfALogarithmAreEvenlySpaced) {
     ASSERT_EQ(points.size(), 6U);
     EXPECT_NEAR(points[2] - points[0], points[4] - points[2], 0.11);
     EXPECT_NEAR(points[1] - points[3], points[3] - points[5], 0.11);
-    EXPECT_GT(points[1], points[5]);  // more is higher up
+    EXPECT_GT(points[1], points[5]);  // larger values are higher up
     EXPECT_EQ(count(svg, "<circle"), 3U);
 }
 
@@ -111,7 +111,7 @@ TEST(PlotSvg, ABandGoesThereAboveAndBackBelow) {
     const std::size_t at = svg.find("<polygon");
     ASSERT_NE(at, std::string::npos);
     const auto band = numbers(svg.substr(at), "points");
-    ASSERT_EQ(band.size(), 8U);  // not where an end is missing
+    ASSERT_EQ(band.size(), 8U);  // there is no band where an end is missing
     EXPECT_EQ(band[0], band[6]);
     EXPECT_LT(band[1], band[7]);
     EXPECT_EQ(band[2], band[4]);
@@ -152,7 +152,7 @@ TEST(PlotSvg, ASinglePointStandsInTheMiddle) {
     EXPECT_NEAR(points[0], 62 + (690 - 62 - 14) / 2, 1);
 }
 
-// The lowest line of the key stands above the highest point.
+// The lowest line of the key must be above the highest point.
 TEST(PlotSvg, AKeyOfManyCurvesTakesNothingFromThem) {
     ReportPlot plot = rates();
     plot.series.clear();
@@ -161,7 +161,7 @@ TEST(PlotSvg, AKeyOfManyCurvesTakesNothingFromThem) {
     }
     const std::string svg = svg_of(plot, {});
     const auto points = numbers(svg, "points");
-    EXPECT_GT(points[1], points[5] + 200);  // more is higher up
+    EXPECT_GT(points[1], points[5] + 200);  // larger values are higher up
     const std::size_t name = svg.find(">preset number 59</text>");
     const auto below = numbers(svg.substr(svg.rfind("<text", name)), "y");
     EXPECT_LT(below[0], points[5]);

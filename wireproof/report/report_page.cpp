@@ -11,7 +11,8 @@
 namespace wireproof::report {
 namespace {
 
-// As a string of the script: what could end it, or the script, is written by number.
+// The text as a string of the script. Characters that could end the string or the script are
+// written as numbers.
 std::string quoted(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "\"";
@@ -48,7 +49,8 @@ bool has_bands(const ReportPlot& plot) {
                        [](const auto& series) { return !series.low.empty(); });
 }
 
-// With bands in the plot a value is three: where its band begins, itself, where its band ends.
+// If the plot has bands, each value becomes three: the low end of the band, the value, the high
+// end.
 std::string cell(const ReportPlot::Series& series, std::size_t place, bool bands) {
     const auto value = at(series.values, place);
     if (!bands) return number(value);
@@ -104,8 +106,8 @@ void ReportPage::add_terms(const Terms& terms) {
     body_ += "</dl>\n";
 }
 
-// A heading that sorts is no <button>: with one in it Chromium does not repeat a table's head on
-// every page of paper.
+// A heading that sorts is not a <button>: with a <button> in a table's head, Chromium does not
+// repeat the head on every printed page.
 void ReportPage::add_table(const ReportTable& table) {
     const auto kind = [&table](std::size_t column) {
         const auto& texts = table.texts;
@@ -114,7 +116,7 @@ void ReportPage::add_table(const ReportTable& table) {
     };
     const bool sorts = table.sortable;
     sorts_ |= sorts;
-    // Wider than a narrow window it scrolls by itself, by key as well.
+    // If the table is wider than the window, it scrolls by itself, also by keys.
     body_ += "<div class=\"wide\" role=\"region\" aria-label=\"table\" tabindex=\"0\">";
     body_ += sorts ? "<table class=\"sortable\">\n" : "<table>\n";
     body_ += "<thead><tr>";

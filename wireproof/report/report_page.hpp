@@ -1,5 +1,5 @@
-// A report as one HTML file that opens offline: tables, pictures, and plots that can be zoomed. It
-// follows the reader's light or dark colours, and on paper nothing of it is cut.
+// A report as one HTML file that opens offline. It has tables, pictures and plots that the reader
+// can zoom. It follows the reader's light or dark colours, and a printed report is complete.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,20 @@
 
 namespace wireproof::report {
 
-/// Values over a common x, drawn as lines; a missing value is passed over.
+/// Series of values over a common x, drawn as lines. A missing value is left out.
 struct ReportPlot {
     using Values = std::vector<std::optional<double>>;  // one for each x
 
     struct Series {
-        std::string name;  // no two of a plot are equal
+        std::string name;  // must differ from the other names of the plot
         Values values;
-        /// Of the band around it; both empty: there is none.
+        /// The ends of a band around the values. Both are empty if there is no band.
         Values low = {};
         Values high = {};
-        /// Of the palette; without it, that of its place.
+        /// An index of the palette. If it is empty, the index of the series is used.
         std::optional<std::size_t> color = {};
-        /// Drawn thin and dashed, as the closed form of the series in this place.
+        /// If set, the series is the closed form of the series with this index, and is drawn thin
+        /// and dashed.
         std::optional<std::size_t> formula_of = {};
     };
     std::string title;
@@ -33,15 +34,15 @@ struct ReportPlot {
     bool log_y = false;
     std::vector<double> x;
     std::vector<Series> series;
-    bool decades = false;  // a logarithmic x is named in powers of ten, not of two
-    bool percent = false;  // y is a share
+    bool decades = false;  // the marks of a logarithmic x are powers of ten, not of two
+    bool percent = false;  // y is shown in percent
 };
 
 struct ReportTable {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;
     bool sortable = false;                // by a click or a key on a heading
-    std::vector<std::size_t> texts = {};  // columns that are not numbers, besides the first
+    std::vector<std::size_t> texts = {};  // text columns besides the first
 };
 
 class ReportPage {
@@ -52,13 +53,14 @@ public:
 
     void add_heading(std::string_view heading);
     void add_text(std::string_view paragraph);
-    /// Names, and what each is here.
+    /// Adds pairs of a name and its value.
     void add_terms(const Terms& terms);
     void add_table(const ReportTable& table);
     void add_plot(const ReportPlot& plot) { add_plots(plot.title, {&plot, 1}); }
-    /// Under one heading, side by side where there is room; each has its title if they are several.
+    /// Adds plots under one heading, side by side if there is room. If there are several, each
+    /// shows its title.
     void add_plots(std::string_view heading, std::span<const ReportPlot> plots);
-    /// An `<svg>` element as it is, from who can be trusted to have escaped what needs it.
+    /// Adds an `<svg>` element unchanged. The caller must have escaped its texts.
     void add_picture(std::string_view svg);
 
     std::string html() const;
@@ -73,7 +75,7 @@ private:
     bool sorts_ = false;
 };
 
-/// Of the library that draws, and of the page; embedded when this was built.
+/// The script and style of dygraphs and of the page. The build embeds them.
 std::string_view dygraphs_script();
 std::string_view dygraphs_style();
 std::string_view report_script();

@@ -17,7 +17,7 @@ TEST(ReportPage, HasEverythingInOneFile) {
          {"<script src", "<link", "<img", "@import", "url(http", "sourceMappingURL"}) {
         EXPECT_EQ(html.find(outside), std::string::npos) << outside;
     }
-    // Nothing ends the script before its time.
+    // The library's script must not contain the tag that ends a script.
     EXPECT_EQ(dygraphs_script().find("</script"), std::string::npos);
     EXPECT_GT(dygraphs_script().size(), 100'000U);
 }
