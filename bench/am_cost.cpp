@@ -1,9 +1,9 @@
-// What one request of 8 bytes costs, both ends together: engine, pump and memory wire, no system
-// call. In nanoseconds, and, under callgrind, in instructions:
+// The cost of one request of 8 bytes, both ends together: engine, pump and memory wire, without
+// system calls. The program prints nanoseconds. Under callgrind
 //
 //   valgrind --tool=callgrind --toggle-collect='*measured*' build/release/bench/am_cost 1000
 //
-// counts the instructions of the 32,000 messages that it says it sent: 213 each on 24 November
+// counts the instructions of the 32,000 messages that the program reports: 213 each on 24 November
 // 2026, before the engine was divided into layers.
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace wireproof::am {
 namespace {
 
-constexpr int per_turn = 32;  // requests between two polls
+constexpr int per_turn = 32;  // requests that are posted between two polls
 
 struct Pair {
     explicit Pair(const Config& config)

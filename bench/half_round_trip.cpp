@@ -1,9 +1,11 @@
-// Half a round trip of a lone message of 8 bytes between two nodes on shared memory, each on a
-// processor of its own, and what a bare cache line takes. A host moves a guest's processors about,
-// so slices are of 3 ms, each of ours between two of the line; one whose two lines differ by a
-// quarter is not counted, and the others are told apart by the line: threads of one core, cores of
-// one cache, or farther apart. Means, without what took twice the median; two builds are compared
-// in turns. What is "over" is software: a nanosecond of it is a nanosecond of every message.
+// Measures half a round trip of a single message of 8 bytes between two nodes on shared memory,
+// each on a processor of its own, and the same for a bare cache line. A host may move a guest's
+// processors while the program runs. Therefore the measurement consists of slices of 3 ms. Each
+// slice of ours is between two slices of the line. If these two differ by a quarter, the slice is
+// not counted. The others are sorted by the time of the line: threads of one core, cores of one
+// cache, or farther apart. The results are means without the values above twice the median. To
+// compare two builds, run them in turns. The time "over" the line is software: each nanosecond of
+// it is a nanosecond of every message.
 //
 //      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/half_round_trip [SLICES]
 #include <pthread.h>
@@ -28,8 +30,8 @@ namespace {
 constexpr std::uint16_t ask = 1;
 constexpr std::uint16_t answer = 2;
 constexpr double slice_seconds = 0.003;
-constexpr int burst = 32;  // round trips between two looks at the counter, each some 10 ns
-constexpr int warm = 4;    // bursts of a slice that are not counted
+constexpr int burst = 32;  // between two readings of the counter, about 10 ns each
+constexpr int warm = 4;    // bursts at the start of a slice that are not counted
 
 enum class Now { ours, line, end };
 
@@ -38,7 +40,7 @@ struct alignas(128) Line {
     std::uint64_t data = 0;
 };
 
-/// What both threads see.
+/// Memory of both threads.
 struct Shared {
     Line there;
     Line back;
@@ -52,7 +54,7 @@ void pin(int processor) {
     WIREPROOF_CHECK(pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0);
 }
 
-/// Ticks of whole bursts, from one request to the next.
+/// Ticks of complete bursts, from one request to the next.
 class Samples {
 public:
     void add(std::uint64_t ticks) {

@@ -1,14 +1,13 @@
-// What a request of 8 bytes that travels alone costs, with its answer, and what a store of 64 bytes
-// in one copy costs with its note: two nodes on shared memory in one thread, so that all of it is
-// software and none of it a cache line's way. In nanoseconds, and, under callgrind, in
-// instructions:
+// The cost of a single request of 8 bytes with its reply, and of a store of 64 bytes in one copy
+// with its note. The two nodes share memory in one thread, so no cache line moves between
+// processors and all of the cost is software. The program prints nanoseconds. Under callgrind
 //
 //   cd build/release/bench
 //   valgrind --tool=callgrind --toggle-collect='*round_trips*' ./lone_message 10000
 //
-// counts the instructions of the 10,000 round trips that it says it made; '*stores_sent*' and
-// '*notes_received*' those of either side of the 10,000 stores. On 24 November 2026, before the
-// engine was divided into layers, they were 2,020, 880 and 1,270.
+// counts the instructions of the 10,000 round trips that the program reports. '*stores_sent*' and
+// '*notes_received*' count those of the two sides of the 10,000 stores. On 24 November 2026, before
+// the engine was divided into layers, the counts were 2,020, 880 and 1,270.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -38,7 +37,7 @@ struct Pair {
                         asked.register_memory(0, address, *memory, {.get = true, .store = true}));
         meet();
     }
-    /// Stores wait for nothing once one has found the handler.
+    /// After one store has found the handler, later stores need not wait.
     void meet() {
         bool found = false;
         const std::array<std::byte, 64> bytes{};
@@ -73,7 +72,7 @@ struct Pair {
     }
 }
 
-// As Endpoint::store does it.
+// Sends a store as Endpoint::store does.
 [[gnu::noinline]] void stores_sent(Pair& pair, ConstBytes bytes) {
     WIREPROOF_CHECK(pair.asking.store_at_once(1, address, bytes, stored, 0) == Status::ok);
     if (pair.asking.wants_turn()) {

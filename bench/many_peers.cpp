@@ -1,9 +1,9 @@
-// What peers cost that one process is told of: resident memory, the time to open, a round trip with
-// the only one that lives, a poll that finds nothing; and the rate when 1, 16 and 256 of them live
-// and are active at once. UDP on loopback addresses, each line in a process of its own, so that
-// memory is its own. The peers that live are bare engines on sockets of their own, in one more
-// process: they cost the measured one nothing but a processor. Where nobody lives, nothing is
-// bound.
+// The cost of the peers that a process has in its list: resident memory, the time to open, a round
+// trip with the only peer that lives, and a poll that finds nothing; then the rate with 1, 16 and
+// 256 peers that live and are active at once. It uses UDP on loopback addresses. Each line of the
+// output is measured in a new process, so that its memory is not mixed with that of others. The
+// living peers are bare engines on sockets of their own, in another process: the measured process
+// shares only processors with them. For the other addresses no socket exists.
 //
 //      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/many_peers [PEERS_MAX]
 #include <sched.h>
@@ -46,7 +46,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Of this process, bytes.
+/// Resident memory of this process, in bytes.
 double resident() {
     std::FILE* const file = std::fopen("/proc/self/statm", "r");
     WIREPROOF_CHECK(file != nullptr);
@@ -57,7 +57,7 @@ double resident() {
     return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-/// The two processes of a line are kept apart, where there is more than one processor.
+/// Puts the two processes of a line on different processors, if there are two.
 void pin(unsigned processor) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -65,7 +65,7 @@ void pin(unsigned processor) {
     (void)::sched_setaffinity(0, sizeof set, &set);
 }
 
-/// Every node has a host of its own, in 127/8, and all of this run have one port.
+/// Each node has a loopback address of its own. All nodes of a run use one port.
 std::string address_of(std::size_t node) {
     static const std::size_t port = 10'000 + static_cast<std::size_t>(::getpid()) % 20'000;
     return "127." + std::to_string(1 + node / 62'500) + "." + std::to_string(node / 250 % 250) +
@@ -78,7 +78,7 @@ Address parsed(std::size_t node) {
 
 // The peers that live.
 
-/// Answers node 0 with the words that it sent.
+/// Replies to each request of node 0 with the same words.
 class Echo {
 public:
     explicit Echo(std::size_t node) : wire_(opened(node)), connection_(config(node), nothing_) {}
@@ -128,7 +128,7 @@ private:
     }
 }
 
-/// So many peers in a process that ends with this.
+/// A number of living peers in a child process, which ends when this object ends.
 class Living {
 public:
     explicit Living(std::size_t peers) {
@@ -155,7 +155,7 @@ private:
     pid_t process_;
 };
 
-// The process that is told of many.
+// The process with the long list of peers.
 
 class Asker {
 public:
@@ -179,7 +179,7 @@ public:
     double open_seconds() const { return open_seconds_; }
     double bytes() const { return bytes_; }
 
-    /// Of a lone request and its answer, the median.
+    /// The median time of a single request and its reply.
     double round_trip() {
         std::vector<double> times;
         for (int i = 0; i < 5'000; ++i) {
@@ -190,7 +190,7 @@ public:
         return median(std::move(times));
     }
 
-    /// Of polls one after the other that find nothing, with one peer met before.
+    /// The time of polls that find nothing, after this node has met one peer.
     double idle_poll() {
         constexpr int polls = 20'000;
         std::vector<double> times;
@@ -202,14 +202,14 @@ public:
         return median(std::move(times));
     }
 
-    /// Answered requests a second, with the first so many peers at once, once each has met us and
-    /// has its buffers: to make a set takes up to some milliseconds where the system is slow to
-    /// hand out pages.
+    /// Answered requests per second with the first `active` peers at once. The measurement starts
+    /// after each peer has met this node and has its buffers, because making these can take some
+    /// milliseconds.
     double rate(std::size_t active) {
         (void)stream(active, 2);
         return stream(active, 1);
     }
-    /// Beyond what it had when it was opened.
+    /// Memory beyond that after opening.
     double more_bytes(double opened) const { return resident() - opened; }
 
 private:
@@ -263,7 +263,7 @@ void active_at_once(std::size_t peers, std::size_t active) {
                 asker.more_bytes(before) / (1 << 20));
 }
 
-/// In a process of its own. False: it did not end well.
+/// Runs in a child process. Returns false if the child failed.
 template <class Run>
 bool apart(Run&& run) {
     std::fflush(stdout);
@@ -285,7 +285,7 @@ bool apart(Run&& run) {
 
 int main(int argc, char** argv) {
     using namespace wireproof::am;
-    (void)address_of(0);  // the port is this process's
+    (void)address_of(0);  // chooses the port in this process
     const std::size_t most = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 10'000;
     bool well = true;
     std::printf("%8s %12s %12s %12s %14s %12s\n", "peers", "memory, MiB", "a peer, KiB", "open, ms",

@@ -1,6 +1,6 @@
-// What a port of many queue pairs costs: to take a packet for one of them, to find that none has
-// anything to send, to send for one, and to know when it must wake. On a Xeon at 2.6 GHz with two
-// shared cores: see proto/ib/README.md.
+// The cost of a port with many queue pairs: to receive a packet for one of them, to find that none
+// has anything to send, to send for one, and to find the next deadline. proto/ib/README.md has the
+// results of a Xeon at 2.6 GHz with two shared cores.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -17,7 +17,8 @@ constexpr std::uint64_t base = 0x10000;
 constexpr PeerId peer{0};
 constexpr std::size_t length = 64;
 
-/// Queue pairs of RC, numbered from 2 on, each connected to one of its own number.
+/// RC queue pairs with numbers from 2 on. Each is connected to a peer's queue pair with the same
+/// number.
 struct Crowd {
     explicit Crowd(std::size_t count) : port({.path_mtu = path_mtu}), memory(4096) {
         completions = port.add_completion_queue(16);
@@ -55,7 +56,7 @@ struct Crowd {
     TxFrame frame;
 };
 
-/// A Write of 64 bytes to the next queue pair by chance, and its acknowledgement.
+/// A Write of 64 bytes to a random queue pair, and its acknowledgement.
 void receive(benchmark::State& state) {
     Crowd crowd(static_cast<std::size_t>(state.range(0)));
     Random dice(1);

@@ -1,7 +1,7 @@
-// What shared memory costs between two pinned processes: the machine's own limits first (a cache
-// line there and back, a bare ring, memcpy), then the wire. Every figure is the median of many
-// short slices, the best tenth beside it, since neighbours disturb. Prints nanoseconds and millions
-// of frames a second; the figures are in wireproof/wire/shm/README.md.
+// The cost of shared memory between two pinned processes. First come the limits of the machine (a
+// cache line there and back, a bare ring, memcpy), then the wire. Each result is the median of many
+// short slices. The best tenth is beside it, because other load disturbs. The program prints
+// nanoseconds and millions of frames per second. wireproof/wire/shm/README.md has results.
 //
 //      cmake --preset release -DWIREPROOF_BENCH=ON && build/release/bench/shm_rate
 #include <immintrin.h>
@@ -39,7 +39,7 @@ void pin(std::size_t processor) {
     ::sched_setaffinity(0, sizeof set, &set);
 }
 
-/// Median and best tenth of what each slice took.
+/// Prints the median and the best tenth of the slices.
 void report(const char* name, std::vector<double> values, const char* unit, bool more_is_better) {
     std::sort(values.begin(), values.end());
     if (more_is_better) std::reverse(values.begin(), values.end());
@@ -48,11 +48,11 @@ void report(const char* name, std::vector<double> values, const char* unit, bool
     std::fflush(stdout);
 }
 
-/// Runs the two halves on two processors; the first one measures.
+/// Runs the two functions on two processors. The first one measures.
 void run(const std::function<void()>& first, const std::function<void()>& second) {
     const pid_t child = ::fork();
     if (child == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it polls, and would do so for ever
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the child polls and would never end
         pin(1);
         second();
         ::_exit(0);
@@ -95,7 +95,7 @@ void cache_line_ping_pong() {
         });
 }
 
-/// Both ends of two bare rings, as of a parent and its child.
+/// Both ends of two bare rings: those of the parent and those of the child.
 struct Rings {
     static constexpr std::size_t lines = 8192;
 
@@ -151,7 +151,7 @@ void ring_ping_pong() {
         });
 }
 
-/// The far end answers once a slice, so that a slice ends when its last frame was read.
+/// The receiver answers once per slice, so a slice ends when its last frame has been read.
 void ring_stream(const char* name, std::uint64_t at_once) {
     const Rings rings;
     run(
@@ -183,7 +183,7 @@ void ring_stream(const char* name, std::uint64_t at_once) {
         });
 }
 
-/// What a store is at least: a copy, and a line that tells the other end of it.
+/// The least cost of a store: a copy, and a cache line that tells the other end about it.
 void copies_told(std::size_t size, bool tell) {
     const Rings rings;
     constexpr std::uint64_t copied = 1'000;  // per slice
@@ -191,7 +191,7 @@ void copies_told(std::size_t size, bool tell) {
         [&] {
             RingProducer out = rings.producer(0);
             RingConsumer in = rings.consumer(0);
-            // On pages of their own: where copies start in a page changes what they take by a
+            // Source and target start at pages: the place in a page changes the time of a copy by a
             // third.
             auto memory = std::move(*ShmWire::pair({}));
             const Bytes source = *memory.first.allocate_shared(size);
@@ -227,13 +227,13 @@ void copies_told(std::size_t size, bool tell) {
         });
 }
 
-/// An end of a wire whose other end is the other process.
+/// One end of a wire. The other process has the other end.
 class End {
 public:
     End(std::size_t node, ControlSocket socket)
         : wire(std::move(*ShmWire::adopt({.node = node}, std::move(socket)))),
           peer_(static_cast<PeerId>(1 - node)) {
-        // Looks at the socket, but takes no frame.
+        // Reads the socket, but receives no frame.
         while (!wire.connected(peer_)) wire.prepare_to_sleep();
     }
 
@@ -321,7 +321,7 @@ void wire_stream(const char* name, std::uint64_t per_flush) {
         });
 }
 
-/// A receive that finds nothing, at a node with so many idle peers.
+/// A receive call that finds nothing, at a node with this many idle peers.
 void idle_peers(std::size_t peers) {
     std::vector<ShmWire> wires;
     const std::string job = "shm_rate-" + std::to_string(::getpid());
@@ -356,7 +356,8 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t size)
     _mm_sfence();
 }
 
-/// One process copies into memory shared by another, which does not look at it meanwhile.
+/// One process copies into memory that another process shares. That process does not read it
+/// meanwhile.
 void copies(std::size_t size) {
     auto wires = std::move(*ShmWire::pair({}));
     const Bytes target = *wires.first.allocate_shared(size);

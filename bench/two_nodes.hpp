@@ -1,4 +1,4 @@
-// Two nodes on shared memory in one process, for who measures lone messages between them.
+// Two nodes on shared memory in one process, for measurements of single messages between them.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace wireproof::am {
 
-/// Of node 0 or 1.
+/// The configuration of node 0 or 1.
 inline Config config_of(std::uint16_t self) {
     Config config = Config::shared_memory();
     config.node = self;
